@@ -1,0 +1,69 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The table of commands, and the help made from it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that runs a program of a package, as `ros2 run PACKAGE PROGRAM` does."""
+
+    package: str
+    program: str
+    summary: str
+    leading: tuple[str, ...] = ()
+    """Arguments before the user's."""
+    own_machine_only: bool = False
+    """Whether its topics stay on this machine unless the user says otherwise."""
+
+
+def _clip(subcommand: str, summary: str) -> Command:
+    """Return a command that is a subcommand of puppet_clip."""
+    return Command('puppet_retarget', 'puppet_clip', summary, (subcommand,))
+
+
+COMMANDS = {
+    'demo': Command('puppet_bringup', 'puppet_demo', 'a performance drives a puppet, live',
+                    own_machine_only=True),
+    'up': Command('puppet_bringup', 'puppet_up', 'start the nodes: sim, hardware or replay'),
+    'retarget': _clip('retarget', 'give the motion of a clip to a character'),
+    'bench': _clip('bench', 'measure quality and speed over clips, characters and solvers'),
+    'render': _clip('render', 'draw bodies at instants of a clip'),
+}
+
+# Commands of the set-up itself.
+BUILT_IN = {
+    'test': 'run all tests; arguments go to pytest',
+    'run': 'PACKAGE PROGRAM [ARGUMENTS]: any program of the suite, as with ros2 run',
+    'setup': 'only set up and build; --test: also what the tests need',
+    'shell-env': 'print the environment of the programs, for: eval "$(./puppet shell-env)"',
+}
+
+EXAMPLES = """\
+examples:
+  ./puppet demo
+  ./puppet demo --headless --duration 20 --character blubby --json demo.json
+  ./puppet up sim
+  ./puppet retarget walk.bvh out.bvh --character sally --report report.json
+  ./puppet run puppet_filter measure_noise --help
+  ./puppet test -k quaternion"""
+
+
+def command_list() -> str:
+    """Return one line per command."""
+    rows = {name: command.summary for name, command in COMMANDS.items()} | BUILT_IN
+    width = max(map(len, rows))
+    return '\n'.join(f'  {name:{width}}  {summary}' for name, summary in rows.items())
+
+
+def help_text() -> str:
+    """Return what --help prints."""
+    return (
+        'usage: ./puppet COMMAND [ARGUMENTS]\n\n'
+        'Computer puppetry on ROS 2. Sets itself up in .puppet/ at the first start: with the\n'
+        'sourced ROS 2 (Jazzy or Kilted), or else with ROS 2 wheels of its own.\n\n'
+        f'commands:\n{command_list()}\n\n'
+        './puppet COMMAND --help tells more about a command.\n\n'
+        f'{EXAMPLES}\n'
+    )

@@ -1,0 +1,114 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The entry of `./puppet`: reads the command, prepares the checkout and becomes the program."""
+
+from collections.abc import Mapping
+import os
+from pathlib import Path
+import shlex
+import signal
+import sys
+
+from puppet_setup.commands import BUILT_IN, Command, command_list, COMMANDS, help_text
+from puppet_setup.faults import SetupError
+from puppet_setup.phase import say
+from puppet_setup.prepare import prepare, Prepared
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+HIGHEST_SAFE_DOMAIN = 101
+
+# Without the working folder on the path: the folder launch/ would pass for ROS's package.
+RUN_PYTEST = 'import sys; sys.path.pop(0); import pytest; sys.exit(pytest.console_main())'
+
+
+def main(arguments: list[str]) -> int:
+    """Run a command; return an exit status if it does not become another program."""
+    if not arguments:
+        print(help_text(), end='', file=sys.stderr)
+        return BAD_INPUT
+    name, *rest = arguments
+    if name in ('-h', '--help', 'help'):
+        print(help_text(), end='')
+        return 0
+    if name not in COMMANDS and name not in BUILT_IN:
+        say(f'expected a command, got {name!r}; there are\n{command_list()}')
+        return BAD_INPUT
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return _run(name, rest)
+    except SetupError as err:
+        say(str(err))
+        return FAILED
+    except OSError as err:
+        say(f'{err}; check the disk and who owns {ROOT}')
+        return FAILED
+    except KeyboardInterrupt:
+        say('interrupted; the next start goes on from here')
+        return INTERRUPTED
+
+
+def _run(name: str, rest: list[str]) -> int:
+    """Prepare what the command needs, then run it."""
+    if name == 'setup' and set(rest) - {'--test'}:
+        say(f'setup: expected nothing or --test, got {shlex.join(rest)}')
+        return BAD_INPUT
+    if name == 'run' and (len(rest) < 2 or rest[0].startswith('-')):
+        say(f'run: {BUILT_IN["run"]}')
+        return BAD_INPUT
+    with_tests = name == 'test' or (name == 'setup' and '--test' in rest)
+    ready = prepare(ROOT, os.environ, with_tests)
+    if name == 'setup':
+        say(f'ready: {ready.checkout.home}')
+        return 0
+    if name == 'shell-env':
+        print(shell_exports(os.environ, ready.environ), end='')
+        return 0
+    if name == 'test':
+        os.chdir(ROOT)
+        # Runs of the tests do not hear each other.
+        domain = {'ROS_DOMAIN_ID': str(1 + os.getpid() % HIGHEST_SAFE_DOMAIN)}
+        return _become([ready.python, '-c', RUN_PYTEST, *rest],
+                       domain | _on_own_machine(ready.environ))
+    command = COMMANDS[name] if name in COMMANDS else Command(rest.pop(0), rest.pop(0), '')
+    return _start(command, rest, ready)
+
+
+def _start(command: Command, rest: list[str], ready: Prepared) -> int:
+    """Become a program of a package."""
+    folder = ready.checkout.install / 'lib' / command.package
+    script = folder / command.program
+    if not script.is_file():
+        programs = ', '.join(sorted(path.name for path in folder.glob('*'))) or 'none'
+        say(f'{command.package}: expected one of its programs ({programs}), got'
+            f' {command.program!r}')
+        return BAD_INPUT
+    environ = _on_own_machine(ready.environ) if command.own_machine_only else ready.environ
+    return _become([ready.python, str(script), *command.leading, *rest], environ)
+
+
+def _become(command: list[str], environ: Mapping[str, str]) -> int:
+    """Replace this process, so that signals and the exit status are the program's own."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.stdout.flush()
+    os.execve(command[0], command, dict(environ))
+
+
+def _on_own_machine(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with topics that stay on this machine, unless the user wants others."""
+    return {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'} | dict(environ)
+
+
+def shell_exports(outer: Mapping[str, str], inner: Mapping[str, str]) -> str:
+    """Return shell commands that change the outer environment to the inner one."""
+    lines = [f'export {name}={shlex.quote(value)}' for name, value in sorted(inner.items())
+             if outer.get(name) != value]
+    lines += [f'unset {name}' for name in sorted(outer.keys() - inner.keys())]
+    return ''.join(f'{line}\n' for line in lines)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """Let the running phase stop its command before this process ends."""
+    sys.exit(TERMINATED)

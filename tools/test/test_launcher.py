@@ -1,0 +1,102 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The shell part and the entry: what a user sees before anything is set up."""
+
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+from puppet_setup.launcher import main, shell_exports
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def puppet(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run ./puppet with only these environment variables."""
+    environ = {'PATH': os.defpath} | variables
+    return subprocess.run(['/bin/sh', str(REPOSITORY / 'puppet'), *arguments], env=environ,
+                          capture_output=True, text=True, check=False)
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    """Put a program in a folder."""
+    path = folder / name
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_help_exits_0() -> None:
+    """On standard output, without setting anything up."""
+    done = puppet('--help', PUPPET_PYTHON=sys.executable)
+    assert done.returncode == 0
+    assert done.stdout.startswith('usage: ./puppet COMMAND')
+
+
+def test_unknown_command_exits_2_with_the_list() -> None:
+    """And names what was given."""
+    done = puppet('dmo', PUPPET_PYTHON=sys.executable)
+    assert done.returncode == 2
+    assert "got 'dmo'" in done.stderr
+    assert '  demo ' in done.stderr
+
+
+def test_no_command_exits_2_with_the_help() -> None:
+    """A command is needed."""
+    assert puppet(PUPPET_PYTHON=sys.executable).returncode == 2
+
+
+@pytest.mark.parametrize('arguments', [['run'], ['run', 'puppet_core'], ['setup', '--nonsense']])
+def test_incomplete_commands_exit_2(arguments: list[str],
+                                    capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is set up."""
+    assert main(arguments) == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_wrong_python_variable_is_named() -> None:
+    """One sentence."""
+    done = puppet('--help', PUPPET_PYTHON='/nowhere/python')
+    assert done.returncode == 1
+    assert done.stderr.startswith('puppet: PUPPET_PYTHON: expected a Python 3.10 to 3.13')
+    assert done.stderr.count('\n') == 1
+
+
+def test_missing_python_is_said_with_the_fix(tmp_path: Path) -> None:
+    """A command that only prints an error, as version managers install, is no Python."""
+    for name in ('dirname', 'readlink'):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    program(tmp_path, 'python3', '#!/bin/sh\necho no version is set >&2; exit 127\n')
+    done = puppet('--help', PATH=str(tmp_path), ROS_DISTRO='jazzy')
+    assert done.returncode == 1
+    assert 'sudo apt install python3' in done.stderr
+    assert done.stderr.count('\n') == 1
+
+
+def test_usable_python_is_found_behind_unusable_ones(tmp_path: Path) -> None:
+    """By asking each for its version."""
+    program(tmp_path, 'python3', '#!/bin/sh\nexit 1\n')
+    program(tmp_path, 'python3.12', f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    for name in ('dirname', 'readlink'):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    assert puppet('--help', PATH=str(tmp_path), ROS_DISTRO='jazzy').returncode == 0
+
+
+def test_link_to_puppet_works(tmp_path: Path) -> None:
+    """From anywhere on PATH."""
+    (tmp_path / 'puppet').symlink_to(REPOSITORY / 'puppet')
+    environ = {'PATH': os.defpath, 'PUPPET_PYTHON': sys.executable}
+    done = subprocess.run([tmp_path / 'puppet', '--help'], env=environ, check=False,
+                          capture_output=True, cwd=tmp_path)
+    assert done.returncode == 0
+
+
+def test_shell_exports_change_one_environment_to_the_other() -> None:
+    """Quoted for the shell; what is gone is unset."""
+    text = shell_exports({'A': '1', 'GONE': 'x', 'SAME': 's'}, {'A': "it's", 'SAME': 's'})
+    shown = subprocess.run(['sh', '-c', f'{text}\necho "$A ${{GONE-none}}"'], check=True,
+                           env={'GONE': 'x'}, capture_output=True, text=True).stdout
+    assert shown == "it's none\n"
+    assert 'SAME' not in text
