@@ -1,0 +1,128 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Euler angles of clip files to quaternions and back, for whole clips at once.
+
+Angles are intrinsic: with axes (a, b, c) the rotation is R_a · R_b · R_c, so the axes turn with
+the body, first about a; the same as transforms3d's 'rabc' codes. Any number of axes from zero to
+three is allowed on the way in (BVH and ASF joints have as many as they have channels).
+
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from puppet_core.arrays import Floats, Quats
+from puppet_core.quaternion_batch import multiply, to_matrix
+
+# Below this cosine of the middle angle the first angle is not observable and is held.
+_LOCK_COSINE = 1e-7
+
+
+def axis_rotations(axis: int, angles: Floats) -> Quats:
+    """
+    Return the rotations by given angles about one coordinate axis.
+
+    Parameters
+    ----------
+    axis : int
+        0, 1, 2 for x, y, z.
+    angles : ndarray, shape (...)
+        Angles [rad].
+
+    Returns
+    -------
+    quats : ndarray, shape (..., 4)
+        Unit quaternions (w, x, y, z).
+
+    """
+    quats = np.zeros((*np.shape(angles), 4))
+    quats[..., 0] = np.cos(0.5 * angles)
+    quats[..., 1 + axis] = np.sin(0.5 * angles)
+    return quats
+
+
+def euler_to_quats(axes: Sequence[int], angles: Floats) -> Quats:
+    """
+    Return the rotations R_axes[0](angles[0]) · R_axes[1](angles[1]) · ….
+
+    Parameters
+    ----------
+    axes : sequence of int, length k
+        Axis of each angle, 0, 1, 2 for x, y, z.
+    angles : ndarray, shape (..., k)
+        Angles [rad].
+
+    Returns
+    -------
+    quats : ndarray, shape (..., 4)
+        Unit quaternions (w, x, y, z).
+
+    """
+    quats = np.zeros((*np.shape(angles)[:-1], 4))
+    quats[..., 0] = 1.0
+    for column, axis in enumerate(axes):
+        quats = multiply(quats, axis_rotations(axis, angles[..., column]))
+    return quats
+
+
+def quats_to_continuous_euler(quats: Quats, axes: Sequence[int]) -> Floats:
+    """
+    Return Euler angles that change smoothly from frame to frame.
+
+    Of the two triples that give a rotation, and their whole turns, each frame takes the one
+    nearest to the frame before. Where the middle angle is at a quarter turn the first angle is
+    held. The last two angles are computed from what the first one leaves, so the triple
+    reproduces the rotation also close to the lock.
+
+    Parameters
+    ----------
+    quats : ndarray, shape (n, k, 4)
+        Unit quaternions (w, x, y, z) of k joints over n frames.
+    axes : sequence of int, length 3
+        A permutation of 0, 1, 2.
+
+    Returns
+    -------
+    angles : ndarray, shape (n, k, 3)
+        Intrinsic angles [rad]; unbounded, as turns accumulate.
+
+    """
+    a, b, c = axes
+    sign = 1.0 if (b - a) % 3 == 1 else -1.0
+    matrices = to_matrix(quats)
+    # R[a, c] = sign sin β; R[b, c] = -sign sin α cos β; R[c, c] = cos α cos β.
+    sin_first = -sign * matrices[..., b, c]
+    cos_first = matrices[..., c, c]
+    locked = np.hypot(sin_first, cos_first) < _LOCK_COSINE
+    first = np.where(locked, 0.0, np.arctan2(sin_first, cos_first))
+    angles = np.empty((*quats.shape[:-1], 3))
+    previous = np.zeros((quats.shape[1], 3))
+    for frame in range(quats.shape[0]):
+        alpha = np.where(locked[frame], previous[:, 0], first[frame])
+        triple = _remaining_angles(matrices[frame], alpha, (a, b, c), sign)
+        other = triple + np.array([np.pi, 0.0, np.pi])
+        other[:, 1] = np.pi - triple[:, 1]
+        triple = _nearest_turn(triple, previous)
+        other = _nearest_turn(other, previous)
+        # On the first frame this takes the triple with the smaller angles.
+        distance = np.abs(triple - previous).sum(axis=1) - np.abs(other - previous).sum(axis=1)
+        previous = np.where((distance <= 0.0)[:, None], triple, other)
+        angles[frame] = previous
+    return angles
+
+
+def _remaining_angles(matrices: Floats, alpha: Floats, axes: Sequence[int], sign: float) -> Floats:
+    """Return (α, β, γ), shape (k, 3), for given α: rows of R_a(-α) R give β and γ."""
+    a, b, c = axes
+    cos_a, sin_a = np.cos(alpha)[:, None], np.sin(alpha)[:, None]
+    row_b = cos_a * matrices[:, b] + sign * sin_a * matrices[:, c]
+    row_c = cos_a * matrices[:, c] - sign * sin_a * matrices[:, b]
+    beta = np.arctan2(sign * matrices[:, a, c], row_c[:, c])
+    gamma = np.arctan2(sign * row_b[:, a], row_b[:, b])
+    return np.stack([alpha, beta, gamma], axis=1)
+
+
+def _nearest_turn(angles: Floats, reference: Floats) -> Floats:
+    """Return angles moved by whole turns to within half a turn of the reference."""
+    return angles - 2.0 * np.pi * np.round((angles - reference) / (2.0 * np.pi))

@@ -1,0 +1,212 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which joint of a clip file carries which segment: built-in namings, YAML maps, and the search.
+
+Names are compared without case, without a namespace ('mixamorig:Hips') and without a prefix that
+all joints of the file share ('Actor1_Hips'). Hands, feet and the head may be missing if the
+chain has an end there; the spine may be missing altogether.
+
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+import os.path
+from pathlib import Path
+import re
+
+from puppet_core.clip_file import ClipFile
+from puppet_core.clip_name_tables import BUILT_IN, PUPPET, ROLES
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.skeleton import PARENTS, SEGMENT_INDEX, SEGMENTS
+from puppet_core.yaml_source import load_yaml
+
+FORMAT = 'puppet-name-map/1'
+DERIVE = 'derive'
+T_POSE = 't_pose'
+REST_POSES = (DERIVE, T_POSE)
+KNOWN_MAPS = tuple(BUILT_IN)
+# Segments that end a chain: without a joint of their own they sit at their parent's end.
+_END_SEGMENTS = frozenset(
+    ('head', 'left_hand', 'right_hand', 'left_foot', 'right_foot')
+)  # fmt: skip
+_NAMESPACE = re.compile(r'^(.*:|mixamorig\d*_?)', re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class NameMap:
+    """Candidates of joint names for each role, and what the file's zero pose is."""
+
+    name: str
+    """For messages."""
+
+    joints: Mapping[str, Sequence[str]]
+    """Candidates by role, the first that the file has is taken."""
+
+    rest: str = DERIVE
+    """T_POSE if zero rotations are our rest pose exactly, DERIVE to work it out."""
+
+    ends_are_interaction_points: bool = False
+    """Whether the ends of hands and feet are palm and sole centres."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentJoints:
+    """The joints of one file that make our segments."""
+
+    map: NameMap  # noqa: A003
+    """The map that fitted."""
+
+    frames: tuple[int, ...]
+    """Joint whose rotation the segment has, length 16."""
+
+    origins: tuple[int, ...]
+    """Joint at the segment's origin, length 16; differs where the segment has none of its own."""
+
+    extras: Mapping[str, int]
+    """Joints of the extra roles that the file has."""
+
+
+def built_in_map(name: str) -> NameMap:
+    """Return one of KNOWN_MAPS."""
+    if name not in BUILT_IN:
+        known = ', '.join(KNOWN_MAPS)
+        raise ConfigError(f'name_map: expected one of {known} or a YAML file, got {name!r}')
+    is_own = name == PUPPET
+    return NameMap(name, BUILT_IN[name], T_POSE if is_own else DERIVE, is_own)
+
+
+def load_name_map(path: str | Path) -> NameMap:
+    """
+    Read a map from YAML.
+
+    The file has `format: puppet-name-map/1`, optionally `name`, `rest` (derive or t_pose), and
+    `joints`: for each role a joint name or a list of candidates.
+
+    Raises
+    ------
+    InputFileError : naming file, line and key.
+
+    """
+    source = load_yaml(path, FORMAT)
+    section = source.section('joints')
+    joints: dict[str, tuple[str, ...]] = {}
+    for role in section.keys():
+        value = section.raw(role)
+        names = value if isinstance(value, list) else [value]
+        if role not in ROLES:
+            raise section.error(role, 'one of ' + ', '.join(ROLES), repr(role))
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise section.error(role, 'a joint name or a list of them', repr(value))
+        joints[role] = tuple(names)
+    name = source.text('name', Path(path).stem)
+    rest = source.text('rest', DERIVE, choices=REST_POSES)
+    source.finish()
+    return NameMap(name, joints, rest)
+
+
+def match_joints(clip: ClipFile, name_map: NameMap | None = None) -> SegmentJoints:
+    """
+    Return the joints of our segments.
+
+    Parameters
+    ----------
+    clip : ClipFile
+        The file.
+    name_map : NameMap, optional
+        The only map to try; without it the built-in one that finds most.
+
+    Raises
+    ------
+    InputFileError : naming the segments without a joint, the file's joints and the known maps.
+
+    """
+    maps = [built_in_map(name) for name in KNOWN_MAPS] if name_map is None else [name_map]
+    plain_names = _plain_names(clip)
+    found = [(_find(plain_names, candidate), candidate) for candidate in maps]
+    trials = [(_missing(clip, joints), joints, candidate) for joints, candidate in found]
+    complete = [trial for trial in trials if not trial[0]]
+    if not complete:
+        raise _unknown_joints(clip, min(trials, key=lambda trial: len(trial[0])), name_map is None)
+    _, joints, best = max(complete, key=lambda trial: len(trial[1]))
+    return _segment_joints(clip, joints, best)
+
+
+def _plain_names(clip: ClipFile) -> dict[str, int]:
+    """Return joints (no tips) by name without case and namespace, with and without prefix."""
+    real = [i for i in range(len(clip.joint_names)) if not clip.is_tip(i)]
+    names = {i: _NAMESPACE.sub('', clip.joint_names[i]).lower() for i in real}
+    shared = os.path.commonprefix(list(names.values())) if len(names) > 1 else ''
+    cut = max(shared.rfind('_'), shared.rfind(' '), shared.rfind('.')) + 1
+    plain: dict[str, int] = {}
+    for start in (0, cut):
+        for i in real:
+            plain.setdefault(names[i][start:], i)
+    return plain
+
+
+def _find(plain_names: Mapping[str, int], name_map: NameMap) -> dict[str, int]:
+    """Return the joint of each role that has one; no joint serves two segments."""
+    joints: dict[str, int] = {}
+    # The chest before the spine: a single spine joint is the chest.
+    for role in sorted(name_map.joints, key=lambda role: role == 'spine'):
+        for candidate in name_map.joints[role]:
+            joint = plain_names.get(_NAMESPACE.sub('', candidate).lower())
+            if joint is not None and joint not in joints.values():
+                joints[role] = joint
+                break
+    return joints
+
+
+def _tip(clip: ClipFile, joint: int) -> int | None:
+    return next((k for k in clip.children(joint) if clip.is_tip(k)), None)
+
+
+def _missing(clip: ClipFile, joints: Mapping[str, int]) -> list[str]:
+    """Return the segments that the file cannot be mapped without."""
+    missing = []
+    for segment in SEGMENTS:
+        parent = SEGMENTS[PARENTS[SEGMENT_INDEX[segment]]]
+        has_end = parent in joints and _tip(clip, joints[parent]) is not None
+        if segment in joints or segment == 'spine' or (segment in _END_SEGMENTS and has_end):
+            continue
+        missing.append(segment)
+    return missing
+
+
+def _segment_joints(clip: ClipFile, joints: dict[str, int], name_map: NameMap) -> SegmentJoints:
+    frames: list[int] = []
+    origins: list[int] = []
+    for index, segment in enumerate(SEGMENTS):
+        parent = int(PARENTS[index])
+        joint = joints.get(segment)
+        frames.append(frames[parent] if joint is None else joint)
+        if joint is not None:
+            origins.append(joint)
+        elif segment == 'spine':
+            origins.append(origins[parent])
+        else:
+            tip = _tip(clip, frames[parent])
+            assert tip is not None
+            origins.append(tip)
+        if parent >= 0 and clip.path_down(frames[parent], frames[-1]) is None:
+            below, above = clip.joint_names[frames[-1]], clip.joint_names[frames[parent]]
+            raise InputFileError(
+                clip.path, f'{segment} below {SEGMENTS[parent]}', f'{below} not below {above}',
+                field='HIERARCHY', hint=f'joints were named by the map {name_map.name}',
+            )  # fmt: skip
+    extras = {role: joint for role, joint in joints.items() if role not in SEGMENT_INDEX}
+    return SegmentJoints(name_map, tuple(frames), tuple(origins), extras)
+
+
+def _unknown_joints(
+    clip: ClipFile, trial: tuple[list[str], dict[str, int], NameMap], is_search: bool
+) -> InputFileError:
+    missing, _, nearest = trial
+    names = ', '.join(n for i, n in enumerate(clip.joint_names) if not clip.is_tip(i))
+    known = ', '.join(KNOWN_MAPS)
+    wanted = 'joints of a known skeleton' if is_search else f'joints of the map {nearest.name}'
+    by_map = f' by the nearest map, {nearest.name}' if is_search else ''
+    hint = f'joints here: {names}; known maps: {known}; or give a {FORMAT} file'
+    got = f'none for {", ".join(missing)}{by_map}'
+    return InputFileError(clip.path, wanted, got, field='joint names', hint=hint)

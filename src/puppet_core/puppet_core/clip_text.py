@@ -1,0 +1,93 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Text of a clip file, and numbers out of it.
+
+Shared by the BVH, ASF and AMC readers: reads the bytes once, refuses what is not text, keeps line
+numbers for errors, and turns tokens into finite floats. Knows nothing of any format's grammar.
+
+"""
+
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_core.errors import InputFileError
+
+# Control characters that no text file has; tab, line ends, form feed and Ctrl-Z (DOS end of file)
+# are left out.
+_BINARY_BYTES = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1A}) + b'\x7f'
+_PROBE_BYTES = 65536
+
+
+def read_text(path: Path, kind: str) -> str:
+    """
+    Return the file's text, its line ends all the same.
+
+    Parameters
+    ----------
+    path : Path
+        File to read.
+    kind : str
+        Name of the format, for the error's text.
+
+    Returns
+    -------
+    text : str
+        Undecodable bytes (names in an old code page) are replaced; they cannot be keywords.
+
+    Raises
+    ------
+    InputFileError : if the file cannot be read, is empty, or is not text.
+
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as err:
+        raise InputFileError(path, f'a readable {kind} file', err.strerror or str(err)) from err
+    if not data.strip():
+        raise InputFileError(path, f'a {kind} file', 'an empty file')
+    probe = data[:_PROBE_BYTES]
+    if b'\0' in data or len(probe.translate(None, _BINARY_BYTES)) != len(probe):
+        raise InputFileError(path, f'a {kind} text file', 'binary data')
+    text = data.decode('utf-8-sig', errors='replace').replace('\x1a', ' ')
+    return text.replace('\r\n', '\n').replace('\r', '\n')
+
+
+def parse_float(word: str) -> float | None:
+    """Return the finite number a token spells, None if it spells none."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    # float() also reads '1_000', which no clip writer means.
+    return value if isfinite(value) and '_' not in word else None
+
+
+def parse_int(word: str) -> int | None:
+    """Return the integer a token spells in plain decimal digits, None if it spells none."""
+    digits = word[1:] if word[:1] in ('+', '-') else word
+    return int(word) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+
+
+def parse_floats(words: Sequence[str]) -> Floats | None:
+    """Return the finite numbers that all tokens spell, shape (n,), None if one of them is not."""
+    try:
+        values = np.array(words, dtype=np.float64)
+    except ValueError:
+        return None
+    if not np.isfinite(values).all() or any('_' in word for word in words):
+        return None
+    return values.reshape(-1)
+
+
+def first_bad_word(words: Sequence[str]) -> int:
+    """Return the index of the first token that is not a finite number, -1 if all are."""
+    return next((i for i, word in enumerate(words) if parse_float(word) is None), -1)
+
+
+def shorten(word: str, limit: int = 40) -> str:
+    """Return a token in quotes, cut to a length that fits into an error message."""
+    return repr(word if len(word) <= limit else word[:limit] + '…')

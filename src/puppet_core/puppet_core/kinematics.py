@@ -1,0 +1,64 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forward kinematics of the sixteen-segment tree (kernel layer)."""
+
+from numba import njit
+from puppet_core.arrays import Quats, Vec3, Vec3s
+from puppet_core.quaternion import multiply, rotate
+from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
+
+_PARENTS = tuple(int(p) for p in PARENTS)
+_MIDDLE_SEGMENTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
+_END_SEGMENTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
+
+
+@njit(cache=True)
+def forward_kinematics(
+    offsets: Vec3s, root_position: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s
+) -> None:
+    """
+    Fill the world orientation and joint position of every segment.
+
+    Parameters
+    ----------
+    offsets : ndarray, shape (16, 3)
+        Joint of each segment in its parent's frame at rest [m].
+    root_position : ndarray, shape (3,)
+        Pelvis joint in world [m].
+    rotations : ndarray, shape (16, 4)
+        Row 0 is the pelvis in world, the others are relative to the parent segment.
+    q_world : ndarray, shape (16, 4)
+        Out: orientation of each segment in world.
+    p_world : ndarray, shape (16, 3)
+        Out: position of each segment's joint in world [m].
+
+    """
+    for k in range(4):
+        q_world[0, k] = rotations[0, k]
+    for k in range(3):
+        p_world[0, k] = root_position[k]
+    for segment in range(1, N_SEGMENTS):
+        parent = _PARENTS[segment]
+        multiply(q_world[parent], rotations[segment], q_world[segment])
+        rotate(q_world[parent], offsets[segment], p_world[segment])
+        for k in range(3):
+            p_world[segment, k] += p_world[parent, k]
+
+
+@njit(cache=True)
+def end_effector_positions(
+    interaction_points: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s
+) -> None:
+    """
+    Fill the positions of the eight general end-effectors.
+
+    Rows 0 to 3 are the interaction points of hands and feet, rows 4 to 7 the elbows and
+    knees, in the order of GENERAL_END_EFFECTORS; `out` has shape (8, 3) [m].
+
+    """
+    for limb in range(4):
+        end = _END_SEGMENTS[limb]
+        rotate(q_world[end], interaction_points[limb], out[limb])
+        for k in range(3):
+            out[limb, k] += p_world[end, k]
+            out[4 + limb, k] = p_world[_MIDDLE_SEGMENTS[limb], k]

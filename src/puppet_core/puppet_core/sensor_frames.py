@@ -1,0 +1,80 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One frame of all sensors at once, raw and filtered: what drivers, filter and performer share.
+
+Poses are of the sensors in the transmitter's axes (REP-103). Quaternions are Hamilton, unit,
+(w, x, y, z). The status values equal the constants of the messages of the same names.
+
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.arrays import Floats, Quats, Vec3s
+
+SAMPLE_OK = 0
+SAMPLE_MISSING = 1
+
+FILTER_OK = 0
+FILTER_PREDICTED = 1  # no sample: predicted, covariance grows
+FILTER_REJECTED = 2  # the sample was an outlier: predicted
+FILTER_REINITIALISED = 3  # state taken anew from the sample
+FILTER_LOST = 4  # no pose: the row is NaN
+
+
+class SensorFrame(NamedTuple):
+    """What a tracker measured, one row a sensor."""
+
+    stamp_ns: int
+    """Acquisition time [ns]."""
+
+    frame_index: int
+    """Counts frames at the driver, gaps included."""
+
+    sensors: tuple[str, ...]
+    """Sensor names, n of them, in row order."""
+
+    positions: Vec3s
+    """Shape (n, 3) [m]; NaN where not measured."""
+
+    quaternions: Quats
+    """Shape (n, 4); NaN where not measured."""
+
+    ages_s: Floats
+    """How much older than the stamp each sample is, shape (n,) [s]."""
+
+    status: NDArray[np.uint8]
+    """SAMPLE_OK or SAMPLE_MISSING, shape (n,)."""
+
+
+class FilteredFrame(NamedTuple):
+    """Filtered poses with their velocities and uncertainty, one row a sensor."""
+
+    stamp_ns: int
+    """The raw frame's stamp [ns]."""
+
+    frame_index: int
+    """The raw frame's index."""
+
+    sensors: tuple[str, ...]
+    """Sensor names, n of them, in row order."""
+
+    positions: Vec3s
+    """Shape (n, 3) [m]."""
+
+    quaternions: Quats
+    """Shape (n, 4)."""
+
+    linear_velocities: Vec3s
+    """Shape (n, 3) [m/s]."""
+
+    angular_velocities: Vec3s
+    """In the transmitter's axes, not the sensor's, shape (n, 3) [rad/s]."""
+
+    covariances: Floats
+    """Of position [m] and rotation vector [rad], both in the transmitter's axes, (n, 6, 6)."""
+
+    status: NDArray[np.uint8]
+    """FILTER_OK .. FILTER_LOST, shape (n,)."""

@@ -1,0 +1,272 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+YAML files read with their line numbers, so that every complaint names file, line and key.
+
+A `Section` wraps one mapping. Its typed getters validate and remember what was asked for;
+`finish` then refuses keys nobody asked for, which catches misspellings.
+
+"""
+
+from collections.abc import Iterator, Sequence
+import math
+from pathlib import Path
+import re
+import sys
+from typing import Any
+
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_core.errors import InputFileError
+import yaml
+
+_MISSING = object()
+MAX_FILE_BYTES = 1_000_000  # far above any sensible configuration; takes 4 s to read
+_SCALAR_TAGS = tuple(f'tag:yaml.org,2002:{kind}' for kind in ('bool', 'int', 'float', 'null'))
+_PLAIN_TAGS = _SCALAR_TAGS + tuple(f'tag:yaml.org,2002:{kind}' for kind in ('str', 'seq', 'map'))
+
+
+class _LineLoader(yaml.SafeLoader):
+    """
+    A loader of plain data whose mappings carry the line of each key and repeat none.
+
+    Of YAML 1.1's special scalars only truth values, numbers and null are recognised: a date
+    or `<<` is text. What a tag would make of a value is refused.
+
+    """
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag in _SCALAR_TAGS]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Return the value of a node; any failure is a YAML error that knows its line."""
+        if node.tag not in _PLAIN_TAGS:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'a value with the tag {node.tag}', node.start_mark
+            )
+        try:
+            return super().construct_object(node, deep)
+        except (ArithmeticError, KeyError, ValueError) as err:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'an unreadable value ({err})', node.start_mark
+            ) from err
+
+
+class _LinedDict(dict):
+    lines: dict[str, int]
+
+
+def _construct_mapping(loader: _LineLoader, node: yaml.MappingNode) -> Iterator[_LinedDict]:
+    mapping = _LinedDict()
+    mapping.lines = {}
+    yield mapping
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, str) or key in mapping:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'the key {_brief(key)}, repeated or no text', key_node.start_mark
+            )
+        mapping[key] = loader.construct_object(value_node, deep=True)
+        mapping.lines[key] = key_node.start_mark.line + 1
+
+
+_LineLoader.add_constructor('tag:yaml.org,2002:map', _construct_mapping)
+
+
+class _Dumper(yaml.SafeDumper):
+    """SafeDumper that quotes the texts that the loader would take for numbers."""
+
+
+for _kind in (_LineLoader, _Dumper):
+    # YAML 1.2 reads 1e-3 as a number, PyYAML's 1.1 as text
+    _kind.add_implicit_resolver(
+        'tag:yaml.org,2002:float',
+        re.compile(r'[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$'),
+        list('-+0123456789'),
+    )
+
+
+def dump_yaml(tree: dict[str, Any]) -> str:
+    """Return plain values as YAML text that `load_yaml` reads back to the same values."""
+    return yaml.dump(
+        tree, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=99,
+        allow_unicode=True,
+    )  # fmt: skip
+
+
+class Section:
+    """One mapping of a YAML file, with typed, range-checked access by key."""
+
+    def __init__(self, path: Path, mapping: _LinedDict, name: str = '', line: int = 1) -> None:
+        self.path = path
+        self.name = name
+        self.line = line
+        self._mapping = mapping
+        self._asked: set[str] = set()
+        self._known: set[str] = set()  # asked for or asked about, for hints
+
+    def __contains__(self, key: str) -> bool:
+        self._known.add(key)
+        return key in self._mapping
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the keys in the order of the file."""
+        return tuple(self._mapping)
+
+    def error(self, key: str, expected: str, got: object, hint: str = '') -> InputFileError:
+        """Return the error that names this file, the key's line and the key."""
+        line = self._mapping.lines.get(key, self.line)
+        return InputFileError(self.path, expected, str(got), line, self._full(key), hint)
+
+    def raw(self, key: str, default: Any = _MISSING) -> Any:
+        """Return the value as YAML has it; raise if it is absent and has no default."""
+        self._asked.add(key)
+        if key in self._mapping:
+            return self._mapping[key]
+        if default is _MISSING:
+            known = ', '.join(self._mapping) or 'none'
+            raise self.error(key, 'this key', 'no such key', f'keys here: {known}')
+        return default
+
+    def text(
+        self, key: str, default: Any = _MISSING, choices: Sequence[str] | None = None
+    ) -> str:
+        """Return a text value, one of `choices` where given."""
+        value = self.raw(key, default)
+        if not isinstance(value, str):
+            raise self.error(key, 'a text', _brief(value))
+        if choices is not None and value not in choices:
+            raise self.error(key, 'one of ' + ', '.join(choices), _brief(value))
+        return value
+
+    def number(
+        self,
+        key: str,
+        default: Any = _MISSING,
+        low: float = -math.inf,
+        high: float = math.inf,
+        above: float | None = None,
+    ) -> float:
+        """Return a finite float with low <= value <= high, and above < value where given."""
+        value = self.raw(key, default)
+        wanted = _range_text(low, high, above)
+        fits = _is_finite_number(value) and low <= value <= high
+        if not fits or (above is not None and value <= above):
+            raise self.error(key, wanted, _brief(value))
+        return float(value)
+
+    def numbers(self, key: str, count: int, default: Any = _MISSING) -> Floats:
+        """Return `count` finite floats as an array."""
+        value = self.raw(key, default)
+        if isinstance(value, np.ndarray):
+            return value
+        good = isinstance(value, (list, tuple)) and len(value) == count
+        if not good or not all(_is_finite_number(v) for v in value):
+            raise self.error(key, f'{count} finite numbers', _brief(value))
+        return np.array(value, dtype=np.float64)
+
+    def section(self, key: str, optional: bool = False) -> 'Section':
+        """Return the mapping under `key`; an empty one if it is absent and optional."""
+        value = self.raw(key, _empty(self.line) if optional else _MISSING)
+        if not isinstance(value, _LinedDict):
+            raise self.error(key, 'named keys', _brief(value))
+        line = self._mapping.lines.get(key, self.line)
+        return Section(self.path, value, self._full(key), line)
+
+    def sections(self, key: str) -> tuple['Section', ...]:
+        """Return the list of mappings under `key`."""
+        value = self.raw(key)
+        if not isinstance(value, list) or not all(isinstance(v, _LinedDict) for v in value):
+            raise self.error(key, 'a list of entries with named keys', _brief(value))
+        return tuple(
+            Section(
+                self.path, v, f'{self._full(key)}[{i}]', min(v.lines.values(), default=self.line)
+            )
+            for i, v in enumerate(value)
+        )
+
+    def finish(self) -> None:
+        """Refuse the keys that no getter asked for."""
+        for key in self._mapping:
+            if key not in self._asked:
+                known = ', '.join(sorted(self._asked | self._known))
+                raise self.error(key, 'a known key', 'an unknown one', f'known here: {known}')
+
+    def _full(self, key: str) -> str:
+        return f'{self.name}.{key}' if self.name else key
+
+
+def load_yaml(path: str | Path, file_format: str) -> Section:
+    """
+    Read a YAML file whose first key is `format: <file_format>`.
+
+    Raises
+    ------
+    InputFileError : if the file is missing, not YAML, not a mapping, or of another format.
+
+    """
+    path = Path(path)
+    try:
+        with open(path, 'rb') as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise InputFileError(path, f'at most {MAX_FILE_BYTES} bytes', 'more')
+        text = data.decode('utf-8')
+        tree = yaml.load(text, Loader=_LineLoader)
+    except OSError as err:
+        raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
+    except UnicodeDecodeError as err:
+        line = data[: err.start].count(b'\n') + 1
+        raise InputFileError(path, 'UTF-8 text', f'byte 0x{data[err.start]:02x}', line) from err
+    except yaml.reader.ReaderError as err:
+        line = text[: err.position].count('\n') + 1
+        raise InputFileError(path, 'printable text', f'{err.character:#x}', line) from err
+    except yaml.YAMLError as err:
+        mark = getattr(err, 'problem_mark', None)
+        problem = getattr(err, 'problem', None) or str(err)
+        place = mark.line + 1 if mark else None
+        raise InputFileError(path, 'valid YAML', problem, place) from err
+    except RecursionError as err:
+        raise InputFileError(path, 'shallow YAML', 'very deep nesting') from err
+    if not isinstance(tree, _LinedDict):
+        got = 'nothing' if tree is None else _brief(tree)
+        raise InputFileError(path, f'named keys, the first format: {file_format}', got, 1)
+    section = Section(path, tree)
+    section.text('format', choices=[file_format])
+    return section
+
+
+def _empty(line: int) -> _LinedDict:
+    mapping = _LinedDict()
+    mapping.lines = {}
+    return mapping
+
+
+def _is_finite_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    # an integer may be too large for a float
+    return abs(value) <= sys.float_info.max
+
+
+def _brief(value: object) -> str:
+    """Return a short text of any value: nested aliases could be longer than any memory."""
+    if isinstance(value, dict):
+        return 'the keys ' + ', '.join(f'{key:.20}' for key in list(value)[:4])
+    if isinstance(value, list):
+        items = ['[..]' if isinstance(v, (dict, list)) else _brief(v) for v in value[:6]]
+        return '[' + ', '.join(items + ['..'] * (len(value) > 6)) + ']'
+    if isinstance(value, int) and value.bit_length() > 128:
+        return 'a very large integer'
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + '..'
+
+
+def _range_text(low: float, high: float, above: float | None) -> str:
+    if above is not None:
+        return f'a number > {above:g}' + (f' and <= {high:g}' if high < math.inf else '')
+    if low == -math.inf and high == math.inf:
+        return 'a finite number'
+    return f'a number in {low:g} .. {high:g}'

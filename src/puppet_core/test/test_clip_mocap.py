@@ -1,0 +1,181 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Captured clips: feet on the floor, left on the left, joints bend as bodies' do."""
+
+
+from clip_samples import pure_angles_deg
+import numpy as np
+from puppet_core.clip import load_clip
+from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.clip_floor import find_stands
+from puppet_core.clip_options import ClipOptions
+from puppet_core.posture import general_end_effectors
+from puppet_core.quaternion_batch import log, rotate
+from puppet_core.skeleton import SEGMENT_INDEX
+import pytest
+
+pytestmark = pytest.mark.mocap
+
+# name, ASF, frames that are kept: the BVH conversions lose their artificial start
+CLIPS = {
+    '02_01': ('02', 343),
+    '02_03': ('02', 173),
+    '02_04': ('02', 483),
+    '02_10': ('02', 2645),
+    '03_01': ('03', 432),
+    '01_14': ('01', 2338),
+    'salsa_10': (None, 1190),
+    'martial_04': (None, 1309),
+    'indian_13': (None, 1984),
+}
+# Largest gap between the file's hands and our kinematics', from folded vertebrae [m].
+HAND_GAP_M = 0.011
+FORWARD, LEFT, _ = np.eye(3)
+
+
+@pytest.fixture(scope='module', params=CLIPS)
+def name(request):
+    """Return the name of each clip."""
+    return request.param
+
+
+@pytest.fixture(scope='module')
+def load(mocap_dir):
+    """Return a function that loads a clip by name, with options."""
+
+    def load_named(name, **options):
+        asf, _ = CLIPS[name]
+        if asf is None:
+            return load_clip(mocap_dir / 'cmu_bvh' / f'{name}.bvh', options=ClipOptions(**options))
+        folder = mocap_dir / 'cmu_asfamc'
+        return load_clip(folder / f'{name}.amc', folder / f'{asf}.asf',
+                         options=ClipOptions(**options))
+
+    return load_named
+
+
+@pytest.fixture(scope='module')
+def clip(load, name):
+    """Return each clip."""
+    return load(name)
+
+
+def test_clips_have_their_frames_and_rate(clip, name):
+    assert clip.n_frames == CLIPS[name][1]
+    assert clip.rate_hz == 120.0
+
+
+def test_bodies_have_human_size(clip):
+    assert 0.85 < clip.skeleton.leg_length < 1.0
+    assert 1.3 < clip.skeleton.rest_root_height + clip.skeleton.rest_positions()[3, 2] < 1.7
+    lengths = clip.skeleton.limb_lengths
+    np.testing.assert_allclose(lengths[0], lengths[1], rtol=0.05)
+    np.testing.assert_allclose(lengths[2], lengths[3], rtol=0.05)
+
+
+def test_the_left_is_on_the_left(clip):
+    positions = clip.skeleton.rest_positions()
+    for part in ('upper_arm', 'forearm', 'hand', 'thigh', 'shank', 'foot'):
+        left, right = (positions[SEGMENT_INDEX[f'{side}_{part}']] for side in ('left', 'right'))
+        assert left[1] > 0.05
+        np.testing.assert_allclose(left * [1, -1, 1], right, atol=0.03)
+    q_world, p_world = clip.world_segments()
+    across = p_world[:, SEGMENT_INDEX['left_thigh']] - p_world[:, SEGMENT_INDEX['right_thigh']]
+    sideways = np.sum(across * rotate(q_world[:, 0], LEFT), axis=1)
+    assert (sideways > 0.1).all()
+
+
+def test_feet_are_where_the_file_has_them(clip):
+    q_world, p_world = clip.world_segments()
+    own = general_end_effectors(clip.skeleton, q_world, p_world)
+    gaps = np.linalg.norm(own - clip.end_effectors, axis=2)
+    assert gaps[:, [2, 3, 6, 7]].max() < 1e-9
+    assert gaps.max() < HAND_GAP_M
+
+
+def stands(clip):
+    """Return which soles are low and slow, as the bench counts planted feet, shape (n, 2)."""
+    soles = clip.end_effectors[:, 2:4]
+    speed = np.linalg.norm(clip.end_effector_velocities()[:, 2:4], axis=2)
+    return (soles[..., 2] < 0.05) & (speed < 0.25), speed
+
+
+def test_soles_of_standing_feet_are_on_the_floor(clip):
+    planted, _ = stands(clip)
+    heights = clip.end_effectors[:, 2:4, 2][planted]
+    assert planted.sum() > 15
+    assert abs(np.median(heights)) < 0.025
+    assert np.percentile(heights, 2) > -0.025
+
+
+@pytest.mark.parametrize('name', ['02_01', '02_03', '02_04', '02_10'], scope='module')
+def test_standing_feet_stand_still(load, name):
+    planted, speed = stands(load(name))
+    assert np.median(speed[planted]) < 0.17
+
+
+def test_toes_point_forward_and_standing_feet_are_near_level(clip):
+    planted, _ = stands(clip)
+    q_world, _ = clip.world_segments()
+    for column, foot in enumerate(('left_foot', 'right_foot')):
+        rows = planted[:, column]
+        if rows.sum() < 30:
+            continue
+        toes = rotate(q_world[rows, SEGMENT_INDEX[foot]], FORWARD)
+        assert abs(np.median(np.degrees(np.arcsin(toes[:, 2])))) < 15.0
+        front = rotate(q_world[rows, 0], FORWARD)
+        assert np.median(np.sum(toes * front, axis=1)) > 0.5
+
+
+def test_knees_bend_backward_about_the_thighs_left(clip):
+    for side in ('left', 'right'):
+        rotvec = log(clip.rotations[:, SEGMENT_INDEX[f'{side}_shank']])
+        bent = rotvec[np.linalg.norm(rotvec, axis=1) > np.radians(30.0)]
+        axes = bent / np.linalg.norm(bent, axis=1, keepdims=True)
+        assert len(bent) > 10
+        assert np.median(axes[:, 1]) > 0.99
+
+
+def test_elbows_bend_forward(clip):
+    for side, sign in (('left', -1.0), ('right', 1.0)):
+        rotvec = log(clip.rotations[:, SEGMENT_INDEX[f'{side}_forearm']])
+        bent = rotvec[np.linalg.norm(rotvec, axis=1) > np.radians(20.0)]
+        # CMU's arms are turned by 30 degrees about themselves at rest.
+        assert np.median(sign * bent[:, 2] / np.linalg.norm(bent, axis=1)) > 0.8
+
+
+@pytest.mark.parametrize('name', ['02_01', '02_03'], scope='module')
+def test_walking_goes_forward(load, name):
+    clip = load(name)
+    travel = clip.root_positions[-1] - clip.root_positions[0]
+    front = rotate(clip.rotations[:, 0], FORWARD).mean(axis=0)
+    assert np.dot(travel, front) / (np.linalg.norm(travel) * np.linalg.norm(front)) > 0.97
+
+
+def test_the_tilt_of_the_laboratorys_floor_is_taken_out(load):
+    tilted, level = load('02_01', level_floor=False), load('02_01')
+    steps = [find_stands(clip.end_effectors[:, 2:4], 120.0).points[:, 2]
+             for clip in (tilted, level)]  # fmt: skip
+    assert np.ptp(steps[0]) > 0.04
+    assert np.ptp(steps[1]) < 0.015
+    angle = pure_angles_deg(tilted.rotations[:, 0], level.rotations[:, 0])
+    np.testing.assert_allclose(angle, angle[0], atol=1e-6)
+    assert 0.7 < angle[0] < 1.1
+
+
+def test_the_artificial_start_can_be_kept(load):
+    assert load('salsa_10', drop_artificial_start=False).n_frames == 1198
+
+
+def test_writing_and_reading_keeps_the_motion(clip, tmp_path):
+    write_bvh(clip, tmp_path / 'a.bvh')
+    again = load_clip(tmp_path / 'a.bvh')
+    q_a, p_a = clip.world_segments()
+    q_b, p_b = again.world_segments()
+    assert pure_angles_deg(q_a, q_b).max() < np.degrees(1e-6)
+    np.testing.assert_allclose(p_a, p_b, atol=1e-6)
+
+
+def test_the_fixtures_clips_are_these(walk_clip, dance_clip):
+    assert walk_clip.n_frames == 343
+    assert dance_clip.n_frames == 1984
