@@ -1,0 +1,88 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A service whose answer comes later than its callback returns, one request at a time.
+
+rclpy's way to wait is a coroutine callback, which the events executor does not run. Here the
+callback returns a mark instead of a response, and the answer is sent once it is there, with
+either executor. A request that nobody answers in time is answered by its own deadline.
+
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rclpy.timer import Timer
+
+_LATER = object()
+
+
+class DeferredService:
+    """
+    A service that is answered by `answer`, when there is an answer.
+
+    Parameters
+    ----------
+    node : Node
+        Owner.
+    srv_type : type
+        Service type.
+    name : str
+        Service name.
+    on_request : callable
+        Takes the request; returns a response to answer at once, such as a refusal, or the
+        time in seconds within which `answer` will be called.
+    on_deadline : callable
+        Returns the response for a request that was not answered in that time.
+
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        srv_type: type,
+        name: str,
+        on_request: Callable[[Any], Any],
+        on_deadline: Callable[[], Any],
+    ) -> None:
+        self._node = node
+        self._on_request = on_request
+        self._on_deadline = on_deadline
+        self._clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._header: Any = None
+        self._timer: Timer | None = None
+        self._service = node.create_service(srv_type, name, self._on_call)
+        self._send = self._service.send_response
+        self._service.send_response = self._send_unless_later  # type: ignore[method-assign]
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a request waits for its answer."""
+        return self._timer is not None
+
+    def answer(self, response: Any) -> None:
+        """Answer the request that waits, if one does."""
+        if self._timer is None:
+            return
+        self._node.destroy_timer(self._timer)
+        header, self._header, self._timer = self._header, None, None
+        self._send(response, header)
+
+    def _on_call(self, request: Any, _response: Any) -> Any:
+        result = self._on_request(request)
+        if not isinstance(result, float):
+            return result
+        self._timer = self._node.create_timer(result, self._on_timer, clock=self._clock)
+        return _LATER
+
+    def _send_unless_later(self, response: Any, header: Any) -> None:
+        if response is _LATER:
+            self._header = header
+        else:
+            self._send(response, header)
+
+    def _on_timer(self) -> None:
+        self.answer(self._on_deadline())

@@ -1,0 +1,164 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One DiagnosticArray a second: rate, latency, drops, last error, and a level that ages out.
+
+A node makes one `Diagnostics`, tells it about frames, drops and errors, and wraps its hot
+callbacks in `guarded`, so that bad input is counted and never ends the node (STYLE 2.3).
+
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from puppet_core.errors import PuppetError
+from puppet_ros.frame_statistics import FrameReport, FrameStatistics
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+
+DIAGNOSTICS_TOPIC = '/diagnostics'
+PERIOD_S = 1.0
+ERROR_HOLD_S = 5.0  # how long an error keeps the level up after it happened
+STALE_AFTER_S = 1.0
+RATE_TOLERANCE = 0.9  # of the expected rate; below it the level is WARN
+LOG_THROTTLE_S = 5.0
+
+# What outweighs what: a reason says more than the silence it causes.
+SEVERITY = {
+    DiagnosticStatus.OK: 0,
+    DiagnosticStatus.STALE: 1,
+    DiagnosticStatus.WARN: 2,
+    DiagnosticStatus.ERROR: 3,
+}
+
+
+class Diagnostics:
+    """
+    The diagnostics of one node.
+
+    Parameters
+    ----------
+    node : Node
+        Gives name, clock, logger and publisher.
+    expected_rate_hz : float, optional
+        Rate below nine tenths of which the node warns [Hz]; 0 for any rate.
+    hardware_id : str, optional
+        Device the node talks to.
+
+    """
+
+    def __init__(self, node: Node, expected_rate_hz: float = 0.0, hardware_id: str = '') -> None:
+        self._node = node
+        self._clock = node.get_clock()
+        self._statistics = FrameStatistics()
+        self._values: dict[str, str] = {}
+        self._error = ''
+        self._error_ns = 0
+        self._condition: tuple[bytes, str] | None = None
+        self.expected_rate_hz = expected_rate_hz
+        """May be set anew when the expectation changes [Hz]."""
+        self._status = DiagnosticStatus(
+            name=f'{node.get_fully_qualified_name().lstrip("/")}: stream',
+            hardware_id=hardware_id,
+        )
+        self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
+        # a steady timer: a simulated clock that stands still must not silence the diagnostics
+        self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(PERIOD_S, self._on_timer, clock=self._steady_clock)
+
+    @property
+    def total_frames(self) -> int:
+        """Frames since the start."""
+        return self._statistics.total_frames
+
+    @property
+    def total_drops(self) -> int:
+        """Return the drops since the start, of all reasons."""
+        return sum(self._statistics.drops_by_reason.values())
+
+    def frame(self, stamp_ns: int) -> None:
+        """Count a published frame; the latency is the node's clock less its stamp."""
+        self._statistics.frame(self._clock.now().nanoseconds, stamp_ns)
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count dropped input by reason, a word or two in snake case."""
+        self._statistics.drop(reason, count)
+
+    def error(self, text: str) -> None:
+        """Remember an error, raise the level for a while, log it throttled."""
+        self._error = text
+        self._error_ns = self._clock.now().nanoseconds
+        self._node.get_logger().warning(text, throttle_duration_sec=LOG_THROTTLE_S)
+
+    def value(self, key: str, value: Any) -> None:
+        """Set a further key of the report; it stays until set again."""
+        self._values[key] = f'{value:.6g}' if isinstance(value, float) else str(value)
+
+    def condition(self, level: bytes, text: str) -> None:
+        """Set a lasting condition of the node; it outweighs what is not more severe; OK clears."""
+        self._condition = (level, text) if level != DiagnosticStatus.OK else None
+
+    def guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return the callback such that no exception leaves it: it is counted and reported."""
+
+        @wraps(callback)
+        def run(message: Any) -> None:
+            try:
+                callback(message)
+            except PuppetError as err:
+                self.drop('bad_input')
+                self.error(str(err))
+            except Exception as err:  # a node must outlive whatever one message does to it
+                self.drop('failed')
+                self.error(f'{callback.__name__}: {type(err).__name__}: {err}')
+
+        return run
+
+    def _on_timer(self) -> None:
+        now = self._clock.now()
+        report = self._statistics.close_period(now.nanoseconds)
+        error_age_s = abs(now.nanoseconds - self._error_ns) * 1e-9
+        error = self._error if error_age_s < ERROR_HOLD_S else ''
+        level, message = judge(report, self.expected_rate_hz, error)
+        if self._condition is not None and SEVERITY[self._condition[0]] >= SEVERITY[level]:
+            level, message = self._condition
+        self._status.level, self._status.message = level, message
+        self._status.values = self._key_values(report)
+        array = DiagnosticArray(status=[self._status])
+        array.header.stamp = now.to_msg()
+        self._publisher.publish(array)
+
+    def _key_values(self, report: FrameReport) -> list[KeyValue]:
+        p50, p99, worst = report.latency_ms
+        values = {
+            'rate_hz': f'{report.rate_hz:.2f}',
+            'latency_ms_p50': f'{p50:.3f}',
+            'latency_ms_p99': f'{p99:.3f}',
+            'latency_ms_max': f'{worst:.3f}',
+            'frames': str(self._statistics.total_frames),
+            'drops': str(self.total_drops),
+            'last_error': self._error,
+        }
+        for reason, count in self._statistics.drops_by_reason.items():
+            values[f'drops_{reason}'] = str(count)
+        values.update(self._values)
+        return [KeyValue(key=key, value=value) for key, value in values.items()]
+
+
+def judge(report: FrameReport, expected_rate_hz: float, error: str) -> tuple[bytes, str]:
+    """Return the level and the sentence for one period; `error` is the recent one or ''."""
+    if error:
+        return DiagnosticStatus.ERROR, error
+    if report.age_s == float('inf'):
+        return DiagnosticStatus.STALE, 'waiting for input'
+    if report.frames == 0 and report.age_s > STALE_AFTER_S:
+        return DiagnosticStatus.STALE, f'no frame for {report.age_s:.1f} s'
+    if report.drops:
+        return DiagnosticStatus.WARN, f'{report.drops} dropped in the last second'
+    if 0.0 < report.rate_hz < RATE_TOLERANCE * expected_rate_hz:
+        rates = f'{report.rate_hz:.1f} Hz of {expected_rate_hz:.1f} Hz'
+        return DiagnosticStatus.WARN, f'slow: {rates}'
+    return DiagnosticStatus.OK, f'{report.rate_hz:.1f} Hz'

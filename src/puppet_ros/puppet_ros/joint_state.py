@@ -1,0 +1,35 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""sensor_msgs/JointState from an array of angles, one kept message refilled."""
+
+from collections.abc import Sequence
+
+from puppet_core.arrays import Floats
+from puppet_ros import flat_array
+from sensor_msgs.msg import JointState
+
+
+class JointStateWriter:
+    """
+    One kept message that `fill` rewrites: publish it before filling again.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Joint names in the order of the angles.
+    frame_id : str
+        The header's frame.
+
+    """
+
+    def __init__(self, names: Sequence[str], frame_id: str = '') -> None:
+        self._msg = JointState(name=list(names))
+        self._msg.header.frame_id = frame_id
+        positions = flat_array.keep_floats(self._msg, 'position', len(names), 1)
+        self._positions = positions.reshape(-1)
+
+    def fill(self, stamp_ns: int, angles: Floats) -> JointState:
+        """Return the kept message with these angles, shape (n,) [rad]."""
+        flat_array.write_stamp(stamp_ns, self._msg.header.stamp)
+        self._positions[:] = angles
+        return self._msg

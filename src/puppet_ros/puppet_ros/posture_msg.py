@@ -1,0 +1,107 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Posture message <-> puppet_core Posture with the body's world positions."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.arrays import Vec3s
+from puppet_core.posture import Posture
+from puppet_core.skeleton import N_SEGMENTS
+from puppet_msgs.msg import Posture as PostureMsg
+from puppet_ros import flat_array
+from std_msgs.msg import Header
+
+WORLD = 'world'
+N_POINTS = 8  # general end-effectors
+
+
+class PostureRecord(NamedTuple):
+    """A posture with what the message says about it besides."""
+
+    stamp_ns: int
+    """Acquisition time of the tracker frame [ns]."""
+
+    frame_index: int
+    """The tracker frame's index."""
+
+    body: str
+    """Whose posture: a character's name."""
+
+    posture: Posture
+    """Root, joint rotations, end-effectors."""
+
+    segments: Vec3s
+    """Segment joints in world, shape (16, 3) [m]."""
+
+    status: NDArray[np.uint8]
+    """Posture message STATUS_* per segment, shape (16,)."""
+
+    leg_length: float
+    """Hip to sole [m]."""
+
+
+def from_msg(msg: PostureMsg) -> PostureRecord:
+    """
+    Return the arrays of one posture.
+
+    Rotations are a contiguous copy; the others are views on the message, which is fresh for
+    every callback.
+
+    Raises
+    ------
+    MessageError : if an array does not have the length given in the message file.
+
+    """
+    rows = flat_array.float_rows
+    root = rows('root', msg.root, 1, 7)
+    rotations = rows('rotations', msg.rotations, N_SEGMENTS, 4)
+    points = rows('end_effectors', msg.end_effectors, N_POINTS, 3)
+    velocities = rows('end_effector_velocities', msg.end_effector_velocities, N_POINTS, 3)
+    return PostureRecord(
+        stamp_ns=flat_array.stamp_ns(msg.header.stamp),
+        frame_index=msg.frame_index,
+        body=msg.body,
+        posture=Posture(root[0, :3], flat_array.wxyz(rotations), points, velocities),
+        segments=rows('segments', msg.segments, N_SEGMENTS, 3),
+        status=flat_array.bytes_row('status', msg.status, N_SEGMENTS),
+        leg_length=msg.leg_length,
+    )
+
+
+def to_msg(record: PostureRecord, header: Header) -> PostureMsg:
+    """Return a new message; the header is used as it is. Streams use PostureWriter."""
+    msg = PostureWriter(record.body, record.leg_length, header.frame_id).fill(record)
+    msg.header = header
+    return msg
+
+
+class PostureWriter:
+    """One kept message that `fill` rewrites: publish it before filling again."""
+
+    def __init__(self, body: str, leg_length: float, frame_id: str = WORLD) -> None:
+        self._msg = PostureMsg(body=body, leg_length=float(leg_length))
+        self._msg.header.frame_id = frame_id
+        self._root = flat_array.keep_floats(self._msg, 'root', 1, 7)
+        self._rotations_xyzw = flat_array.keep_floats(self._msg, 'rotations', N_SEGMENTS, 4)
+        self._segments = flat_array.keep_floats(self._msg, 'segments', N_SEGMENTS, 3)
+        self._points = flat_array.keep_floats(self._msg, 'end_effectors', N_POINTS, 3)
+        self._velocities = flat_array.keep_floats(
+            self._msg, 'end_effector_velocities', N_POINTS, 3
+        )
+        self._status = flat_array.keep_bytes(self._msg, 'status', N_SEGMENTS)
+
+    def fill(self, record: PostureRecord) -> PostureMsg:
+        """Return the kept message with this record in it; body and leg length stay."""
+        posture = record.posture
+        flat_array.write_stamp(record.stamp_ns, self._msg.header.stamp)
+        self._msg.frame_index = record.frame_index
+        self._root[0, :3] = posture.root_position
+        flat_array.write_xyzw(posture.rotations[:1], self._root[:, 3:])
+        flat_array.write_xyzw(posture.rotations, self._rotations_xyzw)
+        self._segments[:] = record.segments
+        self._points[:] = posture.end_effectors
+        self._velocities[:] = posture.end_effector_velocities
+        self._status[:] = record.status
+        return self._msg

@@ -1,0 +1,92 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""RetargetStatus message <-> a record of how one frame was solved."""
+
+from typing import NamedTuple
+
+from puppet_core.arrays import Floats, Vec3
+from puppet_msgs.msg import RetargetStatus
+from puppet_ros import flat_array
+from std_msgs.msg import Header
+
+
+class RetargetStatusRecord(NamedTuple):
+    """How the solver fared on one frame."""
+
+    stamp_ns: int
+    """Stamp of the posture that was retargeted [ns]."""
+
+    frame_index: int
+    """Index of that posture's frame."""
+
+    solver: str
+    """Name of the solver in use."""
+
+    character: str
+    """Name of the character in use."""
+
+    solve_time_us: float
+    """Time inside the solver [us]."""
+
+    body_iterations: int
+    """Conjugate-gradient iterations of the body step."""
+
+    root_offset: Vec3
+    """Puppet's root less the performer's scaled root, shape (3,) [m]."""
+
+    goal_errors: Floats
+    """Distance from the goals, shape (4,) [m]; NaN without a goal."""
+
+    penetrations: Floats
+    """Depth inside objects, shape (4,) [m]; <= 0 is free."""
+
+    reachable: bool
+    """Whether a root position brings all goals into reach."""
+
+    easing: bool
+    """Whether the posture is on its way back after a gap or a change of puppet."""
+
+    frames_solved: int
+    """Since the node started."""
+
+    frames_dropped: int
+    """Since the node started."""
+
+
+def from_msg(msg: RetargetStatus) -> RetargetStatusRecord:
+    """Return the record of one message; arrays are views on the message."""
+    return RetargetStatusRecord(
+        stamp_ns=flat_array.stamp_ns(msg.header.stamp),
+        **{name: getattr(msg, name) for name in RetargetStatusRecord._fields[1:]},
+    )
+
+
+def to_msg(record: RetargetStatusRecord, header: Header) -> RetargetStatus:
+    """Return a new message; the header is used as it is. Streams use RetargetStatusWriter."""
+    msg = RetargetStatusWriter(header.frame_id).fill(record)
+    msg.header = header
+    return msg
+
+
+class RetargetStatusWriter:
+    """One kept message that `fill` rewrites: publish it before filling again."""
+
+    def __init__(self, frame_id: str) -> None:
+        self._msg = RetargetStatus()
+        self._msg.header.frame_id = frame_id
+
+    def fill(self, record: RetargetStatusRecord) -> RetargetStatus:
+        """Return the kept message with this record in it."""
+        msg = self._msg
+        flat_array.write_stamp(record.stamp_ns, msg.header.stamp)
+        msg.frame_index = record.frame_index
+        msg.solver, msg.character = record.solver, record.character
+        msg.solve_time_us = float(record.solve_time_us)
+        msg.body_iterations = int(record.body_iterations)
+        msg.root_offset[:] = record.root_offset
+        msg.goal_errors[:] = record.goal_errors
+        msg.penetrations[:] = record.penetrations
+        msg.reachable, msg.easing = bool(record.reachable), bool(record.easing)
+        msg.frames_solved = int(record.frames_solved)
+        msg.frames_dropped = int(record.frames_dropped)
+        return msg

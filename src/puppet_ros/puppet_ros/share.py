@@ -1,0 +1,72 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where installed configuration files are, and short names for characters and the like."""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+from puppet_core.errors import ConfigError
+
+CONFIG_PACKAGE = 'puppet_bringup'
+
+
+def config_dir() -> Path:
+    """
+    Return the folder of the suite's installed configuration.
+
+    Raises
+    ------
+    ConfigError : if the package that installs it is not in the ament index.
+
+    """
+    try:
+        return Path(get_package_share_directory(CONFIG_PACKAGE)) / 'config'
+    except (PackageNotFoundError, LookupError) as err:
+        raise ConfigError(
+            f'{CONFIG_PACKAGE}: expected an installed package, found none; '
+            'build the workspace and source its setup file'
+        ) from err
+
+
+def character_file(name_or_path: str) -> Path:
+    """Return the YAML file of a character, by its name or as a path."""
+    return _find('character', 'characters', name_or_path)
+
+
+def environment_file(name_or_path: str) -> Path:
+    """Return the YAML file of an environment, by its name or as a path."""
+    return _find('environment', 'environments', name_or_path)
+
+
+def layout_file(name_or_path: str) -> Path:
+    """Return the YAML file of a sensor layout, by its name or as a path."""
+    return _find('layout', 'layouts', name_or_path)
+
+
+def available(folder: str) -> tuple[str, ...]:
+    """Return the names that a configuration folder offers, sorted."""
+    return tuple(sorted(path.stem for path in (config_dir() / folder).glob('*.yaml')))
+
+
+def _find(kind: str, folder: str, name_or_path: str) -> Path:
+    """
+    Return an existing file.
+
+    Raises
+    ------
+    ConfigError : if there is none; the text lists the names there are.
+
+    """
+    is_path = '/' in name_or_path or name_or_path.endswith(('.yaml', '.yml'))
+    if is_path:
+        path = Path(name_or_path).expanduser()
+        if not path.is_file():
+            raise ConfigError(f'{kind}: expected an existing file, got {name_or_path!r}')
+        return path
+    path = config_dir() / folder / f'{name_or_path}.yaml'
+    if not name_or_path or not path.is_file():
+        names = ', '.join(available(folder)) or 'none'
+        raise ConfigError(
+            f'{kind}: expected one of {names}, or the path of a YAML file, got {name_or_path!r}'
+        )
+    return path

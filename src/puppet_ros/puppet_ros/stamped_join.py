@@ -1,0 +1,101 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Pairs of messages of two topics that carry the same stamp (no ROS in here).
+
+Both topics are ordered in time and the second is computed from the first, so a stamp that
+was passed over will not be paired any more: it is dropped and counted. What waits is
+bounded, so a partner that died costs no memory.
+
+"""
+
+from typing import Generic, TypeVar
+
+Left = TypeVar('Left')
+Right = TypeVar('Right')
+
+
+class StampedJoin(Generic[Left, Right]):
+    """
+    Join two streams on equal stamps.
+
+    Parameters
+    ----------
+    capacity : int
+        Most messages of one side that wait for their partner.
+
+    """
+
+    def __init__(self, capacity: int = 32) -> None:
+        if capacity < 1:
+            raise ValueError(f'capacity: expected value >= 1, got {capacity}')
+        self._capacity = capacity
+        self._left: dict[int, Left] = {}
+        self._right: dict[int, Right] = {}
+        self.unmatched_left = 0
+        """Messages of the first topic dropped without a partner."""
+        self.unmatched_right = 0
+        """Messages of the second topic dropped without a partner."""
+
+    def push_left(self, stamp_ns: int, item: Left) -> tuple[Left, Right] | None:
+        """Take a message of the first topic; return the pair if its partner was here."""
+        if stamp_ns in self._right:
+            partner = self._right[stamp_ns]
+            self._left.pop(stamp_ns, None)
+            self._forget_until(stamp_ns)
+            return item, partner
+        self.unmatched_left += _keep(self._left, stamp_ns, item, self._capacity)
+        return None
+
+    def push_right(self, stamp_ns: int, item: Right) -> tuple[Left, Right] | None:
+        """Take a message of the second topic; return the pair if its partner was here."""
+        if stamp_ns in self._left:
+            partner = self._left[stamp_ns]
+            self._right.pop(stamp_ns, None)
+            self._forget_until(stamp_ns)
+            return partner, item
+        self.unmatched_right += _keep(self._right, stamp_ns, item, self._capacity)
+        return None
+
+    @property
+    def n_waiting(self) -> int:
+        """Messages of both sides that wait."""
+        return len(self._left) + len(self._right)
+
+    def reset(self) -> None:
+        """Forget what waits, without counting it."""
+        self._left.clear()
+        self._right.clear()
+
+    def _forget_until(self, stamp_ns: int) -> None:
+        self.unmatched_left += _drop_until(self._left, stamp_ns)
+        self.unmatched_right += _drop_until(self._right, stamp_ns)
+
+
+def _keep(waiting: dict, stamp_ns: int, item: object, capacity: int) -> int:
+    """Add the newest message; return how many were dropped for it."""
+    dropped = 1 if waiting.pop(stamp_ns, None) is not None else 0
+    waiting[stamp_ns] = item
+    if len(waiting) > capacity:
+        # the first one in, not the lowest stamp: a clock set back must not block the join
+        del waiting[next(iter(waiting))]
+        dropped += 1
+    return dropped
+
+
+def _drop_until(waiting: dict, stamp_ns: int) -> int:
+    """Remove the pair's own entry and all that came in before it; return how many were lost."""
+    if not waiting:
+        return 0
+    if stamp_ns not in waiting:
+        earlier = [stamp for stamp in waiting if stamp < stamp_ns]
+        for stamp in earlier:
+            del waiting[stamp]
+        return len(earlier)
+    lost = 0
+    for stamp in tuple(waiting):
+        del waiting[stamp]
+        if stamp == stamp_ns:
+            break
+        lost += 1
+    return lost

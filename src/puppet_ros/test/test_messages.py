@@ -1,0 +1,190 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The from_msg / to_msg pairs: round trips over the wire, layouts, wrong lengths."""
+
+from array import array
+from typing import Any
+
+import numpy as np
+from puppet_core import sensor_frames
+from puppet_core.posture import Posture
+from puppet_core.sensor_frames import FilteredFrame, SensorFrame
+from puppet_msgs.msg import Importance, PoseFrame, TrackerFrame
+from puppet_ros import (
+    importance_msg,
+    pose_frame,
+    posture_msg,
+    retarget_status,
+    tracker_frame,
+)
+from puppet_ros.flat_array import MessageError
+import pytest
+from rclpy.serialization import deserialize_message, serialize_message
+from std_msgs.msg import Header
+
+pytestmark = pytest.mark.ros
+
+STAMP_NS = 1_790_000_000_123_456_789
+SENSORS = ('pelvis', 'chest', 'left_hand')
+
+
+def raw_frame(rng: np.random.Generator) -> SensorFrame:
+    """Return three sensors, the last one missing."""
+    positions, quaternions = rng.normal(size=(3, 3)), rng.normal(size=(3, 4))
+    positions[2] = quaternions[2] = np.nan
+    status = np.array([0, 0, 1], dtype=np.uint8)
+    return SensorFrame(STAMP_NS, 7, SENSORS, positions, quaternions, rng.random(3), status)
+
+
+def filtered_frame(rng: np.random.Generator) -> FilteredFrame:
+    """Return three sensors with arbitrary numbers."""
+    shapes = ((3, 3), (3, 4), (3, 3), (3, 3), (3, 6, 6))
+    arrays = (rng.normal(size=shape) for shape in shapes)
+    return FilteredFrame(STAMP_NS, 7, SENSORS, *arrays, np.array([0, 2, 4], dtype=np.uint8))
+
+
+def posture_record(rng: np.random.Generator) -> posture_msg.PostureRecord:
+    """Return a posture with arbitrary numbers."""
+    shapes = ((3,), (16, 4), (8, 3), (8, 3))
+    posture = Posture(*(rng.normal(size=shape) for shape in shapes))
+    status = rng.integers(0, 3, 16).astype(np.uint8)
+    segments = rng.normal(size=(16, 3))
+    return posture_msg.PostureRecord(STAMP_NS, 7, 'blubby', posture, segments, status, 0.8)
+
+
+def importance_record(rng: np.random.Generator) -> importance_msg.ImportanceRecord:
+    """Return a table with arbitrary numbers."""
+    return importance_msg.ImportanceRecord(
+        STAMP_NS, 7, rng.normal(size=(4, 8)), ('floor', 'table')
+    )
+
+
+def status_record(rng: np.random.Generator) -> retarget_status.RetargetStatusRecord:
+    """Return a status with arbitrary numbers."""
+    return retarget_status.RetargetStatusRecord(
+        STAMP_NS, 7, 'importance_based', 'sally', 41.5, 3,
+        rng.normal(size=3), rng.random(4), rng.normal(size=4), True, False, 100, 1,
+    )  # fmt: skip
+
+
+PAIRS = {
+    'tracker_frame': (tracker_frame, raw_frame),
+    'pose_frame': (pose_frame, filtered_frame),
+    'posture': (posture_msg, posture_record),
+    'importance': (importance_msg, importance_record),
+    'retarget_status': (retarget_status, status_record),
+}
+
+
+def assert_same(got: Any, expected: Any) -> None:
+    """Compare records field by field, nested ones too, NaN equal to NaN."""
+    if isinstance(expected, Posture):
+        for name in Posture.__slots__:
+            assert_same(getattr(got, name), getattr(expected, name))
+    elif isinstance(expected, np.ndarray):
+        np.testing.assert_array_equal(got, expected)
+    elif hasattr(expected, '_fields'):
+        for name in expected._fields:
+            assert_same(getattr(got, name), getattr(expected, name))
+    else:
+        assert got == expected
+
+
+@pytest.mark.parametrize('name', PAIRS)
+def test_round_trip_over_the_wire_is_the_identity(name: str, rng: np.random.Generator) -> None:
+    module, make = PAIRS[name]
+    record = make(rng)
+    msg = module.to_msg(record, Header(frame_id='here'))
+    # the header given to to_msg is used as it is; the stamp comes from the writer otherwise
+    msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(STAMP_NS, 10**9)
+    received = deserialize_message(serialize_message(msg), type(msg))
+    assert received.header.frame_id == 'here'
+    assert_same(module.from_msg(received), record)
+
+
+def test_tracker_frame_layout_is_xyz_then_xyzw() -> None:
+    msg = TrackerFrame(sensors=['a', 'b'], frame_index=3)
+    msg.poses = array('d', [1, 2, 3, 0.1, 0.2, 0.3, 0.9, 4, 5, 6, 0, 0, 0, 1])
+    msg.ages_s, msg.status = array('d', [0.0, 0.001]), array('B', [0, 0])
+    frame = tracker_frame.from_msg(msg)
+    np.testing.assert_array_equal(frame.positions, [[1, 2, 3], [4, 5, 6]])
+    np.testing.assert_array_equal(frame.quaternions, [[0.9, 0.1, 0.2, 0.3], [1, 0, 0, 0]])
+    assert frame.ages_s[1] == 0.001
+
+
+def test_pose_frame_layout_is_linear_then_angular() -> None:
+    msg = PoseFrame(sensors=['a'])
+    msg.poses = array('d', [1, 2, 3, 0, 0, 0, 1])
+    msg.twists, msg.covariances = array('d', range(6)), array('d', range(36))
+    msg.status = array('B', [1])
+    frame = pose_frame.from_msg(msg)
+    np.testing.assert_array_equal(frame.linear_velocities, [[0, 1, 2]])
+    np.testing.assert_array_equal(frame.angular_velocities, [[3, 4, 5]])
+    assert frame.covariances[0, 1, 2] == 8.0
+
+
+@pytest.mark.parametrize('field', ['poses', 'ages_s', 'status'])
+def test_wrong_length_in_a_tracker_frame_is_refused(
+    field: str, rng: np.random.Generator
+) -> None:
+    msg = tracker_frame.to_msg(raw_frame(rng), Header())
+    setattr(msg, field, array(getattr(msg, field).typecode, [1]))
+    with pytest.raises(MessageError, match=f'{field}: expected'):
+        tracker_frame.from_msg(msg)
+
+
+@pytest.mark.parametrize('field', ['poses', 'twists', 'covariances', 'status'])
+def test_wrong_length_in_a_pose_frame_is_refused(field: str, rng: np.random.Generator) -> None:
+    msg = pose_frame.to_msg(filtered_frame(rng), Header())
+    setattr(msg, field, array(getattr(msg, field).typecode, [1]))
+    with pytest.raises(MessageError, match=f'{field}: expected'):
+        pose_frame.from_msg(msg)
+
+
+def test_frame_without_sensors_is_empty_not_an_error() -> None:
+    assert tracker_frame.from_msg(TrackerFrame()).positions.shape == (0, 3)
+    assert pose_frame.from_msg(PoseFrame()).covariances.shape == (0, 6, 6)
+
+
+@pytest.mark.parametrize('field', ['root', 'rotations', 'segments', 'end_effectors', 'status'])
+def test_wrong_length_in_a_posture_is_refused(field: str, rng: np.random.Generator) -> None:
+    msg = posture_msg.to_msg(posture_record(rng), Header())
+    setattr(msg, field, array(getattr(msg, field).typecode, [1]))
+    with pytest.raises(MessageError, match=f'{field}: expected'):
+        posture_msg.from_msg(msg)
+
+
+def test_empty_importance_is_refused() -> None:
+    with pytest.raises(MessageError, match='end_effectors: expected 4 x 8 numbers, got 0'):
+        importance_msg.from_msg(Importance())
+
+
+def test_kernel_inputs_are_contiguous(rng: np.random.Generator) -> None:
+    frame = tracker_frame.from_msg(tracker_frame.to_msg(raw_frame(rng), Header()))
+    posture = posture_msg.from_msg(posture_msg.to_msg(posture_record(rng), Header())).posture
+    table = importance_msg.from_msg(importance_msg.to_msg(importance_record(rng), Header()))
+    inputs = [getattr(posture, name) for name in Posture.__slots__]
+    for values in (frame.positions, frame.quaternions, table.rows, *inputs):
+        assert values.flags.c_contiguous and values.flags.writeable
+
+
+def test_writer_refills_one_message(rng: np.random.Generator) -> None:
+    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    first = writer.fill(raw_frame(rng))
+    again = raw_frame(rng)._replace(frame_index=8)
+    second = writer.fill(again)
+    assert second is first and second.header.frame_id == 'transmitter'
+    assert_same(tracker_frame.from_msg(second), again)
+
+
+def test_posture_row_0_equals_the_root(rng: np.random.Generator) -> None:
+    msg = posture_msg.to_msg(posture_record(rng), Header())
+    assert msg.root[3:] == msg.rotations[:4]
+
+
+def test_status_values_are_those_of_the_messages() -> None:
+    assert sensor_frames.SAMPLE_OK == TrackerFrame.STATUS_OK
+    assert sensor_frames.SAMPLE_MISSING == TrackerFrame.STATUS_MISSING
+    for name in ('OK', 'PREDICTED', 'REJECTED', 'REINITIALISED', 'LOST'):
+        ours = getattr(sensor_frames, f'FILTER_{name}')
+        assert ours == getattr(PoseFrame, f'STATUS_{name}')
