@@ -1,0 +1,68 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The bytes that one emulated line sends at each tick, encoded a block at a time."""
+
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.emulator.faults import Faults
+from puppet_driver.emulator.record_encoding import encode_records
+
+
+class LineBursts:
+    """
+    Encoder of one line.
+
+    Parameters
+    ----------
+    device : FlockDevice
+        Says which formats, addresses and scale the host has chosen.
+    columns : slice
+        The line's sensors among all.
+    faults : Faults
+        What goes wrong on the way.
+
+    """
+
+    def __init__(self, device: FlockDevice, columns: slice, faults: Faults) -> None:
+        self._device = device
+        self._columns = columns
+        self._faults = faults
+        self._bursts: list[bytes] = []
+        self._start_tick = 0
+        self._poses: Floats | None = None
+        self._version = -1
+
+    def load(self, start_tick: int, poses: Floats) -> None:
+        """Take the poses (n_ticks, all sensors, 7) of the ticks from `start_tick` on."""
+        self._start_tick = start_tick
+        self._poses = poses[:, self._columns]
+        self._version = -1
+
+    def burst(self, tick: int) -> bytes:
+        """Return what the line sends at a tick of the block."""
+        if self._version != self._device.version:
+            self._version = self._device.version
+            self._bursts = self._encode()
+        return self._bursts[tick - self._start_tick]
+
+    def _encode(self) -> list[bytes]:
+        assert self._poses is not None
+        device = self._device
+        units = device.sensor_units if device.has_group_mode else device.sensor_units[:1]
+        records = [
+            encode_records(
+                unit.command,
+                self._poses[:, i],
+                device.range_in,
+                unit.address if device.has_group_mode else None,
+            )
+            for i, unit in enumerate(units)
+        ]
+        drops = self._faults.drops(len(self._poses), len(records))
+        whole = np.concatenate(records, axis=1)
+        bursts = [row.tobytes() for row in whole]
+        for tick in np.flatnonzero(drops.any(axis=1)):
+            kept = (r[tick].tobytes() for r, lost in zip(records, drops[tick]) if not lost)
+            bursts[tick] = b''.join(kept)
+        return [self._faults.garble(burst) for burst in bursts]

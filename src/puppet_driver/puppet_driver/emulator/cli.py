@@ -1,0 +1,156 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`tracker_emulator`: a Flock of Birds with a performer, behind pseudo-terminals.
+
+Prints one line `ready PORT PORT ..` when the ports can be opened. Runs until interrupted.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+from contextlib import ExitStack
+import os
+from pathlib import Path
+import signal
+import sys
+import tempfile
+
+from puppet_core.character import Character, load_character, save_character
+from puppet_core.clip import load_clip
+from puppet_core.errors import PuppetError
+from puppet_core.posture import Motion
+from puppet_driver.emulator.assembly import build_server, EmulatorConfig, performance, within_range
+from puppet_driver.emulator.default_body import clip_body, default_body
+from puppet_driver.emulator.faults import FaultRates
+from puppet_driver.emulator.mounting import DEFAULT_SENSORS
+from puppet_driver.emulator.noise import NoiseLevels
+from puppet_driver.line_plan import sensors_per_line
+
+EXIT_OK, EXIT_BAD_INPUT = 0, 2
+RECORD_BYTES = 15
+BAUD_RATE_BPS = 115200
+PRIORITY = -10  # nice value
+EXAMPLE = 'example: tracker_emulator --ports-dir /tmp/tracker --lines 3 --clip walk.bvh'
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = argparse.ArgumentParser(
+        prog='tracker_emulator',
+        description='Play a Flock of Birds with a performer on pseudo-terminals.',
+        epilog=EXAMPLE,
+    )
+    ports = p.add_argument_group('ports')
+    ports.add_argument('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
+    ports.add_argument('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
+    ports.add_argument('--lines', type=int, help='how many; as 115200 bps needs by default')
+    ports.add_argument('--rate-hz', type=float, default=120.0, help='default %(default)s')
+    ports.add_argument('--range-in', type=int, choices=(36, 72, 144), default=144)
+    ports.add_argument('--first-address', type=int, default=2, help='default %(default)s')
+    show = p.add_argument_group('performance')
+    show.add_argument('--clip', type=Path, metavar='FILE', help='BVH or AMC; procedural if absent')
+    show.add_argument('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
+    show.add_argument('--name-map', metavar='MAP', help='names of the clip, built in or a file')
+    show.add_argument('--character', type=Path, metavar='YAML', help='body of the procedural one')
+    show.add_argument('--write-character', type=Path, metavar='YAML', help='save the body used')
+    show.add_argument('--t-pose-s', type=float, default=2.0, help='default %(default)s')
+    show.add_argument('--restart-after-s', type=float, default=2.0, help='silence; 0 never')
+    show.add_argument('--sensors', nargs='+', metavar='SEGMENT', default=list(DEFAULT_SENSORS))
+    show.add_argument(
+        '--transmitter-m', nargs=3, type=float, metavar=('X', 'Y', 'Z'), default=(0.0, 0.0, 1.0)
+    )
+    noise, rates = NoiseLevels(), FaultRates()
+    bad = p.add_argument_group('noise and faults, seeded')
+    bad.add_argument('--seed', type=int, default=1)
+    bad.add_argument('--white-mm', type=float, default=noise.white_mm)
+    bad.add_argument('--white-deg', type=float, default=noise.white_deg)
+    bad.add_argument('--slow-mm', type=float, default=noise.slow_mm)
+    bad.add_argument('--slow-deg', type=float, default=noise.slow_deg)
+    bad.add_argument('--drop-out', type=float, default=rates.drop_out, help='per record')
+    bad.add_argument('--outlier', type=float, default=rates.outlier, help='per record')
+    bad.add_argument('--bad-byte', type=float, default=rates.bad_byte, help='per byte')
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the emulator; return the exit code."""
+    arguments = parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with ExitStack() as at_exit:
+            _run(arguments, at_exit)
+    except PuppetError as err:
+        print(f'tracker_emulator: {err}', file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except KeyboardInterrupt:
+        pass  # asked to end before there was anything to serve
+    return EXIT_OK
+
+
+def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
+    config = _config(arguments, at_exit)
+    body, clip = _body(arguments)
+    planned = performance(config, body, clip, arguments.t_pose_s)
+    looped = within_range(config, planned)
+    if looped is not planned:
+        print('tracker_emulator: clip moved to where the tracker can see it', file=sys.stderr)
+    if arguments.write_character:
+        save_character(body, arguments.write_character)
+    server = build_server(config, looped)
+    at_exit.callback(server.close)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: server.stop())
+    _go_first()
+    print('ready', *(str(line.pty.link) for line in server.lines), flush=True)
+    server.serve()
+
+
+def _go_first() -> None:
+    """Run before ordinary processes where that is allowed: hardware does not wait for them."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
+    except OSError:
+        pass
+
+
+def _body(arguments: argparse.Namespace) -> tuple[Character, Motion | None]:
+    if arguments.clip:
+        clip = load_clip(arguments.clip, asf=arguments.asf, name_map=arguments.name_map)
+        return clip_body(clip, arguments.clip.stem), clip
+    if arguments.character:
+        return load_character(arguments.character), None
+    return default_body(), None
+
+
+def _config(arguments: argparse.Namespace, at_exit: ExitStack) -> EmulatorConfig:
+    sensors = tuple(arguments.sensors)
+    if arguments.link:
+        links = tuple(arguments.link)
+    else:
+        folder = arguments.ports_dir or Path(
+            at_exit.enter_context(tempfile.TemporaryDirectory(prefix='tracker_'))
+        )
+        # an impossible rate is refused by the config below
+        rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
+        per_line = max(sensors_per_line(BAUD_RATE_BPS, RECORD_BYTES, rate_hz), 1)
+        n_lines = arguments.lines or -(-len(sensors) // per_line)
+        links = tuple(folder / f'line{i}' for i in range(n_lines))
+    return EmulatorConfig(
+        links=links,
+        sensors=sensors,
+        rate_hz=arguments.rate_hz,
+        range_in=arguments.range_in,
+        first_address=arguments.first_address,
+        transmitter_position_m=tuple(arguments.transmitter_m),
+        noise=NoiseLevels(
+            arguments.white_mm, arguments.white_deg, arguments.slow_mm, arguments.slow_deg
+        ),
+        faults=FaultRates(arguments.drop_out, arguments.outlier, arguments.bad_byte),
+        seed=arguments.seed,
+        restart_after_s=arguments.restart_after_s,
+    )
+
+
+if __name__ == '__main__':
+    sys.exit(main())

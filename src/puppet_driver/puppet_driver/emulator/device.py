@@ -1,0 +1,239 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The commanding side of an emulated Flock of Birds line: commands in, replies and state out.
+
+It knows nothing of ports or time beyond the `now_s` it is given. Like the hardware it keeps
+format and hemisphere per unit, directs a command to a unit by its prefix, goes deaf while it
+configures the bus, and remembers the code of the last error until it is read.
+
+"""
+
+from dataclasses import dataclass
+
+from puppet_driver import flock_of_birds as flock
+
+AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
+POWER_UP_FORMAT = b'\x59'
+SOFTWARE_REVISION = bytes((67, 3))
+CRYSTAL_MHZ = 25
+MODEL_NAME = b'6DERC     '
+ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
+ILLEGAL_COMMAND, NO_REPLY_ON_BUS = 6, 13
+HOST_ADDRESS = 1  # the unit at the end of the cable; commands without a prefix are its own
+_XON, _XOFF = 0x11, 0x13
+# commands with data, and how much of it
+_DATA_BYTES = {0x4F: 1, 0x50: 1, 0x4C: 2, 0x4D: 1, 0x4A: 12, 0x71: 6, 0x48: 12, 0x72: 6, 0x30: 1}
+_LONG_PREFIX = 0xA0
+
+
+@dataclass(slots=True)
+class Unit:
+    """One unit on the bus."""
+
+    address: int
+    has_sensor: bool
+    command: bytes = POWER_UP_FORMAT
+    hemisphere: bytes = flock.HEMISPHERES['front']
+    scale_code: int = 0
+
+
+class FlockDevice:
+    """
+    One line's units, those below `first_address` being controllers without a sensor.
+
+    Parameters
+    ----------
+    n_sensors : int
+        Units with a sensor.
+    first_address : int
+        Bus address of the first of them.
+    range_in : int
+        Full scale of positions [inch]; 144 is fixed by the transmitter, 36 and 72 can be
+        changed by command.
+    rate_hz : float
+        Measurements per second.
+
+    """
+
+    def __init__(
+        self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0
+    ) -> None:
+        addresses = range(1, first_address + n_sensors)
+        self._units = {a: Unit(a, a >= first_address) for a in addresses}
+        self._range_in = range_in
+        self._rate_hz = rate_hz
+        self._n_addresses = 14 if len(self._units) <= 14 else 126
+        self._pending = b''
+        self._deaf_until_s = 0.0
+        self._is_sleeping = False
+        self.is_streaming = False
+        self.is_held_off = False
+        self.has_group_mode = False
+        self.is_configured = False
+        self.report_every = 1
+        self.error_code = 0
+        self.n_points = 0
+        self.version = 0
+
+    @property
+    def sensor_units(self) -> list[Unit]:
+        """Units that report, in the order of their addresses."""
+        return [unit for unit in self._units.values() if unit.has_sensor]
+
+    @property
+    def range_in(self) -> int:
+        """Full scale of positions at present [inch]."""
+        if self._range_in == flock.RANGES_IN[-1]:
+            return self._range_in
+        return flock.RANGES_IN[self.sensor_units[0].scale_code]
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether records leave the device at present."""
+        return self.is_streaming and not self.is_held_off and not self._is_sleeping
+
+    def hang_up(self) -> None:
+        """Forget a command cut short; the host has closed its port."""
+        self._pending = b''
+
+    def take_points(self) -> int:
+        """Return how many POINT commands are unanswered, and forget them."""
+        n_points, self.n_points = self.n_points, 0
+        return n_points
+
+    def receive(self, data: bytes, now_s: float) -> bytes:
+        """Obey the commands in `data` as far as they are complete; return the replies."""
+        if now_s < self._deaf_until_s:
+            return b''
+        self._pending += data
+        reply = b''
+        while self._pending:
+            length = self._command_length(self._pending)
+            if length == 0:
+                break
+            message, self._pending = self._pending[:length], self._pending[length:]
+            reply += self._obey(message, now_s)
+        return reply
+
+    @staticmethod
+    def _prefix_length(message: bytes) -> int:
+        if message[0] >= 0xE0:
+            return 1
+        return 2 if message[0] == _LONG_PREFIX else 0
+
+    def _command_length(self, message: bytes) -> int:
+        """Return the length of the first command, 0 if it is not complete yet."""
+        start = self._prefix_length(message)
+        if len(message) <= start:
+            return 0
+        length = start + 1 + _DATA_BYTES.get(message[start], 0)
+        if message[start:][:1] == flock.CHANGE_VALUE:
+            if len(message) < start + 2:
+                return 0
+            length += flock.VALUE_BYTES.get(message[start + 1], 0)
+        return length if len(message) >= length else 0
+
+    def _obey(self, message: bytes, now_s: float) -> bytes:
+        start = self._prefix_length(message)
+        unit = self._units[HOST_ADDRESS]
+        if start:
+            address = message[start - 1]
+            address = address - 0xF0 if address >= 0xF0 else address - 0xE0 + 16
+            address = message[1] if start == 2 else address
+            if address not in self._units:
+                self.error_code = NO_REPLY_ON_BUS
+                return b''
+            unit = self._units[address]
+        command, data = message[start:][:1], message[start + 1:]
+        if command == flock.EXAMINE_VALUE:
+            return self._examine(data[0], unit)
+        self.version += 1
+        if command == flock.CHANGE_VALUE:
+            self._change(data[0], data[1:], unit, now_s)
+        elif command in flock.RECORD_FORMATS:
+            unit.command = command
+        elif command == flock.HEMISPHERE:
+            unit.hemisphere = data
+        else:
+            self._switch(command)
+        return b''
+
+    def _switch(self, command: bytes) -> None:
+        if command == flock.STREAM:
+            self.is_streaming = True
+        elif command == flock.STREAM_STOP:
+            self.is_streaming = False
+        elif command == flock.POINT:
+            self.is_streaming = False
+            self.n_points += 1
+        elif command in (flock.RUN, flock.SLEEP):
+            self._is_sleeping = command == flock.SLEEP
+        elif command in flock.REPORT_RATES:
+            self.report_every = flock.REPORT_RATES[command]
+        elif command == flock.FBB_RESET:
+            self.is_configured = False
+        elif command[0] in (_XON, _XOFF):
+            self.is_held_off = command[0] == _XOFF
+        elif command[0] not in _DATA_BYTES:
+            self.error_code = ILLEGAL_COMMAND
+
+    def _change(self, number: int, data: bytes, unit: Unit, now_s: float) -> None:
+        if number == flock.AUTO_CONFIGURE:
+            self.is_configured = data[0] >= max(self._units)
+            self._deaf_until_s = now_s + AUTO_CONFIGURE_S
+        elif number == flock.GROUP_MODE:
+            self.has_group_mode = data[0] == 1
+        elif number == flock.POSITION_SCALE:
+            unit.scale_code = min(data[0], 1)
+        elif number not in flock.VALUE_BYTES:
+            self.error_code = ILLEGAL_COMMAND
+
+    def _examine(self, number: int, unit: Unit) -> bytes:
+        if number == flock.FLOCK_STATUS:
+            return self._flock_status()
+        if number == flock.ERROR_CODE:
+            code, self.error_code = self.error_code, 0
+            return bytes((code,))
+        words = {
+            flock.STATUS: self._status_word(unit),
+            flock.CRYSTAL: CRYSTAL_MHZ,
+            flock.POSITION_SCALE: unit.scale_code,
+            flock.MEASUREMENT_RATE: min(round(self._rate_hz * 256), 0xFFFF),
+            flock.ADDRESSING_MODE: 0 if self._n_addresses == 14 else 3,
+            flock.ADDRESS: unit.address,
+            flock.GROUP_MODE: int(self.has_group_mode),
+        }
+        tables = {
+            flock.ALPHA_MIN: ALPHA_MIN_WORD,
+            flock.ALPHA_MAX: ALPHA_MAX_WORD,
+            flock.VM_TABLE: VM_WORD,
+        }
+        size = flock.VALUE_BYTES.get(number, 0)
+        if number == flock.SOFTWARE_REVISION:
+            return SOFTWARE_REVISION
+        if number == flock.MODEL:
+            return MODEL_NAME
+        if number == flock.HEMISPHERE_VALUE:
+            return unit.hemisphere
+        if number in tables:
+            return tables[number].to_bytes(2, 'little') * (size // 2)
+        if size == 0:
+            self.error_code = ILLEGAL_COMMAND
+        return words.get(number, 0).to_bytes(size, 'little')
+
+    def _status_word(self, unit: Unit) -> int:
+        word = flock.RECORD_FORMATS[unit.command].status_code << 1
+        word |= flock.STATUS_MASTER if unit.address == HOST_ADDRESS else 0
+        word |= flock.STATUS_INITIALISED if self.is_configured else 0
+        word |= flock.STATUS_ERROR if self.error_code else 0
+        word |= flock.STATUS_SLEEPING if self._is_sleeping else flock.STATUS_RUNNING
+        return word | (flock.STATUS_STREAMING if self.is_streaming else 0)
+
+    def _flock_status(self) -> bytes:
+        flags = bytearray(self._n_addresses)
+        running = flock.UNIT_RUNNING if self.is_configured and not self._is_sleeping else 0
+        for address, unit in self._units.items():
+            kind = flock.UNIT_HAS_SENSOR if unit.has_sensor else flock.UNIT_EXTENDED_RANGE | 0x01
+            flags[address - 1] = flock.UNIT_ACCESSIBLE | running | kind
+        return bytes(flags)

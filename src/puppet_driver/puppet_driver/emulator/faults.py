@@ -1,0 +1,75 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong with a real tracker, on purpose and repeatably: none of it by default."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats
+from puppet_core.errors import ConfigError
+
+OUTLIER_M = 0.3  # standard deviation per axis of a wild sample
+OUTLIER_RAD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRates:
+    """Probabilities."""
+
+    drop_out: float = 0.0
+    """That a record is not sent, per record."""
+
+    outlier: float = 0.0
+    """That a sample is far off, per record."""
+
+    bad_byte: float = 0.0
+    """That a byte is lost, doubled or garbled on the line, per byte."""
+
+    def __post_init__(self) -> None:
+        for name in ('drop_out', 'outlier', 'bad_byte'):
+            value = getattr(self, name)
+            if not 0.0 <= value <= 1.0:
+                raise ConfigError(f'{name}: expected 0.0 <= value <= 1.0, got {value}')
+
+
+class Faults:
+    """A seeded source of faults."""
+
+    def __init__(self, rates: FaultRates, seed: int) -> None:
+        self._rates = rates
+        self._rng = np.random.default_rng((seed, 1))
+
+    def throw_outliers(self, poses: Floats) -> Floats:
+        """Return poses (..., 7) of which some are far off."""
+        if self._rates.outlier == 0.0:
+            return poses
+        wild = self._rng.random(poses.shape[:-1]) < self._rates.outlier
+        thrown = poses.copy()
+        n_wild = int(wild.sum())
+        thrown[wild, :3] += self._rng.normal(0.0, OUTLIER_M, (n_wild, 3))
+        turns = quaternion_batch.exp(self._rng.normal(0.0, OUTLIER_RAD, (n_wild, 3)))
+        thrown[wild, 3:] = quaternion_batch.multiply(thrown[wild, 3:], turns)
+        return thrown
+
+    def drops(self, n_ticks: int, n_sensors: int) -> np.ndarray:
+        """Return which records are not sent, bool, shape (n_ticks, n_sensors)."""
+        if self._rates.drop_out == 0.0:
+            return np.zeros((n_ticks, n_sensors), dtype=bool)
+        return self._rng.random((n_ticks, n_sensors)) < self._rates.drop_out
+
+    def garble(self, data: bytes) -> bytes:
+        """Return `data` with some bytes lost, doubled or replaced."""
+        if self._rates.bad_byte == 0.0:
+            return data
+        bad = np.flatnonzero(self._rng.random(len(data)) < self._rates.bad_byte)
+        garbled = bytearray(data)
+        for i in bad[::-1]:
+            kind = self._rng.integers(3)
+            if kind == 0:
+                del garbled[i]
+            elif kind == 1:
+                garbled.insert(i, garbled[i])
+            else:
+                garbled[i] = self._rng.integers(256)
+        return bytes(garbled)

@@ -1,0 +1,173 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The emulator's loop: obeys commands, and sends every line's records at each tick.
+
+Ticks are paced by an absolute clock. The performance waits at its first frame until all
+lines stream, or some have streamed for a while, so that its opening T-pose is seen; it starts
+anew when the lines have been silent.
+
+"""
+
+from collections.abc import Sequence
+import os
+import select
+import threading
+import time
+from typing import NamedTuple
+
+from puppet_driver.emulator.bursts import LineBursts
+from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.emulator.performer_source import PerformerSource
+from puppet_driver.emulator.pty_line import PtyLine
+
+BLOCK_S = 0.5  # encoded ahead
+MAX_LATE_S = 0.1  # ticks later than this are lost
+LOOK_S = 0.02  # how often closed ports are looked at
+BACKLOG_CHECK_S = 0.1
+LAST_LINE_S = 3.0  # how long the performance waits for a line that nobody opens
+JOIN_TIMEOUT_S = 5.0
+
+
+class EmulatedLine(NamedTuple):
+    """A device, its cable, and what it sends."""
+
+    pty: PtyLine
+    device: FlockDevice
+    bursts: LineBursts
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether a host listens to a stream at present."""
+        return self.pty.is_open and self.device.is_sending
+
+
+class PtyServer:
+    """
+    Serves all lines from one thread.
+
+    Parameters
+    ----------
+    lines : sequence of EmulatedLine
+        In the order of the sensors.
+    source : PerformerSource
+        What the sensors measure.
+    rate_hz : float
+        Ticks per second.
+    restart_after_s : float
+        Silence of all lines after which the performance begins anew; 0 never [s].
+
+    """
+
+    def __init__(
+        self,
+        lines: Sequence[EmulatedLine],
+        source: PerformerSource,
+        rate_hz: float,
+        restart_after_s: float = 2.0,
+    ) -> None:
+        self.lines = tuple(lines)
+        self.tick = 0
+        self._source = source
+        self._period_s = 1.0 / rate_hz
+        self._block_ticks = max(round(BLOCK_S * rate_hz), 1)
+        self._block_start = 0
+        self._restart_after_s = restart_after_s
+        self._silent_since_s = 0.0
+        self._first_sent_s = 0.0
+        self._has_begun = False
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread: threading.Thread | None = None
+        self._load_block(0)
+
+    def start(self) -> None:
+        """Serve in a thread until `stop`; for tests."""
+        self._thread = threading.Thread(target=self.serve, name='emulator', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End `serve` from another thread or a signal handler."""
+        os.write(self._wake_write, b'x')
+        if self._thread is not None:
+            self._thread.join(JOIN_TIMEOUT_S)
+            self._thread = None
+
+    def close(self) -> None:
+        """Pull all cables; to be called after `stop`."""
+        for line in self.lines:
+            line.pty.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def serve(self) -> None:
+        """Obey and send until stopped."""
+        next_tick_s = time.monotonic()
+        look_at_s = check_at_s = next_tick_s
+        while True:
+            now_s = time.monotonic()
+            if now_s >= look_at_s:
+                look_at_s = now_s + LOOK_S
+                self._look()
+            if now_s >= check_at_s:
+                check_at_s = now_s + BACKLOG_CHECK_S
+                for line in self.lines:
+                    line.pty.check_backlog()
+            if now_s >= next_tick_s:
+                self._send_tick(now_s)
+                # ticks that were slept through follow at once, as from a port's buffer
+                lost = max(int((now_s - next_tick_s - MAX_LATE_S) / self._period_s), 0)
+                next_tick_s += (lost + 1) * self._period_s
+                self._advance(lost + 1)
+            waiting = {line.pty.fileno(): line for line in self.lines if line.pty.is_open}
+            wait_s = max(next_tick_s - time.monotonic(), 0.0)
+            ready, _, _ = select.select([self._wake_read, *waiting], (), (), wait_s)
+            if self._wake_read in ready:
+                os.read(self._wake_read, 64)
+                return
+            for descriptor in ready:
+                self._obey(waiting[descriptor])
+
+    def _look(self) -> None:
+        for line in self.lines:
+            if line.pty.look() and not line.pty.is_open:
+                line.device.hang_up()
+
+    def _obey(self, line: EmulatedLine) -> None:
+        data = line.pty.receive()
+        if not data:
+            self._look()
+            return
+        reply = line.device.receive(data, time.monotonic())
+        if reply:
+            line.pty.send(reply)
+        for _ in range(line.device.take_points()):
+            line.pty.send(line.bursts.burst(self.tick))
+
+    def _send_tick(self, now_s: float) -> None:
+        sending = [line for line in self.lines if line.is_sending]
+        if sending:
+            self._silent_since_s = now_s
+        for line in sending:
+            if self.tick % line.device.report_every == 0:
+                line.pty.send(line.bursts.burst(self.tick))
+        else:
+            self._first_sent_s = now_s
+        if len(sending) == len(self.lines) or now_s - self._first_sent_s > LAST_LINE_S:
+            self._has_begun = True
+        silence_s = now_s - self._silent_since_s
+        if self._has_begun and 0.0 < self._restart_after_s < silence_s:
+            self._has_begun = False
+            self._load_block(0)
+
+    def _advance(self, n_ticks: int) -> None:
+        if not self._has_begun:
+            return
+        self.tick += n_ticks
+        if self.tick >= self._block_start + self._block_ticks:
+            self._load_block(self.tick)
+
+    def _load_block(self, start_tick: int) -> None:
+        self.tick = self._block_start = start_tick
+        poses = self._source.block(start_tick, self._block_ticks)
+        for line in self.lines:
+            line.bursts.load(start_tick, poses)

@@ -1,0 +1,178 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One line of a Flock of Birds or MotionStar as a Tracker: how to start it, check it, stop it.
+
+Starting follows the device's manual: stop, see that something answers, configure the bus,
+put the address byte on each record, choose format and hemisphere of every unit, check the
+units' status, stream. Everything that can be wrong is said in one sentence.
+
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from puppet_driver import flock_of_birds as flock
+from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.record_stream import PhasedRecordStream
+from puppet_driver.tracker import Exchange, Exchanges
+
+START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
+STOP_PAUSE_S = 0.1
+SETTLE_PAUSE_S = 0.05  # between commands that the device works on
+
+Steps = Generator[Exchange, bytes, None]
+
+
+@dataclass(frozen=True, slots=True)
+class FlockLineConfig:
+    """What is on one line."""
+
+    sensors: tuple[str, ...]
+    """Names of its sensors, in the order of their bus addresses."""
+
+    first_address: int = 2
+    """Bus address of the first; lower ones are transmitter controllers without a sensor."""
+
+    range_in: int = 144
+    """Full scale of positions [inch]."""
+
+    hemisphere: str = 'front'
+    """Side of the transmitter the sensors stay on, a key of HEMISPHERES."""
+
+    inverted: bool = False
+    """Whether the device reports inverse rotations."""
+
+    group_mode: bool = True
+    """Whether records carry their unit's address; without it a line has one sensor."""
+
+    baud_rate_bps: int = 115200
+    """Only for the text of errors."""
+
+    auto_configure_pause_s: float = 0.6
+    """Rest after the bus has been configured; sources say 0.3 to 10 s."""
+
+    reply_timeout_s: float = 0.5
+    """How long to await an answer [s]."""
+
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        """Bus addresses of the sensors."""
+        return tuple(range(self.first_address, self.first_address + len(self.sensors)))
+
+
+class FlockLine:
+    """The device on one line; a Tracker."""
+
+    title = 'Flock of Birds'
+
+    def __init__(self, config: FlockLineConfig) -> None:
+        self._config = config
+
+    @property
+    def n_sensors(self) -> int:
+        """How many sensors report on this line."""
+        return len(self._config.sensors)
+
+    def stop_command(self) -> bytes:
+        """Return the bytes that end streaming."""
+        return flock.STREAM_STOP
+
+    def open_stream(self) -> PhasedRecordStream:
+        """Return a decoder in its initial state."""
+        config = self._config
+        addresses = config.addresses if config.group_mode else ()
+        return PhasedRecordStream(addresses, config.range_in, config.inverted)
+
+    def start_exchanges(self) -> Exchanges:
+        """Yield the steps from any state to streaming; see Tracker."""
+        config = self._config
+        yield from self._find_device()
+        if config.group_mode:
+            n_units = config.addresses[-1]
+            command = flock.change(flock.AUTO_CONFIGURE, [n_units])
+            yield Exchange(command, pause_s=config.auto_configure_pause_s)
+            command = flock.change(flock.GROUP_MODE, [1])
+            yield Exchange(command, pause_s=SETTLE_PAUSE_S)
+        for address in config.addresses:
+            yield Exchange(self._unit_commands(address))
+        yield Exchange(pause_s=SETTLE_PAUSE_S)
+        if config.group_mode:
+            yield from self._check_units()
+        yield from self._check_error()
+        yield Exchange(flock.STREAM)
+
+    def _find_device(self) -> Steps:
+        config = self._config
+        for _ in range(START_ATTEMPTS):
+            yield Exchange(flock.STREAM_STOP, pause_s=STOP_PAUSE_S)
+            status = yield self._examine(flock.STATUS)
+            if len(status) == flock.VALUE_BYTES[flock.STATUS]:
+                break
+        else:
+            got = f'{len(status)} byte(s) of a status' if status else 'nothing'
+            raise LinkTimeout(
+                f'expected a {self.title} to answer at {config.baud_rate_bps} bps, got {got}; '
+                'check its power, the cable, the FLY switch and the baud rate switches'
+            )
+        word = flock.little_endian(status)
+        if word & flock.STATUS_SLEEPING:
+            yield Exchange(flock.RUN, pause_s=SETTLE_PAUSE_S)
+        if word & flock.STATUS_ERROR:
+            # reading the code clears it; an error older than this start is history
+            yield self._examine(flock.ERROR_CODE)
+
+    def _unit_commands(self, address: int) -> bytes:
+        config = self._config
+        prefix = flock.address_prefix(address) if config.group_mode else b''
+        commands = [flock.POSITION_QUATERNION, flock.set_hemisphere(config.hemisphere)]
+        if config.range_in != flock.RANGES_IN[-1]:
+            scale = flock.RANGES_IN.index(config.range_in)
+            commands.append(flock.change(flock.POSITION_SCALE, [scale, 0]))
+        return b''.join(prefix + command for command in commands)
+
+    def _check_units(self) -> Steps:
+        config = self._config
+        mode = yield self._examine(flock.ADDRESSING_MODE)
+        # firmware too old to know the question has the normal addresses
+        n_units = flock.UNITS_OF_ADDRESSING_MODE.get(mode[0] if mode else 0, 14)
+        units = yield Exchange(
+            flock.examine(flock.FLOCK_STATUS),
+            reply_bytes=n_units,
+            timeout_s=config.reply_timeout_s,
+        )
+        if len(units) != n_units:
+            raise ProtocolError(f'expected the status of {n_units} units, got {len(units)} bytes')
+        for address, sensor in zip(config.addresses, config.sensors):
+            problem = _unit_problem(units[address - 1] if address <= n_units else 0)
+            if problem:
+                raise ProtocolError(
+                    f'unit {address} ({sensor}): expected a running sensor, got {problem}; '
+                    'check its cables, its address switches and first_address'
+                )
+
+    def _check_error(self) -> Steps:
+        status = yield self._examine(flock.STATUS)
+        if len(status) != flock.VALUE_BYTES[flock.STATUS]:
+            raise ProtocolError(f'expected a status of 2 bytes, got {len(status)}')
+        if flock.little_endian(status) & flock.STATUS_ERROR:
+            code = yield self._examine(flock.ERROR_CODE)
+            text = flock.error_text(code[0]) if code else 'an error it does not name'
+            raise ProtocolError(f'expected the device to be ready, got {text}')
+
+    def _examine(self, number: int) -> Exchange:
+        return Exchange(
+            flock.examine(number),
+            reply_bytes=flock.VALUE_BYTES[number],
+            timeout_s=self._config.reply_timeout_s,
+        )
+
+
+def _unit_problem(flags: int) -> str:
+    if not flags & flock.UNIT_ACCESSIBLE:
+        return 'no such unit'
+    if not flags & flock.UNIT_RUNNING:
+        return 'a unit that does not run'
+    if not flags & flock.UNIT_HAS_SENSOR:
+        return 'a unit without a sensor'
+    return ''

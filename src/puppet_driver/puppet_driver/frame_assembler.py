@@ -1,0 +1,144 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Records of all sensors, from several lines, to one stamped frame per tick.
+
+A frame is handed out as soon as every sensor is in, or as soon as the missing ones cannot
+come any more, or after a timeout; missing rows are NaN. Stamps are the arrival of the tick's
+first byte less the device's latency, and strictly increase.
+
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from puppet_driver import assembly_kernels as kernels
+from puppet_driver.tracker import POSE_SIZE, RecordBatch
+
+MAX_SKIPPED = 16  # incomplete ticks at the very start that are not frames
+CLOCK_STEP_NS = 1_000_000_000  # a clock set back by more than this restarts the stamps
+
+
+class FrameCounters(NamedTuple):
+    """What has become of the ticks so far."""
+
+    frames: int
+    """Frames handed out."""
+
+    incomplete_frames: int
+    """Frames in which a sensor was missing."""
+
+    missing_rows: int
+    """Sensor samples missing in them."""
+
+    late_records: int
+    """Records that came after their frame was handed out."""
+
+
+class FrameAssembler:
+    """
+    Collects records and hands out frames in the arrays of its attributes.
+
+    Parameters
+    ----------
+    sensors_per_line : sequence of int
+        How many sensors report on each line; rows of a frame are the lines' in this order.
+    rate_hz : float
+        Ticks per second of the device.
+    timeout_s : float
+        Longest wait for the records of a tick after its first byte [s].
+    latency_s : float
+        Time from the measurement to the arrival of its first byte [s].
+
+    """
+
+    def __init__(
+        self,
+        sensors_per_line: Sequence[int],
+        rate_hz: float,
+        timeout_s: float,
+        latency_s: float = 0.0,
+    ) -> None:
+        period_ns, timeout_ns = round(1e9 / rate_hz), round(1e9 * timeout_s)
+        self._state = kernels.new_assembly(tuple(sensors_per_line), period_ns, timeout_ns)
+        self._latency_ns = round(1e9 * latency_s)
+        self.timeout_ns = timeout_ns
+        n_rows = sum(sensors_per_line)
+        self.stamp_ns = -1
+        self.poses = np.full((n_rows, POSE_SIZE), np.nan)
+        self.missing = np.ones(n_rows, dtype=np.uint8)
+        self.ages_s = np.zeros(n_rows)
+        self._skipped = 0
+        self._frames = 0
+        self._incomplete = 0
+        self._missing_rows = 0
+        self.missing_by_row = np.zeros(n_rows, dtype=np.int64)
+
+    @property
+    def frame_index(self) -> int:
+        """Index of the frame handed out last, from 0; -1 before the first."""
+        return self._frames - 1
+
+    @property
+    def counters(self) -> FrameCounters:
+        """Totals since construction."""
+        late = int(self._state.counters[kernels.STRAGGLERS])
+        return FrameCounters(self._frames, self._incomplete, self._missing_rows, late)
+
+    @property
+    def is_collecting(self) -> bool:
+        """Whether a tick has begun that has not been handed out."""
+        counters = self._state.counters
+        return bool(counters[kernels.NEXT] > counters[kernels.OLDEST])
+
+    def wait_ns(self, now_ns: int) -> int:
+        """Return how long until the oldest tick times out, 0 or more [ns]."""
+        slot = self._state.counters[kernels.OLDEST] % kernels.N_SLOTS
+        return max(int(self._state.slot_ns[slot]) + self.timeout_ns - now_ns, 0)
+
+    def add(self, line: int, batch: RecordBatch, start: int = 0) -> int:
+        """
+        Place a batch of a line's records.
+
+        Returns
+        -------
+        n_placed : int
+            `batch.count`, or less if frames must be taken first: then take one by
+            `take(now_ns, force=True)` and add the rest from there.
+
+        """
+        return kernels.add_records(
+            self._state, line, batch.ordinals, batch.stamps_ns, batch.poses, start, batch.count
+        )
+
+    def take(self, now_ns: int, force: bool = False) -> bool:
+        """
+        Hand out the next frame if one is due.
+
+        Returns
+        -------
+        has_frame : bool
+            Whether `stamp_ns`, `poses`, `missing` and `ages_s` hold a new frame.
+
+        """
+        arrival_ns = kernels.take_frame(
+            self._state, now_ns, force, self.poses, self.missing, self.ages_s
+        )
+        if arrival_ns < 0:
+            return False
+        n_missing = int(self.missing.sum())
+        if n_missing and self._frames == 0 and self._skipped < MAX_SKIPPED:
+            # lines that have just been opened do not begin with the same tick
+            self._skipped += 1
+            return self.take(now_ns, force)
+        stamp_ns = arrival_ns - self._latency_ns
+        if self.stamp_ns - CLOCK_STEP_NS < stamp_ns <= self.stamp_ns:
+            stamp_ns = self.stamp_ns + 1
+        self.stamp_ns = stamp_ns
+        self._frames += 1
+        if n_missing:
+            self._incomplete += 1
+            self._missing_rows += n_missing
+            self.missing_by_row += self.missing
+        return True

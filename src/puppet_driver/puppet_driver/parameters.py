@@ -1,0 +1,177 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The tracker driver's parameters: rows for ROS and offline, and the frozen config they fill."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from puppet_core.arrays import Quat, Vec3
+from puppet_core.errors import ConfigError
+from puppet_core.parameter_rows import Row
+from puppet_core.quaternion_batch import exp, multiply
+from puppet_driver import flock_of_birds as flock
+from puppet_driver.line_plan import burst_seconds, check_bandwidth, spread
+
+DEVICES = ('flock_of_birds',)
+WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
+DEFAULT_SENSORS = (
+    'pelvis', 'chest', 'left_upper_arm', 'left_forearm', 'left_hand', 'right_upper_arm',
+    'right_forearm', 'right_hand', 'left_thigh', 'left_shank', 'left_foot', 'right_thigh',
+    'right_shank', 'right_foot',
+)  # fmt: skip
+
+DRIVER_ROWS = (
+    Row('device', DEVICES[0], choices=DEVICES, description='Kind of tracker.'),
+    Row(
+        'ports', ('/dev/ttyUSB0', '/dev/ttyUSB1', '/dev/ttyUSB2'),
+        description='Serial ports; the sensors are spread over them in order, evenly.',
+    ),
+    Row('baud_rate_bps', 115200, 'bit/s', 2400, 921600, description='Speed of the ports.'),
+    Row(
+        'sensors', DEFAULT_SENSORS,
+        description='Names of the sensors in the order of their units, port by port.',
+    ),
+    Row('rate_hz', 120.0, 'Hz', 1.0, 1000.0, description='Measurements a second of the device.'),
+    Row(
+        'frame_timeout_s', 0.0, 's', 0.0, 1.0,
+        description='Longest wait for the rest of a frame; 0 finds it from rate and speed.',
+    ),
+    Row(
+        'device_latency_s', 0.0, 's', 0.0, 0.5,
+        description='From the measurement to its first byte; taken off the stamps.',
+    ),
+    Row(
+        'first_address', 2, low=1, high=flock.MAX_ADDRESS,
+        description='Bus address of the first sensor on each port; 2 after an extended-range '
+        'transmitter, 1 without.',
+    ),
+    Row(
+        'group_mode', True,
+        description='Several units a port, each record with its address; false: one unit a port.',
+    ),
+    Row(
+        'range_in', 144, 'inch', 36, 144,
+        description='Full scale of positions: 36 or 72, 144 with extended-range transmitter.',
+    ),
+    Row(
+        'hemisphere', 'front', choices=tuple(flock.HEMISPHERES),
+        description='Side of the transmitter on which all sensors stay.',
+    ),
+    Row(
+        'inverted_quaternion', False,
+        description='The device reports inverse rotations; calibration fails if this is wrong.',
+    ),
+    Row(
+        'auto_configure_pause_s', 0.6, 's', 0.0, 15.0,
+        description='Rest after the bus was configured; old units need up to 10 s.',
+    ),
+    Row('reply_timeout_s', 0.5, 's', 0.05, 10.0, description='How long to await an answer.'),
+    Row(
+        'silence_timeout_s', 0.5, 's', 0.05, 60.0,
+        description='Silence after which a port is started anew.',
+    ),
+    Row(
+        'retry_first_s', 0.1, 's', 0.01, 60.0,
+        description='Pause after a failure; doubles with each further one.',
+    ),
+    Row('retry_last_s', 1.0, 's', 0.01, 60.0, description='Longest pause after a failure.'),
+    Row(
+        'transmitter.position_m', (0.0, 0.0, 1.0), 'm', -100.0, 100.0, length=3,
+        description='Transmitter in world, published on /tf_static.',
+    ),
+    Row(
+        'transmitter.rpy_deg', (0.0, 0.0, 0.0), 'deg', -360.0, 360.0, length=3,
+        description='Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
+    ),
+    Row(
+        'transforms_rate_hz', 30.0, 'Hz', 0.0, 1000.0,
+        description='How often the sensors are published on /tf at most; 0 never.',
+    ),
+    Row(
+        'autostart', True,
+        description='Configure and activate at once; false waits for a lifecycle manager.',
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DriverConfig:
+    """What DRIVER_ROWS say, and what follows from them; see there."""
+
+    device: str
+    ports: tuple[str, ...]
+    baud_rate_bps: int
+    sensors: tuple[str, ...]
+    rate_hz: float
+    frame_timeout_s: float
+    device_latency_s: float
+    first_address: int
+    group_mode: bool
+    range_in: int
+    hemisphere: str
+    inverted_quaternion: bool
+    auto_configure_pause_s: float
+    reply_timeout_s: float
+    silence_timeout_s: float
+    retry_first_s: float
+    retry_last_s: float
+    transmitter_position_m: tuple[float, float, float]
+    transmitter_rpy_deg: tuple[float, float, float]
+    transforms_rate_hz: float
+    autostart: bool
+
+    def __post_init__(self) -> None:
+        for name, values in (('sensors', self.sensors), ('ports', self.ports)):
+            repeated = sorted({v for v in values if values.count(v) > 1})
+            if repeated or '' in values:
+                got = f'{repeated[0]!r} twice' if repeated else 'an empty one'
+                raise ConfigError(f'{name}: expected different names, got {got}')
+        if self.range_in not in flock.RANGES_IN:
+            raise ConfigError(f'range_in: expected one of 36, 72, 144, got {self.range_in}')
+        counts = self.sensors_per_line
+        if not self.group_mode and max(counts) > 1:
+            raise ConfigError(
+                f'group_mode: expected true for {len(self.sensors)} sensors on '
+                f'{len(self.ports)} port(s), got false, which needs a port for each'
+            )
+        last = self.first_address + max(counts) - 1
+        if last > flock.MAX_ADDRESS:
+            raise ConfigError(
+                f'first_address: expected addresses up to {flock.MAX_ADDRESS}, got {last}'
+            )
+        check_bandwidth(counts, self.baud_rate_bps, self.record_bytes, self.rate_hz)
+
+    @property
+    def sensors_per_line(self) -> tuple[int, ...]:
+        """How many sensors each port carries."""
+        return spread(len(self.sensors), len(self.ports))
+
+    @property
+    def record_bytes(self) -> int:
+        """Size of a record on the line."""
+        return flock.POSITION_QUATERNION_BYTES + int(self.group_mode)
+
+    @property
+    def frame_wait_s(self) -> float:
+        """
+        Longest wait for the rest of a frame [s].
+
+        Only a line that falls silent uses it up, for a few frames; so it is long enough for
+        the scheduling gaps of a busy computer.
+
+        """
+        if self.frame_timeout_s > 0.0:
+            return self.frame_timeout_s
+        burst_s = burst_seconds(max(self.sensors_per_line), self.baud_rate_bps, self.record_bytes)
+        return burst_s + WAIT_PERIODS / self.rate_hz
+
+    @property
+    def transmitter_position(self) -> Vec3:
+        """Transmitter in world, shape (3,) [m]."""
+        return np.array(self.transmitter_position_m)
+
+    @property
+    def transmitter_rotation(self) -> Quat:
+        """Transmitter's axes to world: roll about X, then pitch about Y, then yaw about Z."""
+        roll, pitch, yaw = np.radians(self.transmitter_rpy_deg)[:, None] * np.eye(3)
+        return multiply(exp(yaw), multiply(exp(pitch), exp(roll)))

@@ -1,0 +1,161 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a tracking device is to the driver: the interface that a new device implements.
+
+A device is described by bytes alone. It says how to start a line (a generator of exchanges,
+so that one thread can start several lines at once without blocking), how to stop it, and
+turns the bytes of the running line into records. Ports, threads, clocks and ROS live
+elsewhere; a device module can be tested with byte strings.
+
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from puppet_core.arrays import Quat, Vec3
+
+POSE_SIZE = 7  # x y z [m], w x y z; REP-103 axes of the transmitter
+
+
+class TrackerRecord(NamedTuple):
+    """One measurement of one sensor."""
+
+    ordinal: int
+    """Place of the sensor among those of its line, from 0."""
+
+    stamp_ns: int
+    """Arrival of the record's first byte, in the clock that `feed` was given [ns]."""
+
+    position: Vec3
+    """In the transmitter's frame, REP-103 axes, shape (3,) [m]."""
+
+    quaternion: Quat
+    """Sensor in the transmitter's frame, unit, (w, x, y, z)."""
+
+
+class RecordBatch:
+    """
+    Records decoded from one read, in arrays that are refilled.
+
+    `ordinals`, `stamps_ns` and `poses` (rows of POSE_SIZE) are valid up to `count`; they
+    are overwritten by the next read.
+
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.count = 0
+        self.ordinals = np.zeros(capacity, dtype=np.int64)
+        self.stamps_ns = np.zeros(capacity, dtype=np.int64)
+        self.poses = np.zeros((capacity, POSE_SIZE))
+
+    def append(self, record: TrackerRecord) -> None:
+        """Add one record; for devices that are decoded record by record."""
+        i = self.count
+        self.ordinals[i] = record.ordinal
+        self.stamps_ns[i] = record.stamp_ns
+        self.poses[i, :3] = record.position
+        self.poses[i, 3:] = record.quaternion
+        self.count = i + 1
+
+    def records(self) -> list[TrackerRecord]:
+        """Return copies of the valid records; for tests and tools, not for the hot path."""
+        return [
+            TrackerRecord(
+                int(self.ordinals[i]),
+                int(self.stamps_ns[i]),
+                self.poses[i, :3].copy(),
+                self.poses[i, 3:].copy(),
+            )
+            for i in range(self.count)
+        ]
+
+
+class StreamCounters(NamedTuple):
+    """What has become of the bytes of a line so far."""
+
+    records: int = 0
+    """Records handed on."""
+
+    resyncs: int = 0
+    """Times the phase of the records was lost."""
+
+    discarded_bytes: int = 0
+    """Bytes that belong to no accepted record."""
+
+    rejected_records: int = 0
+    """Records of the right form with an unknown address or an impossible quaternion."""
+
+
+class RecordStream(Protocol):
+    """Bytes of one running line to records; garbage neither raises nor becomes a record."""
+
+    batch: RecordBatch
+    """The records of the last `feed` or `flush`."""
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether a complete record waits for the next byte, or for quiet, to confirm it."""
+
+    @property
+    def counters(self) -> StreamCounters:
+        """Totals since the stream was opened."""
+
+    def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
+        """Decode the first `n_bytes` of `data`, uint8; return how many records came out."""
+
+    def skip(self) -> None:
+        """Forget the record being collected, because bytes were skipped."""
+
+    def flush(self) -> int:
+        """Release a held record, the line having been quiet; return how many came out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One step of starting a device: say something, await an answer, pause."""
+
+    command: bytes = b''
+    """What to send; bytes that arrived before are forgotten."""
+
+    reply_bytes: int = 0
+    """Length of the answer; 0 awaits none."""
+
+    timeout_s: float = 0.5
+    """How long to await the answer [s]; a late answer arrives cut short, perhaps empty."""
+
+    pause_s: float = 0.0
+    """How long to rest afterwards, ignoring what arrives [s]."""
+
+
+Exchanges = Generator[Exchange, bytes, None]
+
+
+class Tracker(Protocol):
+    """The device on one line."""
+
+    @property
+    def title(self) -> str:
+        """Name of the device for people, such as `Flock of Birds`."""
+
+    @property
+    def n_sensors(self) -> int:
+        """How many sensors report on this line."""
+
+    def start_exchanges(self) -> Exchanges:
+        """
+        Yield the steps that bring the line from any state to streaming.
+
+        Each `yield` of an Exchange returns the answer's bytes. Raises LinkTimeout when
+        nothing answers and ProtocolError when the answer is wrong; their texts are
+        preceded by the port's name.
+
+        """
+
+    def stop_command(self) -> bytes:
+        """Return the bytes that end streaming."""
+
+    def open_stream(self) -> RecordStream:
+        """Return a decoder in its initial state, for one run of the line."""

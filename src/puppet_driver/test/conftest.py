@@ -1,0 +1,73 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of puppet_driver's tests: seeded numbers, plausible poses, an emulator on ptys."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+import threading
+import time
+
+import numpy as np
+from puppet_core.motion_loop import LoopedMotion
+from puppet_core.procedural_performer import procedural_motion
+from puppet_driver.emulator.assembly import build_server, EmulatorConfig
+from puppet_driver.emulator.default_body import default_body
+from puppet_driver.emulator.noise import NoiseLevels
+from puppet_driver.emulator.pty_server import PtyServer
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+WAIT_S = 15.0
+POLL_S = 0.005
+QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Return a seeded source of numbers."""
+    return np.random.default_rng(19680101)
+
+
+@pytest.fixture(scope='session')
+def config_dir() -> Path:
+    """Return the repository's configuration folder."""
+    return REPOSITORY / 'config'
+
+
+@pytest.fixture
+def wait_until() -> Callable[[Callable[[], bool]], bool]:
+    """Return a function that waits for a condition with a deadline."""
+
+    def wait(condition: Callable[[], bool], seconds: float = WAIT_S) -> bool:
+        deadline = time.monotonic() + seconds
+        never = threading.Event()
+        while not condition() and time.monotonic() < deadline:
+            never.wait(POLL_S)
+        return condition()
+
+    return wait
+
+
+@pytest.fixture(scope='session')
+def performance() -> LoopedMotion:
+    """Return the procedural performance."""
+    return LoopedMotion(procedural_motion(default_body(), 120.0, t_pose_s=0.5), 0)
+
+
+@pytest.fixture
+def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[..., PtyServer]]:
+    """Yield a function that starts an emulator with some lines and stops it afterwards."""
+    servers: list[PtyServer] = []
+
+    def start(n_lines: int = 3, **options: object) -> PtyServer:
+        links = tuple(tmp_path / f'line{i}' for i in range(n_lines))
+        options.setdefault('noise', QUIET)
+        server = build_server(EmulatorConfig(links=links, **options), performance)
+        server.start()
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.stop()
+        server.close()

@@ -1,0 +1,36 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Byte streams as a line would carry them, for several tests."""
+
+import numpy as np
+from puppet_driver import flock_of_birds as flock
+
+ADDRESSES = (2, 3, 4, 5, 6)
+RANGE_IN = 144
+
+
+def smooth_poses(rng: np.random.Generator, n_ticks: int, n_sensors: int) -> np.ndarray:
+    """Return poses (n_ticks, n_sensors, 7) that move as slowly as a body does."""
+    start = rng.uniform(-2.0, 2.0, (n_sensors, 3))
+    steps = rng.normal(0.0, 0.005, (n_ticks, n_sensors, 3))
+    quaternions = rng.normal(size=(n_sensors, 4)) + rng.normal(
+        0.0, 0.002, (n_ticks, n_sensors, 4)
+    ).cumsum(axis=0)
+    quaternions /= np.linalg.norm(quaternions, axis=-1, keepdims=True)
+    return np.concatenate((start + steps.cumsum(axis=0), quaternions), axis=-1)
+
+
+def records_of(poses: np.ndarray, addresses: tuple[int, ...] = ADDRESSES) -> list[bytes]:
+    """Return the records of poses (n_ticks, n_sensors, 7) in the order they are sent."""
+    data = flock.encode_words(flock.encode_pose_words(poses, RANGE_IN))
+    return [
+        row.tobytes() + bytes((address,))
+        for tick in data
+        for row, address in zip(tick, addresses)
+    ]
+
+
+def decoded(record: bytes) -> tuple[int, ...]:
+    """Return a record's seven words, as sent, as a key to compare by."""
+    pairs = zip(record[0:14:2], record[1:14:2])
+    return tuple(int(flock.decode_word(low, high)) for low, high in pairs)

@@ -1,0 +1,77 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The emulator as a program."""
+
+import os
+from pathlib import Path
+import shlex
+import signal
+import subprocess
+import sys
+
+from puppet_core.character import load_character
+from puppet_driver.emulator import cli
+import pytest
+
+EXIT_S = 20.0
+
+
+def run(*arguments: str) -> subprocess.Popen:
+    """Start the program."""
+    return subprocess.Popen(
+        [sys.executable, '-m', 'puppet_driver.emulator.cli', *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['INT', 'TERM'])
+def test_prints_ready_with_its_ports_and_ends_with_zero(tmp_path, number):
+    program = run('--ports-dir', str(tmp_path))
+    word, *ports = program.stdout.readline().split()
+    assert word == 'ready' and ports == [str(tmp_path / f'line{i}') for i in range(3)]
+    assert all(Path(port).is_symlink() for port in ports)
+    program.send_signal(number)
+    _, errors = program.communicate(timeout=EXIT_S)
+    assert program.returncode == 0 and errors == ''
+    assert not any(Path(port).is_symlink() for port in ports)
+
+
+@pytest.mark.parametrize('arguments, text', [
+    (['--clip', '/nowhere/walk.bvh'], '/nowhere/walk.bvh'),
+    (['--sensors', 'tail'], "expected names of segments, got 'tail'"),
+    (['--lines', '99'], 'expected 1 to 14 line(s)'),
+    (['--rate-hz', '0'], 'rate_hz: expected'),
+    (['--rate-hz', 'nan'], 'rate_hz: expected'),
+    (['--drop-out', '2'], 'drop_out: expected'),
+    (['--range-in', '36'], 'expected to stay within 0.90 m'),
+    (['--t-pose-s', '-1'], 't_pose_s >= 0'),
+    (['--first-address', '120'], 'first_address: expected'),
+    (['--character', '/nowhere.yaml'], '/nowhere.yaml'),
+])  # fmt: skip
+def test_bad_input_is_one_sentence_and_exit_two(tmp_path, capsys, arguments, text):
+    assert cli.main(['--ports-dir', str(tmp_path / 'ports'), *arguments]) == 2
+    said = capsys.readouterr().err
+    assert text in said and said.count('\n') == 1 and 'Traceback' not in said
+
+
+def test_a_port_name_that_is_taken_is_exit_two(tmp_path, capsys):
+    (tmp_path / 'line0').write_text('precious')
+    assert cli.main(['--ports-dir', str(tmp_path)]) == 2
+    assert 'expected a place for a link' in capsys.readouterr().err
+
+
+def test_help_ends_with_an_example_that_parses(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(['--help'])
+    assert end.value.code == 0
+    example = capsys.readouterr().out.strip().splitlines()[-1]
+    words = shlex.split(example.split('tracker_emulator', 1)[1])
+    assert cli.parser().parse_args(words).lines == 3
+
+
+def test_the_body_performed_can_be_saved(tmp_path):
+    program = run('--ports-dir', str(tmp_path), '--write-character', str(tmp_path / 'body.yaml'))
+    program.stdout.readline()
+    program.terminate()
+    assert program.wait(EXIT_S) == 0
+    assert load_character(tmp_path / 'body.yaml').skeleton.leg_length == pytest.approx(0.928)

@@ -1,0 +1,173 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mounting, noise, faults and bytes of the emulator."""
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.character import load_character
+from puppet_core.errors import ConfigError
+from puppet_driver import flock_of_birds as flock
+from puppet_driver.emulator.bursts import LineBursts
+from puppet_driver.emulator.default_body import default_body
+from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.emulator.faults import FaultRates, Faults
+from puppet_driver.emulator.mounting import DEFAULT_SENSORS, random_mounting
+from puppet_driver.emulator.noise import disturb, NoiseLevels, SensorNoise
+from puppet_driver.emulator.performer_source import PerformerSource, sensor_poses, TransmitterPose
+from puppet_driver.emulator.record_encoding import encode_records, record_words
+from puppet_driver.parameters import DEFAULT_SENSORS as DRIVER_SENSORS
+import pytest
+
+RATE_HZ = 120.0
+ORIGIN = TransmitterPose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+
+
+@pytest.fixture
+def poses(rng) -> np.ndarray:
+    """Return an array of poses within range, shape (20, 3, 7)."""
+    poses = rng.normal(size=(20, 3, 7))
+    poses[..., 3:] = quaternion_batch.normalize(poses[..., 3:])
+    return poses
+
+
+def test_built_in_body_is_the_performer_file(config_dir):
+    file = load_character(config_dir / 'characters' / 'performer.yaml').skeleton
+    np.testing.assert_allclose(default_body().skeleton.offsets, file.offsets)
+    np.testing.assert_allclose(default_body().skeleton.interaction_points, file.interaction_points)
+
+
+def test_emulator_and_driver_agree_on_the_sensors():
+    assert DEFAULT_SENSORS == DRIVER_SENSORS
+
+
+def test_sensors_sit_within_a_hands_breadth_of_their_place():
+    skeleton = default_body().skeleton
+    places = [random_mounting(DEFAULT_SENSORS, skeleton, seed).positions for seed in range(40)]
+    assert np.std(places, axis=0).max() < 0.03
+    assert np.linalg.norm(np.mean(places, axis=0), axis=1).max() < 0.3
+
+
+def test_mounting_is_the_seeds():
+    skeleton = default_body().skeleton
+    one, again, other = (random_mounting(DEFAULT_SENSORS, skeleton, s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one.rotations, again.rotations)
+    assert np.abs(one.rotations - other.rotations).max() > 0.1
+
+
+def test_unknown_segments_are_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match="got 'tail'; known: pelvis, spine"):
+        random_mounting(['tail'], default_body().skeleton, 1)
+
+
+def test_noise_has_the_levels_asked_for():
+    noise = SensorNoise(NoiseLevels(0.5, 0.05, 0.3, 0.03), 14, RATE_HZ, 1)
+    block = np.concatenate([noise.block(k * 60, 60) for k in range(60)])
+    assert np.std(block[..., :3]) == pytest.approx(np.hypot(0.5e-3, 0.3e-3), rel=0.1)
+    assert np.std(block[..., 3:]) == pytest.approx(np.radians(np.hypot(0.05, 0.03)), rel=0.1)
+
+
+def test_slow_noise_stays_in_its_band():
+    noise = SensorNoise(NoiseLevels(0.0, 0.0, 0.3, 0.0), 14, RATE_HZ, 1)
+    block = np.concatenate([noise.block(k * 60, 60) for k in range(60)])[..., 0]
+    power = np.abs(np.fft.rfft(block * np.hanning(len(block))[:, None], axis=0)) ** 2
+    hz = np.fft.rfftfreq(len(block), 1 / RATE_HZ)
+    inside = (hz > 0.9) & (hz < 11.0)
+    assert power[inside].sum() > 0.99 * power.sum()
+
+
+def test_noise_is_the_seeds_and_changes_from_block_to_block():
+    noise = SensorNoise(NoiseLevels(), 3, RATE_HZ, 4)
+    np.testing.assert_array_equal(noise.block(60, 60), noise.block(60, 60))
+    assert np.abs(noise.block(0, 60) - noise.block(60, 60)).max() > 1e-4
+
+
+def test_disturbed_poses_stay_unit(poses):
+    noise = SensorNoise(NoiseLevels(), 3, RATE_HZ, 4).block(0, 20)
+    norms = np.linalg.norm(disturb(poses, noise)[..., 3:], axis=-1)
+    np.testing.assert_allclose(norms, 1.0)
+
+
+@pytest.mark.parametrize('name', ['white_mm', 'white_deg', 'slow_mm', 'slow_deg'])
+def test_negative_noise_is_refused(name):
+    with pytest.raises(ConfigError, match=f'{name}: expected 0.0 <= value'):
+        NoiseLevels(**{name: -1.0})
+
+
+@pytest.mark.parametrize('name', ['drop_out', 'outlier', 'bad_byte'])
+def test_impossible_probabilities_are_refused(name):
+    with pytest.raises(ConfigError, match=f'{name}: expected 0.0 <= value <= 1.0, got 1.5'):
+        FaultRates(**{name: 1.5})
+
+
+def test_no_faults_by_default(poses):
+    faults = Faults(FaultRates(), 1)
+    assert faults.throw_outliers(poses) is poses
+    assert not faults.drops(100, 14).any() and faults.garble(b'abc') == b'abc'
+
+
+def test_fault_rates_are_kept(rng):
+    faults = Faults(FaultRates(0.05, 0.02, 0.01), 1)
+    assert faults.drops(2000, 14).mean() == pytest.approx(0.05, rel=0.1)
+    poses = np.tile([0.0, 0, 0, 1, 0, 0, 0], (2000, 14, 1))
+    thrown = np.abs(faults.throw_outliers(poses) - poses).max(axis=-1) > 1e-6
+    assert thrown.mean() == pytest.approx(0.02, rel=0.2)
+    data = bytes(20_000)
+    assert len(faults.garble(data)) != len(data)
+
+
+def test_sensor_poses_are_seen_from_the_transmitter(performance):
+    mounting = random_mounting(DEFAULT_SENSORS, performance.motion.skeleton, 1)
+    at_origin = sensor_poses(performance, mounting, ORIGIN)
+    turn = quaternion_batch.exp(np.array([0.0, 0.0, np.pi / 2]))
+    moved = sensor_poses(performance, mounting, TransmitterPose(np.array([1.0, 2.0, 3.0]), turn))
+    # from there, world x is to the right: -y
+    relative = at_origin[..., :3] - [1.0, 2.0, 3.0]
+    np.testing.assert_allclose(moved[..., 0], relative[..., 1], atol=1e-9)
+    np.testing.assert_allclose(moved[..., 1], -relative[..., 0], atol=1e-9)
+
+
+def test_source_plays_the_opening_once_and_the_loop_for_ever():
+    source = PerformerSource(np.zeros((10, 1, 7)), loop_start=4)
+    frames = source.frames(np.arange(20))
+    expected = list(range(10)) + [4, 5, 6, 7, 8, 9] + [4, 5, 6, 7]
+    np.testing.assert_array_equal(frames, expected)
+
+
+@pytest.mark.parametrize('command', flock.RECORD_FORMATS)
+def test_every_format_has_its_size(poses, command):
+    data = encode_records(command, poses[:, 0], 144, address=5)
+    assert data.shape == (20, 2 * flock.RECORD_FORMATS[command].n_words + 1)
+    assert (data[:, -1] == 5).all() and ((data & 0x80) != 0).sum() == 20
+
+
+def test_matrix_angles_and_quaternion_say_the_same(poses):
+    q = poses[:, 0, 3:] * (1.0, 1.0, -1.0, -1.0)
+    matrix = quaternion_batch.to_matrix(q)
+    columns = record_words(b'\x58', poses[:, 0], 144) / flock.FULL_SCALE
+    np.testing.assert_allclose(columns, np.swapaxes(matrix, 1, 2).reshape(20, 9), atol=3e-4)
+    z, y, x = np.moveaxis(record_words(b'\x57', poses[:, 0], 144) * np.pi / flock.FULL_SCALE, 1, 0)
+    zero = np.zeros(20)
+    turns = [np.stack(a, axis=-1) for a in ((zero, zero, z), (zero, y, zero), (x, zero, zero))]
+    qz, qy, qx = (quaternion_batch.exp(turn) for turn in turns)
+    back = quaternion_batch.multiply(qz, quaternion_batch.multiply(qy, qx))
+    np.testing.assert_allclose(np.abs(np.sum(back * q, axis=1)), 1.0, atol=1e-5)
+
+
+def test_bursts_follow_the_devices_choices(poses):
+    device = FlockDevice(3)
+    bursts = LineBursts(device, slice(0, 3), Faults(FaultRates(), 1))
+    bursts.load(100, poses)
+    assert len(bursts.burst(100)) == 12
+    device.receive(flock.change(flock.GROUP_MODE, [1]), 0.0)
+    for address in (2, 3, 4):
+        device.receive(flock.address_prefix(address) + flock.POSITION_QUATERNION, 0.0)
+    assert len(bursts.burst(119)) == 45 and bursts.burst(119)[14::15] == bytes((2, 3, 4))
+
+
+def test_dropped_records_shorten_the_burst(poses):
+    device = FlockDevice(3)
+    device.receive(flock.change(flock.GROUP_MODE, [1]), 0.0)
+    bursts = LineBursts(device, slice(0, 3), Faults(FaultRates(drop_out=0.5), 1))
+    bursts.load(0, poses)
+    lengths = {len(bursts.burst(tick)) for tick in range(20)}
+    assert lengths <= {0, 13, 26, 39} and len(lengths) > 2

@@ -1,0 +1,175 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The emulator's cables: what a host sees of them, and that no host can hold it up."""
+
+import os
+from pathlib import Path
+import select
+import time
+
+import numpy as np
+from puppet_core.errors import ConfigError
+from puppet_core.motion_loop import LoopedMotion
+from puppet_core.posture import Motion
+from puppet_driver import flock_of_birds as flock
+from puppet_driver.emulator.assembly import EmulatorConfig, within_range
+from puppet_driver.emulator.pty_line import MAX_BACKLOG_BYTES, PtyLine
+from puppet_driver.emulator.pty_server import PtyServer
+import pytest
+import serial
+
+RATE_HZ = 120.0
+BURST_BYTES = 5 * 12  # power-up format of five units
+
+
+@pytest.fixture
+def line(tmp_path):
+    """Yield a pseudo-terminal line."""
+    line = PtyLine(tmp_path / 'ports' / 'line0')
+    yield line
+    try:
+        line.close()
+    except OSError:
+        pass
+
+
+def open_port(server: PtyServer, index: int = 0) -> serial.Serial:
+    """Open a line as any host would."""
+    return serial.Serial(str(server.lines[index].pty.link), 115200, timeout=1.0)
+
+
+def start_streams(server: PtyServer) -> list[serial.Serial]:
+    """Open all lines and ask them to stream."""
+    ports = [open_port(server, i) for i in range(len(server.lines))]
+    for port in ports:
+        port.write(flock.change(flock.GROUP_MODE, [1]) + flock.STREAM)
+    return ports
+
+
+def test_nothing_is_sent_while_nobody_listens(line):
+    line.look()
+    assert not line.is_open
+    line.send(b'lost')
+    port = serial.Serial(str(line.link), timeout=0.05)
+    assert line.look() and line.is_open
+    assert port.read(10) == b'' and line.dropped_bytes == 4
+    line.send(b'heard')
+    assert port.read(5) == b'heard'
+    port.close()
+    assert line.look() and not line.is_open
+
+
+def test_a_host_that_does_not_read_is_not_fed_for_ever(line):
+    descriptor = os.open(line.link, os.O_RDWR | os.O_NOCTTY)
+    line.look()
+    for _ in range(4000):
+        line.send(bytes(75))
+        line.check_backlog()
+    assert line.dropped_bytes > 4000 * 75 - 4 * MAX_BACKLOG_BYTES
+    os.close(descriptor)
+
+
+def test_sending_resumes_when_the_host_reads_again(line):
+    descriptor = os.open(line.link, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    line.look()
+    for _ in range(100):
+        line.send(bytes(75))
+    line.check_backlog()
+    while select.select([descriptor], (), (), 0.0)[0]:
+        os.read(descriptor, 65536)
+    line.check_backlog()
+    line.send(b'again')
+    assert os.read(descriptor, 10) == b'again'
+    os.close(descriptor)
+
+
+def test_an_old_link_is_replaced_and_a_file_is_not(tmp_path):
+    link = tmp_path / 'line0'
+    link.symlink_to('/nowhere')
+    PtyLine(link).close()
+    assert not link.is_symlink()
+    link.write_text('precious')
+    with pytest.raises(ConfigError, match=f'{link}: expected a place for a link'):
+        PtyLine(link)
+    assert link.read_text() == 'precious'
+
+
+def test_device_answers_a_host(emulator):
+    port = open_port(emulator())
+    port.write(flock.examine(flock.MODEL))
+    assert port.read(10) == b'6DERC     '
+    port.close()
+
+
+def test_point_gives_one_record(emulator):
+    port = open_port(emulator(3))
+    port.write(flock.POSITION_QUATERNION + flock.POINT)
+    first = port.read(100)
+    assert len(first) in (12, 14) and first[0] & flock.PHASING_BIT
+    port.close()
+
+
+def test_ticks_are_paced_by_the_clock(emulator, wait_until):
+    server = emulator()
+    ports = start_streams(server)
+    assert wait_until(lambda: server.tick > 20)
+    start_tick, start_s = server.tick, time.monotonic()
+    assert wait_until(lambda: server.tick >= start_tick + 120)
+    assert time.monotonic() - start_s == pytest.approx(1.0, abs=0.2)
+    for port in ports:
+        port.close()
+
+
+def test_performance_waits_for_all_lines_and_begins_with_its_t_pose(emulator, wait_until):
+    server = emulator()
+    first = open_port(server)
+    first.write(flock.STREAM)
+    assert len(first.read(10 * BURST_BYTES)) > 0 and server.tick == 0
+    ports = start_streams_of_rest(server)
+    assert wait_until(lambda: server.tick > 10)
+    for port in (first, *ports):
+        port.close()
+
+
+def start_streams_of_rest(server: PtyServer) -> list[serial.Serial]:
+    """Open all lines but the first and ask them to stream."""
+    ports = [open_port(server, i) for i in range(1, len(server.lines))]
+    for port in ports:
+        port.write(flock.STREAM)
+    return ports
+
+
+def test_performance_begins_anew_after_a_silence(emulator, wait_until):
+    server = emulator(restart_after_s=0.2)
+    ports = start_streams(server)
+    assert wait_until(lambda: server.tick > 30)
+    for port in ports:
+        port.write(flock.STREAM_STOP)
+    assert wait_until(lambda: server.tick == 0)
+    for port in ports:
+        port.close()
+
+
+def test_a_host_can_come_and_go(emulator, wait_until):
+    server = emulator(1, sensors=('pelvis', 'chest'))
+    for _ in range(3):
+        port = open_port(server)
+        port.write(flock.change(flock.GROUP_MODE, [1]) + flock.STREAM)
+        assert len(port.read(500)) == 500
+        port.close()
+        assert wait_until(lambda: not server.lines[0].pty.is_open)
+
+
+def test_performer_too_far_away_is_moved_into_range(performance):
+    config = EmulatorConfig(links=(Path('x'),))
+    assert within_range(config, performance) is performance
+    motion = performance.motion
+    far = Motion(
+        motion.skeleton, motion.rate_hz, motion.root_positions + [9.0, 0.0, 0.0],
+        motion.rotations, motion.end_effectors + [9.0, 0.0, 0.0],
+    )  # fmt: skip
+    moved = within_range(config, LoopedMotion(far, 0)).motion
+    assert np.abs(moved.root_positions[:, :2]).max() < 3.0
+    np.testing.assert_allclose(moved.root_positions[:, 2], motion.root_positions[:, 2])
+    with pytest.raises(ConfigError, match='expected to stay within 0.90 m'):
+        within_range(EmulatorConfig(links=(Path('x'),), range_in=36), performance)

@@ -1,0 +1,130 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Starting a line: the device's manual step by step, and a sentence for whatever is wrong."""
+
+from dataclasses import replace
+
+from puppet_driver import flock_of_birds as flock
+from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.flock_line import FlockLine, FlockLineConfig
+import pytest
+
+CONFIG = FlockLineConfig(('pelvis', 'chest', 'left_hand'))
+
+
+def start(line: FlockLine, device: FlockDevice | None) -> list[bytes]:
+    """Run a line's start against a device, by bytes alone; return the commands."""
+    said = []
+    now_s = 0.0
+    steps = line.start_exchanges()
+    reply = None
+    while True:
+        try:
+            exchange = steps.send(reply)
+        except StopIteration:
+            return said
+        said.append(exchange.command)
+        answer = device.receive(exchange.command, now_s) if device is not None else b''
+        now_s += exchange.pause_s + (0.0 if answer else exchange.timeout_s)
+        reply = answer[:exchange.reply_bytes]
+
+
+def test_started_device_streams_position_and_quaternion_with_addresses():
+    device = FlockDevice(3)
+    start(FlockLine(CONFIG), device)
+    assert device.is_sending and device.has_group_mode and device.is_configured
+    assert {u.command for u in device.sensor_units} == {flock.POSITION_QUATERNION}
+    assert device.error_code == 0
+
+
+@pytest.mark.parametrize('name, data', flock.HEMISPHERES.items())
+def test_hemisphere_reaches_every_unit(name, data):
+    device = FlockDevice(3)
+    start(FlockLine(replace(CONFIG, hemisphere=name)), device)
+    assert [u.hemisphere for u in device.sensor_units] == [data] * 3
+
+
+@pytest.mark.parametrize('range_in', [36, 72])
+def test_standard_ranges_are_chosen_by_command(range_in):
+    device = FlockDevice(3, range_in=36)
+    start(FlockLine(replace(CONFIG, range_in=range_in)), device)
+    assert device.range_in == range_in
+
+
+def test_one_unit_alone_needs_no_bus():
+    device = FlockDevice(1, first_address=1)
+    config = replace(CONFIG, sensors=('pelvis',), first_address=1, group_mode=False)
+    said = start(FlockLine(config), device)
+    assert device.is_sending and not device.has_group_mode
+    assert not any(c.startswith(b'P') for c in said)
+
+
+def test_units_beyond_fourteen_are_found():
+    device = FlockDevice(20)
+    sensors = tuple(f's{i}' for i in range(20))
+    start(FlockLine(replace(CONFIG, sensors=sensors)), device)
+    assert device.is_sending
+
+
+def test_a_sleeping_device_is_woken():
+    device = FlockDevice(3)
+    device.receive(flock.SLEEP, 0.0)
+    start(FlockLine(CONFIG), device)
+    assert device.is_sending
+
+
+def test_an_old_error_is_cleared_and_forgotten():
+    device = FlockDevice(3)
+    device.error_code = 11
+    start(FlockLine(CONFIG), device)
+    assert device.is_sending and device.error_code == 0
+
+
+def test_a_streaming_device_can_be_started_again():
+    device = FlockDevice(3)
+    start(FlockLine(CONFIG), device)
+    start(FlockLine(CONFIG), device)
+    assert device.is_sending
+
+
+def test_a_silent_port_is_said_in_one_sentence():
+    text = r'expected a Flock of Birds to answer at 115200 bps, got nothing; check its power'
+    with pytest.raises(LinkTimeout, match=text):
+        start(FlockLine(CONFIG), None)
+
+
+def test_a_missing_unit_is_named():
+    with pytest.raises(ProtocolError, match=r'unit 4 \(left_hand\): .* got no such unit'):
+        start(FlockLine(CONFIG), FlockDevice(2))
+
+
+def test_a_unit_without_a_sensor_is_named():
+    config = replace(CONFIG, sensors=(*CONFIG.sensors, 'right_hand'), first_address=1)
+    with pytest.raises(ProtocolError, match=r'unit 1 \(pelvis\): .* got a unit without a sensor'):
+        start(FlockLine(config), FlockDevice(3))
+
+
+def test_an_error_of_the_device_is_named():
+    class Failing(FlockDevice):
+        """A device whose transmitter is off."""
+
+        def receive(self, data: bytes, now_s: float) -> bytes:
+            """Fall back into the error after each command."""
+            self.error_code = self.error_code or 29
+            return super().receive(data, now_s)
+
+    with pytest.raises(ProtocolError, match=r'got error 29 \(transmitter off\)'):
+        start(FlockLine(CONFIG), Failing(3))
+
+
+def test_garbage_for_an_answer_is_not_taken_for_a_device():
+    class Short(FlockDevice):
+        """A device that answers one byte only, as at a wrong speed."""
+
+        def receive(self, data: bytes, now_s: float) -> bytes:
+            """Cut the answer."""
+            return super().receive(data, now_s)[:1]
+
+    with pytest.raises(LinkTimeout, match=r'got 1 byte\(s\) of a status'):
+        start(FlockLine(CONFIG), Short(3))

@@ -1,0 +1,120 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Commands and records of the Flock of Birds as bytes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_driver import flock_of_birds as flock
+import pytest
+
+WORD_STEP = 4  # the lowest two bits of a word are not sent
+words = st.integers(-8192, 8191).map(lambda n: n * WORD_STEP)
+
+
+def decode(record: np.ndarray, range_in: int = 144, turn: float = 1.0) -> np.ndarray:
+    """Return the pose of a record."""
+    pose = np.empty(7)
+    flock.decode_pose(record, flock.full_scale_m(range_in) / flock.FULL_SCALE, turn, pose)
+    return pose
+
+
+@given(word=words)
+@pytest.mark.parametrize(
+    'decode_word', [flock.decode_word, flock.decode_word.py_func], ids=['jit', 'py']
+)
+def test_words_survive_encoding(decode_word, word):
+    low, high = flock.encode_words(np.array([word]))
+    assert decode_word(int(low), int(high)) == word
+
+
+def test_documented_word_layout():
+    # TRACKERS.md: ((lsb & 7F) << 1 | msb << 8) << 1 as signed 16 bit
+    low, high = 0x80 | 0x55, 0x2A
+    by_formula = np.int16(np.uint16((((low & 0x7F) << 1) | (high << 8)) << 1))
+    assert flock.decode_word(low, high) == by_formula
+
+
+@given(hnp.arrays(np.int64, (3, 7), elements=words))
+def test_only_the_first_byte_of_a_record_has_the_phasing_bit(values):
+    data = flock.encode_words(values)
+    phased = (data & flock.PHASING_BIT) != 0
+    assert phased[:, 0].all() and not phased[:, 1:].any()
+
+
+@pytest.mark.parametrize('range_in', flock.RANGES_IN)
+def test_poses_survive_encoding_within_half_a_step(rng, range_in):
+    limit = flock.full_scale_m(range_in)
+    poses = np.concatenate(
+        (rng.uniform(-limit, 0.999 * limit, (200, 3)), rng.normal(size=(200, 4))), axis=1
+    )
+    poses[:, 3:] = quaternion_batch.normalize(poses[:, 3:])
+    data = flock.encode_words(flock.encode_pose_words(poses, range_in))
+    back = np.array([decode(record, range_in) for record in data])
+    step = limit * WORD_STEP / flock.FULL_SCALE
+    np.testing.assert_allclose(back[:, :3], poses[:, :3], atol=0.5001 * step)
+    np.testing.assert_allclose(back[:, 3:], poses[:, 3:], atol=4e-4)
+
+
+def test_device_axes_are_turned_to_rep_103():
+    # device: X forward, Y right, Z down; 1000 counts to the right, 2000 down
+    word_values = np.array([0, 1000, 2000, 32764, 0, 0, 0])
+    pose = decode(flock.encode_words(word_values))
+    scale = flock.full_scale_m(144) / flock.FULL_SCALE
+    np.testing.assert_allclose(pose[:3], [0.0, -1000 * scale, -2000 * scale])
+
+
+def test_device_yaw_to_the_right_is_a_negative_rep_103_yaw():
+    half = np.sqrt(0.5)
+    counts = flock.counts(np.array([0.0, 0.0, 0.0, half, 0.0, 0.0, half]), 1.0)
+    pose = decode(flock.encode_words(counts))
+    turned = quaternion_batch.rotate(pose[3:], [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(turned, [0.0, -1.0, 0.0], atol=1e-3)
+
+
+def test_inverted_devices_are_turned_back(rng):
+    q = quaternion_batch.normalize(rng.normal(size=4))
+    pose = np.concatenate((np.zeros(3), quaternion_batch.conjugate(q)))
+    record = flock.encode_words(flock.encode_pose_words(pose, 144))
+    np.testing.assert_allclose(decode(record, turn=-1.0)[3:], q, atol=4e-4)
+
+
+def test_positions_beyond_the_range_saturate():
+    pose = np.array([99.0, 0.0, -99.0, 1.0, 0.0, 0.0, 0.0])
+    back = decode(flock.encode_words(flock.encode_pose_words(pose, 36)), 36)
+    np.testing.assert_allclose(np.abs(back[[0, 2]]), flock.full_scale_m(36), rtol=2e-4)
+
+
+@pytest.mark.parametrize('address, prefix', [
+    (1, b'\xf1'), (15, b'\xff'), (16, b'\xe0'), (30, b'\xee'), (31, b'\xa0\x1f'), (126, b'\xa0~'),
+])  # fmt: skip
+def test_units_are_addressed_by_prefix(address, prefix):
+    assert flock.address_prefix(address) == prefix
+
+
+@pytest.mark.parametrize('address', [0, 127, -1])
+def test_impossible_addresses_are_refused(address):
+    with pytest.raises(ValueError, match='expected 1 to 126'):
+        flock.address_prefix(address)
+
+
+def test_commands_are_those_of_the_manual():
+    assert flock.examine(flock.FLOCK_STATUS) == b'O\x24'
+    assert flock.change(flock.GROUP_MODE, [1]) == b'P\x23\x01'
+    assert flock.change(flock.AUTO_CONFIGURE, [15]) == b'P\x32\x0f'
+    assert flock.set_hemisphere('upper') == b'L\x0c\x01'
+
+
+def test_record_sizes_are_those_of_the_manual():
+    sizes = {f.name: 2 * f.n_words for f in flock.RECORD_FORMATS.values()}
+    assert sizes == {
+        'POSITION': 6, 'ANGLES': 6, 'MATRIX': 18, 'POSITION/ANGLES': 12, 'POSITION/MATRIX': 24,
+        'QUATERNION': 8, 'POSITION/QUATERNION': 14,
+    }  # fmt: skip
+
+
+def test_error_codes_have_names():
+    assert flock.error_text(29) == 'error 29 (transmitter off)'
+    assert 'not described' in flock.error_text(200)

@@ -1,0 +1,243 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Records of several lines to frames: whole, in order, stamped, and never waiting for ever."""
+
+import numpy as np
+from puppet_driver.frame_assembler import FrameAssembler
+from puppet_driver.tracker import RecordBatch, TrackerRecord
+import pytest
+
+LINES = (5, 5, 4)
+RATE_HZ = 120.0
+PERIOD_NS = round(1e9 / RATE_HZ)
+TIMEOUT_S = 0.019
+START_NS = 1_000_000_000_000
+
+
+class Feeder:
+    """Feeds an assembler and keeps what it hands out."""
+
+    def __init__(self, lines: tuple[int, ...] = LINES, latency_s: float = 0.0) -> None:
+        self.assembler = FrameAssembler(lines, RATE_HZ, TIMEOUT_S, latency_s)
+        self.lines = lines
+        self.frames: list[tuple[int, np.ndarray, np.ndarray]] = []
+
+    def read(self, line: int, ticks: list[int], at_ns: int, without: tuple[int, ...] = ()) -> None:
+        """Feed what one read of a line brings; a pose's x is its tick, its y the row."""
+        batch = RecordBatch(64)
+        first = sum(self.lines[:line])
+        for tick in ticks:
+            for ordinal in range(self.lines[line]):
+                if ordinal not in without:
+                    place = np.array([tick, first + ordinal, 0.0])
+                    batch.append(TrackerRecord(ordinal, at_ns, place, np.array([1.0, 0, 0, 0])))
+        placed = self.assembler.add(line, batch)
+        while placed < batch.count:
+            self.take(at_ns, force=True)
+            placed = self.assembler.add(line, batch, placed)
+
+    def take(self, now_ns: int, force: bool = False) -> None:
+        """Take all frames that are due."""
+        a = self.assembler
+        while a.take(now_ns, force):
+            self.frames.append((a.stamp_ns, a.poses.copy(), a.ages_s.copy()))
+            force = False
+
+    def tick(self, tick: int, jitter_ns: int = 0) -> None:
+        """Feed one tick of all lines in time."""
+        now_ns = START_NS + tick * PERIOD_NS + jitter_ns
+        for line in range(len(self.lines)):
+            self.read(line, [tick], now_ns + 1000 * line)
+        self.take(now_ns + 5000)
+
+
+@pytest.fixture
+def feeder() -> Feeder:
+    """Return a feeder of fourteen sensors on three lines."""
+    return Feeder()
+
+
+def test_a_frame_is_handed_out_as_soon_as_all_sensors_are_in(feeder):
+    for line in range(2):
+        feeder.read(line, [0], START_NS)
+        feeder.take(START_NS)
+        assert not feeder.frames
+    feeder.read(2, [0], START_NS + 50_000)
+    feeder.take(START_NS + 50_000)
+    assert len(feeder.frames) == 1
+
+
+def test_rows_are_the_lines_sensors_in_order(feeder):
+    feeder.tick(3)
+    np.testing.assert_array_equal(feeder.frames[0][1][:, 1], np.arange(14.0))
+
+
+def test_stamp_is_the_first_bytes_arrival_less_the_latency():
+    feeder = Feeder(latency_s=0.004)
+    feeder.tick(0)
+    assert feeder.frames[0][0] == START_NS - 4_000_000
+
+
+def test_a_sensor_lost_within_a_line_is_not_waited_for(feeder):
+    feeder.tick(0)
+    now_ns = START_NS + PERIOD_NS
+    feeder.read(0, [1], now_ns, without=(2,))
+    feeder.read(1, [1], now_ns)
+    feeder.read(2, [1], now_ns)
+    feeder.take(now_ns)
+    assert np.isnan(feeder.frames[1][1][2]).all()
+    assert np.isfinite(np.delete(feeder.frames[1][1], 2, axis=0)).all()
+
+
+def test_a_frame_goes_out_when_its_missing_line_begins_the_next(feeder):
+    feeder.tick(0)
+    now_ns = START_NS + PERIOD_NS
+    feeder.read(0, [1], now_ns)
+    feeder.read(1, [1], now_ns, without=(4,))
+    feeder.read(2, [1], now_ns)
+    feeder.take(now_ns)
+    assert len(feeder.frames) == 1
+    feeder.tick(2)
+    assert [int(f[1][0, 0]) for f in feeder.frames] == [0, 1, 2]
+    assert np.isnan(feeder.frames[1][1][9]).all()
+
+
+def test_a_silent_line_is_waited_for_until_the_timeout(feeder):
+    feeder.tick(0)
+    now_ns = START_NS + PERIOD_NS
+    for line in (0, 1):
+        feeder.read(line, [1], now_ns)
+    feeder.take(now_ns + round(0.99e9 * TIMEOUT_S))
+    assert len(feeder.frames) == 1
+    feeder.take(now_ns + round(1e9 * TIMEOUT_S))
+    assert np.isnan(feeder.frames[1][1][10:]).all() and len(feeder.frames) == 2
+
+
+def test_a_line_that_stays_silent_is_not_waited_for_again(feeder):
+    feeder.tick(0)
+    for tick in range(1, 12):
+        now_ns = START_NS + tick * PERIOD_NS
+        for line in (0, 1):
+            feeder.read(line, [tick], now_ns)
+        feeder.take(now_ns)
+    assert int(feeder.frames[-1][1][0, 0]) == 11
+
+
+def test_a_line_that_comes_back_is_waited_for_again(feeder):
+    feeder.tick(0)
+    for tick in range(1, 12):
+        now_ns = START_NS + tick * PERIOD_NS
+        for line in (0, 1):
+            feeder.read(line, [tick], now_ns)
+        feeder.take(now_ns)
+    n_before = len(feeder.frames)
+    for tick in range(12, 24):
+        feeder.tick(tick)
+    recent = feeder.frames[n_before + 2:]
+    assert all(np.isfinite(poses).all() for _, poses, _ in recent)
+    assert all(np.ptp(poses[:, 0]) == 0.0 for _, poses, _ in recent)
+
+
+def test_ages_tell_how_old_missing_sensors_are(feeder):
+    feeder.tick(0)
+    for tick in range(1, 5):
+        now_ns = START_NS + tick * PERIOD_NS
+        for line in (0, 1):
+            feeder.read(line, [tick], now_ns)
+        feeder.take(now_ns + round(1e9 * TIMEOUT_S))
+    assert feeder.frames[4][2][12] == pytest.approx(4 * PERIOD_NS * 1e-9, abs=1e-5)
+    assert feeder.frames[4][2][0] == 0.0
+
+
+def test_lines_held_up_together_keep_their_ticks_together(feeder):
+    # the reading process slept: each line brings three ticks in one read
+    feeder.tick(0)
+    now_ns = START_NS + 4 * PERIOD_NS
+    for line in range(3):
+        feeder.read(line, [1, 2, 3, 4], now_ns)
+    feeder.take(now_ns)
+    assert [int(f[1][0, 0]) for f in feeder.frames] == [0, 1, 2, 3, 4]
+    assert all(np.ptp(f[1][:, 0]) == 0.0 for f in feeder.frames)
+    np.testing.assert_allclose(np.diff([f[0] for f in feeder.frames]), PERIOD_NS, atol=2)
+
+
+def test_a_line_held_up_alone_keeps_its_ticks_in_order(feeder):
+    feeder.tick(0)
+    feeder.read(0, [1], START_NS + PERIOD_NS)
+    late_ns = START_NS + 2 * PERIOD_NS - 100_000
+    for line in (1, 2):
+        feeder.read(line, [1], late_ns)
+    feeder.take(late_ns)
+    for tick in range(2, 6):
+        feeder.tick(tick)
+    assert all(np.ptp(f[1][:, 0]) == 0.0 for f in feeder.frames)
+    assert feeder.assembler.counters.incomplete_frames == 0
+
+
+def test_a_line_that_lost_whole_ticks_falls_into_step_again(feeder):
+    for tick in range(30):
+        now_ns = START_NS + tick * PERIOD_NS
+        for line in range(3):
+            if not (line == 0 and tick == 10):
+                feeder.read(line, [tick], now_ns + 1000 * line)
+        feeder.take(now_ns + 5000)
+    recent = feeder.frames[-10:]
+    assert all(np.ptp(poses[:, 0]) == 0.0 for _, poses, _ in recent)
+    assert feeder.assembler.counters.incomplete_frames <= 2
+
+
+def test_lines_out_of_phase_still_make_whole_frames(feeder):
+    for tick in range(60):
+        now_ns = START_NS + tick * PERIOD_NS
+        feeder.read(0, [tick], now_ns)
+        feeder.read(1, [tick], now_ns)
+        feeder.take(now_ns)
+        late_ns = now_ns + round(0.5 * PERIOD_NS)
+        feeder.read(2, [tick], late_ns)
+        feeder.take(late_ns)
+    assert feeder.assembler.counters.incomplete_frames == 0
+    assert len(feeder.frames) == 60
+
+
+def test_stamps_strictly_increase_whatever_arrives(rng):
+    feeder = Feeder()
+    now_ns = START_NS
+    for tick in range(300):
+        now_ns += int(rng.choice([0, 1000, PERIOD_NS, 3 * PERIOD_NS, -PERIOD_NS]))
+        for line in rng.permutation(3):
+            feeder.read(int(line), [tick], now_ns, without=tuple(rng.integers(0, 5, 1)))
+        feeder.take(now_ns)
+    stamps = [f[0] for f in feeder.frames]
+    assert len(stamps) > 100 and np.diff(stamps).min() > 0
+
+
+def test_a_clock_set_back_restarts_the_stamps(feeder):
+    feeder.tick(1000)
+    feeder.tick(0)
+    feeder.tick(1)
+    assert feeder.frames[-1][0] < feeder.frames[0][0]
+
+
+def test_a_flood_of_one_line_never_overflows_the_ring():
+    feeder = Feeder((1, 1))
+    feeder.read(0, list(range(60)), START_NS)
+    feeder.take(START_NS + round(1e9 * TIMEOUT_S))
+    assert len(feeder.frames) >= 30
+
+
+def test_frames_begin_with_a_whole_one(feeder):
+    # lines that were just opened do not start with the same tick
+    feeder.read(2, [0], START_NS)
+    for tick in range(1, 4):
+        feeder.tick(tick)
+    assert np.isfinite(feeder.frames[0][1]).all() and feeder.assembler.frame_index == 2
+
+
+def test_a_sensor_that_never_reports_does_not_keep_frames_from_beginning(feeder):
+    for tick in range(40):
+        now_ns = START_NS + tick * PERIOD_NS
+        for line in range(3):
+            feeder.read(line, [tick], now_ns, without=(3,) if line == 2 else ())
+        feeder.take(now_ns)
+    assert len(feeder.frames) >= 20
+    assert feeder.assembler.missing_by_row[13] == len(feeder.frames)

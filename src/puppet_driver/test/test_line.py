@@ -1,0 +1,206 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A line's life, told by a clock made of numbers."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from phased_bytes import records_of, smooth_poses
+from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.errors import LinkError
+from puppet_driver.flock_line import FlockLine, FlockLineConfig
+from puppet_driver.line import Line
+from puppet_driver.link import LineState, Patience
+import pytest
+
+MS = 1_000_000
+SENSORS = ('pelvis', 'chest')
+RECORDS = records_of(smooth_poses(np.random.default_rng(3), 50, 2), (2, 3))
+
+
+@dataclass
+class FakePort:
+    """A port with an emulated device behind it, in the test's time."""
+
+    device: FlockDevice
+    name: str = 'port'
+    arrived: bytes = b''
+    written: bytes = b''
+    is_closed: bool = False
+    is_gone: bool = False
+    now_s: float = 0.0
+    discards: int = field(default=0)
+
+    def fileno(self) -> int:
+        """Return a number that is no descriptor."""
+        return 99
+
+    def read_into(self, buffer: bytearray) -> int:
+        """Hand over what has arrived."""
+        if self.is_gone:
+            raise LinkError('port: expected a connected device, got the end of the line')
+        data, self.arrived = self.arrived, b''
+        buffer[:len(data)] = data
+        return len(data)
+
+    def write(self, data: bytes) -> None:
+        """Let the device answer."""
+        self.written += data
+        self.arrived += self.device.receive(data, self.now_s)
+
+    def discard_input(self) -> None:
+        """Forget what has arrived."""
+        self.discards += 1
+        self.arrived = b''
+
+    def close(self) -> None:
+        """Remember it."""
+        self.is_closed = True
+
+
+class Bench:
+    """A line, its port, and the time."""
+
+    def __init__(self, device: FlockDevice | None = None) -> None:
+        self.news: list[tuple[bool, str]] = []
+        self.ports: list[FakePort] = []
+        self.refusals: list[LinkError] = []
+        self.now_ns = 0
+        self.device = device or FlockDevice(2)
+        self.line = Line(
+            'port',
+            FlockLine(FlockLineConfig(SENSORS)),
+            self.open,
+            Patience(0.5, 0.1, 1.0),
+            lambda is_error, text: self.news.append((is_error, text)),
+        )
+
+    def open(self) -> FakePort:  # noqa: A003
+        """Open a new port or refuse."""
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.ports.append(FakePort(self.device))
+        return self.ports[-1]
+
+    @property
+    def port(self) -> FakePort:
+        """Return the port opened last."""
+        return self.ports[-1]
+
+    def run(self, ms: int) -> None:
+        """Let time pass in steps of a millisecond."""
+        for _ in range(ms):
+            self.now_ns += MS
+            if self.ports:
+                self.port.now_s = self.now_ns * 1e-9
+            if self.line.fileno() >= 0 and self.port.arrived:
+                self.line.on_readable(self.now_ns, self.now_ns)
+            if self.now_ns >= self.line.deadline_ns:
+                self.line.on_time(self.now_ns)
+
+    def stream(self) -> None:
+        """Let time pass until the line streams."""
+        deadline_ns = self.now_ns + 10_000 * MS
+        while self.line.state is not LineState.STREAMING and self.now_ns < deadline_ns:
+            self.run(1)
+        assert self.line.state is LineState.STREAMING
+
+    def send(self, data: bytes) -> int:
+        """Let bytes arrive now; return how many records they made."""
+        self.port.arrived += data
+        return self.line.on_readable(self.now_ns, self.now_ns)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    """Return a line that has not been opened."""
+    return Bench()
+
+
+def test_a_line_opens_starts_and_streams(bench):
+    bench.stream()
+    assert bench.device.is_sending and not bench.line.has_records
+    bench.send(b''.join(RECORDS[:4]))
+    assert bench.line.has_records
+    assert bench.news == [(False, 'port: Flock of Birds streams 2 sensor(s)')]
+
+
+def test_starting_takes_no_longer_than_its_pauses(bench):
+    bench.stream()
+    assert bench.now_ns < 1000 * MS
+
+
+@pytest.mark.parametrize('error, wait_ms', [(1, 100), (2, 200), (3, 400), (6, 1000)])
+def test_retries_wait_longer_each_time_up_to_a_second(bench, error, wait_ms):
+    bench.refusals = [LinkError(f'port: nothing there {i}') for i in range(error)]
+    while bench.refusals:
+        bench.run(1)
+    assert bench.line.deadline_ns - bench.now_ns == wait_ms * MS
+
+
+def test_the_same_error_is_told_once(bench):
+    bench.refusals = [LinkError('port: expected a free port, got a busy one')] * 5
+    bench.run(3000)
+    errors = [text for is_error, text in bench.news if is_error]
+    assert errors == ['port: expected a free port, got a busy one; trying again']
+
+
+def test_silence_restarts_the_line(bench):
+    bench.stream()
+    bench.send(b''.join(RECORDS[:4]))
+    first = bench.port
+    bench.run(510)
+    assert first.is_closed and 'got none for 0.5 s' in bench.line.status.error
+    bench.stream()
+    assert bench.port is not first
+
+
+def test_bytes_without_records_hint_at_the_speed(bench):
+    bench.stream()
+    for _ in range(5):
+        bench.send(bytes((0x80, 0x01, 0x02)) * 20)
+        bench.run(99)
+    bench.run(20)
+    assert 'check baud rate, format and addresses' in bench.line.status.error
+
+
+def test_a_gone_device_is_noticed_at_once(bench):
+    bench.stream()
+    bench.port.is_gone = True
+    bench.send(b'')
+    assert bench.line.state is LineState.CLOSED
+    assert 'end of the line' in bench.line.status.error
+
+
+def test_counters_survive_a_restart(bench):
+    bench.stream()
+    bench.send(b''.join(RECORDS[:5]))
+    bench.run(600)
+    bench.stream()
+    bench.send(b''.join(RECORDS[:5]))
+    bench.run(2)
+    assert bench.line.status.counters.records == 10 and bench.line.status.starts == 2
+
+
+def test_stopping_tells_the_device_and_closes_the_port(bench):
+    bench.stream()
+    bench.line.stop()
+    assert bench.port.written.endswith(b'?') and bench.port.is_closed
+    assert not bench.device.is_streaming
+
+
+def test_skipping_a_backlog_also_forgets_half_a_record(bench):
+    bench.stream()
+    bench.send(RECORDS[0][:7])
+    n_before = bench.port.discards
+    bench.line.skip_backlog(bench.now_ns)
+    bench.send(RECORDS[0][7:])
+    bench.run(2)
+    assert bench.line.status.counters.records == 0 and bench.port.discards == n_before + 1
+
+
+def test_an_unanswering_device_is_named_with_port_and_speed(bench):
+    bench.device.receive = lambda data, now_s: b''
+    bench.run(3000)
+    text = bench.line.status.error
+    assert text.startswith('port: expected a Flock of Birds to answer at 115200 bps, got nothing')

@@ -1,0 +1,44 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""How many sensors go on a line."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from puppet_core.errors import ConfigError
+from puppet_driver.line_plan import burst_seconds, check_bandwidth, sensors_per_line, spread
+import pytest
+
+
+@given(st.integers(1, 100), st.integers(1, 20))
+def test_sensors_are_spread_evenly(n_sensors, n_lines):
+    if n_lines > n_sensors:
+        return
+    counts = spread(n_sensors, n_lines)
+    assert sum(counts) == n_sensors and max(counts) - min(counts) <= 1
+    assert sorted(counts, reverse=True) == list(counts)
+
+
+@pytest.mark.parametrize('n_lines', [0, 15])
+def test_impossible_numbers_of_lines_are_refused(n_lines):
+    with pytest.raises(ConfigError, match=r'ports: expected 1 to 14 line\(s\)'):
+        spread(14, n_lines)
+
+
+@pytest.mark.parametrize('rate_hz, count', [(144.0, 5), (120.0, 6), (100.0, 7)])
+def test_line_capacity_is_the_documented_one(rate_hz, count):
+    # TRACKERS.md: 768 records/s at 115200 bps: 5 sensors at 144 Hz or 6 at 120 Hz
+    assert sensors_per_line(115200, 15, rate_hz) == count
+
+
+def test_too_many_sensors_say_how_many_lines_are_needed():
+    with pytest.raises(ConfigError, match=r'expected 3 or more lines for 14 sensors .* got 2'):
+        check_bandwidth((7, 7), 115200, 15, 120.0)
+
+
+def test_a_line_too_slow_for_one_sensor_is_refused():
+    with pytest.raises(ConfigError, match='expected enough for one sensor at 9600 bps'):
+        check_bandwidth((1,), 9600, 15, 120.0)
+
+
+def test_burst_time():
+    assert burst_seconds(5, 115200, 15) == pytest.approx(6.51e-3, rel=1e-3)

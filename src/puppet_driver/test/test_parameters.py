@@ -1,0 +1,90 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The driver's parameters: file and table agree, and what cannot work is refused."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.errors import ConfigError
+from puppet_core.parameter_rows import build_config, check_values, defaults, read_parameter_file
+from puppet_driver.devices import make_trackers
+from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+import pytest
+
+FILE = 'tracker_driver.yaml'
+
+
+def config(**given: object) -> DriverConfig:
+    """Return a config with some values changed."""
+    named = {name.replace('__', '.'): value for name, value in given.items()}
+    return build_config(DriverConfig, check_values(DRIVER_ROWS, named))
+
+
+def test_file_has_every_row_in_order_at_its_default(config_dir):
+    given = read_parameter_file(config_dir / FILE, 'tracker_driver')
+    assert list(given) == [row.name for row in DRIVER_ROWS]
+    assert check_values(DRIVER_ROWS, given) == defaults(DRIVER_ROWS)
+
+
+def test_rows_and_config_have_the_same_names():
+    names = [row.name.replace('.', '_') for row in DRIVER_ROWS]
+    assert names == [field.name for field in fields(DriverConfig)]
+
+
+def test_every_row_is_described():
+    assert all(row.description.endswith('.') for row in DRIVER_ROWS)
+
+
+def test_defaults_fit_the_nominal_load():
+    assert config().sensors_per_line == (5, 5, 4)
+
+
+@pytest.mark.parametrize('given, text', [
+    ({'ports': ['/dev/a', '/dev/b']}, r'ports: expected 3 or more lines for 14 sensors .* got 2'),
+    ({'rate_hz': 144.0, 'ports': ['a', 'b']}, r'ports: expected 3 or more lines'),
+    ({'ports': ['a', 'a', 'b']}, r"ports: expected different names, got 'a' twice"),
+    ({'sensors': ['a', 'a'], 'ports': ['a']}, r"sensors: expected different names, got 'a' twice"),
+    ({'sensors': ['a', ''], 'ports': ['a']}, r'sensors: expected different names, got an empty'),
+    ({'range_in': 100}, r'range_in: expected one of 36, 72, 144, got 100'),
+    ({'group_mode': False}, r'group_mode: expected true for 14 sensors on 3 port\(s\)'),
+    ({'first_address': 123}, r'first_address: expected addresses up to 126, got 127'),
+    ({'hemisphere': 'inner'}, r"hemisphere: expected one of front, .* got 'inner'"),
+    ({'transmitter__position_m': [0.0, 1.0]}, r'transmitter.position_m: expected 3 element'),
+    ({'rate_hz': -1.0}, r'rate_hz: expected 1.0 <= value <= 1000.0, got -1.0'),
+    ({'baud_rate_bps': 9600}, r'baud_rate_bps: expected enough for one sensor at 9600 bps'),
+    ({'device': 'sextant'}, r"device: expected one of flock_of_birds, got 'sextant'"),
+])  # fmt: skip
+def test_what_cannot_work_is_refused_by_name(given, text):
+    with pytest.raises(ConfigError, match=text):
+        config(**given)
+
+
+def test_a_higher_speed_needs_fewer_lines():
+    assert config(ports=['/dev/a'], baud_rate_bps=460800).sensors_per_line == (14,)
+
+
+def test_frame_timeout_follows_from_rate_and_speed():
+    assert config().frame_wait_s == pytest.approx(5 * 15 * 10 / 115200 + 3.0 / 120)
+    assert config(frame_timeout_s=0.1).frame_wait_s == 0.1
+
+
+def test_transmitter_turns_roll_first_and_yaw_last():
+    rotation = config(transmitter__rpy_deg=[90.0, 0.0, 90.0]).transmitter_rotation
+    # up of the transmitter: rolled to the right (-y), then yawed to +x
+    np.testing.assert_allclose(
+        quaternion_batch.rotate(rotation, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0], atol=1e-12
+    )
+
+
+def test_trackers_share_the_sensors_out():
+    trackers = make_trackers(config())
+    assert [t.n_sensors for t in trackers] == [5, 5, 4]
+    assert [t.open_stream().record_bytes for t in trackers] == [15, 15, 15]
+
+
+def test_config_is_changed_by_replacing_only():
+    one = config()
+    with pytest.raises(AttributeError):
+        one.rate_hz = 1.0
+    assert replace(one, rate_hz=60.0).rate_hz == 60.0
