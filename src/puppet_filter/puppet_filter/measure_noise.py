@@ -1,0 +1,219 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Command `measure_noise`: R of every resting sensor from /tracker/raw, written to a YAML file.
+
+The thesis measured its sensors the same way (Shin2002 ch. 3). Lay the sensors down where the
+performer will be, start the driver, run this, then give the file to pose_filter.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+import sys
+import time
+
+import numpy as np
+from puppet_core.errors import CalibrationError, PuppetError
+from puppet_core.sensor_frames import SensorFrame
+from puppet_filter.noise_estimate import estimate_noise, NoiseEstimate
+from puppet_filter.noise_file import load_noise, save_noise, SensorNoise
+from puppet_msgs.msg import TrackerFrame
+from puppet_ros import qos, tracker_frame
+from puppet_ros.flat_array import MessageError
+from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK, make_executor
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from rclpy.utilities import remove_ros_args
+
+EXIT_FAILED = 1
+RAW_TOPIC = '/tracker/raw'
+SILENCE_LIMIT_S = 10.0
+PROGRESS_STEPS = 20
+EXAMPLE = """\
+example: ros2 run puppet_filter measure_noise --duration 10 --output noise.yaml
+then:    ros2 run puppet_filter pose_filter --ros-args -p noise.file:=noise.yaml
+"""
+
+
+@dataclass
+class Recording:
+    """Frames of one set of sensors, as they come."""
+
+    sensors: tuple[str, ...] = ()
+    positions: list[np.ndarray] = field(default_factory=list)
+    quaternions: list[np.ndarray] = field(default_factory=list)
+    first_ns: int = 0
+    last_ns: int = 0
+
+    def add(self, frame: SensorFrame) -> None:
+        """Take a frame; one with other sensors or an earlier stamp starts anew."""
+        if frame.sensors != self.sensors or frame.stamp_ns < self.last_ns:
+            self.sensors = frame.sensors
+            self.positions.clear()
+            self.quaternions.clear()
+        if not self.positions:
+            self.first_ns = frame.stamp_ns
+        self.last_ns = frame.stamp_ns
+        self.positions.append(frame.positions)
+        self.quaternions.append(frame.quaternions)
+
+    @property
+    def duration_s(self) -> float:
+        """Time between first and last stamp [s]."""
+        return (self.last_ns - self.first_ns) * 1e-9 if self.positions else 0.0
+
+    def estimates(self) -> dict[str, NoiseEstimate | str]:
+        """Return the estimate of each sensor, or why there is none."""
+        results: dict[str, NoiseEstimate | str] = {}
+        if not self.positions:
+            return results
+        positions, quaternions = np.array(self.positions), np.array(self.quaternions)
+        for i, sensor in enumerate(self.sensors):
+            try:
+                results[sensor] = estimate_noise(positions[:, i], quaternions[:, i])
+            except CalibrationError as err:
+                results[sensor] = str(err)
+        return results
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        options = make_parser().parse_args(remove_ros_args(arguments))
+        old = _read_old(options.output)
+        rclpy.init(args=arguments)
+        recording = record(options.topic, options.duration)
+    except KeyboardInterrupt:
+        print('interrupted: nothing was written', file=sys.stderr)
+        return EXIT_FAILED
+    except SystemExit as err:
+        return EXIT_OK if err.code == 0 else EXIT_BAD_INPUT
+    except (PuppetError, RuntimeError) as err:
+        print(err, file=sys.stderr)
+        return EXIT_BAD_INPUT
+    finally:
+        rclpy.try_shutdown()
+    return report(recording, options, old)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's own arguments."""
+    parser = argparse.ArgumentParser(
+        prog='measure_noise', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument('--output', type=Path, required=True, help='YAML file to write or extend')
+    parser.add_argument('--duration', type=_positive, default=10.0, metavar='S',
+                        help='how long to record [s], default 10')  # fmt: skip
+    parser.add_argument('--topic', default=RAW_TOPIC, help=f'default {RAW_TOPIC}')
+    parser.add_argument('--force', action='store_true',
+                        help='also write sensors that were not at rest')  # fmt: skip
+    return parser
+
+
+def record(topic: str, duration_s: float) -> Recording:
+    """Return what came in until the stamps span the duration, or silence set in."""
+    recording, node = Recording(), Node('measure_noise')
+    heard = [time.monotonic()]
+
+    def on_frame(msg: TrackerFrame) -> None:
+        heard[0] = time.monotonic()
+        try:
+            recording.add(tracker_frame.from_msg(msg))
+        except MessageError as err:
+            node.get_logger().warning(str(err), throttle_duration_sec=5.0)
+
+    node.create_subscription(TrackerFrame, topic, on_frame, qos.STREAM)
+    executor = make_executor()
+    executor.add_node(node)
+    progress = Progress(duration_s)
+    try:
+        while recording.duration_s < duration_s:
+            executor.spin_once(timeout_sec=0.1)
+            progress.show(recording.duration_s)
+            if time.monotonic() - heard[0] > SILENCE_LIMIT_S:
+                break
+    except ExternalShutdownException:
+        raise KeyboardInterrupt from None
+    finally:
+        progress.close()
+        executor.shutdown()
+        node.destroy_node()
+    return recording
+
+
+def report(recording: Recording, options: argparse.Namespace, old: SensorNoise) -> int:
+    """Print each sensor's noise, write the file, return the exit code."""
+    estimates = recording.estimates()
+    if not estimates:
+        print(f'{options.topic}: expected tracker frames, got none for {SILENCE_LIMIT_S:g} s; '
+              'is the driver running and active?', file=sys.stderr)  # fmt: skip
+        return EXIT_FAILED
+    matrices, left_out = dict(old.matrices), []
+    print(f'{"sensor":<20} {"position mm":>12} {"orientation deg":>16} {"samples":>8}')
+    for sensor, estimate in estimates.items():
+        problem = estimate if isinstance(estimate, str) else estimate.warning
+        if not isinstance(estimate, str):
+            numbers = f'{estimate.position_mm:12.4f} {estimate.orientation_deg:16.5f}'
+            print(f'{sensor:<20} {numbers} {estimate.n_samples:8d}')
+            if not problem or options.force:
+                matrices[sensor] = estimate.matrix
+        if problem:
+            left_out.append(sensor)
+            print(f'warning: {sensor}: {problem}', file=sys.stderr)
+    if len(left_out) == len(estimates) and not options.force:
+        print('no sensor was at rest: nothing was written', file=sys.stderr)
+        return EXIT_FAILED
+    save_noise(SensorNoise(matrices), options.output)
+    print(f'written: {options.output}')
+    if left_out and not options.force:
+        print(f'left out: {", ".join(left_out)}; --force writes them too', file=sys.stderr)
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+class Progress:
+    """A bar on a terminal, a few plain lines elsewhere."""
+
+    def __init__(self, total_s: float) -> None:
+        self._total_s = total_s
+        self._shown = -1
+        self._terminal = sys.stderr.isatty()
+
+    def show(self, done_s: float) -> None:
+        """Show how far it got, if that changed."""
+        step = min(int(PROGRESS_STEPS * done_s / self._total_s), PROGRESS_STEPS)
+        if step == self._shown:
+            return
+        self._shown = step
+        if self._terminal:
+            bar = '#' * step + '.' * (PROGRESS_STEPS - step)
+            print(f'\rrecording [{bar}] {done_s:5.1f} s', end='', file=sys.stderr, flush=True)
+        elif step % (PROGRESS_STEPS // 4) == 0:
+            print(f'recording: {done_s:.1f} s of {self._total_s:g} s', file=sys.stderr)
+
+    def close(self) -> None:
+        """End the bar's line."""
+        if self._terminal:
+            print(file=sys.stderr)
+
+
+def _read_old(path: Path) -> SensorNoise:
+    """Return what the file holds already: sensors measured another time are kept."""
+    return load_noise(path) if path.exists() else SensorNoise({})
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f'expected value > 0, got {text}')
+    return value
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,131 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Measurement noise R from a recording of a resting sensor (Shin2002 ch. 3, eq. 3.7).
+
+Also says whether the sensor did rest: a sensor that was moved gives an R that is motion, not
+noise, and a filter that smooths motion away.
+
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats, Mat6, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_core.errors import CalibrationError
+
+MIN_SAMPLES = 50  # R has 21 numbers; fewer samples leave it ill-determined
+MEAN_ITERATIONS = 10  # the mean rotation converges quadratically for small spreads
+N_WINDOWS = 4
+DRIFT_LIMIT = 4.0  # standard errors between window means that white noise does not reach
+SPREAD_LIMIT_M = 0.02  # no tracker is this noisy: the sensor was moved
+SPREAD_LIMIT_RAD = 0.05
+LEAST_POSITION_M = 1e-6  # a sensor quieter than its own resolution would get a singular R
+LEAST_ROTATION_RAD = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseEstimate:
+    """Noise of one sensor, and what speaks against it."""
+
+    matrix: Mat6
+    """R of position and sensor-frame rotation vector, shape (6, 6) [m^2, m rad, rad^2]."""
+
+    position: Vec3
+    """Mean position, shape (3,) [m]."""
+
+    quaternion: Quat
+    """Mean orientation, shape (4,)."""
+
+    n_samples: int
+    """Samples used."""
+
+    drift: float
+    """Largest difference between means of parts of the recording [standard errors]."""
+
+    warning: str
+    """Why the sensor was not at rest; '' if it was."""
+
+    @property
+    def position_mm(self) -> float:
+        """RMS noise per axis of position [mm]."""
+        return float(np.sqrt(np.trace(self.matrix[:3, :3]) / 3.0)) * 1e3
+
+    @property
+    def orientation_deg(self) -> float:
+        """RMS noise per axis of orientation [deg]."""
+        return float(np.degrees(np.sqrt(np.trace(self.matrix[3:, 3:]) / 3.0)))
+
+
+def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
+    """
+    Return R and the mean pose of one sensor.
+
+    Parameters
+    ----------
+    positions : ndarray, shape (n, 3)
+        Samples [m]; rows with NaN are left out.
+    quaternions : ndarray, shape (n, 4)
+        Samples, either sign.
+
+    Raises
+    ------
+    CalibrationError : if there are too few samples.
+
+    """
+    good = np.isfinite(positions).all(axis=1) & np.isfinite(quaternions).all(axis=1)
+    positions, quaternions = positions[good], quaternions[good]
+    if len(positions) < MIN_SAMPLES:
+        raise CalibrationError(
+            f'expected at least {MIN_SAMPLES} samples of a resting sensor, got {len(positions)}'
+        )
+    mean_position = positions.mean(axis=0)
+    mean_quaternion = mean_rotation(quaternions)
+    turns = quaternion_batch.multiply(quaternion_batch.conjugate(mean_quaternion), quaternions)
+    deviations = np.hstack((positions - mean_position, quaternion_batch.log(turns)))
+    matrix = np.cov(deviations.T)
+    floor = np.repeat([LEAST_POSITION_M, LEAST_ROTATION_RAD], 3) ** 2
+    matrix[np.diag_indices(6)] = np.maximum(np.diag(matrix), floor) + 1e-3 * floor
+    drift = _drift(deviations)
+    return NoiseEstimate(
+        matrix=read_only(matrix),
+        position=read_only(mean_position),
+        quaternion=read_only(mean_quaternion),
+        n_samples=len(positions),
+        drift=drift,
+        warning=_judge(matrix, drift),
+    )
+
+
+def mean_rotation(quaternions: Quats) -> Quat:
+    """Return the rotation about which the samples' rotation vectors average to zero."""
+    mean = quaternions[0] / np.linalg.norm(quaternions[0])
+    for _ in range(MEAN_ITERATIONS):
+        turns = quaternion_batch.multiply(quaternion_batch.conjugate(mean), quaternions)
+        step = quaternion_batch.log(turns).mean(axis=0)
+        mean = quaternion_batch.multiply(mean, quaternion_batch.exp(step))
+        mean = mean / np.linalg.norm(mean)
+    return mean
+
+
+def _drift(deviations: Floats) -> float:
+    """Return the largest deviation of a window's mean from the whole's [standard errors]."""
+    windows = np.array_split(deviations, N_WINDOWS)
+    means = np.array([window.mean(axis=0) for window in windows])
+    # noise within the windows, so that a drift does not hide itself by inflating it
+    within = np.sqrt(np.mean([window.var(axis=0) for window in windows], axis=0))
+    error = within / np.sqrt(len(windows[0]))
+    return float(np.max(np.abs(means) / np.maximum(error, 1e-12)))
+
+
+def _judge(matrix: Mat6, drift: float) -> str:
+    spread_m = float(np.sqrt(np.diag(matrix)[:3].max()))
+    spread_rad = float(np.sqrt(np.diag(matrix)[3:].max()))
+    if spread_m > SPREAD_LIMIT_M:
+        return f'spread of {spread_m * 1e3:.1f} mm: the sensor was moved'
+    if spread_rad > SPREAD_LIMIT_RAD:
+        return f'spread of {np.degrees(spread_rad):.1f} deg: the sensor was turned'
+    if drift > DRIFT_LIMIT:
+        return f'mean drifted by {drift:.1f} standard errors: not at rest, or slow interference'
+    return ''

@@ -1,0 +1,169 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The pose filter of all sensors: Shin2002 ch. 3 with what live data needs besides (SPEC 3.2).
+
+Owns the states, the stamps' order and the counters; the arithmetic is in frame_kernels and
+kalman_kernels. Sensors are told apart by their row; when the names change it starts anew.
+
+"""
+
+import math
+
+import numpy as np
+from puppet_core.arrays import Floats, read_only
+from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
+from puppet_filter.filter_records import EMPTY, N_COUNTERS, Records, STATE, TUNING, WORK
+from puppet_filter.frame_kernels import step_frame
+from puppet_filter.noise_file import SensorNoise
+from puppet_filter.parameters import PoseFilterConfig
+from puppet_filter.process_noise import ADAPTIVE, PHYSICAL, PRINTED
+
+PROCESS_MODELS = {'adaptive': ADAPTIVE, 'physical': PHYSICAL, 'printed': PRINTED}
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+COUNTER_NAMES = ('missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost')
+
+
+class PoseFilter:
+    """
+    Filter frames of sensor poses.
+
+    Parameters
+    ----------
+    config : PoseFilterConfig
+        Tuning.
+    noise : SensorNoise, optional
+        Measured R by sensor; sensors without one take the config's standard deviations.
+
+    """
+
+    def __init__(self, config: PoseFilterConfig, noise: SensorNoise | None = None) -> None:
+        self._noise = noise if noise is not None else SensorNoise({})
+        self._config = config
+        self._work = np.zeros(1, WORK)
+        self._counters = np.zeros(N_COUNTERS, dtype=np.int64)
+        self._repeated_frames = 0
+        self._backward_frames = 0
+        self._tuning = make_tuning(config)
+        self._stamp_ns: int | None = None
+        self._sensors: tuple[str, ...] = ()
+        self._allocate(())
+
+    def configure(self, config: PoseFilterConfig) -> None:
+        """Take new tuning; the states stay."""
+        self._config = config
+        self._tuning = make_tuning(config)
+        self._assign_noise()
+
+    def reset(self) -> None:
+        """Forget all states; counters stay."""
+        self._allocate(self._sensors)
+
+    def step(self, frame: SensorFrame) -> FilteredFrame | None:
+        """
+        Return the filtered frame, or None for a stamp that repeats or goes back.
+
+        The arrays of the result are the filter's own and overwritten by the next step. Its
+        stamp is the frame's; with a look-ahead the poses are those expected that much later.
+
+        """
+        if frame.sensors != self._sensors:
+            self._allocate(frame.sensors)
+        if not self._accept_stamp(frame.stamp_ns):
+            return None
+        step_frame(
+            self._states, self._tuning, self._work, self._counters,
+            frame.stamp_ns, frame.positions, frame.quaternions, frame.ages_s, frame.status,
+            *self._output,
+        )  # fmt: skip
+        return FilteredFrame(frame.stamp_ns, frame.frame_index, self._sensors, *self._output)
+
+    def counts(self) -> dict[str, int]:
+        """Return samples and frames by fate, since the start."""
+        counts = {name: int(count) for name, count in zip(COUNTER_NAMES, self._counters)}
+        counts['repeated_frames'] = self._repeated_frames
+        counts['backward_frames'] = self._backward_frames
+        return counts
+
+    def lost_sensors(self) -> tuple[str, ...]:
+        """Return the names of the sensors that have no pose now."""
+        return tuple(
+            name for name, phase in zip(self._sensors, self._states['phase'])
+            if phase == EMPTY
+        )  # fmt: skip
+
+    def _accept_stamp(self, stamp_ns: int) -> bool:
+        step_ns = stamp_ns - self._stamp_ns if self._stamp_ns is not None else 1
+        if step_ns == 0:
+            self._repeated_frames += 1
+            return False
+        if step_ns < 0:
+            self._backward_frames += 1
+            if -step_ns * 1e-9 < self._config.gap_restart_s:
+                return False
+            # the clock was set back for good: a recording that starts over
+            self._allocate(self._sensors)
+        self._stamp_ns = stamp_ns
+        return True
+
+    def _allocate(self, sensors: tuple[str, ...]) -> None:
+        n = len(sensors)
+        self._sensors = sensors
+        self._stamp_ns = None
+        self._states = np.zeros(n, STATE)
+        self._states['orientation'] = self._states['candidate_orientation'] = IDENTITY
+        self._assign_noise()
+        self._output = (
+            np.zeros((n, 3)), np.zeros((n, 4)), np.zeros((n, 3)), np.zeros((n, 3)),
+            np.zeros((n, 6, 6)), np.zeros(n, dtype=np.uint8),
+        )  # fmt: skip
+
+    def _assign_noise(self) -> None:
+        default = default_noise(self._config)
+        for state, sensor in zip(self._states, self._sensors):
+            state['noise'] = self._noise.matrices.get(sensor, default)
+
+
+def make_tuning(config: PoseFilterConfig) -> Records:
+    """Return what the kernels need of the config, shape (1,)."""
+    tuning = np.zeros(1, TUNING)
+    tuning['process_model'] = PROCESS_MODELS[config.process_model]
+    if config.process_model == 'printed':
+        tuning['process'] = [getattr(config, f'process_q{k}') for k in (1, 2, 4, 5, 6, 8)]
+    else:
+        tuning['process'][0, :2] = config.process_linear_m2_s3, config.process_angular_rad2_s3
+    tuning['quiet'] = config.process_quiet_linear_m2_s3, config.process_quiet_angular_rad2_s3
+    tuning['highest'] = (
+        config.process_highest_linear_m2_s3, config.process_highest_angular_rad2_s3,
+    )  # fmt: skip
+    tuning['surprise_limit'] = config.process_surprise_limit
+    tuning['settle_s'] = config.process_settle_s
+    tuning['velocity_variance'] = config.initial_speed_m_s**2, config.initial_rate_rad_s**2
+    tuning['gate_sq'] = config.gate_mahalanobis_limit**2
+    tuning['jump_count'] = config.gate_jump_count
+    tuning['jump_speed'] = config.gate_jump_speed_m_s
+    tuning['jump_rate'] = config.gate_jump_rate_rad_s
+    tuning['coast_hold_s'] = config.gap_hold_s
+    tuning['coast_time_s'] = config.gap_decay_s
+    tuning['lost_after_s'] = config.gap_lost_after_s
+    tuning['lookahead_s'] = config.lookahead_s
+    return tuning
+
+
+def default_noise(config: PoseFilterConfig) -> Floats:
+    """Return R of a sensor whose noise was not measured, shape (6, 6) [m^2, rad^2]."""
+    position = config.noise_position_mm * 1e-3
+    rotation = math.radians(config.noise_orientation_deg)
+    return read_only(np.diag([position**2] * 3 + [rotation**2] * 3))
+
+
+def warm_up() -> None:
+    """Compile the kernels with the types of live data, before the first frame."""
+    pose_filter = PoseFilter(PoseFilterConfig())
+    positions, quaternions = np.zeros((2, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (2, 1))
+    status = np.array([SAMPLE_OK, SAMPLE_MISSING], dtype=np.uint8)
+    for k in range(2):
+        stamp_ns = (k + 1) * 8_000_000
+        pose_filter.step(
+            SensorFrame(stamp_ns, k, ('a', 'b'), positions, quaternions, np.zeros(2), status)
+        )

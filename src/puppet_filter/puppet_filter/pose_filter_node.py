@@ -1,0 +1,85 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Node `pose_filter`: Kalman filter of all tracker sensors (Shin2002 ch. 3).
+
+Subscribes to /tracker/raw (TrackerFrame) and publishes /tracker/filtered (PoseFrame) for every
+frame, with the frame's own stamp: pose, twist, covariance and status of each sensor. Tuning
+parameters may be changed while it runs.
+
+Example: ros2 run puppet_filter pose_filter --ros-args -p noise.position_mm:=0.8
+
+"""
+
+from collections.abc import Sequence
+import sys
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from puppet_filter.noise_file import load_noise, SensorNoise
+from puppet_filter.parameters import make_config, PoseFilterConfig, ROWS
+from puppet_filter.pose_filter import PoseFilter, warm_up
+from puppet_msgs.msg import PoseFrame, TrackerFrame
+from puppet_ros import qos, tracker_frame
+from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.pose_frame import PoseFrameWriter
+from puppet_ros.spin import spin_node
+from rclpy.node import Node
+
+NODE_NAME = 'pose_filter'
+RAW_TOPIC = '/tracker/raw'
+FILTERED_TOPIC = '/tracker/filtered'
+COUNTS_PERIOD_S = 1.0
+
+
+class PoseFilterNode(Node):
+    """Filter every frame and publish it with the same stamp."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
+        self._table = ParameterTable(self, ROWS, make_config, self._on_config)
+        config = self._table.config
+        noise = load_noise(config.noise_file) if config.noise_file else SensorNoise({})
+        self._filter = PoseFilter(config, noise)
+        self._writer = PoseFrameWriter((), config.frame_id)
+        self._writer_key: tuple[tuple[str, ...], str] = ((), config.frame_id)
+        self._publisher = self.create_publisher(PoseFrame, FILTERED_TOPIC, qos.STREAM)
+        self._diagnostics = Diagnostics(self, config.expected_rate_hz)
+        self._subscription = self.create_subscription(
+            TrackerFrame, RAW_TOPIC, self._diagnostics.guarded(self._on_frame), qos.STREAM
+        )
+        self._counts_timer = self.create_timer(COUNTS_PERIOD_S, self._on_counts)
+
+    def _on_frame(self, msg: TrackerFrame) -> None:
+        frame = tracker_frame.from_msg(msg)
+        filtered = self._filter.step(frame)
+        if filtered is None:
+            self._diagnostics.drop('stamp')
+            return
+        key = (filtered.sensors, msg.header.frame_id or self._table.config.frame_id)
+        if key != self._writer_key:
+            self._writer, self._writer_key = PoseFrameWriter(*key), key
+        self._publisher.publish(self._writer.fill(filtered))
+        self._diagnostics.frame(filtered.stamp_ns)
+
+    def _on_config(self, config: PoseFilterConfig) -> None:
+        self._filter.configure(config)
+        self.get_logger().info('new tuning in force')
+
+    def _on_counts(self) -> None:
+        for name, count in self._filter.counts().items():
+            self._diagnostics.value(name, count)
+        lost = ', '.join(self._filter.lost_sensors())
+        self._diagnostics.value('lost_sensors', lost)
+        level = DiagnosticStatus.WARN if lost else DiagnosticStatus.OK
+        self._diagnostics.condition(level, f'no samples from {lost}')
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the node; return the exit code."""
+    return spin_node(PoseFilterNode, argv, warm_up, usage=__doc__ or '')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,98 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Process noise of the constant-velocity model, printed and physical (kernel layer).
+
+Shin2002 eq. 3.5 adds eight numbers q1..q8 once a step, whatever the step's length. The
+physical form derives the same blocks from white acceleration of a given density: it depends
+on the time step as it should when samples are late or missing, and its numbers mean something.
+
+A body is at rest or in full swing, and one density suits only one of them: what follows a
+swing without lag leaves a resting sensor as noisy as it was. The adaptive form keeps a density
+per sensor: low while the samples agree with the prediction, raised at once to what explains a
+residual that does not, and falling back within hundredths of a second.
+
+"""
+
+from numba import njit
+from puppet_core.arrays import Floats
+
+PHYSICAL = 0
+PRINTED = 1
+ADAPTIVE = 2
+
+# Positions of the six block factors in the arrays below.
+XX_P, XV_P, VV_P, XX_R, XV_R, VV_R = range(6)
+
+
+@njit(cache=True)
+def process_noise(model: int, values: Floats, dt: float, steps: float, out: Floats) -> None:
+    """
+    Write the factors of the identity blocks of Q for a step of length dt.
+
+    Parameters
+    ----------
+    model : int
+        PRINTED, or any other for white acceleration.
+    values : ndarray, shape (2,) or (6,)
+        Two spectral densities of white acceleration, linear [m^2/s^3] and angular
+        [rad^2/s^3]. PRINTED: q1, q2 = q3, q4, q5, q6 = q7, q8 of eq. 3.5.
+    dt : float
+        Step [s].
+    steps : float
+        Frames the step spans, which is how often PRINTED adds its numbers.
+    out : ndarray, shape (6,)
+        XX_P .. VV_R: pose, pose-velocity and velocity factors, position then rotation.
+
+    """
+    if model == PRINTED:
+        for k in range(6):
+            out[k] = values[k] * steps
+        return
+    for part in range(2):
+        density = values[part]
+        # integral of A(s) G G' A(s)' over the step, G the acceleration's place
+        out[3 * part] = density * dt * dt * dt / 3.0
+        out[3 * part + 1] = density * dt * dt / 2.0
+        out[3 * part + 2] = density * dt
+
+
+@njit(cache=True)
+def raise_density(
+    density: Floats, ceiling: Floats, surprise: Floats, limit: float, p: Floats, noise: Floats,
+    dt: float,
+) -> bool:  # fmt: skip
+    """
+    Raise the densities to what explains a residual; return whether any was raised.
+
+    Parameters
+    ----------
+    density : ndarray, shape (2,)
+        Linear and angular density that `p` was predicted with; raised in place.
+    ceiling : ndarray, shape (2,)
+        Highest densities.
+    surprise : ndarray, shape (2,)
+        Squared Mahalanobis distance of the position and of the rotation part; 3 on average
+        if the density is right.
+    limit : float
+        Surprise up to which nothing is changed.
+    p : ndarray, shape (12, 12)
+        Predicted covariance.
+    noise : ndarray, shape (6, 6)
+        R.
+    dt : float
+        Step [s].
+
+    """
+    raised = False
+    for part in range(2):
+        if surprise[part] <= limit or density[part] >= ceiling[part]:
+            continue
+        variance = 0.0
+        for k in range(3 * part, 3 * part + 3):
+            variance += (p[k, k] + noise[k, k]) / 3.0
+        # the innovation's variance is to grow by surprise / 3, by way of density dt^3 / 3
+        lack = (surprise[part] / 3.0 - 1.0) * variance
+        density[part] = min(density[part] + 3.0 * lack / (dt * dt * dt), ceiling[part])
+        raised = True
+    return raised

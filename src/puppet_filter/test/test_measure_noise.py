@@ -1,0 +1,155 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""measure_noise: recordings to a file, from real topics, and everything that can go wrong."""
+
+from collections.abc import Callable
+import os
+from pathlib import Path
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_filter import measure_noise  # noqa: E402,I100
+from puppet_filter.measure_noise import main, make_parser, Recording, report  # noqa: E402
+from puppet_filter.noise_file import load_noise, save_noise, SensorNoise  # noqa: E402
+from puppet_msgs.msg import TrackerFrame  # noqa: E402
+from puppet_ros import qos, tracker_frame  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+
+def recorded(make_frame: Callable, rng: np.random.Generator, sway_m: float = 0.0) -> Recording:
+    """Return a recording of two sensors, the second one swaying."""
+    recording = Recording()
+    for k in range(300):
+        positions = 5e-4 * rng.normal(size=(2, 3))
+        positions[1, 0] += sway_m * np.sin(0.05 * k)
+        recording.add(make_frame(k, positions))
+    return recording
+
+
+def options(path: Path, *more: str) -> Any:
+    """Return parsed options that write to `path`."""
+    return make_parser().parse_args(['--output', str(path), *more])
+
+
+def test_resting_sensors_are_written(
+    make_frame: Callable, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    path = tmp_path / 'noise.yaml'
+    assert report(recorded(make_frame, rng), options(path), SensorNoise({})) == 0
+    matrices = load_noise(path).matrices
+    assert list(matrices) == ['s0', 's1']
+    assert np.sqrt(matrices['s0'][0, 0]) == pytest.approx(5e-4, rel=0.2)
+
+
+def test_moved_sensor_is_left_out_and_said(
+    make_frame: Callable, rng: np.random.Generator, tmp_path: Path, capfd: Any
+) -> None:
+    path = tmp_path / 'noise.yaml'
+    recording = recorded(make_frame, rng, sway_m=0.1)
+    assert report(recording, options(path), SensorNoise({})) == 1
+    assert list(load_noise(path).matrices) == ['s0']
+    assert 'warning: s1: spread of' in capfd.readouterr().err
+    assert report(recording, options(path, '--force'), SensorNoise({})) == 0
+    assert list(load_noise(path).matrices) == ['s0', 's1']
+
+
+def test_sensors_measured_before_are_kept(
+    make_frame: Callable, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    old = SensorNoise({'other': 1e-6 * np.eye(6)})
+    path = tmp_path / 'noise.yaml'
+    report(recorded(make_frame, rng), options(path), old)
+    assert list(load_noise(path).matrices) == ['other', 's0', 's1']
+
+
+def test_other_sensors_start_the_recording_anew(make_frame: Callable) -> None:
+    recording = Recording()
+    recording.add(make_frame(0, np.zeros((1, 3))))
+    recording.add(make_frame(5, np.zeros((2, 3))))
+    recording.add(make_frame(6, np.zeros((2, 3))))
+    assert len(recording.positions) == 2
+    assert recording.duration_s == pytest.approx(1 / 120, rel=1e-3)
+
+
+def test_command_records_from_the_topic(
+    make_frame: Callable, rng: np.random.Generator, tmp_path: Path, monkeypatch: Any
+) -> None:
+    domain = 1 + os.getpid() % 100
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, domain_id=domain)
+    publisher = Node('talker', context=context).create_publisher(
+        TrackerFrame, measure_noise.RAW_TOPIC, qos.STREAM
+    )
+    stop = threading.Event()
+
+    def talk() -> None:
+        k = 0
+        while not stop.wait(0.002):
+            frame = make_frame(k, 5e-4 * rng.normal(size=(1, 3)))
+            header = Header()
+            header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
+            publisher.publish(tracker_frame.to_msg(frame, header))
+            k += 1
+
+    thread = threading.Thread(target=talk)
+    thread.start()
+    try:
+        path = tmp_path / 'noise.yaml'
+        assert main(['--output', str(path), '--duration', '2']) == 0
+    finally:
+        stop.set()
+        thread.join()
+        rclpy.try_shutdown(context=context)
+    assert np.sqrt(load_noise(path).matrices['s0'][0, 0]) == pytest.approx(5e-4, rel=0.3)
+
+
+def test_silence_is_an_error_that_asks_for_the_driver(
+    tmp_path: Path, monkeypatch: Any, capfd: Any
+) -> None:
+    monkeypatch.setattr(measure_noise, 'SILENCE_LIMIT_S', 0.3)
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+    assert main(['--output', str(tmp_path / 'n.yaml')]) == 1
+    assert 'is the driver running' in capfd.readouterr().err
+    assert not (tmp_path / 'n.yaml').exists()
+
+
+def test_bad_arguments_exit_2(tmp_path: Path, capfd: Any) -> None:
+    assert main(['--output', str(tmp_path / 'n.yaml'), '--duration', '-1']) == 2
+    assert 'expected value > 0, got -1' in capfd.readouterr().err
+    assert main([]) == 2
+
+
+def test_output_that_is_no_noise_file_is_not_overwritten(tmp_path: Path, capfd: Any) -> None:
+    path = tmp_path / 'n.yaml'
+    path.write_text('format: something-else/1\n')
+    assert main(['--output', str(path)]) == 2
+    assert 'expected one of puppet-sensor-noise/1' in capfd.readouterr().err
+    assert path.read_text() == 'format: something-else/1\n'
+
+
+def test_help_ends_with_an_example(capfd: Any) -> None:
+    assert main(['--help']) == 0
+    assert 'example: ros2 run puppet_filter measure_noise' in capfd.readouterr().out
+
+
+def test_old_file_survives_a_failed_run(
+    make_frame: Callable, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    path = tmp_path / 'noise.yaml'
+    save_noise(SensorNoise({'s0': 1e-6 * np.eye(6)}), path)
+    before = path.read_text()
+    recording = recorded(make_frame, rng, sway_m=0.1)
+    recording.positions = [p[:, ::-1] + 0.1 * np.sin(0.05 * k)
+                           for k, p in enumerate(recording.positions)]  # fmt: skip
+    assert report(recording, options(path), load_noise(path)) == 1
+    assert path.read_text() == before

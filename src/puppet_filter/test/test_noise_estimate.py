@@ -1,0 +1,86 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""noise_estimate: R recovered from samples, and motion told from noise."""
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.errors import CalibrationError
+from puppet_filter.noise_estimate import estimate_noise, mean_rotation
+import pytest
+
+N = 2000
+
+
+def samples(
+    rng: np.random.Generator, matrix: np.ndarray, n: int = N
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return noisy samples of one resting sensor, quaternion signs at random."""
+    deviations = rng.multivariate_normal(np.zeros(6), matrix, n)
+    quaternions = quaternion_batch.multiply(
+        quaternion_batch.exp(np.array([0.5, -1.0, 2.0])), quaternion_batch.exp(deviations[:, 3:])
+    )
+    return deviations[:, :3] + [1.0, 2.0, 3.0], rng.choice([-1, 1], (n, 1)) * quaternions
+
+
+@pytest.fixture
+def matrix(rng: np.random.Generator) -> np.ndarray:
+    """Return a full R with coupling."""
+    a = rng.normal(size=(6, 6))
+    scale = np.repeat([5e-4, 9e-4], 3)
+    return np.outer(scale, scale) * (a @ a.T / 6.0 + 0.3 * np.eye(6))
+
+
+def test_full_matrix_is_recovered(rng: np.random.Generator, matrix: np.ndarray) -> None:
+    estimate = estimate_noise(*samples(rng, matrix))
+    scale = np.sqrt(np.diag(matrix))
+    # standard error of a correlation from N samples is below 1/sqrt(N); five of them
+    np.testing.assert_allclose(
+        estimate.matrix / np.outer(scale, scale), matrix / np.outer(scale, scale),
+        atol=2.0 * 5.0 / np.sqrt(N),
+    )  # fmt: skip
+    assert estimate.warning == '' and estimate.n_samples == N
+    np.testing.assert_allclose(estimate.position, [1, 2, 3], atol=1e-3)
+
+
+def test_mean_rotation_is_the_true_one(rng: np.random.Generator, matrix: np.ndarray) -> None:
+    _, quaternions = samples(rng, matrix)
+    mean = mean_rotation(quaternions)
+    truth = quaternion_batch.exp(np.array([0.5, -1.0, 2.0]))
+    assert abs(np.dot(mean, truth)) > 1.0 - 1e-8
+
+
+def test_missing_samples_are_left_out(rng: np.random.Generator, matrix: np.ndarray) -> None:
+    positions, quaternions = samples(rng, matrix)
+    positions[::2] = np.nan
+    assert estimate_noise(positions, quaternions).n_samples == N // 2
+
+
+def test_slow_drift_is_told_from_noise(rng: np.random.Generator, matrix: np.ndarray) -> None:
+    positions, quaternions = samples(rng, matrix)
+    positions[:, 0] += np.linspace(0.0, 1e-3, N)
+    assert 'drifted' in estimate_noise(positions, quaternions).warning
+
+
+@pytest.mark.parametrize(('part', 'text'), [(0, 'was moved'), (1, 'was turned')])
+def test_moving_sensor_is_told_from_a_noisy_one(
+    rng: np.random.Generator, matrix: np.ndarray, part: int, text: str
+) -> None:
+    recording = list(samples(rng, matrix))
+    sway = 0.2 * np.sin(np.linspace(0.0, 20.0, N))[:, None]
+    if part == 0:
+        recording[0] = recording[0] + sway
+    else:
+        turn = quaternion_batch.exp(sway * np.array([1.0, 0.0, 0.0]))
+        recording[1] = quaternion_batch.multiply(recording[1], turn)
+    assert text in estimate_noise(*recording).warning
+
+
+def test_silent_axis_still_gives_an_invertible_matrix() -> None:
+    positions, quaternions = np.zeros((100, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (100, 1))
+    estimate = estimate_noise(positions, quaternions)
+    assert np.linalg.eigvalsh(estimate.matrix)[0] > 0.0 and estimate.warning == ''
+
+
+def test_too_few_samples_are_refused(rng: np.random.Generator, matrix: np.ndarray) -> None:
+    with pytest.raises(CalibrationError, match='expected at least 50 samples.*got 49'):
+        estimate_noise(*samples(rng, matrix, 49))

@@ -1,0 +1,210 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""pose_filter: accuracy, invariances, consistency, tuning."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.sensor_frames import FILTER_OK
+from puppet_filter.frame_kernels import step_frame
+from puppet_filter.noise_file import SensorNoise
+from puppet_filter.parameters import PoseFilterConfig
+from puppet_filter.pose_filter import default_noise, PoseFilter, warm_up
+from puppet_filter.synthetic_motion import disturb, Disturbance, make_motion
+import pytest
+from scipy.stats import chi2
+
+RATE_HZ = 120.0
+CONFIG = PoseFilterConfig()
+PHYSICAL = replace(CONFIG, process_model='physical')
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+MODELS = pytest.mark.parametrize('model', ['adaptive', 'physical', 'printed'])
+
+
+def turned(q: np.ndarray, positions: np.ndarray, quaternions: np.ndarray) -> tuple:
+    """Return a recording as seen from turned axes."""
+    return quaternion_batch.rotate(q, positions), quaternion_batch.multiply(q, quaternions)
+
+
+def still(n_frames: int, n_sensors: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return a recording of sensors at rest at the origin, without noise."""
+    return np.zeros((n_frames, n_sensors, 3)), np.tile(IDENTITY, (n_frames, n_sensors, 1))
+
+
+@MODELS
+def test_constant_velocity_is_followed_without_error(model: str, run_filter: Callable) -> None:
+    times = np.arange(120)[:, None] / RATE_HZ * 8_333_333 * 120e-9
+    velocity, rate = np.array([1.0, -2.0, 0.5]), np.array([1.0, 0.5, -2.0])
+    start = quaternion_batch.exp(np.array([0.3, -1.0, 0.4]))
+    positions = (times * velocity)[:, None]
+    quaternions = quaternion_batch.multiply(quaternion_batch.exp(times * rate), start)[:, None]
+    run = run_filter(PoseFilter(replace(CONFIG, process_model=model)), positions, quaternions)
+    np.testing.assert_allclose(run.positions[-1, 0], positions[-1, 0], atol=1e-6)
+    np.testing.assert_allclose(run.linear[-1, 0], velocity, atol=1e-4)
+    np.testing.assert_allclose(run.angular[-1, 0], rate, atol=1e-4)
+    assert np.abs(np.sum(run.quaternions[-1, 0] * quaternions[-1, 0])) > 1.0 - 1e-9
+
+
+@pytest.mark.parametrize('kind', ['slow', 'fast', 'walk'])
+def test_filtering_beats_the_raw_samples_without_lag(
+    kind: str, run_filter: Callable, rng: np.random.Generator
+) -> None:
+    motion = make_motion(kind, 4, 10.0, RATE_HZ, rng)
+    positions, quaternions = disturb(motion, Disturbance(), rng)
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    error = (run.positions - motion.positions)[60:]
+    velocity = np.gradient(motion.positions, axis=0)[60:] * RATE_HZ
+    lag_s = -np.sum(error * velocity) / np.sum(velocity**2)
+    assert np.sqrt(np.mean(error**2)) < 0.92 * 0.5e-3
+    assert abs(lag_s) < 1e-4
+
+
+def test_resting_sensor_is_far_quieter_than_its_samples(
+    run_filter: Callable, rng: np.random.Generator
+) -> None:
+    motion = make_motion('static', 4, 10.0, RATE_HZ, rng)
+    positions, quaternions = disturb(motion, Disturbance(), rng)
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    moved = np.linalg.norm(np.diff(run.positions[60:], axis=0), axis=-1).mean() * RATE_HZ
+    raw = np.linalg.norm(np.diff(positions[60:], axis=0), axis=-1).mean() * RATE_HZ
+    assert moved < 0.5 * raw
+    assert np.linalg.norm(run.linear[60:], axis=-1).mean() < 0.03
+
+
+@MODELS
+def test_turned_world_turns_the_output(
+    model: str, run_filter: Callable, rng: np.random.Generator
+) -> None:
+    motion = make_motion('fast', 3, 2.0, RATE_HZ, rng)
+    samples = disturb(motion, Disturbance(missing=0.05, outliers=0.02), rng)
+    q = quaternion_batch.exp(np.array([0.4, -1.2, 2.0]))
+    config = replace(CONFIG, process_model=model)
+    plain = run_filter(PoseFilter(config), *samples)
+    other = run_filter(PoseFilter(config), *turned(q, *samples))
+    np.testing.assert_array_equal(other.status, plain.status)
+    np.testing.assert_allclose(
+        other.positions, quaternion_batch.rotate(q, plain.positions), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        other.angular, quaternion_batch.rotate(q, plain.angular), atol=1e-7
+    )
+    turn = np.kron(np.eye(2), quaternion_batch.to_matrix(q))
+    np.testing.assert_allclose(
+        other.covariances, turn @ plain.covariances @ turn.T, atol=1e-12
+    )
+
+
+def test_quaternion_sign_of_the_samples_does_not_matter(
+    run_filter: Callable, rng: np.random.Generator
+) -> None:
+    motion = make_motion('fast', 3, 2.0, RATE_HZ, rng)
+    positions, quaternions = disturb(motion, Disturbance(), rng)
+    plain = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    signs = rng.choice([-1.0, 1.0], quaternions.shape[:2] + (1,))
+    flipped = run_filter(PoseFilter(CONFIG), positions, signs * quaternions)
+    np.testing.assert_allclose(flipped.positions, plain.positions, atol=1e-12)
+    dots = np.abs(np.sum(flipped.quaternions * plain.quaternions, axis=-1))
+    np.testing.assert_allclose(dots, 1.0, atol=1e-12)
+
+
+def test_output_quaternions_do_not_flip(run_filter: Callable, rng: np.random.Generator) -> None:
+    motion = make_motion('fast', 3, 4.0, RATE_HZ, rng)
+    run = run_filter(PoseFilter(CONFIG), *disturb(motion, Disturbance(), rng))
+    assert np.sum(run.quaternions[1:] * run.quaternions[:-1], axis=-1).min() > 0.9
+
+
+def test_estimation_error_fits_its_covariance(
+    run_filter: Callable, rng: np.random.Generator
+) -> None:
+    # truth made as the physical model says: white acceleration of the filter's own density
+    n, frames, dt = 20, 400, 8_333_333e-9
+    config = replace(PHYSICAL, process_linear_m2_s3=5.0, process_angular_rad2_s3=5.0)
+    kick = np.linalg.cholesky(5.0 * np.array([[dt**3 / 3, dt**2 / 2], [dt**2 / 2, dt]]))
+    position, velocity = np.zeros((n, 3)), np.zeros((n, 3))
+    truth = np.zeros((frames, n, 3))
+    for frame in range(frames):
+        noise = kick @ rng.normal(size=(2, n * 3))
+        position = position + dt * velocity + noise[0].reshape(n, 3)
+        velocity = velocity + noise[1].reshape(n, 3)
+        truth[frame] = position
+    r = default_noise(config)
+    samples = truth + np.sqrt(r[0, 0]) * rng.normal(size=truth.shape)
+    turns = quaternion_batch.exp(np.sqrt(r[3, 3]) * rng.normal(size=truth.shape))
+    run = run_filter(PoseFilter(config), samples, turns)
+    error = (run.positions - truth)[50:]
+    nees = np.einsum('fni,fnij,fnj->fn', error, np.linalg.inv(run.covariances[50:, :, :3, :3]),
+                     error)  # fmt: skip
+    # errors are correlated over a few frames only at this gain: bounds for a tenth of them
+    dof = 3 * nees.size / 10
+    low, high = chi2.ppf([1e-4, 1.0 - 1e-4], dof) / dof * 3.0
+    assert low < nees.mean() < high
+
+
+def test_adaptive_covariance_is_neither_smug_nor_timid_on_body_motion(
+    run_filter: Callable, rng: np.random.Generator
+) -> None:
+    motion = make_motion('fast', 6, 8.0, RATE_HZ, rng)
+    run = run_filter(PoseFilter(CONFIG), *disturb(motion, Disturbance(), rng))
+    error = (run.positions - motion.positions)[60:]
+    nees = np.einsum('fni,fnij,fnj->fn', error, np.linalg.inv(run.covariances[60:, :, :3, :3]),
+                     error)  # fmt: skip
+    assert 1.5 < nees.mean() < 6.0  # 3 if the model were the truth
+
+
+def test_late_sensors_are_brought_to_the_frames_stamp(make_frame: Callable) -> None:
+    pose_filter, ages = PoseFilter(CONFIG), np.array([0.0, 0.004])
+    for k in range(120):
+        seconds = (k + 1) * 8_333_333e-9 - ages
+        out = pose_filter.step(make_frame(k, np.outer(seconds, [2.0, 0.0, 0.0]), ages_s=ages))
+    np.testing.assert_allclose(out.positions[1], out.positions[0], atol=1e-6)
+    assert out.covariances[1, 0, 0] > out.covariances[0, 0, 0]
+
+
+def test_lookahead_predicts_that_far(run_filter: Callable) -> None:
+    positions, quaternions = still(120)
+    positions[:, 0, 0] = 2.0 * np.arange(120) * 8_333_333e-9
+    ahead = run_filter(PoseFilter(replace(CONFIG, lookahead_s=0.02)), positions, quaternions)
+    plain = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    assert ahead.positions[-1, 0, 0] - plain.positions[-1, 0, 0] == pytest.approx(0.04, abs=1e-6)
+    np.testing.assert_array_equal(ahead.linear, plain.linear)
+
+
+def test_measured_noise_goes_to_its_own_sensor(run_filter: Callable) -> None:
+    positions, quaternions = still(2, 2)
+    noise = SensorNoise({'s1': 4.0 * default_noise(CONFIG)})
+    run = run_filter(PoseFilter(CONFIG, noise), positions, quaternions)
+    assert run.covariances[0, 1, 0, 0] == pytest.approx(4.0 * run.covariances[0, 0, 0, 0])
+
+
+def test_noise_coupling_position_and_rotation_is_used(run_filter: Callable) -> None:
+    positions, quaternions = still(200)
+    positions[100:, 0, 0] = 1e-4
+    matrix = default_noise(CONFIG).copy()
+    matrix[0, 3] = matrix[3, 0] = 0.9 * np.sqrt(matrix[0, 0] * matrix[3, 3])
+    run = run_filter(PoseFilter(PHYSICAL, SensorNoise({'s0': matrix})), positions, quaternions)
+    # a shift alone contradicts the coupling, so the filter explains part of it by a turn
+    assert abs(run.quaternions[100, 0, 1]) > 1e-6
+    assert abs(run.covariances[99, 0, 0, 3]) > 1e-9
+
+
+def test_change_of_tuning_keeps_the_states(make_frame: Callable) -> None:
+    pose_filter = PoseFilter(CONFIG)
+    for k in range(20):
+        pose_filter.step(make_frame(k, np.full((1, 3), 0.01 * k)))
+    pose_filter.configure(replace(CONFIG, noise_position_mm=2.0))
+    out = pose_filter.step(make_frame(20, np.full((1, 3), 0.2)))
+    assert out.status[0] == FILTER_OK and out.linear_velocities[0, 0] > 1.0
+
+
+def test_live_like_run_compiles_each_kernel_once(
+    make_frame: Callable, rng: np.random.Generator
+) -> None:
+    warm_up()
+    pose_filter = PoseFilter(CONFIG)
+    for model in ('adaptive', 'physical', 'printed'):
+        pose_filter.configure(replace(CONFIG, process_model=model, lookahead_s=0.01))
+        for k in range(20):
+            pose_filter.step(make_frame(k, rng.normal(size=(14, 3))))
+    assert len(step_frame.signatures) == 1

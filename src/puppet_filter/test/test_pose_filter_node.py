@@ -1,0 +1,178 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""pose_filter_node on real topics: one frame in, one out, same stamp; live tuning; bad input."""
+
+from array import array
+from collections.abc import Callable, Iterator
+import os
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402,I100
+from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
+from puppet_core.sensor_frames import FILTER_OK  # noqa: E402
+from puppet_filter.pose_filter_node import (  # noqa: E402
+    FILTERED_TOPIC,
+    PoseFilterNode,
+    RAW_TOPIC,
+)
+from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
+from puppet_ros import pose_frame, qos, tracker_frame  # noqa: E402
+from puppet_ros.spin import make_executor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+DEADLINE_S = 15.0
+
+
+@pytest.fixture
+def ros_context() -> Iterator[Any]:
+    """Yield an initialised context of its own, on a domain of this process."""
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
+    yield context
+    rclpy.try_shutdown(context=context)
+
+
+class Graph:
+    """The node under test, and another that talks to it and listens."""
+
+    def __init__(self, context: Any, **overrides: Any) -> None:
+        given = [Parameter(k.replace('__', '.'), value=v) for k, v in overrides.items()]
+        self.node = PoseFilterNode(context=context, parameter_overrides=given)
+        self.other = Node('other', context=context)
+        self.filtered: list[PoseFrame] = []
+        self.statuses: list[Any] = []
+        self.publisher = self.other.create_publisher(TrackerFrame, RAW_TOPIC, qos.STREAM)
+        self.other.create_subscription(
+            PoseFrame, FILTERED_TOPIC, self.filtered.append, qos.STREAM
+        )
+        self.other.create_subscription(
+            DiagnosticArray, '/diagnostics', lambda msg: self.statuses.extend(msg.status), 10
+        )
+        self.executor = make_executor(context)
+        self.executor.add_node(self.node)
+        self.executor.add_node(self.other)
+        assert self.spin_until(
+            lambda: self.publisher.get_subscription_count() > 0
+            and self.node.count_subscribers(FILTERED_TOPIC) > 0
+        )
+
+    def close(self) -> None:
+        """Release nodes and executor."""
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.other.destroy_node()
+
+    def spin_until(self, condition: Callable[[], bool]) -> bool:
+        """Spin until the condition holds or a deadline passes."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition() and time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.05)
+        return condition()
+
+    def send(self, msg: TrackerFrame) -> PoseFrame:
+        """Publish a frame and return what comes back."""
+        before = len(self.filtered)
+        self.publisher.publish(msg)
+        assert self.spin_until(lambda: len(self.filtered) > before)
+        return self.filtered[-1]
+
+
+@pytest.fixture
+def graph(ros_context: Any) -> Iterator[Graph]:
+    """Yield a running graph with default parameters."""
+    graph = Graph(ros_context)
+    yield graph
+    graph.close()
+
+
+def raw(make_frame: Callable, index: int, positions: Any) -> TrackerFrame:
+    """Return a raw message with its stamp."""
+    frame = make_frame(index, np.asarray(positions, dtype=float))
+    header = Header(frame_id='transmitter')
+    header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
+    return tracker_frame.to_msg(frame, header)
+
+
+def test_every_frame_comes_out_with_its_own_stamp_and_index(
+    graph: Graph, make_frame: Callable
+) -> None:
+    for k in range(10):
+        sent = raw(make_frame, k, [[0.01 * k, 1.0, 2.0]])
+        got = graph.send(sent)
+        assert got.header == sent.header and got.frame_index == k
+    frame = pose_frame.from_msg(got)
+    assert frame.status[0] == FILTER_OK
+    np.testing.assert_allclose(frame.positions[0], [0.09, 1.0, 2.0], atol=1e-3)
+    np.testing.assert_allclose(frame.linear_velocities[0], [1.2, 0.0, 0.0], atol=0.05)
+
+
+def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(
+    graph: Graph, make_frame: Callable
+) -> None:
+    graph.send(raw(make_frame, 1, [[0.0, 0.0, 0.0]]))
+    broken = raw(make_frame, 2, [[0.0, 0.0, 0.0]])
+    broken.poses = array('d', [1.0])
+    graph.publisher.publish(broken)
+    graph.publisher.publish(raw(make_frame, 1, [[0.0, 0.0, 0.0]]))
+    got = graph.send(raw(make_frame, 3, [[0.0, 0.0, 0.0]]))
+    assert got.frame_index == 3 and len(graph.filtered) == 2
+
+    def counted() -> bool:
+        if not graph.statuses:
+            return False
+        values = {item.key: item.value for item in graph.statuses[-1].values}
+        return values.get('drops_bad_input') == '1' and values.get('drops_stamp') == '1'
+
+    assert graph.spin_until(counted)
+
+
+def test_sensors_may_change_on_the_way(graph: Graph, make_frame: Callable) -> None:
+    assert list(graph.send(raw(make_frame, 0, np.zeros((2, 3)))).sensors) == ['s0', 's1']
+    got = graph.send(raw(make_frame, 1, np.zeros((3, 3))))
+    assert list(got.sensors) == ['s0', 's1', 's2'] and len(got.poses) == 21
+
+
+def test_lookahead_takes_effect_while_running(graph: Graph, make_frame: Callable) -> None:
+    for k in range(60):
+        graph.send(raw(make_frame, k, [[2.0 * (k + 1) * 8_333_333e-9, 0.0, 0.0]]))
+    result = graph.node.set_parameters([Parameter('lookahead_s', value=0.05)])[0]
+    assert result.successful
+    got = graph.send(raw(make_frame, 60, [[2.0 * 61 * 8_333_333e-9, 0.0, 0.0]]))
+    ahead = pose_frame.from_msg(got).positions[0, 0] - 2.0 * 61 * 8_333_333e-9
+    assert ahead == pytest.approx(0.1, abs=1e-3)
+
+
+def test_lost_sensor_is_named_in_the_diagnostics(graph: Graph, make_frame: Callable) -> None:
+    indices = iter(range(100_000))
+
+    def named() -> bool:
+        graph.send(raw(make_frame, next(indices), [[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]]))
+        return any('no samples from s1' in status.message for status in graph.statuses)
+
+    assert graph.spin_until(named)
+
+
+@pytest.mark.parametrize(
+    ('overrides', 'error', 'text'),
+    [
+        ({'gate__mahalanobis_limit': 0.5}, ConfigError, 'gate.mahalanobis_limit: expected 1.0'),
+        ({'nonsense': 1}, ConfigError, 'nonsense: expected a known parameter'),
+        ({'noise__file': '/no/such.yaml'}, InputFileError, '/no/such.yaml: expected a readable'),
+    ],
+)
+def test_bad_start_parameter_is_refused(
+    ros_context: Any, overrides: dict, error: type, text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        Graph(ros_context, **overrides)

@@ -1,0 +1,176 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""sample_kernels and frame_kernels by way of PoseFilter: every fate that a sample can have."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.sensor_frames import (
+    FILTER_LOST,
+    FILTER_OK,
+    FILTER_PREDICTED,
+    FILTER_REINITIALISED,
+    FILTER_REJECTED,
+)
+from puppet_filter.parameters import PoseFilterConfig
+from puppet_filter.pose_filter import PoseFilter
+from puppet_filter.synthetic_motion import disturb, Disturbance, make_motion
+import pytest
+
+RATE_HZ = 120.0
+CONFIG = PoseFilterConfig()
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+MODELS = pytest.mark.parametrize('model', ['adaptive', 'physical', 'printed'])
+
+
+def still(n_frames: int, n_sensors: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return a recording of sensors at rest at the origin, without noise."""
+    return np.zeros((n_frames, n_sensors, 3)), np.tile(IDENTITY, (n_frames, n_sensors, 1))
+
+
+@MODELS
+def test_missing_samples_are_predicted_with_growing_uncertainty(
+    model: str, run_filter: Callable
+) -> None:
+    positions, quaternions = still(60)
+    positions[:, 0, 0] = np.arange(60) / RATE_HZ  # 1 m/s
+    truth = positions.copy()
+    positions[40:48] = np.nan
+    run = run_filter(PoseFilter(replace(CONFIG, process_model=model)), positions, quaternions)
+    assert (run.status[40:48] == FILTER_PREDICTED).all() and (run.status[48:] == FILTER_OK).all()
+    assert (np.diff(run.covariances[39:48, 0, 0, 0]) > 0.0).all()
+    np.testing.assert_allclose(run.positions[40:43], truth[40:43], atol=1e-4)
+    np.testing.assert_allclose(run.positions[48:], truth[48:], atol=2e-3)
+
+
+def test_long_gap_coasts_a_bounded_way_then_loses_the_sensor(run_filter: Callable) -> None:
+    positions, quaternions = still(120)
+    positions[:, 0, 0] = 3.0 * np.arange(120) / RATE_HZ
+    positions[30:110] = np.nan
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    bound = 3.0 * (CONFIG.gap_hold_s + CONFIG.gap_decay_s)
+    predicted = run.status[:, 0] == FILTER_PREDICTED
+    assert np.nanmax(run.positions[predicted, 0, 0] - run.positions[29, 0, 0]) < bound
+    assert predicted.sum() == int(CONFIG.gap_lost_after_s * RATE_HZ)
+    lost = run.status[:, 0] == FILTER_LOST
+    assert np.isnan(run.positions[lost]).all() and np.isnan(run.covariances[lost]).all()
+    assert run.status[110, 0] == FILTER_REINITIALISED and run.status[111, 0] == FILTER_OK
+    assert run.positions[110, 0, 0] == positions[110, 0, 0]
+
+
+@MODELS
+def test_outlier_is_rejected_and_leaves_no_trace(model: str, run_filter: Callable) -> None:
+    positions, quaternions = still(60)
+    positions[40, 0] = [0.3, 0.0, 0.0]
+    quaternions[50, 0] = quaternion_batch.exp(np.array([0.5, 0.0, 0.0]))
+    run = run_filter(PoseFilter(replace(CONFIG, process_model=model)), positions, quaternions)
+    assert run.status[40, 0] == FILTER_REJECTED and run.status[50, 0] == FILTER_REJECTED
+    assert (run.status[41:50] == FILTER_OK).all()
+    np.testing.assert_allclose(run.positions, 0.0, atol=1e-9)
+    np.testing.assert_allclose(run.angular, 0.0, atol=1e-9)
+
+
+def test_scattered_outliers_never_reinitialise(
+    run_filter: Callable, rng: np.random.Generator
+) -> None:
+    positions, quaternions = still(60)
+    positions[40:46, 0] = rng.choice([-1.0, 1.0], (6, 3)) * rng.uniform(0.3, 1.0, (6, 3))
+    positions[41, 0] *= -1.0
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    assert (run.status[40:46] == FILTER_REJECTED).all()
+    assert (run.status[46:] == FILTER_OK).all()
+
+
+def test_true_jump_is_taken_after_some_samples_agree(run_filter: Callable) -> None:
+    positions, quaternions = still(60)
+    positions[40:, 0] = [0.5, 0.0, 0.0]
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    count = CONFIG.gate_jump_count
+    assert (run.status[40:40 + count - 1] == FILTER_REJECTED).all()
+    assert run.status[40 + count - 1, 0] == FILTER_REINITIALISED
+    np.testing.assert_allclose(run.positions[40 + count - 1:, 0, 0], 0.5, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('position', 'quaternion', 'age'),
+    [
+        ([np.inf, 0, 0], IDENTITY, 0.0),
+        ([0, np.nan, 0], IDENTITY, 0.0),
+        ([0, 0, 0], np.zeros(4), 0.0),
+        ([0, 0, 0], [np.nan, 0, 0, 0], 0.0),
+        ([0, 0, 0], 2.0 * IDENTITY, 0.0),
+        ([0, 0, 0], IDENTITY, -0.001),
+        ([0, 0, 0], IDENTITY, np.nan),
+    ],
+    ids=['inf', 'nan', 'zero_q', 'nan_q', 'long_q', 'future', 'nan_age'],
+)
+def test_impossible_sample_is_counted_and_never_propagated(
+    make_frame: Callable, position: list, quaternion: np.ndarray, age: float
+) -> None:
+    pose_filter = PoseFilter(CONFIG)
+    for k in range(10):
+        pose_filter.step(make_frame(k, np.zeros((1, 3))))
+    bad = make_frame(10, [[0.0, 0.0, 0.0]], [quaternion], ages_s=[age])
+    out = pose_filter.step(bad._replace(positions=np.array([position], dtype=float)))
+    assert out.status[0] == FILTER_PREDICTED and pose_filter.counts()['invalid'] == 1
+    assert np.isfinite(out.positions).all() and np.isfinite(out.quaternions).all()
+    assert pose_filter.step(make_frame(11, np.zeros((1, 3)))).status[0] == FILTER_OK
+
+
+@pytest.mark.parametrize(('back_ns', 'name'), [(0, 'repeated_frames'), (1, 'backward_frames')])
+def test_repeated_or_backward_stamp_is_dropped_and_counted(
+    make_frame: Callable, back_ns: int, name: str
+) -> None:
+    pose_filter = PoseFilter(CONFIG)
+    frame = make_frame(0, np.zeros((1, 3)))
+    pose_filter.step(frame)
+    assert pose_filter.step(frame._replace(stamp_ns=frame.stamp_ns - back_ns)) is None
+    assert pose_filter.counts()[name] == 1
+    assert pose_filter.step(make_frame(1, np.zeros((1, 3)))) is not None
+
+
+def test_clock_set_far_back_starts_anew(make_frame: Callable) -> None:
+    pose_filter = PoseFilter(CONFIG)
+    pose_filter.step(make_frame(1000, np.zeros((1, 3))))
+    out = pose_filter.step(make_frame(0, np.ones((1, 3))))
+    assert out.status[0] == FILTER_REINITIALISED and out.positions[0, 0] == 1.0
+
+
+def test_sample_sent_again_is_not_taken_twice(make_frame: Callable) -> None:
+    pose_filter = PoseFilter(CONFIG)
+    pose_filter.step(make_frame(0, np.zeros((1, 3))))
+    out = pose_filter.step(make_frame(1, np.zeros((1, 3)), ages_s=[8_333_333e-9]))
+    assert out.status[0] == FILTER_PREDICTED and pose_filter.counts()['repeated'] == 1
+
+
+def test_other_sensors_start_anew(make_frame: Callable) -> None:
+    pose_filter = PoseFilter(CONFIG)
+    pose_filter.step(make_frame(0, np.zeros((2, 3))))
+    out = pose_filter.step(make_frame(1, np.ones((3, 3))))
+    assert out.sensors == ('s0', 's1', 's2')
+    assert (out.status == FILTER_REINITIALISED).all()
+
+
+def test_sensor_that_never_answers_is_lost_from_the_start(make_frame: Callable) -> None:
+    out = PoseFilter(CONFIG).step(make_frame(0, np.array([[0.0, 0, 0], [np.nan] * 3])))
+    assert out.status.tolist() == [FILTER_REINITIALISED, FILTER_LOST]
+    assert np.isnan(out.positions[1]).all() and np.isnan(out.linear_velocities[1]).all()
+
+
+def test_no_sensors_at_all_is_an_empty_frame(make_frame: Callable) -> None:
+    assert PoseFilter(CONFIG).step(make_frame(0, np.zeros((0, 3)))).positions.shape == (0, 3)
+
+
+def test_long_run_with_all_faults_stays_finite_where_it_is_not_lost(
+    run_filter: Callable, rng: np.random.Generator
+) -> None:
+    motion = make_motion('jumps', 4, 10.0, RATE_HZ, rng)
+    faults = Disturbance(missing=0.1, burst_frames=20.0, outliers=0.05, hum_mm=1.0, hum_deg=0.2)
+    run = run_filter(PoseFilter(CONFIG), *disturb(motion, faults, rng))
+    alive = run.status != FILTER_LOST
+    for values in (run.positions, run.quaternions, run.linear, run.angular, run.covariances):
+        assert np.isfinite(values[alive]).all()
+    norms = np.linalg.norm(run.quaternions[alive], axis=-1)
+    np.testing.assert_allclose(norms, 1.0, atol=1e-12)
