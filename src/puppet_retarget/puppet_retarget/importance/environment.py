@@ -1,0 +1,222 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The environment: named solids, each with a counterpart in the puppet's world.
+
+Read from a YAML file; an object's counterpart is the object itself unless the file gives the
+puppet another pose or size of it. Influence distance D and contact margin belong to each
+pair of end-effector and object (Shin2002 eq. 4.3, SPEC 5.13).
+
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.arrays import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_core.skeleton import END_EFFECTORS
+from puppet_core.yaml_source import load_yaml, Section
+from puppet_retarget.importance.object_distance import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    PLANE,
+    SHAPES,
+    SPHERE,
+)
+from transforms3d.euler import euler2quat
+
+FORMAT = 'puppet-environment/1'
+MAX_SIZE_M = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a solid is and how large."""
+
+    position: Vec3
+    """Origin of the object's frame in world, shape (3,) [m]."""
+
+    orientation: Quat
+    """Object frame in world, shape (4,)."""
+
+    size: Vec3
+    """Extents, (r, r, r) or (r, r, length), shape (3,) [m]."""
+
+    def __post_init__(self) -> None:
+        for name in ('position', 'orientation', 'size'):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True)
+class SceneObject:
+    """One solid that the performer may touch, and what stands for it in the puppet's world."""
+
+    name: str
+    """Unique name."""
+
+    shape: int
+    """Index into SHAPES."""
+
+    real: Placement
+    """The performer's object."""
+
+    puppet: Placement
+    """The puppet's counterpart, before any world scale."""
+
+    influence_distances: Floats
+    """D for each end-effector, shape (4,); NaN takes the parameter's value [m]."""
+
+    contact_margins: Floats
+    """Distance that counts as contact, shape (4,); NaN takes the parameter's value [m]."""
+
+
+class ObjectArrays(NamedTuple):
+    """All objects of an environment as arrays for the kernels."""
+
+    shapes: Ints  # (n,)
+    positions: Vec3s  # (n, 3)
+    orientations: Quats  # (n, 4)
+    sizes: Vec3s  # (n, 3)
+    puppet_positions: Vec3s  # (n, 3), world scale applied
+    puppet_orientations: Quats  # (n, 4)
+    puppet_sizes: Vec3s  # (n, 3), world scale applied
+    influence_distances: Floats  # (n, 4)
+    contact_margins: Floats  # (n, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The solids around the performer, in the order of the file."""
+
+    objects: tuple[SceneObject, ...]
+    """At least none; an empty environment makes nothing important."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the objects."""
+        return tuple(o.name for o in self.objects)
+
+    def arrays(
+        self, influence_distance: float, contact_margin: float, world_scale: float = 1.0
+    ) -> ObjectArrays:
+        """
+        Return the objects as kernel arrays.
+
+        Parameters
+        ----------
+        influence_distance, contact_margin : float
+            Values for pairs that the file leaves open [m].
+        world_scale : float
+            Size of the puppet's world over the performer's; scales the counterparts.
+
+        """
+        n = len(self.objects)
+        influence = np.array([o.influence_distances for o in self.objects]).reshape(n, 4)
+        margin = np.array([o.contact_margins for o in self.objects]).reshape(n, 4)
+        return ObjectArrays(
+            np.array([o.shape for o in self.objects], dtype=np.int64),
+            _stack([o.real.position for o in self.objects], 3),
+            _stack([o.real.orientation for o in self.objects], 4),
+            _stack([o.real.size for o in self.objects], 3),
+            world_scale * _stack([o.puppet.position for o in self.objects], 3),
+            _stack([o.puppet.orientation for o in self.objects], 4),
+            world_scale * _stack([o.puppet.size for o in self.objects], 3),
+            np.where(np.isnan(influence), influence_distance, influence),
+            np.where(np.isnan(margin), contact_margin, margin),
+        )
+
+
+def floor_only() -> Environment:
+    """Return the environment of a level floor at z = 0."""
+    floor = Placement(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(3))
+    nan = read_only(np.full(4, np.nan))
+    return Environment((SceneObject('floor', PLANE, floor, floor, nan, nan),))
+
+
+def load_environment(path: str | Path) -> Environment:
+    """
+    Read an environment file.
+
+    Raises
+    ------
+    InputFileError : naming file, line and key of what is missing, unknown or impossible.
+
+    """
+    source = load_yaml(path, FORMAT)
+    objects: list[SceneObject] = []
+    for entry in source.sections('objects'):
+        scene_object = _read_object(entry)
+        if scene_object.name in {o.name for o in objects}:
+            raise entry.error('name', 'a name of its own', repr(scene_object.name))
+        objects.append(scene_object)
+    source.finish()
+    return Environment(tuple(objects))
+
+
+def _read_object(entry: Section) -> SceneObject:
+    name = entry.text('name')
+    shape = SHAPES.index(entry.text('shape', choices=SHAPES))
+    real = _read_placement(entry, shape, None)
+    if 'puppet' in entry:
+        other = entry.section('puppet')
+        puppet = _read_placement(other, shape, real)
+        other.finish()
+    else:
+        puppet = real
+    influence = _per_end_effector(entry, 'influence_distance_m', above=0.0)
+    margin = _per_end_effector(entry, 'contact_margin_m', above=None)
+    entry.finish()
+    return SceneObject(name, shape, real, puppet, influence, margin)
+
+
+def _read_placement(entry: Section, shape: int, base: Placement | None) -> Placement:
+    position = entry.numbers('position_m', 3, np.zeros(3) if base is None else base.position)
+    if base is not None and 'rpy_deg' not in entry:
+        orientation = base.orientation
+    else:
+        rpy = np.radians(entry.numbers('rpy_deg', 3, np.zeros(3)))
+        orientation = euler2quat(*rpy, axes='sxyz')
+    return Placement(position, orientation, _read_size(entry, shape, base))
+
+
+def _read_size(entry: Section, shape: int, base: Placement | None) -> Vec3:
+    if shape == PLANE:
+        return np.ones(3)
+    if shape == BOX:
+        if base is not None and 'size_m' not in entry:
+            return base.size
+        size = entry.numbers('size_m', 3)
+        if not np.all((size > 0.0) & (size <= MAX_SIZE_M)):
+            raise entry.error('size_m', f'3 numbers > 0 and <= {MAX_SIZE_M:g}', size.tolist())
+        return size
+    given = {} if base is None else {'default': base.size[0]}
+    radius = entry.number('radius_m', above=0.0, high=MAX_SIZE_M, **given)
+    length = radius
+    if shape in (CYLINDER, CAPSULE):
+        given = {} if base is None else {'default': base.size[2]}
+        length = entry.number('length_m', above=0.0, high=MAX_SIZE_M, **given)
+    assert shape in (SPHERE, CYLINDER, CAPSULE)
+    return np.array([radius, radius, length])
+
+
+def _per_end_effector(entry: Section, key: str, above: float | None) -> Floats:
+    """Return one value for all four, or NaN, or the values of a mapping by name."""
+    values = np.full(len(END_EFFECTORS), np.nan)
+    if key not in entry:
+        return read_only(values)
+    if isinstance(entry.raw(key), dict):
+        section = entry.section(key)
+        for i, name in enumerate(END_EFFECTORS):
+            if name in section:
+                values[i] = section.number(name, low=0.0, high=MAX_SIZE_M, above=above)
+        section.finish()
+    else:
+        values[:] = entry.number(key, low=0.0, high=MAX_SIZE_M, above=above)
+    return read_only(values)
+
+
+def _stack(rows: Sequence[Floats], width: int) -> Floats:
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width)

@@ -1,0 +1,204 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Importance and goal of each end-effector over all objects (Shin2002 eqs. 4.1-4.5).
+
+One row per end-effector: importance, distance, distance rate, radius of the range ball at
+zero importance, goal x y z, object index. Self-interaction will add rows of its own; these
+four are the environment's.
+
+Every pair of end-effector and object has a row of that form first; what the end-effector
+gets of them changes smoothly while the nearest object changes hands.
+
+"""
+
+from dataclasses import dataclass
+
+from numba import njit
+import numpy as np
+from puppet_core.arrays import Floats, Vec3s
+from puppet_core.follower import follow
+from puppet_retarget.importance.environment import Environment, ObjectArrays
+from puppet_retarget.importance.importance_function import importance
+from puppet_retarget.importance.object_distance import (
+    counterpart_point,
+    from_object,
+    signed_distance,
+    to_object,
+)
+
+ROW = 8
+IMPORTANCE, DISTANCE, RATE, RADIUS, GOAL, OBJECT = 0, 1, 2, 3, 4, 7
+MAX_INPUT = 1e4  # [m], [m/s]; beyond it squares lose digits
+MAX_STEP_S = 0.25  # a longer gap restarts the smoothing
+_CONTACT_SHARE = 1e-3  # lack of importance at which a touched object's weight saturates [-]
+_FAR_SHARE = 1e-6  # weight of objects out of influence in a goal, so that it never is 0/0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportanceConfig:
+    """Tuning of the importance; see the parameter table for ranges."""
+
+    prediction_s: float = 0.10
+    """lambda of Shin2002 eq. 4.2 [s]."""
+
+    influence_distance_m: float = 0.6
+    """D of eq. 4.3 where the environment file gives none [m]."""
+
+    contact_margin_m: float = 0.03
+    """Distance that counts as contact where the file gives none (SPEC 5.13) [m]."""
+
+    smoothing_s: float = 0.03
+    """Time constant of the follower of SPEC 5.12 [s]."""
+
+
+class ImportanceEstimator:
+    """Importance of the four end-effectors of one performer in one environment."""
+
+    def __init__(self, environment: Environment, config: ImportanceConfig) -> None:
+        self._objects = environment.arrays(config.influence_distance_m, config.contact_margin_m)
+        self._config = config
+        self._pairs = np.zeros((4, len(environment.objects), ROW))
+        self._state = np.zeros((4, len(environment.objects), 2))
+        self._rows = np.zeros((4, ROW))
+        self._stamp_ns: int | None = None
+
+    def retune(self, environment: Environment, config: ImportanceConfig) -> None:
+        """Take new tuning of the same objects without a jump in the smoothed importance."""
+        self._objects = environment.arrays(config.influence_distance_m, config.contact_margin_m)
+        self._config = config
+
+    def reset(self) -> None:
+        """Forget the past: the next step is not smoothed."""
+        self._stamp_ns = None
+
+    def step(self, stamp_ns: int, positions: Vec3s, velocities: Vec3s) -> Floats | None:
+        """
+        Return the rows of the next posture, or None if that is not finite or absurd.
+
+        Parameters
+        ----------
+        stamp_ns : int
+            Acquisition time [ns]; a gap over MAX_STEP_S or a step back restarts smoothing.
+        positions, velocities : ndarray, shape (8, 3)
+            General end-effectors in world [m], [m/s].
+
+        Returns
+        -------
+        rows : ndarray, shape (4, 8)
+            Overwritten by the next step.
+
+        """
+        # false for NaN too
+        if not (np.abs(positions).max() <= MAX_INPUT and np.abs(velocities).max() <= MAX_INPUT):
+            return None
+        dt = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else np.inf
+        self._stamp_ns = stamp_ns
+        fresh = not 0.0 <= dt <= MAX_STEP_S
+        estimate_pairs(
+            self._objects, positions, velocities, self._config.prediction_s, self._pairs
+        )
+        smooth_pairs(self._pairs, self._state, self._config.smoothing_s, dt, fresh)
+        combine_pairs(self._pairs, positions, self._rows)
+        return self._rows
+
+
+@njit(cache=True)
+def estimate_pairs(
+    objects: ObjectArrays, positions: Vec3s, velocities: Vec3s, prediction: float, pairs: Floats
+) -> None:
+    """
+    Fill a row for every pair of end-effector and object.
+
+    Parameters
+    ----------
+    objects : ObjectArrays
+        The environment.
+    positions, velocities : ndarray, shape (8, 3)
+        General end-effectors in world [m], [m/s].
+    prediction : float
+        lambda [s].
+    pairs : ndarray, shape (4, n, 8)
+        Out.
+
+    """
+    local, normal, origin = np.empty(3), np.empty(3), np.zeros(3)
+    for i in range(4):
+        for j in range(len(objects.shapes)):
+            row = pairs[i, j]
+            goal = row[GOAL: GOAL + 3]
+            to_object(objects.orientations[j], objects.positions[j], positions[i], local)
+            distance = signed_distance(objects.shapes[j], objects.sizes[j], local, normal)
+            counterpart_point(
+                objects.shapes[j], objects.sizes[j], objects.puppet_sizes[j], local, goal
+            )
+            from_object(
+                objects.puppet_orientations[j], objects.puppet_positions[j], goal, goal
+            )
+            from_object(objects.orientations[j], origin, normal, normal)
+            rate = (
+                normal[0] * velocities[i, 0]
+                + normal[1] * velocities[i, 1]
+                + normal[2] * velocities[i, 2]
+            )
+            gap = max(distance - objects.contact_margins[j, i], 0.0)
+            influence = objects.influence_distances[j, i]
+            row[IMPORTANCE] = importance(gap, rate, prediction, influence)
+            row[DISTANCE], row[RATE], row[RADIUS], row[OBJECT] = distance, rate, influence, j
+
+
+@njit(cache=True)
+def smooth_pairs(
+    pairs: Floats, state: Floats, time_constant: float, dt: float, fresh: bool
+) -> None:
+    """
+    Replace the importance of every pair by its follower's; `fresh` starts them anew.
+
+    The printed importance follows the predicted distance at once; a lifting foot then takes
+    it from 1 to 0 within a few frames and the root lurches. The prediction pays for the
+    follower's delay (SPEC 5.12).
+
+    """
+    for i in range(pairs.shape[0]):
+        for j in range(pairs.shape[1]):
+            target = pairs[i, j, IMPORTANCE]
+            if fresh:
+                state[i, j, 0], state[i, j, 1] = target, 0.0
+            else:
+                smoothed = follow(state[i, j], target, time_constant, dt)
+                pairs[i, j, IMPORTANCE] = min(max(smoothed, 0.0), 1.0)
+
+
+@njit(cache=True)
+def combine_pairs(pairs: Floats, positions: Vec3s, rows: Floats) -> None:
+    """
+    Fill the row of every end-effector from those of its pairs.
+
+    The importance is the largest one (Shin2002 eq. 4.5). Goal and radius are means over the
+    objects, in which a touched object outweighs one that is only near a thousandfold: the
+    goal of a planted foot is not moved by the counterpart of the box beside it.
+
+    """
+    for i in range(4):
+        row = rows[i]
+        row[:] = 0.0
+        row[OBJECT] = -1.0
+        best, total = -1.0, 0.0
+        for j in range(pairs.shape[1]):
+            pair = pairs[i, j]
+            w = pair[IMPORTANCE]
+            nearness = w / (1.0 - w + _CONTACT_SHARE)
+            remoteness = 0.01 + max(pair[DISTANCE], 0.0) / pair[RADIUS]
+            weight = nearness * nearness + _FAR_SHARE / (remoteness * remoteness)
+            total += weight
+            for k in range(RADIUS, OBJECT):
+                row[k] += weight * pair[k]
+            if weight > best:
+                best = weight
+                row[DISTANCE], row[RATE], row[OBJECT] = pair[DISTANCE], pair[RATE], pair[OBJECT]
+            row[IMPORTANCE] = max(row[IMPORTANCE], w)  # Shin2002 eq. 4.5
+        for k in range(RADIUS, OBJECT):
+            row[k] = row[k] / total if total > 0.0 else 0.0
+        if total == 0.0:
+            row[RADIUS] = 1.0
+            row[GOAL: GOAL + 3] = positions[i]

@@ -1,0 +1,28 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Importance of one distance (kernel layer, Shin2002 eqs. 4.2-4.4)."""
+
+from numba import njit
+
+
+@njit(cache=True)
+def importance(distance: float, rate: float, prediction: float, influence: float) -> float:
+    """
+    Return the importance in [0, 1] of an end-effector near an object.
+
+    Parameters
+    ----------
+    distance, rate : float
+        Distance [m], 0 at contact, and its time derivative [m/s].
+    prediction : float
+        lambda, how far ahead the distance is extrapolated [s].
+    influence : float
+        D, the distance from which on there is no importance [m].
+
+    """
+    # Shin2002 eqs. 4.2, 4.3: d_plus = d + lambda d_dot, d_bar = d_plus / D
+    d_bar = (distance + prediction * rate) / influence
+    # SPEC 5.1: clamped, or a fast approach would lower the cubic again
+    d_bar = min(max(d_bar, 0.0), 1.0)
+    # Shin2002 eq. 4.4: cubic ease, 1 at contact, 0 at d_bar = 1
+    return (2.0 * d_bar - 3.0) * d_bar * d_bar + 1.0

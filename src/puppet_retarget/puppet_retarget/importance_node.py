@@ -1,0 +1,78 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The importance node: how much the place of each hand and foot matters now (SPEC 3.4).
+
+Subscribes /performer/posture, publishes /importance with the same stamp and rate. Tuning may
+change while running.
+
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+from puppet_msgs.msg import Importance, Posture
+from puppet_retarget.importance.environment import load_environment
+from puppet_retarget.importance.estimator import ImportanceEstimator
+from puppet_retarget.parameters import (
+    importance_node_config,
+    IMPORTANCE_ROWS,
+    ImportanceNodeConfig,
+)
+from puppet_ros import posture_msg, qos, share
+from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.importance_msg import ImportanceWriter
+from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.posture_msg import WORLD
+from puppet_ros.spin import spin_node
+from rclpy.node import Node
+
+NODE_NAME = 'importance'
+INPUT_TOPIC = '/performer/posture'
+OUTPUT_TOPIC = '/importance'
+
+
+class ImportanceNode(Node):
+    """Posture to importance, one message for one."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
+        self._table = ParameterTable(
+            self, IMPORTANCE_ROWS, importance_node_config, self._on_config
+        )
+        config = self._table.config
+        self._environment = load_environment(share.environment_file(config.environment))
+        self._estimator = ImportanceEstimator(self._environment, config.tuning)
+        self._estimator.step(0, np.zeros((8, 3)), np.zeros((8, 3)))  # compiles
+        self._estimator.reset()
+        self._writer = ImportanceWriter(self._environment.names, WORLD)
+        self._publisher = self.create_publisher(Importance, OUTPUT_TOPIC, qos.STREAM)
+        self._diagnostics = Diagnostics(self)
+        self._subscription = self.create_subscription(
+            Posture, INPUT_TOPIC, self._diagnostics.guarded(self._on_posture), qos.STREAM
+        )
+
+    def _on_posture(self, msg: Posture) -> None:
+        record = posture_msg.from_msg(msg)
+        posture = record.posture
+        rows = self._estimator.step(
+            record.stamp_ns, posture.end_effectors, posture.end_effector_velocities
+        )
+        if rows is None:
+            self._diagnostics.drop('not_finite')
+            return
+        self._publisher.publish(self._writer.fill(record.stamp_ns, record.frame_index, rows))
+        self._diagnostics.frame(record.stamp_ns)
+
+    def _on_config(self, config: ImportanceNodeConfig) -> None:
+        self._estimator.retune(self._environment, config.tuning)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the node; return its exit code."""
+    return spin_node(ImportanceNode, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

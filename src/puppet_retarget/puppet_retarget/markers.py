@@ -1,0 +1,172 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What RViz and the viewer show besides the bodies, as plain descriptions (no messages).
+
+The environment's solids, the end-effectors' goals in the colour of their importance, and the
+range balls into which they are drawn (Shin2002 fig. 5.3).
+
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.arrays import Floats, Quat, Vec3, Vec3s
+from puppet_core.importance_colour import importance_colour
+from puppet_core.quaternion_batch import rotate
+from puppet_core.skeleton import END_EFFECTORS
+from puppet_retarget.importance.environment import Environment, Placement, SceneObject
+from puppet_retarget.importance.object_distance import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
+
+CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE = 'cube', 'sphere', 'cylinder'
+
+PLANE_EXTENT_M = 8.0  # of the drawn part of an endless plane
+PLANE_THICKNESS_M = 0.01
+GOAL_DIAMETER_M = 0.05
+MIN_BALL_RADIUS_M = 0.01  # smaller ones are hidden by their goal
+VISIBLE_IMPORTANCE = 0.05  # below it goals and balls are not drawn
+IDENTITY: Quat = np.array([1.0, 0.0, 0.0, 0.0])
+
+Colour = tuple[float, float, float, float]
+FLOOR_COLOUR: Colour = (0.62, 0.64, 0.66, 0.35)
+REAL_COLOUR: Colour = (0.55, 0.60, 0.68, 0.35)
+PUPPET_COLOUR: Colour = (0.72, 0.60, 0.46, 1.0)
+
+
+class MarkerSpec(NamedTuple):
+    """One solid to draw."""
+
+    namespace: str
+    """Group it belongs to, such as 'environment'."""
+
+    identifier: int
+    """Unique within the group."""
+
+    shape: str
+    """CUBE_SHAPE, SPHERE_SHAPE or CYLINDER_SHAPE (along its own z)."""
+
+    position: Vec3
+    """Centre in world, shape (3,) [m]."""
+
+    orientation: Quat
+    """Shape (4,)."""
+
+    size: Vec3
+    """Full extents along its own axes, shape (3,) [m]."""
+
+    colour: Colour
+    """Red, green, blue, opacity in 0 .. 1."""
+
+    text: str = ''
+    """Name of the object it is part of."""
+
+
+def environment_markers(
+    environment: Environment, world_scale: float = 1.0
+) -> tuple[MarkerSpec, ...]:
+    """
+    Return the solids of both worlds.
+
+    Those of the puppet are in the group 'environment'; a real object that differs from its
+    counterpart is added, paler, in the group 'real'.
+
+    """
+    markers: list[MarkerSpec] = []
+    for scene_object in environment.objects:
+        scaled = _scaled(scene_object.puppet, world_scale)
+        colour = FLOOR_COLOUR if scene_object.shape == PLANE else PUPPET_COLOUR
+        _add_solid(markers, 'environment', scene_object, scaled, colour)
+        if scene_object.shape != PLANE and not _same(scaled, scene_object.real):
+            _add_solid(markers, 'real', scene_object, scene_object.real, REAL_COLOUR)
+    return tuple(markers)
+
+
+def goal_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
+    """Return a small sphere at each goal that matters, coloured by importance."""
+    size = np.full(3, GOAL_DIAMETER_M)
+    return tuple(
+        MarkerSpec('goals', i, SPHERE_SHAPE, goals[i], IDENTITY, size,
+                   (*importance_colour(importances[i]), 1.0))
+        for i in _visible(importances, goals)
+    )  # fmt: skip
+
+
+def range_ball_markers(
+    importances: Floats, goals: Vec3s, radii_at_zero: Floats
+) -> tuple[MarkerSpec, ...]:
+    """
+    Return the ball of each goal, which shrinks from its radius at zero importance to nothing.
+
+    Shin2002 eq. 5.10: the radius is (1 - w) D.
+
+    """
+    markers = []
+    for i in _visible(importances, goals):
+        radius = (1.0 - importances[i]) * radii_at_zero[i]
+        if radius > MIN_BALL_RADIUS_M:
+            colour = (*importance_colour(importances[i]), 0.15)
+            size = np.full(3, 2.0 * radius)
+            markers.append(
+                MarkerSpec('range_balls', i, SPHERE_SHAPE, goals[i], IDENTITY, size, colour)
+            )
+    return tuple(markers)
+
+
+def _visible(importances: Floats, goals: Vec3s) -> Sequence[int]:
+    return [
+        i
+        for i in range(len(END_EFFECTORS))
+        if importances[i] > VISIBLE_IMPORTANCE and np.all(np.isfinite(goals[i]))
+    ]
+
+
+def _scaled(placement: Placement, world_scale: float) -> Placement:
+    return Placement(
+        world_scale * placement.position, placement.orientation, world_scale * placement.size
+    )
+
+
+def _same(a: Placement, b: Placement) -> bool:
+    return all(
+        np.allclose(getattr(a, name), getattr(b, name), atol=1e-9)
+        for name in ('position', 'orientation', 'size')
+    )
+
+
+def _add_solid(
+    markers: list[MarkerSpec],
+    namespace: str,
+    scene_object: SceneObject,
+    placement: Placement,
+    colour: Colour,
+) -> None:
+    for shape, centre, size in _parts(scene_object.shape, placement.size):
+        position = placement.position + rotate(placement.orientation, centre)
+        identifier = sum(marker.namespace == namespace for marker in markers)
+        markers.append(
+            MarkerSpec(
+                namespace, identifier, shape, position, placement.orientation, size, colour,
+                scene_object.name,
+            )
+        )
+
+
+def _parts(shape: int, size: Vec3) -> list[tuple[str, Vec3, Vec3]]:
+    """Return shape, centre and extents of what an object is drawn with, in its own frame."""
+    middle = np.zeros(3)
+    if shape == PLANE:
+        below = np.array([0.0, 0.0, -0.5 * PLANE_THICKNESS_M])
+        extent = np.array([PLANE_EXTENT_M, PLANE_EXTENT_M, PLANE_THICKNESS_M])
+        return [(CUBE_SHAPE, below, extent)]
+    if shape == BOX:
+        return [(CUBE_SHAPE, middle, size)]
+    if shape == SPHERE:
+        return [(SPHERE_SHAPE, middle, 2.0 * size)]
+    assert shape in (CYLINDER, CAPSULE)
+    round_size = np.array([2.0 * size[0], 2.0 * size[0], size[2]])
+    parts = [(CYLINDER_SHAPE, middle, round_size)]
+    if shape == CAPSULE:
+        end, ball = np.array([0.0, 0.0, 0.5 * size[2]]), np.full(3, 2.0 * size[0])
+        parts += [(SPHERE_SHAPE, end, ball), (SPHERE_SHAPE, -end, ball)]
+    return parts

@@ -1,0 +1,102 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`puppet_clip retarget`: the motion of one clip given to a character, with a report on it."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.errors import ConfigError
+from puppet_retarget.offline import clip_arguments
+from puppet_retarget.offline.clip_arguments import ConfigFiles
+from puppet_retarget.offline.clip_retarget import (
+    report,
+    retarget_motion,
+    RetargetJob,
+    RetargetResult,
+)
+from puppet_retarget.offline.report_file import write_report
+from puppet_retarget.offline.terminal_progress import progress
+from puppet_retarget.parameters import PRESETS
+from puppet_retarget.solvers.registry import SOLVER_NAMES
+
+EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character sally --report report.json'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommand's arguments."""
+    add = parser.add_argument
+    add('clip', metavar='IN', type=Path, help='.bvh or .amc')
+    add('out', metavar='OUT', type=Path, help='.bvh: Y up, centimetres, T-pose at rest')
+    add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    add('--character', default='blubby', metavar='C', help='name or file; default %(default)s')
+    add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help='default %(default)s')
+    add('--report', type=Path, metavar='JSON', help='figures of the outcome')
+    add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
+    clip_arguments.add_tuning_options(parser)
+    clip_arguments.add_clip_options(parser)
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """
+    Retarget, write the files and return a summary.
+
+    Raises
+    ------
+    PuppetError : for bad input; nothing is written then.
+    RuntimeError : if the outcome cannot be used; nothing is written then.
+
+    """
+    _check_outputs(arguments)
+    tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
+    character = clip_arguments.find_character(files, arguments.character, arguments.world_scale)
+    environment = clip_arguments.find_environment(files, arguments.environment)
+    motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
+    job = RetargetJob(
+        character, environment, arguments.solver, tuning.importance, tuning.solver
+    )
+    with progress(f'retarget {arguments.clip.name}', motion.n_frames) as advance:
+        result = retarget_motion(motion, job, advance)
+    _require_finite(result)
+    figures = report(motion, job, result)
+    write_bvh(result.motion(character, motion.rate_hz), arguments.out)
+    if arguments.report:
+        write_report(figures, arguments.report)
+    return f'{arguments.out}: {summary(figures)}'
+
+
+def summary(figures: dict[str, Any]) -> str:
+    """Return a report in a sentence."""
+    slide, jerk = figures['planted_foot_slide_mm_s'], figures['jerk_ratio']
+    text = f'{figures["frames"]} frames of {figures["character"]} by {figures["solver"]}'
+    if np.isfinite(slide['puppet']):
+        text += (
+            f'; planted feet slide {slide["puppet"]:.0f} mm/s (performer {slide["performer"]:.0f},'
+            f' joint angles {slide["joint_angles_baseline"]:.0f})'
+        )
+    if np.isfinite(jerk['root']) and np.isfinite(jerk['feet']):
+        text += f'; jerk root {jerk["root"]:.2f} x, feet {jerk["feet"]:.2f} x'
+    return f'{text}; {figures["ms_per_frame"]["median"]:.3f} ms a frame'
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    clip_arguments.check_output(arguments.out, 'OUT', '.bvh')
+    named = {'IN': arguments.clip, 'OUT': arguments.out}
+    if arguments.report:
+        clip_arguments.check_output(arguments.report, '--report')
+        named['--report'] = arguments.report
+    taken: dict[Path, str] = {}
+    for name, path in named.items():
+        other = taken.setdefault(path.resolve(), name)
+        if other != name:
+            raise ConfigError(f'{name}: expected another file than {other}, got {str(path)!r}')
+
+
+def _require_finite(result: RetargetResult) -> None:
+    puppet = result.puppet
+    finite = np.isfinite(puppet.root_positions).all(axis=1)
+    finite &= np.isfinite(puppet.rotations).all(axis=(1, 2))
+    if not finite.all():
+        raise RuntimeError(f'frame {np.argmin(finite)}: expected a finite posture, got another')

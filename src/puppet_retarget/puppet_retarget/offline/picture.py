@@ -1,0 +1,139 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Pictures of bodies on a floor, drawn without a display: a small ray caster for capsules.
+
+Bodies and objects come from `picture_body`, the camera from `picture_camera`; rows of
+pictures over time are made by `picture_strip`.
+
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+from puppet_core import atomic_file
+from puppet_core.arrays import Floats, Vec3
+from puppet_core.errors import ConfigError
+from puppet_retarget.offline.picture_body import Body, GAMMA, Pill, scene_arrays, Solid
+from puppet_retarget.offline.picture_camera import Camera
+from puppet_retarget.offline.picture_ray_kernels import SceneArrays
+from puppet_retarget.offline.picture_shade_kernels import draw_rows, smooth_rows
+
+Picture = NDArray[np.uint8]  # shape (height, width, 3), screen values
+MAX_SIDE_PX = 8192
+TEXT_COLOUR = (45, 50, 58)
+_BAND_ROWS = 16  # of an image, drawn by one thread at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A text in the picture."""
+
+    text: str
+    """One or more lines."""
+
+    anchor: Vec3 | tuple[float, float]
+    """What it is centred on: a point in world, shape (3,) [m], or a column and a row."""
+
+    size_px: int = 26
+    """Height of the letters."""
+
+    colour: tuple[int, int, int] = TEXT_COLOUR
+    """Red, green, blue in 0 .. 255."""
+
+
+def render_scene(
+    bodies: Sequence[Body],
+    camera: Camera,
+    size_px: tuple[int, int] = (1600, 900),
+    labels: Sequence[Label] = (),
+    objects: Sequence[Solid | Pill] = (),
+) -> Picture:
+    """
+    Return a picture of bodies and objects on the floor z = 0.
+
+    Parameters
+    ----------
+    bodies : sequence of Body
+        Whoever is in the picture; their titles are written at their feet.
+    camera : Camera
+        From where it is seen.
+    size_px : tuple of int
+        Width and height.
+    labels : sequence of Label
+        Further texts.
+    objects : sequence of Solid or Pill
+        Tables, steps, balls.
+
+    Returns
+    -------
+    picture : ndarray, shape (height, width, 3)
+        Red, green, blue in 0 .. 255.
+
+    Raises
+    ------
+    ConfigError : if the size is not possible.
+
+    """
+    width, height = size_px
+    if not (1 <= width <= MAX_SIDE_PX and 1 <= height <= MAX_SIDE_PX):
+        raise ConfigError(f'size_px: expected 1 .. {MAX_SIDE_PX} each, got {size_px}')
+    axes = camera.axes()
+    centre = np.mean([b.p_world[0] for b in bodies], axis=0) if bodies else camera.target
+    scene = scene_arrays(bodies, objects, axes[0], axes[2])
+    eye = np.vstack((axes, camera.position, centre))
+    light = _draw(eye, camera.pixel_size(height), (width, height), scene)
+    picture = np.rint(255.0 * np.clip(light, 0.0, 1.0) ** (1.0 / GAMMA)).astype(np.uint8)
+    texts = [*labels, *(_title(body) for body in bodies if body.title)]
+    return _write_labels(picture, texts, camera) if texts else picture
+
+
+def save_png(path: str | Path, picture: Picture) -> None:
+    """Write a picture as PNG, whole or not at all."""
+    with atomic_file.replacing(path) as temporary:
+        Image.fromarray(picture).save(temporary, format='PNG', optimize=True)
+
+
+def _draw(eye: Floats, pixel: float, size_px: tuple[int, int], scene: SceneArrays) -> Floats:
+    """Return the scene in linear light, shape (height, width, 3); uses all cores."""
+    width, height = size_px
+    coarse, image = np.empty((2, height, width, 3))
+    kinds = np.empty((height, width), dtype=np.int64)
+    bands = [(row, min(row + _BAND_ROWS, height)) for row in range(0, height, _BAND_ROWS)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda rows: draw_rows(eye, pixel, rows, scene, coarse, kinds), bands))
+        list(
+            pool.map(
+                lambda rows: smooth_rows(eye, pixel, rows, scene, coarse, kinds, image), bands
+            )
+        )
+    return image
+
+
+def _title(body: Body) -> Label:
+    """Return a label in front of a body's feet, on the floor."""
+    feet = body.p_world[[12, 15]].mean(axis=0)
+    return Label(body.title, np.array([feet[0], feet[1], 0.0]))
+
+
+def _write_labels(picture: Picture, labels: Sequence[Label], camera: Camera) -> Picture:
+    height, width = picture.shape[:2]
+    canvas = Image.fromarray(picture)
+    draw = ImageDraw.Draw(canvas)
+    for label in labels:
+        anchor = np.asarray(label.anchor, dtype=np.float64)
+        below = 0.0
+        if anchor.shape == (3,):
+            anchor = camera.project(anchor, (width, height))[0]
+            below = 1.6 * label.size_px
+        if np.all(np.isfinite(anchor)):
+            font = ImageFont.load_default(label.size_px)
+            place = (float(anchor[0]), float(anchor[1] + below))
+            draw.text(place, label.text, label.colour, font, anchor='mm', align='center')
+    return np.asarray(canvas)

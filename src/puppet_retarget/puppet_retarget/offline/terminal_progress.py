@@ -1,0 +1,62 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""How far long work has come: a bar on a terminal, now and then a line in a log."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import sys
+from time import monotonic
+from typing import TextIO
+
+from tqdm import tqdm
+
+LINE_PERIOD_S = 2.0
+
+
+@contextmanager
+def progress(
+    title: str, total: int, stream: TextIO | None = None
+) -> Iterator[Callable[[int], object]]:
+    """
+    Yield a function that is told how many frames were done since its last call.
+
+    Parameters
+    ----------
+    title : str
+        What is being done.
+    total : int
+        Number of frames.
+    stream : TextIO, optional
+        Where to show it; the standard error stream if not given.
+
+    """
+    stream = sys.stderr if stream is None else stream
+    show = _bar if stream.isatty() else _lines
+    with show(title, total, stream) as advance:
+        yield advance
+
+
+@contextmanager
+def _bar(title: str, total: int, stream: TextIO) -> Iterator[Callable[[int], object]]:
+    with tqdm(total=total, desc=title, unit='frame', file=stream, leave=False) as bar:
+        yield bar.update
+
+
+@contextmanager
+def _lines(title: str, total: int, stream: TextIO) -> Iterator[Callable[[int], object]]:
+    done, shown_at = 0, monotonic()
+
+    def advance(frames: int) -> None:
+        nonlocal done, shown_at
+        done += frames
+        if monotonic() - shown_at >= LINE_PERIOD_S:
+            shown_at = monotonic()
+            _say(f'{title}: {done} of {total} frames', stream)
+
+    _say(f'{title}: {total} frames', stream)
+    yield advance
+
+
+def _say(line: str, stream: TextIO) -> None:
+    stream.write(f'{line}\n')
+    stream.flush()

@@ -1,0 +1,157 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A calibration: how each sensor sits on its segment, with the residuals it was found with.
+
+Saved as YAML and loaded back; how it is found from a recording is `pose_calibration`'s.
+
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from puppet_core import atomic_file, quaternion_batch
+from puppet_core.arrays import check_array, Floats, Ints, Quats, read_only, Vec3s
+from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS
+from puppet_core.yaml_source import load_yaml, Section
+import yaml
+
+FORMAT = 'puppet-calibration/1'
+UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Mounting of every sensor of a layout on one performer."""
+
+    performer: str
+    """Character whose skeleton was assumed."""
+
+    layout: str
+    """Name of the sensor layout."""
+
+    date: str
+    """When it was made, ISO 8601; empty if unknown."""
+
+    sensors: tuple[str, ...]
+    """Names of the sensors."""
+
+    segments: Ints
+    """Segment of each sensor, shape (n,)."""
+
+    rotations: Quats
+    """Each sensor's axes in its segment's frame, q_segment_sensor, shape (n, 4)."""
+
+    positions: Vec3s
+    """Each sensor's origin in its segment's frame, shape (n, 3) [m]."""
+
+    spreads_m: Floats
+    """RMS movement of each sensor's position in the recording, shape (n,) [m]."""
+
+    spreads_rad: Floats
+    """RMS movement of each sensor's rotation in the recording, shape (n,) [rad]."""
+
+    heading: float = 0.0
+    """Yaw that the performer faced in the T-pose, in (-pi, pi] [rad]."""
+
+    def __post_init__(self) -> None:
+        n = len(self.sensors)
+        object.__setattr__(self, 'segments', read_only(self.segments, np.int64))
+        shapes = {'rotations': (n, 4), 'positions': (n, 3), 'spreads_m': (n,), 'spreads_rad': (n,)}
+        for name, shape in shapes.items():
+            values = check_array(name, getattr(self, name), shape)
+            if name == 'rotations':
+                values = quaternion_batch.normalize(values)
+            object.__setattr__(self, name, read_only(values))
+
+    @property
+    def residual_m(self) -> float:
+        """RMS movement over all sensors [m]."""
+        return float(np.sqrt(np.mean(self.spreads_m**2)))
+
+    @property
+    def residual_deg(self) -> float:
+        """RMS rotation over all sensors [deg]."""
+        return float(np.degrees(np.sqrt(np.mean(self.spreads_rad**2))))
+
+
+def save_calibration(calibration: Calibration, path: str | Path) -> None:
+    """Write a calibration that `load_calibration` reads back to the same values."""
+    tree = {
+        'format': FORMAT,
+        'performer': calibration.performer,
+        'layout': calibration.layout,
+        'date': calibration.date,
+        'heading_deg': float(np.degrees(calibration.heading)),
+        'residual_m': calibration.residual_m,
+        'residual_deg': calibration.residual_deg,
+        'sensors': [
+            {
+                'sensor': name,
+                'segment': SEGMENTS[calibration.segments[i]],
+                'rotation_wxyz': calibration.rotations[i].tolist(),
+                'position_m': calibration.positions[i].tolist(),
+                'spread_m': float(calibration.spreads_m[i]),
+                'spread_deg': float(np.degrees(calibration.spreads_rad[i])),
+            }
+            for i, name in enumerate(calibration.sensors)
+        ],
+    }
+    text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=99)
+    atomic_file.write_text(path, text)
+
+
+def load_calibration(path: str | Path) -> Calibration:
+    """
+    Read a calibration file.
+
+    Raises
+    ------
+    InputFileError : naming file, line and key of what is missing, unknown or impossible.
+
+    """
+    source = load_yaml(path, FORMAT)
+    entries = source.sections('sensors')
+    rows = [_read_sensor(entry) for entry in entries]
+    if not rows:
+        raise source.error('sensors', 'at least one sensor', 'none')
+    names, segments, rotations, positions, spreads_m, spreads_deg = zip(*rows)
+    for i, entry in enumerate(entries):
+        if names.count(names[i]) > 1:
+            raise entry.error('sensor', 'each sensor once', repr(names[i]))
+        if segments.count(segments[i]) > 1:
+            raise entry.error('segment', 'each segment once', SEGMENTS[segments[i]])
+    calibration = Calibration(
+        performer=source.text('performer'),
+        layout=source.text('layout', ''),
+        date=str(source.raw('date', '')),
+        sensors=names,
+        segments=np.array(segments),
+        rotations=np.array(rotations),
+        positions=np.array(positions),
+        spreads_m=np.array(spreads_m),
+        spreads_rad=np.radians(spreads_deg),
+        heading=float(np.radians(source.number('heading_deg', 0.0))),
+    )
+    for derived in ('residual_m', 'residual_deg'):
+        source.number(derived, 0.0, low=0.0)
+    source.finish()
+    return calibration
+
+
+def _read_sensor(entry: Section) -> tuple[str, int, Floats, Floats, float, float]:
+    segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS)]
+    rotation = entry.numbers('rotation_wxyz', 4)
+    if abs(np.linalg.norm(rotation) - 1.0) > UNIT_TOLERANCE:
+        raise entry.error('rotation_wxyz', 'a unit quaternion', rotation.tolist())
+    row = (
+        entry.text('sensor'),
+        segment,
+        rotation,
+        entry.numbers('position_m', 3),
+        entry.number('spread_m', 0.0, low=0.0),
+        entry.number('spread_deg', 0.0, low=0.0),
+    )
+    entry.finish()
+    return row

@@ -1,0 +1,173 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Calibrated sensors to the performer's posture, frame by frame (SPEC 3.3).
+
+Segment orientations come from the sensors' rotations, end-effector positions from their
+positions and velocities from the filter's twist. The spine stands halfway between pelvis
+and chest, the head follows the chest, and a segment whose sensor is lost keeps its joint
+rotation and then fades to what its neighbours suggest.
+
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
+from puppet_core.posture import Posture
+from puppet_core.sensor_frames import FilteredFrame
+from puppet_core.skeleton import N_SEGMENTS, Skeleton
+from puppet_retarget.performer.calibration import Calibration
+from puppet_retarget.performer.ease_kernels import CHANGED, Ease, EaseTimes, FRESH
+from puppet_retarget.performer.posture_kernels import (
+    BodyArrays,
+    estimate_posture,
+    N_POINTS,
+    Proportions,
+)
+from puppet_retarget.performer.sensor_kernels import Mounting, read_sensors, Sensed
+
+MAX_STEP_S = 0.25  # over a longer gap, or a step back, everything is eased
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PostureConfig:
+    """How a posture behaves while sensors come and go."""
+
+    hold_s: float = 0.25
+    """A segment whose sensor is lost keeps its joint rotation for this long [s]."""
+
+    fade_s: float = 1.0
+    """Then it goes over to the inferred rotation in this time [s]."""
+
+    return_s: float = 0.3
+    """A sensor that is there again takes over in this time [s]."""
+
+
+class EstimatedPosture(NamedTuple):
+    """One frame's posture; the arrays are overwritten by the next step."""
+
+    posture: Posture
+    """Root, joint rotations, end-effectors."""
+
+    q_world: Quats
+    """Orientation of each segment in world, shape (16, 4)."""
+
+    p_world: Vec3s
+    """Joint of each segment in world, shape (16, 3) [m]."""
+
+    status: NDArray[np.uint8]
+    """STATUS_* of each segment, shape (16,)."""
+
+
+class PostureEstimator:
+    """The posture of one calibrated performer, from a stream of filtered frames."""
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        calibration: Calibration,
+        q_world_tracker: Quat,
+        p_world_tracker: Vec3,
+        config: PostureConfig,
+    ) -> None:
+        self._skeleton = Proportions(
+            np.array(skeleton.offsets), np.array(skeleton.interaction_points)
+        )
+        self._sensors = calibration.sensors
+        self._segments = calibration.segments
+        self._mounting = _mounting(calibration, q_world_tracker, p_world_tracker)
+        self._sensed = Sensed(
+            np.zeros(N_SEGMENTS, dtype=np.int64), _points(), _identities(), _points(), _points()
+        )
+        self._body = BodyArrays(
+            _identities(), np.zeros(3), _identities(), _points(), np.array(IDENTITY),
+            np.zeros((8, 3)), np.zeros((8, 3)),
+        )  # fmt: skip
+        slots = N_SEGMENTS + N_POINTS
+        self._ease = Ease(
+            np.full(slots, FRESH), np.zeros(slots), _identities(), np.zeros((N_POINTS, 3))
+        )
+        self._rows = np.full(N_SEGMENTS, -1)
+        self._frame_sensors: tuple[str, ...] = ()
+        self._stamp_ns: int | None = None
+        self.configure(config)
+        body = self._body
+        self._result = EstimatedPosture(
+            Posture(body.root, body.rotations, body.points, body.velocities),
+            body.q_world,
+            body.p_world,
+            np.zeros(N_SEGMENTS, dtype=np.uint8),
+        )
+
+    def configure(self, config: PostureConfig) -> None:
+        """Take new times without a jump."""
+        self._times = EaseTimes(config.hold_s, config.fade_s, config.return_s)
+
+    def reset(self) -> None:
+        """Forget the past: the next frame is taken as it comes."""
+        self._stamp_ns = None
+        self._ease.sources[:] = FRESH
+
+    def step(self, frame: FilteredFrame) -> EstimatedPosture:
+        """
+        Return the posture of the next frame.
+
+        Parameters
+        ----------
+        frame : FilteredFrame
+            Its sensors may be more or fewer than the calibrated ones; lost ones, and rows
+            that are not finite, count as absent.
+
+        """
+        if frame.sensors != self._frame_sensors:
+            self._map_rows(frame.sensors)
+        dt = self._step_s(frame.stamp_ns)
+        read_sensors(
+            frame.positions, frame.quaternions, frame.linear_velocities,
+            frame.angular_velocities, frame.status, self._rows, self._mounting, self._sensed,
+        )  # fmt: skip
+        estimate_posture(
+            self._skeleton, self._mounting, self._sensed, dt,
+            self._ease, self._times, self._body, self._result.status,
+        )  # fmt: skip
+        return self._result
+
+    def _step_s(self, stamp_ns: int) -> float:
+        last_ns, self._stamp_ns = self._stamp_ns, stamp_ns
+        if last_ns is None:
+            return 0.0
+        dt = (stamp_ns - last_ns) * 1e-9
+        if 0.0 <= dt <= MAX_STEP_S:
+            return dt
+        self._ease.sources[:] = CHANGED
+        return 0.0
+
+    def _map_rows(self, sensors: tuple[str, ...]) -> None:
+        self._frame_sensors = sensors
+        self._rows[:] = -1
+        for name, segment in zip(self._sensors, self._segments):
+            if name in sensors:
+                self._rows[segment] = sensors.index(name)
+
+
+def _mounting(calibration: Calibration, q_world_tracker: Quat, p_world_tracker: Vec3) -> Mounting:
+    q_sensor_segment, p_segment_sensor = _identities(), _points()
+    q_sensor_segment[calibration.segments] = quaternion_batch.conjugate(calibration.rotations)
+    p_segment_sensor[calibration.segments] = calibration.positions
+    q = quaternion_batch.normalize(np.array(q_world_tracker, dtype=np.float64))
+    return Mounting(
+        q_sensor_segment, p_segment_sensor, q, np.array(p_world_tracker, dtype=np.float64)
+    )
+
+
+def _points() -> Vec3s:
+    return np.zeros((N_SEGMENTS, 3))
+
+
+def _identities() -> Quats:
+    return np.tile(IDENTITY, (N_SEGMENTS, 1))

@@ -1,0 +1,197 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The performer node: filtered sensors to the performer's posture (SPEC 3.3).
+
+Subscribes /tracker/filtered and /tf_static (world -> the sensors' frame), publishes
+/performer/posture with the input's stamp and rate, and /performer/robot_description, latched.
+The service ~/calibrate records a T-pose; without a calibration the node waits for one.
+
+"""
+
+from datetime import datetime
+from pathlib import Path
+import sys
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from puppet_core.character import load_character
+from puppet_core.parameter_rows import build_config
+from puppet_core.urdf import urdf_text
+from puppet_msgs.msg import PoseFrame, Posture
+from puppet_msgs.srv import Calibrate
+from puppet_retarget.performer.calibration import load_calibration, save_calibration
+from puppet_retarget.performer.parameters import PERFORMER_ROWS, PerformerConfig
+from puppet_retarget.performer.performer_model import CalibrationOutcome, PerformerModel
+from puppet_retarget.performer.posture_estimate import EstimatedPosture
+from puppet_retarget.performer.sensor_layout import load_layout
+from puppet_retarget.performer.warm_up import warm_up
+from puppet_ros import pose_frame, qos, share
+from puppet_ros.deferred_service import DeferredService
+from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.posture_msg import PostureRecord, PostureWriter, WORLD
+from puppet_ros.robot_description import RobotDescriptionPublisher
+from puppet_ros.spin import spin_node
+from puppet_ros.static_transforms import StaticTransforms
+from rclpy.node import Node
+
+NODE_NAME = 'performer'
+INPUT_TOPIC = '/tracker/filtered'
+OUTPUT_TOPIC = '/performer/posture'
+DESCRIPTION_TOPIC = '/performer/robot_description'
+CALIBRATE_SERVICE = '~/calibrate'
+MAX_DURATION_S = 60.0
+REQUEST_SLACK_S = 5.0  # how much longer than asked a recording may take before it is given up
+
+
+class PerformerNode(Node):
+    """Sensors to posture, once calibrated."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
+        self._table = ParameterTable(
+            self, PERFORMER_ROWS, lambda values: build_config(PerformerConfig, values),
+            lambda config: self._model.configure(config),
+        )  # fmt: skip
+        config = self._table.config
+        character = load_character(share.character_file(config.performer))
+        layout = load_layout(share.layout_file(config.layout))
+        warm_up(character.skeleton)
+        self._model = PerformerModel(character, layout, config, _date)
+        self._load_calibration(config)
+        self._writer = PostureWriter(character.name, character.skeleton.leg_length)
+        self._body = character.name
+        self._leg_length = character.skeleton.leg_length
+        self._tracker_frame = ''
+        self._publisher = self.create_publisher(Posture, OUTPUT_TOPIC, qos.STREAM)
+        self._description = RobotDescriptionPublisher(
+            self, DESCRIPTION_TOPIC, urdf_text(character)
+        )
+        self._diagnostics = Diagnostics(self)
+        self._transforms = StaticTransforms(self, self._on_transforms)
+        self._subscription = self.create_subscription(
+            PoseFrame, INPUT_TOPIC, self._diagnostics.guarded(self._on_frame), qos.STREAM
+        )
+        self._service = DeferredService(
+            self, Calibrate, CALIBRATE_SERVICE, self._on_calibrate, self._on_calibrate_deadline
+        )
+
+    def _on_frame(self, msg: PoseFrame) -> None:
+        if msg.header.frame_id != self._tracker_frame and not self._locate(msg.header.frame_id):
+            self._diagnostics.drop('no_transform')
+            return
+        frame = pose_frame.from_msg(msg)
+        estimate = self._model.step(frame)
+        if self._model.outcome is not None:
+            self._report(self._model.outcome)
+        if estimate is None:
+            self._diagnostics.drop('not_calibrated')
+            return
+        self._publisher.publish(self._writer.fill(self._record(frame, estimate)))
+        self._diagnostics.frame(frame.stamp_ns)
+
+    def _record(self, frame: Any, estimate: EstimatedPosture) -> PostureRecord:
+        return PostureRecord(
+            stamp_ns=frame.stamp_ns,
+            frame_index=frame.frame_index,
+            body=self._body,
+            posture=estimate.posture,
+            segments=estimate.p_world,
+            status=estimate.status,
+            leg_length=self._leg_length,
+        )
+
+    def _on_transforms(self) -> None:
+        if self._tracker_frame:
+            self._locate(self._tracker_frame)
+
+    def _locate(self, tracker_frame: str) -> bool:
+        """Look up where the sensors' frame stands; return whether that is known."""
+        place = self._transforms.lookup(WORLD, tracker_frame)
+        if place is None:
+            text = f'no transform {WORLD} -> {tracker_frame!r} on /tf_static'
+            self._diagnostics.condition(DiagnosticStatus.WARN, text)
+            return False
+        self._tracker_frame = tracker_frame
+        self._model.place_tracker(*place)
+        waiting = self._model.calibration is None
+        level = DiagnosticStatus.WARN if waiting else DiagnosticStatus.OK
+        self._diagnostics.condition(level, 'waiting for a still T-pose' if waiting else '')
+        return True
+
+    def _load_calibration(self, config: PerformerConfig) -> None:
+        path = config.calibration_file
+        if path and Path(path).expanduser().is_file():
+            self._model.use(load_calibration(Path(path).expanduser()))
+            self.get_logger().info(f'calibration loaded from {path}')
+        elif path and not config.auto_calibrate:
+            self.get_logger().warning(f'{path}: no such calibration yet; call {CALIBRATE_SERVICE}')
+
+    def _report(self, outcome: CalibrationOutcome) -> None:
+        if outcome.calibration is None:
+            self._diagnostics.error(f'calibration refused: {outcome.text}')
+        else:
+            self._diagnostics.condition(DiagnosticStatus.OK, '')
+            self._diagnostics.value('calibrated', outcome.calibration.date)
+            self._diagnostics.value('calibration_residual_m', outcome.calibration.residual_m)
+            self.get_logger().info(
+                f'calibrated: residual {1e3 * outcome.calibration.residual_m:.1f} mm, '
+                f'{outcome.calibration.residual_deg:.2f} deg'
+            )
+            self._save(outcome)
+        if outcome.requested:
+            self._answer(outcome)
+
+    def _save(self, outcome: CalibrationOutcome) -> None:
+        path = self._table.config.calibration_file
+        if not path or outcome.calibration is None:
+            return
+        try:
+            save_calibration(outcome.calibration, Path(path).expanduser())
+        except OSError as err:
+            self._diagnostics.error(f'{path}: expected a writable file, got {err.strerror}')
+
+    def _on_calibrate(self, request: Calibrate.Request) -> Calibrate.Response | float:
+        refusal = self._refusal(request)
+        if refusal:
+            return Calibrate.Response(message=refusal)
+        self._model.request_calibration(request.duration_s)
+        return request.duration_s + REQUEST_SLACK_S
+
+    def _refusal(self, request: Calibrate.Request) -> str:
+        if request.kind != Calibrate.Request.KIND_POSE:
+            return f'kind: expected one of {Calibrate.Request.KIND_POSE}, got {request.kind!r}'
+        if not 0.0 < request.duration_s <= MAX_DURATION_S:
+            return f'duration_s: expected 0 < s <= {MAX_DURATION_S:g}, got {request.duration_s}'
+        if self._service.is_pending:
+            return 'calibrate: expected one request at a time, got another; wait for its answer'
+        if not self._model.is_placed:
+            return f'{INPUT_TOPIC}: expected frames and their transform to {WORLD}, got none yet'
+        return ''
+
+    def _on_calibrate_deadline(self) -> Calibrate.Response:
+        self._model.cancel_request()
+        return Calibrate.Response(message=f'{INPUT_TOPIC}: expected frames, got too few in time')
+
+    def _answer(self, outcome: CalibrationOutcome) -> None:
+        response = Calibrate.Response(message=outcome.text or 'calibrated')
+        if outcome.calibration is not None:
+            response.success = True
+            response.file = self._table.config.calibration_file
+            response.residual_m = outcome.calibration.residual_m
+            response.residual_deg = outcome.calibration.residual_deg
+        self._service.answer(response)
+
+
+def _date() -> str:
+    return datetime.now().astimezone().isoformat(timespec='seconds')
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the node; return its exit code."""
+    return spin_node(PerformerNode, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,164 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+From one performer posture and its importance to the puppet's frame, with all that lives.
+
+Holds the solver, the joint split and the easing; knows time only as the stamps it is given.
+The retarget node is this class with messages around it.
+
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.character import Character
+from puppet_core.joint_split import JointSplit
+from puppet_core.kinematics import end_effector_positions, forward_kinematics
+from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_retarget.importance.environment import Environment
+from puppet_retarget.importance.estimator import ROW
+from puppet_retarget.parameters import RetargetConfig
+from puppet_retarget.solvers.hold_and_ease import HoldAndEase
+from puppet_retarget.solvers.input_check import is_usable
+from puppet_retarget.solvers.registry import make_solver
+from puppet_retarget.solvers.solver import Solver, SolverOutput
+
+LEFT_HIP, RIGHT_HIP = SEGMENT_INDEX['left_thigh'], SEGMENT_INDEX['right_thigh']
+MIN_LEG_LENGTH_M, MAX_LEG_LENGTH_M = 0.05, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetargetedFrame:
+    """One frame of the puppet; the arrays are overwritten by the next step."""
+
+    solution: SolverOutput
+    """Posture and figures of the solver, the posture eased where `eased` says so."""
+
+    angles: Floats
+    """Joint angles in the order of JOINT_NAMES, shape (45,) [rad]."""
+
+    end_effector_velocities: Vec3s
+    """Of the puppet, by causal differences, shape (8, 3) [m/s]."""
+
+    solve_time_us: float
+    """Time in the solver."""
+
+    eased: bool
+    """Whether the posture is on its way back after a gap or a change."""
+
+
+class RetargetModel:
+    """One puppet driven by one performer."""
+
+    def __init__(
+        self, character: Character, environment: Environment, config: RetargetConfig
+    ) -> None:
+        self._environment = environment
+        self._split = JointSplit()
+        self._ease = HoldAndEase()
+        self._solver: Solver
+        self._leg_length = 0.0  # of the performer the solver was made for; 0 wants another
+        self._stamp_ns: int | None = None
+        self._positions = np.zeros((8, 3))
+        self._velocities = np.zeros((8, 3))
+        self.configure(character, config)
+
+    def configure(self, character: Character, config: RetargetConfig) -> None:
+        """Take another character or tuning; the puppet eases into what comes of it."""
+        self._character = character
+        self._offsets = character.skeleton.offsets.copy()
+        self._points = character.skeleton.interaction_points.copy()
+        self._config = config
+        self._leg_length = 0.0
+
+    def warm_up(self) -> None:
+        """Compile everything a frame needs, before the first one comes."""
+        rest = self._character.skeleton
+        rotations = np.zeros((16, 4))
+        rotations[:, 0] = 1.0
+        segments = rest.rest_positions() + [0.0, 0.0, rest.rest_root_height]
+        model = RetargetModel(self._character, self._environment, self._config)
+        for stamp_ns in (0, 10_000_000, 10_000_000_000):
+            model.step(
+                stamp_ns, segments[0].copy(), segments, rotations, np.zeros((4, ROW)),
+                rest.leg_length,
+            )  # fmt: skip
+
+    def step(
+        self, stamp_ns: int, root: Vec3, segments: Vec3s, rotations: Quats, rows: Floats,
+        leg_length: float,
+    ) -> RetargetedFrame | None:  # fmt: skip
+        """
+        Return the puppet's next frame, or None if the input is not usable.
+
+        Parameters
+        ----------
+        stamp_ns : int
+            Acquisition time [ns].
+        root : ndarray, shape (3,)
+            The performer's pelvis in world [m].
+        segments : ndarray, shape (16, 3)
+            The performer's joints in world [m].
+        rotations : ndarray, shape (16, 4)
+            The performer's joint rotations.
+        rows : ndarray, shape (4, 8)
+            Importance of hands and feet.
+        leg_length : float
+            The performer's hip to sole [m].
+
+        """
+        leg_length = self._config.performer_leg_length_m or leg_length
+        if not MIN_LEG_LENGTH_M <= leg_length <= MAX_LEG_LENGTH_M:
+            return None
+        if not is_usable(root, segments, rotations, rows):
+            return None
+        dt_s = self._advance(stamp_ns)
+        is_new = self._renew_solver(leg_length)
+        hips = 0.5 * (segments[LEFT_HIP] + segments[RIGHT_HIP])
+        start = perf_counter()
+        solution = self._solver.solve(root, hips, rotations, rows, np.inf if is_new else dt_s)
+        solve_time_us = (perf_counter() - start) * 1e6
+        eased = self._ease.step(
+            solution.root_position, solution.rotations, dt_s, self._config.ease_s
+        )
+        if eased:
+            forward_kinematics(
+                self._offsets, solution.root_position, solution.rotations, solution.q_world,
+                solution.p_world,
+            )  # fmt: skip
+            end_effector_positions(
+                self._points, solution.q_world, solution.p_world, solution.end_effectors
+            )
+        self._differentiate(solution.end_effectors, dt_s)
+        angles = self._split.step(solution.rotations)
+        return RetargetedFrame(solution, angles, self._velocities, solve_time_us, eased)
+
+    def _advance(self, stamp_ns: int) -> float:
+        """Return the time since the last frame [s]; infinity, and easing, after a gap."""
+        dt_s = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else np.inf
+        self._stamp_ns = stamp_ns
+        if 0.0 <= dt_s <= self._config.hold_after_s:
+            return dt_s
+        self._ease.start()
+        return np.inf
+
+    def _renew_solver(self, leg_length: float) -> bool:
+        """Make a solver if there is none for this performer; return whether it is new."""
+        if leg_length == self._leg_length:
+            return False
+        self._leg_length = leg_length
+        self._solver = make_solver(
+            self._config.solver, self._character, self._environment, leg_length,
+            self._config.tuning,
+        )  # fmt: skip
+        self._ease.start()
+        return True
+
+    def _differentiate(self, positions: Vec3s, dt_s: float) -> None:
+        if 0.0 < dt_s < np.inf:
+            self._velocities[:] = (positions - self._positions) / dt_s
+        else:
+            self._velocities[:] = 0.0
+        self._positions[:] = positions

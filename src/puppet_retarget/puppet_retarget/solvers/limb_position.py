@@ -1,0 +1,175 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Where a limb's end goes, and the elbow that lets it (kernel, Shin2002 5.3).
+
+The hand must come into a range ball about its goal (eq. 5.10). The elbow then lies on the
+circle about the line from shoulder to hand that the two segment lengths leave it, and of
+that circle the point on the captured side is taken. Self-interaction will add
+balls off that line; the circle then becomes the shell of fig. 5.6 (SPEC 5.7) and needs the
+ball kernel on the sphere of the upper arm.
+
+"""
+
+import math
+
+from numba import njit
+import numpy as np
+from puppet_core.arrays import Vec3
+from puppet_core.quaternion import between, rotate
+
+STRAIGHT = 0.2  # sine of the upper segment's angle below which a limb counts as straight [-]
+HINT_SHARE = 0.3  # weight of the hint for a perfectly straight limb [-]
+EXACT_SHARE = 0.998  # of the limb's length, as the default stretch_limit [-]
+HINT_CHANGE_RAD = 0.05  # correction at which half of that weight is there
+
+
+@njit(cache=True)
+def polar_limit(side: float, axis: float, opposite: float) -> float:
+    """
+    Return the angle between sides `side` and `axis` of a triangle with this third side.
+
+    Clamped to [0, pi] where the triangle does not close: the law of cosines, in the form of
+    half-angle tangents, which keeps full precision for thin triangles.
+
+    """
+    top = (opposite - (side - axis)) * (opposite + (side - axis))
+    bottom = ((side + axis) - opposite) * ((side + axis) + opposite)
+    if top <= 0.0:
+        return 0.0
+    if bottom <= 0.0:
+        return math.pi
+    return 2.0 * math.atan2(math.sqrt(top), math.sqrt(bottom))
+
+
+@njit(cache=True)
+def soft_reach(distance: float, current: float, upper: float, lower: float) -> float:
+    """
+    Return the distance at which the wrist ends when it should go to `distance`.
+
+    A knee's angle changes infinitely fast where the leg becomes straight; that is the pop of a
+    foot whose goal leaves reach. Goals up to EXACT_SHARE of the length, or up to the current
+    distance of the wrist if that is more, are reached; beyond, half of what is left is
+    approached but never passed. The same holds for folding.
+
+    Parameters
+    ----------
+    distance, current : float
+        Shoulder to goal, and to wrist as it is; 0 for none [m].
+    upper, lower : float
+        Segment lengths [m].
+
+    """
+    length, fold = upper + lower, abs(upper - lower)
+    kept_back = (1.0 - EXACT_SHARE) * length
+    far, near = length - kept_back, fold + kept_back
+    if current > 0.0:
+        far, near = max(far, current), min(near, current)
+    if distance > far:
+        left = 0.5 * max(length - far, 1e-12)
+        return far + left * (1.0 - math.exp((far - distance) / left))
+    if distance < near:
+        left = 0.5 * max(near - fold, 1e-12)
+        return near - left * (1.0 - math.exp((distance - near) / left))
+    return distance
+
+
+@njit(cache=True)
+def _direction(a: Vec3, b: Vec3, out: Vec3) -> float:
+    norm = 0.0
+    for k in range(3):
+        out[k] = b[k] - a[k]
+        norm += out[k] * out[k]
+    norm = math.sqrt(norm)
+    if norm > 1e-12:
+        for k in range(3):
+            out[k] /= norm
+    return norm
+
+
+@njit(cache=True)
+def _bend_direction(
+    shoulder: Vec3, elbow: Vec3, axis: Vec3, upper: float, wanted: float, hint: Vec3, out: Vec3
+) -> None:
+    """Write to which side of the captured line from shoulder to wrist the elbow stands."""
+    along, side, square = 0.0, 0.0, 0.0
+    for k in range(3):
+        along += (elbow[k] - shoulder[k]) * axis[k]
+        side += hint[k] * axis[k]
+    for k in range(3):
+        out[k] = elbow[k] - shoulder[k] - along * axis[k]
+        square += out[k] * out[k]
+    bend = math.sqrt(square)
+    # a nearly straight limb tells no side: there the hint does, if the bend is to change
+    change = abs(wanted - math.atan2(bend, along))
+    doubt = max(1.0 - bend / (STRAIGHT * upper), 0.0)
+    share = HINT_SHARE * upper * doubt * doubt * change / (change + HINT_CHANGE_RAD)
+    for k in range(3):
+        out[k] += share * (hint[k] - side * axis[k])
+
+
+@njit(cache=True)
+def place_elbow(
+    shoulder: Vec3, elbow: Vec3, wrist: Vec3, upper: float, lower: float, goal: Vec3,
+    current: float, hint: Vec3,
+) -> None:  # fmt: skip
+    """
+    Move elbow and wrist so that the wrist reaches its goal, on the captured side of the limb.
+
+    Of the circle that the two lengths leave, the point nearest to the captured elbow would
+    let a knee pass through the straight leg and bend backwards; so the captured direction
+    of the bend is kept instead, carried over by the least rotation from the captured line
+    shoulder-wrist to the new one.
+
+    Parameters
+    ----------
+    shoulder : ndarray, shape (3,)
+        Shoulder in world [m].
+    elbow, wrist : ndarray, shape (3,)
+        In: those of the captured angles; out: the solved ones in world [m].
+    upper, lower : float
+        Segment lengths [m].
+    goal : ndarray, shape (3,)
+        Goal of the wrist; one out of reach is pointed at [m].
+    current : float
+        A distance of the wrist to be reached exactly whatever it is; see `soft_reach` [m].
+    hint : ndarray, shape (3,)
+        Unit vector to which the elbow bends when captured straight.
+
+    """
+    axis, captured_axis, turn = np.empty(3), np.empty(3), np.empty(4)
+    distance = _direction(shoulder, goal, axis)
+    captured_distance = _direction(shoulder, wrist, captured_axis)
+    if distance < 1e-9 or captured_distance < 1e-9:
+        return
+    distance = soft_reach(distance, current, upper, lower)
+    wanted = polar_limit(upper, distance, lower)
+    bend = np.empty(3)
+    _bend_direction(shoulder, elbow, captured_axis, upper, wanted, hint, bend)
+    between(captured_axis, axis, turn)
+    rotate(turn, bend, bend)
+    norm = math.sqrt(bend[0] * bend[0] + bend[1] * bend[1] + bend[2] * bend[2])
+    along = upper * math.cos(wanted)
+    scale = upper * math.sin(wanted) / norm if norm > 1e-12 else 0.0
+    for k in range(3):
+        elbow[k] = shoulder[k] + along * axis[k] + scale * bend[k]
+        wrist[k] = shoulder[k] + distance * axis[k]
+
+
+@njit(cache=True)
+def into_range_ball(captured: Vec3, goal: Vec3, radius: float, out: Vec3) -> None:
+    """
+    Write a point of the range ball about a goal, near the captured position if that is inside.
+
+    The nearest point of the ball would move with a kink whenever the captured position
+    crosses the ball's surface, and that kink is the larger part of a foot's added jerk.
+    This point is goal + v / sqrt(1 + |v|^2 / r^2), v from goal to captured: always inside
+    the ball, smooth, the goal itself for r = 0 and the captured position for a large r.
+
+    """
+    square = 0.0
+    for k in range(3):
+        square += (captured[k] - goal[k]) ** 2
+    share = radius / math.sqrt(radius * radius + square) if radius > 0.0 else 0.0
+    for k in range(3):
+        out[k] = goal[k] + share * (captured[k] - goal[k])

@@ -1,0 +1,164 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The visualization node: TF of both bodies, and markers, for RViz.
+
+Subscribes /performer/posture, /puppet/posture and /importance; publishes /tf, thinned to a
+rate, with the stamps of the postures, and /markers at 30 Hz or less. What nobody subscribes
+to is not computed, and messages that are not due are not even decoded.
+
+"""
+
+from collections.abc import Callable
+import sys
+import time
+from typing import Any
+
+from puppet_core.character import Character, load_character
+from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.parameter_rows import build_config
+from puppet_msgs.msg import Importance, Posture
+from puppet_retarget.importance.environment import load_environment
+from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
+from puppet_retarget.link_frames import LinkFrames, WORLD
+from puppet_retarget.markers import environment_markers, goal_markers, range_ball_markers
+from puppet_retarget.rate_limit import RateLimit
+from puppet_retarget.visualization_parameters import VISUALIZATION_ROWS, VisualizationConfig
+from puppet_ros import importance_msg, marker_message, posture_msg, qos, share
+from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.spin import spin_node
+from puppet_ros.tf_message import TransformsWriter
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+NODE_NAME = 'visualization'
+BODIES = {'/performer/posture': 'performer/', '/puppet/posture': 'puppet/'}
+IMPORTANCE_TOPIC = '/importance'
+TF_TOPIC = '/tf'
+MARKERS_TOPIC = '/markers'
+ENVIRONMENT_PERIOD_S = 1.0
+ENVIRONMENT_LIFETIME_S = 3.0
+GOAL_LIFETIME_S = 0.25
+IDLE_RATE_HZ = 1.0  # of looking at a stream that nobody wants to see
+
+
+class BodyView:
+    """The frames of one body, and when they are due."""
+
+    def __init__(self, prefix: str) -> None:
+        self.frames = LinkFrames(prefix)
+        self.writer = TransformsWriter(self.frames.frames)
+        self.limit = RateLimit(0.0)
+        self.idle_limit = RateLimit(IDLE_RATE_HZ)
+        self.leg_length = 0.0
+        """Of the last posture [m]; 0 before the first."""
+
+
+class VisualizationNode(Node):
+    """Postures and importance to TF and markers."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
+        self._table = ParameterTable(
+            self, VISUALIZATION_ROWS, self._build_config, self._on_config
+        )
+        config = self._table.config
+        self._environment = load_environment(share.environment_file(config.environment))
+        self._views = {topic: BodyView(prefix) for topic, prefix in BODIES.items()}
+        self._on_config(config)
+        self._tf = self.create_publisher(TFMessage, TF_TOPIC, qos.TRANSFORMS)
+        self._markers = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
+        self._diagnostics = Diagnostics(self)
+        self._inputs = [
+            self._subscribe(Posture, topic, self._posture_callback(view))
+            for topic, view in self._views.items()
+        ]
+        self._inputs.append(self._subscribe(Importance, IMPORTANCE_TOPIC, self._on_importance))
+        self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self.create_timer(
+            ENVIRONMENT_PERIOD_S, self._on_timer, clock=self._steady_clock
+        )
+
+    def _posture_callback(self, view: BodyView) -> Callable[[bytes], None]:
+        def on_posture(data: bytes) -> None:
+            watched = self._tf.get_subscription_count() > 0
+            if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
+                return
+            record = posture_msg.from_msg(deserialize_message(data, Posture))
+            view.leg_length = record.leg_length
+            self._diagnostics.frame(record.stamp_ns)
+            if not watched:
+                return
+            posture = record.posture
+            transforms = view.frames.step(
+                posture.root_position, posture.rotations, record.segments
+            )
+            self._tf.publish(view.writer.fill(record.stamp_ns, *transforms))
+
+        return on_posture
+
+    def _on_importance(self, data: bytes) -> None:
+        watched = self._markers.get_subscription_count() > 0
+        if not watched or not self._marker_limit.passes(time.monotonic_ns()):
+            return
+        record = importance_msg.from_msg(deserialize_message(data, Importance))
+        scale = self._world_scale()
+        goals = scale * record.rows[:, GOAL: GOAL + 3]
+        markers = goal_markers(record.rows[:, IMPORTANCE], goals)
+        if self._table.config.show_range_balls:
+            markers += range_ball_markers(
+                record.rows[:, IMPORTANCE], goals, scale * record.rows[:, RADIUS]
+            )
+        if markers:
+            self._markers.publish(
+                marker_message.to_msg(markers, WORLD, record.stamp_ns, GOAL_LIFETIME_S)
+            )
+
+    def _on_timer(self) -> None:
+        if self._markers.get_subscription_count() == 0 or not self._marker_limit.is_open:
+            return
+        markers = environment_markers(self._environment, self._world_scale())
+        # stamp zero: RViz takes the latest transform
+        self._markers.publish(marker_message.to_msg(markers, WORLD, 0, ENVIRONMENT_LIFETIME_S))
+
+    def _world_scale(self) -> float:
+        leg_length = self._views['/performer/posture'].leg_length
+        return self._character.scale_for(leg_length) if leg_length > 0.0 else 1.0
+
+    def _subscribe(self, kind: type, topic: str, callback: Callable[[bytes], None]) -> Any:
+        return self.create_subscription(
+            kind, topic, self._diagnostics.guarded(callback), qos.STREAM, raw=True
+        )
+
+    def _build_config(self, values: Any) -> VisualizationConfig:
+        """Return the config, refusing a character that cannot be read."""
+        config = build_config(VisualizationConfig, values)
+        try:
+            _load(config)
+        except PuppetError as err:
+            raise ConfigError(f'character: {err}') from err
+        return config
+
+    def _on_config(self, config: VisualizationConfig) -> None:
+        self._character = _load(config)
+        self._marker_limit = RateLimit(config.marker_rate_hz)
+        for view in self._views.values():
+            view.limit = RateLimit(config.tf_rate_hz)
+
+
+def _load(config: VisualizationConfig) -> Character:
+    return load_character(share.character_file(config.character))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the node; return its exit code."""
+    return spin_node(VisualizationNode, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

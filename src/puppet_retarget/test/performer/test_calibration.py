@@ -1,0 +1,70 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Calibration files: round trip, and what broken ones are told."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from puppet_core.errors import InputFileError
+from puppet_retarget.performer.calibration import load_calibration, save_calibration
+import pytest
+
+
+def test_saved_calibration_loads_back_to_the_same_values(tmp_path: Path, virtual: Any) -> None:
+    calibration = virtual.calibrate()
+    save_calibration(calibration, tmp_path / 'c.yaml')
+    loaded = load_calibration(tmp_path / 'c.yaml')
+    assert loaded.sensors == calibration.sensors
+    assert (loaded.performer, loaded.layout, loaded.date) == ('random', 'default14', '2026-11-20')
+    for name in ('segments', 'rotations', 'positions', 'spreads_m', 'spreads_rad', 'heading'):
+        np.testing.assert_allclose(
+            getattr(loaded, name), getattr(calibration, name), atol=1e-15, err_msg=name
+        )
+
+
+def test_file_says_what_it_is_and_how_good(tmp_path: Path, virtual: Any) -> None:
+    save_calibration(virtual.calibrate(), tmp_path / 'c.yaml')
+    text = (tmp_path / 'c.yaml').read_text()
+    assert text.startswith('format: puppet-calibration/1\n')
+    for key in ('date: ', 'residual_m: ', 'residual_deg: ', 'spread_m: '):
+        assert key in text
+
+
+def test_arrays_are_read_only(virtual: Any) -> None:
+    with pytest.raises(ValueError, match='read-only'):
+        virtual.calibrate().positions[0, 0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'message'),
+    [
+        ('sensor: left_hand', 'sensor: pelvis', "each sensor once, got 'pelvis'"),
+        ('segment: left_hand', 'segment: pelvis', 'each segment once, got pelvis'),
+        ('segment: left_hand', 'segment: tail', 'one of pelvis'),
+        ('rotation_wxyz: [', 'rotation_wxyz: [9.0, ', '4 finite numbers'),
+        ('spread_m: ', 'spread: ', 'a known key'),
+        ('performer: random', 'who: random', 'performer: expected this key'),
+    ],
+    ids=['sensor twice', 'segment twice', 'unknown segment', 'five numbers', 'key', 'performer'],
+)  # fmt: skip
+def test_broken_file_is_refused_with_its_line(
+    tmp_path: Path, virtual: Any, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / 'c.yaml'
+    save_calibration(virtual.calibrate(), path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputFileError, match=rf'c\.yaml:\d+: .*{message}'):
+        load_calibration(path)
+
+
+def test_quaternion_must_be_unit(tmp_path: Path, virtual: Any) -> None:
+    path = tmp_path / 'c.yaml'
+    save_calibration(virtual.calibrate(), path)
+    lines = path.read_text().split('rotation_wxyz: [')
+    lines[1] = '1.0, 1.0, 0.0, 0.0' + lines[1][lines[1].index(']'):]
+    path.write_text('rotation_wxyz: ['.join(lines))
+    with pytest.raises(InputFileError, match='a unit quaternion'):
+        load_calibration(path)

@@ -1,0 +1,88 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Importance and solvers compile each kernel for one layout, before any frame (STYLE 2.16)."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# a process of its own: other tests call the kernels with all sorts of arrays
+LIVE_RUN = """
+from array import array
+import json, sys
+import numpy as np
+from puppet_core.character import load_character
+from puppet_core.procedural_performer import procedural_motion
+from puppet_retarget.importance import estimator as es
+from puppet_retarget.importance.environment import load_environment
+from puppet_retarget.parameters import RetargetConfig
+from puppet_retarget.retarget_model import RetargetModel
+from puppet_retarget.solvers import frame_kernels, hold_and_ease, input_check
+
+# what Python calls; these call all others, whose signatures a cache on disk does not show
+KERNELS = (
+    es.estimate_pairs, es.smooth_pairs, es.combine_pairs, input_check.is_usable,
+    frame_kernels.solve_frame, hold_and_ease.measure_gap, hold_and_ease.add_gap,
+)
+
+def kernels():
+    return {kernel.py_func.__name__: len(kernel.signatures) for kernel in KERNELS}
+
+def from_message(values):
+    # as messages arrive: a view of an array.array
+    flat = array('d', np.ascontiguousarray(values).tobytes())
+    return np.frombuffer(flat).reshape(np.shape(values))
+
+characters = [load_character(f'{sys.argv[1]}/{name}.yaml') for name in ('blubby', 'sally')]
+place = load_environment(sys.argv[2])
+model = RetargetModel(characters[0], place, RetargetConfig(ease_s=0.05))
+estimator = es.ImportanceEstimator(place, es.ImportanceConfig())
+estimator.step(0, np.zeros((8, 3)), np.zeros((8, 3)))
+estimator.reset()
+model.warm_up()
+warm = kernels()
+motion = procedural_motion(load_character(f'{sys.argv[1]}/performer.yaml'), 120.0)
+_, segments = motion.world_segments()
+velocities = motion.end_effector_velocities()
+for n, i in enumerate(range(0, motion.n_frames, 20)):
+    # a gap, another character, another solver, on the way
+    stamp = n * 8333333 + (10**9 if n > 50 else 0)
+    if n in (80, 100):
+        solver = 'importance_based' if n == 80 else 'position'
+        model.configure(characters[1], RetargetConfig(solver=solver))
+    rows = estimator.step(
+        stamp, from_message(motion.end_effectors[i]), from_message(velocities[i])
+    )
+    root = from_message(np.append(motion.root_positions[i], [0, 0, 0, 1])[None])[0, :3]
+    assert model.step(
+        stamp, root, from_message(segments[i]), motion.rotations[i].copy(), from_message(rows),
+        motion.skeleton.leg_length,
+    )
+print(json.dumps([warm, kernels()]))
+"""
+
+
+@pytest.fixture(scope='module')
+def counts(repository) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the number of signatures of each kernel after the warm-up, and after a live run."""
+    config = repository / 'config'
+    result = subprocess.run(
+        [sys.executable, '-c', LIVE_RUN, str(config / 'characters'),
+         str(config / 'environments' / 'demo.yaml')],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_a_live_run_compiles_each_kernel_for_one_layout(counts) -> None:
+    _, after = counts
+    assert after == dict.fromkeys(after, 1) and len(after) == 7
+
+
+def test_warm_up_compiles_all_that_a_live_run_needs(counts) -> None:
+    """No frame pays for compilation."""
+    warm, after = counts
+    assert warm == after

@@ -1,0 +1,143 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The importance node: one message for one, tuning while running, bad input counted."""
+
+from collections.abc import Callable
+from pathlib import Path
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.errors import ConfigError, InputFileError  # noqa: E402,I100
+from puppet_msgs.msg import Importance, Posture  # noqa: E402
+from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
+from puppet_retarget.importance_node import (  # noqa: E402
+    ImportanceNode,
+    INPUT_TOPIC,
+    OUTPUT_TOPIC,
+)
+from puppet_ros import importance_msg, qos  # noqa: E402
+from puppet_ros.spin import make_executor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+DEADLINE_S = 15.0
+FLOOR = Path(__file__).resolve().parents[3] / 'config' / 'environments' / 'floor.yaml'
+
+
+class Recorder:
+    """Stands in for a publisher; keeps a copy of what the node refills."""
+
+    def __init__(self) -> None:
+        self.records: list[Any] = []
+
+    def publish(self, msg: Importance) -> None:
+        """Keep the message's content."""
+        record = importance_msg.from_msg(msg)
+        self.records.append(record._replace(rows=record.rows.copy()))
+
+
+@pytest.fixture
+def make_node(ros_context: Any) -> Callable[..., ImportanceNode]:
+    """Yield a maker of nodes on a floor."""
+    nodes: list[ImportanceNode] = []
+
+    def make(**parameters: Any) -> ImportanceNode:
+        values = {'environment': str(FLOOR), **parameters}
+        overrides = [Parameter(name, value=value) for name, value in values.items()]
+        nodes.append(ImportanceNode(context=ros_context, parameter_overrides=overrides))
+        return nodes[-1]
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+
+
+def heard(node: ImportanceNode, *messages: Posture) -> list[Any]:
+    """Return what the callback publishes for messages."""
+    node._publisher = Recorder()
+    for msg in messages:
+        node._on_posture(msg)
+    return node._publisher.records
+
+
+def test_each_posture_gives_one_importance_with_its_stamp(make_node, postures) -> None:
+    records = heard(make_node(), *(postures(i) for i in range(1, 6)))
+    assert [r.frame_index for r in records] == [1, 2, 3, 4, 5]
+    assert [r.stamp_ns for r in records] == [i * 8_333_333 for i in range(1, 6)]
+    assert records[0].objects == ('floor',)
+    assert records[0].rows[2:, IMPORTANCE].max() > 0.99
+
+
+def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
+    """SPEC 6."""
+    node, bad = make_node(), postures(2)
+    bad.end_effectors[4] = float('nan')
+    records = heard(node, postures(1), bad, postures(3))
+    assert [r.frame_index for r in records] == [1, 3]
+    assert node._diagnostics.total_drops == 1
+    assert np.isfinite(records[1].rows).all()
+
+
+def test_message_of_wrong_length_does_not_end_the_node(make_node) -> None:
+    node = make_node()
+    node._diagnostics.guarded(node._on_posture)(Posture())
+    assert node._diagnostics.total_drops == 1
+
+
+def test_tuning_changes_while_running(make_node, postures) -> None:
+    node = make_node()
+    result = node.set_parameters([Parameter('influence_distance_m', value=0.9)])[0]
+    assert result.successful
+    assert heard(node, postures(1))[0].rows[2, RADIUS] == pytest.approx(0.9)
+
+
+def test_as_printed_preset_can_be_switched_to(make_node, postures) -> None:
+    node = make_node()
+    assert node.set_parameters([Parameter('preset', value='as_printed')])[0].successful
+    assert node._estimator._config.smoothing_s == 0.0
+
+
+def test_refused_value_is_named_and_changes_nothing(make_node, postures) -> None:
+    node = make_node()
+    result = node.set_parameters([Parameter('smoothing_s', value=-0.1)])[0]
+    assert not result.successful
+    assert 'smoothing_s: expected 0.0 <= value <= 1.0, got -0.1' in result.reason
+    assert node._estimator._config.smoothing_s == 0.03
+
+
+def test_unknown_parameter_is_refused(make_node) -> None:
+    with pytest.raises(ConfigError, match='lambda: expected a known parameter'):
+        make_node(**{'lambda': 0.1})
+
+
+def test_broken_environment_is_refused_at_start(make_node, tmp_path: Path) -> None:
+    path = tmp_path / 'x.yaml'
+    path.write_text('format: puppet-environment/1\nobjects:\n- {name: a, shape: cone}\n')
+    with pytest.raises(InputFileError, match='x.yaml:3: .*shape: expected one of plane'):
+        make_node(environment=str(path))
+
+
+def test_posture_on_the_topic_comes_out_as_importance(make_node, postures, ros_context) -> None:
+    """The wiring."""
+    node, other, got = make_node(), Node('other', context=ros_context), []
+    other.create_subscription(Importance, OUTPUT_TOPIC, got.append, qos.STREAM)
+    publisher = other.create_publisher(Posture, INPUT_TOPIC, qos.STREAM)
+    executor = make_executor(ros_context)
+    executor.add_node(node)
+    executor.add_node(other)
+    deadline, index = time.monotonic() + DEADLINE_S, 0
+    while not got and time.monotonic() < deadline:
+        index += 1
+        publisher.publish(postures(index % 500))
+        executor.spin_once(timeout_sec=0.01)
+    executor.shutdown()
+    other.destroy_node()
+    assert got and got[0].objects == ['floor']

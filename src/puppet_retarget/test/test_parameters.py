@@ -1,0 +1,94 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of importance and retarget: defaults, ranges, and the thesis as printed."""
+
+from typing import Any
+
+from puppet_core.errors import ConfigError
+from puppet_core.parameter_rows import check_values, defaults
+from puppet_retarget.importance.estimator import ImportanceConfig
+from puppet_retarget.parameters import (
+    importance_config,
+    importance_node_config,
+    IMPORTANCE_ROWS,
+    retarget_config,
+    RETARGET_ROWS,
+    RetargetConfig,
+    solver_config,
+)
+from puppet_retarget.solvers.puppet_model import SolverConfig
+import pytest
+
+LIVE_IMPORTANCE = {'preset', 'prediction_s', 'influence_distance_m', 'contact_margin_m',
+                   'smoothing_s'}  # fmt: skip
+
+
+def retarget_values(**changes: Any) -> dict[str, Any]:
+    """Return checked values of the retarget node."""
+    return check_values(RETARGET_ROWS, changes)
+
+
+def test_defaults_are_those_of_the_configs() -> None:
+    assert importance_config(defaults(IMPORTANCE_ROWS)) == ImportanceConfig()
+    assert solver_config(defaults(RETARGET_ROWS)) == SolverConfig()
+    assert retarget_config(defaults(RETARGET_ROWS)) == RetargetConfig()
+    assert importance_node_config(defaults(IMPORTANCE_ROWS)).environment == 'floor'
+
+
+def test_every_solver_setting_is_a_parameter() -> None:
+    names = {row.name for row in RETARGET_ROWS}
+    assert set(SolverConfig.__dataclass_fields__) <= names
+    assert set(RetargetConfig.__dataclass_fields__) - {'tuning'} <= names
+
+
+def test_changed_values_arrive() -> None:
+    config = retarget_config(
+        retarget_values(solver='position', stretch_limit=0.9, ease_s=2, max_iterations=7)
+    )
+    assert config.solver == 'position'
+    assert config.ease_s == 2.0
+    assert (config.tuning.stretch_limit, config.tuning.max_iterations) == (0.9, 7)
+    values = check_values(IMPORTANCE_ROWS, {'prediction_s': 0.2, 'smoothing_s': 0.01})
+    assert importance_config(values) == ImportanceConfig(prediction_s=0.2, smoothing_s=0.01)
+
+
+def test_tuning_may_change_while_running() -> None:
+    """SPEC 1; an environment and a measured length may not."""
+    assert {row.name for row in IMPORTANCE_ROWS if row.live} == LIVE_IMPORTANCE
+    fixed = {row.name for row in RETARGET_ROWS if not row.live}
+    assert fixed == {'environment', 'performer_leg_length_m'}
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'text'),
+    [
+        ('solver', 'ik', 'solver: expected one of importance_based, joint_angles, position'),
+        ('root_form', 'middle', 'root_form: expected one of projection, mean'),
+        ('stretch_limit', 1.1, 'stretch_limit: expected 0.5 <= value <= 1.0, got 1.1'),
+        ('posture_weight', 0.0, 'posture_weight: expected 0.0 < value <= 100.0, got 0.0'),
+        ('max_iterations', -1, 'max_iterations: expected 0 <= value <= 200, got -1'),
+        ('hold_after_s', 0.0, 'hold_after_s: expected 0.01 <= value <= 10.0, got 0.0'),
+        ('ease_s', float('nan'), 'ease_s: expected a finite number'),
+        ('stretch', 0.9, 'stretch: expected a known parameter'),
+    ],
+)
+def test_refused_values_are_named(name: str, value: Any, text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        retarget_values(**{name: value})
+
+
+def test_influence_distance_must_be_above_zero() -> None:
+    with pytest.raises(ConfigError, match='influence_distance_m: expected 0.0 < value <= 10.0'):
+        check_values(IMPORTANCE_ROWS, {'influence_distance_m': 0.0})
+
+
+def test_as_printed_takes_the_formulas_of_the_thesis() -> None:
+    """SPEC 5.12: kept as a named preset, for comparison."""
+    solver = solver_config(retarget_values(preset='as_printed'))
+    assert solver.root_form == 'mean_as_printed'
+    assert (solver.root_softness, solver.root_smoothing_s) == (0.0, 0.0)
+    assert (solver.root_height_ratio, solver.eased_blend) == (1.0, False)
+    values = check_values(IMPORTANCE_ROWS, {'preset': 'as_printed', 'influence_distance_m': 0.4})
+    importance = importance_config(values)
+    assert (importance.contact_margin_m, importance.smoothing_s) == (0.0, 0.0)
+    assert importance.influence_distance_m == 0.4

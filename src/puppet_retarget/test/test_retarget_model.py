@@ -1,0 +1,228 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""One puppet driven live: gaps, changes of puppet and performer, input that cannot be used."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_core.character import Character
+from puppet_core.posture import Motion
+from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
+from puppet_retarget.parameters import RetargetConfig
+from puppet_retarget.retarget_model import RetargetedFrame, RetargetModel
+from puppet_retarget.solvers.puppet_model import SolverConfig
+import pytest
+
+TICK_NS = 8_333_333
+DT_S = TICK_NS * 1e-9
+FASTEST_ROOT_M_S = 8.0
+FASTEST_JOINT_RAD_S = 40.0
+
+
+class Live:
+    """A model, a performer that goes on and on, and the frames that came of it."""
+
+    def __init__(self, motion: Motion, model: RetargetModel) -> None:
+        self.model = model
+        self._motion = motion
+        self._segments = motion.world_segments()[1]
+        self._velocities = motion.end_effector_velocities()
+        self._estimator = ImportanceEstimator(floor_only(), ImportanceConfig())
+        self.stamp_ns = 0
+        self.index = 0
+        self.roots: list[Floats] = []
+        self.angles: list[Floats] = []
+        self.eased: list[bool] = []
+        self.leg_length = motion.skeleton.leg_length
+
+    def frame(self, step_ns: int = TICK_NS, **changes: Floats) -> RetargetedFrame | None:
+        """Drive one frame; changes replace arguments of `step`."""
+        self.stamp_ns += step_ns
+        i = self.index = (self.index + 1) % self._motion.n_frames
+        rows = self._estimator.step(
+            self.stamp_ns, self._motion.end_effectors[i].copy(), self._velocities[i]
+        )
+        given = {
+            'root': self._motion.root_positions[i].copy(), 'segments': self._segments[i].copy(),
+            'rotations': self._motion.rotations[i].copy(), 'rows': rows.copy(), **changes,
+        }  # fmt: skip
+        out = self.model.step(
+            self.stamp_ns, given['root'], given['segments'], given['rotations'], given['rows'],
+            self.leg_length,
+        )  # fmt: skip
+        if out is not None:
+            self.roots.append(out.solution.root_position.copy())
+            self.angles.append(out.angles.copy())
+            self.eased.append(out.eased)
+        return out
+
+    def run(self, frames: int) -> None:
+        """Drive many frames."""
+        for _ in range(frames):
+            self.frame()
+
+    def assert_no_jump(self) -> None:
+        """Assert that root and joint angles never moved faster than a body can."""
+        root_steps = np.linalg.norm(np.diff(self.roots, axis=0), axis=1)
+        assert root_steps.max() < FASTEST_ROOT_M_S * DT_S
+        assert np.abs(np.diff(self.angles, axis=0)).max() < FASTEST_JOINT_RAD_S * DT_S
+
+
+@pytest.fixture
+def live(procedural: Motion, tall_character: Character) -> Live:
+    """Return Sally driven by the built-in performer, in the middle of a step."""
+    live = Live(procedural, RetargetModel(tall_character, floor_only(), RetargetConfig()))
+    live.index = 700
+    return live
+
+
+def test_figures_of_a_frame_belong_together(live: Live, tall_character: Character) -> None:
+    live.frame()
+    before = live.frame().solution.end_effectors.copy()
+    out = live.frame()
+    velocity = (out.solution.end_effectors - before) / DT_S
+    np.testing.assert_allclose(out.end_effector_velocities, velocity, atol=1e-6)
+    assert out.solve_time_us > 0.0
+    assert not out.eased
+
+
+def test_undisturbed_motion_is_never_eased(live: Live) -> None:
+    live.run(200)
+    assert not any(live.eased)
+    live.assert_no_jump()
+
+
+@pytest.mark.parametrize('gap_ns', [400_000_000, 20_000_000_000, -3_000_000_000],
+                         ids=['short gap', 'long gap', 'back in time'])  # fmt: skip
+def test_puppet_eases_back_after_a_gap(live: Live, gap_ns: int) -> None:
+    """SPEC 6: held, then eased, never a jump; meanwhile the performer went elsewhere."""
+    live.run(30)
+    live.index += 150
+    live.frame(step_ns=gap_ns)
+    np.testing.assert_allclose(live.roots[-1], live.roots[-2], atol=1e-9)
+    np.testing.assert_allclose(live.angles[-1], live.angles[-2], atol=1e-6)
+    live.run(100)
+    live.assert_no_jump()
+    assert live.eased[31] and not live.eased[-1]
+
+
+def test_a_few_lost_frames_are_no_gap(live: Live) -> None:
+    live.run(10)
+    live.frame(step_ns=4 * TICK_NS)
+    live.run(10)
+    assert not any(live.eased)
+
+
+def test_easing_takes_as_long_as_it_is_told(procedural, tall_character) -> None:
+    config = RetargetConfig(ease_s=0.2)
+    live = Live(procedural, RetargetModel(tall_character, floor_only(), config))
+    live.run(3)
+    live.frame(step_ns=10**9)
+    live.run(60)
+    assert sum(live.eased) == pytest.approx(0.2 / DT_S + 1, abs=2)
+
+
+@pytest.mark.parametrize('name', ['short_character', 'adult_character'])
+def test_other_puppet_is_eased_into(live: Live, name: str, request) -> None:
+    live.run(30)
+    live.model.configure(request.getfixturevalue(name), RetargetConfig())
+    live.run(150)
+    live.assert_no_jump()
+    assert live.eased[30] and not live.eased[-1]
+
+
+def test_new_tuning_is_eased_into_while_the_puppet_goes_on(live: Live) -> None:
+    """A slider that is dragged: the puppet neither jumps nor freezes."""
+    live.run(30)
+    for k in range(12):
+        tuning = SolverConfig(root_softness=0.05 * k, stretch_limit=0.998 - 0.01 * k)
+        live.model.configure(live.model._character, RetargetConfig(tuning=tuning))
+        live.run(4)
+    live.assert_no_jump()
+    moved = np.linalg.norm(np.diff(live.roots, axis=0), axis=1)
+    assert np.mean(moved[32:] > 0.2 * moved[:30].mean()) > 0.6
+
+
+def test_other_solver_is_eased_into(live: Live) -> None:
+    live.run(30)
+    live.model.configure(live.model._character, RetargetConfig(solver='joint_angles'))
+    live.run(100)
+    live.assert_no_jump()
+    assert not live.eased[-1]
+
+
+def test_other_leg_length_of_the_performer_is_eased_into(
+    procedural: Motion, short_character: Character
+) -> None:
+    """A new calibration."""
+    live = Live(procedural, RetargetModel(short_character, floor_only(), RetargetConfig()))
+    live.index = 700
+    live.run(30)
+    live.leg_length *= 0.85
+    live.run(100)
+    live.assert_no_jump()
+    assert live.eased[30] and not live.eased[-1]
+
+
+def test_configured_leg_length_overrides_the_messages(procedural, short_character) -> None:
+    roots = []
+    for config, sent in ((RetargetConfig(), 0.8), (RetargetConfig(performer_leg_length_m=0.8), 0)):
+        live = Live(procedural, RetargetModel(short_character, floor_only(), config))
+        live.leg_length = sent
+        live.run(3)
+        roots.append(live.roots[-1])
+    np.testing.assert_array_equal(roots[0], roots[1])
+
+
+@pytest.mark.parametrize('what', ['root', 'segments', 'rotations', 'rows'])
+@pytest.mark.parametrize('bad', [np.nan, np.inf, 0.0], ids=['nan', 'inf', 'zeros'])
+def test_unusable_input_gives_nothing_and_leaves_no_trace(live: Live, what: str, bad) -> None:
+    """SPEC 6: dropped, never propagated."""
+    shape = {'root': (3,), 'segments': (16, 3), 'rotations': (16, 4), 'rows': (4, 8)}[what]
+    live.run(30)
+    out = live.frame(**{what: np.full(shape, bad)})
+    if bad == 0.0 and what != 'rotations':
+        assert out is not None  # a place like any other
+    else:
+        assert out is None
+        live.run(30)
+        live.assert_no_jump()
+
+
+@pytest.mark.parametrize('leg_length', [0.0, -1.0, 0.01, 50.0, np.nan])
+def test_impossible_leg_length_gives_nothing(live: Live, leg_length: float) -> None:
+    live.leg_length = leg_length
+    assert live.frame() is None
+
+
+def test_repeated_stamp_stays_finite(live: Live) -> None:
+    live.run(5)
+    out = live.frame(step_ns=0)
+    assert np.isfinite(out.solution.root_position).all()
+    assert np.isfinite(out.end_effector_velocities).all()
+
+
+def test_unknown_solver_is_told(procedural: Motion, tall_character: Character) -> None:
+    config = replace(RetargetConfig(), solver='ik')
+    live = Live(procedural, RetargetModel(tall_character, floor_only(), config))
+    with pytest.raises(Exception, match='solver: expected one of'):
+        live.frame()
+
+
+def test_warm_up_leaves_the_model_as_it_was(live: Live) -> None:
+    live.model.warm_up()
+    live.frame()
+    assert live.eased == [False]
+
+
+def test_live_and_offline_pose_the_same_puppet(
+    live: Live, retarget: Callable, procedural: Motion, tall_character: Character
+) -> None:
+    """STYLE 3: they differ by nothing but messages."""
+    live.index = -1
+    live.run(60)
+    offline = retarget(procedural, tall_character).puppet
+    np.testing.assert_allclose(live.roots, offline.root_positions[:60], atol=1e-6)

@@ -1,0 +1,272 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The retarget node: joined inputs to joint states, changes while running, bad input."""
+
+from collections.abc import Callable
+from pathlib import Path
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.errors import ConfigError  # noqa: E402,I100
+from puppet_core.joint_split import JOINT_NAMES  # noqa: E402
+from puppet_msgs.msg import Importance, RetargetStatus  # noqa: E402
+from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
+from puppet_retarget.importance.environment import load_environment  # noqa: E402
+from puppet_retarget.importance.estimator import (  # noqa: E402
+    ImportanceConfig,
+    ImportanceEstimator,
+)
+from puppet_retarget.retarget_node import (  # noqa: E402
+    DESCRIPTION_TOPIC,
+    IMPORTANCE_TOPIC,
+    JOINT_STATES_TOPIC,
+    POSTURE_TOPIC,
+    PUPPET_TOPIC,
+    RetargetNode,
+    STATUS_TOPIC,
+)
+from puppet_ros import posture_msg, qos  # noqa: E402
+from puppet_ros.importance_msg import ImportanceWriter  # noqa: E402
+from puppet_ros.spin import make_executor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+DEADLINE_S = 15.0
+CONFIG = Path(__file__).resolve().parents[3] / 'config'
+FLOOR = CONFIG / 'environments' / 'floor.yaml'
+TICK_NS = 8_333_333
+
+
+class Recorder:
+    """Stands in for a publisher; keeps a copy of what the node refills."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+
+    def publish(self, msg: Any) -> None:
+        """Keep the message."""
+        self.messages.append(deserialize_message(serialize_message(msg), type(msg)))
+
+
+class Rig:
+    """A node whose publishers are recorded, and an importance for each posture."""
+
+    def __init__(self, context: Any, postures: Callable[[int], Any], **parameters: Any) -> None:
+        values = {
+            'environment': str(FLOOR), 'character': str(CONFIG / 'characters' / 'blubby.yaml'),
+            **parameters,
+        }  # fmt: skip
+        overrides = [Parameter(name, value=value) for name, value in values.items()]
+        self.node = RetargetNode(context=context, parameter_overrides=overrides)
+        self.postures = postures
+        self.estimator = ImportanceEstimator(load_environment(FLOOR), ImportanceConfig())
+        self.writer = ImportanceWriter(('floor',), 'world')
+        self.joints, self.puppet, self.status = Recorder(), Recorder(), Recorder()
+
+    def record(self) -> None:
+        """Take the place of the publishers."""
+        self.node._joints, self.node._puppet = self.joints, self.puppet
+        self.node._status = self.status
+
+    def importance(self, posture: PostureMsg) -> Importance:
+        """Return the importance of a posture."""
+        record = posture_msg.from_msg(posture)
+        rows = self.estimator.step(
+            record.stamp_ns, record.posture.end_effectors, record.posture.end_effector_velocities
+        )
+        msg = self.writer.fill(record.stamp_ns, record.frame_index, rows)
+        return deserialize_message(serialize_message(msg), Importance)
+
+    def feed(self, index: int) -> None:
+        """Call both callbacks with one frame."""
+        posture = self.postures(index)
+        self.node._on_importance(self.importance(posture))
+        self.node._on_posture(posture)
+
+    def change(self, **values: Any) -> Any:
+        """Set parameters; return the first result."""
+        return self.node.set_parameters([Parameter(k, value=v) for k, v in values.items()])[0]
+
+
+@pytest.fixture
+def make_rig(ros_context: Any, postures: Callable[[int], Any]) -> Callable[..., Rig]:
+    """Yield a maker of recorded nodes."""
+    rigs: list[Rig] = []
+
+    def make(**parameters: Any) -> Rig:
+        rigs.append(Rig(ros_context, postures, **parameters))
+        rigs[-1].record()
+        return rigs[-1]
+
+    yield make
+    for rig in rigs:
+        rig.node.destroy_node()
+
+
+def test_joined_inputs_give_all_outputs_with_their_stamp(make_rig) -> None:
+    rig = make_rig()
+    for i in range(1, 4):
+        rig.feed(i)
+    joints, puppet, status = rig.joints.messages, rig.puppet.messages, rig.status.messages
+    assert [len(messages) for messages in (joints, puppet, status)] == [3, 3, 3]
+    stamps = {(m[2].header.stamp.sec, m[2].header.stamp.nanosec) for m in (joints, puppet, status)}
+    assert stamps == {(0, 3 * TICK_NS)}
+    assert list(joints[0].name) == list(JOINT_NAMES)
+    assert np.isfinite(joints[2].position).all()
+    assert puppet[2].body == 'blubby' and puppet[2].frame_index == 3
+    assert (status[2].solver, status[2].frames_solved) == ('importance_based', 3)
+    assert status[2].reachable and not status[2].easing
+
+
+def test_order_of_the_inputs_does_not_matter(make_rig) -> None:
+    """Either may arrive first; frames without a partner wait, then are dropped and counted."""
+    rig = make_rig()
+    first, second = rig.postures(1), rig.postures(2)
+    of_first, of_second = rig.importance(first), rig.importance(second)
+    rig.node._on_posture(first)
+    rig.node._on_posture(second)
+    assert not rig.joints.messages
+    rig.node._on_importance(of_second)
+    rig.node._on_importance(of_first)
+    assert [m.frame_index for m in rig.status.messages] == [2]
+    assert rig.status.messages[0].frames_dropped == 1
+
+
+def test_puppet_message_is_forward_kinematics_of_its_angles(make_rig, short_character) -> None:
+    rig = make_rig()
+    rig.feed(1)
+    record = posture_msg.from_msg(rig.puppet.messages[0])
+    posture = record.posture
+    from puppet_core.posture import world_segments
+
+    _, p = world_segments(
+        short_character.skeleton, posture.root_position[None], posture.rotations[None]
+    )
+    np.testing.assert_allclose(record.segments, p[0], atol=1e-9)
+    assert record.leg_length == pytest.approx(short_character.skeleton.leg_length)
+
+
+def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig) -> None:
+    """SPEC 6: not propagated, and no jump after."""
+    rig = make_rig()
+    for i in range(1, 5):
+        rig.feed(i)
+    bad = rig.postures(5)
+    importance = rig.importance(bad)
+    bad.rotations[17] = float('nan')
+    rig.node._on_importance(importance)
+    rig.node._on_posture(bad)
+    for i in range(6, 10):
+        rig.feed(i)
+    angles = np.array([m.position for m in rig.joints.messages])
+    assert len(angles) == 8
+    assert np.isfinite(angles).all()
+    assert np.abs(np.diff(angles, axis=0)).max() < 0.3
+    assert rig.status.messages[-1].frames_dropped == 1
+
+
+def test_other_character_is_taken_while_running(make_rig) -> None:
+    rig = make_rig()
+    rig.feed(1)
+    assert rig.change(character=str(CONFIG / 'characters' / 'sally.yaml')).successful
+    rig.feed(2)
+    assert rig.status.messages[-1].character == 'sally'
+    assert rig.status.messages[-1].easing
+    assert rig.puppet.messages[-1].body == 'sally'
+    angles = np.array([m.position for m in rig.joints.messages])
+    np.testing.assert_allclose(angles[1], angles[0], atol=1e-6)
+
+
+def test_other_solver_and_tuning_are_taken_while_running(make_rig) -> None:
+    rig = make_rig()
+    rig.feed(1)
+    assert rig.change(solver='joint_angles').successful
+    assert rig.change(root_softness=0.1, max_iterations=5).successful
+    rig.feed(2)
+    assert rig.status.messages[-1].solver == 'joint_angles'
+
+
+def test_tuning_does_not_read_the_character_again(make_rig, monkeypatch) -> None:
+    """Reading takes as long as twelve frames."""
+    rig = make_rig()
+    before = rig.node._character
+    assert rig.change(root_softness=0.2).successful
+    assert rig.node._character is before
+
+
+@pytest.mark.parametrize(
+    ('values', 'text'),
+    [
+        ({'solver': 'ik'}, 'solver: expected one of importance_based'),
+        ({'stretch_limit': 2.0}, 'stretch_limit: expected 0.5 <= value <= 1.0, got 2.0'),
+        ({'character': '/nowhere/x.yaml'}, "character: expected an existing file, got '/nowhere"),
+        ({'environment': 'x'}, 'environment'),
+    ],
+    ids=['solver', 'range', 'file', 'not live'],
+)
+def test_refused_change_is_named_and_changes_nothing(make_rig, values, text: str) -> None:
+    rig = make_rig()
+    rig.feed(1)
+    result = rig.change(**values)
+    assert not result.successful
+    assert text in result.reason
+    rig.feed(2)
+    assert rig.status.messages[-1].character == 'blubby'
+    assert not rig.status.messages[-1].easing
+
+
+def test_broken_character_is_refused_while_running(make_rig, tmp_path: Path) -> None:
+    path = tmp_path / 'x.yaml'
+    path.write_text('format: puppet-character/1\nname: x\n')
+    result = make_rig().change(character=str(path))
+    assert not result.successful
+    assert 'x.yaml' in result.reason and 'joints_m' in result.reason
+
+
+def test_missing_character_is_refused_at_start(make_rig) -> None:
+    with pytest.raises(ConfigError, match='character: expected an existing file'):
+        make_rig(character='/nowhere/x.yaml')
+
+
+def test_topics_are_wired(ros_context, postures) -> None:
+    """Both inputs on topics; all outputs and the latched description come out."""
+    rig, other = Rig(ros_context, postures), Node('other', context=ros_context)
+    got: dict[str, list[Any]] = {}
+    for kind, topic, profile in (
+        (JointState, JOINT_STATES_TOPIC, qos.JOINT_STATES),
+        (PostureMsg, PUPPET_TOPIC, qos.STREAM), (RetargetStatus, STATUS_TOPIC, qos.STREAM),
+        (String, DESCRIPTION_TOPIC, qos.LATCHED),
+    ):  # fmt: skip
+        got[topic] = []
+        other.create_subscription(kind, topic, got[topic].append, profile)
+    outlets = (
+        other.create_publisher(PostureMsg, POSTURE_TOPIC, qos.STREAM),
+        other.create_publisher(Importance, IMPORTANCE_TOPIC, qos.STREAM),
+    )
+    executor = make_executor(ros_context)
+    executor.add_node(rig.node)
+    executor.add_node(other)
+    deadline, index = time.monotonic() + DEADLINE_S, 0
+    while not all(got.values()) and time.monotonic() < deadline:
+        index += 1
+        posture = postures(index % 500)
+        outlets[0].publish(posture)
+        outlets[1].publish(rig.importance(posture))
+        for _ in range(4):
+            executor.spin_once(timeout_sec=0.005)
+    executor.shutdown()
+    other.destroy_node()
+    rig.node.destroy_node()
+    assert all(got.values())
+    assert got[DESCRIPTION_TOPIC][0].data.startswith('<?xml')
