@@ -1,0 +1,210 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One run of the demo: processes up, tracker on, measured, down again.
+
+The tracker's driver is activated last, when everybody listens, so that the performer's
+opening T-pose is not missed however long the first compilation takes.
+
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+import threading
+import time
+
+import psutil
+from puppet_bringup.driver_switch import DriverSwitch
+from puppet_bringup.kernel_cache import compile_kernels
+from puppet_bringup.monitor import Monitor
+from puppet_bringup.process_table import Process
+from puppet_bringup.program import command_line
+from puppet_bringup.supervisor import Child, describe_end, Supervisor
+from puppet_core.errors import PuppetError
+from puppet_ros import share
+from rclpy.executors import Executor
+
+DRIVER = 'tracker_driver'
+EMULATOR = 'tracker_emulator'
+READY_MARK = 'ready'  # what the emulator says once its ports are there
+SET_UP_TIMEOUT_S = 270.0  # a first compilation on a slow machine fits
+FIRST_FRAME_TIMEOUT_S = 45.0
+SILENCE_TIMEOUT_S = 10.0
+SETTLE_S = 0.5  # of streaming before the figures begin
+GRACE_S = 0.3  # for the last frames to arrive
+STATUS_PERIOD_S = 5.0
+SPIN_S = 0.05
+SHOWN_LINES = 8
+
+Say = Callable[[str], None]
+
+
+class PipelineError(PuppetError):
+    """The graph did not come up, or did not stay up."""
+
+    def __init__(self, text: str, is_bad_input: bool = False) -> None:
+        self.is_bad_input = is_bad_input
+        super().__init__(text)
+
+
+class DemoRun:
+    """The graph of the demo, from start to stop."""
+
+    def __init__(
+        self, listed: Sequence[Process], supervisor: Supervisor, monitor: Monitor,
+        executor: Executor, stopping: threading.Event, say: Say,
+    ) -> None:  # fmt: skip
+        self._listed = listed
+        self._supervisor = supervisor
+        self._monitor = monitor
+        self._switch = DriverSwitch(monitor)
+        self._executor = executor
+        self._stopping = stopping
+        self._say = say
+
+    def start(self) -> bool:
+        """
+        Bring the graph up to its first /joint_states; return False if asked to stop.
+
+        Raises
+        ------
+        PipelineError : naming the process that failed, with its last lines.
+
+        """
+        config_dir = share.config_dir()
+        compile_kernels(
+            self._listed, config_dir, self._supervisor.environ, self._stopping, self._say
+        )
+        for process in self._listed:
+            self._supervisor.start(process.name, command_line(process, config_dir))
+        self._say('starting the nodes')
+        ready = self._wait(self._missing, SET_UP_TIMEOUT_S)
+        if ready:
+            self._say('switching the tracker on, calibrating in the T-pose')
+            ready = self._wait(self._silent, FIRST_FRAME_TIMEOUT_S)
+        return ready
+
+    def measure(self, duration_s: float) -> tuple[float, float, dict[str, tuple[float, float]]]:
+        """
+        Let the graph run; return begin and end of the window, and what each process used.
+
+        Parameters
+        ----------
+        duration_s : float
+            Length of the window [s]; 0 until asked to stop.
+
+        Returns
+        -------
+        begin_s, end_s : float
+            Window of stamps, in the monitor's log [s].
+        usage : dict
+            Name -> share of a core in percent, resident memory in MB.
+
+        """
+        self._spin_until(time.monotonic() + SETTLE_S)
+        log = self._monitor.log
+        begin_s, start = log.seconds(time.time_ns()), time.monotonic()
+        meter = UsageMeter(self._supervisor.children)
+        end = start + duration_s if duration_s > 0.0 else float('inf')
+        while time.monotonic() < end and not self._stopping.is_set():
+            self._spin_until(min(end, time.monotonic() + STATUS_PERIOD_S))
+            elapsed_s = time.monotonic() - start
+            self._say(f'{elapsed_s:5.0f} s, {self._monitor.frames_solved} frames solved')
+        end_s = log.seconds(time.time_ns())
+        if duration_s > 0.0 and not self._stopping.is_set():
+            end_s = begin_s + duration_s
+        usage = meter.read()
+        self._spin_until(time.monotonic() + GRACE_S, heed_stop=False)
+        return begin_s, end_s, usage
+
+    def _missing(self) -> str:
+        if self._has_child(EMULATOR) and not any(
+            line.startswith(READY_MARK) for line in self._supervisor.child(EMULATOR).lines
+        ):
+            return EMULATOR
+        missing = self._monitor.missing_nodes()
+        if not self._switch.is_there:
+            missing += (DRIVER,)
+        return ', '.join(missing)
+
+    def _silent(self) -> str:
+        if not self._switch.advance():
+            return DRIVER
+        return '' if self._monitor.frames_solved else 'the first /joint_states'
+
+    def _wait(self, missing: Callable[[], str], timeout_s: float) -> bool:
+        """Spin until nothing is missing; say what is, now and then."""
+        start = time.monotonic()
+        while not self._stopping.is_set():
+            still = missing()
+            if not still:
+                return True
+            elapsed_s = time.monotonic() - start
+            if elapsed_s > timeout_s:
+                raise PipelineError(
+                    f'gave up waiting for {still} after {timeout_s:.0f} s\n'
+                    f'{self._last_words(still)}'
+                )
+            if elapsed_s > STATUS_PERIOD_S:
+                self._say(f'waiting for {still}')
+            self._spin_until(time.monotonic() + STATUS_PERIOD_S, lambda: not missing())
+        return False
+
+    def _spin_until(
+        self, deadline: float, done: Callable[[], bool] = lambda: False, heed_stop: bool = True
+    ) -> None:
+        next_check = 0.0
+        while (now := time.monotonic()) < deadline:
+            if heed_stop and self._stopping.is_set():
+                return
+            self._executor.spin_once(timeout_sec=min(SPIN_S, deadline - now))
+            if now >= next_check:
+                next_check = now + SPIN_S
+                self._require_alive(now)
+                if done():
+                    return
+
+    def _require_alive(self, now: float) -> None:
+        for child in self._supervisor.ended():
+            if not self._stopping.is_set():
+                raise PipelineError(
+                    f'{child.name} {describe_end(child)}\n{_words_of(child)}',
+                    is_bad_input=child.exit_code == 2,
+                )
+        last = self._monitor.last_joints_s
+        if last and now - last > SILENCE_TIMEOUT_S and not self._stopping.is_set():
+            raise PipelineError(
+                f'no /joint_states for {SILENCE_TIMEOUT_S:.0f} s\n{self._last_words("")}'
+            )
+
+    def _last_words(self, names: str) -> str:
+        children = [c for c in self._supervisor.children if c.name in names]
+        return '\n'.join(_words_of(c) for c in children or self._supervisor.children)
+
+    def _has_child(self, name: str) -> bool:
+        return any(child.name == name for child in self._supervisor.children)
+
+
+class UsageMeter:
+    """CPU share and memory of children over a span of time."""
+
+    def __init__(self, children: Sequence[Child]) -> None:
+        self._processes = {'monitor': psutil.Process()}
+        for child in children:
+            with suppress(psutil.Error):
+                self._processes[child.name] = psutil.Process(child.popen.pid)
+        for process in self._processes.values():
+            process.cpu_percent()
+
+    def read(self) -> dict[str, tuple[float, float]]:
+        """Return name -> percent of a core since the start, and resident memory [MB]."""
+        usage = {}
+        for name, process in self._processes.items():
+            with suppress(psutil.Error):
+                usage[name] = (process.cpu_percent(), process.memory_info().rss / 1e6)
+        return usage
+
+
+def _words_of(child: Child) -> str:
+    lines = list(child.lines)[-SHOWN_LINES:] or ['(no output)']
+    return '\n'.join(f'  {child.name}: {line}' for line in lines)

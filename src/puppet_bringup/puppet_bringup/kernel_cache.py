@@ -1,0 +1,91 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Kernels compiled before the nodes start, once for a state of the sources.
+
+A node that compiles keeps the compiler's memory for good, and nodes that start together
+compile the same kernels side by side. So each node is first run just to compile, one after
+another in two rows; afterwards all of them load what is cached. Only where `./puppet` gives
+a cache folder that is new for every state of the sources; elsewhere nodes compile themselves.
+
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+import subprocess
+import threading
+import time
+
+from puppet_bringup.process_table import Process
+from puppet_bringup.program import command_line
+from puppet_bringup.supervisor import die_with_parent
+
+CACHE_VARIABLE = 'NUMBA_CACHE_DIR'
+MARK = 'compiled'
+COMPILE_ONLY = '--compile-only'
+POLL_S = 0.1
+# by shared kernels: what one node compiles, the next of its row finds
+ROWS = (
+    ('tracker_driver', 'pose_filter', 'performer'),
+    ('retarget', 'importance', 'visualization'),
+)
+
+
+def compile_kernels(
+    listed: Sequence[Process], config_dir: Path, environ: Mapping[str, str],
+    stopping: threading.Event, say: Callable[[str], None],
+) -> None:  # fmt: skip
+    """
+    Fill the kernel cache unless that was done; a node that fails here will say why later.
+
+    Parameters
+    ----------
+    listed : sequence of Process
+        The processes that are about to be started.
+    config_dir : Path
+        Folder of their parameter files.
+    environ : mapping
+        Their environment.
+    stopping : Event
+        Ends the compilation early.
+    say : callable
+        Takes a line of progress.
+
+    """
+    folder = environ.get(CACHE_VARIABLE, '')
+    if not folder or (Path(folder) / MARK).exists():
+        return
+    commands = {}
+    for process in listed:
+        if process.is_node:
+            program, *arguments = command_line(process, config_dir)
+            commands[process.name] = [program, COMPILE_ONLY, *arguments]
+
+    def run_row(names: Sequence[str]) -> bool:
+        present = [name for name in names if name in commands]
+        return all(_run(name, commands[name], environ, stopping, say) for name in present)
+
+    say('compiling kernels, once: a minute or two')
+    with ThreadPoolExecutor(len(ROWS)) as pool:
+        if all(list(pool.map(run_row, ROWS))):
+            (Path(folder) / MARK).touch()
+
+
+def _run(
+    name: str, command: Sequence[str], environ: Mapping[str, str], stopping: threading.Event,
+    say: Callable[[str], None],
+) -> bool:  # fmt: skip
+    """Run one program to its end; return whether it ended well."""
+    start = time.monotonic()
+    with subprocess.Popen(
+        command, env=dict(environ), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent,
+    ) as child:  # fmt: skip
+        while child.poll() is None:
+            if stopping.wait(POLL_S):
+                child.terminate()
+                child.wait()
+                return False
+    say(f'compiled {name} in {time.monotonic() - start:.0f} s')
+    return child.returncode == 0

@@ -1,0 +1,73 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Markers with their lifetimes, as the solids that the view draws now."""
+
+import time
+
+import numpy as np
+from puppet_bringup.solid_scene import SceneSolid
+from visualization_msgs.msg import Marker
+
+SHAPES = {Marker.CUBE: 'cube', Marker.SPHERE: 'sphere', Marker.CYLINDER: 'cylinder'}
+ENVIRONMENT, REAL = 'environment', 'real'
+
+
+class LivingSolids:
+    """What /markers said and has not expired."""
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[str, int], float] = {}
+        self._solids: dict[tuple[str, int], tuple[str, SceneSolid]] = {}
+
+    def add(self, marker: Marker) -> None:
+        """Take a marker; other shapes than cubes, spheres and cylinders are passed over."""
+        if marker.type not in SHAPES:
+            return
+        key = (marker.ns, marker.id)
+        lifetime_s = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
+        self._until[key] = time.monotonic() + (lifetime_s or np.inf)
+        self._solids[key] = (marker.text, _solid(marker))
+
+    def groups(self) -> tuple[str, ...]:
+        """Return the namespaces seen so far, and the performer's objects."""
+        return tuple(dict.fromkeys((REAL, *(group for group, _ in self._solids))))
+
+    def shown(self, group: str, side_by_side: bool) -> list[SceneSolid]:
+        """
+        Return the solids of a group that are alive.
+
+        An object that is the same in both worlds is published once; with the worlds side by
+        side the performer gets a copy of it.
+
+        """
+        alive = self._alive(group)
+        if group == REAL and side_by_side:
+            own = {text for text, _ in alive}
+            alive += [
+                (text, solid._replace(group=REAL, name=f'copy_{solid.name}'))
+                for text, solid in self._alive(ENVIRONMENT)
+                if text not in own
+            ]
+        return [solid for _, solid in alive]
+
+    def _alive(self, group: str) -> list[tuple[str, SceneSolid]]:
+        now = time.monotonic()
+        return [
+            solid
+            for key, solid in self._solids.items()
+            if key[0] == group and self._until[key] > now
+        ]
+
+
+def _solid(marker: Marker) -> SceneSolid:
+    position, rotation, scale = marker.pose.position, marker.pose.orientation, marker.scale
+    colour = marker.color
+    return SceneSolid(
+        group=marker.ns,
+        name=str(marker.id),
+        shape=SHAPES[marker.type],
+        position=np.array([position.x, position.y, position.z]),
+        rotation=np.array([rotation.w, rotation.x, rotation.y, rotation.z]),
+        size=np.array([scale.x, scale.y, scale.z]),
+        colour=(colour.r, colour.g, colour.b, colour.a),
+    )

@@ -1,0 +1,116 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The demo's observer: when each frame passes each topic, and how the feet fare.
+
+Subscribes to all streams of the graph as bytes. The arrival is noted before anything else is
+done; messages that must be looked into wait until the frame's last topic has been timed.
+
+"""
+
+from collections.abc import Callable
+import time
+from typing import Any
+
+import numpy as np
+from puppet_bringup.frame_log import (
+    FrameLog,
+    IMPORTANCES,
+    INDEX,
+    PENETRATION,
+    PERFORMER_SOLES,
+    PUPPET_SOLES,
+    TOPICS,
+)
+from puppet_core.skeleton import END_EFFECTORS
+from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame
+from puppet_ros import importance_msg, qos, raw_header
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+PUPPET_TOPIC, STATUS_TOPIC = '/puppet/posture', '/retarget/status'
+JOINTS_TOPIC = TOPICS[-1]
+KINDS = {
+    TOPICS[0]: TrackerFrame,
+    TOPICS[1]: PoseFrame,
+    TOPICS[2]: Posture,
+    TOPICS[3]: Importance,
+    JOINTS_TOPIC: JointState,
+    PUPPET_TOPIC: Posture,
+    STATUS_TOPIC: RetargetStatus,
+}
+# Nodes that must listen before the tracker starts: topic -> who.
+READY_WHEN_HEARD = {
+    '/tracker/raw': 'pose_filter',
+    '/tracker/filtered': 'performer',
+    '/performer/posture': 'retarget',
+    '/importance': 'retarget',
+    '/puppet/posture': 'visualization',
+}
+FEET = slice(2, 4)
+MAX_PENDING = 2000  # messages that wait while no joint states come
+
+
+class Monitor(Node):
+    """Fills a frame log."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('monitor', **kwargs)
+        self.log = FrameLog()
+        self.frames_solved = 0
+        self.last_joints_s = 0.0
+        """Steady time of the last /joint_states."""
+        self._pending: list[tuple[str, bytes]] = []
+        self._inputs = [
+            self.create_subscription(
+                kind, topic, self._callback(topic),
+                qos.JOINT_STATES if topic == JOINTS_TOPIC else qos.STREAM, raw=True,
+            )
+            for topic, kind in KINDS.items()
+        ]  # fmt: skip
+
+    def missing_nodes(self) -> tuple[str, ...]:
+        """Return the nodes that do not listen yet."""
+        missing = []
+        for topic, name in READY_WHEN_HEARD.items():
+            infos = self.get_subscriptions_info_by_topic(topic)
+            if not any(info.node_name == name for info in infos):
+                missing.append(name)
+        if not self.count_publishers('/importance'):
+            missing.append('importance')
+        return tuple(dict.fromkeys(missing))
+
+    def _callback(self, topic: str) -> Callable[[bytes], None]:
+        place = TOPICS.index(topic) if topic in TOPICS else -1
+
+        def on_message(data: bytes) -> None:
+            now_ns = time.time_ns()
+            if place >= 0:
+                row = self.log.arrived(place, raw_header.stamp_ns(data), now_ns)
+                if topic in TOPICS[:2]:
+                    row[INDEX] = raw_header.frame_index(data)
+                    return
+            if topic == JOINTS_TOPIC:
+                self.frames_solved += 1
+                self.last_joints_s = time.monotonic()
+                self._look_into_pending()
+            elif len(self._pending) < MAX_PENDING:
+                self._pending.append((topic, data))
+
+        return on_message
+
+    def _look_into_pending(self) -> None:
+        pending, self._pending = self._pending, []
+        for topic, data in pending:
+            row = self.log.row(raw_header.stamp_ns(data))
+            msg = deserialize_message(data, KINDS[topic])
+            if topic == '/importance':
+                rows = importance_msg.from_msg(msg).rows
+                row[IMPORTANCES] = rows[: len(END_EFFECTORS), Importance.COLUMN_IMPORTANCE]
+            elif topic == STATUS_TOPIC:
+                depths = [depth for depth in msg.penetrations if np.isfinite(depth)]
+                row[PENETRATION] = max(depths, default=np.nan)
+            else:
+                soles = np.asarray(msg.end_effectors).reshape(8, 3)[FEET].ravel()
+                row[PUPPET_SOLES if topic == PUPPET_TOPIC else PERFORMER_SOLES] = soles

@@ -1,0 +1,256 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The programs of a running graph as plain data: what, with which parameters, in which order.
+
+Launch files and `puppet_up` both build from `processes`, so they cannot differ. Arguments are
+texts, as launch has them; an empty one leaves what the node's parameter file says.
+
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+import json
+from pathlib import Path
+from typing import Any
+
+from puppet_core.errors import ConfigError
+
+SIM, HARDWARE, REPLAY = 'sim', 'hardware', 'replay'
+VARIANTS = {
+    SIM: 'emulated tracker and performer on pseudo-terminals, then the whole graph',
+    HARDWARE: 'a real tracker on serial ports, then the whole graph',
+    REPLAY: 'the graph behind a recorded /tracker/raw',
+}
+EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
+SOURCES = ('bag', 'tracker_driver')  # where the data comes from; stopped before the others
+TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a launch description."""
+
+    name: str
+    """As in `name:=value`."""
+
+    default: str
+    """'' leaves the parameter file's value."""
+
+    description: str
+    """One sentence."""
+
+    variants: tuple[str, ...] = (SIM, HARDWARE, REPLAY)
+    """Launch descriptions that have it."""
+
+
+ARGUMENTS = (
+    Argument('character', '', 'Puppet, by name or path of its YAML file.'),
+    Argument('solver', '', 'How the puppet is posed: importance_based, joint_angles, position.'),
+    Argument('environment', '', 'Environment, by name or path of its YAML file.'),
+    Argument('performer', '', "The performer's character, by name or path."),
+    Argument('layout', '', 'Sensor layout, by name or path.'),
+    Argument('calibration_file', '', 'Calibration to load, or to save to.'),
+    Argument('rate_hz', '', 'Frames per second of the tracker.', (SIM, HARDWARE)),
+    Argument('ports', '', 'Serial ports, separated by commas.', (HARDWARE,)),
+    Argument('autostart', '', 'false: the driver waits for a lifecycle manager.', (SIM, HARDWARE)),
+    Argument('ports_dir', '', 'Folder for the emulated ports; a new one if empty.', (SIM,)),
+    Argument('clip', '', 'BVH or AMC file to perform; a built-in performance if empty.', (SIM,)),
+    Argument('asf', '', "The AMC file's skeleton.", (SIM,)),
+    Argument('t_pose_s', '10', 'How long it first stands in the T-pose: until all nodes listen.',
+             (SIM,)),
+    Argument('seed', '', 'Of mounting, noise and faults of the emulated sensors.', (SIM,)),
+    Argument('bag', '', 'Recording to play; if empty, play one yourself.', (REPLAY,)),
+    Argument('view', 'false', 'Whether to show the bodies in a browser.'),
+)
+
+# node parameters that an argument sets: argument -> (node, parameter) ..
+_PARAMETERS = {
+    'character': (('retarget', 'character'), ('visualization', 'character')),
+    'solver': (('retarget', 'solver'),),
+    'environment': (
+        ('importance', 'environment'), ('retarget', 'environment'),
+        ('visualization', 'environment'),
+    ),
+    'performer': (('performer', 'performer'),),
+    'layout': (('performer', 'layout'),),
+    'calibration_file': (('performer', 'calibration_file'),),
+    'rate_hz': (('tracker_driver', 'rate_hz'), ('pose_filter', 'expected_rate_hz')),
+    'ports': (('tracker_driver', 'ports'),),
+    'autostart': (('tracker_driver', 'autostart'),),
+}  # fmt: skip
+
+# in the order of the data
+_NODES = (
+    ('puppet_driver', 'tracker_driver'),
+    ('puppet_filter', 'pose_filter'),
+    ('puppet_retarget', 'performer'),
+    ('puppet_retarget', 'importance'),
+    ('puppet_retarget', 'retarget'),
+    ('puppet_retarget', 'visualization'),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One program to start."""
+
+    name: str
+    """Node name, and what its log lines are prefixed with."""
+
+    package: str
+    """Package that installs it; '' for a program on PATH."""
+
+    executable: str
+    """Its name in the package's lib folder."""
+
+    is_node: bool = True
+    """Whether it takes ROS arguments."""
+
+    arguments: tuple[str, ...] = ()
+    """Its own arguments."""
+
+    parameter_file: str = ''
+    """Relative to the configuration folder."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """On top of the file's."""
+
+    remappings: tuple[tuple[str, str], ...] = ()
+    """From and to, of topics."""
+
+    def ros_arguments(self, config_dir: Path) -> list[str]:
+        """Return what follows the program on a command line; nothing for other programs."""
+        if not self.is_node:
+            return []
+        words = ['--ros-args', '-r', f'__node:={self.name}']
+        if self.parameter_file:
+            words += ['--params-file', str(config_dir / self.parameter_file)]
+        for name, value in self.parameters.items():
+            # JSON is YAML, and keeps numbers, texts and lists apart
+            words += ['-p', f'{name}:={json.dumps(value)}']
+        for old, new in self.remappings:
+            words += ['-r', f'{old}:={new}']
+        return words
+
+
+def arguments_of(variant: str) -> tuple[Argument, ...]:
+    """Return the arguments of a launch description."""
+    return tuple(argument for argument in ARGUMENTS if variant in argument.variants)
+
+
+def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
+    """
+    Return the programs of a launch description, in the order of the data.
+
+    Parameters
+    ----------
+    variant : str
+        One of VARIANTS.
+    given : mapping of str to str
+        Arguments by name; missing ones take their default.
+
+    Raises
+    ------
+    ConfigError : for an unknown description, argument, or a value of the wrong kind.
+
+    """
+    values = _checked(variant, given)
+    parameters = _node_parameters(variant, values)
+    listed: list[Process] = []
+    if variant == SIM:
+        listed.append(_emulator(values))
+    for package, name in _NODES:
+        if variant == REPLAY and name == 'tracker_driver':
+            continue
+        listed.append(
+            Process(
+                name, package, name,
+                parameter_file=f'{name}.yaml', parameters=parameters.get(name, {}),
+            )
+        )  # fmt: skip
+    if _truth('view', values['view']):
+        follow = ('--follow',) if values.get('clip') else ()  # a clip goes where it likes
+        listed.append(
+            Process(
+                'puppet_view', 'puppet_bringup', 'puppet_view', is_node=False, arguments=follow
+            )
+        )
+    if variant == REPLAY and values['bag']:
+        play = ('bag', 'play', values['bag'], '--clock')
+        listed.append(Process('bag', '', 'ros2', is_node=False, arguments=play))
+    return tuple(listed)
+
+
+def emulated_ports(ports_dir: str) -> list[str]:
+    """Return the names that the emulator gives its ports."""
+    return [str(Path(ports_dir) / f'line{i}') for i in range(EMULATED_LINES)]
+
+
+def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
+    if variant not in VARIANTS:
+        raise ConfigError(f'description: expected one of {", ".join(VARIANTS)}, got {variant!r}')
+    values = {argument.name: argument.default for argument in arguments_of(variant)}
+    for name, value in given.items():
+        if name not in values:
+            raise ConfigError(
+                f'{name}: expected an argument of {variant}, got this; known: {", ".join(values)}'
+            )
+        values[name] = value
+    if variant == SIM and not values['ports_dir']:
+        raise ConfigError('ports_dir: expected a folder, got none')
+    if variant == SIM and not values['environment'] and not values['clip']:
+        values['environment'] = 'demo'  # the built-in performance reaches for its table
+    return values
+
+
+def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    parameters: dict[str, dict[str, Any]] = {name: {} for _, name in _NODES}
+    for argument, targets in _PARAMETERS.items():
+        text = values.get(argument, '')
+        if text:
+            for node, parameter in targets:
+                parameters[node][parameter] = _typed(argument, text)
+    if variant == SIM:
+        parameters['tracker_driver']['ports'] = emulated_ports(values['ports_dir'])
+    if variant == REPLAY:
+        for own in parameters.values():
+            own['use_sim_time'] = True
+    return parameters
+
+
+def _typed(argument: str, text: str) -> Any:
+    if argument == 'ports':
+        return [port.strip() for port in text.split(',') if port.strip()]
+    if argument == 'rate_hz':
+        return _number(argument, text)
+    if argument == 'autostart':
+        return _truth(argument, text)
+    return text
+
+
+def _number(argument: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f'{argument}: expected a number, got {text!r}') from None
+
+
+def _truth(argument: str, text: str) -> bool:
+    if text.lower() not in TRUE_WORDS + FALSE_WORDS:
+        raise ConfigError(f'{argument}: expected true or false, got {text!r}')
+    return text.lower() in TRUE_WORDS
+
+
+def _emulator(values: Mapping[str, str]) -> Process:
+    words = ['--ports-dir', values['ports_dir'], '--lines', str(EMULATED_LINES)]
+    for argument, option in (('clip', '--clip'), ('asf', '--asf'), ('seed', '--seed')):
+        if values[argument]:
+            words += [option, values[argument]]
+    words += ['--t-pose-s', repr(_number('t_pose_s', values['t_pose_s']))]
+    if values['rate_hz']:
+        words += ['--rate-hz', repr(_number('rate_hz', values['rate_hz']))]
+    return Process(
+        'tracker_emulator', 'puppet_driver', 'tracker_emulator', is_node=False,
+        arguments=tuple(words),
+    )  # fmt: skip

@@ -1,0 +1,126 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`puppet_up NAME [argument:=value ...]`: a launch description without `ros2 launch`.
+
+Starts the processes of the table, shows their output with their names, and stops them all on
+Ctrl-C or SIGTERM. A process that dies is reported; the others go on.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+import os
+from pathlib import Path
+import signal
+import sys
+import tempfile
+import threading
+
+from puppet_bringup.clip_performer import write_clip_performer
+from puppet_bringup.kernel_cache import compile_kernels
+from puppet_bringup.process_table import arguments_of, Process, processes, SIM, SOURCES, VARIANTS
+from puppet_bringup.program import child_environment, command_line
+from puppet_bringup.supervisor import Child, describe_end, Supervisor
+from puppet_core.errors import ConfigError, PuppetError
+from puppet_ros import share
+
+EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
+WATCH_PERIOD_S = 0.2
+EXAMPLE = 'example: puppet_up sim character:=sally view:=true'
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    lines = []
+    for variant, summary in VARIANTS.items():
+        lines.append(f'{variant}: {summary}')
+        lines += [f'  {a.name}:={a.default or "..":6} {a.description}'
+                  for a in arguments_of(variant)]  # fmt: skip
+    p = argparse.ArgumentParser(
+        prog='puppet_up',
+        description='Start the nodes of a launch description.',
+        epilog='\n'.join(lines) + f'\n\n{EXAMPLE}',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument('name', choices=tuple(VARIANTS), help='launch description')
+    p.add_argument('arguments', nargs='*', metavar='ARGUMENT:=VALUE', help='see below')
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run until interrupted; return the exit code."""
+    options = parser().parse_args(argv)
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
+    try:
+        given = read_arguments(options.arguments)
+        with tempfile.TemporaryDirectory(prefix='puppet_up_') as folder:
+            return _run(prepared(options.name, given, Path(folder)), stopping)
+    except PuppetError as err:
+        print(f'puppet_up: {err}', file=sys.stderr)
+        return EXIT_BAD_INPUT
+
+
+def read_arguments(words: Sequence[str]) -> dict[str, str]:
+    """Return name -> value of words like `name:=value`."""
+    values = {}
+    for word in words:
+        name, mark, value = word.partition(':=')
+        if not mark or not name:
+            raise ConfigError(f'argument: expected name:=value, got {word!r}')
+        values[name] = value
+    return values
+
+
+def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process, ...]:
+    """
+    Return the processes, with what a simulation needs beforehand made in `folder`.
+
+    A clip brings its own performer, so its body is what the performer node calibrates.
+
+    """
+    if variant == SIM:
+        given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}
+        if given.get('clip') and not given.get('performer'):
+            body = write_clip_performer(given['clip'], given.get('asf', ''), folder)
+            given['performer'] = str(body)
+    return processes(variant, given)
+
+
+def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
+    config_dir = share.config_dir()
+    commands = [(process.name, command_line(process, config_dir)) for process in listed]
+    width = max(len(name) for name, _ in commands)
+    worst = EXIT_OK
+
+    def show(name: str, line: str) -> None:
+        print(f'[{name:{width}}] {line}', flush=True)
+
+    with Supervisor(show, child_environment(os.environ), SOURCES) as supervisor:
+        compile_kernels(
+            listed, config_dir, supervisor.environ, stopping, lambda text: show('puppet_up', text)
+        )
+        for name, command in commands:
+            if not stopping.is_set():
+                supervisor.start(name, command)
+        while not stopping.wait(WATCH_PERIOD_S):
+            for child in supervisor.ended():
+                worst = max(worst, _report(child))
+            all_ended = all(child.exit_code is not None for child in supervisor.children)
+            if worst == EXIT_BAD_INPUT or all_ended:
+                break
+    return worst
+
+
+def _report(child: Child) -> int:
+    """Say that a process has ended; return what that makes of the exit code."""
+    print(f'puppet_up: {child.name} {describe_end(child)}', file=sys.stderr, flush=True)
+    if child.exit_code == EXIT_BAD_INPUT:
+        return EXIT_BAD_INPUT
+    return EXIT_OK if child.exit_code == EXIT_OK else EXIT_FAILED
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,63 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The launch files load under the real launch and make the processes of the table."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+from puppet_bringup.process_table import arguments_of, processes, SIM, VARIANTS
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+LAUNCH = ROOT / 'launch'
+
+needs_launch = pytest.mark.skipif(
+    importlib.util.find_spec('launch_ros') is None,
+    reason='launch and launch_ros come with a system installation of ROS 2 only',
+)
+
+
+def _load(variant: str) -> ModuleType:
+    path = LAUNCH / f'{variant}.launch.py'
+    spec = importlib.util.spec_from_file_location(f'{variant}_launch', path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_there_is_a_file_for_every_variant_and_no_other() -> None:
+    assert {path.name for path in LAUNCH.glob('*.py')} == {f'{v}.launch.py' for v in VARIANTS}
+
+
+@needs_launch
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_description_declares_the_arguments_of_the_table(variant: str) -> None:
+    declared = _load(variant).generate_launch_description().get_launch_arguments()
+    assert [a.name for a in declared] == [a.name for a in arguments_of(variant)]
+    assert all(a.description for a in declared)
+
+
+@needs_launch
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_description_makes_the_processes_of_the_table(variant: str) -> None:
+    from launch import LaunchContext
+    from launch.actions import OpaqueFunction
+    from launch_ros.actions import Node
+
+    context = LaunchContext()
+    description = _load(variant).generate_launch_description()
+    for entity in description.entities:
+        if not isinstance(entity, OpaqueFunction):
+            entity.visit(context)
+    (start,) = (e for e in description.entities if isinstance(e, OpaqueFunction))
+    actions = start.execute(context)
+    expected = processes(variant, {'ports_dir': '/tmp'} if variant == SIM else {})
+    assert len(actions) == len(expected)
+    for action, process in zip(actions, expected):
+        assert isinstance(action, Node) == process.is_node
+        if process.is_node:
+            assert (action.node_package, action.node_executable) == (
+                process.package, process.executable,
+            )  # fmt: skip

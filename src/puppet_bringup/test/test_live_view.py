@@ -1,0 +1,81 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The viewer without a browser: bound to this machine, bodies and solids come and go."""
+
+from collections.abc import Iterator
+from pathlib import Path
+import socket
+from typing import Any
+import urllib.request
+
+import numpy as np
+from puppet_core.character import load_character
+from puppet_core.urdf import urdf_text
+import pytest
+
+pytest.importorskip('viser', reason='viser is not installed')
+
+from puppet_bringup.body_shape import merged_parts, read_shape  # noqa: E402,I100
+from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET  # noqa: E402
+from puppet_bringup.solid_scene import SceneSolid  # noqa: E402
+
+CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
+
+
+@pytest.fixture
+def view() -> Iterator[tuple[LiveView, list]]:
+    """Yield a view and the settings that its controls sent."""
+    sent: list[tuple[str, object]] = []
+    live = LiveView(lambda name, value: sent.append((name, value)), ('blubby', 'sally'))
+    yield live, sent
+    live.close()
+
+
+def _parts(name: str) -> list[Any]:
+    return merged_parts(read_shape(urdf_text(load_character(CHARACTERS / f'{name}.yaml'))))
+
+
+def _solid(name: str = '0', size: float = 0.4, group: str = 'goals') -> SceneSolid:
+    return SceneSolid(group, name, 'sphere', np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]),
+                      np.full(3, size), (1.0, 0.0, 0.0, 1.0))  # fmt: skip
+
+
+def test_page_is_served_on_this_machine_only(view: tuple[LiveView, list]) -> None:
+    live, _ = view
+    assert live.address.startswith('http://127.0.0.1:')
+    with urllib.request.urlopen(live.address, timeout=10) as answer:
+        assert b'<html' in answer.read().lower()
+    port = int(live.address.rsplit(':', 1)[1])
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as outside:
+        outside.bind(('127.0.0.2', port))  # free: nothing listens on all addresses
+
+
+def test_two_views_find_different_ports(view: tuple[LiveView, list]) -> None:
+    other = LiveView(lambda name, value: None, ())
+    try:
+        assert other.address != view[0].address
+    finally:
+        other.close()
+
+
+def test_bodies_are_made_moved_and_changed(view: tuple[LiveView, list]) -> None:
+    live, _ = view
+    q, p = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)), np.zeros((16, 3))
+    for who, name in ((PERFORMER, 'performer'), (PUPPET, 'blubby'), (PUPPET, 'sally')):
+        live.set_body(who, _parts(name))
+        live.move_body(who, q, p + 1.0)
+    live.set_importance(np.array([0.0, 0.3, 1.0, 1.0]))
+    assert not live.is_watched
+
+
+def test_solids_that_are_not_named_again_disappear(view: tuple[LiveView, list]) -> None:
+    live, _ = view
+    live.set_solids('goals', [_solid('0'), _solid('1')])
+    live.set_solids('goals', [_solid('1', 0.8)])
+    live.set_solids('goals', [])
+
+
+def test_settings_of_the_nodes_are_shown_without_echo(view: tuple[LiveView, list]) -> None:
+    live, sent = view
+    live.panel.show_settings({'prediction_s': 0.2, 'character': 'frog'})
+    assert sent == []

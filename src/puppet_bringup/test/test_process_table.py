@@ -1,0 +1,136 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The table: the same programs for launch and puppet_up, arguments where they belong."""
+
+from pathlib import Path
+
+from puppet_bringup.process_table import (
+    arguments_of,
+    HARDWARE,
+    Process,
+    processes,
+    REPLAY,
+    SIM,
+    VARIANTS,
+)
+from puppet_core.errors import ConfigError
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+NODES = ['tracker_driver', 'pose_filter', 'performer', 'importance', 'retarget', 'visualization']
+SIM_GIVEN = {'ports_dir': '/tmp/ports'}
+
+
+def _given(variant: str, **more: str) -> dict[str, str]:
+    return {**(SIM_GIVEN if variant == SIM else {}), **more}
+
+
+def _named(listed: tuple[Process, ...], name: str) -> Process:
+    return next(p for p in listed if p.name == name)
+
+
+def test_nodes_stand_in_the_order_of_the_data() -> None:
+    assert [p.name for p in processes(SIM, SIM_GIVEN)] == ['tracker_emulator', *NODES]
+    assert [p.name for p in processes(HARDWARE, {})] == NODES
+    assert [p.name for p in processes(REPLAY, {})] == NODES[1:]
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_every_node_has_a_parameter_file_of_its_own_name(variant: str) -> None:
+    for process in processes(variant, _given(variant)):
+        if process.is_node:
+            path = ROOT / 'config' / process.parameter_file
+            assert process.name in yaml.safe_load(path.read_text())
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_programs_are_declared_by_their_packages(variant: str) -> None:
+    for process in processes(variant, _given(variant, view='true')):
+        folder = ROOT / 'src' / process.package
+        setup = next(f for f in (folder / 'setup.py', folder / 'setup.cfg')
+                     if f.is_file() and 'console_scripts' in f.read_text())  # fmt: skip
+        assert f'{process.executable} = {process.package}.' in setup.read_text()
+
+
+def test_character_reaches_every_node_that_needs_it() -> None:
+    listed = processes(HARDWARE, {'character': 'sally'})
+    assert _named(listed, 'retarget').parameters['character'] == 'sally'
+    assert _named(listed, 'visualization').parameters['character'] == 'sally'
+    assert 'character' not in _named(listed, 'performer').parameters
+
+
+def test_empty_argument_leaves_the_parameter_file() -> None:
+    assert all(not p.parameters for p in processes(HARDWARE, {'character': ''}))
+
+
+def test_emulator_and_driver_agree_on_ports_and_rate() -> None:
+    listed = processes(SIM, {**SIM_GIVEN, 'rate_hz': '100'})
+    emulator, driver = _named(listed, 'tracker_emulator'), _named(listed, 'tracker_driver')
+    assert driver.parameters['ports'] == [f'/tmp/ports/line{i}' for i in range(3)]
+    assert driver.parameters['rate_hz'] == 100.0
+    assert ('--lines', '3') == emulator.arguments[2:4]
+    assert ('--rate-hz', '100.0') == emulator.arguments[-2:]
+
+
+def test_built_in_performance_has_its_table_and_a_clip_has_not() -> None:
+    with_table = _named(processes(SIM, SIM_GIVEN), 'importance')
+    assert with_table.parameters['environment'] == 'demo'
+    with_clip = _named(processes(SIM, {**SIM_GIVEN, 'clip': 'walk.bvh'}), 'importance')
+    assert 'environment' not in with_clip.parameters
+
+
+def test_replay_runs_on_simulated_time() -> None:
+    assert all(p.parameters['use_sim_time'] for p in processes(REPLAY, {}) if p.is_node)
+
+
+def test_bag_is_played_last() -> None:
+    last = processes(REPLAY, {'bag': 'walk'})[-1]
+    assert (last.executable, last.arguments) == ('ros2', ('bag', 'play', 'walk', '--clock'))
+
+
+def test_ros_arguments_keep_types_apart() -> None:
+    process = Process('n', 'p', 'x', parameter_file='n.yaml',
+                      parameters={'a': 1.0, 'b': 'true', 'c': ['u', 'v'], 'd': True},
+                      remappings=(('/a', '/b'),))  # fmt: skip
+    words = process.ros_arguments(Path('/etc'))
+    assert words[:5] == ['--ros-args', '-r', '__node:=n', '--params-file', '/etc/n.yaml']
+    assert [w for w in words if w[0] in 'abcd' and ':=' in w] == [
+        'a:=1.0', 'b:="true"', 'c:=["u", "v"]', 'd:=true',
+    ]  # fmt: skip
+    assert words[-2:] == ['-r', '/a:=/b']
+
+
+@pytest.mark.parametrize(
+    ('variant', 'given', 'message'),
+    [('moon', {}, 'expected one of sim, hardware, replay'),
+     (HARDWARE, {'clip': 'x.bvh'}, 'clip: expected an argument of hardware'),
+     (HARDWARE, {'rate_hz': 'fast'}, "rate_hz: expected a number, got 'fast'"),
+     (HARDWARE, {'view': 'maybe'}, "view: expected true or false, got 'maybe'"),
+     (SIM, {}, 'ports_dir: expected a folder')],
+    ids=['variant', 'argument', 'number', 'truth', 'ports'],
+)  # fmt: skip
+def test_mistakes_are_named(variant: str, given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        processes(variant, given)
+
+
+def test_hardware_ports_are_a_list() -> None:
+    driver = _named(processes(HARDWARE, {'ports': '/dev/a, /dev/b'}), 'tracker_driver')
+    assert driver.parameters['ports'] == ['/dev/a', '/dev/b']
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_arguments_have_a_description_and_a_unique_name(variant: str) -> None:
+    arguments = arguments_of(variant)
+    assert all(a.description.endswith('.') for a in arguments)
+    assert len({a.name for a in arguments}) == len(arguments)
+
+
+def test_emulated_performer_waits_for_slow_nodes() -> None:
+    """The T-pose of `sim` lasts until nodes that load their kernels listen."""
+    emulator = processes(SIM, {'ports_dir': '/ports'})[0]
+    at = emulator.arguments.index('--t-pose-s')
+    assert float(emulator.arguments[at + 1]) >= 10.0
+    emulator = processes(SIM, {'ports_dir': '/ports', 't_pose_s': '2'})[0]
+    assert emulator.arguments[emulator.arguments.index('--t-pose-s') + 1] == '2.0'

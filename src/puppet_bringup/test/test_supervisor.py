@@ -1,0 +1,135 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Children: heard, reported when they end, and gone after stop, whatever they do."""
+
+from collections.abc import Callable
+import os
+from pathlib import Path
+import signal
+import sys
+import time
+
+import psutil
+from puppet_bringup import supervisor as module
+from puppet_bringup.supervisor import describe_end, Supervisor
+import pytest
+
+DEADLINE_S = 20.0
+SLEEPER = 'import signal; signal.pause()'
+POLITE = (
+    'import signal, sys\nprint("up", flush=True)\n'
+    'signal.signal(signal.SIGINT, lambda *_: sys.exit(0))\nsignal.pause()'
+)
+DEAF = (
+    'import signal\nfor n in (signal.SIGINT, signal.SIGTERM): signal.signal(n, signal.SIG_IGN)\n'
+    'print("up", flush=True)\nwhile True: signal.pause()'
+)
+
+
+def _python(text: str) -> list[str]:
+    return [sys.executable, '-c', text]
+
+
+def _until(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition() and time.monotonic() < deadline:
+        os.sched_yield()
+    return condition()
+
+
+@pytest.fixture
+def heard() -> list[tuple[str, str]]:
+    """Return what the children said."""
+    return []
+
+
+@pytest.fixture
+def group(heard: list[tuple[str, str]]) -> Supervisor:
+    """Return a supervisor that writes down what it hears."""
+    return Supervisor(lambda name, line: heard.append((name, line)), os.environ)
+
+
+def test_lines_of_both_streams_come_with_the_name(
+    group: Supervisor, heard: list[tuple[str, str]]
+) -> None:
+    with group:
+        group.start('a', _python('import sys; print("out"); print("err", file=sys.stderr)'))
+        assert _until(lambda: len(heard) == 2)
+    assert sorted(heard) == [('a', 'err'), ('a', 'out')]
+    assert sorted(group.child('a').lines) == ['err', 'out']
+
+
+def test_end_is_reported_once_with_its_code(group: Supervisor) -> None:
+    with group:
+        group.start('a', _python('import sys; sys.exit(7)'))
+        assert _until(lambda: group.child('a').exit_code is not None)
+        assert [describe_end(c) for c in group.ended()] == ['ended with exit code 7']
+        assert group.ended() == []
+
+
+def test_killed_child_is_described_by_its_signal_and_can_be_restarted(group: Supervisor) -> None:
+    with group:
+        first = group.start('a', _python(SLEEPER))
+        os.kill(first.popen.pid, signal.SIGKILL)
+        assert _until(lambda: first.exit_code is not None)
+        assert describe_end(first) == 'was ended by SIGKILL'
+        second = group.restart('a')
+        assert second.popen.pid != first.popen.pid
+        assert second.exit_code is None
+
+
+def test_stop_lets_children_end_by_themselves(
+    group: Supervisor, heard: list[tuple[str, str]]
+) -> None:
+    with group:
+        group.start('a', _python(POLITE))
+        assert _until(lambda: ('a', 'up') in heard)
+    assert group.child('a').exit_code == 0
+
+
+def test_stop_ends_the_deaf_too(
+    group: Supervisor, heard: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, 'STOP_STEPS', (
+        (signal.SIGINT, 0.2), (signal.SIGTERM, 0.2), (signal.SIGKILL, 5.0),
+    ))  # fmt: skip
+    with group:
+        group.start('a', _python(DEAF))
+        assert _until(lambda: ('a', 'up') in heard)
+    assert group.child('a').exit_code == -signal.SIGKILL
+
+
+def test_sources_end_before_the_others(heard: list[tuple[str, str]]) -> None:
+    group = Supervisor(lambda name, line: heard.append((name, line)), os.environ, ('source',))
+    said = POLITE.replace('sys.exit(0)', '(print("end", flush=True), sys.exit(0))')
+    with group:
+        for name in ('source', 'sink'):
+            group.start(name, _python(said))
+        assert _until(lambda: len(heard) == 2)
+    assert [name for name, line in heard if line == 'end'] == ['source', 'sink']
+
+
+def test_children_outside_the_terminals_group_do_not_get_its_ctrl_c(group: Supervisor) -> None:
+    with group:
+        child = group.start('a', _python(SLEEPER))
+        assert os.getpgid(child.popen.pid) != os.getpgid(0)
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='asks the Linux kernel')
+def test_children_end_when_the_supervisor_is_killed(tmp_path: Path) -> None:
+    """No process is left behind, not even by SIGKILL."""
+    script = tmp_path / 'boss.py'
+    script.write_text(
+        'import os, sys\nfrom puppet_bringup.supervisor import Supervisor\n'
+        's = Supervisor(lambda n, l: print(l, flush=True), os.environ)\n'
+        f's.start("a", [sys.executable, "-c", {POLITE!r}])\n'
+        'print(s.child("a").popen.pid, flush=True)\nimport signal; signal.pause()\n'
+    )
+    boss = Supervisor(lambda name, line: None, os.environ)
+    with boss:
+        child = boss.start('boss', [sys.executable, str(script)])
+        assert _until(lambda: sum(line.isdigit() or line == 'up' for line in child.lines) == 2)
+        grandchild = int(next(line for line in child.lines if line.isdigit()))
+        os.kill(child.popen.pid, signal.SIGKILL)
+        assert _until(lambda: not psutil.pid_exists(grandchild)
+                      or psutil.Process(grandchild).status() == psutil.STATUS_ZOMBIE)  # fmt: skip

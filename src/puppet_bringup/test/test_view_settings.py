@@ -1,0 +1,112 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Controls set the nodes' parameters, and show what the nodes have."""
+
+from collections.abc import Callable, Iterator
+import os
+import queue
+import time
+from typing import Any
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+
+from puppet_bringup.view_settings import NodeSettings  # noqa: E402,I100
+from puppet_ros.spin import make_executor  # noqa: E402
+from rcl_interfaces.msg import SetParametersResult  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+DEADLINE_S = 10.0
+
+pytestmark = pytest.mark.ros
+
+
+class Panel:
+    """Remembers what it was told to show."""
+
+    def __init__(self) -> None:
+        self.shown: dict[str, object] = {}
+
+    def show_settings(self, values: dict[str, object]) -> None:
+        """Take values."""
+        self.shown.update(values)
+
+
+class Rig:
+    """Nodes with parameters, and the settings that follow them."""
+
+    def __init__(self, context: Any) -> None:
+        self.importance = Node('importance', context=context)
+        self.importance.declare_parameter('prediction_s', 0.1)
+        self.importance.declare_parameter('influence_distance_m', 0.6)
+        self.bodies = [Node(name, context=context) for name in ('retarget', 'visualization')]
+        for node in self.bodies:
+            node.declare_parameter('character', 'blubby')
+        self.viewer = Node('viewer', context=context)
+        self.changes: queue.SimpleQueue = queue.SimpleQueue()
+        self.panel = Panel()
+        self.settings = NodeSettings(self.viewer, self.changes, self.panel)
+        self.executor = make_executor(context)
+        for node in (self.importance, *self.bodies, self.viewer):
+            self.executor.add_node(node)
+
+    def step_until(self, condition: Callable[[], bool]) -> bool:
+        """Step and spin until the condition holds or the deadline passes."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition() and time.monotonic() < deadline:
+            self.settings.step()
+            self.executor.spin_once(timeout_sec=0.02)
+        return condition()
+
+    def value(self, node: Node, name: str) -> object:
+        """Return a parameter's value."""
+        return node.get_parameter(name).value
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    """Yield a rig on a context of its own."""
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
+    made = Rig(context)
+    yield made
+    made.executor.shutdown()
+    for node in (made.importance, *made.bodies, made.viewer):
+        node.destroy_node()
+    rclpy.try_shutdown(context=context)
+
+
+def test_values_of_the_nodes_are_shown(rig: Rig) -> None:
+    assert rig.step_until(lambda: len(rig.panel.shown) == 3)
+    assert rig.panel.shown == {
+        'prediction_s': 0.1, 'influence_distance_m': 0.6, 'character': 'blubby',
+    }  # fmt: skip
+
+
+def test_slider_sets_the_parameter_to_where_it_is_now(rig: Rig) -> None:
+    assert rig.step_until(lambda: len(rig.panel.shown) == 3)
+    for value in (0.2, 0.25, 0.3):
+        rig.changes.put(('prediction_s', value))
+    assert rig.step_until(lambda: rig.value(rig.importance, 'prediction_s') == 0.3)
+
+
+def test_character_changes_in_every_node_that_has_it(rig: Rig) -> None:
+    assert rig.step_until(lambda: len(rig.panel.shown) == 3)
+    rig.changes.put(('character', 'sally'))
+    assert rig.step_until(
+        lambda: all(rig.value(node, 'character') == 'sally' for node in rig.bodies)
+    )
+
+
+def test_refused_value_is_replaced_by_the_one_in_force(rig: Rig) -> None:
+    assert rig.step_until(lambda: len(rig.panel.shown) == 3)
+
+    def refuse(parameters: list[Parameter]) -> SetParametersResult:
+        return SetParametersResult(successful=False, reason='prediction_s: expected less')
+
+    rig.importance.add_on_set_parameters_callback(refuse)
+    rig.panel.shown.clear()
+    rig.changes.put(('prediction_s', 9.0))
+    assert rig.step_until(lambda: rig.panel.shown.get('prediction_s') == 0.1)
