@@ -1,0 +1,130 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the house: layers, sizes, headers, and what the tools say."""
+
+import importlib.util
+import os
+from pathlib import Path
+import re
+import subprocess
+import sys
+
+import pytest
+from source_tree import (
+    body_lines,
+    functions,
+    imported_modules,
+    name_of,
+    python_files,
+    PYTHON_PACKAGES,
+    ROOT,
+)
+
+MAX_MODULE_LINES = 300
+MAX_BODY_LINES = 60
+HEADER = ('# Copyright 2026 The puppet suite authors\n'
+          '# SPDX-License-Identifier: Apache-2.0\n')
+
+# Only these may know ROS in a package that has models; puppet_ros and puppet_bringup are edges.
+EDGE_FILES = re.compile(r'.*_node\.py|cli\.py|bag_io\.py|measure_noise\.py')
+PACKAGES_WITH_MODELS = ('puppet_core', 'puppet_driver', 'puppet_filter', 'puppet_retarget')
+ROS_MODULES = re.compile(r'(rclpy|puppet_ros|tf2_ros|launch|\w+_msgs|rcl_interfaces)(\.|$)')
+KERNEL_MODULES = re.compile(r'(math|typing|numpy|numba|puppet_\w+)(\.|$)')
+UNFINISHED = re.compile(r'\b(TODO|FIXME|HACK)\b|raise NotImplementedError')
+
+
+def run_tool(module: str, *arguments: str) -> None:
+    """Run a tool at the root and fail with what it says; skip where it is not installed."""
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f'{module} is not installed')
+    command = 'import sys, runpy; sys.argv[0] = sys.argv.pop(1); runpy.run_module(sys.argv[0],' \
+              ' run_name="__main__", alter_sys=True)'
+    done = subprocess.run([sys.executable, '-c', command, module, *arguments], cwd=ROOT,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
+
+
+def test_ruff_finds_nothing() -> None:
+    """Order of imports, quotes, docstrings, likely mistakes: `ruff check --fix` mends most."""
+    run_tool('ruff', 'check', '--no-cache', '--output-format', 'concise', '.')
+
+
+def test_mypy_finds_nothing() -> None:
+    """Every function is annotated and the annotations agree."""
+    run_tool('mypy')
+
+
+def test_layers_are_kept() -> None:
+    """Who may import whom: the contracts of pyproject.toml."""
+    pytest.importorskip('importlinter', reason='import-linter is not installed')
+    paths = os.pathsep.join(map(str, (ROOT / 'src').glob('puppet_*')))
+    code = 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+    done = subprocess.run([sys.executable, '-c', code, '--no-cache'], cwd=ROOT,
+                          env=os.environ | {'PYTHONPATH': paths}, capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
+
+
+def test_only_edge_files_know_ros() -> None:
+    """A model is finished when it runs on a file without ROS."""
+    wrong = {}
+    for package in PYTHON_PACKAGES:
+        if package.name not in PACKAGES_WITH_MODELS:
+            continue
+        for path in (package / package.name).rglob('*.py'):
+            known = sorted(filter(ROS_MODULES.match, imported_modules(path)))
+            if known and not EDGE_FILES.fullmatch(path.name):
+                wrong[name_of(path)] = known
+    assert not wrong
+
+
+def test_kernel_files_import_only_numbers() -> None:
+    """Arrays and floats in and out, nothing of the outside world."""
+    wrong = {}
+    for path in python_files():
+        if path.name.endswith('_kernels.py') and not path.name.startswith('test_'):
+            foreign = {name for name in imported_modules(path)
+                       if not KERNEL_MODULES.match(name) or ROS_MODULES.match(name)}
+            if foreign:
+                wrong[name_of(path)] = sorted(foreign)
+    assert not wrong
+
+
+def test_modules_are_short() -> None:
+    """At most 300 lines; split by concept."""
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in python_files()}
+    assert not {name: length for name, length in lengths.items() if length > MAX_MODULE_LINES}
+
+
+def test_functions_are_short() -> None:
+    """At most 60 lines of body, docstring apart."""
+    lengths = {f'{name_of(path)}:{function.lineno} {function.name}': body_lines(function)
+               for path in python_files() for function in functions(path)}
+    assert not {name: length for name, length in lengths.items() if length > MAX_BODY_LINES}
+
+
+def test_every_file_says_whose_it_is() -> None:
+    """Copyright and licence open every Python file."""
+    assert not [name_of(path) for path in python_files()
+                if path.stat().st_size and not path.read_text().startswith(HEADER)]
+
+
+def test_every_module_says_what_it_owns() -> None:
+    """A docstring follows the header."""
+    assert not [name_of(path) for path in python_files()
+                if path.stat().st_size
+                and not path.read_text()[len(HEADER):].lstrip().startswith(('"""', 'r"""'))]
+
+
+def test_nothing_is_left_unfinished() -> None:
+    """What is not done yet is an issue, not a mark in the code."""
+    assert not [name_of(path) for path in python_files()
+                if path != Path(__file__) and UNFINISHED.search(path.read_text())]
+
+
+def test_tests_wait_on_conditions() -> None:
+    """No sleeping in tests: a deadline says when to give up, a condition when to go on."""
+    calls = re.compile(r'\btime\.sleep\(')
+    assert not [name_of(path) for path in python_files()
+                if 'test' in path.parts and path != Path(__file__)
+                and calls.search(path.read_text())]

@@ -1,0 +1,159 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The packages are what rosdep, colcon and `ros2 run` expect."""
+
+import ast
+import configparser
+from pathlib import Path
+import re
+import sys
+from xml.etree import ElementTree
+
+from puppet_setup.commands import COMMANDS
+import pytest
+from source_tree import imported_modules, PACKAGES, PYTHON_PACKAGES, ROOT, tree_of
+
+DEPEND_TAGS = ('depend', 'buildtool_depend', 'build_depend', 'exec_depend', 'test_depend')
+
+# ROS packages that ours may name; anything else is ours, or a python3- key of rosdep.
+ROS_KEYS = {
+    'ament_cmake', 'ament_cmake_python', 'ament_flake8', 'ament_index_python', 'ament_pep257',
+    'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch', 'launch_ros',
+    'launch_testing', 'lifecycle_msgs', 'rcl_interfaces', 'rclpy', 'robot_state_publisher',
+    'rosgraph_msgs', 'rosidl_default_generators', 'rosidl_default_runtime', 'ros2launch',
+    'rviz2', 'sensor_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs', 'visualization_msgs',
+}
+
+# Modules whose rosdep key is not their own name.
+KEY_OF_MODULE = {
+    'PIL': 'python3-pil',
+    'hypothesis': 'python3-hypothesis', 'matplotlib': 'python3-matplotlib',
+    'numba': 'python3-numba', 'numpy': 'python3-numpy', 'psutil': 'python3-psutil',
+    'pytest': 'python3-pytest', 'rosbags': 'python3-rosbags-pip', 'scipy': 'python3-scipy',
+    'serial': 'python3-serial', 'tqdm': 'python3-tqdm', 'transforms3d': 'python3-transforms3d',
+    'yaml': 'python3-yaml',
+}
+
+# rosdep has no key for these: the README says how to get them.
+WITHOUT_KEY = {'mcap', 'viser'}
+
+# Installed with every ROS, or part of every Python environment.
+ALWAYS_THERE = {'setuptools'}
+
+by_name = pytest.mark.parametrize('package', PACKAGES, ids=lambda path: path.name)
+python_by_name = pytest.mark.parametrize('package', PYTHON_PACKAGES, ids=lambda path: path.name)
+
+
+def manifest(package: Path) -> ElementTree.Element:
+    """Return the root element of package.xml."""
+    return ElementTree.parse(package / 'package.xml').getroot()
+
+
+def text_of(element: ElementTree.Element, tag: str) -> str:
+    """Return the text of a child that must be there."""
+    child = element.find(tag)
+    assert child is not None and child.text, f'no <{tag}>'
+    return child.text
+
+
+def dependencies(package: Path, tags: tuple[str, ...] = DEPEND_TAGS) -> set[str]:
+    """Return the keys in the dependency tags."""
+    return {child.text or '' for child in manifest(package) if child.tag in tags}
+
+
+def entry_points(package: Path) -> dict[str, str]:
+    """Return {program: module:function} of a package's console scripts."""
+    config = configparser.ConfigParser()
+    config.read(package / 'setup.cfg')
+    rows = config.get('options.entry_points', 'console_scripts', fallback='').splitlines()
+    if (package / 'setup.py').is_file():
+        rows += [node.value for node in ast.walk(tree_of(package / 'setup.py'))
+                 if isinstance(node, ast.Constant) and isinstance(node.value, str)
+                 and re.fullmatch(r'\w+ = [\w.]+:\w+', node.value)]
+    return dict(row.split(' = ', 1) for row in rows if row.strip())
+
+
+def needed_keys(package: Path, files: list[Path]) -> set[str]:
+    """Return the keys of all modules that the files import, without their own package."""
+    own = {path.stem for path in files} | {package.name}
+    modules = {name.split('.')[0] for path in files for name in imported_modules(path)}
+    modules -= own | sys.stdlib_module_names | WITHOUT_KEY | ALWAYS_THERE
+    return {KEY_OF_MODULE.get(module, module) for module in modules}
+
+
+@by_name
+def test_manifest_is_of_format_3_and_complete(package: Path) -> None:
+    """Name, version, description, maintainer, licence with its text, build type."""
+    root = manifest(package)
+    assert root.get('format') == '3'
+    assert text_of(root, 'name') == package.name
+    assert re.fullmatch(r'\d+\.\d+\.\d+', text_of(root, 'version'))
+    assert text_of(root, 'description') and text_of(root, 'maintainer')
+    assert text_of(root, 'license') == 'Apache-2.0'
+    assert root.find('license').get('file') == 'LICENSE'
+    assert (package / 'LICENSE').read_text() == (ROOT / 'LICENSE').read_text()
+    assert text_of(root, 'export/build_type') in ('ament_cmake', 'ament_python')
+
+
+@by_name
+def test_dependencies_are_keys_of_rosdep(package: Path) -> None:
+    """Every key is one of ours, of ROS, or a system package by rosdep's naming."""
+    known = ROS_KEYS | {path.name for path in PACKAGES}
+    assert not {key for key in dependencies(package)
+                if key not in known and not re.fullmatch(r'python3-[a-z0-9-]+', key)}
+
+
+@python_by_name
+def test_every_import_is_declared(package: Path) -> None:
+    """What the modules import is installed with the package."""
+    files = list((package / package.name).rglob('*.py'))
+    declared = dependencies(package, ('depend', 'exec_depend'))
+    assert needed_keys(package, files) <= declared
+
+
+@python_by_name
+def test_every_import_of_the_tests_is_declared(package: Path) -> None:
+    """What the tests import is installed for testing."""
+    files = list((package / 'test').rglob('*.py'))
+    assert needed_keys(package, files) <= dependencies(package)
+
+
+@python_by_name
+def test_packaging_files_are_there(package: Path) -> None:
+    """Typed, found by the ament index, its scripts where `ros2 run` looks."""
+    assert (package / package.name / 'py.typed').is_file()
+    if (package / 'setup.py').is_file():
+        assert (package / 'resource' / package.name).is_file()
+        assert f'$base/lib/{package.name}' in (package / 'setup.cfg').read_text()
+
+
+@python_by_name
+def test_every_folder_of_modules_is_a_package(package: Path) -> None:
+    """find_packages installs only folders with an __init__.py."""
+    folders = {path.parent for path in (package / package.name).rglob('*.py')}
+    assert not [folder for folder in folders if not (folder / '__init__.py').is_file()]
+
+
+@python_by_name
+def test_every_program_exists(package: Path) -> None:
+    """Each console script names a function that its module defines."""
+    for program, target in entry_points(package).items():
+        module, function = target.split(':')
+        path = package.joinpath(*module.split('.')).with_suffix('.py')
+        assert path.is_file(), f'{program}: no {path}'
+        defined = {node.name for node in tree_of(path).body if isinstance(node, ast.FunctionDef)}
+        assert function in defined, f'{program}: no {function} in {path}'
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+def test_every_command_is_a_program(name: str) -> None:
+    """The commands of ./puppet are programs of the packages."""
+    command = COMMANDS[name]
+    assert command.program in entry_points(ROOT / 'src' / command.package)
+
+
+def test_clip_commands_are_those_of_puppet_clip() -> None:
+    """None is missing and none is too many."""
+    cli = pytest.importorskip('puppet_retarget.cli', reason='needs ROS 2')
+    commands = {name for name, command in COMMANDS.items() if command.program == 'puppet_clip'}
+    assert commands == set(cli.SUBCOMMANDS)

@@ -1,0 +1,59 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""./puppet in a checkout that is set up."""
+
+import os
+import subprocess
+import time
+
+import pytest
+from source_tree import ROOT
+
+SECOND_START_S = 1.0  # what a start may add when nothing is to be done
+TRIES = 5  # the best of them counts: the machine may be busy with other things
+
+own_folder = os.environ.get('NUMBA_CACHE_DIR', '').startswith(f'{ROOT}/.puppet/')
+pytestmark = pytest.mark.skipif(not own_folder, reason='not started by ./puppet test')
+
+
+def puppet(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ./puppet as a user of this shell would."""
+    return subprocess.run([ROOT / 'puppet', *arguments], capture_output=True, text=True,
+                          check=False)
+
+
+def test_second_start_adds_less_than_a_second() -> None:
+    """Nothing is installed, nothing is built."""
+    times_s = []
+    for _ in range(TRIES):
+        start = time.monotonic()
+        done = puppet('setup', '--test')
+        times_s.append(time.monotonic() - start)
+        assert done.returncode == 0
+        assert done.stderr.startswith('puppet: ready')
+    assert min(times_s) < SECOND_START_S
+
+
+def test_shell_in_our_environment_changes_nothing() -> None:
+    """This process has it already."""
+    done = puppet('shell-env')
+    assert done.returncode == 0
+    changed = {line.split()[1].split('=')[0] for line in done.stdout.splitlines()}
+    assert not changed & {'AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH', 'PYTHONPATH'}
+
+
+def test_program_of_a_package_runs() -> None:
+    """As with `ros2 run`: its own exit status, its own help."""
+    done = puppet('run', 'puppet_driver', 'tracker_emulator', '--help')
+    assert done.returncode == 0
+    assert done.stdout.startswith('usage: tracker_emulator')
+
+
+@pytest.mark.parametrize(('package', 'program'), [
+    ('puppet_driver', 'tracker_drivers'), ('puppet_drivers', 'tracker_driver'),
+])
+def test_unknown_program_exits_2(package: str, program: str) -> None:
+    """With what there is."""
+    done = puppet('run', package, program)
+    assert done.returncode == 2
+    assert program in done.stderr
