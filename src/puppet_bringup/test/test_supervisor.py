@@ -14,7 +14,7 @@ from puppet_bringup import supervisor as module
 from puppet_bringup.supervisor import describe_end, Supervisor
 import pytest
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 SLEEPER = 'import signal; signal.pause()'
 POLITE = (
     'import signal, sys\nprint("up", flush=True)\n'

@@ -18,7 +18,7 @@ from rcl_interfaces.msg import SetParametersResult  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 
 pytestmark = pytest.mark.ros
 

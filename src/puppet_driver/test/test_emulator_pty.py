@@ -115,7 +115,8 @@ def test_ticks_are_paced_by_the_clock(emulator, wait_until):
     assert wait_until(lambda: server.tick > 20)
     start_tick, start_s = server.tick, time.monotonic()
     assert wait_until(lambda: server.tick >= start_tick + 120)
-    assert time.monotonic() - start_s == pytest.approx(1.0, abs=0.2)
+    # ticks may be late, and catch up 0.1 s of that, but never run ahead of the clock
+    assert time.monotonic() - start_s > 0.85
     for port in ports:
         port.close()
 
@@ -158,6 +159,25 @@ def test_a_host_can_come_and_go(emulator, wait_until):
         assert len(port.read(500)) == 500
         port.close()
         assert wait_until(lambda: not server.lines[0].pty.is_open)
+
+
+def test_device_hears_what_a_host_sends_right_before_it_closes(emulator, wait_until):
+    server = emulator(1, sensors=('pelvis', 'chest'))
+    device = server.lines[0].device
+    port = open_port(server)
+    port.write(flock.STREAM)
+    assert wait_until(lambda: device.is_streaming)
+    server.stop()  # nothing is read until the host has gone
+    port.write(flock.STREAM_STOP + flock.POINT + flock.EXAMINE_VALUE)
+    port.close()
+    server.start()
+    assert wait_until(lambda: not device.is_streaming)
+    # neither the unanswered point nor the command cut short reaches the next host
+    assert wait_until(lambda: not server.lines[0].pty.is_open)
+    port = open_port(server)
+    port.write(flock.examine(flock.MODEL))
+    assert port.read(10) == b'6DERC     '
+    port.close()
 
 
 def test_performer_too_far_away_is_moved_into_range(performance):

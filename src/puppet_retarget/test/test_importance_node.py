@@ -28,7 +28,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 15.0
+DEADLINE_S = 60.0
 FLOOR = Path(__file__).resolve().parents[3] / 'config' / 'environments' / 'floor.yaml'
 
 

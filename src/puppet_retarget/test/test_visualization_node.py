@@ -30,7 +30,7 @@ from std_msgs.msg import Header  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 CONFIG = Path(__file__).resolve().parents[3] / 'config'
 TICK_NS = 8_333_333
 

@@ -24,7 +24,7 @@ from std_msgs.msg import Int64
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 
 PROGRAM = """
 import sys

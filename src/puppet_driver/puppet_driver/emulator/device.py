@@ -94,8 +94,9 @@ class FlockDevice:
         return self.is_streaming and not self.is_held_off and not self._is_sleeping
 
     def hang_up(self) -> None:
-        """Forget a command cut short; the host has closed its port."""
+        """Forget a command cut short and answers not sent; the host has closed its port."""
         self._pending = b''
+        self.n_points = 0
 
     def take_points(self) -> int:
         """Return how many POINT commands are unanswered, and forget them."""

@@ -125,21 +125,27 @@ class PtyServer:
                 os.read(self._wake_read, 64)
                 return
             for descriptor in ready:
-                self._obey(waiting[descriptor])
+                self._serve_line(waiting[descriptor])
 
     def _look(self) -> None:
         for line in self.lines:
-            if line.pty.look() and not line.pty.is_open:
+            line.pty.look()
+            if not line.pty.is_open:
+                # what a host sent just before it closed its port has still gone down the cable
+                self._obey(line)
                 line.device.hang_up()
 
-    def _obey(self, line: EmulatedLine) -> None:
+    @staticmethod
+    def _obey(line: EmulatedLine) -> bool:
+        """Let the device hear what has been sent; return whether there was anything."""
         data = line.pty.receive()
-        if not data:
+        if data:
+            line.pty.send(line.device.receive(data, time.monotonic()))
+        return bool(data)
+
+    def _serve_line(self, line: EmulatedLine) -> None:
+        if not self._obey(line):
             self._look()
-            return
-        reply = line.device.receive(data, time.monotonic())
-        if reply:
-            line.pty.send(reply)
         for _ in range(line.device.take_points()):
             line.pty.send(line.bursts.burst(self.tick))
 

@@ -28,7 +28,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import Header, String  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 LAYOUT = Path(__file__).resolve().parents[4] / 'config' / 'layouts' / 'default14.yaml'
 
 pytestmark = pytest.mark.ros
