@@ -18,6 +18,7 @@ from puppet_core.arrays import Floats
 from puppet_core.capsule import Capsule
 from puppet_core.default_shape import default_capsules
 from puppet_core.errors import ConfigError
+from puppet_core.joint_limits import joint_limits_tree, JointLimit, read_joint_limits, SECTION
 from puppet_core.skeleton import END_EFFECTORS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.yaml_source import dump_yaml, load_yaml, Section
 
@@ -57,6 +58,9 @@ class Character:
     root_height_ratio: float | str = LEGS
     """Reference height of the root over the performer's, or LEGS (SPEC 5.2)."""
 
+    joint_limits: tuple[JointLimit, ...] = ()
+    """Of the joints that have any, in the order of SEGMENTS."""
+
     def colour_of(self, capsule: Capsule) -> tuple[float, float, float]:
         """Return the capsule's own colour, or the body's."""
         return self.colour if capsule.colour is None else capsule.colour
@@ -93,6 +97,7 @@ def load_character(path: str | Path) -> Character:
         colour=_read_colour(source) or (0.6, 0.65, 0.7),
         world_scale=_ratio(source, 'world_scale', 1.0, AUTO),
         root_height_ratio=_ratio(source, 'root_height_ratio', LEGS, LEGS),
+        joint_limits=read_joint_limits(source),
     )
     source.finish()
     return character
@@ -122,6 +127,7 @@ def save_character(character: Character, path: str | Path) -> None:
             }
             for c in character.capsules
         ],
+        **({SECTION: joint_limits_tree(limits)} if (limits := character.joint_limits) else {}),
     }
     atomic_file.write_text(path, dump_yaml(tree))
 

@@ -42,7 +42,7 @@ FINGERS_UP = np.radians(50.0)
 _X_AXIS, _Y_AXIS, _Z_AXIS = np.eye(3)
 
 
-class _Gesture(NamedTuple):
+class Gesture(NamedTuple):
     """Joint angles of one arm over time [rad]."""
 
     aside: Floats
@@ -50,7 +50,7 @@ class _Gesture(NamedTuple):
     elbow: Floats
 
 
-class _Palm(NamedTuple):
+class Palm(NamedTuple):
     """Where a palm has to be, and how much."""
 
     share: Floats
@@ -80,10 +80,10 @@ def add_arms(skeleton: Skeleton, plan: Plan, t: Floats, body: Body, chests: tupl
     for side in range(2):
         upper, lower, hand = LIMB_SEGMENTS[side]
         gesture = _gesture(plan, t, body.stride, side)
-        rotations = [*_swung(gesture, side), _rest(len(t))]
+        rotations = [*hanging_arm(gesture, side), _rest(len(t))]
         scale = float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
         for palm in (_table(plan, t, side), _clap(plan, t, side, chests, scale)):
-            placed = _placed(skeleton, side, chests, palm)
+            placed = placed_arm(skeleton, side, chests, palm)
             rotations = [
                 quaternion_batch.slerp(free, bound, palm.share)
                 for free, bound in zip(rotations, placed)
@@ -91,7 +91,7 @@ def add_arms(skeleton: Skeleton, plan: Plan, t: Floats, body: Body, chests: tupl
         body.rotations[:, upper], body.rotations[:, lower], body.rotations[:, hand] = rotations
 
 
-def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> _Gesture:
+def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> Gesture:
     lower, lift = plan.starts_s['lower_arms'], plan.starts_s['raise_arms']
     down = smooth_step((t - lower) / 1.2) - smooth_step((t - lift - 0.2) / 1.2)
     squat = share_of(plan, 'squat', t, (1.2, 1.3))
@@ -108,21 +108,22 @@ def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> _Gesture:
     away = np.clip(thrown, 0.0, 1.0)
     swing = stride if side == 1 else -stride
     aside = 0.5 * np.pi + down * (HANGING - 0.5 * np.pi)
-    return _Gesture(
+    return Gesture(
         aside + 0.12 * squat,
         SWING * swing + 1.5 * squat + thrown - 0.15 * reach,
         down * ELBOW + ELBOW_SWING * swing + 0.1 * squat + 1.3 * reach + 0.35 * smooth_step(away),
     )
 
 
-def _swung(gesture: _Gesture, side: int) -> tuple[Quats, Quats]:
+def hanging_arm(gesture: Gesture, side: int) -> tuple[Quats, Quats]:
+    """Return the rotations of upper arm and forearm that joint angles give, (n, 4) each."""
     mirror = 1.0 if side == 0 else -1.0
     down = _about(-mirror * _X_AXIS, 0.5 * np.pi - gesture.aside)
     upper = quaternion_batch.multiply(_about(-_Y_AXIS, gesture.ahead), down)
     return upper, _about(-mirror * _Z_AXIS, gesture.elbow)
 
 
-def _table(plan: Plan, t: Floats, side: int) -> _Palm:
+def _table(plan: Plan, t: Floats, side: int) -> Palm:
     delay = SECOND_HAND_S if side == 0 else 0.0
     start = plan.starts_s['reach'] + 0.5 + delay
     end = plan.starts_s['reach'] + 6.3 - 0.5 * delay
@@ -138,10 +139,10 @@ def _table(plan: Plan, t: Floats, side: int) -> _Palm:
     resting = np.array([middle_x + aside, edge_y + PALM_FROM_EDGE_M, TABLE_TOP_M])
     hovering = np.array([0.0, -0.05, HOVER_M])
     yaw = 0.5 * np.pi + (-0.15 if side == 0 else 0.15)
-    flat = _hand_axes(side, np.array([np.cos(yaw), np.sin(yaw), 0.0]), -_Z_AXIS)
+    flat = hand_rotations(side, np.array([np.cos(yaw), np.sin(yaw), 0.0]), -_Z_AXIS)
     pole = np.array([-0.7 if side == 0 else 0.7, -0.8, -0.25])
     n = len(t)
-    return _Palm(
+    return Palm(
         share,
         resting + up[:, None] * hovering,
         np.broadcast_to(flat, (n, 4)),
@@ -149,7 +150,7 @@ def _table(plan: Plan, t: Floats, side: int) -> _Palm:
     )
 
 
-def _clap(plan: Plan, t: Floats, side: int, chests: tuple, scale: float) -> _Palm:
+def _clap(plan: Plan, t: Floats, side: int, chests: tuple, scale: float) -> Palm:
     q_chest, p_chest = chests
     start = plan.starts_s['clap']
     share = share_of(plan, 'clap', t, (CLAP_RAMP_S, CLAP_RAMP_S))
@@ -165,14 +166,29 @@ def _clap(plan: Plan, t: Floats, side: int, chests: tuple, scale: float) -> _Pal
     leftward = np.cross(_Z_AXIS, ahead)
     centre = p_chest + scale * (CLAP_AHEAD_M * ahead + CLAP_UP_M * _Z_AXIS)
     fingers = np.cos(FINGERS_UP) * ahead + np.sin(FINGERS_UP) * _Z_AXIS
-    rotation = _hand_axes(side, fingers, -mirror * leftward)
+    rotation = hand_rotations(side, fingers, -mirror * leftward)
     pole = mirror * 0.8 * leftward - _Z_AXIS - 0.3 * ahead
-    return _Palm(share, centre + 0.5 * mirror * gap[:, None] * leftward, rotation, pole)
+    return Palm(share, centre + 0.5 * mirror * gap[:, None] * leftward, rotation, pole)
 
 
-def _placed(
-    skeleton: Skeleton, side: int, chests: tuple, palm: _Palm
+def placed_arm(
+    skeleton: Skeleton, side: int, chests: tuple, palm: Palm
 ) -> tuple[Quats, Quats, Quats]:
+    """
+    Return the rotations of upper arm, forearm and hand that bring the palm to its place.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Lengths.
+    side : int
+        0 left, 1 right.
+    chests : tuple of ndarray
+        Orientations (n, 4) and joint positions (n, 3) of the chest in world.
+    palm : Palm
+        The place; its share is not looked at.
+
+    """
     q_chest, p_chest = chests
     upper, lower, hand = LIMB_SEGMENTS[side]
     shoulders = p_chest + quaternion_batch.rotate(q_chest, skeleton.offsets[upper])
@@ -198,7 +214,7 @@ def _twist(q: Quats, axis: Vec3, share: float) -> Quats:
     return _about(axis, share * angle)
 
 
-def _hand_axes(side: int, fingers: Vec3s, palm_normal: Vec3) -> Quats:
+def hand_rotations(side: int, fingers: Vec3s, palm_normal: Vec3) -> Quats:
     """Return the hand's orientation from where fingers point and the palm looks."""
     y = fingers if side == 0 else -fingers
     z = -np.broadcast_to(palm_normal, y.shape)

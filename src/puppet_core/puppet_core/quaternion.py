@@ -135,7 +135,7 @@ def slerp(a: Quat, b: Quat, t: float, out: Quat) -> None:
         minus += (sign * b[i] - a[i]) ** 2
         plus += (sign * b[i] + a[i]) ** 2
     half = 2.0 * math.atan2(math.sqrt(minus), math.sqrt(plus))
-    if half < SMALL_ANGLE:
+    if half < SMALL_ANGLE or t == 0.0 or t == 1.0:
         s, u = 1.0 - t, t
     else:
         sine = math.sin(half)
