@@ -4,6 +4,7 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from puppet_core.arrays import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros import flat_array
@@ -11,6 +12,10 @@ from std_msgs.msg import Header
 
 N_ROWS = 4  # hands and feet
 ROW_WIDTH = 8  # Importance.COLUMN_*
+N_SELF_ROWS = 8  # hands, feet, elbows, knees
+SELF_ROW_WIDTH = (
+    Importance.SELF_COLUMN_CONTACTS + Importance.CONTACTS * Importance.CONTACT_WIDTH
+)
 
 
 class ImportanceRecord(NamedTuple):
@@ -25,23 +30,27 @@ class ImportanceRecord(NamedTuple):
     rows: Floats
     """Shape (4, 8), columns Importance.COLUMN_*."""
 
+    self_rows: Floats
+    """Shape (8, SELF_ROW_WIDTH), columns Importance.SELF_COLUMN_*; zeros: nothing is near."""
+
     objects: tuple[str, ...]
     """Names of the environment's objects."""
 
 
 def from_msg(msg: Importance) -> ImportanceRecord:
     """
-    Return the arrays of one message; the rows are a view on it.
+    Return the arrays of one message; the rows are views on it.
 
     Raises
     ------
-    MessageError : if there are not 4 rows of 8.
+    MessageError : if there are not 4 rows of 8, or some rows of the self-interaction but not all.
 
     """
     return ImportanceRecord(
         stamp_ns=flat_array.stamp_ns(msg.header.stamp),
         frame_index=msg.frame_index,
         rows=flat_array.float_rows('end_effectors', msg.end_effectors, N_ROWS, ROW_WIDTH),
+        self_rows=_self_rows(msg),
         objects=tuple(msg.objects),
     )
 
@@ -49,10 +58,18 @@ def from_msg(msg: Importance) -> ImportanceRecord:
 def to_msg(record: ImportanceRecord, header: Header) -> Importance:
     """Return a new message; the header is used as it is. Streams use ImportanceWriter."""
     msg = ImportanceWriter(record.objects, header.frame_id).fill(
-        record.stamp_ns, record.frame_index, record.rows
+        record.stamp_ns, record.frame_index, record.rows, record.self_rows
     )
     msg.header = header
     return msg
+
+
+def _self_rows(msg: Importance) -> Floats:
+    """Return the rows of the self-interaction; those of a body far from itself if left out."""
+    field = msg.self_interaction
+    if len(field) == 0:
+        return np.zeros((N_SELF_ROWS, SELF_ROW_WIDTH))
+    return flat_array.float_rows('self_interaction', field, N_SELF_ROWS, SELF_ROW_WIDTH)
 
 
 class ImportanceWriter:
@@ -62,10 +79,30 @@ class ImportanceWriter:
         self._msg = Importance(objects=list(objects))
         self._msg.header.frame_id = frame_id
         self._rows = flat_array.keep_floats(self._msg, 'end_effectors', N_ROWS, ROW_WIDTH)
+        self._self_rows = flat_array.keep_floats(
+            self._msg, 'self_interaction', N_SELF_ROWS, SELF_ROW_WIDTH
+        )
 
-    def fill(self, stamp_ns: int, frame_index: int, rows: Floats) -> Importance:
-        """Return the kept message with these rows, shape (4, 8), in it; the objects stay."""
+    def fill(
+        self, stamp_ns: int, frame_index: int, rows: Floats, self_rows: Floats | None = None
+    ) -> Importance:
+        """
+        Return the kept message with these rows in it; the objects stay.
+
+        Parameters
+        ----------
+        stamp_ns : int
+            Stamp of the posture [ns].
+        frame_index : int
+            Index of its frame.
+        rows : ndarray, shape (4, 8)
+            Importance of hands and feet.
+        self_rows : ndarray, shape (8, SELF_ROW_WIDTH), optional
+            Self-interaction; by default nothing is near anything.
+
+        """
         flat_array.write_stamp(stamp_ns, self._msg.header.stamp)
         self._msg.frame_index = frame_index
         self._rows[:] = rows
+        self._self_rows[:] = 0.0 if self_rows is None else self_rows
         return self._msg

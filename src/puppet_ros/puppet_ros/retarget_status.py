@@ -40,6 +40,9 @@ class RetargetStatusRecord(NamedTuple):
     penetrations: Floats
     """Depth inside objects, shape (4,) [m]; <= 0 is free."""
 
+    self_penetrations: Floats
+    """Depth inside the puppet's own body, shape (8,) [m]; 0 is outside."""
+
     reachable: bool
     """Whether a root position brings all goals into reach."""
 
@@ -86,6 +89,7 @@ class RetargetStatusWriter:
         msg.root_offset[:] = record.root_offset
         msg.goal_errors[:] = record.goal_errors
         msg.penetrations[:] = record.penetrations
+        msg.self_penetrations[:] = record.self_penetrations
         msg.reachable, msg.easing = bool(record.reachable), bool(record.easing)
         msg.frames_solved = int(record.frames_solved)
         msg.frames_dropped = int(record.frames_dropped)

@@ -55,15 +55,17 @@ def posture_record(rng: np.random.Generator) -> posture_msg.PostureRecord:
 def importance_record(rng: np.random.Generator) -> importance_msg.ImportanceRecord:
     """Return a table with arbitrary numbers."""
     return importance_msg.ImportanceRecord(
-        STAMP_NS, 7, rng.normal(size=(4, 8)), ('floor', 'table')
-    )
+        STAMP_NS, 7, rng.normal(size=(4, 8)),
+        rng.normal(size=(8, importance_msg.SELF_ROW_WIDTH)), ('floor', 'table'),
+    )  # fmt: skip
 
 
 def status_record(rng: np.random.Generator) -> retarget_status.RetargetStatusRecord:
     """Return a status with arbitrary numbers."""
     return retarget_status.RetargetStatusRecord(
         STAMP_NS, 7, 'importance_based', 'sally', 41.5, 3,
-        rng.normal(size=3), rng.random(4), rng.normal(size=4), True, False, 100, 1,
+        rng.normal(size=3), rng.random(4), rng.normal(size=4), rng.random(8), True, False,
+        100, 1,
     )  # fmt: skip
 
 
@@ -159,12 +161,41 @@ def test_empty_importance_is_refused() -> None:
         importance_msg.from_msg(Importance())
 
 
+def test_importance_without_self_interaction_is_that_of_a_body_far_from_itself(
+    rng: np.random.Generator,
+) -> None:
+    """Other publishers may leave the field out."""
+    msg = importance_msg.to_msg(importance_record(rng), Header())
+    msg.self_interaction = array('d')
+    received = deserialize_message(serialize_message(msg), Importance)
+    record = importance_msg.from_msg(received)
+    assert record.self_rows.shape == (8, importance_msg.SELF_ROW_WIDTH)
+    assert not record.self_rows.any()
+
+
+@pytest.mark.parametrize('missing', [1, importance_msg.SELF_ROW_WIDTH])
+def test_part_of_a_self_interaction_is_refused(rng: np.random.Generator, missing: int) -> None:
+    msg = importance_msg.to_msg(importance_record(rng), Header())
+    msg.self_interaction = msg.self_interaction[:-missing]
+    with pytest.raises(MessageError, match='self_interaction: expected 8 x 197 numbers, got'):
+        importance_msg.from_msg(msg)
+
+
+def test_importance_writer_forgets_the_self_interaction_before(rng: np.random.Generator) -> None:
+    record = importance_record(rng)
+    writer = importance_msg.ImportanceWriter(record.objects, 'world')
+    writer.fill(STAMP_NS, 7, record.rows, record.self_rows)
+    again = importance_msg.from_msg(writer.fill(STAMP_NS, 8, record.rows))
+    assert again.frame_index == 8
+    assert not again.self_rows.any()
+
+
 def test_kernel_inputs_are_contiguous(rng: np.random.Generator) -> None:
     frame = tracker_frame.from_msg(tracker_frame.to_msg(raw_frame(rng), Header()))
     posture = posture_msg.from_msg(posture_msg.to_msg(posture_record(rng), Header())).posture
     table = importance_msg.from_msg(importance_msg.to_msg(importance_record(rng), Header()))
     inputs = [getattr(posture, name) for name in Posture.__slots__]
-    for values in (frame.positions, frame.quaternions, table.rows, *inputs):
+    for values in (frame.positions, frame.quaternions, table.rows, table.self_rows, *inputs):
         assert values.flags.c_contiguous and values.flags.writeable
 
 
