@@ -1,20 +1,21 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The importance node: how much the place of each hand and foot matters now (SPEC 3.4).
+The importance node: what of the world and of the own body matters now (SPEC 3.4).
 
 Subscribes /performer/posture, publishes /importance with the same stamp and rate. Tuning may
 change while running.
 
 """
 
+from pathlib import Path
 import sys
 from typing import Any
 
-import numpy as np
+from puppet_core.body_surface import read_surface
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance.environment import load_environment
-from puppet_retarget.importance.estimator import ImportanceEstimator
+from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.parameters import (
     importance_node_config,
     IMPORTANCE_ROWS,
@@ -42,11 +43,14 @@ class ImportanceNode(Node):
             self, IMPORTANCE_ROWS, importance_node_config, self._on_config
         )
         config = self._table.config
-        self._environment = load_environment(share.environment_file(config.environment))
-        self._estimator = ImportanceEstimator(self._environment, config.tuning)
-        self._estimator.step(0, np.zeros((8, 3)), np.zeros((8, 3)))  # compiles
-        self._estimator.reset()
-        self._writer = ImportanceWriter(self._environment.names, WORLD)
+        environment = load_environment(share.environment_file(config.environment))
+        path = config.surface_file
+        measured = read_surface(Path(path).expanduser()) if path else None
+        self._model = ImportanceModel(
+            environment, config.tuning, config.self_tuning, measured=measured
+        )
+        self._model.warm_up()
+        self._writer = ImportanceWriter(environment.names, WORLD)
         self._publisher = self.create_publisher(Importance, OUTPUT_TOPIC, qos.STREAM)
         self._diagnostics = Diagnostics(self)
         self._subscription = self.create_subscription(
@@ -55,18 +59,19 @@ class ImportanceNode(Node):
 
     def _on_posture(self, msg: Posture) -> None:
         record = posture_msg.from_msg(msg)
-        posture = record.posture
-        rows = self._estimator.step(
-            record.stamp_ns, posture.end_effectors, posture.end_effector_velocities
+        near = self._model.step(
+            record.stamp_ns, record.posture, record.segments, record.leg_length
         )
-        if rows is None:
-            self._diagnostics.drop('not_finite')
+        if near is None:
+            self._diagnostics.drop('not_usable')
             return
-        self._publisher.publish(self._writer.fill(record.stamp_ns, record.frame_index, rows))
+        self._publisher.publish(
+            self._writer.fill(record.stamp_ns, record.frame_index, near.rows, near.self_rows)
+        )
         self._diagnostics.frame(record.stamp_ns)
 
     def _on_config(self, config: ImportanceNodeConfig) -> None:
-        self._estimator.retune(self._environment, config.tuning)
+        self._model.retune(config.tuning, config.self_tuning)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -8,12 +8,15 @@ from typing import Any
 
 from puppet_core.parameter_rows import Row
 from puppet_retarget.importance.estimator import ImportanceConfig
+from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.solvers.puppet_model import ROOT_FORMS, SolverConfig
 from puppet_retarget.solvers.registry import SOLVER_NAMES
 
 AS_PRINTED = 'as_printed'
 PRESETS = ('default', AS_PRINTED)
+SELF = 'self_'  # before the fields of SelfInteractionConfig in parameter names
 _IMPORTANCE = ImportanceConfig()
+_SELF = SelfInteractionConfig()
 _SOLVER = SolverConfig()
 
 IMPORTANCE_ROWS = (
@@ -29,6 +32,28 @@ IMPORTANCE_ROWS = (
         description='Distance that counts as contact where the file gives none.'),
     Row('smoothing_s', _IMPORTANCE.smoothing_s, 's', 0.0, 1.0, live=True,
         description='Time constant of the importance follower; 0 is none.'),
+    Row('self_prediction_s', _SELF.prediction_s, 's', 0.0, 1.0, live=True,
+        description="lambda for distances from the performer's own body, eq. 4.2."),
+    Row('self_hand_influence_m', _SELF.hand_influence_m, 'm', 0.0, 1.0, live=True,
+        low_open=True, description='D of the palms from the own torso and legs, eq. 4.3.'),
+    Row('self_gesture_influence_m', _SELF.gesture_influence_m, 'm', 0.0, 1.0, live=True,
+        low_open=True, description='D of the palms from the own head and other arm, eq. 4.3.'),
+    Row('self_elbow_influence_m', _SELF.elbow_influence_m, 'm', 0.0, 1.0, live=True,
+        low_open=True, description='D of the elbows from the own body, eq. 4.3.'),
+    Row('self_foot_influence_m', _SELF.foot_influence_m, 'm', 0.0, 1.0, live=True,
+        low_open=True, description='D of soles and knees from the own body, eq. 4.3.'),
+    Row('self_hand_margin_m', _SELF.hand_margin_m, 'm', 0.0, 0.5, live=True,
+        description='Distance of palms from the own body that counts as contact.'),
+    Row('self_elbow_margin_m', _SELF.elbow_margin_m, 'm', 0.0, 0.5, live=True,
+        description='Distance of elbows from the own body that counts as contact.'),
+    Row('self_foot_margin_m', _SELF.foot_margin_m, 'm', 0.0, 0.5, live=True,
+        description='Distance of soles and knees from the own body that counts as contact.'),
+    Row('self_smoothing_s', _SELF.smoothing_s, 's', 0.0, 1.0, live=True,
+        description='Time constant of the follower of the self-interaction; 0 is none.'),
+    Row('self_samples_only', _SELF.samples_only, live=True,
+        description='Distances to the nearest sample point, as printed, not to the surface.'),
+    Row('surface_file', '',
+        description="Measured points of the performer's surface; none: an ordinary person's."),
 )  # fmt: skip
 
 SOLVER_ROWS = (
@@ -59,6 +84,10 @@ SOLVER_ROWS = (
         description='gamma of Shin2002 eq. 5.5.'),
     Row('max_iterations', _SOLVER.max_iterations, '-', 0, 200, live=True,
         description='Cap of the body minimiser.'),
+    Row('torso_segments', _SOLVER.torso_segments, '-', 1, 2, live=True,
+        description='Parts that the body minimiser bends the torso in: 2 are spine and chest.'),
+    Row('self_push_out', _SOLVER.self_push_out, live=True,
+        description="Whether palms, soles, elbows and knees leave the puppet's own body."),
 )  # fmt: skip
 
 RETARGET_ROWS = SOLVER_ROWS + (
@@ -107,6 +136,12 @@ class ImportanceNodeConfig:
     tuning: ImportanceConfig
     """Tuning of the importance."""
 
+    self_tuning: SelfInteractionConfig
+    """Tuning of the self-interaction."""
+
+    surface_file: str
+    """Path of the performer's measured surface; empty is none."""
+
 
 def retarget_config(values: Mapping[str, Any]) -> RetargetConfig:
     """Return the retarget node's config from checked parameter values."""
@@ -116,7 +151,12 @@ def retarget_config(values: Mapping[str, Any]) -> RetargetConfig:
 
 def importance_node_config(values: Mapping[str, Any]) -> ImportanceNodeConfig:
     """Return the importance node's config from checked parameter values."""
-    return ImportanceNodeConfig(values['environment'], importance_config(values))
+    return ImportanceNodeConfig(
+        values['environment'],
+        importance_config(values),
+        self_interaction_config(values),
+        values['surface_file'],
+    )
 
 
 def importance_config(values: Mapping[str, Any]) -> ImportanceConfig:
@@ -132,6 +172,15 @@ def importance_config(values: Mapping[str, Any]) -> ImportanceConfig:
     )
 
 
+def self_interaction_config(values: Mapping[str, Any]) -> SelfInteractionConfig:
+    """Return the self-interaction's tuning from checked parameter values."""
+    names = SelfInteractionConfig.__dataclass_fields__
+    config = SelfInteractionConfig(**{name: values[SELF + name] for name in names})
+    if values['preset'] == AS_PRINTED:
+        return replace(config, smoothing_s=0.0, samples_only=True)
+    return config
+
+
 def solver_config(values: Mapping[str, Any]) -> SolverConfig:
     """Return the solver's tuning from checked parameter values."""
     names = SolverConfig.__dataclass_fields__
@@ -144,5 +193,6 @@ def solver_config(values: Mapping[str, Any]) -> SolverConfig:
             root_smoothing_s=0.0,
             root_height_ratio=1.0,
             eased_blend=False,
+            self_push_out=False,
         )
     return config

@@ -17,8 +17,10 @@ from puppet_core.character import Character
 from puppet_core.joint_split import JointSplit
 from puppet_core.kinematics import end_effector_positions, forward_kinematics
 from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_retarget.importance.contact_rows import SELF_ROW
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import ROW
+from puppet_retarget.importance.importance_model import MAX_LEG_LENGTH_M, MIN_LEG_LENGTH_M
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.solvers.hold_and_ease import HoldAndEase
 from puppet_retarget.solvers.input_check import is_usable
@@ -26,7 +28,6 @@ from puppet_retarget.solvers.registry import make_solver
 from puppet_retarget.solvers.solver import Solver, SolverOutput
 
 LEFT_HIP, RIGHT_HIP = SEGMENT_INDEX['left_thigh'], SEGMENT_INDEX['right_thigh']
-MIN_LEG_LENGTH_M, MAX_LEG_LENGTH_M = 0.05, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,12 @@ class RetargetModel:
         for stamp_ns in (0, 10_000_000, 10_000_000_000):
             model.step(
                 stamp_ns, segments[0].copy(), segments, rotations, np.zeros((4, ROW)),
-                rest.leg_length,
+                np.zeros((8, SELF_ROW)), rest.leg_length,
             )  # fmt: skip
 
     def step(
         self, stamp_ns: int, root: Vec3, segments: Vec3s, rotations: Quats, rows: Floats,
-        leg_length: float,
+        self_rows: Floats, leg_length: float,
     ) -> RetargetedFrame | None:  # fmt: skip
         """
         Return the puppet's next frame, or None if the input is not usable.
@@ -105,6 +106,8 @@ class RetargetModel:
             The performer's joint rotations.
         rows : ndarray, shape (4, 8)
             Importance of hands and feet.
+        self_rows : ndarray, shape (8, SELF_ROW)
+            Self-interaction of the general end-effectors.
         leg_length : float
             The performer's hip to sole [m].
 
@@ -112,13 +115,15 @@ class RetargetModel:
         leg_length = self._config.performer_leg_length_m or leg_length
         if not MIN_LEG_LENGTH_M <= leg_length <= MAX_LEG_LENGTH_M:
             return None
-        if not is_usable(root, segments, rotations, rows):
+        if not is_usable(root, segments, rotations, rows, self_rows):
             return None
         dt_s = self._advance(stamp_ns)
         is_new = self._renew_solver(leg_length)
         hips = 0.5 * (segments[LEFT_HIP] + segments[RIGHT_HIP])
         start = perf_counter()
-        solution = self._solver.solve(root, hips, rotations, rows, np.inf if is_new else dt_s)
+        solution = self._solver.solve(
+            root, hips, rotations, rows, np.inf if is_new else dt_s, self_rows
+        )
         solve_time_us = (perf_counter() - start) * 1e6
         eased = self._ease.step(
             solution.root_position, solution.rotations, dt_s, self._config.ease_s

@@ -95,7 +95,8 @@ class RetargetNode(Node):
         performer, importance = pair
         frame = self._model.step(
             performer.stamp_ns, performer.posture.root_position, performer.segments,
-            performer.posture.rotations, importance.rows, performer.leg_length,
+            performer.posture.rotations, importance.rows, importance.self_rows,
+            performer.leg_length,
         )  # fmt: skip
         if frame is None:
             self._diagnostics.drop('not_usable')
@@ -131,6 +132,7 @@ class RetargetNode(Node):
             root_offset=solution.root_offset,
             goal_errors=solution.goal_errors,
             penetrations=solution.penetrations,
+            self_penetrations=solution.self_depths,
             reachable=solution.reachable,
             easing=frame.eased,
             frames_solved=self._solved,

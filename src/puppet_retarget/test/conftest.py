@@ -63,7 +63,11 @@ def scaled() -> Callable[[Character, float], Character]:
     def make(character: Character, factor: float) -> Character:
         own = character.skeleton
         skeleton = Skeleton(own.offsets * factor, own.interaction_points * factor)
-        return replace(character, skeleton=skeleton)
+        capsules = tuple(
+            replace(c, start=c.start * factor, end=c.end * factor, radius=c.radius * factor)
+            for c in character.capsules
+        )
+        return replace(character, skeleton=skeleton, capsules=capsules)
 
     return make
 

@@ -14,17 +14,21 @@ from array import array
 import json, sys
 import numpy as np
 from puppet_core.character import load_character
+from puppet_core.posture import Posture
 from puppet_core.procedural_performer import procedural_motion
 from puppet_retarget.importance import estimator as es
+from puppet_retarget.importance import posture_check, self_interaction
+from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetModel
-from puppet_retarget.solvers import frame_kernels, hold_and_ease, input_check
+from puppet_retarget.solvers import end_effector_solver, hold_and_ease, input_check
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
 KERNELS = (
-    es.estimate_pairs, es.smooth_pairs, es.combine_pairs, input_check.is_usable,
-    frame_kernels.solve_frame, hold_and_ease.measure_gap, hold_and_ease.add_gap,
+    es.estimate_packed, input_check.is_usable,
+    posture_check.is_posture, self_interaction._step, end_effector_solver.solve_packed,
+    hold_and_ease.measure_gap, hold_and_ease.add_gap,
 )
 
 def kernels():
@@ -38,27 +42,32 @@ def from_message(values):
 characters = [load_character(f'{sys.argv[1]}/{name}.yaml') for name in ('blubby', 'sally')]
 place = load_environment(sys.argv[2])
 model = RetargetModel(characters[0], place, RetargetConfig(ease_s=0.05))
-estimator = es.ImportanceEstimator(place, es.ImportanceConfig())
-estimator.step(0, np.zeros((8, 3)), np.zeros((8, 3)))
-estimator.reset()
+near = ImportanceModel(
+    place, es.ImportanceConfig(), self_interaction.SelfInteractionConfig()
+)
+near.warm_up()
 model.warm_up()
+performer = load_character(f'{sys.argv[1]}/performer.yaml')
 warm = kernels()
-motion = procedural_motion(load_character(f'{sys.argv[1]}/performer.yaml'), 120.0)
+motion = procedural_motion(performer, 120.0)
 _, segments = motion.world_segments()
 velocities = motion.end_effector_velocities()
 for n, i in enumerate(range(0, motion.n_frames, 20)):
     # a gap, another character, another solver, on the way
     stamp = n * 8333333 + (10**9 if n > 50 else 0)
-    if n in (80, 100):
-        solver = 'importance_based' if n == 80 else 'position'
+    if n in (80, 90, 100):
+        solver = {80: 'importance_based', 90: 'elbow_circle', 100: 'position'}[n]
         model.configure(characters[1], RetargetConfig(solver=solver))
-    rows = estimator.step(
-        stamp, from_message(motion.end_effectors[i]), from_message(velocities[i])
-    )
     root = from_message(np.append(motion.root_positions[i], [0, 0, 0, 1])[None])[0, :3]
+    posture = Posture(
+        root, motion.rotations[i].copy(), from_message(motion.end_effectors[i]),
+        from_message(velocities[i]),
+    )
+    leg_length = motion.skeleton.leg_length
+    rows, self_rows = near.step(stamp, posture, from_message(segments[i]), leg_length)
     assert model.step(
-        stamp, root, from_message(segments[i]), motion.rotations[i].copy(), from_message(rows),
-        motion.skeleton.leg_length,
+        stamp, root, from_message(segments[i]), posture.rotations, from_message(rows),
+        from_message(self_rows), leg_length,
     )
 print(json.dumps([warm, kernels()]))
 """

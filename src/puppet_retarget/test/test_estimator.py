@@ -18,7 +18,7 @@ from puppet_retarget.importance.estimator import (
     RADIUS,
     RATE,
 )
-from puppet_retarget.importance.importance_function import importance
+from puppet_retarget.importance.importance_function import CONTACT_EXCESS, importance, saturate
 import pytest
 
 UNSMOOTHED = ImportanceConfig(smoothing_s=0.0)
@@ -42,7 +42,7 @@ def test_row_tells_distance_rate_goal_and_object(floor: Environment) -> None:
     row = rows_at(floor, at(0.3, 0.4, 0.2), at(1.0, 1.0, -0.5))[2]
     np.testing.assert_allclose(row[[DISTANCE, RATE, RADIUS, OBJECT]], [0.2, -0.5, 0.6, 0.0])
     np.testing.assert_allclose(row[GOAL: GOAL + 3], [0.3, 0.4, 0.2])
-    assert row[IMPORTANCE] == importance(0.2 - 0.03, -0.5, 0.1, 0.6)
+    assert row[IMPORTANCE] == importance(0.2 - 0.03, -0.5, UNSMOOTHED.prediction_s, 0.6)
 
 
 def test_soles_within_the_contact_margin_are_wholly_important(floor: Environment) -> None:
@@ -136,7 +136,21 @@ def test_importance_is_smoothed_in_time(floor: Environment) -> None:
         for i in range(60)
     ]
     t = np.arange(1, 61) * TICK_NS * 1e-9 / 0.03
-    np.testing.assert_allclose(values, (1.0 + t) * np.exp(-t), atol=1e-12)
+    followed = (1.0 + CONTACT_EXCESS) * (1.0 + t) * np.exp(-t)
+    np.testing.assert_allclose(values, [saturate(x) for x in followed], atol=1e-12)
+
+
+def test_touching_soles_become_wholly_important(floor: Environment) -> None:
+    """A follower of importance 1 comes near it for ever; planted feet have it exactly."""
+    estimator = ImportanceEstimator(floor, ImportanceConfig(smoothing_s=0.03))
+    estimator.step(0, at(0.0, 0.0, 2.0), STILL)
+    values = [
+        estimator.step((i + 1) * TICK_NS, at(0.0, 0.0, 0.0), STILL)[2, IMPORTANCE]
+        for i in range(60)
+    ]
+    assert values[0] < 0.1
+    assert np.all(np.diff(values) >= 0.0)
+    assert values[30] == 1.0  # a quarter of a second
 
 
 def test_first_frame_is_not_smoothed(floor: Environment) -> None:

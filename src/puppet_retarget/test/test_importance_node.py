@@ -13,8 +13,11 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import ConfigError, InputFileError  # noqa: E402,I100
+from puppet_core.body_surface import N_SAMPLES, save_surface  # noqa: E402,I100
+from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
+from puppet_core.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
+from puppet_retarget.importance import contact_rows, estimator  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
 from puppet_retarget.importance_node import (  # noqa: E402
     ImportanceNode,
@@ -41,7 +44,9 @@ class Recorder:
     def publish(self, msg: Importance) -> None:
         """Keep the message's content."""
         record = importance_msg.from_msg(msg)
-        self.records.append(record._replace(rows=record.rows.copy()))
+        self.records.append(
+            record._replace(rows=record.rows.copy(), self_rows=record.self_rows.copy())
+        )
 
 
 @pytest.fixture
@@ -76,6 +81,78 @@ def test_each_posture_gives_one_importance_with_its_stamp(make_node, postures) -
     assert records[0].rows[2:, IMPORTANCE].max() > 0.99
 
 
+def test_columns_are_those_of_the_estimators() -> None:
+    """The message says what the rows mean; there they are made."""
+    for name in ('IMPORTANCE', 'DISTANCE', 'OBJECT'):
+        assert getattr(Importance, f'COLUMN_{name}') == getattr(estimator, name)
+    assert Importance.COLUMN_DISTANCE_RATE == estimator.RATE
+    assert Importance.COLUMN_INFLUENCE_DISTANCE == estimator.RADIUS
+    assert Importance.COLUMN_GOAL_X == estimator.GOAL
+    assert importance_msg.ROW_WIDTH == estimator.ROW
+
+
+def test_columns_of_the_self_interaction_are_those_of_its_estimator() -> None:
+    for name in ('IMPORTANCE', 'DISTANCE', 'DEPTH', 'PLACE'):
+        column = getattr(Importance, f'SELF_COLUMN_{name}')
+        assert column == getattr(contact_rows, f'SELF_{name}')
+    assert Importance.SELF_COLUMN_DISTANCE_RATE == contact_rows.SELF_RATE
+    assert Importance.SELF_COLUMN_CONTACTS == contact_rows.FIRST_CONTACT
+    assert Importance.CONTACTS == contact_rows.MAX_CONTACTS
+    for name in ('SAMPLE', 'WEIGHT', 'SHARE'):
+        assert getattr(Importance, f'CONTACT_{name}') == getattr(contact_rows, name)
+    assert Importance.CONTACT_DISPLACEMENT_X == contact_rows.DISPLACEMENT
+    assert Importance.CONTACT_WIDTH == contact_rows.CONTACT_WIDTH
+    assert importance_msg.SELF_ROW_WIDTH == contact_rows.SELF_ROW
+    assert contact_rows.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
+
+
+def test_palm_on_the_chest_is_told(make_node, postures) -> None:
+    """A captured palm may be anywhere; here, where the chest is."""
+    touching = postures(2)
+    chest = 3 * SEGMENT_INDEX['chest']
+    touching.end_effectors[:3] = touching.segments[chest: chest + 3]
+    far, near = (r.self_rows for r in heard(make_node(), postures(1), touching))
+    assert far[0, contact_rows.SELF_IMPORTANCE] == 0.0 > -far[0, contact_rows.SELF_DISTANCE]
+    assert near[0, contact_rows.SELF_DEPTH] > 0.05
+    contacts = near[0, contact_rows.FIRST_CONTACT:].reshape(-1, contact_rows.CONTACT_WIDTH)
+    used = contacts[contacts[:, contact_rows.SAMPLE] != Importance.NO_SAMPLE]
+    heaviest = used[used[:, contact_rows.WEIGHT].argmax(), contact_rows.SAMPLE]
+    assert heaviest // N_SAMPLES in (SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest'])
+
+
+def test_impossible_body_is_counted_and_dropped(make_node, postures) -> None:
+    """Without lengths there is no surface; the next posture may be the first."""
+    node, nobody = make_node(), postures(1)
+    nobody.segments = np.zeros(48)
+    assert [r.frame_index for r in heard(node, nobody, postures(2))] == [2]
+    assert node._diagnostics.total_drops == 1
+
+
+def test_measured_surface_is_taken(make_node, postures, tmp_path: Path) -> None:
+    path = tmp_path / 'mine.yaml'
+    points = np.full((16, 40, 3), 0.25)
+    save_surface(points, path, ['chest'])
+    node = make_node(surface_file=str(path))
+    heard(node, postures(1))
+    samples = node._model._self_estimator._arrays.body.samples
+    chest = SEGMENT_INDEX['chest']
+    assert np.all(samples[chest] == 0.25)
+    assert not np.any(np.all(np.delete(samples, chest, axis=0) == 0.25, axis=1))
+
+
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [(None, 'mine.yaml'), ('format: puppet-surface/1\npoints_m: {chest: []}\n', 'chest')],
+    ids=['missing', 'broken'],
+)
+def test_bad_surface_is_refused_at_start(make_node, tmp_path: Path, text, expected: str) -> None:
+    path = tmp_path / 'mine.yaml'
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputFileError, match=expected):
+        make_node(surface_file=str(path))
+
+
 def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
     """SPEC 6."""
     node, bad = make_node(), postures(2)
@@ -84,6 +161,7 @@ def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
     assert [r.frame_index for r in records] == [1, 3]
     assert node._diagnostics.total_drops == 1
     assert np.isfinite(records[1].rows).all()
+    assert np.isfinite(records[1].self_rows).all()
 
 
 def test_message_of_wrong_length_does_not_end_the_node(make_node) -> None:
@@ -102,7 +180,7 @@ def test_tuning_changes_while_running(make_node, postures) -> None:
 def test_as_printed_preset_can_be_switched_to(make_node, postures) -> None:
     node = make_node()
     assert node.set_parameters([Parameter('preset', value='as_printed')])[0].successful
-    assert node._estimator._config.smoothing_s == 0.0
+    assert node._model._tuning.smoothing_s == node._model._self_tuning.smoothing_s == 0.0
 
 
 def test_refused_value_is_named_and_changes_nothing(make_node, postures) -> None:
@@ -110,7 +188,7 @@ def test_refused_value_is_named_and_changes_nothing(make_node, postures) -> None
     result = node.set_parameters([Parameter('smoothing_s', value=-0.1)])[0]
     assert not result.successful
     assert 'smoothing_s: expected 0.0 <= value <= 1.0, got -0.1' in result.reason
-    assert node._estimator._config.smoothing_s == 0.03
+    assert node._model._tuning.smoothing_s == 0.03
 
 
 def test_unknown_parameter_is_refused(make_node) -> None:

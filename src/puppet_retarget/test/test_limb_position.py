@@ -185,11 +185,48 @@ def test_elbow_moves_continuously_with_goal_and_capture(rng) -> None:
 def test_range_ball_holds_the_goal(run, rng) -> None:
     """Eq. 5.10: never outside, the goal itself at full importance, captured when none."""
     for captured, goal in rng.normal(size=(50, 2, 3)):
-        out, radius = np.empty(3), rng.uniform(0.0, 2.0)
-        run(captured, goal, radius, out)
+        out, radius, slack = np.empty(3), rng.uniform(0.0, 2.0), rng.uniform()
+        run(captured, goal, radius, slack, out)
+        # no farther than the share slack of the way, whatever the radius
+        assert np.linalg.norm(out - goal) <= slack * np.linalg.norm(captured - goal) + 1e-12
+        run(captured, goal, radius, 1.0, out)
         assert np.linalg.norm(out - goal) <= radius
         assert np.linalg.norm(np.cross(out - goal, captured - goal)) < 1e-12
-        run(captured, goal, 0.0, out)
+        run(captured, goal, 0.0, 1.0, out)
         np.testing.assert_array_equal(out, goal)
-        run(captured, goal, 1e9, out)
+        run(captured, goal, 1e9, 1.0, out)
         np.testing.assert_allclose(out, captured, atol=1e-12)
+
+
+@pytest.mark.parametrize('run', [lp.into_reach, lp.into_reach.py_func], ids=['jit', 'py'])
+def test_goals_of_little_importance_are_slowed_before_they_leave_reach(run, rng) -> None:
+    """Hardly past the reach, never farther than the goal, without a kink, exact where needed."""
+    left, last = 0.5 * (1.0 - lp.EXACT_SHARE) * FULL, None
+    for slack in (0.0, 1e-9, 0.1, 0.7, 1.0):
+        shoulder, towards = rng.normal(size=3), unit(rng.normal(size=3))
+        captured = shoulder + 0.3 * FULL * unit(rng.normal(size=3))
+        d = np.linspace(0.05, 2.0, 2001) * FULL
+        ends = np.empty_like(d)
+        for i, distance in enumerate(d):
+            goal = shoulder + distance * towards
+            run(shoulder, captured, FULL, slack, goal)
+            ends[i] = (goal - shoulder) @ towards
+        assert np.all(ends <= np.minimum(d, FULL + left) + 1e-12)
+        near = d < max(1.0 - lp.REACH_ROOM * slack, 0.3) * FULL
+        np.testing.assert_allclose(ends[near], d[near], atol=1e-12)
+        if slack < 0.1:
+            # the last of the slack goes without a jump
+            np.testing.assert_allclose(ends, ends if last is None else last, atol=1e-8)
+            last = ends
+            continue
+        slopes = np.diff(ends) / np.diff(d)
+        assert np.abs(np.diff(slopes)).max() < 1.1 * (d[1] - d[0]) / (lp.REACH_ROOM * slack * FULL)
+
+
+def test_goal_at_a_straight_captured_limb_is_left_there(rng) -> None:
+    """A puppet built like its performer keeps its straight legs at any importance."""
+    shoulder = rng.normal(size=3)
+    goal = shoulder + 0.999 * FULL * unit(rng.normal(size=3))
+    out = goal.copy()
+    lp.into_reach(shoulder, goal, FULL, 0.8, out)
+    np.testing.assert_array_equal(out, goal)

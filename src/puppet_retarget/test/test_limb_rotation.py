@@ -95,11 +95,19 @@ def test_no_weight_leaves_the_captured_rotations(limb: int, adult_character, rng
 
 @ALL_LIMBS
 def test_eq_5_14_blends_every_joint_in_proportion(limb: int, adult_character, rng) -> None:
+    """Of the wrist, what would keep the hand's orientation on the blended forearm."""
     body = random_limb(rng, adult_character, limb)
     goal = goal_in_reach(rng, body)
     whole = turn_between(body.captured, solved(limb, body, goal, 1.0))
-    part = turn_between(body.captured, solved(limb, body, goal, 0.3))
-    np.testing.assert_allclose(part, 0.3 * whole, atol=1e-9)
+    rotations = solved(limb, body, goal, 0.3)
+    part = turn_between(body.captured, rotations)
+    np.testing.assert_allclose(part[:2], 0.3 * whole[:2], atol=1e-9)
+    forearm = qb.multiply(qb.multiply(body.q_parent, rotations[0]), rotations[1])
+    keeping = qb.multiply(qb.conjugate(forearm), body.q_end)
+    np.testing.assert_allclose(
+        part[2], 0.3 * turn_between(body.captured[2], keeping), atol=1e-9
+    )
+    assert turn_between(rotations[2], keeping) == pytest.approx(7.0 / 3.0 * part[2], abs=1e-9)
 
 
 def test_goal_at_the_captured_wrist_changes_nothing(adult_character, rng) -> None:

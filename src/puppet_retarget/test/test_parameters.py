@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of importance and retarget: defaults, ranges, and the thesis as printed."""
 
+from dataclasses import replace
 from typing import Any
 
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import check_values, defaults
 from puppet_retarget.importance.estimator import ImportanceConfig
+from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.parameters import (
     importance_config,
     importance_node_config,
@@ -14,13 +16,13 @@ from puppet_retarget.parameters import (
     retarget_config,
     RETARGET_ROWS,
     RetargetConfig,
+    self_interaction_config,
     solver_config,
 )
 from puppet_retarget.solvers.puppet_model import SolverConfig
 import pytest
 
-LIVE_IMPORTANCE = {'preset', 'prediction_s', 'influence_distance_m', 'contact_margin_m',
-                   'smoothing_s'}  # fmt: skip
+FIXED_IMPORTANCE = {'environment', 'surface_file'}
 
 
 def retarget_values(**changes: Any) -> dict[str, Any]:
@@ -32,7 +34,9 @@ def test_defaults_are_those_of_the_configs() -> None:
     assert importance_config(defaults(IMPORTANCE_ROWS)) == ImportanceConfig()
     assert solver_config(defaults(RETARGET_ROWS)) == SolverConfig()
     assert retarget_config(defaults(RETARGET_ROWS)) == RetargetConfig()
-    assert importance_node_config(defaults(IMPORTANCE_ROWS)).environment == 'floor'
+    node_config = importance_node_config(defaults(IMPORTANCE_ROWS))
+    assert (node_config.environment, node_config.surface_file) == ('floor', '')
+    assert node_config.self_tuning == SelfInteractionConfig()
 
 
 def test_every_solver_setting_is_a_parameter() -> None:
@@ -52,9 +56,19 @@ def test_changed_values_arrive() -> None:
     assert importance_config(values) == ImportanceConfig(prediction_s=0.2, smoothing_s=0.01)
 
 
+def test_every_setting_of_the_self_interaction_arrives_by_its_own_name() -> None:
+    default = SelfInteractionConfig()
+    for name in SelfInteractionConfig.__dataclass_fields__:
+        value = getattr(default, name)
+        other = not value if isinstance(value, bool) else 0.5 * value + 0.01
+        values = check_values(IMPORTANCE_ROWS, {f'self_{name}': other})
+        assert self_interaction_config(values) == replace(default, **{name: other})
+        assert importance_config(values) == ImportanceConfig()
+
+
 def test_tuning_may_change_while_running() -> None:
-    """SPEC 1; an environment and a measured length may not."""
-    assert {row.name for row in IMPORTANCE_ROWS if row.live} == LIVE_IMPORTANCE
+    """SPEC 1; an environment and what was measured may not."""
+    assert {row.name for row in IMPORTANCE_ROWS if not row.live} == FIXED_IMPORTANCE
     fixed = {row.name for row in RETARGET_ROWS if not row.live}
     assert fixed == {'environment', 'performer_leg_length_m'}
 
@@ -62,11 +76,13 @@ def test_tuning_may_change_while_running() -> None:
 @pytest.mark.parametrize(
     ('name', 'value', 'text'),
     [
-        ('solver', 'ik', 'solver: expected one of importance_based, joint_angles, position'),
+        ('solver', 'ik', 'solver: expected one of importance_based, elbow_circle, joint_angles'),
         ('root_form', 'middle', 'root_form: expected one of projection, mean'),
         ('stretch_limit', 1.1, 'stretch_limit: expected 0.5 <= value <= 1.0, got 1.1'),
         ('posture_weight', 0.0, 'posture_weight: expected 0.0 < value <= 100.0, got 0.0'),
         ('max_iterations', -1, 'max_iterations: expected 0 <= value <= 200, got -1'),
+        ('torso_segments', 3, 'torso_segments: expected 1 <= value <= 2, got 3'),
+        ('self_push_out', 1, 'self_push_out: expected true or false, got 1'),
         ('hold_after_s', 0.0, 'hold_after_s: expected 0.01 <= value <= 10.0, got 0.0'),
         ('ease_s', float('nan'), 'ease_s: expected a finite number'),
         ('stretch', 0.9, 'stretch: expected a known parameter'),
@@ -88,7 +104,10 @@ def test_as_printed_takes_the_formulas_of_the_thesis() -> None:
     assert solver.root_form == 'mean_as_printed'
     assert (solver.root_softness, solver.root_smoothing_s) == (0.0, 0.0)
     assert (solver.root_height_ratio, solver.eased_blend) == (1.0, False)
+    assert not solver.self_push_out
     values = check_values(IMPORTANCE_ROWS, {'preset': 'as_printed', 'influence_distance_m': 0.4})
+    near_itself = self_interaction_config(values)
+    assert near_itself.samples_only and near_itself.smoothing_s == 0.0
     importance = importance_config(values)
     assert (importance.contact_margin_m, importance.smoothing_s) == (0.0, 0.0)
     assert importance.influence_distance_m == 0.4

@@ -7,10 +7,24 @@ from dataclasses import replace
 
 import numpy as np
 from puppet_core.arrays import Floats
+from puppet_core.body_surface import surface_samples
 from puppet_core.character import Character
-from puppet_core.posture import Motion
+from puppet_core.posture import Motion, Posture
+from puppet_core.quaternion_batch import rotate
+from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_retarget.importance.contact_rows import (
+    FIRST_CONTACT,
+    SAMPLE,
+    SELF_IMPORTANCE,
+    SELF_PLACE,
+    SELF_ROW,
+    SHARE,
+    WEIGHT,
+)
 from puppet_retarget.importance.environment import floor_only
-from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
+from puppet_retarget.importance.estimator import ImportanceConfig
+from puppet_retarget.importance.importance_model import ImportanceModel
+from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetedFrame, RetargetModel
 from puppet_retarget.solvers.puppet_model import SolverConfig
@@ -30,7 +44,7 @@ class Live:
         self._motion = motion
         self._segments = motion.world_segments()[1]
         self._velocities = motion.end_effector_velocities()
-        self._estimator = ImportanceEstimator(floor_only(), ImportanceConfig())
+        self._near = ImportanceModel(floor_only(), ImportanceConfig(), SelfInteractionConfig())
         self.stamp_ns = 0
         self.index = 0
         self.roots: list[Floats] = []
@@ -42,16 +56,19 @@ class Live:
         """Drive one frame; changes replace arguments of `step`."""
         self.stamp_ns += step_ns
         i = self.index = (self.index + 1) % self._motion.n_frames
-        rows = self._estimator.step(
-            self.stamp_ns, self._motion.end_effectors[i].copy(), self._velocities[i]
-        )
+        posture = Posture(
+            self._motion.root_positions[i].copy(), self._motion.rotations[i].copy(),
+            self._motion.end_effectors[i].copy(), self._velocities[i].copy(),
+        )  # fmt: skip
+        rows, self_rows = self._near.step(self.stamp_ns, posture, self._segments[i])
         given = {
-            'root': self._motion.root_positions[i].copy(), 'segments': self._segments[i].copy(),
-            'rotations': self._motion.rotations[i].copy(), 'rows': rows.copy(), **changes,
+            'root': posture.root_position, 'segments': self._segments[i].copy(),
+            'rotations': posture.rotations, 'rows': rows.copy(), 'self_rows': self_rows.copy(),
+            **changes,
         }  # fmt: skip
         out = self.model.step(
             self.stamp_ns, given['root'], given['segments'], given['rotations'], given['rows'],
-            self.leg_length,
+            given['self_rows'], self.leg_length,
         )  # fmt: skip
         if out is not None:
             self.roots.append(out.solution.root_position.copy())
@@ -177,19 +194,43 @@ def test_configured_leg_length_overrides_the_messages(procedural, short_characte
     np.testing.assert_array_equal(roots[0], roots[1])
 
 
-@pytest.mark.parametrize('what', ['root', 'segments', 'rotations', 'rows'])
+@pytest.mark.parametrize('what', ['root', 'segments', 'rotations', 'rows', 'self_rows'])
 @pytest.mark.parametrize('bad', [np.nan, np.inf, 0.0], ids=['nan', 'inf', 'zeros'])
 def test_unusable_input_gives_nothing_and_leaves_no_trace(live: Live, what: str, bad) -> None:
     """SPEC 6: dropped, never propagated."""
-    shape = {'root': (3,), 'segments': (16, 3), 'rotations': (16, 4), 'rows': (4, 8)}[what]
+    shape = {'root': (3,), 'segments': (16, 3), 'rotations': (16, 4), 'rows': (4, 8)}
     live.run(30)
-    out = live.frame(**{what: np.full(shape, bad)})
+    out = live.frame(**{what: np.full(shape.get(what, (8, SELF_ROW)), bad)})
     if bad == 0.0 and what != 'rotations':
         assert out is not None  # a place like any other
     else:
         assert out is None
         live.run(30)
         live.assert_no_jump()
+
+
+def test_palm_goes_where_the_self_interaction_says(
+    live: Live, tall_character: Character
+) -> None:
+    """On a sample point of the puppet's own chest, though nothing of its performer is near."""
+    live.run(30)
+    self_rows = np.zeros((8, SELF_ROW))
+    self_rows[:, FIRST_CONTACT + SAMPLE::6] = -1.0
+    row = self_rows[0]
+    row[SELF_IMPORTANCE] = row[SELF_PLACE] = 1.0
+    point = 40 * SEGMENT_INDEX['chest'] + 5 * 3  # in the middle of its front
+    row[FIRST_CONTACT + SAMPLE], row[FIRST_CONTACT + WEIGHT] = point, 1.0
+    row[FIRST_CONTACT + SHARE] = 1.0
+    out = live.frame(self_rows=self_rows).solution
+    samples = surface_samples(tall_character.skeleton, tall_character.capsules)
+    goal = samples.reshape(-1, 3)[point]
+    chest = SEGMENT_INDEX['chest']
+    place = out.p_world[chest] + rotate(out.q_world[chest], goal)
+    assert np.linalg.norm(out.end_effectors[0] - place) < 1e-9
+    row[SELF_IMPORTANCE] = 0.0
+    out = live.frame(self_rows=self_rows).solution
+    place = out.p_world[chest] + rotate(out.q_world[chest], goal)
+    assert np.linalg.norm(out.end_effectors[0] - place) > 0.5
 
 
 @pytest.mark.parametrize('leg_length', [0.0, -1.0, 0.01, 50.0, np.nan])

@@ -15,13 +15,13 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.errors import ConfigError  # noqa: E402,I100
 from puppet_core.joint_split import JOINT_NAMES  # noqa: E402
+from puppet_core.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_msgs.msg import Importance, RetargetStatus  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_retarget.importance.environment import load_environment  # noqa: E402
-from puppet_retarget.importance.estimator import (  # noqa: E402
-    ImportanceConfig,
-    ImportanceEstimator,
-)
+from puppet_retarget.importance.estimator import ImportanceConfig  # noqa: E402
+from puppet_retarget.importance.importance_model import ImportanceModel  # noqa: E402
+from puppet_retarget.importance.self_interaction import SelfInteractionConfig  # noqa: E402
 from puppet_retarget.retarget_node import (  # noqa: E402
     DESCRIPTION_TOPIC,
     IMPORTANCE_TOPIC,
@@ -37,6 +37,7 @@ from puppet_ros.spin import make_executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from recorder import Recorder  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
@@ -46,17 +47,6 @@ DEADLINE_S = 60.0
 CONFIG = Path(__file__).resolve().parents[3] / 'config'
 FLOOR = CONFIG / 'environments' / 'floor.yaml'
 TICK_NS = 8_333_333
-
-
-class Recorder:
-    """Stands in for a publisher; keeps a copy of what the node refills."""
-
-    def __init__(self) -> None:
-        self.messages: list[Any] = []
-
-    def publish(self, msg: Any) -> None:
-        """Keep the message."""
-        self.messages.append(deserialize_message(serialize_message(msg), type(msg)))
 
 
 class Rig:
@@ -70,7 +60,9 @@ class Rig:
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         self.node = RetargetNode(context=context, parameter_overrides=overrides)
         self.postures = postures
-        self.estimator = ImportanceEstimator(load_environment(FLOOR), ImportanceConfig())
+        self.model = ImportanceModel(
+            load_environment(FLOOR), ImportanceConfig(), SelfInteractionConfig()
+        )
         self.writer = ImportanceWriter(('floor',), 'world')
         self.joints, self.puppet, self.status = Recorder(), Recorder(), Recorder()
 
@@ -82,10 +74,8 @@ class Rig:
     def importance(self, posture: PostureMsg) -> Importance:
         """Return the importance of a posture."""
         record = posture_msg.from_msg(posture)
-        rows = self.estimator.step(
-            record.stamp_ns, record.posture.end_effectors, record.posture.end_effector_velocities
-        )
-        msg = self.writer.fill(record.stamp_ns, record.frame_index, rows)
+        near = self.model.step(record.stamp_ns, record.posture, record.segments)
+        msg = self.writer.fill(record.stamp_ns, record.frame_index, *near)
         return deserialize_message(serialize_message(msg), Importance)
 
     def feed(self, index: int) -> None:
@@ -127,6 +117,7 @@ def test_joined_inputs_give_all_outputs_with_their_stamp(make_rig) -> None:
     assert puppet[2].body == 'blubby' and puppet[2].frame_index == 3
     assert (status[2].solver, status[2].frames_solved) == ('importance_based', 3)
     assert status[2].reachable and not status[2].easing
+    assert min(status[2].self_penetrations) >= 0.0
 
 
 def test_order_of_the_inputs_does_not_matter(make_rig) -> None:
@@ -174,6 +165,46 @@ def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig) -> None:
     assert np.isfinite(angles).all()
     assert np.abs(np.diff(angles, axis=0)).max() < 0.3
     assert rig.status.messages[-1].frames_dropped == 1
+
+
+def test_unusable_self_interaction_is_counted_and_dropped(make_rig) -> None:
+    """Its sample numbers are indices."""
+    rig = make_rig()
+    for i, sample in enumerate((639.0, 640.0, -1.0), start=1):
+        posture = rig.postures(i)
+        importance = rig.importance(posture)
+        importance.self_interaction[Importance.SELF_COLUMN_CONTACTS] = sample
+        rig.node._on_importance(importance)
+        rig.node._on_posture(posture)
+    assert [m.frame_index for m in rig.status.messages] == [1, 3]
+    assert rig.status.messages[-1].frames_dropped == 1
+
+
+def test_importance_may_leave_out_the_self_interaction(make_rig) -> None:
+    rig, solved = make_rig(), []
+    for left_out in (False, True):
+        posture = rig.postures(1)
+        importance = rig.importance(posture)
+        if left_out:
+            importance.self_interaction = []
+        rig.node._on_importance(importance)
+        rig.node._on_posture(posture)
+        solved.append(len(rig.joints.messages))
+    assert solved == [1, 2]
+
+
+def test_depth_inside_the_own_body_is_told(make_rig) -> None:
+    """Copied angles put the elbow of a ball into its belly."""
+    rig = make_rig(solver='joint_angles')
+    posture = rig.postures(1)
+    rotations = np.array(posture.rotations).reshape(16, 4)
+    # down, and on inwards by 30 degrees
+    rotations[SEGMENT_INDEX['left_upper_arm']] = -np.sqrt(0.75), 0.0, 0.0, 0.5
+    posture.rotations = rotations.ravel()
+    rig.node._on_importance(rig.importance(posture))
+    rig.node._on_posture(posture)
+    depths = rig.status.messages[0].self_penetrations
+    assert depths.shape == (8,) and depths[4] > 0.01
 
 
 def test_other_character_is_taken_while_running(make_rig) -> None:
@@ -240,7 +271,6 @@ def test_missing_character_is_refused_at_start(make_rig) -> None:
 
 
 def test_topics_are_wired(ros_context, postures) -> None:
-    """Both inputs on topics; all outputs and the latched description come out."""
     rig, other = Rig(ros_context, postures), Node('other', context=ros_context)
     got: dict[str, list[Any]] = {}
     for kind, topic, profile in (
@@ -250,10 +280,8 @@ def test_topics_are_wired(ros_context, postures) -> None:
     ):  # fmt: skip
         got[topic] = []
         other.create_subscription(kind, topic, got[topic].append, profile)
-    outlets = (
-        other.create_publisher(PostureMsg, POSTURE_TOPIC, qos.STREAM),
-        other.create_publisher(Importance, IMPORTANCE_TOPIC, qos.STREAM),
-    )
+    captured = other.create_publisher(PostureMsg, POSTURE_TOPIC, qos.STREAM)
+    weighed = other.create_publisher(Importance, IMPORTANCE_TOPIC, qos.STREAM)
     executor = make_executor(ros_context)
     executor.add_node(rig.node)
     executor.add_node(other)
@@ -261,8 +289,8 @@ def test_topics_are_wired(ros_context, postures) -> None:
     while not all(got.values()) and time.monotonic() < deadline:
         index += 1
         posture = postures(index % 500)
-        outlets[0].publish(posture)
-        outlets[1].publish(rig.importance(posture))
+        captured.publish(posture)
+        weighed.publish(rig.importance(posture))
         for _ in range(4):
             executor.spin_once(timeout_sec=0.005)
     executor.shutdown()

@@ -115,6 +115,23 @@ def test_mean_offset_equals_the_printed_one_where_enough_is_important(rng) -> No
     )
 
 
+def test_reference_form_leaves_the_root_to_the_body_solver(short_character: Character) -> None:
+    """Shin2002 table 7.1, without root estimation."""
+    placing = Placing(short_character, replace(ROOT_NOW, root_form='reference'))
+    root = np.array([0.0, 0.0, placing.skeleton.rest_root_height])
+    near = stance(placing.skeleton, 0.1)
+    out, relaxation = placing.place(root - [0.0, 0.0, 0.05], near, FEET)
+    np.testing.assert_array_equal(out, root - [0.0, 0.0, 0.05])
+    assert relaxation == 0.0
+    lifted = root + [0.0, 0.0, 0.1]
+    out, relaxation = placing.place(lifted, near, FEET)
+    np.testing.assert_array_equal(out, lifted)
+    # importance 1: relaxation is the missing length itself
+    reach = placing.stretch(lifted, near)[2:] * placing.skeleton.limb_lengths[2:].sum(axis=1)
+    full = placing.tuning.stretch_limit * placing.skeleton.limb_lengths[2:].sum(axis=1)
+    assert relaxation == pytest.approx(np.max(reach - full))
+
+
 def test_unimportant_goals_move_nothing(short: Placing) -> None:
     """SPEC 5.3: a vanishing importance is no constraint, whatever the form."""
     root = np.array([0.0, 0.0, 0.9])

@@ -12,8 +12,9 @@ pair of end-effector and object (Shin2002 eq. 4.3, SPEC 5.13).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_core.skeleton import END_EFFECTORS
@@ -30,6 +31,7 @@ from transforms3d.euler import euler2quat
 
 FORMAT = 'puppet-environment/1'
 MAX_SIZE_M = 1000.0
+OBJECT_BLOCK = 16  # packed objects are filled up to a multiple, or each number compiles anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,31 @@ class ObjectArrays(NamedTuple):
     puppet_sizes: Vec3s  # (n, 3), world scale applied
     influence_distances: Floats  # (n, 4)
     contact_margins: Floats  # (n, 4)
+
+
+class PackedObjects(NamedTuple):
+    """Objects filled up to a round number, as a packed record holds them."""
+
+    n_objects: int
+    arrays: ObjectArrays
+
+
+def packed_objects(objects: ObjectArrays) -> PackedObjects:
+    """Return objects with room for those that are missing to the next round number."""
+    missing = -len(objects.shapes) % OBJECT_BLOCK or (0 if len(objects.shapes) else OBJECT_BLOCK)
+    rows = (np.concatenate((a, np.zeros((missing, *a.shape[1:]), a.dtype))) for a in objects)
+    return PackedObjects(len(objects.shapes), ObjectArrays(*rows))
+
+
+@njit(cache=True)
+def objects_of(record: Any) -> ObjectArrays:
+    """Return the objects of a packed record, for kernels."""
+    n, a = record.n_objects, record.arrays
+    return ObjectArrays(
+        a.shapes[:n], a.positions[:n], a.orientations[:n], a.sizes[:n],
+        a.puppet_positions[:n], a.puppet_orientations[:n], a.puppet_sizes[:n],
+        a.influence_distances[:n], a.contact_margins[:n],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,27 @@ gets of them changes smoothly while the nearest object changes hands.
 """
 
 from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Vec3s
 from puppet_core.follower import follow
-from puppet_retarget.importance.environment import Environment, ObjectArrays
-from puppet_retarget.importance.importance_function import importance
+from puppet_core.packed_arrays import pack_arrays
+from puppet_core.quaternion import rotate
+from puppet_core.work_array import work_array
+from puppet_retarget.importance.environment import (
+    Environment,
+    ObjectArrays,
+    objects_of,
+    packed_objects,
+    PackedObjects,
+)
+from puppet_retarget.importance.importance_function import CONTACT_EXCESS, importance, saturate
 from puppet_retarget.importance.object_distance import (
-    counterpart_point,
     from_object,
+    move_to_counterpart,
     signed_distance,
     to_object,
 )
@@ -39,7 +50,7 @@ _FAR_SHARE = 1e-6  # weight of objects out of influence in a goal, so that it ne
 class ImportanceConfig:
     """Tuning of the importance; see the parameter table for ranges."""
 
-    prediction_s: float = 0.10
+    prediction_s: float = 0.06
     """lambda of Shin2002 eq. 4.2 [s]."""
 
     influence_distance_m: float = 0.6
@@ -52,20 +63,34 @@ class ImportanceConfig:
     """Time constant of the follower of SPEC 5.12 [s]."""
 
 
+class EstimatorArrays(NamedTuple):
+    """What the estimator keeps from frame to frame, packed into one argument."""
+
+    objects: PackedObjects
+    pairs: Floats  # (n, 4, ROW)
+    followers: Floats  # (n, 4, 2)
+    rows: Floats  # (4, ROW)
+
+
 class ImportanceEstimator:
     """Importance of the four end-effectors of one performer in one environment."""
 
     def __init__(self, environment: Environment, config: ImportanceConfig) -> None:
-        self._objects = environment.arrays(config.influence_distance_m, config.contact_margin_m)
+        objects = _objects(environment, config)
+        n = len(objects.arrays.shapes)
+        self._packed, self._arrays = pack_arrays(
+            EstimatorArrays(
+                objects, np.zeros((n, 4, ROW)), np.zeros((n, 4, 2)), np.zeros((4, ROW))
+            )
+        )
+        self._rows = self._arrays.rows
         self._config = config
-        self._pairs = np.zeros((4, len(environment.objects), ROW))
-        self._state = np.zeros((4, len(environment.objects), 2))
-        self._rows = np.zeros((4, ROW))
         self._stamp_ns: int | None = None
 
     def retune(self, environment: Environment, config: ImportanceConfig) -> None:
         """Take new tuning of the same objects without a jump in the smoothed importance."""
-        self._objects = environment.arrays(config.influence_distance_m, config.contact_margin_m)
+        for kept, new in zip(self._arrays.objects.arrays, _objects(environment, config).arrays):
+            kept[...] = new
         self._config = config
 
     def reset(self) -> None:
@@ -89,18 +114,55 @@ class ImportanceEstimator:
             Overwritten by the next step.
 
         """
-        # false for NaN too
-        if not (np.abs(positions).max() <= MAX_INPUT and np.abs(velocities).max() <= MAX_INPUT):
+        dt = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else math.inf
+        if not 0.0 <= dt <= MAX_STEP_S:
+            dt = math.inf
+        config = self._config
+        if not estimate_packed(
+            self._packed, positions, velocities, config.prediction_s, config.smoothing_s, dt
+        ):
             return None
-        dt = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else np.inf
         self._stamp_ns = stamp_ns
-        fresh = not 0.0 <= dt <= MAX_STEP_S
-        estimate_pairs(
-            self._objects, positions, velocities, self._config.prediction_s, self._pairs
-        )
-        smooth_pairs(self._pairs, self._state, self._config.smoothing_s, dt, fresh)
-        combine_pairs(self._pairs, positions, self._rows)
         return self._rows
+
+
+def _objects(environment: Environment, config: ImportanceConfig) -> PackedObjects:
+    return packed_objects(
+        environment.arrays(config.influence_distance_m, config.contact_margin_m)
+    )
+
+
+@njit(cache=True)
+def _is_sound(values: Vec3s) -> bool:
+    """Return whether no value is NaN, infinite or absurd."""
+    for i in range(values.shape[0]):
+        for k in range(3):
+            if not abs(values[i, k]) <= MAX_INPUT:  # true for NaN too
+                return False
+    return True
+
+
+@njit(cache=True)
+def estimate_packed(
+    packed: np.ndarray, positions: Vec3s, velocities: Vec3s, prediction: float,
+    time_constant: float, dt: float,
+) -> bool:  # fmt: skip
+    """
+    Advance by one posture in place; return False if that is not finite or absurd.
+
+    `packed` holds EstimatorArrays; an infinite `dt` starts the smoothing anew.
+
+    """
+    if not (_is_sound(positions) and _is_sound(velocities)):
+        return False
+    record = packed[0]
+    objects = objects_of(record.objects)
+    n = len(objects.shapes)
+    pairs, followers = record.pairs[:n], record.followers[:n]
+    estimate_pairs(objects, positions, velocities, prediction, pairs)
+    smooth_pairs(pairs, followers, time_constant, dt)
+    combine_pairs(pairs, positions, record.rows[:])
+    return True
 
 
 @njit(cache=True)
@@ -118,24 +180,25 @@ def estimate_pairs(
         General end-effectors in world [m], [m/s].
     prediction : float
         lambda [s].
-    pairs : ndarray, shape (4, n, 8)
+    pairs : ndarray, shape (n, 4, 8)
         Out.
 
     """
-    local, normal, origin = np.empty(3), np.empty(3), np.zeros(3)
-    for i in range(4):
-        for j in range(len(objects.shapes)):
-            row = pairs[i, j]
+    local, normal = work_array(3), work_array(3)
+    for j in range(len(objects.shapes)):
+        for i in range(4):
+            row = pairs[j, i]
             goal = row[GOAL: GOAL + 3]
             to_object(objects.orientations[j], objects.positions[j], positions[i], local)
             distance = signed_distance(objects.shapes[j], objects.sizes[j], local, normal)
-            counterpart_point(
-                objects.shapes[j], objects.sizes[j], objects.puppet_sizes[j], local, goal
-            )
+            move_to_counterpart(
+                objects.shapes[j], objects.sizes[j], objects.puppet_sizes[j], local, distance,
+                normal, goal,
+            )  # fmt: skip
             from_object(
                 objects.puppet_orientations[j], objects.puppet_positions[j], goal, goal
             )
-            from_object(objects.orientations[j], origin, normal, normal)
+            rotate(objects.orientations[j], normal, normal)
             rate = (
                 normal[0] * velocities[i, 0]
                 + normal[1] * velocities[i, 1]
@@ -149,24 +212,27 @@ def estimate_pairs(
 
 @njit(cache=True)
 def smooth_pairs(
-    pairs: Floats, state: Floats, time_constant: float, dt: float, fresh: bool
+    pairs: Floats, state: Floats, time_constant: float, dt: float
 ) -> None:
     """
-    Replace the importance of every pair by its follower's; `fresh` starts them anew.
+    Replace the importance of every pair by its follower's; an infinite `dt` starts them anew.
 
     The printed importance follows the predicted distance at once; a lifting foot then takes
     it from 1 to 0 within a few frames and the root lurches. The prediction pays for the
-    follower's delay (SPEC 5.12).
+    follower's delay (SPEC 5.12). Without a time constant the printed importance stays.
 
     """
+    if time_constant <= 0.0:
+        return
     for i in range(pairs.shape[0]):
         for j in range(pairs.shape[1]):
-            target = pairs[i, j, IMPORTANCE]
-            if fresh:
+            target = (1.0 + CONTACT_EXCESS) * pairs[i, j, IMPORTANCE]
+            if dt == math.inf:
                 state[i, j, 0], state[i, j, 1] = target, 0.0
-            else:
-                smoothed = follow(state[i, j], target, time_constant, dt)
-                pairs[i, j, IMPORTANCE] = min(max(smoothed, 0.0), 1.0)
+            step = 0.0 if dt == math.inf else dt
+            pairs[i, j, IMPORTANCE] = saturate(
+                follow(state[i, j], target, time_constant, step)
+            )
 
 
 @njit(cache=True)
@@ -184,8 +250,8 @@ def combine_pairs(pairs: Floats, positions: Vec3s, rows: Floats) -> None:
         row[:] = 0.0
         row[OBJECT] = -1.0
         best, total = -1.0, 0.0
-        for j in range(pairs.shape[1]):
-            pair = pairs[i, j]
+        for j in range(pairs.shape[0]):
+            pair = pairs[j, i]
             w = pair[IMPORTANCE]
             nearness = w / (1.0 - w + _CONTACT_SHARE)
             remoteness = 0.01 + max(pair[DISTANCE], 0.0) / pair[RADIUS]
@@ -201,4 +267,5 @@ def combine_pairs(pairs: Floats, positions: Vec3s, rows: Floats) -> None:
             row[k] = row[k] / total if total > 0.0 else 0.0
         if total == 0.0:
             row[RADIUS] = 1.0
-            row[GOAL: GOAL + 3] = positions[i]
+            for k in range(3):
+                row[GOAL + k] = positions[i, k]

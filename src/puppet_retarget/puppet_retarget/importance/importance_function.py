@@ -4,6 +4,8 @@
 
 from numba import njit
 
+CONTACT_EXCESS = 0.04  # by which the follower's target at contact exceeds full importance [-]
+
 
 @njit(cache=True)
 def importance(distance: float, rate: float, prediction: float, influence: float) -> float:
@@ -26,3 +28,22 @@ def importance(distance: float, rate: float, prediction: float, influence: float
     d_bar = min(max(d_bar, 0.0), 1.0)
     # Shin2002 eq. 4.4: cubic ease, 1 at contact, 0 at d_bar = 1
     return (2.0 * d_bar - 3.0) * d_bar * d_bar + 1.0
+
+
+@njit(cache=True)
+def saturate(followed: float) -> float:
+    """
+    Return the importance in [0, 1] for the value of a follower that aims at 1 + CONTACT_EXCESS.
+
+    A follower that aims at 1 comes near it for ever, and what is planted would never be wholly
+    important. This one has passed 1 by half the excess a little later, and there the parabola
+    that takes over at half the excess below 1 has its top: exactly 1, without a kink.
+
+    """
+    half = 0.5 * CONTACT_EXCESS
+    missing = 1.0 + half - followed
+    if missing <= 0.0:
+        return 1.0
+    if missing < 2.0 * half:
+        return 1.0 - missing * missing / (4.0 * half)
+    return max(followed, 0.0)

@@ -13,9 +13,9 @@ capsule's length is its core line's). Sizes are rows of three: extents, (r, r, r
 import math
 
 from numba import njit
-import numpy as np
 from puppet_core.arrays import Quat, Vec3
 from puppet_core.quaternion import rotate, rotate_inverse
+from puppet_core.work_array import work_array
 
 PLANE, BOX, SPHERE, CYLINDER, CAPSULE = 0, 1, 2, 3, 4
 SHAPES = ('plane', 'box', 'sphere', 'cylinder', 'capsule')
@@ -34,11 +34,11 @@ def _radial(p: Vec3, normal: Vec3, z_core: float) -> float:
 
 
 @njit(cache=True)
-def _box(p: Vec3, half: Vec3, normal: Vec3) -> float:
+def _box(p: Vec3, size: Vec3, normal: Vec3) -> float:
     outside = 0.0
     nearest, face = math.inf, 0
     for k in range(3):
-        excess = abs(p[k]) - half[k]
+        excess = abs(p[k]) - 0.5 * size[k]
         step = max(excess, 0.0)
         normal[k] = math.copysign(step, p[k])
         outside += step * step
@@ -94,7 +94,7 @@ def signed_distance(shape: int, size: Vec3, p: Vec3, normal: Vec3) -> float:
         normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
         return p[2]
     if shape == BOX:
-        return _box(p, 0.5 * size, normal)
+        return _box(p, size, normal)
     if shape == SPHERE:
         return _radial(p, normal, 0.0) - size[0]
     if shape == CYLINDER:
@@ -124,8 +124,16 @@ def counterpart_point(shape: int, size: Vec3, other: Vec3, p: Vec3, out: Vec3) -
         The point in the puppet's object's frame [m].
 
     """
-    normal = np.empty(3)
+    normal = work_array(3)
     distance = signed_distance(shape, size, p, normal)
+    move_to_counterpart(shape, size, other, p, distance, normal, out)
+
+
+@njit(cache=True)
+def move_to_counterpart(
+    shape: int, size: Vec3, other: Vec3, p: Vec3, distance: float, normal: Vec3, out: Vec3
+) -> None:
+    """Write what `counterpart_point` does, with the signed distance and normal of p at hand."""
     gap = max(distance, 0.0)
     if shape == CAPSULE:
         # the core line scales with the length, the distance from it with the radius

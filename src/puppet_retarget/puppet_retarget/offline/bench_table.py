@@ -1,55 +1,114 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the bench: the report of one run with the times of its path, and all as Markdown."""
+"""Runs of the bench as Markdown: the quality of each, and tables 7.1 and 7.2 of the thesis."""
 
 from collections.abc import Callable, Mapping, Sequence
 import math
 from typing import Any
 
-from puppet_core.posture import Motion
-from puppet_retarget.offline.clip_retarget import report, retarget_motion, RetargetJob
-from puppet_retarget.offline.path_timing import time_path
-from puppet_retarget.performer.sensor_layout import SensorLayout
-
 Row = dict[str, Any]
 
 
-def bench_row(
-    clip: str,
-    motion: Motion,
-    job: RetargetJob,
-    layout: SensorLayout,
-    progress: Callable[[int], object] | None = None,
-) -> Row:
-    """Return the retarget report of a run with `clip` before it and `path_us` after it."""
-    result = retarget_motion(motion, job, progress)
-    return {
-        'clip': clip,
-        **report(motion, job, result),
-        'path_us': time_path(motion, job, layout).figures(),
-    }
-
-
 def markdown(rows: Sequence[Row]) -> str:
-    """Return rows as a Markdown table."""
-    head = list(_COLUMNS)
-    lines = [f'| {" | ".join(head)} |', '|' + '---|' * len(head)]
-    for row in rows:
-        lines.append(f'| {" | ".join(cell(row) for cell in _COLUMNS.values())} |')
-    return '\n'.join(lines)
+    """Return the quality and the times of all runs, one line each."""
+    cells = [[cell(row) for cell in _COLUMNS.values()] for row in rows]
+    return table(list(_COLUMNS), cells)
 
 
-def _number(value: float, digits: int) -> str:
-    return '–' if not math.isfinite(value) else f'{value:.{digits}f}'
+def iterations_table(rows: Sequence[Row]) -> str:
+    """
+    Return the body solver's iterations in the form of Shin2002 table 7.1.
+
+    Of the first solver and preset; beside the iterations the number of frames that had any.
+
+    """
+    names, clips = _by_clip(rows)
+    keys = {'without': '_without_root_estimation', 'with': ''}
+    head = ['clip', 'frames', *(f'{word}: {name}' for word in keys for name in names)]
+    lines = [
+        [clip, _frames(runs), *(_iterations([run], keys[word]) for word in keys for run in runs)]
+        for clip, runs in clips
+    ]
+    by_character = _columns(clips, len(names))
+    totals = [_iterations(runs, keys[word]) for word in keys for runs in by_character]
+    frames = str(sum(row['frames'] for row in by_character[0]))
+    return table(head, [*lines, [_total(clips), frames, *totals]])
 
 
-def _trio(figures: Mapping[str, float], digits: int) -> str:
-    return ' / '.join(_number(value, digits) for value in figures.values())
+def timing_table(rows: Sequence[Row]) -> str:
+    """Return elapsed times in the form of Shin2002 table 7.2, of the first solver and preset."""
+    names, clips = _by_clip(rows)
+    units = ('elapsed, ms', 'per frame, ms')
+    head = ['clip', 'frames', *(f'{name}: {unit}' for name in names for unit in units)]
+    lines = [
+        [clip, _frames(runs), *(cell for run in runs for cell in _times([run]))]
+        for clip, runs in clips
+    ]
+    by_character = _columns(clips, len(names))
+    frames = str(sum(row['frames'] for row in by_character[0]))
+    totals = [cell for runs in by_character for cell in _times(runs)]
+    return table(head, [*lines, [_total(clips), frames, *totals]])
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [f'| {" | ".join(row)} |' for row in (head, *rows)]
+    return '\n'.join([lines[0], '|' + '---|' * len(head), *lines[1:]])
+
+
+def number(value: float | None, digits: int) -> str:
+    """Return a number with so many digits, a dash for none."""
+    return '–' if value is None or not math.isfinite(value) else f'{value:.{digits}f}'
+
+
+def numbers(figures: Mapping[str, float] | None, digits: int) -> str:
+    """Return the values of figures with strokes between, a dash for none."""
+    if figures is None:
+        return '–'
+    return ' / '.join(number(value, digits) for value in figures.values())
+
+
+def _by_clip(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[Row]]]]:
+    """Return the characters, and for each clip the runs of them with the first solver."""
+    first = rows[0]
+    chosen = [r for r in rows if all(r[key] == first[key] for key in ('solver', 'preset'))]
+    clips: dict[str, list[Row]] = {}
+    for row in chosen:
+        clips.setdefault(row['clip'], []).append(row)
+    return [row['character'] for row in clips[first['clip']]], list(clips.items())
+
+
+def _columns(clips: Sequence[tuple[str, list[Row]]], count: int) -> list[list[Row]]:
+    return [[runs[n] for _, runs in clips] for n in range(count)]
+
+
+def _iterations(runs: Sequence[Row], ending: str) -> str:
+    iterations, frames = (
+        sum(run[f'{key}{ending}'] for run in runs) for key in ('body_iterations', 'body_frames')
+    )
+    return f'{iterations} ({frames})' if frames else '0'
+
+
+def _times(runs: Sequence[Row]) -> tuple[str, str]:
+    elapsed = sum(run['elapsed_ms'] for run in runs)
+    return f'{elapsed:.1f}', f'{elapsed / sum(run["frames"] for run in runs):.4f}'
+
+
+def _frames(runs: Sequence[Row]) -> str:
+    return str(runs[0]['frames'])
+
+
+def _total(clips: Sequence[tuple[str, list[Row]]]) -> str:
+    return f'total ({len(clips)} clip{"s" if len(clips) > 1 else ""})'
 
 
 def _solver(row: Row) -> str:
-    preset = row.get('preset', 'default')
-    return row['solver'] if preset == 'default' else f'{row["solver"]}, {preset}'
+    return row['solver'] if row['preset'] == 'default' else f'{row["solver"]}, {row["preset"]}'
+
+
+def _depths(row: Row) -> str:
+    keys = ('performer_self_penetration_mm_max', 'self_penetration_mm_max')
+    return ' / '.join(number(row[key], 1) for key in keys)
 
 
 _COLUMNS: dict[str, Callable[[Row], str]] = {
@@ -57,14 +116,18 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     'frames': lambda row: str(row['frames']),
     'character': lambda row: row['character'],
     'solver': _solver,
-    'planted feet, mm/s: performer / puppet / joint angles': lambda row: _trio(
+    'planted feet, mm/s: performer / puppet / joint angles': lambda row: numbers(
         row['planted_foot_slide_mm_s'], 0
     ),
-    'out of reach, %': lambda row: _number(100.0 * row['planted_impossible_share'], 1),
-    'goal error, mm: p50 / p99 / max': lambda row: _trio(row['goal_error_mm'], 1),
-    'deepest, mm': lambda row: _number(row['penetration_mm']['environment_max'], 2),
-    'free limb, deg': lambda row: _number(row['free_limb_deviation_deg_max'], 3),
-    'jerk: root / feet / hands': lambda row: _trio(row['jerk_ratio'], 2),
+    'out of reach, %': lambda row: number(100.0 * row['planted_impossible_share'], 1),
+    'goal error, mm: p50 / p99 / max': lambda row: numbers(row['goal_error_mm'], 1),
+    'deepest, mm': lambda row: number(row['penetration_mm']['environment_max'], 2),
+    'deepest in itself, mm: performer / puppet': _depths,
+    'self-contact error, mm: p50 / p99 / max': lambda row: numbers(
+        row['self_contact_error_mm'], 1
+    ),
+    'free limb, deg': lambda row: number(row['free_limb_deviation_deg_max'], 3),
+    'jerk: root / feet / hands': lambda row: numbers(row['jerk_ratio'], 2),
     'body iterations': lambda row: str(row['body_iterations']),
-    'path, µs: median / p99 / max': lambda row: _trio(row['path_us']['total'], 0),
+    'path, µs: median / p99 / max': lambda row: numbers(row['us_per_frame'], 0),
 }

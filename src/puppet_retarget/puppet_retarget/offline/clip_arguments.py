@@ -26,10 +26,13 @@ from puppet_core.posture import Motion
 from puppet_core.procedural_performer import procedural_motion
 from puppet_retarget.importance.environment import Environment, load_environment
 from puppet_retarget.importance.estimator import ImportanceConfig
+from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.parameters import (
     importance_config,
     IMPORTANCE_ROWS,
     PRESETS,
+    SELF,
+    self_interaction_config,
     solver_config,
     SOLVER_ROWS,
 )
@@ -43,6 +46,7 @@ PROCEDURAL_ENVIRONMENT = 'demo'  # its hands lie on a table
 PROCEDURAL_RATE_HZ = 120.0
 PERFORMER = 'performer'
 _OWN_OPTIONS = ('solver', 'character', 'environment', 'preset')
+_LIVE_ONLY = ('surface_file',)
 
 
 class ConfigFiles(Protocol):
@@ -64,7 +68,7 @@ class ConfigFiles(Protocol):
 def tuning_rows() -> tuple[Row, ...]:
     """Return the rows that --set may change, each name once."""
     rows = {row.name: row for row in (*IMPORTANCE_ROWS, *SOLVER_ROWS)}
-    return tuple(row for name, row in rows.items() if name not in _OWN_OPTIONS)
+    return tuple(row for name, row in rows.items() if name not in _OWN_OPTIONS + _LIVE_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,9 @@ class ClipTuning:
 
     solver: SolverConfig
     """Tuning of the solver."""
+
+    self_interaction: SelfInteractionConfig = SelfInteractionConfig()
+    """Tuning of the self-interaction."""
 
 
 def add_clip_options(parser: argparse.ArgumentParser) -> None:
@@ -180,6 +187,7 @@ def tuning(settings: Sequence[str], preset: str) -> ClipTuning:
     return ClipTuning(
         _over(importance_config(values), values, given),
         _over(solver_config(values), values, given),
+        _over(self_interaction_config(values), values, given, SELF),
     )
 
 
@@ -234,10 +242,12 @@ def _typed(text: str) -> Any:
     return value
 
 
-def _over(config: Any, values: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+def _over(
+    config: Any, values: Mapping[str, Any], given: Mapping[str, Any], prefix: str = ''
+) -> Any:
     """Return a preset's config with the parameters that were given themselves."""
-    names = [name for name in given if name in type(config).__dataclass_fields__]
-    return replace(config, **{name: values[name] for name in names})
+    names = [name for name in type(config).__dataclass_fields__ if prefix + name in given]
+    return replace(config, **{name: values[prefix + name] for name in names})
 
 
 def _world_scale(text: str) -> float | str:

@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Vec3s
+from puppet_core.arrays import Floats, Quats, Vec3s
 from puppet_core.character import Character
-from puppet_core.posture import Motion
+from puppet_core.posture import Motion, Posture
 from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
+from puppet_retarget.importance.contact_rows import SELF_IMPORTANCE, SELF_ROW
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import (
     GOAL,
     IMPORTANCE,
     ImportanceConfig,
-    ImportanceEstimator,
     ROW,
 )
+from puppet_retarget.importance.importance_model import ImportanceModel
+from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.quality import MotionArrays
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
@@ -47,6 +49,9 @@ class RetargetJob:
     tuning: SolverConfig = SolverConfig()
     """Tuning of the solver."""
 
+    self_interaction: SelfInteractionConfig = SelfInteractionConfig()
+    """Tuning of the self-interaction."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetargetResult:
@@ -55,14 +60,26 @@ class RetargetResult:
     puppet: MotionArrays
     """The puppet in its own world."""
 
+    q_world: Quats
+    """The puppet's segment orientations in world, shape (n, 16, 4)."""
+
+    p_world: Vec3s
+    """The puppet's joints in world, shape (n, 16, 3) [m]."""
+
     rows: Floats
     """Importance rows, shape (n, 4, 8)."""
+
+    self_rows: Floats
+    """Rows of the self-interaction, shape (n, 8, SELF_ROW)."""
 
     goal_errors: Floats
     """Shape (n, 4) [m]."""
 
     penetrations: Floats
     """Shape (n, 4) [m]."""
+
+    self_depths: Floats
+    """Depth of the general end-effectors inside the puppet, shape (n, 8) [m]."""
 
     body_iterations: Floats
     """Shape (n,)."""
@@ -83,12 +100,6 @@ def performer_arrays(motion: Motion) -> MotionArrays:
     return MotionArrays(motion.root_positions, motion.rotations, motion.end_effectors)
 
 
-def hip_centres(motion: Motion) -> Vec3s:
-    """Return the mid-point of the hip joints of every frame, shape (n, 3) [m]."""
-    _, p_world = motion.world_segments()
-    return np.ascontiguousarray(p_world[:, LIMB_SEGMENTS[2:, 0]].mean(axis=1))
-
-
 def retarget_motion(
     motion: Motion, job: RetargetJob, progress: Callable[[int], object] | None = None
 ) -> RetargetResult:
@@ -106,57 +117,90 @@ def retarget_motion(
 
     """
     n = motion.n_frames
-    estimator = ImportanceEstimator(job.environment, job.importance)
+    model = ImportanceModel(
+        job.environment, job.importance, job.self_interaction, motion.skeleton
+    )
     solver = make_solver(
         job.solver, job.character, job.environment, motion.skeleton.leg_length, job.tuning
     )
-    hips = hip_centres(motion)
+    segments = np.ascontiguousarray(motion.world_segments()[1])
+    hips = np.ascontiguousarray(segments[:, LIMB_SEGMENTS[2:, 0]].mean(axis=1))
     roots, rotations = motion.root_positions.copy(), motion.rotations.copy()
     points = motion.end_effectors.copy()
     velocities = motion.end_effector_velocities()
     step_ns = 1e9 / motion.rate_hz
     puppet = MotionArrays(np.empty((n, 3)), np.empty((n, 16, 4)), np.empty((n, 8, 3)))
-    rows = np.empty((n, 4, ROW))
+    q_world, p_world = np.empty((n, 16, 4)), np.empty((n, 16, 3))
+    rows, self_rows = np.empty((n, 4, ROW)), np.empty((n, 8, SELF_ROW))
+    self_depths = np.empty((n, 8))
     goal_errors, penetrations = np.empty((n, 4)), np.empty((n, 4))
     iterations, frame_ms = np.zeros(n), np.empty(n)
-    row = estimator.step(0, points[0], velocities[0])
-    assert row is not None  # a motion is finite
-    solver.solve(roots[0], hips[0], rotations[0], row, np.inf)
-    estimator.reset()  # the call above only compiled
+    near = model.step(0, Posture(roots[0], rotations[0], points[0], velocities[0]), segments[0])
+    assert near is not None  # a motion is finite
+    solver.solve(roots[0], hips[0], rotations[0], near.rows, np.inf, near.self_rows)
+    model.reset()  # the calls above only compiled
     for i in range(n):
+        posture = Posture(roots[i], rotations[i], points[i], velocities[i])
+        stamp_ns, dt = round(i * step_ns), 1.0 / motion.rate_hz if i else np.inf
         start = perf_counter()
-        row = estimator.step(round(i * step_ns), points[i], velocities[i])
-        assert row is not None
-        dt = 1.0 / motion.rate_hz if i else np.inf
-        out = solver.solve(roots[i], hips[i], rotations[i], row, dt)
+        near = model.step(stamp_ns, posture, segments[i])
+        assert near is not None
+        out = solver.solve(roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows)
         frame_ms[i] = (perf_counter() - start) * 1e3
-        rows[i] = row
+        rows[i], self_rows[i] = near
+        self_depths[i] = out.self_depths
         puppet.root_positions[i] = out.root_position
         puppet.rotations[i] = out.rotations
         puppet.end_effectors[i] = out.end_effectors
+        q_world[i], p_world[i] = out.q_world, out.p_world
         goal_errors[i], penetrations[i] = out.goal_errors, out.penetrations
         iterations[i] = out.body_iterations
         if progress is not None and i % 100 == 99:
             progress(100)
-    return RetargetResult(puppet, rows, goal_errors, penetrations, iterations, frame_ms)
+    return RetargetResult(
+        puppet, q_world, p_world, rows, self_rows, goal_errors, penetrations, self_depths,
+        iterations, frame_ms,
+    )
 
 
-def report(motion: Motion, job: RetargetJob, result: RetargetResult) -> dict[str, Any]:
-    """Return the figures of the retarget report as plain numbers with unit suffixes."""
+def copied_angles(motion: Motion, job: RetargetJob) -> MotionArrays:
+    """Return the puppet of a job with the captured joint angles and nothing else."""
+    plain = RetargetJob(job.character, job.environment, 'joint_angles', job.importance)
+    return retarget_motion(motion, plain).puppet
+
+
+def report(
+    motion: Motion, job: RetargetJob, result: RetargetResult,
+    baseline: MotionArrays | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """
+    Return the figures of the retarget report as plain numbers with unit suffixes.
+
+    Parameters
+    ----------
+    motion : Motion
+        The performer.
+    job : RetargetJob
+        What was done.
+    result : RetargetResult
+        What came of it.
+    baseline : MotionArrays, optional
+        What `copied_angles` returns for the job, if that is at hand.
+
+    """
     performer, puppet = performer_arrays(motion), result.puppet
     planted = quality.planted_feet(performer, motion.rate_hz)
     scale = job.character.scale_for(motion.skeleton.leg_length)
-    baseline = retarget_motion(
-        motion, RetargetJob(job.character, job.environment, 'joint_angles', job.importance)
-    )
+    if baseline is None:
+        baseline = copied_angles(motion, job)
     importances = result.rows[..., IMPORTANCE]
     ms = result.frame_ms
     slide = {
         'performer': quality.slide_mm_s(performer, planted, motion.rate_hz),
         'puppet': quality.slide_mm_s(puppet, planted, motion.rate_hz),
-        'joint_angles_baseline': quality.slide_mm_s(baseline.puppet, planted, motion.rate_hz),
+        'joint_angles_baseline': quality.slide_mm_s(baseline, planted, motion.rate_hz),
     }
-    deviation = quality.free_limb_deviation_deg(puppet, performer, importances)
+    deviation = quality.free_limb_deviation_deg(puppet, performer, limb_importances(result))
     return {
         'frames': motion.n_frames,
         'solver': job.solver,
@@ -176,6 +220,20 @@ def report(motion: Motion, job: RetargetJob, result: RetargetResult) -> dict[str
         'free_limb_deviation_deg_max': deviation,
         'jerk_ratio': quality.jerk_ratios(puppet, performer, scale),
     }
+
+
+def limb_importances(result: RetargetResult) -> Floats:
+    """
+    Return how much each limb has to do with the environment or the body, shape (n, 4).
+
+    A limb that is at the puppet's own skin is there because it was moved out, or meets it.
+
+    """
+    near_self = result.self_rows[..., SELF_IMPORTANCE]
+    at_skin = (result.self_depths > 0.0).astype(np.float64)
+    strongest = np.maximum(near_self, at_skin)
+    own = np.maximum(strongest[:, :4], strongest[:, 4:])
+    return np.maximum(result.rows[..., IMPORTANCE], own)
 
 
 def impossible_share(

@@ -129,6 +129,7 @@ def _actor(
         arguments.solver,
         tuning.importance,
         tuning.solver,
+        tuning.self_interaction,
     )
     with progress(f'retarget to {character.name}', motion.n_frames) as advance:
         result = retarget_motion(motion, job, advance)

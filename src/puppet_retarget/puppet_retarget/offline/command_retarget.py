@@ -55,8 +55,9 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     environment = clip_arguments.find_environment(files, arguments.environment)
     motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
     job = RetargetJob(
-        character, environment, arguments.solver, tuning.importance, tuning.solver
-    )
+        character, environment, arguments.solver, tuning.importance, tuning.solver,
+        tuning.self_interaction,
+    )  # fmt: skip
     with progress(f'retarget {arguments.clip.name}', motion.n_frames) as advance:
         result = retarget_motion(motion, job, advance)
     _require_finite(result)

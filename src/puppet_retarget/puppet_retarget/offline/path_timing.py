@@ -10,7 +10,7 @@ its fastest, so that what other programs take from the processor does not count.
 
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 import gc
@@ -22,7 +22,7 @@ from puppet_core.arrays import Floats, Vec3s
 from puppet_core.posture import Motion
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
 from puppet_core.skeleton import LIMB_SEGMENTS
-from puppet_retarget.importance.estimator import ImportanceEstimator
+from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.offline.clip_retarget import RetargetJob
 from puppet_retarget.performer.calibration import Calibration
 from puppet_retarget.performer.posture_estimate import PostureConfig, PostureEstimator
@@ -59,14 +59,19 @@ class PathTimes:
 class LivePath:
     """The three models of the live nodes, one call after the other."""
 
-    def __init__(self, motion: Motion, job: RetargetJob, layout: SensorLayout) -> None:
-        self.frames = sensor_frames(motion, layout)
+    def __init__(
+        self, motion: Motion, job: RetargetJob, layout: SensorLayout,
+        frames: Sequence[FilteredFrame] | None = None,
+    ) -> None:  # fmt: skip
+        self.frames = sensor_frames(motion, layout) if frames is None else frames
         self._period_ns = round(1e9 / motion.rate_hz)
         self._posture = PostureEstimator(
             motion.skeleton, _calibration(layout), _identity(), np.array(_TRACKER_M),
             PostureConfig(),
         )  # fmt: skip
-        self._importance = ImportanceEstimator(job.environment, job.importance)
+        self._importance = ImportanceModel(
+            job.environment, job.importance, job.self_interaction, motion.skeleton
+        )
         self._solver = make_solver(
             job.solver, job.character, job.environment, motion.skeleton.leg_length, job.tuning
         )
@@ -88,19 +93,21 @@ class LivePath:
         estimated = self._posture.step(frame)
         posed = perf_counter_ns()
         posture = estimated.posture
-        rows = self._importance.step(
-            frame.stamp_ns, posture.end_effectors, posture.end_effector_velocities
-        )
+        near = self._importance.step(frame.stamp_ns, posture, estimated.p_world)
         weighed = perf_counter_ns()
-        assert rows is not None  # the sensors are perfect
+        assert near is not None  # the sensors are perfect
         hips = 0.5 * (estimated.p_world[_LEFT_HIP] + estimated.p_world[_RIGHT_HIP])
         self.solution = self._solver.solve(
-            posture.root_position, hips, posture.rotations, rows, dt
+            posture.root_position, hips, posture.rotations, near.rows, dt, near.self_rows
         )
         times_ns[:] = start, posed, weighed, perf_counter_ns()
 
 
-def time_path(motion: Motion, job: RetargetJob, layout: SensorLayout) -> PathTimes:
+def time_path(
+    motion: Motion, job: RetargetJob, layout: SensorLayout,
+    frames: Sequence[FilteredFrame] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> PathTimes:  # fmt: skip
     """
     Return the times of the numerical path over a clip.
 
@@ -112,15 +119,25 @@ def time_path(motion: Motion, job: RetargetJob, layout: SensorLayout) -> PathTim
         Puppet, environment and tuning.
     layout : SensorLayout
         The sensors that the performer wears.
+    frames : sequence of FilteredFrame, optional
+        What `sensor_frames` makes of the motion, if that is at hand.
+    progress : callable, optional
+        Called with the number of frames done, between passes.
 
     """
-    path = LivePath(motion, job, layout)
+    path = LivePath(motion, job, layout, frames)
     path.play(WARM_UP_FRAMES)
     with _no_collections():
-        passes = [path.play() for _ in range(PASSES)]
+        passes = [_told(path.play(), progress) for _ in range(PASSES)]
     totals = np.sum(passes, axis=2)
     best = np.argmin(totals, axis=0)
     return PathTimes(np.array(passes)[best, np.arange(len(best))])
+
+
+def _told(times: Floats, progress: Callable[[int], object] | None) -> Floats:
+    if progress is not None:
+        progress(len(times))
+    return times
 
 
 def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:

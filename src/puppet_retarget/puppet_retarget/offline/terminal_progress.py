@@ -15,45 +15,51 @@ LINE_PERIOD_S = 2.0
 
 @contextmanager
 def progress(
-    title: str, total: int, stream: TextIO | None = None
+    title: str, total: int, stream: TextIO | None = None, unit: str = 'frame'
 ) -> Iterator[Callable[[int], object]]:
     """
-    Yield a function that is told how many frames were done since its last call.
+    Yield a function that is told how much was done since its last call.
 
     Parameters
     ----------
     title : str
         What is being done.
     total : int
-        Number of frames.
+        Number of frames, or of what else is done.
     stream : TextIO, optional
         Where to show it; the standard error stream if not given.
+    unit : str
+        What is counted.
 
     """
     stream = sys.stderr if stream is None else stream
     show = _bar if stream.isatty() else _lines
-    with show(title, total, stream) as advance:
+    with show(title, total, stream, unit) as advance:
         yield advance
 
 
 @contextmanager
-def _bar(title: str, total: int, stream: TextIO) -> Iterator[Callable[[int], object]]:
-    with tqdm(total=total, desc=title, unit='frame', file=stream, leave=False) as bar:
+def _bar(
+    title: str, total: int, stream: TextIO, unit: str
+) -> Iterator[Callable[[int], object]]:
+    with tqdm(total=total, desc=title, unit=unit, file=stream, leave=False) as bar:
         yield bar.update
 
 
 @contextmanager
-def _lines(title: str, total: int, stream: TextIO) -> Iterator[Callable[[int], object]]:
+def _lines(
+    title: str, total: int, stream: TextIO, unit: str
+) -> Iterator[Callable[[int], object]]:
     done, shown_at = 0, monotonic()
 
-    def advance(frames: int) -> None:
+    def advance(count: int) -> None:
         nonlocal done, shown_at
-        done += frames
+        done += count
         if monotonic() - shown_at >= LINE_PERIOD_S:
             shown_at = monotonic()
-            _say(f'{title}: {done} of {total} frames', stream)
+            _say(f'{title}: {done} of {total} {unit}s', stream)
 
-    _say(f'{title}: {total} frames', stream)
+    _say(f'{title}: {total} {unit}s', stream)
     yield advance
 
 

@@ -11,24 +11,21 @@ rotation and then fades to what its neighbours suggest.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
+from puppet_core.packed_arrays import pack_arrays
 from puppet_core.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_core.skeleton import N_SEGMENTS, Skeleton
 from puppet_retarget.performer.calibration import Calibration
 from puppet_retarget.performer.ease_kernels import CHANGED, Ease, EaseTimes, FRESH
-from puppet_retarget.performer.posture_kernels import (
-    BodyArrays,
-    estimate_posture,
-    N_POINTS,
-    Proportions,
-)
-from puppet_retarget.performer.sensor_kernels import Mounting, read_sensors, Sensed
+from puppet_retarget.performer.posture_kernels import BodyArrays, N_POINTS, Proportions
+from puppet_retarget.performer.posture_step import PostureArrays, step_posture
+from puppet_retarget.performer.sensor_kernels import Mounting, Sensed
 
 MAX_STEP_S = 0.25  # over a longer gap, or a step back, everything is eased
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -75,43 +72,45 @@ class PostureEstimator:
         p_world_tracker: Vec3,
         config: PostureConfig,
     ) -> None:
-        self._skeleton = Proportions(
-            np.array(skeleton.offsets), np.array(skeleton.interaction_points)
-        )
         self._sensors = calibration.sensors
         self._segments = calibration.segments
-        self._mounting = _mounting(calibration, q_world_tracker, p_world_tracker)
-        self._sensed = Sensed(
-            np.zeros(N_SEGMENTS, dtype=np.int64), _points(), _identities(), _points(), _points()
-        )
-        self._body = BodyArrays(
-            _identities(), np.zeros(3), _identities(), _points(), np.array(IDENTITY),
-            np.zeros((8, 3)), np.zeros((8, 3)),
-        )  # fmt: skip
         slots = N_SEGMENTS + N_POINTS
-        self._ease = Ease(
-            np.full(slots, FRESH), np.zeros(slots), _identities(), np.zeros((N_POINTS, 3))
-        )
-        self._rows = np.full(N_SEGMENTS, -1)
+        self._packed, self._arrays = pack_arrays(PostureArrays(
+            Proportions(skeleton.offsets, skeleton.interaction_points),
+            _mounting(calibration, q_world_tracker, p_world_tracker),
+            np.full(N_SEGMENTS, -1),
+            Sensed(
+                np.zeros(N_SEGMENTS, dtype=np.int64), _points(), _identities(), _points(),
+                _points(),
+            ),
+            Ease(np.full(slots, FRESH), np.zeros(slots), _identities(), np.zeros((N_POINTS, 3))),
+            _times(config),
+            BodyArrays(
+                _identities(), np.zeros(3), _identities(), _points(), np.array(IDENTITY),
+                np.zeros((8, 3)), np.zeros((8, 3)),
+            ),
+            np.zeros(N_SEGMENTS, dtype=np.uint8),
+        ))  # fmt: skip
         self._frame_sensors: tuple[str, ...] = ()
         self._stamp_ns: int | None = None
-        self.configure(config)
-        body = self._body
+        body = self._arrays.body
         self._result = EstimatedPosture(
             Posture(body.root, body.rotations, body.points, body.velocities),
             body.q_world,
             body.p_world,
-            np.zeros(N_SEGMENTS, dtype=np.uint8),
+            self._arrays.status,
         )
 
     def configure(self, config: PostureConfig) -> None:
         """Take new times without a jump."""
-        self._times = EaseTimes(config.hold_s, config.fade_s, config.return_s)
+        times: Any = self._arrays.times  # views of single numbers
+        for time, value in zip(times, _times(config)):
+            time[()] = value
 
     def reset(self) -> None:
         """Forget the past: the next frame is taken as it comes."""
         self._stamp_ns = None
-        self._ease.sources[:] = FRESH
+        self._arrays.ease.sources[:] = FRESH
 
     def step(self, frame: FilteredFrame) -> EstimatedPosture:
         """
@@ -127,13 +126,9 @@ class PostureEstimator:
         if frame.sensors != self._frame_sensors:
             self._map_rows(frame.sensors)
         dt = self._step_s(frame.stamp_ns)
-        read_sensors(
+        step_posture(
             frame.positions, frame.quaternions, frame.linear_velocities,
-            frame.angular_velocities, frame.status, self._rows, self._mounting, self._sensed,
-        )  # fmt: skip
-        estimate_posture(
-            self._skeleton, self._mounting, self._sensed, dt,
-            self._ease, self._times, self._body, self._result.status,
+            frame.angular_velocities, frame.status, dt, self._packed,
         )  # fmt: skip
         return self._result
 
@@ -144,15 +139,15 @@ class PostureEstimator:
         dt = (stamp_ns - last_ns) * 1e-9
         if 0.0 <= dt <= MAX_STEP_S:
             return dt
-        self._ease.sources[:] = CHANGED
+        self._arrays.ease.sources[:] = CHANGED
         return 0.0
 
     def _map_rows(self, sensors: tuple[str, ...]) -> None:
         self._frame_sensors = sensors
-        self._rows[:] = -1
+        self._arrays.rows[:] = -1
         for name, segment in zip(self._sensors, self._segments):
             if name in sensors:
-                self._rows[segment] = sensors.index(name)
+                self._arrays.rows[segment] = sensors.index(name)
 
 
 def _mounting(calibration: Calibration, q_world_tracker: Quat, p_world_tracker: Vec3) -> Mounting:
@@ -163,6 +158,10 @@ def _mounting(calibration: Calibration, q_world_tracker: Quat, p_world_tracker: 
     return Mounting(
         q_sensor_segment, p_segment_sensor, q, np.array(p_world_tracker, dtype=np.float64)
     )
+
+
+def _times(config: PostureConfig) -> EaseTimes:
+    return EaseTimes(config.hold_s, config.fade_s, config.return_s)
 
 
 def _points() -> Vec3s:

@@ -1,13 +1,14 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The point nearest to a given one in the intersection of balls (kernel, Shin2002 app. A).
+The point nearest to a given one inside some balls and outside others (Shin2002 app. A).
 
-The nearest point of an intersection of balls is the given point itself, or lies on one
-sphere, on the circle of two or on a vertex of three; all of these are tried and the nearest
-feasible one is the answer, which needs no case list for tangent, nested or equal balls
-(SPEC 5.4). When the balls have no common point, all radii grow together by the least amount
-that gives them one: the answer then moves continuously as the balls drift apart, which
+The nearest point is the given point itself, or lies on one sphere, on the circle of two or on
+a vertex of three; all of these are tried and the nearest feasible one is the answer
+(SPEC 5.4, 5.7). Where it is not unique, as from a point in the centre or on an axis, a whole
+sphere or circle is equally near: one point of it is tried, and if that is not feasible, what
+bounds the feasible part of it is. When nothing is feasible, all constraints give way together
+by the least amount that helps: the answer then moves continuously as balls drift apart, which
 discarding balls would not.
 
 """
@@ -17,149 +18,52 @@ import math
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.work_array import work_array, work_table
 from puppet_retarget.solvers.ball_relaxation import least_growth
+from puppet_retarget.solvers.sphere_geometry import (
+    Bools,
+    circle_of,
+    is_allowed,
+    keep_if_nearer,
+    on_circle,
+    onto_sphere,
+    relax_radius,
+    sign_radii,
+    vertices_of,
+)
 
-FEASIBLE_TOL_M = 1e-10  # ten times finer than SPEC 5.4 asks
 GROWTH_TOL = 1e-12  # width of the bracket at which halving ends
 MAX_HALVINGS = 48
 
 
 @njit(cache=True)
-def _worst_excess(x: Vec3, centres: Vec3s, radii: Floats) -> float:
-    """Return how far x is outside the ball it is farthest outside of; <= 0 inside all [m]."""
-    worst = -math.inf
-    for i in range(len(radii)):
-        if radii[i] < math.inf:
-            dx, dy, dz = x[0] - centres[i, 0], x[1] - centres[i, 1], x[2] - centres[i, 2]
-            worst = max(worst, math.sqrt(dx * dx + dy * dy + dz * dz) - radii[i])
-    return worst
-
-
-@njit(cache=True)
-def _onto_ball(p: Vec3, centre: Vec3, radius: float, out: Vec3) -> bool:
-    """Write the point of a ball nearest to a p outside of it; return False if p is inside."""
-    dx, dy, dz = p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]
-    norm = math.sqrt(dx * dx + dy * dy + dz * dz)
-    if norm <= radius:
-        return False
-    scale = radius / norm
-    out[0] = centre[0] + scale * dx
-    out[1] = centre[1] + scale * dy
-    out[2] = centre[2] + scale * dz
-    return True
-
-
-@njit(cache=True)
-def _circle(a: Vec3, ra: float, b: Vec3, rb: float, centre: Vec3, normal: Vec3) -> float:
-    """Fill centre and unit normal of the circle two spheres share; return its radius or NaN."""
-    dist = 0.0
-    for k in range(3):
-        normal[k] = b[k] - a[k]
-        dist += normal[k] * normal[k]
-    dist = math.sqrt(dist)
-    if dist < 1e-15:
-        return math.nan
-    # Shin2002 eqs. A.3-A.6
-    x = (ra * ra - rb * rb + dist * dist) / (2.0 * dist)
-    square = (ra - x) * (ra + x)
-    for k in range(3):
-        normal[k] /= dist
-        centre[k] = a[k] + x * normal[k]
-    if square < -FEASIBLE_TOL_M * max(ra, 1e-6):
-        return math.nan
-    return math.sqrt(max(square, 0.0))
-
-
-@njit(cache=True)
-def _on_circle(p: Vec3, centre: Vec3, normal: Vec3, radius: float, out: Vec3) -> None:
-    """Write the point of a circle nearest to p (Shin2002 eq. A.7); on its axis, any."""
-    h = 0.0
-    for k in range(3):
-        h += normal[k] * (p[k] - centre[k])
-    norm = 0.0
-    for k in range(3):
-        out[k] = p[k] - h * normal[k] - centre[k]
-        norm += out[k] * out[k]
-    norm = math.sqrt(norm)
-    if norm < 1e-12:
-        # any direction square to the normal
-        s = 0 if abs(normal[0]) < 0.6 else 1
-        for k in range(3):
-            out[k] = (1.0 if k == s else 0.0) - normal[s] * normal[k]
-        norm = math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
-    for k in range(3):
-        out[k] = centre[k] + radius * out[k] / norm
-
-
-@njit(cache=True)
-def _vertex(
-    centre: Vec3, normal: Vec3, radius: float, ball: Vec3, ball_radius: float,
-    side: float, out: Vec3,
-) -> bool:  # fmt: skip
-    """Write a point where a circle meets a sphere, one for each side; return if there is."""
-    # Shin2002 eqs. A.8-A.11: the sphere cuts the circle's plane in a second circle
-    h = 0.0
-    for k in range(3):
-        h += normal[k] * (ball[k] - centre[k])
-    d0 = ball[0] - h * normal[0] - centre[0]
-    d1 = ball[1] - h * normal[1] - centre[1]
-    d2 = ball[2] - h * normal[2] - centre[2]
-    dist = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
-    if dist < 1e-15:
-        return False
-    d0, d1, d2 = d0 / dist, d1 / dist, d2 / dist
-    x = (radius * radius - (ball_radius - h) * (ball_radius + h) + dist * dist) / (2.0 * dist)
-    square = (radius - x) * (radius + x)
-    if square < -FEASIBLE_TOL_M * max(radius, 1e-6):
-        return False
-    y = side * math.sqrt(max(square, 0.0))
-    out[0] = centre[0] + x * d0 + y * (normal[1] * d2 - normal[2] * d1)
-    out[1] = centre[1] + x * d1 + y * (normal[2] * d0 - normal[0] * d2)
-    out[2] = centre[2] + x * d2 + y * (normal[0] * d1 - normal[1] * d0)
-    return True
-
-
-@njit(cache=True)
-def _keep_if_nearer(
-    p: Vec3, x: Vec3, centres: Vec3s, radii: Floats, best: float, out: Vec3
-) -> float:
-    """Copy x to `out` if it is feasible and nearer to p than `best`; return the nearest."""
-    dx, dy, dz = x[0] - p[0], x[1] - p[1], x[2] - p[2]
-    square = dx * dx + dy * dy + dz * dz
-    if square < best and _worst_excess(x, centres, radii) <= FEASIBLE_TOL_M:
-        out[0], out[1], out[2] = x[0], x[1], x[2]
-        return square
-    return best
-
-
-@njit(cache=True)
-def _nearest_feasible(p: Vec3, centres: Vec3s, radii: Floats, out: Vec3) -> bool:
-    """Write the nearest point of a non-empty intersection; return False if it is empty."""
-    x, centre, normal = np.empty(3), np.empty(3), np.empty(3)
-    n = len(radii)
-    best = _keep_if_nearer(p, p, centres, radii, math.inf, out)
-    if best == 0.0:
+def _nearest_feasible(p: Vec3, centres: Vec3s, signed: Floats, out: Vec3) -> bool:
+    """Write the nearest feasible point; return False if there is none."""
+    x, centre, normal = work_array(3), work_array(3), work_array(3)
+    n = len(signed)
+    if keep_if_nearer(p, p, centres, signed, math.inf, out) == 0.0:
         return True
     for i in range(n):
-        if radii[i] < math.inf and _onto_ball(p, centres[i], radii[i], x):
-            best = _keep_if_nearer(p, x, centres, radii, best, out)
-    # p projected on one ball and in all others is the answer: the ball alone admits no nearer
-    if best < math.inf:
-        return True
+        # what is nearest in one constraint and keeps all others is the answer
+        if not is_allowed(p, centres, signed, i):
+            onto_sphere(p, centres[i], signed[i], x)
+            if keep_if_nearer(p, x, centres, signed, math.inf, out) < math.inf:
+                return True
+    pair, best = work_table(2, 3), math.inf
     for i in range(n):
         for j in range(i):
-            if radii[i] == math.inf or radii[j] == math.inf:
+            if signed[i] == math.inf or signed[j] == math.inf:
                 continue
-            radius = _circle(centres[i], radii[i], centres[j], radii[j], centre, normal)
+            radius = circle_of(centres[i], signed[i], centres[j], signed[j], centre, normal)
             if math.isnan(radius):
                 continue
-            _on_circle(p, centre, normal, radius, x)
-            best = _keep_if_nearer(p, x, centres, radii, best, out)
+            on_circle(p, centre, normal, radius, x)
+            best = keep_if_nearer(p, x, centres, signed, best, out)
             for m in range(j):
-                if radii[m] < math.inf:
-                    for side in (-1.0, 1.0):
-                        if _vertex(centre, normal, radius, centres[m], radii[m], side, x):
-                            best = _keep_if_nearer(p, x, centres, radii, best, out)
+                if signed[m] < math.inf:
+                    if vertices_of(centre, normal, radius, centres[m], signed[m], pair):
+                        best = keep_if_nearer(p, pair[0], centres, signed, best, out)
+                        best = keep_if_nearer(p, pair[1], centres, signed, best, out)
     return best < math.inf
 
 
@@ -177,10 +81,11 @@ def closest_in_balls(
     centres : ndarray, shape (n, 3)
         Centres of the balls [m].
     radii : ndarray, shape (n,)
-        Radii [m]; infinity is no constraint (SPEC 5.3).
+        Radii [m]; infinity is no constraint (SPEC 5.3), -r keeps outside of a ball of radius
+        r (`closest_in_range` takes such constraints by a flag).
     slacks : ndarray, shape (n,)
-        How much each radius grows per unit of relaxation, > 0: large for balls that matter
-        little.
+        How much each constraint gives way per unit of relaxation, > 0: large for balls that
+        matter little.
     work : ndarray, shape (n,)
         Working space.
     out : ndarray, shape (3,)
@@ -189,37 +94,64 @@ def closest_in_balls(
     Returns
     -------
     relaxation : float
-        0 if the balls intersect, else the least t for which balls of radius r + t slack do.
+        0 if something is feasible, else the least t for which radii r + t slack (r - t slack
+        of balls to stay outside of) leave something.
 
     Notes
     -----
-    Continuous in all arguments, also where the intersection vanishes: the relaxed balls meet
-    in one point, to which the intersection shrank.
+    With balls to stay inside of only, continuous in all arguments, also where the intersection
+    vanishes: the relaxed balls meet in one point, to which the intersection shrank.
+
+    With balls to stay outside of, what is feasible may have several parts. The answer is the
+    nearest point of all of them, so it jumps where two parts are equally near, or the nearest
+    one vanishes while another is left; it is continuous where the last one shrinks to a point
+    and vanishes, and from then on as long as that point is the only one. The relaxation is
+    then found by halving: to 1e-12 of the least, which leaves the point uncertain by the
+    square root of FEASIBLE_TOL_M, and at some ten times the cost.
 
     """
-    start = np.array([p[0], p[1], p[2]])
+    start = work_array(3)
+    start[0], start[1], start[2] = p[0], p[1], p[2]
     if _nearest_feasible(start, centres, radii, out):
         return 0.0
-    bounds = np.empty(2)
+    bounds = work_array(2)
+    out[:] = start
     if not least_growth(centres, radii, slacks, bounds, out):
         _halve(start, centres, radii, slacks, bounds, work, out)
     return max(bounds[1], 0.0)
 
 
 @njit(cache=True)
+def closest_in_range(
+    p: Vec3, centres: Vec3s, radii: Floats, outside: Bools, slacks: Floats, work: Floats,
+    out: Vec3,
+) -> float:  # fmt: skip
+    """
+    Write the point nearest to p inside some balls and outside others (SPEC 5.7).
+
+    As `closest_in_balls` but for `outside`, shape (n,), which tells the balls to stay outside
+    of; such a one without radius is no constraint.
+
+    """
+    signed = np.empty(len(radii))
+    sign_radii(radii, outside, signed)
+    return closest_in_balls(p, centres, signed, slacks, work, out)
+
+
+@njit(cache=True)
 def _halve(
-    start: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, work: Floats,
+    start: Vec3, centres: Vec3s, signed: Floats, slacks: Floats, bounds: Floats, work: Floats,
     out: Vec3,
 ) -> None:  # fmt: skip
-    """Narrow the bounds of the growth by trying, for balls that Newton steps cannot settle."""
-    x = np.empty(3)
+    """Narrow the bounds of the growth by trying, where Newton steps cannot settle it."""
+    x = work_array(3)
     bounds[0] = max(bounds[0], 0.0)
     for _ in range(MAX_HALVINGS):
         if bounds[1] - bounds[0] < GROWTH_TOL:
             break
         middle = 0.5 * (bounds[0] + bounds[1])
-        for i in range(len(radii)):
-            work[i] = radii[i] + middle * slacks[i]
+        for i in range(len(signed)):
+            work[i] = relax_radius(signed[i], middle * slacks[i])
         if _nearest_feasible(start, centres, work, x):
             bounds[1] = middle
             out[:] = x

@@ -10,6 +10,9 @@ on the line of their centres; three in the plane of their centres, and four, by 
 Multipliers prove that a meeting cannot be had for less; halving is left for the case that no
 proof succeeds.
 
+Balls to stay outside of have radii below zero, as in sphere_geometry. They shrink by their
+slack; they do not help to decide the growth here, but count in how much of it a point needs.
+
 """
 
 import math
@@ -17,6 +20,7 @@ import math
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Vec3, Vec3s
+from puppet_core.work_array import work_array, work_table
 from puppet_retarget.solvers.linear_system import solve_in_place
 
 MEET_TOL_M = 1e-11  # how far the deciding spheres may miss their common point
@@ -27,14 +31,20 @@ NEWTON_STEPS = 20
 
 @njit(cache=True)
 def largest_growth(x: Vec3, centres: Vec3s, radii: Floats, slacks: Floats) -> float:
-    """Return the growth that x needs to be in all balls; -inf if none has a finite radius."""
+    """Return the growth that makes x feasible; -inf if no radius is finite."""
     worst = -math.inf
     for i in range(len(radii)):
         if radii[i] < math.inf:
             dx, dy, dz = x[0] - centres[i, 0], x[1] - centres[i, 1], x[2] - centres[i, 2]
-            excess = math.sqrt(dx * dx + dy * dy + dz * dz) - radii[i]
-            worst = max(worst, excess / slacks[i])
+            excess = math.sqrt(dx * dx + dy * dy + dz * dz) - abs(radii[i])
+            worst = max(worst, (excess if radii[i] >= 0.0 else -excess) / slacks[i])
     return worst
+
+
+@njit(cache=True)
+def _holds_in(radius: float) -> bool:
+    """Return whether a signed radius is that of a ball to stay inside of."""
+    return 0.0 <= radius < math.inf
 
 
 @njit(cache=True)
@@ -102,7 +112,7 @@ def _meeting(
     `members` are four indices, the last -1 for a meeting of three.
 
     """
-    rows, turned = np.empty((4, 5)), np.empty((4, 5))
+    rows, turned = work_table(4, 5), work_table(4, 5)
     for _ in range(NEWTON_STEPS):
         miss = _linearise(members, centres, radii, slacks, x, growth, rows)
         for row in range(4):
@@ -132,7 +142,7 @@ def _try_meeting(
 ) -> None:  # fmt: skip
     """Take a meeting of three or four balls if it proves a larger growth than is known."""
     for i in members:
-        if i >= 0 and radii[i] == math.inf:
+        if i >= 0 and not _holds_in(radii[i]):
             return
     x[:] = start
     growth = _meeting(members, centres, radii, slacks, bounds[0], x)
@@ -154,27 +164,27 @@ def least_growth(
     centres : ndarray, shape (n, 3)
         Centres [m].
     radii : ndarray, shape (n,)
-        Radii; infinite ones are left out [m].
+        Signed radii; infinite ones are left out [m].
     slacks : ndarray, shape (n,)
         Growth of each radius per unit, > 0.
     bounds : ndarray, shape (2,)
         Out: the growth lies between these; negative if more than a point is common.
     out : ndarray, shape (3,)
-        The point, or one that needs no more growth than the upper bound [m].
+        In: any point; out: the common one, or one that needs no more than the upper bound [m].
 
     """
     n = len(radii)
-    x, members = np.empty(3), np.empty(4, np.int64)
-    bounds[0], bounds[1] = -math.inf, math.inf
+    x, start, members = work_array(3), work_array(3), np.empty(4, np.int64)
+    bounds[0], bounds[1] = -math.inf, largest_growth(out, centres, radii, slacks)
     for i in range(n):
         for j in range(i):
-            if radii[i] < math.inf and radii[j] < math.inf:
+            if _holds_in(radii[i]) and _holds_in(radii[j]):
                 growth = _pair(centres, radii, slacks, i, j, x)
                 if growth > bounds[0]:
                     bounds[0] = growth
                     bounds[1] = largest_growth(x, centres, radii, slacks)
                     out[:] = x
-    start = out.copy()
+    start[0], start[1], start[2] = out[0], out[1], out[2]
     for i in range(2, n):
         for j in range(1, i):
             for k in range(j):

@@ -1,182 +1,300 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Objective of the body posture and its analytic gradient (kernel, Shin2002 eqs. 5.3-5.5).
+Objective of the body posture, its gradient and curvature (kernel, Shin2002 eqs. 5.3-5.5).
 
 Twelve unknowns: displacement of the root position, then rotation vectors r of pelvis, spine
 and chest, each joint rotation being its captured one times exp(r). The geodesic distance of
-eq. 5.5 to the captured rotation is then simply |r|.
+eq. 5.5 to the captured rotation is then simply |r|. A rigid torso (n = 1) has the first nine:
+its chest keeps the captured rotation on the spine.
+
+Derivatives are by increments (v, w_0, w_1, w_2): v moves the root, and w_j turns segment j and
+all that it carries about its joint, both in world axes. So a shoulder at an arm a_j from the
+joint moves by v + sum_j w_j x a_j to first order, and no chart of rotations is differentiated.
 
 """
 
 import math
+from typing import NamedTuple
 
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_core.quaternion import exp, multiply, rotate, rotate_inverse
+from puppet_core.quaternion import exp, log, multiply, rotate, rotate_inverse
+from puppet_core.work_array import work_array, work_table
 
 N_UNKNOWNS = 12
 _STARTS = (4, 7, 10, 13)  # upper segments of the limbs
-_MOVED_BY = (3, 3, 1, 1)  # body segments that carry the shoulder: pelvis..chest, or pelvis
+_TOP = (2, 2, 0, 0)  # body segment that carries the shoulder or hip
+
+
+class BodyTask(NamedTuple):
+    """What the body is to reach, and from where."""
+
+    offsets: Vec3s  # (16, 3) puppet's joint offsets [m]
+    root: Vec3  # (3,) estimated root [m]
+    rotations: Quats  # (16, 4) captured
+    wrist_goals: Vec3s  # (4, 3) goals of wrists and ankles [m]
+    radii: Floats  # (4,) reach over importance (eq. 5.2); infinity is no goal [m]
+    weights: Vec3  # (3,) alpha, beta, gamma
+
+
+class BodyState(NamedTuple):
+    """A trial posture of the body and how its shoulders and hips are pulled."""
+
+    unknowns: Floats  # (12,) [m], [rad]
+    q_body: Quats  # (3, 4) pelvis, spine, chest in world
+    p_body: Vec3s  # (3, 3) [m]
+    shoulders: Vec3s  # (4, 3) shoulders and hips [m]
+    away: Vec3s  # (4, 3) unit vectors from the goals to there
+    excess: Floats  # (4,) distance beyond the radius, 0 within [m]
+    share: Floats  # (4,) excess over distance [-]
 
 
 @njit(cache=True)
-def right_jacobian_transposed(r: Vec3, v: Vec3, out: Vec3) -> None:
-    """
-    Write J_r(r)^T v, with J_r the right Jacobian of the exponential map.
-
-    exp(r + dr) = exp(r) exp(J_r dr) to first order ([Sola2018]_ eq. 143); its transpose is
-    the left Jacobian.
-
-    """
-    angle_sq = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
-    angle = math.sqrt(angle_sq)
-    if angle < 1e-4:
-        a, b = 0.5 - angle_sq / 24.0, 1.0 / 6.0 - angle_sq / 120.0
-    else:
-        a = (1.0 - math.cos(angle)) / angle_sq
-        b = (angle - math.sin(angle)) / (angle_sq * angle)
-    c0 = r[1] * v[2] - r[2] * v[1]
-    c1 = r[2] * v[0] - r[0] * v[2]
-    c2 = r[0] * v[1] - r[1] * v[0]
-    d0 = r[1] * c2 - r[2] * c1
-    d1 = r[2] * c0 - r[0] * c2
-    d2 = r[0] * c1 - r[1] * c0
-    out[0] = v[0] + a * c0 + b * d0
-    out[1] = v[1] + a * c1 + b * d1
-    out[2] = v[2] + a * c2 + b * d2
+def body_state(unknowns: Floats, q_body: Quats, p_body: Vec3s) -> BodyState:
+    """Return a state around arrays of the caller's; all else is still empty."""
+    return BodyState(
+        unknowns, q_body, p_body, np.empty((4, 3)), np.empty((4, 3)), np.empty(4), np.empty(4)
+    )
 
 
 @njit(cache=True)
-def apply_unknowns(
-    unknowns: Floats, offsets: Vec3s, root: Vec3, rotations: Quats, q_body: Quats, p_body: Vec3s
-) -> None:
-    """
-    Fill the world frames of pelvis, spine and chest, shapes (3, 4) and (3, 3).
-
-    `root` and `rotations` (16, 4) are the estimated root and the captured rotations.
-
-    """
-    turn = np.empty(4)
-    for segment in range(3):
-        exp(unknowns[3 + 3 * segment: 6 + 3 * segment], turn)
-        multiply(rotations[segment], turn, turn)
-        if segment == 0:
-            q_body[0] = turn
-            p_body[0] = root + unknowns[0:3]
-        else:
-            rotate(q_body[segment - 1], offsets[segment], p_body[segment])
-            p_body[segment] += p_body[segment - 1]
-            multiply(q_body[segment - 1], turn, q_body[segment])
+def move_unknowns(
+    unknowns: Floats, q_body: Quats, step: float, direction: Floats, torso_segments: int,
+    out: Floats,
+) -> None:  # fmt: skip
+    """Write the unknowns after a step along increments; `q_body` are the frames before it."""
+    turn, more = work_array(4), work_array(4)
+    for k in range(3):
+        out[k] = unknowns[k] + step * direction[k]
+    for segment in range(torso_segments + 1):
+        at = 3 + 3 * segment
+        own = out[at: at + 3]
+        exp(unknowns[at: at + 3], turn)
+        for k in range(3):
+            own[k] = step * direction[at + k]
+        rotate_inverse(q_body[segment], own, own)
+        exp(own, more)
+        multiply(turn, more, turn)
+        log(turn, own)
 
 
 @njit(cache=True)
-def body_objective(
-    unknowns: Floats, offsets: Vec3s, root: Vec3, rotations: Quats, wrist_goals: Vec3s,
-    radii: Floats, weights: Vec3, q_body: Quats, p_body: Vec3s, gradient: Floats,
-    curvature: Floats,
-) -> float:  # fmt: skip
-    """
-    Return E = E_g + alpha E_p and fill its gradient.
-
-    Parameters
-    ----------
-    unknowns : ndarray, shape (12,)
-        Root displacement [m] and rotation vectors of pelvis, spine, chest [rad].
-    offsets, root, rotations
-        Puppet's joint offsets (16, 3), estimated root (3,), captured rotations (16, 4).
-    wrist_goals : ndarray, shape (4, 3)
-        Goals of wrists and ankles [m].
-    radii : ndarray, shape (4,)
-        Reach over importance (eq. 5.2); infinity is no goal [m].
-    weights : ndarray, shape (3,)
-        alpha, beta, gamma.
-    q_body, p_body : ndarray, shapes (3, 4), (3, 3)
-        Out: frames of pelvis, spine and chest.
-    gradient : ndarray, shape (12,)
-        Out.
-    curvature : ndarray, shape (12, 12)
-        Out: lower triangle of the second derivatives, but for those of the rotations
-        themselves; positive definite.
-
-    """
-    apply_unknowns(unknowns, offsets, root, rotations, q_body, p_body)
-    alpha, beta, gamma = weights[0], weights[1], weights[2]
-    energy = 0.0
-    curvature[:] = 0.0
+def body_energy(task: BodyTask, state: BodyState) -> float:
+    """Return E = E_g + alpha E_p of a state's unknowns, and fill the rest of the state."""
+    _place(task, state)
+    unknowns, alpha, energy = state.unknowns, task.weights[0], 0.0
     # Shin2002 eq. 5.5
     for k in range(N_UNKNOWNS):
-        weight = alpha * (gamma if k < 3 else beta)
-        energy += weight * unknowns[k] * unknowns[k]
-        gradient[k] = 2.0 * weight * unknowns[k]
-        curvature[k, k] = 2.0 * weight
-    away, rates = np.empty(3), np.empty((3, N_UNKNOWNS))
+        weight = task.weights[2] if k < 3 else task.weights[1]
+        energy += alpha * weight * unknowns[k] * unknowns[k]
     for i in range(4):
-        if radii[i] == math.inf:
+        state.excess[i] = 0.0
+        if task.radii[i] == math.inf:
             continue
-        distance = _from_goal(i, offsets, wrist_goals[i], q_body, p_body, away)
-        excess = distance - radii[i]
+        top = _TOP[i]
+        shoulder, away = state.shoulders[i], state.away[i]
+        rotate(state.q_body[top], task.offsets[_STARTS[i]], shoulder)
+        square = 0.0
+        for k in range(3):
+            shoulder[k] += state.p_body[top, k]
+            away[k] = shoulder[k] - task.wrist_goals[i, k]
+            square += away[k] * away[k]
+        distance = math.sqrt(square)
+        excess = distance - task.radii[i]
         if excess > 0.0:
             # Shin2002 eq. 5.4 with the radius of eq. 5.2
             energy += excess * excess
-            _shoulder_rates(i, unknowns, offsets, q_body, p_body, rates)
-            _add_goal(excess, excess / distance, away, rates, gradient, curvature)
+            state.excess[i], state.share[i] = excess, excess / distance
+            for k in range(3):
+                away[k] /= distance
     return energy
 
 
 @njit(cache=True)
-def _from_goal(
-    limb: int, offsets: Vec3s, goal: Vec3, q_body: Quats, p_body: Vec3s, away: Vec3
-) -> float:
-    """Return the distance of a shoulder or hip from its goal; fill the direction from there."""
-    top = _MOVED_BY[limb] - 1
-    rotate(q_body[top], offsets[_STARTS[limb]], away)
-    square = 0.0
+def _place(task: BodyTask, state: BodyState) -> None:
+    """Fill the world frames of pelvis, spine and chest."""
+    turn = work_array(4)
+    q, p = state.q_body, state.p_body
     for k in range(3):
-        away[k] += p_body[top, k] - goal[k]
-        square += away[k] * away[k]
-    distance = math.sqrt(square)
-    for k in range(3):
-        away[k] = away[k] / distance if distance > 0.0 else 0.0
-    return distance
+        p[0, k] = task.root[k] + state.unknowns[k]
+    for segment in range(3):
+        exp(state.unknowns[3 + 3 * segment: 6 + 3 * segment], turn)
+        multiply(task.rotations[segment], turn, turn)
+        if segment == 0:
+            q[0, :] = turn
+        else:
+            rotate(q[segment - 1], task.offsets[segment], p[segment])
+            for k in range(3):
+                p[segment, k] += p[segment - 1, k]
+            multiply(q[segment - 1], turn, q[segment])
 
 
 @njit(cache=True)
-def _shoulder_rates(
-    limb: int, unknowns: Floats, offsets: Vec3s, q_body: Quats, p_body: Vec3s, rates: Floats
+def body_gradient(
+    task: BodyTask, state: BodyState, torso_segments: int, gradient: Floats, curvature: Floats
 ) -> None:
-    """Fill the derivative of a shoulder's or hip's position, shape (3, 12)."""
-    top = _MOVED_BY[limb] - 1
-    arm, shoulder, torque = np.empty(3), np.empty(3), np.empty(3)
-    rotate(q_body[top], offsets[_STARTS[limb]], shoulder)
-    rates[:] = 0.0
-    for axis in range(3):
-        rates[axis, axis] = 1.0
-    for segment in range(top + 1):
+    """
+    Fill the derivatives of E by increments at a state that `body_energy` filled.
+
+    Parameters
+    ----------
+    task, state : BodyTask, BodyState
+        Goals and posture.
+    torso_segments : int
+        1 for a rigid torso, 2 for spine and chest.
+    gradient : ndarray, shape (12,)
+        Out.
+    curvature : ndarray, shape (12, 12)
+        Out: lower triangle of the second derivatives, as if turning segments moved the
+        shoulders on straight lines; positive definite.
+
+    """
+    curvature[:] = 0.0
+    _add_posture(task, state, torso_segments, gradient, curvature)
+    pull, arms = work_array(N_UNKNOWNS), work_table(3, 3)
+    for i in range(4):
+        excess = state.excess[i]
+        if excess <= 0.0:
+            continue
+        top, away = min(_TOP[i], torso_segments), state.away[i]
+        _arms(state, i, top, arms)
+        pull[:3] = away
+        for j in range(top + 1):
+            at = 3 + 3 * j
+            pull[at] = arms[j, 1] * away[2] - arms[j, 2] * away[1]
+            pull[at + 1] = arms[j, 2] * away[0] - arms[j, 0] * away[2]
+            pull[at + 2] = arms[j, 0] * away[1] - arms[j, 1] * away[0]
+        along = 2.0 * (1.0 - state.share[i])
+        for k in range(6 + 3 * top):
+            gradient[k] += 2.0 * excess * pull[k]
+            own = along * pull[k]
+            for j in range(k + 1):
+                curvature[k, j] += own * pull[j]
+        _add_motion(2.0 * state.share[i], arms, top, curvature)
+
+
+@njit(cache=True)
+def add_bends(
+    state: BodyState, torso_segments: int, all_of_them: bool, curvature: Floats
+) -> None:
+    """
+    Add what the curvature lacks because shoulders move on arcs.
+
+    With all of it the curvature is the exact one, which need not be positive definite; else
+    only a part is added that keeps it so.
+
+    """
+    arms = work_table(3, 3)
+    for i in range(4):
+        if state.excess[i] > 0.0:
+            top = min(_TOP[i], torso_segments)
+            _arms(state, i, top, arms)
+            if all_of_them:
+                _add_bend(2.0 * state.excess[i], state.away[i], arms, top, curvature)
+            else:
+                _add_inward_bend(2.0 * state.excess[i], state.away[i], arms, top, curvature)
+
+
+@njit(cache=True)
+def _arms(state: BodyState, limb: int, top: int, arms: Vec3s) -> None:
+    """Fill the ways from the body's joints to a shoulder or hip, shape (3, 3) [m]."""
+    for j in range(top + 1):
         for k in range(3):
-            arm[k] = shoulder[k] + p_body[top, k] - p_body[segment, k]
-        at = 3 + 3 * segment
-        for axis in range(3):
-            # arm x (unit vector along the axis)
-            torque[axis] = 0.0
-            torque[(axis + 1) % 3] = arm[(axis + 2) % 3]
-            torque[(axis + 2) % 3] = -arm[(axis + 1) % 3]
-            rotate_inverse(q_body[segment], torque, torque)
-            right_jacobian_transposed(unknowns[at: at + 3], torque, rates[axis, at: at + 3])
+            arms[j, k] = state.shoulders[limb, k] - state.p_body[j, k]
 
 
 @njit(cache=True)
-def _add_goal(
-    excess: float, share: float, away: Vec3, rates: Floats, gradient: Floats, curvature: Floats
+def _add_posture(
+    task: BodyTask, state: BodyState, torso_segments: int, gradient: Floats, curvature: Floats
 ) -> None:
-    """Add the gradient of a squared excess distance, and its curvature along and across."""
-    pull = np.empty(N_UNKNOWNS)
-    for k in range(N_UNKNOWNS):
-        pull[k] = away[0] * rates[0, k] + away[1] * rates[1, k] + away[2] * rates[2, k]
-        gradient[k] += 2.0 * excess * pull[k]
-        for j in range(k + 1):
-            across = (
-                rates[0, k] * rates[0, j] + rates[1, k] * rates[1, j] + rates[2, k] * rates[2, j]
-            )
-            curvature[k, j] += 2.0 * ((1.0 - share) * pull[k] * pull[j] + share * across)
+    """Set the gradient of alpha E_p and add its curvature."""
+    weight = 2.0 * task.weights[0] * task.weights[2]
+    for k in range(3):
+        gradient[k] = weight * state.unknowns[k]
+        curvature[k, k] += weight
+    weight = 2.0 * task.weights[0] * task.weights[1]
+    for segment in range(torso_segments + 1):
+        at = 3 + 3 * segment
+        own = gradient[at: at + 3]
+        rotate(state.q_body[segment], state.unknowns[at: at + 3], own)
+        square = own[0] * own[0] + own[1] * own[1] + own[2] * own[2]
+        half = 0.5 * math.sqrt(square)
+        # a geodesic distance grows slower across the turn than along it
+        if half < 1e-2:
+            across, more = 1.0 - square / 12.0, (1.0 + square / 60.0) / 12.0
+        else:
+            across = max(half / math.tan(half), 0.0)
+            more = (1.0 - across) / square
+        for j in range(3):
+            curvature[at + j, at + j] += weight * across
+            for k in range(j + 1):
+                curvature[at + j, at + k] += weight * more * own[j] * own[k]
+        for k in range(3):
+            own[k] *= weight
+
+
+@njit(cache=True)
+def _add_motion(weight: float, arms: Vec3s, top: int, curvature: Floats) -> None:
+    """Add the weight times J^T J, with J the shoulder's motion by the increments."""
+    for k in range(3):
+        curvature[k, k] += weight
+    for j in range(top + 1):
+        at = 3 + 3 * j
+        x, y, z = weight * arms[j, 0], weight * arms[j, 1], weight * arms[j, 2]
+        curvature[at, 1] -= z
+        curvature[at, 2] += y
+        curvature[at + 1, 0] += z
+        curvature[at + 1, 2] -= x
+        curvature[at + 2, 0] -= y
+        curvature[at + 2, 1] += x
+        for i in range(j + 1):
+            # (w_j x a_j) . (w_i x a_i)
+            dot = x * arms[i, 0] + y * arms[i, 1] + z * arms[i, 2]
+            for row in range(3):
+                own = weight * arms[i, row]
+                for column in range(row + 1 if i == j else 3):
+                    curvature[at + row, 3 + 3 * i + column] -= own * arms[j, column]
+                curvature[at + row, 3 + 3 * i + row] += dot
+
+
+@njit(cache=True)
+def _add_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Floats) -> None:
+    """Add the weight times the second derivative of the shoulder's path along `away`."""
+    for j in range(top + 1):
+        at = 3 + 3 * j
+        x, y, z = weight * arms[j, 0], weight * arms[j, 1], weight * arms[j, 2]
+        dot = x * away[0] + y * away[1] + z * away[2]
+        for i in range(j):
+            # away . (w_i x (w_j x a_j)), the inner turn j moving with the outer one i
+            for row in range(3):
+                curvature[at + row, 3 + 3 * i] += away[row] * x
+                curvature[at + row, 4 + 3 * i] += away[row] * y
+                curvature[at + row, 5 + 3 * i] += away[row] * z
+                curvature[at + row, 3 + 3 * i + row] -= dot
+        curvature[at, at] += away[0] * x - dot
+        curvature[at + 1, at + 1] += away[1] * y - dot
+        curvature[at + 2, at + 2] += away[2] * z - dot
+        curvature[at + 1, at] += 0.5 * (away[0] * y + away[1] * x)
+        curvature[at + 2, at] += 0.5 * (away[0] * z + away[2] * x)
+        curvature[at + 2, at + 1] += 0.5 * (away[1] * z + away[2] * y)
+
+
+@njit(cache=True)
+def _add_inward_bend(
+    weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Floats
+) -> None:
+    """Add a part of the same that is never negative: that of arms which point to the goal."""
+    inward = 0.0
+    for j in range(top, -1, -1):
+        dot = arms[j, 0] * away[0] + arms[j, 1] * away[1] + arms[j, 2] * away[2]
+        # no less than that of the joints further out: so the whole is positive semidefinite
+        inward = max(inward, -dot)
+        at = 3 + 3 * j
+        for i in range(j + 1):
+            for row in range(3):
+                own = weight * inward * away[row]
+                for column in range(row + 1 if i == j else 3):
+                    curvature[at + row, 3 + 3 * i + column] -= own * away[column]
+                curvature[at + row, 3 + 3 * i + row] += weight * inward

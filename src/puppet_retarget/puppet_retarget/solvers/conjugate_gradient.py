@@ -3,28 +3,43 @@
 """
 Body posture by nonlinear conjugate gradients (kernel, Shin2002 section 5.2).
 
-Polak-Ribiere with restarts, preconditioned by the curvature that the first derivatives of the
-goals' distances tell. Four iterations reach the minimum of an ordinary frame, where dozens of
-plain ones would be needed, and only the minimum itself moves continuously with the goals. The
-iteration cap bounds the time of a frame.
+Polak-Ribiere with restarts, preconditioned by the curvature. With the exact one a few steps
+reach the minimum, and only the minimum itself moves continuously with the goals, whatever the
+start. Where the exact curvature is not positive definite, far from the minimum, that of
+straight paths takes its place.
+
+Every step that is tried costs one evaluation of the objective, and the cap counts those that
+fail as well, so it bounds the time of a frame.
 
 """
 
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_retarget.solvers.body_objective import apply_unknowns, body_objective, N_UNKNOWNS
+from puppet_core.work_array import work_array, work_table
+from puppet_retarget.solvers.body_objective import (
+    add_bends,
+    body_energy,
+    body_gradient,
+    body_state,
+    BodyState,
+    BodyTask,
+    move_unknowns,
+    N_UNKNOWNS,
+)
 from puppet_retarget.solvers.linear_system import factorise_in_place, solve_factorised
 
 GRADIENT_TOL = 1e-8  # [m]; at the default weights within a micrometre of the minimum
 SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo) [-]
-MAX_TRIALS = 12
+ROUNDING = 1e-14  # promised fall that the objective's rounding hides, of its value [-]
+LARGEST_TURN = 0.7  # of one segment in one step [rad]
+SHORTEST_STEP = 1e-9  # of the promised one: nothing left to gain [-]
 
 
 @njit(cache=True)
-def _dot(a: Floats, b: Floats) -> float:
+def _dot(a: Floats, b: Floats, n: int) -> float:
     total = 0.0
-    for k in range(len(a)):
+    for k in range(n):
         total += a[k] * b[k]
     return total
 
@@ -38,55 +53,157 @@ def _shorter(step: float, slope: float, rise: float) -> float:
 
 
 @njit(cache=True)
+def _first_step(direction: Floats, n: int) -> float:
+    """Return the full step, or what of it turns no segment too far."""
+    largest = 0.0
+    for k in range(3, n):
+        largest = max(largest, abs(direction[k]))
+    return LARGEST_TURN / largest if largest > LARGEST_TURN else 1.0
+
+
+@njit(cache=True)
+def _newton_step(
+    task: BodyTask, state: BodyState, torso_segments: int, gradient: Floats, curvatures: Floats,
+    newton: Floats,
+) -> bool:  # fmt: skip
+    """Fill the gradient, and it over the curvature; return whether that is the exact one."""
+    n = 6 + 3 * torso_segments
+    curvature = curvatures[0]
+    body_gradient(task, state, torso_segments, gradient, curvature)
+    curvatures[1] = curvature
+    add_bends(state, torso_segments, True, curvature)
+    is_exact = factorise_in_place(curvature, n, False)
+    if not is_exact:
+        curvature = curvatures[1]
+        add_bends(state, torso_segments, False, curvature)
+        factorise_in_place(curvature, n, True)
+    solve_factorised(curvature, gradient, n, newton)
+    return is_exact
+
+
+@njit(cache=True)
+def _start(task: BodyTask, state: BodyState, torso_segments: int) -> float:
+    """Fill the state from its unknowns, or from zeros if these are better; return the energy."""
+    state.unknowns[6 + 3 * torso_segments:] = 0.0
+    guess = work_array(N_UNKNOWNS)
+    guess[:] = state.unknowns
+    state.unknowns[:] = 0.0
+    energy = body_energy(task, state)
+    if _dot(guess, guess, N_UNKNOWNS) > 0.0:
+        state.unknowns[:] = guess
+        guess_energy = body_energy(task, state)
+        if guess_energy < energy:
+            return guess_energy
+        state.unknowns[:] = 0.0
+        body_energy(task, state)
+    return energy
+
+
+@njit(cache=True)
+def _turn_downhill(
+    direction: Floats, ratio: float, newton: Floats, gradient: Floats, n: int
+) -> float:
+    """Fill the conjugate direction, or the plain one if that does not fall; return the slope."""
+    for k in range(n):
+        direction[k] = ratio * direction[k] - newton[k]
+    slope = _dot(gradient, direction, n)
+    if slope >= 0.0:
+        for k in range(n):
+            direction[k] = -newton[k]
+        slope = -_dot(gradient, newton, n)
+    return slope
+
+
+@njit(cache=True)
+def _line_search(
+    task: BodyTask, state: BodyState, direction: Floats, slope: float, energy: float,
+    torso_segments: int, is_last: bool, max_trials: int, trial: BodyState,
+) -> tuple[int, float, float]:  # fmt: skip
+    """
+    Fill the trial with a state of sufficiently lower energy along a direction.
+
+    The last step, whose promise the rounding hides, is taken as it is.
+
+    Returns
+    -------
+    trials, step, energy : tuple
+        The trial's step and energy; a step of 0 if none was good enough.
+
+    """
+    step = _first_step(direction, 6 + 3 * torso_segments)
+    shortest = SHORTEST_STEP * step
+    trials = 0
+    while trials < max_trials and step > shortest:
+        trials += 1
+        move_unknowns(
+            state.unknowns, state.q_body, step, direction, torso_segments, trial.unknowns
+        )
+        trial_energy = body_energy(task, trial)
+        if is_last or trial_energy < energy + SUFFICIENT * step * slope:
+            return trials, step, trial_energy
+        step = _shorter(step, slope, trial_energy - energy)
+    return trials, 0.0, energy
+
+
+@njit(cache=True)
 def minimise_body(
     unknowns: Floats, offsets: Vec3s, root: Vec3, rotations: Quats, wrist_goals: Vec3s,
-    radii: Floats, weights: Vec3, max_iterations: int, q_body: Quats, p_body: Vec3s,
+    radii: Floats, weights: Vec3, torso_segments: int, max_iterations: int, q_body: Quats,
+    p_body: Vec3s,
 ) -> int:  # fmt: skip
     """
-    Improve the unknowns in place; return the number of iterations.
+    Minimise eqs. 5.3 to 5.5; return the number of steps tried.
 
-    Arguments as in `body_objective`. The objective never rises; `q_body` and `p_body` hold
-    the frames of the result.
+    Parameters
+    ----------
+    unknowns : ndarray, shape (12,)
+        In: a guess, such as the frame before's; zeros are taken instead where they are better.
+        Out: root displacement [m] and rotation vectors of pelvis, spine, chest [rad].
+    offsets, root, rotations, wrist_goals, radii, weights : ndarray
+        As in BodyTask.
+    torso_segments : int
+        1 for a rigid torso (nine unknowns, the others become 0), 2 for spine and chest.
+    max_iterations : int
+        Cap of the steps tried, each being one evaluation; at most three more are made before.
+    q_body, p_body : ndarray, shapes (3, 4), (3, 3)
+        Out: frames of pelvis, spine and chest.
 
     """
-    gradient, trial_gradient = np.empty(N_UNKNOWNS), np.empty(N_UNKNOWNS)
-    newton, trial_newton = np.empty(N_UNKNOWNS), np.empty(N_UNKNOWNS)
-    direction, trial = np.zeros(N_UNKNOWNS), np.empty(N_UNKNOWNS)
-    curvature = np.empty((N_UNKNOWNS, N_UNKNOWNS))
-    energy = body_objective(
-        unknowns, offsets, root, rotations, wrist_goals, radii, weights, q_body, p_body,
-        gradient, curvature,
-    )  # fmt: skip
-    factorise_in_place(curvature)
-    solve_factorised(curvature, gradient, newton)
-    ratio = 0.0
-    iterations = 0
-    while iterations < max_iterations and _dot(gradient, gradient) > GRADIENT_TOL**2:
-        iterations += 1
-        direction[:] = ratio * direction - newton
-        slope = _dot(gradient, direction)
-        if slope >= 0.0:
-            direction[:] = -newton
-            slope = _dot(gradient, direction)
-        step, falls = 1.0, False
-        for _ in range(MAX_TRIALS):
-            trial[:] = unknowns + step * direction
-            trial_energy = body_objective(
-                trial, offsets, root, rotations, wrist_goals, radii, weights, q_body, p_body,
-                trial_gradient, curvature,
-            )  # fmt: skip
-            falls = trial_energy < energy + SUFFICIENT * step * slope
-            if falls:
-                break
-            step = _shorter(step, slope, trial_energy - energy)
-        if not falls:
+    n = 6 + 3 * torso_segments
+    task = BodyTask(offsets, root, rotations, wrist_goals, radii, weights)
+    state = body_state(unknowns, q_body, p_body)
+    trial = body_state(work_array(N_UNKNOWNS), work_table(3, 4), work_table(3, 3))
+    gradient, newton = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
+    old_gradient, direction = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
+    trial.unknowns[:], direction[:] = 0.0, 0.0
+    curvatures = np.empty((2, N_UNKNOWNS, N_UNKNOWNS))
+    energy = _start(task, state, torso_segments)
+    tried, was_full, old_fall = 0, False, 0.0
+    while tried < max_iterations:
+        is_exact = _newton_step(task, state, torso_segments, gradient, curvatures, newton)
+        if _dot(gradient, gradient, n) <= GRADIENT_TOL**2:
             break
-        factorise_in_place(curvature)
-        solve_factorised(curvature, trial_gradient, trial_newton)
-        # Polak-Ribiere; a shortened step says that the curvature was not to be trusted
-        change = _dot(trial_newton, trial_gradient) - _dot(trial_newton, gradient)
-        ratio = max(change / _dot(newton, gradient), 0.0) if step == 1.0 else 0.0
-        unknowns[:], energy = trial, trial_energy
-        gradient[:], newton[:] = trial_gradient, trial_newton
-    apply_unknowns(unknowns, offsets, root, rotations, q_body, p_body)
-    return iterations
+        fall = _dot(newton, gradient, n)
+        ratio = 0.0
+        if was_full and not is_exact:
+            # Polak-Ribiere
+            ratio = max((fall - _dot(newton, old_gradient, n)) / old_fall, 0.0)
+        slope = _turn_downhill(direction, ratio, newton, gradient, n)
+        is_last = -slope <= ROUNDING * energy
+        trials, step, energy = _line_search(
+            task, state, direction, slope, energy, torso_segments, is_last,
+            max_iterations - tried, trial,
+        )  # fmt: skip
+        tried += trials
+        if step == 0.0:
+            break
+        # a shortened step says that the curvature was not to be trusted
+        was_full, old_fall = step == 1.0, fall
+        old_gradient[:] = gradient
+        state, trial = trial, state
+        if is_last:
+            break
+    unknowns[:] = state.unknowns
+    q_body[:] = state.q_body
+    p_body[:] = state.p_body
+    return tried

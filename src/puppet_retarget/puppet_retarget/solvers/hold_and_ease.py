@@ -14,6 +14,7 @@ from numba import njit
 import numpy as np
 from puppet_core.arrays import Quats, Vec3, Vec3s
 from puppet_core.quaternion import conjugate, exp, log, multiply
+from puppet_core.work_array import work_array
 
 
 class HoldAndEase:
@@ -78,7 +79,7 @@ def measure_gap(
     turn_gaps: Vec3s,
 ) -> None:  # fmt: skip
     """Fill what takes a posture back to another: (3,) [m], and rotation vectors (16, 3)."""
-    turn = np.empty(4)
+    turn = work_array(4)
     for k in range(3):
         root_gap[k] = from_root[k] - root[k]
     for segment in range(len(rotations)):
@@ -92,7 +93,7 @@ def add_gap(
     share: float, root_gap: Vec3, turn_gaps: Vec3s, root: Vec3, rotations: Quats
 ) -> None:
     """Move root and rotations by a share of the gap, in place."""
-    turn = np.empty(4)
+    turn = work_array(4)
     for k in range(3):
         root[k] += share * root_gap[k]
     for segment in range(len(rotations)):

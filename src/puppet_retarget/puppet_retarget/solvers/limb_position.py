@@ -14,13 +14,14 @@ ball kernel on the sphere of the upper arm.
 import math
 
 from numba import njit
-import numpy as np
 from puppet_core.arrays import Vec3
 from puppet_core.quaternion import between, rotate
+from puppet_core.work_array import work_array
 
 STRAIGHT = 0.2  # sine of the upper segment's angle below which a limb counts as straight [-]
 HINT_SHARE = 0.3  # weight of the hint for a perfectly straight limb [-]
 EXACT_SHARE = 0.998  # of the limb's length, as the default stretch_limit [-]
+REACH_ROOM = 0.5  # share of the reach within which a goal of no importance is slowed [-]
 HINT_CHANGE_RAD = 0.05  # correction at which half of that weight is there
 
 
@@ -137,14 +138,14 @@ def place_elbow(
         Unit vector to which the elbow bends when captured straight.
 
     """
-    axis, captured_axis, turn = np.empty(3), np.empty(3), np.empty(4)
+    axis, captured_axis, turn = work_array(3), work_array(3), work_array(4)
     distance = _direction(shoulder, goal, axis)
     captured_distance = _direction(shoulder, wrist, captured_axis)
     if distance < 1e-9 or captured_distance < 1e-9:
         return
     distance = soft_reach(distance, current, upper, lower)
     wanted = polar_limit(upper, distance, lower)
-    bend = np.empty(3)
+    bend = work_array(3)
     _bend_direction(shoulder, elbow, captured_axis, upper, wanted, hint, bend)
     between(captured_axis, axis, turn)
     rotate(turn, bend, bend)
@@ -157,19 +158,74 @@ def place_elbow(
 
 
 @njit(cache=True)
-def into_range_ball(captured: Vec3, goal: Vec3, radius: float, out: Vec3) -> None:
+def into_range_ball(
+    captured: Vec3, goal: Vec3, radius: float, slack: float, out: Vec3
+) -> None:
     """
-    Write a point of the range ball about a goal, near the captured position if that is inside.
+    Write a point of the range ball about a goal, towards the captured position.
 
     The nearest point of the ball would move with a kink whenever the captured position
     crosses the ball's surface, and that kink is the larger part of a foot's added jerk.
-    This point is goal + v / sqrt(1 + |v|^2 / r^2), v from goal to captured: always inside
-    the ball, smooth, the goal itself for r = 0 and the captured position for a large r.
+    goal + v / sqrt(1 + |v|^2 / r^2), v from goal to captured, is always inside, smooth, the
+    goal itself for r = 0 and the captured position for a large r. But a ball of metres that
+    shrinks to a point drags a foot, which is some centimetres away, in the very last of it.
+    With slack s the point is that of the ball r / s, as it is at no importance, with s^2 times
+    its distance to the goal: within the ball r, and there with importance s = 1 - w smoothly.
+
+    Parameters
+    ----------
+    captured, goal : ndarray, shape (3,)
+        Wrist or ankle as captured, and where it should be [m].
+    radius : float
+        r of eq. 5.10 [m].
+    slack : float
+        1 - w; 1 for the ball alone.
+    out : ndarray, shape (3,)
+        The point [m].
 
     """
     square = 0.0
     for k in range(3):
         square += (captured[k] - goal[k]) ** 2
-    share = radius / math.sqrt(radius * radius + square) if radius > 0.0 else 0.0
+    share = 0.0
+    if radius > 0.0:
+        share = slack * slack * radius / math.sqrt(radius * radius + slack * slack * square)
     for k in range(3):
         out[k] = goal[k] + share * (captured[k] - goal[k])
+
+
+@njit(cache=True)
+def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal: Vec3) -> None:
+    """
+    Draw a goal that is not wholly important towards the shoulder before it leaves reach.
+
+    `soft_reach` has a thousandth of the limb's length to stop a foot that heads for a goal out
+    of reach, which is a blow. A goal that need not be met exactly gives it more room: slack
+    times the reach, if the captured limb is not longer than that itself.
+
+    Parameters
+    ----------
+    shoulder, captured : ndarray, shape (3,)
+        Shoulder or hip, and wrist or ankle as captured, in world [m].
+    reach : float
+        Distance from the shoulder that this function passes by a thousandth of it at
+        most [m].
+    slack : float
+        1 - w.
+    goal : ndarray, shape (3,)
+        In: a goal of the wrist; out: the same if that is near enough [m].
+
+    """
+    distance, current = 0.0, 0.0
+    for k in range(3):
+        distance += (goal[k] - shoulder[k]) ** 2
+        current += (captured[k] - shoulder[k]) ** 2
+    distance, current = math.sqrt(distance), math.sqrt(current)
+    far = max((1.0 - REACH_ROOM * slack) * reach, current)
+    if distance <= far:
+        return
+    # at full importance some is left, or the last of the slack would go with a jump
+    room = max(reach - far, 0.0) + 0.5 * (1.0 - EXACT_SHARE) * reach
+    share = (far + room * (1.0 - math.exp((far - distance) / room))) / distance
+    for k in range(3):
+        goal[k] = shoulder[k] + share * (goal[k] - shoulder[k])

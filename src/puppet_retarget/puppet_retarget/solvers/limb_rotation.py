@@ -13,6 +13,7 @@ from numba import njit
 import numpy as np
 from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
 from puppet_core.quaternion import between, conjugate, multiply, rotate, slerp
+from puppet_core.work_array import work_array
 from puppet_retarget.solvers.limb_position import place_elbow
 
 # where a straight limb bends to, in its upper segment's frame: knees forward, elbows back
@@ -60,18 +61,43 @@ def solve_limb(
         The rotations; may be `captured` itself.
 
     """
-    q_upper, q_lower, turn = np.empty(4), np.empty(4), np.empty(4)
-    before, after, hint = np.empty(3), np.empty(3), np.empty(3)
-    elbow, wrist = np.empty(3), np.empty(3)
+    q_upper, q_lower, hint = work_array(4), work_array(4), work_array(3)
+    elbow, wrist = work_array(3), work_array(3)
     multiply(q_parent, captured[0], q_upper)
-    rotate(q_upper, offsets[0], before)
+    rotate(q_upper, offsets[0], elbow)
     multiply(q_upper, captured[1], q_lower)
-    rotate(q_lower, offsets[1], after)
+    rotate(q_lower, offsets[1], wrist)
     for k in range(3):
-        elbow[k] = shoulder[k] + before[k]
-        wrist[k] = elbow[k] + after[k]
+        elbow[k] += shoulder[k]
+        wrist[k] += elbow[k]
     bend_hint(limb, q_upper, hint)
     place_elbow(shoulder, elbow, wrist, upper, lower, goal, current, hint)
+    turn_limb(q_parent, shoulder, captured, q_end, offsets, elbow, wrist, weight, weight, out)
+
+
+@njit(cache=True)
+def turn_limb(
+    q_parent: Quat, shoulder: Vec3, captured: Quats, q_end: Quat, offsets: Vec3s, elbow: Vec3,
+    wrist: Vec3, weight: float, end_weight: float, out: Quats,
+) -> None:  # fmt: skip
+    """
+    Write the joint rotations of a limb whose elbow and wrist should be at given places.
+
+    Parameters
+    ----------
+    q_parent, shoulder, captured, q_end, offsets, out
+        As for `solve_limb`.
+    elbow, wrist : ndarray, shape (3,)
+        The places, the segments' lengths apart [m].
+    weight, end_weight : float
+        Shares of the solved rotations in the blend at the shoulder, and at the elbow; the
+        wrist keeps the hand's orientation by the first.
+
+    """
+    q_upper, q_lower, turn = work_array(4), work_array(4), work_array(4)
+    before, after = work_array(3), work_array(3)
+    multiply(q_parent, captured[0], q_upper)
+    rotate(q_upper, offsets[0], before)
     for k in range(3):
         after[k] = elbow[k] - shoulder[k]
     between(before, after, turn)  # eq. 5.11
@@ -84,13 +110,16 @@ def solve_limb(
     between(before, after, turn)  # eq. 5.13
     multiply(turn, q_lower, q_lower)
 
-    _blend(q_lower, q_end, captured[2], weight, turn, out[2])
-    _blend(q_upper, q_lower, captured[1], weight, turn, out[1])
-    _blend(q_parent, q_upper, captured[0], weight, turn, out[0])
+    blend_joint(q_upper, q_lower, captured[1], end_weight, turn, out[1])
+    blend_joint(q_parent, q_upper, captured[0], weight, turn, out[0])
+    # the blended forearm's, not the solved one's: the hand keeps its orientation all the way
+    multiply(q_parent, out[0], q_lower)
+    multiply(q_lower, out[1], q_lower)
+    blend_joint(q_lower, q_end, captured[2], weight, turn, out[2])
 
 
 @njit(cache=True)
-def _blend(
+def blend_joint(
     q_parent: Quat, q_child: Quat, captured: Quat, weight: float, work: Quat, out: Quat
 ) -> None:
     """Write the joint rotation between the captured one and the solved one (eq. 5.14)."""

@@ -41,30 +41,59 @@ def solve_in_place(system: Floats) -> bool:
 
 
 @njit(cache=True)
-def factorise_in_place(matrix: Floats) -> None:
-    """Turn the lower triangle of a positive definite (n, n) matrix into its Cholesky factor."""
-    n = len(matrix)
-    for j in range(n):
-        for k in range(j):
-            matrix[j, j] -= matrix[j, k] * matrix[j, k]
-        # a direction that rounding left without curvature, with absurd weights, stays as it is
-        matrix[j, j] = math.sqrt(matrix[j, j]) if matrix[j, j] > LEAST_PIVOT else STIFF
-        for i in range(j + 1, n):
+def factorise_in_place(matrix: Floats, n: int, stiffen: bool) -> bool:
+    """
+    Turn the lower triangle of a symmetric (n, n) matrix into its Cholesky factor.
+
+    The diagonal becomes the inverse of the factor's, for `solve_factorised`. Rows and columns
+    from n on are left alone.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n, n) or more
+        In and out.
+    n : int
+        Number of equations.
+    stiffen : bool
+        Whether a direction without curvature is made very stiff, so that it stays as it is,
+        as rounding may want it with absurd weights; else the factor is left unfinished.
+
+    Returns
+    -------
+    is_definite : bool
+        False if the matrix was not positive definite.
+
+    """
+    is_definite = True
+    for i in range(n):
+        for j in range(i):
+            value = matrix[i, j]
             for k in range(j):
-                matrix[i, j] -= matrix[i, k] * matrix[j, k]
-            matrix[i, j] /= matrix[j, j]
+                value -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] = value * matrix[j, j]
+        pivot = matrix[i, i]
+        for k in range(i):
+            pivot -= matrix[i, k] * matrix[i, k]
+        if pivot > LEAST_PIVOT:
+            matrix[i, i] = 1.0 / math.sqrt(pivot)
+        elif not stiffen:
+            return False
+        else:
+            matrix[i, i] = 1.0 / STIFF
+            is_definite = False
+    return is_definite
 
 
 @njit(cache=True)
-def solve_factorised(factor: Floats, right: Floats, out: Floats) -> None:
-    """Write the solution for a right side, shape (n,), and a factor from the above."""
-    n = len(right)
+def solve_factorised(factor: Floats, right: Floats, n: int, out: Floats) -> None:
+    """Write the solution for n right sides of `right` and a factor from the above."""
     for i in range(n):
-        out[i] = right[i]
+        value = right[i]
         for k in range(i):
-            out[i] -= factor[i, k] * out[k]
-        out[i] /= factor[i, i]
+            value -= factor[i, k] * out[k]
+        out[i] = value * factor[i, i]
     for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            out[i] -= factor[k, i] * out[k]
-        out[i] /= factor[i, i]
+        # downwards, so that rows are read as they lie
+        out[i] *= factor[i, i]
+        for k in range(i):
+            out[k] -= factor[i, k] * out[i]

@@ -3,16 +3,20 @@
 """What a solver's kernels know of the puppet and of their tuning, as tuples of arrays."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Vec3s
 from puppet_core.character import Character
 from puppet_core.errors import ConfigError
 from puppet_core.skeleton import LIMB_SEGMENTS
+from puppet_retarget.importance.body_arrays import body_arrays, body_of, BodyArrays
+from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays, limits_of
 
-ROOT_FORMS = ('projection', 'mean', 'mean_as_printed')
-PROJECTION, MEAN, MEAN_AS_PRINTED = 0, 1, 2
+ROOT_FORMS = ('projection', 'mean', 'mean_as_printed', 'reference')
+PROJECTION, MEAN, MEAN_AS_PRINTED, REFERENCE = 0, 1, 2, 3
+CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +24,12 @@ class SolverConfig:
     """Tuning of the importance-based solver; see the parameter table for ranges."""
 
     root_form: str = 'projection'
-    """Offset of the root before the ball intersection, one of ROOT_FORMS (SPEC 5.12)."""
+    """Offset of the root before the ball intersection; `reference` leaves it (SPEC 5.12)."""
 
-    root_softness: float = 0.8
+    root_softness: float = 0.9
     """Share of a limb's reach over which its sideways pull on the root sets in; 0 at once [-]."""
 
-    root_smoothing_s: float = 0.025
+    root_smoothing_s: float = 0.015
     """Time constant with which the root's offset from the performer's settles [s]."""
 
     stretch_limit: float = 0.998
@@ -35,7 +39,7 @@ class SolverConfig:
     """Reference root height over the performer's; 0 takes the character's own [-]."""
 
     eased_blend: bool = True
-    """Whether captured and solved rotations are blended by an ease of w instead of w itself."""
+    """Whether blend, range ball and reach give way to a goal by an ease of w, not by w itself."""
 
     posture_weight: float = 0.01
     """alpha of Shin2002 eq. 5.3 [m^2/rad^2]."""
@@ -49,6 +53,12 @@ class SolverConfig:
     max_iterations: int = 20
     """Cap of the body minimiser [-]."""
 
+    torso_segments: int = 2
+    """Parts that the body minimiser bends the torso in: 1 as a whole, 2 spine and chest."""
+
+    self_push_out: bool = True
+    """Whether end-effectors, elbows and knees are moved out of the puppet's own body."""
+
     def __post_init__(self) -> None:
         if self.root_form not in ROOT_FORMS:
             raise ConfigError(
@@ -57,13 +67,15 @@ class SolverConfig:
 
 
 class PuppetModel(NamedTuple):
-    """The puppet's lengths."""
+    """The puppet's lengths and shape."""
 
     offsets: Vec3s  # (16, 3)
     interaction_points: Vec3s  # (4, 3)
     upper_lengths: Floats  # (4,)
     lower_lengths: Floats  # (4,)
     hip_centre: Floats  # (3,) mean of the hip joints in the pelvis' frame
+    body: BodyArrays
+    limits: LimitArrays
 
 
 class Tuning(NamedTuple):
@@ -80,10 +92,14 @@ class Tuning(NamedTuple):
     orientation_weight: float
     position_weight: float
     max_iterations: int
+    torso_segments: int
+    self_push_out: bool
+    joint_limits: bool
+    limb_form: int = CAPTURED_SIDE
 
 
 def puppet_model(character: Character) -> PuppetModel:
-    """Return a character's lengths as writable kernel arrays."""
+    """Return a character's lengths and shape as writable kernel arrays."""
     skeleton = character.skeleton
     lengths = skeleton.limb_lengths
     return PuppetModel(
@@ -92,7 +108,19 @@ def puppet_model(character: Character) -> PuppetModel:
         np.ascontiguousarray(lengths[:, 0]),
         np.ascontiguousarray(lengths[:, 1]),
         skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
+        body_arrays(skeleton, character.capsules),
+        limit_arrays(character),
     )
+
+
+@njit(cache=True)
+def model_of(record: Any) -> PuppetModel:
+    """Return the puppet of a packed record, for kernels."""
+    return PuppetModel(
+        record.offsets[:], record.interaction_points[:], record.upper_lengths[:],
+        record.lower_lengths[:], record.hip_centre[:], body_of(record.body),
+        limits_of(record.limits),
+    )  # fmt: skip
 
 
 def tuning(config: SolverConfig, character: Character, performer_leg_length: float) -> Tuning:
@@ -111,4 +139,7 @@ def tuning(config: SolverConfig, character: Character, performer_leg_length: flo
         config.orientation_weight,
         config.position_weight,
         config.max_iterations,
+        config.torso_segments,
+        config.self_push_out,
+        bool(character.joint_limits),
     )

@@ -14,8 +14,8 @@ side by a micrometre must not move a hand to the near side.
 import math
 
 from numba import njit
-import numpy as np
 from puppet_core.arrays import Vec3
+from puppet_core.work_array import work_array
 from puppet_retarget.importance.environment import ObjectArrays
 from puppet_retarget.importance.object_distance import from_object, signed_distance, to_object
 
@@ -36,7 +36,7 @@ def puppet_distance(objects: ObjectArrays, j: int, p: Vec3, local: Vec3, normal:
 @njit(cache=True)
 def deepest(objects: ObjectArrays, p: Vec3) -> float:
     """Return the smallest signed distance of a world point from all objects [m]."""
-    local, normal = np.empty(3), np.empty(3)
+    local, normal = work_array(3), work_array(3)
     depth = 1e9
     for j in range(len(objects.shapes)):
         depth = min(depth, puppet_distance(objects, j, p, local, normal))
@@ -52,7 +52,7 @@ def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3, work: Vec3) -> f
     outside come down to the surface and never pass it. All in the object's frame.
 
     """
-    normal = np.empty(3)
+    normal = work_array(3)
     way = size[0] + size[1] + size[2]  # outside of any bounded shape
     for _ in range(NEWTON_STEPS):
         for k in range(3):
@@ -89,9 +89,9 @@ def leave_object(
 
     """
     shape, size = objects.shapes[j], objects.puppet_sizes[j]
-    local, origin, normal, work = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    local, origin, normal, work = work_array(3), work_array(3), work_array(3), work_array(3)
     depth = -puppet_distance(objects, j, p, local, normal)
-    out[:] = p
+    out[0], out[1], out[2] = p[0], p[1], p[2]
     if depth <= (STUCK_TOL_M if ray_only else TOUCH_TOL_M):
         return False
     to_object(objects.puppet_orientations[j], objects.puppet_positions[j], start, origin)
@@ -123,7 +123,7 @@ def leave_objects(
     objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, out: Vec3
 ) -> bool:
     """Write a point outside of all objects, p itself if it is; return whether p moved."""
-    out[:] = p
+    out[0], out[1], out[2] = p[0], p[1], p[2]
     has_moved = False
     for _ in range(MAX_SWEEPS):
         moves = False

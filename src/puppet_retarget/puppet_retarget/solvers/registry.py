@@ -7,6 +7,7 @@ from collections.abc import Callable
 from puppet_core.character import Character
 from puppet_core.errors import SolverError
 from puppet_retarget.importance.environment import Environment
+from puppet_retarget.solvers.elbow_circle_solver import ElbowCircleSolver
 from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
 from puppet_retarget.solvers.joint_angles import JointAnglesSolver
 from puppet_retarget.solvers.position import PositionSolver
@@ -14,7 +15,8 @@ from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.solver import Solver
 
 _SOLVERS: dict[str, Callable[[Character, Environment, float, SolverConfig], Solver]] = {
-    solver.name: solver for solver in (ImportanceBasedSolver, JointAnglesSolver, PositionSolver)
+    solver.name: solver
+    for solver in (ImportanceBasedSolver, ElbowCircleSolver, JointAnglesSolver, PositionSolver)
 }
 SOLVER_NAMES = tuple(_SOLVERS)
 

@@ -10,8 +10,15 @@ import numpy as np
 from puppet_core.arrays import Floats, Vec3, Vec3s
 from puppet_core.follower import follow
 from puppet_core.quaternion import rotate
+from puppet_core.work_array import work_array
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
-from puppet_retarget.solvers.puppet_model import MEAN, MEAN_AS_PRINTED, PuppetModel, Tuning
+from puppet_retarget.solvers.puppet_model import (
+    MEAN,
+    MEAN_AS_PRINTED,
+    PuppetModel,
+    REFERENCE,
+    Tuning,
+)
 
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
 SOFT_STEPS = 8  # radii over which the root is averaged [-]
@@ -125,7 +132,8 @@ def place_root(
     """
     Move the reference root to where it reaches the important goals.
 
-    Mean offset if so tuned, then the softened nearest point in the balls.
+    Mean offset if so tuned, then the softened nearest point in the balls. The form `reference`
+    does not move it at all, which leaves all of the work to the body solver.
 
     Parameters
     ----------
@@ -145,15 +153,17 @@ def place_root(
     Returns
     -------
     relaxation : float
-        0 if moving the root alone brings all goals within reach.
+        0 if the root alone brings all goals within reach.
 
     """
     if tuning.root_form == MEAN or tuning.root_form == MEAN_AS_PRINTED:
-        offset = np.empty(3)
+        offset = work_array(3)
         mean_offset(goals, importances, positions, tuning.root_form == MEAN_AS_PRINTED, offset)
         for k in range(3):
             root[k] += offset[k]
     limb_balls(model, tuning, wrist_goals, importances, p_world, balls)
+    if tuning.root_form == REFERENCE:
+        return excess(balls, root)
     for i in range(4):
         reach = model.upper_lengths[i] + model.lower_lengths[i]
         balls.softness[i] = tuning.root_softness * strain(goals[i], positions[i], reach)
@@ -161,6 +171,18 @@ def place_root(
     return closest_in_balls(
         root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, root
     )
+
+
+@njit(cache=True)
+def excess(balls: LimbBalls, root: Vec3) -> float:
+    """Return how much the balls must grow to hold the root where it is; 0 if they do."""
+    worst = 0.0
+    for i in range(len(balls.radii)):
+        square = 0.0
+        for k in range(3):
+            square += (root[k] - balls.centres[i, k]) ** 2
+        worst = max(worst, (math.sqrt(square) - balls.radii[i]) / balls.slacks[i])
+    return worst
 
 
 @njit(cache=True)
@@ -211,7 +233,8 @@ def soften(balls: LimbBalls, root: Vec3) -> None:
     """
     if np.max(balls.softness) <= 0.0:
         return
-    nearest, mean = np.empty(3), np.zeros(3)
+    nearest, mean = work_array(3), work_array(3)
+    mean[0], mean[1], mean[2] = 0.0, 0.0, 0.0
     for step in range(SOFT_STEPS):
         level = ((step + 0.5) / SOFT_STEPS) ** 3  # mostly near the full balls
         for i in range(len(balls.radii)):
@@ -228,4 +251,4 @@ def soften(balls: LimbBalls, root: Vec3) -> None:
         )
         for k in range(3):
             mean[k] += nearest[k] / SOFT_STEPS
-    root[:] = mean
+    root[0], root[1], root[2] = mean[0], mean[1], mean[2]

@@ -8,12 +8,12 @@ from typing import Protocol
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SolverOutput:
     """
     The puppet's posture and what the solver has to say about it.
 
-    The arrays belong to the solver and are overwritten by its next call.
+    It belongs to the solver and is overwritten by its next call.
 
     """
 
@@ -41,6 +41,9 @@ class SolverOutput:
     penetrations: Floats
     """Depth of each end-effector inside the environment, 0 outside, shape (4,) [m]."""
 
+    self_depths: Floats
+    """Depth of each general end-effector inside the puppet itself, 0 outside, (8,) [m]."""
+
     body_iterations: int
     """Iterations of the numerical body solver; 0 when the root alone could reach."""
 
@@ -54,8 +57,9 @@ class Solver(Protocol):
     name: str
 
     def solve(
-        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, dt: float
-    ) -> SolverOutput:
+        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, dt: float,
+        self_rows: Floats = ...,
+    ) -> SolverOutput:  # fmt: skip
         """
         Return the puppet's posture.
 
@@ -71,6 +75,8 @@ class Solver(Protocol):
             Importance rows as `importance.estimator` makes them.
         dt : float
             Time since the frame before [s]; infinity for the first, or after a gap.
+        self_rows : ndarray, shape (8, SELF_ROW), optional
+            Rows of `importance.self_interaction`; by default nothing is near anything.
 
         """
         ...

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from puppet_core.character import Character, load_character, save_character
+from puppet_core.character import Character, default_capsules, load_character, save_character
 from puppet_core.clip import load_clip
 from puppet_core.clip_bvh_write import write_bvh
 from puppet_core.posture import Motion
@@ -104,7 +104,8 @@ def scaled_body(
             factor * walk.skeleton.offsets, factor * walk.skeleton.interaction_points
         )
         path = tmp_path_factory.mktemp('bodies') / 'own.yaml'
-        save_character(replace(performer, name='own', skeleton=skeleton), path)
+        shape = default_capsules(skeleton)
+        save_character(replace(performer, name='own', skeleton=skeleton, capsules=shape), path)
         return path
 
     return write

@@ -1,21 +1,36 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""puppet_clip bench: a row for each run, as a table and as JSON, and what it refuses."""
+"""puppet_clip bench: tables, JSON and figures of runs, and what it refuses."""
 
 from collections.abc import Callable
 import json
 from pathlib import Path
 import shlex
 
-from puppet_retarget.offline import command_bench
+import numpy as np
+from PIL import Image
+from puppet_core.character import Character
+from puppet_core.procedural_performer import procedural_motion
+from puppet_retarget.offline import command_bench, thesis_figures
+from puppet_retarget.offline.clip_arguments import PROCEDURAL_RATE_HZ
+from puppet_retarget.offline.command_bench import PROCEDURAL_WALK
+from puppet_retarget.offline.picture_strip import GUTTER_PX
+from puppet_retarget.solvers.registry import SOLVER_NAMES
 import pytest
 
 pytestmark = pytest.mark.ros
+RUN_KEYS = {
+    'frames', 'body_iterations', 'body_iterations_without_root_estimation', 'body_frames',
+    'us_per_frame', 'stages_us', 'ms_per_frame', 'planted_foot_slide_mm_s',
+    'planted_impossible_share', 'goal_error_mm', 'penetration_mm',
+    'free_limb_deviation_deg_max', 'jerk_ratio', 'self_penetration_mm_max',
+    'performer_self_penetration_mm_max', 'self_contact_error_mm',
+}  # fmt: skip
 
 
 def table_rows(text: str) -> list[list[str]]:
-    """Return the cells of a Markdown table, without head and rule."""
-    lines = text.splitlines()[2:]
+    """Return the cells of the first Markdown table, without head and rule."""
+    lines = text.split('\n\n')[0].splitlines()[2:]
     return [[cell.strip() for cell in line.strip('|').split('|')] for line in lines]
 
 
@@ -35,17 +50,92 @@ def test_every_combination_has_a_row(run: Callable, walk_bvh: Path) -> None:
     assert {len(row) for row in rows} == {len(done.out.splitlines()[0].strip('|').split('|'))}
 
 
-def test_json_has_the_same_rows_and_the_machine(
-    run: Callable, walk_bvh: Path, tmp_path: Path
-) -> None:
+def test_json_has_a_run_for_each_solver(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
     path = tmp_path / 'bench.json'
     run('bench', '--clip', walk_bvh, '--characters', 'sally', '--json', path)
     bench = json.loads(path.read_text())
-    assert set(bench['machine']) == {'processor', 'cores', 'python', 'numba', 'numpy'}
-    (row,) = bench['rows']
-    assert (row['clip'], row['character'], row['preset']) == ('walk', 'sally', 'default')
-    assert set(row['path_us']) == {'posture', 'importance', 'solver', 'total'}
-    assert 0.0 < row['path_us']['total']['median'] <= row['path_us']['total']['max']
+    assert set(bench) == {'runs'}
+    assert [row['solver'] for row in bench['runs']] == list(SOLVER_NAMES)
+    for row in bench['runs']:
+        assert (row['clip'], row['character'], row['preset']) == ('walk', 'sally', 'default')
+        assert RUN_KEYS <= set(row)
+        assert list(row['us_per_frame']) == ['median', 'p99', 'max']
+        assert 0.0 < row['us_per_frame']['median'] <= row['us_per_frame']['max']
+
+
+def test_tables_of_the_thesis_follow(run: Callable, walk_bvh: Path) -> None:
+    done = run('bench', walk_bvh, '--characters', 'blubby,sally')
+    _, _, iterations, _, times, machine = done.out.split('\n\n')
+    head, _, clip, total = (line.strip('| ').split(' | ') for line in iterations.splitlines())
+    assert head == [
+        'clip', 'frames', 'without: blubby', 'without: sally', 'with: blubby', 'with: sally',
+    ]  # fmt: skip
+    assert clip[0] == 'walk' and total[0] == 'total (1 clip)'
+    assert clip[1:] == total[1:]
+    assert int(clip[2].split()[0]) > 0  # short legs do not reach without the root's help
+    assert len(times.splitlines()) == 4
+    assert 'cores, Python' in machine
+
+
+def test_forms_are_compared_with_the_printed_ones(run: Callable, walk_bvh: Path) -> None:
+    done = run(
+        'bench', walk_bvh, '--characters', 'sally,blubby', '--solvers', 'importance_based',
+        '--forms',
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    lines = done.out.split('\n\n')[-2].splitlines()[2:]
+    rows = [line.strip('| ').split(' | ') for line in lines]
+    assert len(rows) == 2 * 7
+    assert {row[1] for row in rows[:7]} == {'sally'}
+    assert rows[0][2] == 'projection, smoothing 0.03 s'
+    assert rows[6][2] == 'preset as_printed'
+    assert float(rows[6][-1]) > float(rows[0][-1])  # SPEC 5.12: feet jerk as printed
+
+
+def test_figures_are_drawn_instead(
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thesis_figures, 'CELL_PX', (60, 70))
+    monkeypatch.setattr(thesis_figures, 'CONTACT_CELL_PX', (60, 70))
+    folder = tmp_path / 'new/figures'
+    done = run('bench', walk_bvh, '--figures', folder)
+    assert done.code == 0, done.err
+    names = ['figure_4_3.png', 'figure_7_2.png', 'figure_7_3.png', 'figure_7_6.png']
+    assert done.out.split() == [str(folder / name) for name in names]
+    sizes = {name: Image.open(folder / name).size for name in names}
+    across, down = 60 + GUTTER_PX, 70 + GUTTER_PX
+    assert sizes['figure_7_2.png'] == sizes['figure_7_3.png'] == (
+        6 * across - GUTTER_PX, 3 * down - GUTTER_PX,
+    )  # fmt: skip
+    assert sizes['figure_7_6.png'] == (3 * across - GUTTER_PX, 3 * down - GUTTER_PX)
+
+
+def test_worst_frame_is_searched_instead(run: Callable) -> None:
+    done = run('bench', '--worst', '20', '--characters', 'blubby')
+    assert done.code == 0, done.err
+    cells = done.out.split('\n')[2].split('|')
+    assert [c.strip() for c in cells[1:4]] == ['blubby', 'default', '20']
+    assert 0.0 < float(cells[4]) and 0.0 < float(cells[5])
+    done = run('bench', '--worst', '3')
+    assert done.code == 2 and '--worst: expected 16 or more, got 3' in done.err
+
+
+def test_the_built_in_performer_walks_in_its_figures(performer: Character) -> None:
+    part = procedural_motion(performer, PROCEDURAL_RATE_HZ).root_positions[PROCEDURAL_WALK]
+    steps = np.linalg.norm(np.diff(part[:, :2], axis=0), axis=1) * PROCEDURAL_RATE_HZ
+    assert np.median(steps) > 0.7
+    assert 2.5 < np.linalg.norm(part[-1] - part[0]) < 3.2
+
+
+def test_clips_of_one_name_are_told_apart(
+    run: Callable, walk_bvh: Path, tmp_path: Path
+) -> None:
+    paths = [tmp_path / folder / 'walk.bvh' for folder in ('a', 'b')]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_bytes(walk_bvh.read_bytes())
+    done = run('bench', tmp_path, '--characters', 'sally', '--solvers', 'joint_angles')
+    assert [row[0] for row in table_rows(done.out)] == [str(path) for path in paths]
 
 
 def test_folders_stand_for_their_clips(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
@@ -75,12 +165,14 @@ def test_example_of_the_help_runs(
 @pytest.mark.parametrize(
     ('words', 'says'),
     [
-        (('--solvers', 'ik'), "of importance_based, joint_angles, position, got 'ik'"),
+        (('--solvers', 'ik'), f"of {', '.join(SOLVER_NAMES)}, got 'ik'"),
         (('--characters', 'sally,nobody'), "or the path of a YAML file, got 'nobody'"),
         (('--characters', 'sally,,frog'), "expected names with commas between, got 'sally,,frog'"),
         (('--presets', 'best'), "preset: expected one of default, as_printed, got 'best'"),
         (('--layout', 'none'), 'layout: expected one of default14'),
         (('--json', '.'), '--json: expected a file name, got the folder'),
+        (('--figures', __file__), '--figures: expected a folder, got'),
+        (('--figures', 'x', '--json', 'y'), '--json: not allowed with argument --figures'),
         (('--clip', 'absent.bvh'), 'absent.bvh: expected a readable BVH file'),
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',

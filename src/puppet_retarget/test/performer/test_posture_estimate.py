@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS
-from puppet_retarget.performer import posture_kernels, sensor_kernels
 from puppet_retarget.performer.posture_kernels import STATUS_INFERRED
+from puppet_retarget.performer.posture_step import step_posture
 from puppet_retarget.performer.sensor_layout import SensorLayout
 from puppet_retarget.performer.warm_up import warm_up
 import pytest
@@ -198,10 +198,9 @@ def test_other_layouts_put_measured_segments_right(
 
 def test_frames_find_every_kernel_compiled(virtual: Any) -> None:
     """STYLE 2.16: after the warm-up no frame of a live-like run compiles anything."""
-    kernels = (posture_kernels.estimate_posture, sensor_kernels.read_sensors)
     warm_up(virtual.character.skeleton)
-    before = [tuple(kernel.signatures) for kernel in kernels]
+    before = tuple(step_posture.signatures)
     estimator = virtual.estimator()
     for _ in range(20):
         estimator.step(virtual.frame(*virtual.t_pose()))
-    assert [tuple(kernel.signatures) for kernel in kernels] == before
+    assert tuple(step_posture.signatures) == before

@@ -1,0 +1,179 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+From one performer posture to all that a solver needs to know of what is near.
+
+Holds the importance of the environment and the self-interaction. The importance node is this
+class with messages around it, the offline commands a loop.
+
+"""
+
+from collections.abc import Mapping
+import math
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.arrays import Floats, Vec3s
+from puppet_core.body_surface import surface_samples
+from puppet_core.default_shape import default_capsules
+from puppet_core.errors import ConfigError
+from puppet_core.posture import Posture
+from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_retarget.importance.environment import Environment
+from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
+from puppet_retarget.importance.posture_check import is_posture
+from puppet_retarget.importance.self_interaction import (
+    estimator_of,
+    SelfInteractionConfig,
+    SelfInteractionEstimator,
+    skeleton_of,
+)
+
+MIN_LEG_LENGTH_M, MAX_LEG_LENGTH_M = 0.05, 10.0
+MAX_OFFSET_M = 10.0  # of a joint from the one before
+
+
+class Nearness(NamedTuple):
+    """What is near in one posture; the arrays are overwritten by the next step."""
+
+    rows: Floats
+    """Importance of hands and feet, shape (4, 8)."""
+
+    self_rows: Floats
+    """Self-interaction of the general end-effectors, shape (8, SELF_ROW)."""
+
+
+class ImportanceModel:
+    """
+    What is near one performer, in one environment and of the own body.
+
+    Parameters
+    ----------
+    environment : Environment
+        The objects.
+    tuning : ImportanceConfig
+        Tuning of the importance.
+    self_tuning : SelfInteractionConfig
+        Tuning of the self-interaction.
+    skeleton : Skeleton, optional
+        The performer's; by default that of the first posture.
+    measured : mapping of str to ndarray, shape (40, 3), optional
+        Measured surface points by segment [m]; others are an ordinary person's.
+
+    """
+
+    def __init__(
+        self, environment: Environment, tuning: ImportanceConfig,
+        self_tuning: SelfInteractionConfig, skeleton: Skeleton | None = None,
+        measured: Mapping[str, Vec3s] | None = None,
+    ) -> None:  # fmt: skip
+        self._environment = environment
+        self._tuning, self._self_tuning = tuning, self_tuning
+        self._estimator = ImportanceEstimator(environment, tuning)
+        self._measured = dict(measured or {})
+        self._leg_length = 0.0  # as sent with the posture that the skeleton is from
+        self._self_estimator: SelfInteractionEstimator | None = None
+        if skeleton is not None:
+            self._self_estimator = self._estimator_of(skeleton)
+
+    def retune(self, tuning: ImportanceConfig, self_tuning: SelfInteractionConfig) -> None:
+        """Take new tuning without a jump in what is smoothed."""
+        self._tuning, self._self_tuning = tuning, self_tuning
+        self._estimator.retune(self._environment, tuning)
+        if self._self_estimator is not None:
+            self._self_estimator.retune(self_tuning)
+
+    def reset(self) -> None:
+        """Forget the past, not the performer: the next step is not smoothed."""
+        self._estimator.reset()
+        if self._self_estimator is not None:
+            self._self_estimator.reset()
+
+    def warm_up(self) -> None:
+        """Compile everything a posture needs, before the first one comes."""
+        body = _some_body()
+        rotations = np.zeros((N_SEGMENTS, 4))
+        rotations[:, 0] = 1.0
+        segments = body.rest_positions()
+        points = segments[LIMB_SEGMENTS[:, [2, 1]].T.ravel()]
+        points[:4] += body.interaction_points
+        posture = Posture(segments[0].copy(), rotations, points, np.zeros((8, 3)))
+        model = ImportanceModel(self._environment, self._tuning, self._self_tuning)
+        for stamp_ns in (0, 10_000_000):
+            model.step(stamp_ns, posture, segments)
+
+    def step(
+        self, stamp_ns: int, posture: Posture, segments: Vec3s, leg_length: float = 0.0
+    ) -> Nearness | None:
+        """
+        Return what is near in the next posture, or None if that is not usable.
+
+        Parameters
+        ----------
+        stamp_ns : int
+            Acquisition time [ns]; after a gap, or a step back, nothing is smoothed.
+        posture : Posture
+            The performer.
+        segments : ndarray, shape (16, 3)
+            Its joints in world [m].
+        leg_length : float
+            The performer's hip to sole as sent with the posture [m]; another one means that it
+            was measured anew, and the skeleton is taken from this posture.
+
+        """
+        if not is_posture(posture.root_position, segments, posture.rotations):
+            return None
+        leg_length = leg_length if math.isfinite(leg_length) else 0.0
+        skeleton = None
+        if self._self_estimator is None or leg_length != self._leg_length:
+            skeleton = _skeleton_of(posture, segments)
+            if skeleton is None:
+                return None
+        rows = self._estimator.step(
+            stamp_ns, posture.end_effectors, posture.end_effector_velocities
+        )
+        if rows is None:
+            return None
+        if skeleton is not None:
+            self._self_estimator = self._estimator_of(skeleton)
+            self._leg_length = leg_length
+        assert self._self_estimator is not None
+        return Nearness(rows, self._self_estimator.step(stamp_ns, posture, segments, rows))
+
+    def _estimator_of(self, skeleton: Skeleton) -> SelfInteractionEstimator:
+        samples = None
+        if self._measured:
+            samples = surface_samples(skeleton, default_capsules(skeleton))
+            for segment, points in self._measured.items():
+                samples[SEGMENT_INDEX[segment]] = points
+        return estimator_of(skeleton, self._self_tuning, samples)
+
+
+def _skeleton_of(posture: Posture, segments: Vec3s) -> Skeleton | None:
+    """Return the skeleton that a posture shows, or None if nobody is built like that."""
+    if not np.isfinite(posture.end_effectors).all():
+        return None
+    try:
+        skeleton = skeleton_of(posture.rotations, segments, posture.end_effectors)
+    except ConfigError:
+        return None
+    longest = max(np.abs(skeleton.offsets).max(), np.abs(skeleton.interaction_points).max())
+    is_person = MIN_LEG_LENGTH_M <= skeleton.leg_length <= MAX_LEG_LENGTH_M
+    return skeleton if is_person and longest <= MAX_OFFSET_M else None
+
+
+def _some_body() -> Skeleton:
+    """Return a body of ordinary proportions."""
+    offsets, points = np.zeros((N_SEGMENTS, 3)), np.zeros((4, 3))
+    offsets[1:4, 2] = 0.10, 0.15, 0.35
+    for limb, (first, second, third) in enumerate(LIMB_SEGMENTS):
+        side = 1.0 if limb % 2 == 0 else -1.0
+        if limb < 2:
+            offsets[first] = 0.0, 0.18 * side, 0.29
+            offsets[[second, third], 1] = 0.29 * side, 0.25 * side
+            points[limb] = 0.0, 0.08 * side, -0.02
+        else:
+            offsets[first] = 0.0, 0.09 * side, -0.05
+            offsets[[second, third], 2] = -0.43, -0.42
+            points[limb] = 0.05, 0.0, -0.08
+    return Skeleton(offsets, points)

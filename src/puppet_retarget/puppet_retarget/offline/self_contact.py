@@ -1,0 +1,205 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+How well a retargeted motion keeps contacts of a body with itself, from arrays.
+
+Definitions. Distances are signed ones of general end-effectors from capsules of the segments
+that count (`puppet_core.self_contact`). Pelvis, spine and chest are one body: the distance
+from any of them is that from all, as a ball-shaped character has its whole surface on one of
+them. A general end-effector of the performer touches the segment it is nearest to if that is
+nearer than 2 cm and its own flesh, which is its depth in its own segment: next to nothing for
+palms and soles, which are on the surface, and the limb's radius for elbows and knees. The
+error of a touching pair is the difference between the puppet's distance and the performer's
+in the puppet's world, both taken as zero inside: depth is what `self_penetration_m` is for.
+
+"""
+
+from typing import NamedTuple
+
+from numba import njit
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.body_shape_kernels import segment_distance, shape_arrays, ShapeArrays
+from puppet_core.capsule import Capsule
+from puppet_core.quaternion import rotate_inverse
+from puppet_core.self_contact import CONSIDERED
+from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX, Skeleton
+
+TOUCH_M = 0.02  # gap that counts as touching; clothes, markers and capsules err by as much
+_TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
+_LEFT_HAND, _RIGHT_HAND = 0, 1  # rows of the general end-effectors
+_N_GENERAL = len(CONSIDERED)
+
+
+class MovingBody(NamedTuple):
+    """A body over time with its shape."""
+
+    skeleton: Skeleton
+    """Its interaction points tell how deep they are in hands and feet."""
+
+    capsules: tuple[Capsule, ...]
+    """Its shape."""
+
+    q_world: Quats
+    """Segments' orientations, shape (n, 16, 4)."""
+
+    p_world: Vec3s
+    """Segments' joints, shape (n, 16, 3) [m]."""
+
+    end_effectors: Vec3s
+    """General end-effectors in world, shape (n, 8, 3) [m]."""
+
+
+class SelfContact(NamedTuple):
+    """Touching pairs of a performer and a puppet, by frame."""
+
+    segments: NDArray[np.int64]
+    """Which segment each general end-effector touches, shape (n, 8); -1 for none."""
+
+    errors: Floats
+    """Difference of the distances of the touching pairs, shape (n, 8) [m]; NaN for none."""
+
+    palm_errors: Floats
+    """
+    Difference of the distances between both palms where the hands touch, shape (n,) [m].
+
+    NaN where they do not.
+
+    """
+
+
+def self_distances_m(
+    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, end_effectors: Vec3s
+) -> Floats:
+    """
+    Return signed distances of general end-effectors from segments.
+
+    Parameters
+    ----------
+    shape : ShapeArrays
+        The body.
+    q_world, p_world : ndarray, shapes (n, 16, 4) and (n, 16, 3)
+        Segments in world [m].
+    end_effectors : ndarray, shape (n, 8, 3)
+        General end-effectors in world [m].
+
+    Returns
+    -------
+    distances : ndarray, shape (n, 8, 16)
+        Negative inside; infinite for pairs that do not count [m].
+
+    """
+    # copies: read-only arrays would be another layout to compile for
+    arrays = [np.array(a, dtype=np.float64, order='C') for a in (q_world, p_world, end_effectors)]
+    out = np.full((len(arrays[0]), _N_GENERAL, N_SEGMENTS), np.inf)
+    _fill_distances(shape, arrays[0], arrays[1], arrays[2], CONSIDERED.copy(), out)
+    return out
+
+
+def self_penetration_m(
+    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, end_effectors: Vec3s
+) -> Floats:
+    """
+    Return how deep general end-effectors are in segments that count; arguments as above.
+
+    Returns
+    -------
+    depths : ndarray, shape (n, 8)
+        Depth in the deepest single capsule, 0 outside [m].
+
+    """
+    distances = self_distances_m(shape, q_world, p_world, end_effectors)
+    return np.maximum(-distances.min(axis=2), 0.0)
+
+
+def self_contact(
+    performer: MovingBody, puppet: MovingBody, world_scale: float = 1.0
+) -> SelfContact:
+    """
+    Return the touching pairs of the performer, and how far off the puppet is at them.
+
+    Parameters
+    ----------
+    performer, puppet : MovingBody
+        Both over the same frames.
+    world_scale : float
+        Size of the puppet's world over the performer's.
+
+    """
+    own = _distances_of_bodies(performer)
+    others = _distances_of_bodies(puppet)
+    nearest = own.argmin(axis=2)
+    gap = np.take_along_axis(own, nearest[..., np.newaxis], axis=2)[..., 0]
+    reached = np.take_along_axis(others, nearest[..., np.newaxis], axis=2)[..., 0]
+    touching = gap < TOUCH_M + _flesh(performer)
+    wanted = world_scale * np.maximum(gap, 0.0)
+    # a puppet without capsules there has no distance to compare
+    touching &= np.isfinite(reached)
+    errors = np.full(gap.shape, np.nan)
+    errors[touching] = np.abs(np.maximum(reached, 0.0) - wanted)[touching]
+    segments = np.where(touching, nearest, -1)
+    hands = (segments[:, _LEFT_HAND] == LIMB_SEGMENTS[_RIGHT_HAND, 2]) | (
+        segments[:, _RIGHT_HAND] == LIMB_SEGMENTS[_LEFT_HAND, 2]
+    )
+    spans = [_palm_distance(body.end_effectors) for body in (performer, puppet)]
+    palm_errors = np.where(hands, np.abs(spans[1] - world_scale * spans[0]), np.nan)
+    return SelfContact(segments, errors, palm_errors)
+
+
+def self_contact_error_m(
+    performer: MovingBody, puppet: MovingBody, world_scale: float = 1.0
+) -> Floats:
+    """Return the errors of `self_contact`, of palms too, shape (n, 9) [m]; NaN: no contact."""
+    contact = self_contact(performer, puppet, world_scale)
+    return np.column_stack((contact.errors, contact.palm_errors))
+
+
+@njit(cache=True)
+def _distance(
+    shape: ShapeArrays, segment: int, q: Quat, origin: Vec3, point: Vec3, local: Vec3, normal: Vec3
+) -> float:
+    for k in range(3):
+        local[k] = point[k] - origin[k]
+    rotate_inverse(q, local, local)
+    return segment_distance(shape, segment, local, normal)
+
+
+@njit(cache=True)
+def _fill_distances(
+    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, points: Vec3s,
+    considered: NDArray[np.bool_], out: Floats,
+) -> None:  # fmt: skip
+    """Fill the entries (n, 8, 16) of pairs that count."""
+    local, normal = np.empty(3), np.empty(3)
+    for i in range(len(out)):
+        for general in range(considered.shape[0]):
+            for s in range(considered.shape[1]):
+                if considered[general, s]:
+                    out[i, general, s] = _distance(
+                        shape, s, q_world[i, s], p_world[i, s], points[i, general], local, normal
+                    )
+
+
+def _distances_of_bodies(body: MovingBody) -> Floats:
+    """Return distances (n, 8, 16) with those of the torso's segments made one [m]."""
+    distances = self_distances_m(
+        shape_arrays(body.capsules), body.q_world, body.p_world, body.end_effectors
+    )
+    distances[..., _TORSO] = distances[..., _TORSO].min(axis=2, keepdims=True)
+    return distances
+
+
+def _flesh(body: MovingBody) -> Floats:
+    """Return the depths of general end-effectors in their own segments, shape (8,) [m]."""
+    shape, normal = shape_arrays(body.capsules), np.empty(3)
+    points = np.concatenate((body.skeleton.interaction_points, np.zeros((4, 3))))
+    segments = np.concatenate((LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]))
+    depths = [-segment_distance(shape, int(s), p, normal) for s, p in zip(segments, points)]
+    return np.maximum(depths, 0.0)
+
+
+def _palm_distance(end_effectors: Vec3s) -> Floats:
+    """Return the distance between both palms, shape (n,) [m]."""
+    between = end_effectors[:, _LEFT_HAND] - end_effectors[:, _RIGHT_HAND]
+    return np.linalg.norm(between, axis=-1)

@@ -1,0 +1,278 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Joint rotations kept within a cone of swing and a range of twist (kernel).
+
+A joint's rotation, from the rest rotation at the middle of its cone, is a swing after a twist
+about the segment's axis. Up to nine tenths of its limit either stays exactly as it is; beyond,
+the limit is approached and never passed. The swing moves along the normal of its ellipse, not
+towards the centre: an elbow that is asked to bend a little sideways must not straighten.
+
+No continuous rule can bring all rotations to the limit they have passed: at a swing of half a
+turn the twist is undefined, and from there every side is as near. So what is asked for beyond
+150 degrees from the middle, far out of all limits, eases back to the middle, which half a turn
+gives exactly. The whole then is continuous with its first derivative everywhere.
+
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from numba import njit
+import numpy as np
+from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.character import Character
+from puppet_core.joint_limits import MAX_ANGLE_DEG, segment_axis
+from puppet_core.quaternion import align_sign, conjugate, exp, multiply
+from puppet_core.skeleton import N_SEGMENTS
+from puppet_core.work_array import work_array
+
+KEPT = 0.9  # share of a limit up to which nothing changes [-]
+FADE_START_RAD = math.radians(MAX_ANGLE_DEG)  # no limit is beyond this
+NO_TWIST = 1e-12  # cosine of half the swing below which the twist is undefined [-]
+NEWTON_STEPS = 20
+NEWTON_TOL = 1e-15
+
+
+class LimitArrays(NamedTuple):
+    """Limits of all joints, by segment; rows of joints without any are not used."""
+
+    has: np.ndarray  # (16,) uint8, 1 where there are limits
+    axes: Vec3s  # (16, 3) unit, of the twist, in the segment's frame
+    frames: Quats  # (16, 4) joint rotation in the middle of the cone
+    swings: Floats  # (16, 2) half angles about `swing_axes` [rad]
+    twists: Floats  # (16, 2) least and greatest twist [rad]
+
+
+@njit(cache=True)
+def limits_of(record: Any) -> LimitArrays:
+    """Return the limits of a packed record, for kernels."""
+    return LimitArrays(
+        record.has[:], record.axes[:], record.frames[:], record.swings[:], record.twists[:]
+    )
+
+
+def limit_arrays(character: Character) -> LimitArrays:
+    """Return a character's joint limits as kernel arrays."""
+    arrays = LimitArrays(
+        np.zeros(N_SEGMENTS, dtype=np.uint8), np.zeros((N_SEGMENTS, 3)),
+        np.zeros((N_SEGMENTS, 4)), np.zeros((N_SEGMENTS, 2)), np.zeros((N_SEGMENTS, 2)),
+    )  # fmt: skip
+    for limit in character.joint_limits:
+        i = limit.segment
+        arrays.has[i] = 1
+        arrays.axes[i] = segment_axis(character.skeleton, i)
+        arrays.frames[i] = limit.centre
+        arrays.swings[i] = limit.swing
+        arrays.twists[i] = limit.twist
+    return arrays
+
+
+@njit(cache=True)
+def _swing_axes(axis: Vec3, first: Vec3, second: Vec3) -> None:
+    """Write the axes of `puppet_core.joint_limits.swing_axes`."""
+    along_x = abs(axis[0]) >= abs(axis[1]) and abs(axis[0]) >= abs(axis[2])
+    reference = 1 if along_x else 0
+    norm = math.sqrt(1.0 - axis[reference] * axis[reference])
+    for k in range(3):
+        first[k] = ((1.0 if k == reference else 0.0) - axis[reference] * axis[k]) / norm
+    second[0] = axis[1] * first[2] - axis[2] * first[1]
+    second[1] = axis[2] * first[0] - axis[0] * first[2]
+    second[2] = axis[0] * first[1] - axis[1] * first[0]
+
+
+@njit(cache=True)
+def split_swing_twist(q: Quat, axis: Vec3, swing: Vec3) -> float:
+    """
+    Split a rotation into a swing after a twist, q = swing twist.
+
+    Parameters
+    ----------
+    q : ndarray, shape (4,)
+        The rotation.
+    axis : ndarray, shape (3,)
+        Unit axis of the twist.
+    swing : ndarray, shape (3,)
+        Out: rotation vector square to the axis, at most pi long [rad].
+
+    Returns
+    -------
+    twist : float
+        In (-2 pi, 2 pi], for q and -q a whole turn apart; 0 where it is undefined, at a swing
+        of half a turn [rad].
+
+    """
+    along = q[1] * axis[0] + q[2] * axis[1] + q[3] * axis[2]
+    cosine = math.sqrt(q[0] * q[0] + along * along)
+    twist, w, a = 0.0, 1.0, 0.0
+    if cosine > NO_TWIST:
+        twist, w, a = 2.0 * math.atan2(along, q[0]), q[0] / cosine, along / cosine
+    # vector part of q times the inverse of (w, a axis); what is along the axis cancels
+    x, y, z = q[1] - along * axis[0], q[2] - along * axis[1], q[3] - along * axis[2]
+    swing[0] = w * x - a * (y * axis[2] - z * axis[1])
+    swing[1] = w * y - a * (z * axis[0] - x * axis[2])
+    swing[2] = w * z - a * (x * axis[1] - y * axis[0])
+    sine = math.sqrt(x * x + y * y + z * z)
+    scale = 2.0 * math.atan2(sine, cosine) / sine if sine > 1e-150 else 2.0
+    for k in range(3):
+        swing[k] *= scale
+    return twist
+
+
+@njit(cache=True)
+def _fade(angle: float) -> float:
+    """Return what is left of a rotation asked for at this angle from the middle of its limits."""
+    if angle <= FADE_START_RAD:
+        return 1.0
+    share = min((angle - FADE_START_RAD) / (math.pi - FADE_START_RAD), 1.0)
+    return 1.0 - share * share * (3.0 - 2.0 * share)
+
+
+@njit(cache=True)
+def soft_offset(offset: float, half: float) -> float:
+    """
+    Return a twist within its range, the same in all but the outermost of it.
+
+    Parameters
+    ----------
+    offset : float
+        From the middle of the range, in [-pi, pi] [rad].
+    half : float
+        Half the range [rad].
+
+    """
+    away, kept = abs(offset), KEPT * half
+    if away <= kept:
+        return offset
+    left = half - kept
+    eased = (kept + left * (1.0 - math.exp((kept - away) / left))) * _fade(away)
+    return eased if offset > 0.0 else -eased
+
+
+@njit(cache=True)
+def _multiplier(x: float, y: float, a: float, b: float) -> float:
+    """
+    Return the multiplier l of the point of an ellipse that is nearest to one outside.
+
+    The point is (x a^2 / (a^2 + l), y b^2 / (b^2 + l)), a and b the half axes.
+
+    """
+    # from a bound below the root; the function is convex, so the steps approach it from there
+    multiplier = max(a * abs(x) - a * a, b * abs(y) - b * b, 0.0)
+    for _ in range(NEWTON_STEPS):
+        u, v = a * x / (a * a + multiplier), b * y / (b * b + multiplier)
+        value = u * u + v * v - 1.0
+        slope = -2.0 * (u * u / (a * a + multiplier) + v * v / (b * b + multiplier))
+        if value <= NEWTON_TOL:
+            break
+        multiplier -= value / slope
+    return multiplier
+
+
+@njit(cache=True)
+def soft_swing(x: float, y: float, limits: Floats, out: Floats) -> bool:
+    """
+    Write a swing that is inside its ellipse, the same in all but the outermost of it.
+
+    From the nearest point of an ellipse of nine tenths the size the swing goes on along the
+    normal, towards the full ellipse but not through it.
+
+    Parameters
+    ----------
+    x, y : float
+        The swing's rotation vector by its two axes [rad].
+    limits : ndarray, shape (2,)
+        Half axes of the ellipse [rad].
+    out : ndarray, shape (2,)
+        Out [rad].
+
+    Returns
+    -------
+    changed : bool
+        Whether the swing was outside of the smaller ellipse.
+
+    """
+    out[0], out[1] = x, y
+    a, b = KEPT * limits[0], KEPT * limits[1]
+    if (x / a) ** 2 + (y / b) ** 2 <= 1.0:
+        return False
+    multiplier = _multiplier(x, y, a, b)
+    px, py = a * a * x / (a * a + multiplier), b * b * y / (b * b + multiplier)
+    nx, ny = px / (a * a), py / (b * b)
+    norm = math.sqrt(nx * nx + ny * ny)
+    nx, ny = nx / norm, ny / norm
+    beyond = (x - px) * nx + (y - py) * ny
+    # how far the full ellipse is along the normal
+    wx, wy = 1.0 / (limits[0] * limits[0]), 1.0 / (limits[1] * limits[1])
+    second, first = nx * nx * wx + ny * ny * wy, px * nx * wx + py * ny * wy
+    missing = max(1.0 - px * px * wx - py * py * wy, 0.0)
+    left = missing / (first + math.sqrt(first * first + second * missing))
+    eased = left * (1.0 - math.exp(-beyond / left))
+    fade = _fade(math.sqrt(x * x + y * y))
+    out[0], out[1] = fade * (px + eased * nx), fade * (py + eased * ny)
+    return True
+
+
+@njit(cache=True)
+def limit_joint(
+    q: Quat, axis: Vec3, frame: Quat, swing_limits: Floats, twist_limits: Floats, out: Quat
+) -> bool:
+    """
+    Write a joint rotation within its limits; return whether it had to change.
+
+    Parameters
+    ----------
+    q : ndarray, shape (4,)
+        The joint's rotation.
+    axis : ndarray, shape (3,)
+        Unit axis of the twist, in the segment's frame.
+    frame : ndarray, shape (4,)
+        The joint's rotation in the middle of the cone.
+    swing_limits : ndarray, shape (2,)
+        Half angles about the two swing axes, at most MAX_ANGLE_DEG [rad].
+    twist_limits : ndarray, shape (2,)
+        Least and greatest twist, at most twice MAX_ANGLE_DEG apart [rad].
+    out : ndarray, shape (4,)
+        The limited rotation, q itself well within the limits; may be q.
+
+    """
+    local, turn = work_array(4), work_array(4)
+    swing, first, second, parts = work_array(3), work_array(3), work_array(3), work_array(2)
+    conjugate(frame, turn)
+    multiply(turn, q, local)
+    twist = split_swing_twist(local, axis, swing)
+    _swing_axes(axis, first, second)
+    x = swing[0] * first[0] + swing[1] * first[1] + swing[2] * first[2]
+    y = swing[0] * second[0] + swing[1] * second[1] + swing[2] * second[2]
+    has_swung = soft_swing(x, y, swing_limits, parts)
+    low, high = twist_limits[0], twist_limits[1]
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    offset = twist - middle
+    offset -= 2.0 * math.pi * math.floor(offset / (2.0 * math.pi) + 0.5)
+    if not has_swung and abs(offset) <= KEPT * half:
+        out[:] = q
+        return False
+    limited = middle + soft_offset(offset, half) * _fade(math.sqrt(x * x + y * y))
+    for k in range(3):
+        swing[k] = parts[0] * first[k] + parts[1] * second[k]
+    exp(swing, local)
+    multiply(frame, local, local)
+    for k in range(3):
+        swing[k] = limited * axis[k]
+    exp(swing, turn)
+    multiply(local, turn, local)
+    align_sign(q, local, out)
+    return True
+
+
+@njit(cache=True)
+def limit_joints(limits: LimitArrays, rotations: Quats) -> int:
+    """Bring joint rotations, shape (16, 4), within their limits in place; return how many."""
+    n_changed = 0
+    for i in range(1, N_SEGMENTS):
+        if limits.has[i] != 0 and limit_joint(
+            rotations[i], limits.axes[i], limits.frames[i], limits.swings[i],
+            limits.twists[i], rotations[i],
+        ):  # fmt: skip
+            n_changed += 1
+    return n_changed

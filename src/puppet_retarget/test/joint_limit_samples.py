@@ -1,0 +1,52 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""An adult's joint limits, and what several tests of them share."""
+
+from pathlib import Path
+
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_core.arrays import Floats, Quats
+from puppet_core.character import Character, load_character, save_character
+from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_retarget.solvers.joint_limits import limit_arrays, limit_joint, LimitArrays
+
+# an adult's, roughly, wide enough for straight and folded elbows and knees to stay as they are
+ADULT_LIMITS = """joint_limits:
+  chest: {swing_deg: [25, 35], swing_centre_rpy_deg: [0, 10, 0], twist_deg: [-40, 40]}
+  head: {swing_deg: [40, 55], twist_deg: [-75, 75]}
+  left_upper_arm:
+    {swing_deg: [110, 95], swing_centre_rpy_deg: [-15, 0, -35], twist_deg: [-110, 110]}
+  left_forearm: {swing_deg: [10, 85], swing_centre_rpy_deg: [0, 0, -70], twist_deg: [-90, 90]}
+  left_hand: {swing_deg: [80, 35], twist_deg: [-30, 30]}
+  left_thigh: {swing_deg: [45, 80], swing_centre_rpy_deg: [10, -40, 0], twist_deg: [-45, 45]}
+  left_shank: {swing_deg: [5, 80], swing_centre_rpy_deg: [0, 68, 0], twist_deg: [-15, 15]}
+  left_foot: {swing_deg: [65, 20], swing_centre_rpy_deg: [0, 10, 0], twist_deg: [-30, 20]}
+"""
+JOINTS = ('chest', 'left_upper_arm', 'right_forearm', 'left_shank', 'right_foot')
+
+
+def adult_limits(adult: Character, folder: Path) -> LimitArrays:
+    """Return the limits above, through a character file in a folder."""
+    path = folder / 'adult.yaml'
+    save_character(adult, path)
+    path.write_text(path.read_text() + ADULT_LIMITS)
+    return limit_arrays(load_character(path))
+
+
+def limited(limits: LimitArrays, joint: str, rotations: Quats) -> Quats:
+    """Return a joint's rotations (n, 4) after its limits."""
+    i, out = SEGMENT_INDEX[joint], np.empty((len(rotations), 4))
+    for q, row in zip(rotations, out):
+        limit_joint(q, limits.axes[i], limits.frames[i], limits.swings[i], limits.twists[i], row)
+    return out
+
+
+def turn_between(a: Quats, b: Quats) -> Floats:
+    """Return angles of the rotations from a to b [rad]."""
+    return np.linalg.norm(qb.log(qb.multiply(qb.conjugate(a), b)), axis=-1)
+
+
+def any_rotations(rng: np.random.Generator, n: int) -> Quats:
+    """Return rotations spread evenly."""
+    return qb.normalize(rng.normal(size=(n, 4)))

@@ -1,0 +1,77 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bodies in postures that touch themselves, and their distances by definition in plain numpy."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.capsule import Capsule
+from puppet_core.posture import general_end_effectors, Posture, world_segments
+from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
+
+ROOT = np.array([0.3, -0.2, 1.0])
+
+
+class Body(NamedTuple):
+    """One posture of a body in world."""
+
+    rotations: Quats  # (16, 4)
+    q_world: Quats  # (16, 4)
+    p_world: Vec3s  # (16, 3)
+    points: Vec3s  # (8, 3) general end-effectors
+
+    def posture(self, velocities: Vec3s | None = None) -> Posture:
+        """Return what an estimator takes."""
+        speeds = np.zeros((8, 3)) if velocities is None else velocities
+        return Posture(self.p_world[0], self.rotations, self.points, speeds)
+
+
+def body_of_rotations(skeleton: Skeleton, rotations: Quats, root: Vec3 = ROOT) -> Body:
+    """Return the body in the posture of joint rotations (16, 4)."""
+    q_world, p_world = world_segments(skeleton, root[None], rotations[None])
+    points = general_end_effectors(skeleton, q_world, p_world)
+    return Body(rotations.copy(), q_world[0].copy(), p_world[0].copy(), points[0].copy())
+
+
+def curled_up(skeleton: Skeleton, rng: np.random.Generator, size: float = 1.2) -> Body:
+    """Return a body all curled up, so that much of it touches."""
+    return body_of_rotations(skeleton, qb.exp(size * rng.normal(size=(16, 3))))
+
+
+def at_rest(skeleton: Skeleton) -> Body:
+    """Return a body in the T-pose."""
+    return body_of_rotations(skeleton, np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)))
+
+
+def random_arms(skeleton: Skeleton, rng: np.random.Generator) -> Body:
+    """Return a standing body with arms anywhere before, beside and behind it."""
+    vectors = np.zeros((16, 3))
+    for side, (upper, lower, hand) in zip((1.0, -1.0), LIMB_SEGMENTS[:2]):
+        vectors[upper] = rng.uniform(-1.5, 1.5, 3)
+        vectors[upper, 0] = -side * rng.uniform(0.0, 1.6)
+        vectors[lower] = [0.0, 0.0, -side * rng.uniform(0.0, 2.3)]
+        vectors[hand] = rng.uniform(-0.4, 0.4, 3)
+    return body_of_rotations(skeleton, qb.exp(vectors))
+
+
+def capsule_distance(point: Vec3, capsule: Capsule, q: Quat, origin: Vec3) -> float:
+    """Return the signed distance of a world point from one capsule [m]."""
+    start, end = (origin + qb.rotate(q, e) for e in (capsule.start, capsule.end))
+    bone = end - start
+    square = bone @ bone
+    along = np.clip((point - start) @ bone / square, 0.0, 1.0) if square else 0.0
+    return float(np.linalg.norm(point - start - along * bone) - capsule.radius)
+
+
+def plain_distances(body: Body, capsules: Sequence[Capsule]) -> Floats:
+    """Return signed distances of all general end-effectors from all segments, (8, 16) [m]."""
+    out = np.full((8, 16), np.inf)
+    for j in range(8):
+        for c in capsules:
+            s = c.segment
+            distance = capsule_distance(body.points[j], c, body.q_world[s], body.p_world[s])
+            out[j, s] = min(out[j, s], distance)
+    return out
