@@ -30,6 +30,8 @@ COMMANDS = {
     'retarget': _clip('retarget', 'give the motion of a clip to a character'),
     'bench': _clip('bench', 'measure quality and speed over clips, characters and solvers'),
     'render': _clip('render', 'draw bodies at instants of a clip'),
+    'calibrate': Command('puppet_retarget', 'calibrate',
+                         "record the performer's surface, touched with a sensor"),
 }
 
 # Commands of the set-up itself.

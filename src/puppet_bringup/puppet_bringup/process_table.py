@@ -46,7 +46,10 @@ class Argument:
 
 ARGUMENTS = (
     Argument('character', '', 'Puppet, by name or path of its YAML file.'),
-    Argument('solver', '', 'How the puppet is posed: importance_based, joint_angles, position.'),
+    Argument(
+        'solver', '',
+        'How the puppet is posed: importance_based, elbow_circle, joint_angles, position.',
+    ),  # fmt: skip
     Argument('environment', '', 'Environment, by name or path of its YAML file.'),
     Argument('performer', '', "The performer's character, by name or path."),
     Argument('layout', '', 'Sensor layout, by name or path.'),
