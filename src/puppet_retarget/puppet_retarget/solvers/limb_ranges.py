@@ -5,9 +5,9 @@ A limb with self-interaction: five ranges for the elbow, two for the hand (kerne
 
 The hand has a range ball from the environment (eq. 5.10) and one from the body itself
 (eq. 5.6), each of which is a shell for the elbow: inside one sphere and outside another
-(fig. 5.6, SPEC 5.7). The elbow has a ball of its own. A range of little importance draws little,
-and as a constraint it grows beyond all reach, so that ranges come and go without a jump. Where
-they have no common point the less important give way.
+(fig. 5.6, SPEC 5.7). The elbow has a ball of its own. A range draws by its importance, so that
+ranges come and go without a jump. The hand is settled first, the environment's ball having the
+last word; both shells then hold the sphere about the wrist, on which the elbow turns to its ball.
 
 """
 
@@ -23,7 +23,7 @@ from puppet_retarget.solvers.limb_position import into_range_ball, into_reach, p
 from puppet_retarget.solvers.limb_rotation import bend_hint, turn_limb
 from puppet_retarget.solvers.sphere_intersection import closest_on_sphere
 
-_PUSH_SLACK = 1e-3
+_PUSH_SLACK = 1e-3  # of what an elbow has to leave, beside a hand's 1 less its firmness [-]
 # which of the balls to stay outside of
 _PUSH_OUTSIDE = np.array([True, False, True])
 _SIDE_SHARE = 0.4  # how far ahead of the captured side an elbow turns unhindered [-]
