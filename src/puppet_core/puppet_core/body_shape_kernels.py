@@ -10,10 +10,10 @@ Distance of a point from a segment of a body made of capsules (kernel layer).
 import math
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Vec3, Vec3s
 from puppet_core.capsule import Capsule
+from puppet_core.kernel import kernel
 from puppet_core.skeleton import N_SEGMENTS
 
 _ROUNDING = 1.0 + 1e-12  # of squares that are compared for whether a root is worth taking
@@ -65,7 +65,7 @@ def shape_arrays(capsules: tuple[Capsule, ...]) -> ShapeArrays:
     return ShapeArrays(starts, ends, radii, first, centres, bounds)
 
 
-@njit(cache=True)
+@kernel
 def _away_from_core(start: Vec3, end: Vec3, normal: Vec3) -> None:
     """Write a unit vector square to a core line; +X for a ball."""
     x, y, z = end[0] - start[0], end[1] - start[1], end[2] - start[2]
@@ -84,7 +84,7 @@ def _away_from_core(start: Vec3, end: Vec3, normal: Vec3) -> None:
         normal[k] /= length
 
 
-@njit(cache=True)
+@kernel
 def nearest_capsule(
     shape: ShapeArrays, segment: int, p: Vec3, normal: Vec3
 ) -> tuple[float, int]:
@@ -119,7 +119,7 @@ def nearest_capsule(
     return nearest_capsule_within(shape, segment, p, math.inf, normal)
 
 
-@njit(cache=True)
+@kernel
 def nearest_capsule_within(
     shape: ShapeArrays, segment: int, p: Vec3, limit: float, normal: Vec3
 ) -> tuple[float, int]:
@@ -161,7 +161,7 @@ def nearest_capsule_within(
     return best, nearest
 
 
-@njit(cache=True)
+@kernel
 def segment_distance(shape: ShapeArrays, segment: int, p: Vec3, normal: Vec3) -> float:
     """Return the signed distance alone; see `nearest_capsule`."""
     return nearest_capsule(shape, segment, p, normal)[0]

@@ -4,11 +4,11 @@
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Floats
+from puppet_core.kernel import kernel
 
 
-@njit(cache=True)
+@kernel
 def follow(state: Floats, target: float, time_constant: float, dt: float) -> float:
     """
     Advance a critically damped follower by one step and return its value.

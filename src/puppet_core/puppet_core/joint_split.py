@@ -22,9 +22,9 @@ for that a, in closed form. With K = SPEED_RATIO this gives, for any curve at an
 
 import math
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quat, Quats, Vec3
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import angle_between
 from puppet_core.skeleton import N_SEGMENTS, SEGMENTS
 
@@ -38,7 +38,7 @@ MAX_ERROR = 1.6 / SPEED_RATIO  # of the orientation within the zone, 3.1 degrees
 REST_STEP = 0.002  # [rad] a step that z may turn besides: a joint at rest becomes exact
 
 
-@njit(cache=True)
+@kernel
 def compose(angles: Floats, out: Quat) -> None:
     """Write Rz(a) Ry(b) Rx(c) of the three angles (a, b, c) [rad]."""
     ca, sa = math.cos(0.5 * angles[0]), math.sin(0.5 * angles[0])
@@ -50,12 +50,12 @@ def compose(angles: Floats, out: Quat) -> None:
     out[3] = sa * cb * cc - ca * sb * sc
 
 
-@njit(cache=True)
+@kernel
 def _unwrap(angle: float, near: float, period: float) -> float:
     return angle + period * round((near - angle) / period)
 
 
-@njit(cache=True)
+@kernel
 def principal_angles(q: Quat, out: Vec3) -> None:
     """Write the triple of q with |b| <= pi/2; at gimbal lock c is zero [rad]."""
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -71,7 +71,7 @@ def principal_angles(q: Quat, out: Vec3) -> None:
     out[2] = _x_angle(q, out[0], out[1])
 
 
-@njit(cache=True)
+@kernel
 def _y_angle(q: Quat, a: float) -> float:
     """Return the b for which the x axis of Rz(a) Ry(b) is nearest to that of q [rad]."""
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -80,7 +80,7 @@ def _y_angle(q: Quat, a: float) -> float:
     return math.atan2(2.0 * (w * y - x * z), math.cos(a) * col_x + math.sin(a) * col_y)
 
 
-@njit(cache=True)
+@kernel
 def _x_angle(q: Quat, a: float, b: float) -> float:
     """Return the c for which Rz(a) Ry(b) Rx(c) is nearest to q [rad]."""
     ca, sa = math.cos(0.5 * a), math.sin(0.5 * a)
@@ -93,7 +93,7 @@ def _x_angle(q: Quat, a: float, b: float) -> float:
     return 2.0 * math.atan2(about, along) if along >= 0.0 else 2.0 * math.atan2(-about, -along)
 
 
-@njit(cache=True)
+@kernel
 def _nearest_z(q: Quat, near: Vec3) -> tuple[float, float]:
     """Return the exact a next to the angles `near`, and r = |cos b|, 1 / a's largest gain."""
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -116,7 +116,7 @@ def _nearest_z(q: Quat, near: Vec3) -> tuple[float, float]:
     return chosen, r
 
 
-@njit(cache=True)
+@kernel
 def split_joint(q: Quat, turned: float, angles: Vec3) -> None:
     """
     Advance the three angles of one joint to its next rotation.
@@ -142,7 +142,7 @@ def split_joint(q: Quat, turned: float, angles: Vec3) -> None:
     angles[2] = _unwrap(c, angles[2], 2.0 * math.pi)
 
 
-@njit(cache=True)
+@kernel
 def split_joints(rotations: Quats, previous: Quats, angles: Floats) -> None:
     """
     Advance the published angles to the next rotations.
@@ -163,7 +163,7 @@ def split_joints(rotations: Quats, previous: Quats, angles: Floats) -> None:
         turned = angle_between(previous[joint], rotations[joint])
         if turned >= 0.0:
             split_joint(rotations[joint], turned, angles[3 * joint - 3: 3 * joint])
-            previous[joint] = rotations[joint]
+            copy(rotations[joint], previous[joint])
 
 
 class JointSplit:

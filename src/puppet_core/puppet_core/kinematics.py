@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward kinematics of the sixteen-segment tree (kernel layer)."""
 
-from numba import njit
 from puppet_core.arrays import Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import multiply, rotate
 from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
 
 _PARENTS = tuple(int(p) for p in PARENTS)
 _MIDDLE_SEGMENTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
 _END_SEGMENTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
+_LEFT_HIP, _RIGHT_HIP = (int(s) for s in LIMB_SEGMENTS[2:, 0])
 
 
-@njit(cache=True)
+@kernel
 def forward_kinematics(
     offsets: Vec3s, root_position: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s
 ) -> None:
@@ -45,7 +46,7 @@ def forward_kinematics(
             p_world[segment, k] += p_world[parent, k]
 
 
-@njit(cache=True)
+@kernel
 def end_effector_positions(
     interaction_points: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s
 ) -> None:
@@ -62,3 +63,10 @@ def end_effector_positions(
         for k in range(3):
             out[limb, k] += p_world[end, k]
             out[4 + limb, k] = p_world[_MIDDLE_SEGMENTS[limb], k]
+
+
+@kernel
+def hip_centre(p_world: Vec3s, out: Vec3) -> None:
+    """Write the mid-point of the hip joints of a body, shape (16, 3) [m]."""
+    for k in range(3):
+        out[k] = 0.5 * (p_world[_LEFT_HIP, k] + p_world[_RIGHT_HIP, k])

@@ -9,11 +9,11 @@ array of one row costs as much as a single array, whatever it holds. Python writ
 it through ordinary views; a kernel puts the named tuple that its callees take together again,
 which costs nothing there:
 
-    @njit(cache=True)
+    @kernel
     def body_arrays(record) -> BodyArrays:
         return BodyArrays(record.rotations[:], record.root[:])
 
-    @njit(cache=True)
+    @kernel
     def step(packed, dt):
         advance(body_arrays(packed[0].body), dt)
 
@@ -28,6 +28,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 Named = TypeVar('Named', bound=tuple)
+_RECORD_TYPES: dict[np.dtype, np.dtype] = {}
+"""Every record type once: a call compares the very type at once, an equal one field by field."""
 _KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bools
 
 
@@ -74,7 +76,8 @@ def _record_type(example: Any) -> np.dtype:
                 f'got {array.dtype.name} of shape {array.shape}'
             )
         fields.append((name, array.dtype, array.shape))
-    return np.dtype(fields, align=True)
+    record_type = np.dtype(fields, align=True)
+    return _RECORD_TYPES.setdefault(record_type, record_type)
 
 
 def _views(packed: np.ndarray, example: Any) -> Any:

@@ -12,14 +12,14 @@ one of its inputs. Unless said otherwise the inputs must be unit quaternions.
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Quat, Vec3
+from puppet_core.kernel import kernel
 
 SMALL_ANGLE = 1e-4  # [rad]; below it the Taylor series err by less than 1e-17 relative
 NEARLY_OPPOSITE = 1e-3  # [-]; half-angle cosine below which the axis of `between` is cleaned
 
 
-@njit(cache=True)
+@kernel
 def multiply(a: Quat, b: Quat, out: Quat) -> None:
     """Write the Hamilton product a b; inputs need not be unit."""
     w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
@@ -29,13 +29,13 @@ def multiply(a: Quat, b: Quat, out: Quat) -> None:
     out[0], out[1], out[2], out[3] = w, x, y, z
 
 
-@njit(cache=True)
+@kernel
 def conjugate(q: Quat, out: Quat) -> None:
     """Write the inverse rotation."""
     out[0], out[1], out[2], out[3] = q[0], -q[1], -q[2], -q[3]
 
 
-@njit(cache=True)
+@kernel
 def normalize(q: Quat, out: Quat) -> None:
     """Write q divided by its length; four NaN if that is zero or not finite."""
     norm = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
@@ -43,7 +43,7 @@ def normalize(q: Quat, out: Quat) -> None:
     out[0], out[1], out[2], out[3] = q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
 
 
-@njit(cache=True)
+@kernel
 def rotate(q: Quat, v: Vec3, out: Vec3) -> None:
     """Write the vector v, shape (3,), rotated by q."""
     # v + 2 w (u x v) + 2 u x (u x v), u the vector part
@@ -56,7 +56,7 @@ def rotate(q: Quat, v: Vec3, out: Vec3) -> None:
     out[0], out[1], out[2] = x, y, z
 
 
-@njit(cache=True)
+@kernel
 def rotate_inverse(q: Quat, v: Vec3, out: Vec3) -> None:
     """Write the vector v, shape (3,), rotated by the inverse of q."""
     tx = 2.0 * (q[3] * v[1] - q[2] * v[2])
@@ -68,7 +68,7 @@ def rotate_inverse(q: Quat, v: Vec3, out: Vec3) -> None:
     out[0], out[1], out[2] = x, y, z
 
 
-@njit(cache=True)
+@kernel
 def exp(rotvec: Vec3, out: Quat) -> None:
     """Write the rotation by the vector `rotvec`, whose length is the full angle [rad]."""
     angle_sq = rotvec[0] * rotvec[0] + rotvec[1] * rotvec[1] + rotvec[2] * rotvec[2]
@@ -83,7 +83,7 @@ def exp(rotvec: Vec3, out: Quat) -> None:
     out[0], out[1], out[2], out[3] = w, x, y, z
 
 
-@njit(cache=True)
+@kernel
 def log(q: Quat, out: Vec3) -> None:
     """Write the shortest rotation vector of q, which is that of -q too, at most pi long [rad]."""
     sign = 1.0 if q[0] >= 0.0 else -1.0
@@ -99,7 +99,7 @@ def log(q: Quat, out: Vec3) -> None:
     out[0], out[1], out[2] = scale * q[1], scale * q[2], scale * q[3]
 
 
-@njit(cache=True)
+@kernel
 def align_sign(reference: Quat, q: Quat, out: Quat) -> None:
     """Write q or -q, whichever is nearer to `reference`."""
     dot = reference[0] * q[0] + reference[1] * q[1] + reference[2] * q[2] + reference[3] * q[3]
@@ -107,7 +107,7 @@ def align_sign(reference: Quat, q: Quat, out: Quat) -> None:
     out[0], out[1], out[2], out[3] = sign * q[0], sign * q[1], sign * q[2], sign * q[3]
 
 
-@njit(cache=True)
+@kernel
 def angle_between(a: Quat, b: Quat) -> float:
     """Return the angle of the rotation from a to b, in [0, pi] [rad]."""
     w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -117,7 +117,7 @@ def angle_between(a: Quat, b: Quat) -> float:
     return 2.0 * math.atan2(math.sqrt(x * x + y * y + z * z), abs(w))
 
 
-@njit(cache=True)
+@kernel
 def slerp(a: Quat, b: Quat, t: float, out: Quat) -> None:
     """
     Write the rotation a fraction t of the short way from a to b.
@@ -128,18 +128,18 @@ def slerp(a: Quat, b: Quat, t: float, out: Quat) -> None:
     """
     dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     sign = -1.0 if dot < 0.0 else 1.0
-    # half the rotation angle, from the chord and its complement: exact near 0 and near pi/2
-    minus = 0.0
-    plus = 0.0
-    for i in range(4):
-        minus += (sign * b[i] - a[i]) ** 2
-        plus += (sign * b[i] + a[i]) ** 2
-    half = 2.0 * math.atan2(math.sqrt(minus), math.sqrt(plus))
-    if half < SMALL_ANGLE or t == 0.0 or t == 1.0:
-        s, u = 1.0 - t, t
-    else:
-        sine = math.sin(half)
-        s, u = math.sin((1.0 - t) * half) / sine, math.sin(t * half) / sine
+    s, u = 1.0 - t, t
+    if t != 0.0 and t != 1.0:
+        # half the rotation angle, from the chord and its complement: exact near 0 and near pi/2
+        minus = 0.0
+        plus = 0.0
+        for i in range(4):
+            minus += (sign * b[i] - a[i]) ** 2
+            plus += (sign * b[i] + a[i]) ** 2
+        half = 2.0 * math.atan2(math.sqrt(minus), math.sqrt(plus))
+        if not half < SMALL_ANGLE:
+            sine = math.sin(half)
+            s, u = math.sin((1.0 - t) * half) / sine, math.sin(t * half) / sine
     u *= sign
     w, x = s * a[0] + u * b[0], s * a[1] + u * b[1]
     y, z = s * a[2] + u * b[2], s * a[3] + u * b[3]
@@ -147,7 +147,7 @@ def slerp(a: Quat, b: Quat, t: float, out: Quat) -> None:
     out[0], out[1], out[2], out[3] = scale * w, scale * x, scale * y, scale * z
 
 
-@njit(cache=True)
+@kernel
 def between(u: Vec3, v: Vec3, out: Quat) -> None:
     """
     Write the least rotation that turns the direction of u into that of v.

@@ -7,7 +7,7 @@ Small working arrays of a kernel on its stack.
 done with three numbers; a frame has hundreds of them. These arrays lie on the stack, where the
 compiler may keep them in registers:
 
-    @njit(cache=True)
+    @kernel
     def step(q, v, out):
         work = work_array(3)
         rotate(q, v, work)

@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core import quaternion_batch as batch
-from puppet_core.kinematics import end_effector_positions, forward_kinematics
+from puppet_core.kinematics import end_effector_positions, forward_kinematics, hip_centre
 from puppet_core.skeleton import GENERAL_END_EFFECTORS, PARENTS, SEGMENT_INDEX, SEGMENTS
 import pytest
 from scipy.spatial.transform import Rotation
@@ -114,3 +114,11 @@ def test_there_are_sixteen_segments_and_fifty_one_degrees_of_freedom():
     """Shin2002 ch. 7: three for each of fifteen joints and six for the root."""
     assert len(SEGMENTS) == 16
     assert 3 * (len(SEGMENTS) - 1) + 6 == 51
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_hip_centre_is_between_the_thighs(rng, plain):
+    p_world, centre = rng.normal(size=(16, 3)), np.empty(3)
+    (hip_centre.py_func if plain else hip_centre)(p_world, centre)
+    thighs = [SEGMENT_INDEX[f'{side}_thigh'] for side in ('left', 'right')]
+    np.testing.assert_allclose(centre, p_world[thighs].mean(axis=0), atol=POSITION_TOL_M)

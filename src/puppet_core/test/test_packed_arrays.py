@@ -141,3 +141,9 @@ def test_kernels_of_packed_arrays_are_cached_on_disk(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert [run.stdout.split() for run in runs] == [['4.5', '0'], ['4.5', '1']], runs
+
+
+def test_equal_records_are_of_one_type_object() -> None:
+    """A call that finds another object compares the types field by field."""
+    first, second = pack_arrays(example())[0], pack_arrays(example())[0]
+    assert first.dtype is second.dtype and not np.shares_memory(first, second)

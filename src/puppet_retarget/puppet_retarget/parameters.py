@@ -48,6 +48,8 @@ IMPORTANCE_ROWS = (
         description='Distance of elbows from the own body that counts as contact.'),
     Row('self_foot_margin_m', _SELF.foot_margin_m, 'm', 0.0, 0.5, live=True,
         description='Distance of soles and knees from the own body that counts as contact.'),
+    Row('self_foot_passing_s', _SELF.foot_passing_s, 's', 0.0, 1.0, live=True,
+        description='Distance added for soles and knees per speed along what they pass by.'),
     Row('self_smoothing_s', _SELF.smoothing_s, 's', 0.0, 1.0, live=True,
         description='Time constant of the follower of the self-interaction; 0 is none.'),
     Row('self_samples_only', _SELF.samples_only, live=True,
@@ -177,7 +179,7 @@ def self_interaction_config(values: Mapping[str, Any]) -> SelfInteractionConfig:
     names = SelfInteractionConfig.__dataclass_fields__
     config = SelfInteractionConfig(**{name: values[SELF + name] for name in names})
     if values['preset'] == AS_PRINTED:
-        return replace(config, smoothing_s=0.0, samples_only=True)
+        return replace(config, foot_passing_s=0.0, smoothing_s=0.0, samples_only=True)
     return config
 
 

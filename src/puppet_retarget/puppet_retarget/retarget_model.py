@@ -15,8 +15,7 @@ import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.character import Character
 from puppet_core.joint_split import JointSplit
-from puppet_core.kinematics import end_effector_positions, forward_kinematics
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.kinematics import end_effector_positions, forward_kinematics, hip_centre
 from puppet_retarget.importance.contact_rows import SELF_ROW
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import ROW
@@ -26,8 +25,6 @@ from puppet_retarget.solvers.hold_and_ease import HoldAndEase
 from puppet_retarget.solvers.input_check import is_usable
 from puppet_retarget.solvers.registry import make_solver
 from puppet_retarget.solvers.solver import Solver, SolverOutput
-
-LEFT_HIP, RIGHT_HIP = SEGMENT_INDEX['left_thigh'], SEGMENT_INDEX['right_thigh']
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +60,7 @@ class RetargetModel:
         self._leg_length = 0.0  # of the performer the solver was made for; 0 wants another
         self._stamp_ns: int | None = None
         self._positions = np.zeros((8, 3))
+        self._hips = np.zeros(3)
         self._velocities = np.zeros((8, 3))
         self.configure(character, config)
 
@@ -119,10 +117,10 @@ class RetargetModel:
             return None
         dt_s = self._advance(stamp_ns)
         is_new = self._renew_solver(leg_length)
-        hips = 0.5 * (segments[LEFT_HIP] + segments[RIGHT_HIP])
+        hip_centre(segments, self._hips)
         start = perf_counter()
         solution = self._solver.solve(
-            root, hips, rotations, rows, np.inf if is_new else dt_s, self_rows
+            root, self._hips, rotations, rows, np.inf if is_new else dt_s, self_rows
         )
         solve_time_us = (perf_counter() - start) * 1e6
         eased = self._ease.step(

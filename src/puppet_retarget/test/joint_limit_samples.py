@@ -26,12 +26,17 @@ ADULT_LIMITS = """joint_limits:
 JOINTS = ('chest', 'left_upper_arm', 'right_forearm', 'left_shank', 'right_foot')
 
 
-def adult_limits(adult: Character, folder: Path) -> LimitArrays:
-    """Return the limits above, through a character file in a folder."""
-    path = folder / 'adult.yaml'
-    save_character(adult, path)
+def with_adult_limits(character: Character, folder: Path) -> Character:
+    """Return a character with the limits above, through a character file in a folder."""
+    path = folder / 'limited.yaml'
+    save_character(character, path)
     path.write_text(path.read_text() + ADULT_LIMITS)
-    return limit_arrays(load_character(path))
+    return load_character(path)
+
+
+def adult_limits(adult: Character, folder: Path) -> LimitArrays:
+    """Return the limits above as kernels take them."""
+    return limit_arrays(with_adult_limits(adult, folder))
 
 
 def limited(limits: LimitArrays, joint: str, rotations: Quats) -> Quats:

@@ -57,21 +57,20 @@ def random_arms(skeleton: Skeleton, rng: np.random.Generator) -> Body:
     return body_of_rotations(skeleton, qb.exp(vectors))
 
 
-def capsule_distance(point: Vec3, capsule: Capsule, q: Quat, origin: Vec3) -> float:
-    """Return the signed distance of a world point from one capsule [m]."""
+def capsule_distances(points: Vec3s, capsule: Capsule, q: Quat, origin: Vec3) -> Floats:
+    """Return the signed distances of world points (n, 3) from one capsule [m]."""
     start, end = (origin + qb.rotate(q, e) for e in (capsule.start, capsule.end))
     bone = end - start
     square = bone @ bone
-    along = np.clip((point - start) @ bone / square, 0.0, 1.0) if square else 0.0
-    return float(np.linalg.norm(point - start - along * bone) - capsule.radius)
+    along = np.clip((points - start) @ bone / square, 0.0, 1.0) if square else np.zeros(1)
+    return np.linalg.norm(points - start - np.outer(along, bone), axis=1) - capsule.radius
 
 
 def plain_distances(body: Body, capsules: Sequence[Capsule]) -> Floats:
     """Return signed distances of all general end-effectors from all segments, (8, 16) [m]."""
     out = np.full((8, 16), np.inf)
-    for j in range(8):
-        for c in capsules:
-            s = c.segment
-            distance = capsule_distance(body.points[j], c, body.q_world[s], body.p_world[s])
-            out[j, s] = min(out[j, s], distance)
+    for c in capsules:
+        s = c.segment
+        found = capsule_distances(body.points, c, body.q_world[s], body.p_world[s])
+        out[:, s] = np.minimum(out[:, s], found)
     return out

@@ -136,7 +136,7 @@ def plain_contacts(estimator: Estimator, body: Body, j: int, pairs: Floats) -> d
         w = pairs[j, segment, IMPORTANCE]
         for k in np.flatnonzero(farther < 1.0):
             closeness = 2.0 * farther[k] ** 3 - 3.0 * farther[k] ** 2 + 1.0
-            out[N_SAMPLES * int(segment) + int(k)] = (w / (1.001 - w)) ** 2 * closeness
+            out[N_SAMPLES * int(segment) + int(k)] = (w / (1.03 - w)) ** 2 * closeness
     return out
 
 

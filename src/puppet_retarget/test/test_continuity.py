@@ -3,17 +3,26 @@
 """
 Smooth input gives smooth output, through every branch of importance and solver (SPEC 6).
 
-Each motion runs at 120 Hz and at 12 kHz. A jump of a millimetre would be 12 m/s at the higher
-rate; so the speed that is seen there must be bounded, and not be much above that at 120 Hz.
+Whole motions, at 120 Hz and at 12 kHz; `test_continuity_root` and `test_continuity_limbs` visit
+the branches of the solver one by one.
 
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from continuity_runs import (
+    bend_knees,
+    HIGH_HZ,
+    LOW_HZ,
+    phase,
+    SIDES,
+    Speeds,
+    speeds,
+    swell,
+)
 import numpy as np
 from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats, Vec3s
+from puppet_core.arrays import Floats, Vec3s
 from puppet_core.character import Character
 from puppet_core.posture import Motion
 from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
@@ -21,34 +30,6 @@ from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.offline.clip_retarget import RetargetResult
 import pytest
-
-LOW_HZ, HIGH_HZ = 120.0, 12_000.0
-DURATION_S = 0.5
-SIDES = (('left', 1.0), ('right', -1.0))
-
-
-class Speeds(NamedTuple):
-    """Highest speeds of a motion [m/s], [rad/s]."""
-
-    root: float
-    ends: float
-    joints: float
-
-
-def speeds(rate_hz: float, roots: Vec3s, ends: Vec3s, rotations: Quats) -> Speeds:
-    """Return the highest speeds of root, hands and feet, and joint rotations."""
-    turns = qb.log(qb.multiply(qb.conjugate(rotations[:-1]), rotations[1:]))
-    return Speeds(
-        *(
-            float(np.linalg.norm(step, axis=-1).max() * rate_hz)
-            for step in (np.diff(roots, axis=0), np.diff(ends[:, :4], axis=0), turns)
-        )
-    )
-
-
-def there_and_back(n: int) -> Floats:
-    """Return 0 to 1 to 0, smooth and at rest at both ends."""
-    return 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(n) / n)
 
 
 def on_the_floor(skeleton: Skeleton, rate_hz: float, vectors: Vec3s, lift: Floats) -> Motion:
@@ -60,16 +41,9 @@ def on_the_floor(skeleton: Skeleton, rate_hz: float, vectors: Vec3s, lift: Float
     return Motion.from_rotations(skeleton, rate_hz, roots, rotations)
 
 
-def bend_knees(vectors: Vec3s, angle: Floats | float) -> None:
-    """Bend hips, knees and ankles so that the soles stay level."""
-    for side, _ in SIDES:
-        for part, share in (('thigh', -1.0), ('shank', 2.0), ('foot', -1.0)):
-            vectors[:, SEGMENT_INDEX[f'{side}_{part}'], 1] = share * angle
-
-
 def splits(skeleton: Skeleton, rate_hz: float) -> Motion:
     """Return legs that spread and close: a short puppet's feet go far out of reach."""
-    share = there_and_back(round(DURATION_S * rate_hz))
+    share = swell(phase(rate_hz))
     vectors = np.zeros((len(share), 16, 3))
     for side, sign in SIDES:
         vectors[:, SEGMENT_INDEX[f'{side}_thigh'], 0] = sign * 0.75 * share
@@ -79,7 +53,7 @@ def splits(skeleton: Skeleton, rate_hz: float) -> Motion:
 
 def squat(skeleton: Skeleton, rate_hz: float) -> Motion:
     """Return knees that bend from straight to deep and back."""
-    share = there_and_back(round(DURATION_S * rate_hz))
+    share = swell(phase(rate_hz))
     vectors = np.zeros((len(share), 16, 3))
     bend_knees(vectors, 1.2 * share)
     return on_the_floor(skeleton, rate_hz, vectors, 0.0 * share)
@@ -87,15 +61,15 @@ def squat(skeleton: Skeleton, rate_hz: float) -> Motion:
 
 def jump(skeleton: Skeleton, rate_hz: float) -> Motion:
     """Return a leap so high that all importance vanishes, and a landing."""
-    n = round(DURATION_S * rate_hz)
-    vectors = np.zeros((n, 16, 3))
-    bend_knees(vectors, 0.3 * there_and_back(n))
-    return on_the_floor(skeleton, rate_hz, vectors, 1.2 * there_and_back(n) ** 2)
+    share = swell(phase(rate_hz))
+    vectors = np.zeros((len(share), 16, 3))
+    bend_knees(vectors, 0.3 * share)
+    return on_the_floor(skeleton, rate_hz, vectors, 1.2 * share**2)
 
 
 def swing_arms(skeleton: Skeleton, rate_hz: float) -> Motion:
     """Return straight arms that swing up ahead until the palms are 0.58 m before the body."""
-    share = there_and_back(round(DURATION_S * rate_hz))
+    share = swell(phase(rate_hz))
     vectors = np.zeros((len(share), 16, 3))
     bend_knees(vectors, 0.3)
     rotations = qb.exp(vectors)
@@ -106,18 +80,31 @@ def swing_arms(skeleton: Skeleton, rate_hz: float) -> Motion:
     return on_the_floor(skeleton, rate_hz, qb.log(rotations), 0.0 * share)
 
 
+def fastest_frame(result: RetargetResult) -> float:
+    """Return the highest speed of hands and feet at the low rate, whichever frames it takes."""
+    every = round(HIGH_HZ / LOW_HZ)
+    ends = result.puppet.end_effectors[:, :4]
+    return float(np.linalg.norm(ends[every:] - ends[:-every], axis=2).max() * LOW_HZ)
+
+
 def compare(
     run: Callable[[float], tuple[Motion, RetargetResult]],
 ) -> tuple[Speeds, Speeds, Speeds, RetargetResult]:
-    """Return speeds of input and output at the low rate, of output at the high one, and that."""
+    """
+    Return speeds of input and output at the low rate, of output at the high one, and that.
+
+    The body solver moves hands in bursts as short as a frame at the low rate, which shows less
+    of them the more a frame's end falls into one; so any frames of the high rate count too.
+
+    """
     motion, low = run(LOW_HZ)
     _, high = run(HIGH_HZ)
     given = speeds(LOW_HZ, motion.root_positions, motion.end_effectors, motion.rotations)
-    puppet = (
+    slow, fast = (
         speeds(rate, r.puppet.root_positions, r.puppet.end_effectors, r.puppet.rotations)
         for rate, r in ((LOW_HZ, low), (HIGH_HZ, high))
     )
-    return given, *puppet, high
+    return given, slow._replace(ends=max(slow.ends, fastest_frame(high))), fast, high
 
 
 def check(given: Speeds, low: Speeds, high: Speeds, leg_length: float) -> None:
@@ -127,8 +114,9 @@ def check(given: Speeds, low: Speeds, high: Speeds, leg_length: float) -> None:
     assert high.ends < 4.0 * fastest
     # near full stretch a joint turns up to sixteen times per limb length
     assert high.joints < given.joints + 2.0 * 16.0 / leg_length * fastest
-    assert high.root < 1.1 * low.root
-    assert high.ends < 1.15 * low.ends + 0.1
+    # bursts shorter than a frame are missed at the low rate; a jump would be a hundredfold
+    assert high.root < 1.2 * low.root
+    assert high.ends < 1.2 * low.ends
 
 
 @pytest.mark.parametrize('puppet', ['short_character', 'tall_character', 'adult_character'])

@@ -9,7 +9,7 @@ from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Vec3, Vec3s
 from puppet_core.character import Character
 from puppet_core.posture import general_end_effectors
-from puppet_retarget.solvers import root_offset
+from puppet_retarget.solvers import root_balls, root_offset
 from puppet_retarget.solvers.puppet_model import puppet_model, SolverConfig, tuning
 import pytest
 
@@ -26,7 +26,7 @@ class Placing:
         self.model = puppet_model(character)
         self.tuning = tuning(config, character, PERFORMER_LEG_M)
         self.skeleton = character.skeleton
-        self.balls = root_offset.empty_balls()
+        self.balls = root_balls.empty_balls()
         self.joints = self.skeleton.rest_positions()
         self.points = general_end_effectors(
             self.skeleton, REST[None], self.joints[None]
@@ -264,3 +264,75 @@ def test_smoothed_root_approaches_a_new_offset(short: Placing) -> None:
     root[:] = 1.0
     root_offset.smooth_root(smooth, captured, follower, tau, root)
     np.testing.assert_allclose(root, 1.0 - 2.0 * np.exp(-1.0), atol=1e-12)
+
+
+def held(short: Placing, centres: Vec3s, importances: Floats, root: Vec3) -> Vec3:
+    """Return a root near given centres of balls after it was held."""
+    short.balls.centres[:] = centres
+    out = root.copy()
+    root_balls.hold_root(short.model, short.tuning, importances, short.balls, out)
+    return out
+
+
+def reaches(short: Placing) -> Floats:
+    """Return how far each limb's goal may be from where the limb starts [m]."""
+    return short.tuning.stretch_limit * short.skeleton.limb_lengths.sum(axis=1)
+
+
+def test_a_late_root_is_brought_to_the_nearest_place_that_reaches(short: Placing) -> None:
+    centres, importances = np.zeros((4, 3)), np.array([0.0, 0.0, 1.0, 0.0])
+    reach = reaches(short)[2]
+    late = np.array([0.3, 0.4, 1.2])
+    out = held(short, centres, importances, late)
+    np.testing.assert_allclose(out, reach * late / np.linalg.norm(late), atol=1e-9)
+    inside = 0.99 * reach * late / np.linalg.norm(late)
+    np.testing.assert_array_equal(held(short, centres, importances, inside), inside)
+
+
+@pytest.mark.parametrize('w', [0.0, 0.5, 0.8])
+def test_a_limb_that_matters_little_does_not_hold_the_root(short: Placing, w: float) -> None:
+    importances = np.array([0.0, 0.0, w, 0.0])
+    late = np.array([0.0, 0.0, 1.5 * reaches(short)[2]])
+    np.testing.assert_array_equal(held(short, np.zeros((4, 3)), importances, late), late)
+
+
+def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(
+    short: Placing,
+) -> None:
+    importances = np.array([0.0, 0.0, 1.0, 1.0])
+    late = np.array([0.0, 0.1, 1.0])
+    reach = reaches(short)[2]
+    for half, exact in ((0.85, True), (0.98, False), (1.2, False)):
+        centres = np.zeros((4, 3))
+        centres[2:, 1] = half * reach, -half * reach
+        out = held(short, centres, importances, late)
+        misses = np.linalg.norm(out - centres[2:], axis=1) - reach
+        if exact:
+            assert misses.max() < 1e-9
+        else:
+            # the least ball that both hold has the promised room
+            grown = (half + root_balls.HELD_ROOM - 1.0) * reach
+            np.testing.assert_allclose(misses.max(), grown, atol=1e-9)
+
+
+def test_what_is_planted_holds_before_what_lands(short: Placing) -> None:
+    importances = np.array([0.0, 0.0, 1.0, 0.97])
+    reach = reaches(short)[2]
+    centres = np.zeros((4, 3))
+    centres[2:, 1] = 1.1 * reach, -1.1 * reach
+    out = held(short, centres, importances, np.array([0.0, 0.0, 1.0]))
+    planted, landing = np.linalg.norm(out - centres[2:], axis=1) - reach
+    assert 0.0 < planted < landing
+
+
+def test_holding_is_continuous_while_balls_part_and_matter(short: Placing) -> None:
+    steps = np.linspace(0.0, 1.0, 20_001)
+    outs = np.empty((len(steps), 3))
+    for i, s in enumerate(steps):
+        centres = np.zeros((4, 3))
+        centres[2:, 1] = np.array([1.3, -1.3]) * s * reaches(short)[2]
+        importances = np.array([0.0, 0.0, 1.0, 0.9 + 0.1 * min(2.0 * s, 1.0)])
+        outs[i] = held(short, centres, importances, np.array([0.2, 0.1, 1.0]))
+    assert np.linalg.norm(np.diff(outs, axis=0), axis=1).max() < 2e-3
+    coarse = np.linalg.norm(np.diff(outs[::20], axis=0), axis=1).max()
+    assert np.linalg.norm(np.diff(outs, axis=0), axis=1).max() < 0.3 * coarse

@@ -34,6 +34,7 @@ class Pairs:
     def __init__(self, skeleton, prediction: float = 0.0, samples_only: bool = False) -> None:
         self.body = body_arrays(skeleton)
         self.prediction, self.samples_only = prediction, samples_only
+        self.passing = 0.0
         self.q_world, self.q_before = np.zeros((16, 4)), np.zeros((16, 4))
         self.p_before = np.zeros((16, 3))
 
@@ -43,8 +44,8 @@ class Pairs:
         speeds = np.zeros((8, 3)) if velocities is None else velocities
         estimate_self_pairs(
             self.body, body.rotations, body.p_world, body.points, speeds, INFLUENCES, MARGINS,
-            self.prediction, self.samples_only, dt, self.q_world, self.q_before, self.p_before,
-            pairs,
+            self.prediction, self.passing, self.samples_only, dt, self.q_world, self.q_before,
+            self.p_before, pairs,
         )  # fmt: skip
         return pairs
 
@@ -162,6 +163,33 @@ def test_approach_is_foreseen_and_departure_is_not(skeleton) -> None:
         velocities[0] = speed * forward
         w[name] = kernel.of(body, velocities, TICK_S)[0, chest, IMPORTANCE]
     assert w['in'] > still[0, chest, IMPORTANCE] == w['out'] > 0.0
+
+
+def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton) -> None:
+    body = curled_up(skeleton, np.random.default_rng(1))
+    sole, palm = 2, 0
+    shank, head = SEGMENT_INDEX['right_shank'], SEGMENT_INDEX['head']
+    forward, sideways = np.eye(3)[0], np.eye(3)[1]
+    for j, segment, speed in ((sole, shank, 0.2), (palm, head, 0.2)):
+        # beside the segment's joint, a little outside of it
+        at = body.p_world[segment] + qb.rotate(body.q_world[segment], [0.0, 0.0, 0.0])
+        kernel, passing = Pairs(skeleton), Pairs(skeleton)
+        passing.passing = 0.03
+        for step in np.linspace(0.0, 0.4, 2000):
+            body.points[j] = at + step * qb.rotate(body.q_world[segment], sideways)
+            if kernel.of(body)[j, segment, DISTANCE] > MARGINS[j] + 0.003:
+                break
+        velocities = np.zeros((8, 3))
+        velocities[j] = speed * qb.rotate(body.q_world[segment], forward)
+        passing.of(body)
+        w = [k.of(body, velocities, TICK_S)[j, segment, IMPORTANCE] for k in (kernel, passing)]
+        assert w[0] > 0.5
+        if j == sole:
+            # 6 mm more of the influence distance
+            gap = (0.003 + 0.03 * speed) / INFLUENCES[j, segment]
+            assert w[1] == pytest.approx(2.0 * gap**3 - 3.0 * gap**2 + 1.0, abs=0.02)
+        else:
+            assert w[1] == w[0]
 
 
 def test_smoothed_importance_is_exactly_one_in_lasting_contact_and_vanishes() -> None:

@@ -24,8 +24,8 @@ import pytest
 from self_bodies import body_of_rotations, curled_up, plain_distances, random_arms
 
 LEFT_M = 2e-3
-N_POSES = 80
-REACHED_SHARE = 0.9  # of poses: some need a bend that arm and belly do not allow
+N_POSES = 400
+REACHED_SHARE = 0.99  # of poses: few need a bend that arm and belly do not allow
 PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
 MIRRORED = [
     SEGMENT_INDEX[name.replace('left_', 'x_').replace('right_', 'left_').replace('x_', 'right_')]
@@ -81,10 +81,10 @@ def test_random_arms_end_outside_of_the_body(solve, puppet: str, request, rng) -
     before, after = [], []
     for _ in range(N_POSES):
         rotations = random_arms(character.skeleton, rng).rotations
-        before.append(depths_of(character, rotations).max())
+        before.append(solve(character, rotations, push=False)[1].max())
         after.append(solve(character, rotations)[1].max())
     inside = np.array(before) > ALLOWED_M + LEFT_M
-    assert inside.sum() > 2
+    assert inside.sum() > 10
     left = np.array(after) > ALLOWED_M + LEFT_M
     assert np.mean(~left) >= REACHED_SHARE, np.round(1e3 * np.array(after)[left], 1)
 
@@ -110,7 +110,7 @@ def test_limbs_outside_are_untouched_bit_for_bit(solve, puppet: str, request, rn
     alone = 0
     for _ in range(60):
         rotations = random_arms(character.skeleton, rng).rotations
-        depths = depths_of(character, rotations)
+        depths = solve(character, rotations, push=False)[1]
         out, _, _ = solve(character, rotations)
         if depths.max() == 0.0:
             np.testing.assert_array_equal(out, rotations)
@@ -131,7 +131,7 @@ def test_depth_of_the_performer_is_left(solve, short_character, rng) -> None:
     seen = 0
     for _ in range(40):
         rotations = random_arms(short_character.skeleton, rng).rotations
-        depths = depths_of(short_character, rotations)
+        depths = solve(short_character, rotations, push=False)[1]
         out, _, _ = solve(short_character, rotations, depths=depths)
         np.testing.assert_array_equal(out, rotations)
         seen += depths.max() > ALLOWED_M
@@ -146,14 +146,15 @@ def test_a_point_leaves_the_body_or_stays_where_it_is(puppet: str, request, rng)
     for _ in range(40):
         body = curled_up(character.skeleton, rng, 0.4)
         bounding_centres(shape, body.q_world, body.p_world, centres)
-        for j in range(8):
-            start = body.p_world[rng.integers(3)] + 0.3 * rng.normal(size=3)
+        starts = body.p_world[rng.integers(3, size=8)] + 0.3 * rng.normal(size=(8, 3))
+        body.points[:] = starts
+        distances = plain_distances(body, character.capsules)
+        for j, start in enumerate(starts):
             point = start.copy()
             radius = leave_body(
                 shape, body.q_world, body.p_world, centres, j, 0.0, False, point, ball
             )  # fmt: skip
-            body.points[j] = start
-            depth = -np.where(RELEVANT[j], plain_distances(body, character.capsules)[j], 9.0).min()
+            depth = -np.where(RELEVANT[j], distances[j], 9.0).min()
             if depth <= 0.0:
                 np.testing.assert_array_equal(point, start)
                 assert radius == 0.0

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats
+from puppet_core.body_surface import N_ROUND
 from puppet_core.character import Character
 from puppet_core.default_shape import default_capsules
 from puppet_core.skeleton import Skeleton
@@ -165,15 +166,16 @@ def ball(row: Floats, character: Character, body: Body, j: int, sideways: float)
 
 
 def plain_gaps(row: Floats, character: Character, body: Body, j: int) -> tuple[Floats, Floats]:
-    """Return what leads from the puppet's point to each sample's demand, and displacements."""
+    """Return what leads from the puppet's point, and from the ring's middle, to each demand."""
     samples = body_arrays(character.skeleton, character.capsules).samples
     gaps, ways = [], []
     for contact in contacts(row):
         segment, k = divmod(int(contact[SAMPLE]), N_SAMPLES)
         q, way = body.q_world[segment], contact[DISPLACEMENT: DISPLACEMENT + 3]
-        place = body.p_world[segment] + qb.rotate(q, samples[segment][:, k] + way)
-        gaps.append(place - body.points[j])
-        ways.append(qb.rotate(q, way))
+        rings = samples[segment].T.reshape(-1, N_ROUND, 3)
+        wanted = samples[segment][:, k] + way
+        gaps.append(body.p_world[segment] + qb.rotate(q, wanted) - body.points[j])
+        ways.append(qb.rotate(q, wanted - rings[k // N_ROUND].mean(axis=0)))
     return np.array(gaps), np.array(ways)
 
 
@@ -198,14 +200,42 @@ def test_without_sideways_only_the_distance_is_kept(tall_character, rng) -> None
     for n in (1, 4):
         body = curled_up(tall_character.skeleton, rng)
         row = random_row(rng, n, 0.4)
-        _, ways = plain_gaps(row, tall_character, body, 4)
-        along = contacts(row)[:, WEIGHT] @ ways
-        along /= np.linalg.norm(along)
+        gaps, ways = plain_gaps(row, tall_character, body, 4)
+        weights, segments = contacts(row)[:, WEIGHT], contacts(row)[:, SAMPLE] // N_SAMPLES
+        along = np.zeros(3)
+        for segment in np.unique(segments):
+            of = segments == segment
+            outward = weights[of] @ ways[of]
+            outward /= np.linalg.norm(outward)
+            along += (weights[of] @ gaps[of] @ outward) * outward / weights.sum()
         whole = ball(row, tall_character, body, 4, 1.0) - body.points[4]
         straight = ball(row, tall_character, body, 4, 0.0) - body.points[4]
         half = ball(row, tall_character, body, 4, 0.5) - body.points[4]
-        np.testing.assert_allclose(straight, (whole @ along) * along, atol=TOL_M)
+        np.testing.assert_allclose(straight, along, atol=TOL_M)
         np.testing.assert_allclose(half, 0.5 * (whole + straight), atol=TOL_M)
+
+
+def test_elbow_that_comes_through_a_surface_has_a_ball_that_does_not_jump(own_body, rng) -> None:
+    """The displacement from the sample points turns about there; the way out does not."""
+    checked, centre = 0, np.empty(3)
+    samples = body_arrays(own_body.skeleton, own_body.capsules).samples
+    for _ in range(40):
+        body = curled_up(own_body.skeleton, rng)
+        row = random_row(rng, 1, 1.0)
+        start = FIRST_CONTACT + DISPLACEMENT
+        ways = np.linspace(-1e-4, 1e-4, 21)[:, np.newaxis] * rng.normal(size=3)
+        centres = []
+        for way in ways:
+            row[start: start + 3] = way
+            self_ball(
+                row, 1.0, samples, 1.0, body.q_world, body.p_world, body.points[4], 0.0, centre
+            )  # fmt: skip
+            centres.append(centre.copy())
+        steps = np.linalg.norm(np.diff(centres, axis=0), axis=1)
+        far = np.linalg.norm(centres[0] - body.points[4])
+        assert steps.max() < 1e-2
+        checked += far > 0.1
+    assert checked > 20
 
 
 def test_place_counts_for_hands_and_never_for_elbows(tall_character, rng) -> None:
@@ -214,5 +244,6 @@ def test_place_counts_for_hands_and_never_for_elbows(tall_character, rng) -> Non
     rows[:, SELF_PLACE] = 1.0
     balls = balls_of(rows, tall_character, body)
     for j in range(8):
-        wanted = ball(rows[j], tall_character, body, j, 1.0 if j < 4 else 0.0)
+        w = rows[j, SELF_IMPORTANCE]
+        wanted = ball(rows[j], tall_character, body, j, w * w if j < 4 else 0.0)
         np.testing.assert_allclose(balls.centres[j], wanted, atol=TOL_M)

@@ -5,13 +5,13 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_core.body_shape_kernels import shape_arrays, ShapeArrays
 from puppet_core.body_surface import N_RINGS, N_ROUND, surface_samples
 from puppet_core.capsule import Capsule
 from puppet_core.default_shape import default_capsules
+from puppet_core.kernel import kernel
 from puppet_core.skeleton import Skeleton
 
 MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
@@ -52,7 +52,7 @@ def body_arrays(
     )
 
 
-@njit(cache=True)
+@kernel
 def body_of(record: Any) -> BodyArrays:
     """Return the body of a packed record, for kernels."""
     shape = record.shape

@@ -5,20 +5,21 @@ Where on the body a general end-effector's contacts are (kernel, Shin2002 5.3.1)
 
 The weights of eq. 5.7 are those of the importance function of how much farther than the nearest
 a point is, 0 as far off as a segment's points lie apart; the printed three nearest points would
-jump when the third nearest changes. A touched segment outweighs one that is only near a
-thousandfold.
+jump when the third nearest changes. A touched segment outweighs one of importance 1/2 a
+thousandfold, but one of 0.99 by less than twofold: between parts of the body that are all but
+touched the weights must not turn over within a frame.
 
 """
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import rotate_inverse
 from puppet_core.work_array import work_array
 from puppet_retarget.importance.body_arrays import BodyArrays
 from puppet_retarget.importance.importance_function import importance
-from puppet_retarget.importance.self_distance import IMPORTANCE, RELEVANT
+from puppet_retarget.importance.self_distance import IMPORTANCE, PLACE_REACH, RELEVANT
 
 MAX_CONTACTS = 32
 # a row: importance, distance, rate, depth, importance of the very place, then contacts
@@ -28,16 +29,16 @@ SAMPLE, WEIGHT, DISPLACEMENT, SHARE = 0, 1, 2, 5
 CONTACT_WIDTH = 6
 SELF_ROW = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
 N_SAMPLES = 40
-_CONTACT_SHARE = 1e-3  # lack of importance at which a touched segment's weight saturates [-]
+_CONTACT_SHARE = 0.03  # lack of importance at which a touched segment's weight saturates [-]
 
 
-@njit(cache=True)
+@kernel
 def _limb_of(segment: int) -> int:
     """Return the limb that a segment belongs to; -1 for the torso and head."""
     return (segment - 4) // 3 if segment >= 4 else -1
 
 
-@njit(cache=True)
+@kernel
 def _yields(pairs: Floats, limb: int, other: int, rows: Floats) -> float:
     """Return in [0, 1] how far a limb will move for what it has with another limb."""
     strongest = 0.0
@@ -48,7 +49,7 @@ def _yields(pairs: Floats, limb: int, other: int, rows: Floats) -> float:
     return eased * (1.0 - rows[limb, IMPORTANCE])
 
 
-@njit(cache=True)
+@kernel
 def moved_share(pairs: Floats, j: int, segment: int, rows: Floats) -> float:
     """
     Return the share of the way that an end-effector goes to meet a segment.
@@ -64,7 +65,7 @@ def moved_share(pairs: Floats, j: int, segment: int, rows: Floats) -> float:
     return (mine + 1e-6) / (mine + theirs + 1e-6)
 
 
-@njit(cache=True)
+@kernel
 def _insert(row: Floats, count: int, sample: int, weight: float) -> int:
     """Add a contact, in place of the lightest one if the row is full; return its place or -1."""
     place = count
@@ -81,7 +82,7 @@ def _insert(row: Floats, count: int, sample: int, weight: float) -> int:
     return place
 
 
-@njit(cache=True)
+@kernel
 def _add_segment(
     samples: Floats, spacing: float, segment: int, local: Vec3, weight: float, share: float,
     count: int, row: Floats,
@@ -108,7 +109,7 @@ def _add_segment(
     return count
 
 
-@njit(cache=True)
+@kernel
 def _clear_row(row: Floats) -> None:
     """Take the contacts out of a row that is empty or was filled before."""
     for i in range(FIRST_CONTACT):
@@ -122,7 +123,7 @@ def _clear_row(row: Floats) -> None:
                 row[start + k] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def list_contacts(
     body: BodyArrays, q_world: Quats, p_world: Vec3s, points: Vec3s, rows: Floats,
     influences: Floats, margins: Floats, pairs: Floats, out: Floats,
@@ -172,8 +173,11 @@ def list_contacts(
                 nearness * nearness, moved_share(pairs, j, segment, rows), count, row,
             )  # fmt: skip
         # what only will be near, or swings past, keeps its distance; what touches its place too
+        if j >= 4:
+            continue  # of elbows and knees only the distance is kept
         for segment in range(16):
             gap = max(pairs[j, segment, 1] - margins[j], 0.0)
-            if gap < influences[j, segment]:
-                place = importance(gap, 0.0, 0.0, influences[j, segment])
+            reach = PLACE_REACH * influences[j, segment]
+            if gap < reach:
+                place = importance(gap, 0.0, 0.0, reach)
                 row[SELF_PLACE] = max(row[SELF_PLACE], place)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.skeleton import END_EFFECTORS
 from puppet_core.yaml_source import load_yaml, Section
 from puppet_retarget.importance.object_distance import (
@@ -103,7 +103,7 @@ def packed_objects(objects: ObjectArrays) -> PackedObjects:
     return PackedObjects(len(objects.shapes), ObjectArrays(*rows))
 
 
-@njit(cache=True)
+@kernel
 def objects_of(record: Any) -> ObjectArrays:
     """Return the objects of a packed record, for kernels."""
     n, a = record.n_objects, record.arrays

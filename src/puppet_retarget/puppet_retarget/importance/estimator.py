@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import math
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Vec3s
 from puppet_core.follower import follow
+from puppet_core.kernel import kernel
 from puppet_core.packed_arrays import pack_arrays
 from puppet_core.quaternion import rotate
 from puppet_core.work_array import work_array
@@ -132,7 +132,7 @@ def _objects(environment: Environment, config: ImportanceConfig) -> PackedObject
     )
 
 
-@njit(cache=True)
+@kernel
 def _is_sound(values: Vec3s) -> bool:
     """Return whether no value is NaN, infinite or absurd."""
     for i in range(values.shape[0]):
@@ -142,7 +142,7 @@ def _is_sound(values: Vec3s) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def estimate_packed(
     packed: np.ndarray, positions: Vec3s, velocities: Vec3s, prediction: float,
     time_constant: float, dt: float,
@@ -165,7 +165,7 @@ def estimate_packed(
     return True
 
 
-@njit(cache=True)
+@kernel
 def estimate_pairs(
     objects: ObjectArrays, positions: Vec3s, velocities: Vec3s, prediction: float, pairs: Floats
 ) -> None:
@@ -210,7 +210,7 @@ def estimate_pairs(
             row[DISTANCE], row[RATE], row[RADIUS], row[OBJECT] = distance, rate, influence, j
 
 
-@njit(cache=True)
+@kernel
 def smooth_pairs(
     pairs: Floats, state: Floats, time_constant: float, dt: float
 ) -> None:
@@ -235,7 +235,7 @@ def smooth_pairs(
             )
 
 
-@njit(cache=True)
+@kernel
 def combine_pairs(pairs: Floats, positions: Vec3s, rows: Floats) -> None:
     """
     Fill the row of every end-effector from those of its pairs.

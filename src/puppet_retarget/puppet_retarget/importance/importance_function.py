@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importance of one distance (kernel layer, Shin2002 eqs. 4.2-4.4)."""
 
-from numba import njit
+from puppet_core.kernel import kernel
 
 CONTACT_EXCESS = 0.04  # by which the follower's target at contact exceeds full importance [-]
 
 
-@njit(cache=True)
+@kernel
 def importance(distance: float, rate: float, prediction: float, influence: float) -> float:
     """
     Return the importance in [0, 1] of an end-effector near an object.
@@ -30,7 +30,7 @@ def importance(distance: float, rate: float, prediction: float, influence: float
     return (2.0 * d_bar - 3.0) * d_bar * d_bar + 1.0
 
 
-@njit(cache=True)
+@kernel
 def saturate(followed: float) -> float:
     """
     Return the importance in [0, 1] for the value of a follower that aims at 1 + CONTACT_EXCESS.

@@ -12,8 +12,8 @@ capsule's length is its core line's). Sizes are rows of three: extents, (r, r, r
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Quat, Vec3
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import rotate, rotate_inverse
 from puppet_core.work_array import work_array
 
@@ -21,7 +21,7 @@ PLANE, BOX, SPHERE, CYLINDER, CAPSULE = 0, 1, 2, 3, 4
 SHAPES = ('plane', 'box', 'sphere', 'cylinder', 'capsule')
 
 
-@njit(cache=True)
+@kernel
 def _radial(p: Vec3, normal: Vec3, z_core: float) -> float:
     """Return the distance from the point (0, 0, z_core); fill the unit direction from it."""
     x, y, z = p[0], p[1], p[2] - z_core
@@ -33,7 +33,7 @@ def _radial(p: Vec3, normal: Vec3, z_core: float) -> float:
     return rho
 
 
-@njit(cache=True)
+@kernel
 def _box(p: Vec3, size: Vec3, normal: Vec3) -> float:
     outside = 0.0
     nearest, face = math.inf, 0
@@ -54,7 +54,7 @@ def _box(p: Vec3, size: Vec3, normal: Vec3) -> float:
     return -nearest
 
 
-@njit(cache=True)
+@kernel
 def _cylinder(p: Vec3, radius: float, half_length: float, normal: Vec3) -> float:
     rho = math.sqrt(p[0] * p[0] + p[1] * p[1])
     ux, uy = (p[0] / rho, p[1] / rho) if rho > 1e-12 else (1.0, 0.0)
@@ -73,7 +73,7 @@ def _cylinder(p: Vec3, radius: float, half_length: float, normal: Vec3) -> float
     return distance
 
 
-@njit(cache=True)
+@kernel
 def signed_distance(shape: int, size: Vec3, p: Vec3, normal: Vec3) -> float:
     """
     Return the distance of a point from a solid, negative inside [m].
@@ -103,7 +103,7 @@ def signed_distance(shape: int, size: Vec3, p: Vec3, normal: Vec3) -> float:
     return _radial(p, normal, min(max(p[2], -half), half)) - size[0]
 
 
-@njit(cache=True)
+@kernel
 def counterpart_point(shape: int, size: Vec3, other: Vec3, p: Vec3, out: Vec3) -> None:
     """
     Map a point near an object to the same place near an object of another size.
@@ -129,7 +129,7 @@ def counterpart_point(shape: int, size: Vec3, other: Vec3, p: Vec3, out: Vec3) -
     move_to_counterpart(shape, size, other, p, distance, normal, out)
 
 
-@njit(cache=True)
+@kernel
 def move_to_counterpart(
     shape: int, size: Vec3, other: Vec3, p: Vec3, distance: float, normal: Vec3, out: Vec3
 ) -> None:
@@ -156,7 +156,7 @@ def move_to_counterpart(
     out[2] += core_other
 
 
-@njit(cache=True)
+@kernel
 def to_object(q: Quat, origin: Vec3, p: Vec3, out: Vec3) -> None:
     """Write a world point in an object's frame."""
     for k in range(3):
@@ -164,7 +164,7 @@ def to_object(q: Quat, origin: Vec3, p: Vec3, out: Vec3) -> None:
     rotate_inverse(q, out, out)
 
 
-@njit(cache=True)
+@kernel
 def from_object(q: Quat, origin: Vec3, p: Vec3, out: Vec3) -> None:
     """Write a point of an object's frame in world."""
     rotate(q, p, out)

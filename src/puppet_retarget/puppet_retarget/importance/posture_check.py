@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a posture that came over a topic is one (kernel, SPEC 6)."""
 
-from numba import njit
 from puppet_core.arrays import Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 
 MAX_COORDINATE_M = 1e4  # no tracker reaches so far; beyond it squares lose digits
 UNIT_TOL = 1e-3  # of a quaternion's squared length [-]
 
 
-@njit(cache=True)
+@kernel
 def is_posture(root: Vec3, segments: Vec3s, rotations: Quats) -> bool:
     """
     Return whether places are finite and rotations are of unit length.

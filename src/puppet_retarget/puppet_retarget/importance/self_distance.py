@@ -11,11 +11,11 @@ that to the surface, and the points only say where on it.
 
 import math
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quats, read_only, Vec3, Vec3s
 from puppet_core.body_shape_kernels import segment_distance
 from puppet_core.follower import follow
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import multiply, rotate, rotate_inverse
 from puppet_core.self_contact import CONSIDERED
 from puppet_core.skeleton import LIMB_SEGMENTS, PARENTS
@@ -26,6 +26,7 @@ from puppet_retarget.importance.importance_function import CONTACT_EXCESS, impor
 IMPORTANCE, DISTANCE, RATE = 0, 1, 2
 PAIR_COLUMNS = 3
 MAX_APPROACH_M_S = 4.0  # the prediction looks no farther
+PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how far off [-]
 VANISHED = 1e-9  # importance at which a pair is forgotten [-]
 _PARENTS = tuple(int(p) for p in PARENTS)
 
@@ -42,7 +43,7 @@ def _relevant() -> np.ndarray:
 RELEVANT = _relevant()
 
 
-@njit(cache=True)
+@kernel
 def nearest_sample(samples: Floats, local: Vec3) -> float:
     """Return the distance of a point from the nearest of samples (3, 40), one frame [m]."""
     best = math.inf
@@ -52,7 +53,7 @@ def nearest_sample(samples: Floats, local: Vec3) -> float:
     return math.sqrt(best)
 
 
-@njit(cache=True)
+@kernel
 def world_orientations(rotations: Quats, q_world: Quats) -> None:
     """Fill the orientation of every segment in world from the joint rotations, (16, 4) each."""
     for k in range(4):
@@ -61,7 +62,7 @@ def world_orientations(rotations: Quats, q_world: Quats) -> None:
         multiply(q_world[_PARENTS[segment]], rotations[segment], q_world[segment])
 
 
-@njit(cache=True)
+@kernel
 def _relative_velocity(
     point: Vec3, velocity: Vec3, local: Vec3, q_before: Floats, p_before: Vec3, dt: float,
     out: Vec3,
@@ -77,11 +78,11 @@ def _relative_velocity(
     return math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
 
 
-@njit(cache=True)
+@kernel
 def estimate_self_pairs(
     body: BodyArrays, rotations: Quats, p_world: Vec3s, points: Vec3s, velocities: Vec3s,
-    influences: Floats, margins: Floats, prediction: float, samples_only: bool, dt: float,
-    q_world: Quats, q_before: Quats, p_before: Vec3s, pairs: Floats,
+    influences: Floats, margins: Floats, prediction: float, passing: float, samples_only: bool,
+    dt: float, q_world: Quats, q_before: Quats, p_before: Vec3s, pairs: Floats,
 ) -> None:  # fmt: skip
     """
     Fill a row for every pair of general end-effector and segment.
@@ -100,6 +101,8 @@ def estimate_self_pairs(
         D of each pair and contact margin of each end-effector [m].
     prediction : float
         lambda [s].
+    passing : float
+        How much farther soles and knees count that pass by, per speed along the surface [s].
     samples_only : bool
         Whether distances are to the nearest sample point.
     dt : float
@@ -128,9 +131,10 @@ def estimate_self_pairs(
             dx, dy, dz = (
                 points[j, 0] - centre[0], points[j, 1] - centre[1], points[j, 2] - centre[2],
             )  # fmt: skip
-            reach = influences[j, segment] + margins[j] + prediction * MAX_APPROACH_M_S
+            near = influences[j, segment] + margins[j]
+            exact = PLACE_REACH * influences[j, segment] + margins[j] if j < 4 else near
             pair[DISTANCE] = math.sqrt(dx * dx + dy * dy + dz * dz) - body.shape.bounds[segment]
-            if pair[DISTANCE] >= reach:
+            if pair[DISTANCE] >= max(exact, near + prediction * MAX_APPROACH_M_S):
                 continue
             for k in range(3):
                 local[k] = points[j, k] - p_world[segment, k]
@@ -141,7 +145,7 @@ def estimate_self_pairs(
             )  # fmt: skip
             # nothing approaches faster than it moves
             approach = min(speed, MAX_APPROACH_M_S)
-            if pair[DISTANCE] >= influences[j, segment] + margins[j] + prediction * approach:
+            if pair[DISTANCE] >= max(exact, near + prediction * approach):
                 continue
             distance = segment_distance(body.shape, segment, local, normal)
             rotate(q_world[segment], normal, normal)
@@ -151,6 +155,8 @@ def estimate_self_pairs(
             rate = normal[0] * motion[0] + normal[1] * motion[1] + normal[2] * motion[2]
             pair[RATE] = max(rate, -MAX_APPROACH_M_S)
             gap = max(distance - margins[j], 0.0)
+            if j % 4 >= 2:  # legs pass each other at every step
+                gap += passing * math.sqrt(max(speed * speed - rate * rate, 0.0))
             # what leaves has been touching until it is away: only an approach is predicted
             approach = min(pair[RATE], 0.0)
             pair[IMPORTANCE] = importance(gap, approach, prediction, influences[j, segment])
@@ -161,7 +167,7 @@ def estimate_self_pairs(
             p_before[segment, k] = p_world[segment, k]
 
 
-@njit(cache=True)
+@kernel
 def smooth_self_pairs(pairs: Floats, state: Floats, time_constant: float, dt: float) -> None:
     """
     Replace the importance of every pair by its follower's; an infinite `dt` starts them anew.

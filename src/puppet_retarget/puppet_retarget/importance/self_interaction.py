@@ -12,10 +12,10 @@ solver needs to give a puppet of another shape the same contact (eqs. 5.6-5.9).
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quats, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.packed_arrays import pack_arrays
 from puppet_core.posture import Posture
 from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMENT_INDEX, Skeleton
@@ -57,6 +57,9 @@ class SelfInteractionConfig:
 
     foot_margin_m: float = 0.0
     """The same for soles and knees, which pass each other closely at every step [m]."""
+
+    foot_passing_s: float = 0.03
+    """Distance added for soles and knees per speed along what they pass by [s]."""
 
     smoothing_s: float = 0.015
     """Time constant of the follower of SPEC 5.12 [s]."""
@@ -146,23 +149,24 @@ class SelfInteractionEstimator:
         config = self._config
         _step(
             self._packed, posture.rotations, segments, posture.end_effectors,
-            posture.end_effector_velocities, rows, config.prediction_s, config.smoothing_s,
-            config.samples_only, dt,
+            posture.end_effector_velocities, rows, config.prediction_s, config.foot_passing_s,
+            config.smoothing_s, config.samples_only, dt,
         )  # fmt: skip
         return self._arrays.rows
 
 
-@njit(cache=True)
+@kernel
 def _step(
     packed: np.ndarray, rotations: Quats, segments: Vec3s, points: Vec3s, velocities: Vec3s,
-    rows: Floats, prediction: float, smoothing: float, samples_only: bool, dt: float,
+    rows: Floats, prediction: float, passing: float, smoothing: float, samples_only: bool,
+    dt: float,
 ) -> None:  # fmt: skip
     record = packed[0]
     body, pairs, q_world = body_of(record.body), record.pairs[:], record.q_world[:]
     estimate_self_pairs(
         body, rotations, segments, points, velocities, record.influences[:],
-        record.margins[:], prediction, samples_only, dt, q_world, record.q_before[:],
-        record.p_before[:], pairs,
+        record.margins[:], prediction, passing, samples_only, dt, q_world,
+        record.q_before[:], record.p_before[:], pairs,
     )  # fmt: skip
     smooth_self_pairs(pairs, record.followers[:], smoothing, dt)
     list_contacts(

@@ -28,6 +28,7 @@ from puppet_retarget.offline.quality import MotionArrays
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import make_solver
+from puppet_retarget.solvers.solver import Solver
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,9 @@ def performer_arrays(motion: Motion) -> MotionArrays:
 
 
 def retarget_motion(
-    motion: Motion, job: RetargetJob, progress: Callable[[int], object] | None = None
-) -> RetargetResult:
+    motion: Motion, job: RetargetJob, progress: Callable[[int], object] | None = None,
+    solver: Solver | None = None,
+) -> RetargetResult:  # fmt: skip
     """
     Run every frame of a motion through importance and solver, as the live nodes do.
 
@@ -114,15 +116,18 @@ def retarget_motion(
         Puppet, environment and tuning.
     progress : callable, optional
         Called with the number of frames done since the last call.
+    solver : Solver, optional
+        What to run instead of the solver that the job names.
 
     """
     n = motion.n_frames
     model = ImportanceModel(
         job.environment, job.importance, job.self_interaction, motion.skeleton
     )
-    solver = make_solver(
-        job.solver, job.character, job.environment, motion.skeleton.leg_length, job.tuning
-    )
+    if solver is None:
+        solver = make_solver(
+            job.solver, job.character, job.environment, motion.skeleton.leg_length, job.tuning
+        )
     segments = np.ascontiguousarray(motion.world_segments()[1])
     hips = np.ascontiguousarray(segments[:, LIMB_SEGMENTS[2:, 0]].mean(axis=1))
     roots, rotations = motion.root_positions.copy(), motion.rotations.copy()

@@ -19,9 +19,9 @@ from time import perf_counter_ns
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Vec3s
+from puppet_core.kinematics import hip_centre
 from puppet_core.posture import Motion
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
-from puppet_core.skeleton import LIMB_SEGMENTS
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.offline.clip_retarget import RetargetJob
 from puppet_retarget.performer.calibration import Calibration
@@ -32,7 +32,6 @@ from puppet_retarget.solvers.registry import make_solver
 STAGES = ('posture', 'importance', 'solver')
 WARM_UP_FRAMES = 50
 PASSES = 3
-_LEFT_HIP, _RIGHT_HIP = LIMB_SEGMENTS[2:, 0]
 _TRACKER_M = (0.0, 0.0, 1.0)
 
 
@@ -46,14 +45,13 @@ class PathTimes:
     def figures(self) -> dict[str, dict[str, float]]:
         """Return median, p99 and max of each stage and of their sum [us]."""
         columns = dict(zip(STAGES, self.stages_us.T)) | {'total': self.stages_us.sum(axis=1)}
-        return {
-            name: {
-                'median': float(np.median(values)),
-                'p99': float(np.percentile(values, 99)),
-                'max': float(np.max(values)),
-            }
-            for name, values in columns.items()
-        }
+        return {name: spread(values) for name, values in columns.items()}
+
+
+def spread(values: Floats) -> dict[str, float]:
+    """Return median, p99 and max of times."""
+    median, p99, slowest = np.percentile(values, (50, 99, 100))
+    return {'median': float(median), 'p99': float(p99), 'max': float(slowest)}
 
 
 class LivePath:
@@ -64,6 +62,7 @@ class LivePath:
         frames: Sequence[FilteredFrame] | None = None,
     ) -> None:  # fmt: skip
         self.frames = sensor_frames(motion, layout) if frames is None else frames
+        self._hips = np.zeros(3)
         self._period_ns = round(1e9 / motion.rate_hz)
         self._posture = PostureEstimator(
             motion.skeleton, _calibration(layout), _identity(), np.array(_TRACKER_M),
@@ -96,9 +95,9 @@ class LivePath:
         near = self._importance.step(frame.stamp_ns, posture, estimated.p_world)
         weighed = perf_counter_ns()
         assert near is not None  # the sensors are perfect
-        hips = 0.5 * (estimated.p_world[_LEFT_HIP] + estimated.p_world[_RIGHT_HIP])
+        hip_centre(estimated.p_world, self._hips)
         self.solution = self._solver.solve(
-            posture.root_position, hips, posture.rotations, near.rows, dt, near.self_rows
+            posture.root_position, self._hips, posture.rotations, near.rows, dt, near.self_rows
         )
         times_ns[:] = start, posed, weighed, perf_counter_ns()
 

@@ -10,10 +10,11 @@ between what was given out last and what the new source says is kept, and decays
 
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quat, Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import align_sign, conjugate, exp, log, multiply
+from puppet_core.work_array import work_array
 
 # Sources; 0 and more is the segment whose sensor carries the value
 INFERRED = -1  # from the neighbouring segments
@@ -39,7 +40,7 @@ class EaseTimes(NamedTuple):
     back: float  # a measurement that is there again takes over [s]
 
 
-@njit(cache=True)
+@kernel
 def decay(age: float, source: int, times: EaseTimes) -> float:
     """Return what is left of a difference: 1 at a change of source, 0 once it is over."""
     hold = times.hold if source < 0 else 0.0
@@ -50,7 +51,7 @@ def decay(age: float, source: int, times: EaseTimes) -> float:
     return 1.0 - share * share * (3.0 - 2.0 * share)
 
 
-@njit(cache=True)
+@kernel
 def advance(slot: int, source: int, restarted: bool, dt: float, ease: Ease) -> bool:
     """Age a slot; return True if its source changed, so that the difference starts anew."""
     last = ease.sources[slot]
@@ -65,7 +66,7 @@ def advance(slot: int, source: int, restarted: bool, dt: float, ease: Ease) -> b
     return False
 
 
-@njit(cache=True)
+@kernel
 def ease_rotation(
     target: Quat, slot: int, changed: bool, ease: Ease, times: EaseTimes, out: Quat
 ) -> None:
@@ -78,7 +79,7 @@ def ease_rotation(
     if left == 0.0:
         align_sign(out, target, out)
         return
-    rotvec, eased = np.empty(3), np.empty(4)
+    rotvec, eased = work_array(3), work_array(4)
     log(turn, rotvec)
     for k in range(3):
         rotvec[k] *= left
@@ -87,7 +88,7 @@ def ease_rotation(
     align_sign(out, eased, out)
 
 
-@njit(cache=True)
+@kernel
 def ease_point(
     target: Vec3, slot: int, changed: bool, ease: Ease, times: EaseTimes, out: Vec3
 ) -> None:

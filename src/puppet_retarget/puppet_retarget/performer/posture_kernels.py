@@ -11,12 +11,12 @@ pelvis' frame, so that the torso bends evenly), 16 the root, 17 to 24 the end-ef
 
 from typing import NamedTuple
 
-from numba import njit
-import numpy as np
 from numpy.typing import NDArray
 from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import align_sign, conjugate, multiply, rotate, slerp
 from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
+from puppet_core.work_array import work_table
 from puppet_retarget.performer.ease_kernels import (
     advance,
     Ease,
@@ -66,7 +66,7 @@ class Proportions(NamedTuple):
     interaction_points: Vec3s  # (4, 3) [m]
 
 
-@njit(cache=True)
+@kernel
 def estimate_posture(
     skeleton: Proportions, mounting: Mounting, sensed: Sensed,
     dt: float, ease: Ease, times: EaseTimes, body: BodyArrays, status: NDArray,
@@ -88,7 +88,7 @@ def estimate_posture(
         Out: STATUS_* of every segment.
 
     """
-    quaternions, points = np.empty((2, 4)), np.empty((3, 3))  # working space
+    quaternions, points = work_table(2, 4), work_table(3, 3)
     settle_pelvis(sensed, dt, ease, times, body, quaternions[0])
     settle_torso(sensed, dt, ease, times, body, quaternions)
     settle_segments(sensed, dt, ease, times, body, quaternions[0])
@@ -97,27 +97,27 @@ def estimate_posture(
     grade_segments(sensed, ease, times, status)
 
 
-@njit(cache=True)
+@kernel
 def settle_pelvis(
     sensed: Sensed, dt: float, ease: Ease, times: EaseTimes, body: BodyArrays, target: Quat
 ) -> None:
     """Fill the root's rotation: its sensor's, else carried by the chest, else held."""
     if sensed.quality[_PELVIS] != ABSENT:
         source = _PELVIS
-        target[:] = sensed.orientations[_PELVIS]
+        copy(sensed.orientations[_PELVIS], target)
     elif sensed.quality[_CHEST] != ABSENT:
         source = INFERRED
         conjugate(body.torso, target)
         multiply(sensed.orientations[_CHEST], target, target)
     else:
         source = NOTHING
-        target[:] = body.rotations[_PELVIS]
+        copy(body.rotations[_PELVIS], target)
     changed = advance(_PELVIS, source, sensed.quality[_PELVIS] == RESTARTED, dt, ease)
     ease_rotation(target, _PELVIS, changed, ease, times, body.rotations[_PELVIS])
-    body.q_world[_PELVIS, :] = body.rotations[_PELVIS]
+    copy(body.rotations[_PELVIS], body.q_world[_PELVIS])
 
 
-@njit(cache=True)
+@kernel
 def settle_torso(
     sensed: Sensed, dt: float, ease: Ease, times: EaseTimes, body: BodyArrays, scratch: Quats
 ) -> None:
@@ -151,7 +151,7 @@ def settle_torso(
         multiply(parent, body.rotations[segment], body.q_world[segment])
 
 
-@njit(cache=True)
+@kernel
 def settle_segments(
     sensed: Sensed, dt: float, ease: Ease, times: EaseTimes, body: BodyArrays, target: Quat
 ) -> None:
@@ -171,7 +171,7 @@ def settle_segments(
         multiply(parent, own, body.q_world[segment])
 
 
-@njit(cache=True)
+@kernel
 def settle_root(
     skeleton: Proportions, mounting: Mounting, sensed: Sensed, dt: float,
     ease: Ease, times: EaseTimes, body: BodyArrays, scratch: Vec3s,
@@ -181,7 +181,7 @@ def settle_root(
     source = _PELVIS if sensed.quality[_PELVIS] != ABSENT else _CHEST
     if sensed.quality[source] == ABSENT:
         source = NOTHING
-        target[:] = body.root
+        copy(body.root, target)
     else:
         joint_of_sensor(source, sensed, mounting, target)
     if source == _CHEST:
@@ -192,7 +192,7 @@ def settle_root(
     restarted = source >= 0 and sensed.quality[source] == RESTARTED
     changed = advance(_ROOT_SLOT, source, restarted, dt, ease)
     ease_point(target, _ROOT_SLOT, changed, ease, times, body.root)
-    body.p_world[0, :] = body.root
+    copy(body.root, body.p_world[0])
     for segment in range(1, N_SEGMENTS):
         parent = _PARENTS[segment]
         rotate(body.q_world[parent], skeleton.offsets[segment], body.p_world[segment])
@@ -200,7 +200,7 @@ def settle_root(
             body.p_world[segment, k] += body.p_world[parent, k]
 
 
-@njit(cache=True)
+@kernel
 def settle_points(
     skeleton: Proportions, mounting: Mounting, sensed: Sensed, dt: float,
     ease: Ease, times: EaseTimes, body: BodyArrays, scratch: Vec3s,
@@ -213,7 +213,7 @@ def settle_points(
         if sensed.quality[lower] != ABSENT:
             joint_of_sensor(lower, sensed, mounting, middle)
         else:
-            middle[:] = body.p_world[lower]
+            copy(body.p_world[lower], middle)
         settle_point(4 + limb, lower, middle, sensed, dt, ease, times, body)
         # palm or sole
         rotate(body.q_world[end], skeleton.interaction_points[limb], step)
@@ -228,7 +228,7 @@ def settle_points(
         settle_point(limb, end, target, sensed, dt, ease, times, body)
 
 
-@njit(cache=True)
+@kernel
 def settle_point(
     index: int, segment: int, target: Vec3, sensed: Sensed,
     dt: float, ease: Ease, times: EaseTimes, body: BodyArrays,
@@ -245,7 +245,7 @@ def settle_point(
         body.velocities[index, :] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def grade_segments(sensed: Sensed, ease: Ease, times: EaseTimes, status: NDArray) -> None:
     """Fill the STATUS_* of every segment, shape (16,)."""
     for segment in range(N_SEGMENTS):

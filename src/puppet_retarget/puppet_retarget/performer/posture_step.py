@@ -10,9 +10,9 @@ arithmetic (see `packed_arrays`).
 
 from typing import Any, NamedTuple
 
-from numba import njit
 from numpy.typing import NDArray
 from puppet_core.arrays import Ints, Quats, Vec3s
+from puppet_core.kernel import kernel
 from puppet_retarget.performer.ease_kernels import Ease, EaseTimes
 from puppet_retarget.performer.posture_kernels import BodyArrays, estimate_posture, Proportions
 from puppet_retarget.performer.sensor_kernels import Mounting, read_sensors, Sensed
@@ -31,7 +31,7 @@ class PostureArrays(NamedTuple):
     status: NDArray  # (16,) STATUS_* of each segment
 
 
-@njit(cache=True)
+@kernel
 def step_posture(
     positions: Vec3s, rotations: Quats, linear: Vec3s, angular: Vec3s, status: NDArray,
     dt: float, packed: NDArray,
@@ -60,12 +60,12 @@ def step_posture(
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def _proportions(record: Any) -> Proportions:
     return Proportions(record.offsets[:], record.interaction_points[:])
 
 
-@njit(cache=True)
+@kernel
 def _mounting(record: Any) -> Mounting:
     return Mounting(
         record.q_sensor_segment[:], record.p_segment_sensor[:], record.q_world_tracker[:],
@@ -73,7 +73,7 @@ def _mounting(record: Any) -> Mounting:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def _sensed(record: Any) -> Sensed:
     return Sensed(
         record.quality[:], record.positions[:], record.orientations[:], record.linear[:],
@@ -81,17 +81,17 @@ def _sensed(record: Any) -> Sensed:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def _ease(record: Any) -> Ease:
     return Ease(record.sources[:], record.ages[:], record.turns[:], record.shifts[:])
 
 
-@njit(cache=True)
+@kernel
 def _times(record: Any) -> EaseTimes:
     return EaseTimes(record.hold, record.fade, record.back)
 
 
-@njit(cache=True)
+@kernel
 def _body(record: Any) -> BodyArrays:
     return BodyArrays(
         record.rotations[:], record.root[:], record.q_world[:], record.p_world[:],

@@ -10,9 +10,9 @@ Arrays with 16 rows go by segment.
 import math
 from typing import NamedTuple
 
-from numba import njit
 from numpy.typing import NDArray
 from puppet_core.arrays import Ints, Quat, Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import multiply, normalize, rotate
 from puppet_core.sensor_frames import (
     FILTER_LOST,
@@ -47,7 +47,7 @@ class Sensed(NamedTuple):
     angular: Vec3s  # (16, 3) [rad/s]
 
 
-@njit(cache=True)
+@kernel
 def read_sensors(
     positions: Vec3s, rotations: Quats, linear: Vec3s, angular: Vec3s,
     status: NDArray, rows: Ints, mounting: Mounting, sensed: Sensed,
@@ -93,7 +93,7 @@ def read_sensors(
             sensed.positions[segment, k] += mounting.p_world_tracker[k]
 
 
-@njit(cache=True)
+@kernel
 def _quality(status: int) -> int:
     if status == FILTER_REINITIALISED:
         return RESTARTED
@@ -102,7 +102,7 @@ def _quality(status: int) -> int:
     return MEASURED
 
 
-@njit(cache=True)
+@kernel
 def joint_of_sensor(segment: int, sensed: Sensed, mounting: Mounting, out: Vec3) -> None:
     """Write the world position of a segment's joint as its own sensor has it [m]."""
     rotate(sensed.orientations[segment], mounting.p_segment_sensor[segment], out)
@@ -110,7 +110,7 @@ def joint_of_sensor(segment: int, sensed: Sensed, mounting: Mounting, out: Vec3)
         out[k] = sensed.positions[segment, k] - out[k]
 
 
-@njit(cache=True)
+@kernel
 def nearest_carrier(segment: int, sensed: Sensed) -> int:
     """Return the nearest measured segment from this one towards the root, -1 if none is."""
     while segment >= 0 and sensed.quality[segment] == ABSENT:
@@ -118,7 +118,7 @@ def nearest_carrier(segment: int, sensed: Sensed) -> int:
     return segment
 
 
-@njit(cache=True)
+@kernel
 def carried_velocity(point: Vec3, carrier: int, sensed: Sensed, out: Vec3) -> None:
     """Write the velocity of a point that moves rigidly with a segment's sensor [m/s]."""
     w, v = sensed.angular[carrier], sensed.linear[carrier]

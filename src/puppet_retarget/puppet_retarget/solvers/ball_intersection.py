@@ -15,9 +15,8 @@ discarding balls would not.
 
 import math
 
-from numba import njit
-import numpy as np
 from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
 from puppet_core.work_array import work_array, work_table
 from puppet_retarget.solvers.ball_relaxation import least_growth
 from puppet_retarget.solvers.sphere_geometry import (
@@ -25,6 +24,7 @@ from puppet_retarget.solvers.sphere_geometry import (
     circle_of,
     is_allowed,
     keep_if_nearer,
+    MAX_BALLS,
     on_circle,
     onto_sphere,
     relax_radius,
@@ -36,7 +36,7 @@ GROWTH_TOL = 1e-12  # width of the bracket at which halving ends
 MAX_HALVINGS = 48
 
 
-@njit(cache=True)
+@kernel
 def _nearest_feasible(p: Vec3, centres: Vec3s, signed: Floats, out: Vec3) -> bool:
     """Write the nearest feasible point; return False if there is none."""
     x, centre, normal = work_array(3), work_array(3), work_array(3)
@@ -67,7 +67,7 @@ def _nearest_feasible(p: Vec3, centres: Vec3s, signed: Floats, out: Vec3) -> boo
     return best < math.inf
 
 
-@njit(cache=True)
+@kernel
 def closest_in_balls(
     p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, work: Floats, out: Vec3
 ) -> float:
@@ -111,17 +111,17 @@ def closest_in_balls(
 
     """
     start = work_array(3)
-    start[0], start[1], start[2] = p[0], p[1], p[2]
+    copy(p, start)
     if _nearest_feasible(start, centres, radii, out):
         return 0.0
     bounds = work_array(2)
-    out[:] = start
+    copy(start, out)
     if not least_growth(centres, radii, slacks, bounds, out):
         _halve(start, centres, radii, slacks, bounds, work, out)
     return max(bounds[1], 0.0)
 
 
-@njit(cache=True)
+@kernel
 def closest_in_range(
     p: Vec3, centres: Vec3s, radii: Floats, outside: Bools, slacks: Floats, work: Floats,
     out: Vec3,
@@ -130,15 +130,15 @@ def closest_in_range(
     Write the point nearest to p inside some balls and outside others (SPEC 5.7).
 
     As `closest_in_balls` but for `outside`, shape (n,), which tells the balls to stay outside
-    of; such a one without radius is no constraint.
+    of; such a one without radius is no constraint. At most MAX_BALLS constraints.
 
     """
-    signed = np.empty(len(radii))
+    signed = work_array(MAX_BALLS)[: len(radii)]
     sign_radii(radii, outside, signed)
     return closest_in_balls(p, centres, signed, slacks, work, out)
 
 
-@njit(cache=True)
+@kernel
 def _halve(
     start: Vec3, centres: Vec3s, signed: Floats, slacks: Floats, bounds: Floats, work: Floats,
     out: Vec3,
@@ -154,6 +154,6 @@ def _halve(
             work[i] = relax_radius(signed[i], middle * slacks[i])
         if _nearest_feasible(start, centres, work, x):
             bounds[1] = middle
-            out[:] = x
+            copy(x, out)
         else:
             bounds[0] = middle

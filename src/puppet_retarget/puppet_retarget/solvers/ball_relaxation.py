@@ -17,11 +17,12 @@ slack; they do not help to decide the growth here, but count in how much of it a
 
 import math
 
-from numba import njit
-import numpy as np
-from puppet_core.arrays import Floats, Ints, Vec3, Vec3s
+from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
 from puppet_core.work_array import work_array, work_table
 from puppet_retarget.solvers.linear_system import solve_in_place
+
+Members = tuple[int, int, int, int]  # balls that decide, the last -1 if they are three
 
 MEET_TOL_M = 1e-11  # how far the deciding spheres may miss their common point
 PROOF_TOL = 1e-11  # gap between the bounds at which the growth counts as known
@@ -29,7 +30,7 @@ SIGN_TOL = 1e-9  # how negative a multiplier may be [-]
 NEWTON_STEPS = 20
 
 
-@njit(cache=True)
+@kernel
 def largest_growth(x: Vec3, centres: Vec3s, radii: Floats, slacks: Floats) -> float:
     """Return the growth that makes x feasible; -inf if no radius is finite."""
     worst = -math.inf
@@ -41,13 +42,13 @@ def largest_growth(x: Vec3, centres: Vec3s, radii: Floats, slacks: Floats) -> fl
     return worst
 
 
-@njit(cache=True)
+@kernel
 def _holds_in(radius: float) -> bool:
     """Return whether a signed radius is that of a ball to stay inside of."""
     return 0.0 <= radius < math.inf
 
 
-@njit(cache=True)
+@kernel
 def _pair(
     centres: Vec3s, radii: Floats, slacks: Floats, i: int, j: int, out: Vec3
 ) -> float:
@@ -63,9 +64,9 @@ def _pair(
     return growth
 
 
-@njit(cache=True)
+@kernel
 def _linearise(
-    members: Ints, centres: Vec3s, radii: Floats, slacks: Floats, x: Vec3, growth: float,
+    members: Members, centres: Vec3s, radii: Floats, slacks: Floats, x: Vec3, growth: float,
     rows: Floats,
 ) -> float:  # fmt: skip
     """
@@ -101,17 +102,12 @@ def _linearise(
     return miss
 
 
-@njit(cache=True)
+@kernel
 def _meeting(
-    members: Ints, centres: Vec3s, radii: Floats, slacks: Floats, growth: float,
+    members: Members, centres: Vec3s, radii: Floats, slacks: Floats, growth: float,
     x: Vec3,
 ) -> float:  # fmt: skip
-    """
-    Move x to where three or four growing balls meet; return the growth, NaN without proof.
-
-    `members` are four indices, the last -1 for a meeting of three.
-
-    """
+    """Move x to where three or four growing balls meet; return the growth, NaN without proof."""
     rows, turned = work_table(4, 5), work_table(4, 5)
     for _ in range(NEWTON_STEPS):
         miss = _linearise(members, centres, radii, slacks, x, growth, rows)
@@ -135,24 +131,24 @@ def _meeting(
     return math.nan
 
 
-@njit(cache=True)
+@kernel
 def _try_meeting(
-    members: Ints, centres: Vec3s, radii: Floats, slacks: Floats, start: Vec3, bounds: Floats,
+    members: Members, centres: Vec3s, radii: Floats, slacks: Floats, start: Vec3, bounds: Floats,
     x: Vec3, out: Vec3,
 ) -> None:  # fmt: skip
     """Take a meeting of three or four balls if it proves a larger growth than is known."""
     for i in members:
         if i >= 0 and not _holds_in(radii[i]):
             return
-    x[:] = start
+    copy(start, x)
     growth = _meeting(members, centres, radii, slacks, bounds[0], x)
     if growth > bounds[0]:
         bounds[0] = growth
         bounds[1] = largest_growth(x, centres, radii, slacks)
-        out[:] = x
+        copy(x, out)
 
 
-@njit(cache=True)
+@kernel
 def least_growth(
     centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out: Vec3
 ) -> bool:
@@ -174,7 +170,7 @@ def least_growth(
 
     """
     n = len(radii)
-    x, start, members = work_array(3), work_array(3), np.empty(4, np.int64)
+    x, start = work_array(3), work_array(3)
     bounds[0], bounds[1] = -math.inf, largest_growth(out, centres, radii, slacks)
     for i in range(n):
         for j in range(i):
@@ -183,20 +179,18 @@ def least_growth(
                 if growth > bounds[0]:
                     bounds[0] = growth
                     bounds[1] = largest_growth(x, centres, radii, slacks)
-                    out[:] = x
-    start[0], start[1], start[2] = out[0], out[1], out[2]
+                    copy(x, out)
+    copy(out, start)
     for i in range(2, n):
         for j in range(1, i):
             for k in range(j):
                 if bounds[1] - bounds[0] > PROOF_TOL:
-                    members[0], members[1], members[2], members[3] = i, j, k, -1
-                    _try_meeting(members, centres, radii, slacks, start, bounds, x, out)
-    start[:] = out
+                    _try_meeting((i, j, k, -1), centres, radii, slacks, start, bounds, x, out)
+    copy(out, start)
     for i in range(3, n):
         for j in range(2, i):
             for k in range(1, j):
                 for m in range(k):
                     if bounds[1] - bounds[0] > PROOF_TOL:
-                        members[0], members[1], members[2], members[3] = i, j, k, m
-                        _try_meeting(members, centres, radii, slacks, start, bounds, x, out)
+                        _try_meeting((i, j, k, m), centres, radii, slacks, start, bounds, x, out)
     return bounds[1] - bounds[0] <= PROOF_TOL

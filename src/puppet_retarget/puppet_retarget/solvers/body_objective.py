@@ -17,9 +17,9 @@ joint moves by v + sum_j w_j x a_j to first order, and no chart of rotations is 
 import math
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import exp, log, multiply, rotate, rotate_inverse
 from puppet_core.work_array import work_array, work_table
 
@@ -51,7 +51,6 @@ class BodyState(NamedTuple):
     share: Floats  # (4,) excess over distance [-]
 
 
-@njit(cache=True)
 def body_state(unknowns: Floats, q_body: Quats, p_body: Vec3s) -> BodyState:
     """Return a state around arrays of the caller's; all else is still empty."""
     return BodyState(
@@ -59,7 +58,7 @@ def body_state(unknowns: Floats, q_body: Quats, p_body: Vec3s) -> BodyState:
     )
 
 
-@njit(cache=True)
+@kernel
 def move_unknowns(
     unknowns: Floats, q_body: Quats, step: float, direction: Floats, torso_segments: int,
     out: Floats,
@@ -80,7 +79,7 @@ def move_unknowns(
         log(turn, own)
 
 
-@njit(cache=True)
+@kernel
 def body_energy(task: BodyTask, state: BodyState) -> float:
     """Return E = E_g + alpha E_p of a state's unknowns, and fill the rest of the state."""
     _place(task, state)
@@ -112,7 +111,7 @@ def body_energy(task: BodyTask, state: BodyState) -> float:
     return energy
 
 
-@njit(cache=True)
+@kernel
 def _place(task: BodyTask, state: BodyState) -> None:
     """Fill the world frames of pelvis, spine and chest."""
     turn = work_array(4)
@@ -123,7 +122,7 @@ def _place(task: BodyTask, state: BodyState) -> None:
         exp(state.unknowns[3 + 3 * segment: 6 + 3 * segment], turn)
         multiply(task.rotations[segment], turn, turn)
         if segment == 0:
-            q[0, :] = turn
+            copy(turn, q[0])
         else:
             rotate(q[segment - 1], task.offsets[segment], p[segment])
             for k in range(3):
@@ -131,7 +130,7 @@ def _place(task: BodyTask, state: BodyState) -> None:
             multiply(q[segment - 1], turn, q[segment])
 
 
-@njit(cache=True)
+@kernel
 def body_gradient(
     task: BodyTask, state: BodyState, torso_segments: int, gradient: Floats, curvature: Floats
 ) -> None:
@@ -160,7 +159,7 @@ def body_gradient(
             continue
         top, away = min(_TOP[i], torso_segments), state.away[i]
         _arms(state, i, top, arms)
-        pull[:3] = away
+        copy(away, pull[:3])
         for j in range(top + 1):
             at = 3 + 3 * j
             pull[at] = arms[j, 1] * away[2] - arms[j, 2] * away[1]
@@ -175,7 +174,7 @@ def body_gradient(
         _add_motion(2.0 * state.share[i], arms, top, curvature)
 
 
-@njit(cache=True)
+@kernel
 def add_bends(
     state: BodyState, torso_segments: int, all_of_them: bool, curvature: Floats
 ) -> None:
@@ -197,7 +196,7 @@ def add_bends(
                 _add_inward_bend(2.0 * state.excess[i], state.away[i], arms, top, curvature)
 
 
-@njit(cache=True)
+@kernel
 def _arms(state: BodyState, limb: int, top: int, arms: Vec3s) -> None:
     """Fill the ways from the body's joints to a shoulder or hip, shape (3, 3) [m]."""
     for j in range(top + 1):
@@ -205,7 +204,7 @@ def _arms(state: BodyState, limb: int, top: int, arms: Vec3s) -> None:
             arms[j, k] = state.shoulders[limb, k] - state.p_body[j, k]
 
 
-@njit(cache=True)
+@kernel
 def _add_posture(
     task: BodyTask, state: BodyState, torso_segments: int, gradient: Floats, curvature: Floats
 ) -> None:
@@ -235,7 +234,7 @@ def _add_posture(
             own[k] *= weight
 
 
-@njit(cache=True)
+@kernel
 def _add_motion(weight: float, arms: Vec3s, top: int, curvature: Floats) -> None:
     """Add the weight times J^T J, with J the shoulder's motion by the increments."""
     for k in range(3):
@@ -259,7 +258,7 @@ def _add_motion(weight: float, arms: Vec3s, top: int, curvature: Floats) -> None
                 curvature[at + row, 3 + 3 * i + row] += dot
 
 
-@njit(cache=True)
+@kernel
 def _add_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Floats) -> None:
     """Add the weight times the second derivative of the shoulder's path along `away`."""
     for j in range(top + 1):
@@ -281,7 +280,7 @@ def _add_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Float
         curvature[at + 2, at + 1] += 0.5 * (away[1] * z + away[2] * y)
 
 
-@njit(cache=True)
+@kernel
 def _add_inward_bend(
     weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Floats
 ) -> None:

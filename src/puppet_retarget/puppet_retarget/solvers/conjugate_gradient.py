@@ -13,15 +13,13 @@ fail as well, so it bounds the time of a frame.
 
 """
 
-from numba import njit
-import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
 from puppet_core.work_array import work_array, work_table
 from puppet_retarget.solvers.body_objective import (
     add_bends,
     body_energy,
     body_gradient,
-    body_state,
     BodyState,
     BodyTask,
     move_unknowns,
@@ -36,7 +34,7 @@ LARGEST_TURN = 0.7  # of one segment in one step [rad]
 SHORTEST_STEP = 1e-9  # of the promised one: nothing left to gain [-]
 
 
-@njit(cache=True)
+@kernel
 def _dot(a: Floats, b: Floats, n: int) -> float:
     total = 0.0
     for k in range(n):
@@ -44,7 +42,7 @@ def _dot(a: Floats, b: Floats, n: int) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def _shorter(step: float, slope: float, rise: float) -> float:
     """Return the minimum of the parabola through a failed step, within a tenth and a half."""
     bend = rise - slope * step
@@ -52,7 +50,7 @@ def _shorter(step: float, slope: float, rise: float) -> float:
     return min(max(wanted, 0.1 * step), 0.5 * step)
 
 
-@njit(cache=True)
+@kernel
 def _first_step(direction: Floats, n: int) -> float:
     """Return the full step, or what of it turns no segment too far."""
     largest = 0.0
@@ -61,36 +59,36 @@ def _first_step(direction: Floats, n: int) -> float:
     return LARGEST_TURN / largest if largest > LARGEST_TURN else 1.0
 
 
-@njit(cache=True)
+@kernel
 def _newton_step(
-    task: BodyTask, state: BodyState, torso_segments: int, gradient: Floats, curvatures: Floats,
-    newton: Floats,
+    task: BodyTask, state: BodyState, torso_segments: int, gradient: Floats, curvature: Floats,
+    spare: Floats, newton: Floats,
 ) -> bool:  # fmt: skip
     """Fill the gradient, and it over the curvature; return whether that is the exact one."""
     n = 6 + 3 * torso_segments
-    curvature = curvatures[0]
     body_gradient(task, state, torso_segments, gradient, curvature)
-    curvatures[1] = curvature
+    for row in range(n):
+        copy(curvature[row], spare[row])
     add_bends(state, torso_segments, True, curvature)
     is_exact = factorise_in_place(curvature, n, False)
     if not is_exact:
-        curvature = curvatures[1]
+        curvature = spare
         add_bends(state, torso_segments, False, curvature)
         factorise_in_place(curvature, n, True)
     solve_factorised(curvature, gradient, n, newton)
     return is_exact
 
 
-@njit(cache=True)
+@kernel
 def _start(task: BodyTask, state: BodyState, torso_segments: int) -> float:
     """Fill the state from its unknowns, or from zeros if these are better; return the energy."""
     state.unknowns[6 + 3 * torso_segments:] = 0.0
     guess = work_array(N_UNKNOWNS)
-    guess[:] = state.unknowns
+    copy(state.unknowns, guess)
     state.unknowns[:] = 0.0
     energy = body_energy(task, state)
     if _dot(guess, guess, N_UNKNOWNS) > 0.0:
-        state.unknowns[:] = guess
+        copy(guess, state.unknowns)
         guess_energy = body_energy(task, state)
         if guess_energy < energy:
             return guess_energy
@@ -99,7 +97,7 @@ def _start(task: BodyTask, state: BodyState, torso_segments: int) -> float:
     return energy
 
 
-@njit(cache=True)
+@kernel
 def _turn_downhill(
     direction: Floats, ratio: float, newton: Floats, gradient: Floats, n: int
 ) -> float:
@@ -114,7 +112,7 @@ def _turn_downhill(
     return slope
 
 
-@njit(cache=True)
+@kernel
 def _line_search(
     task: BodyTask, state: BodyState, direction: Floats, slope: float, energy: float,
     torso_segments: int, is_last: bool, max_trials: int, trial: BodyState,
@@ -145,7 +143,7 @@ def _line_search(
     return trials, 0.0, energy
 
 
-@njit(cache=True)
+@kernel
 def minimise_body(
     unknowns: Floats, offsets: Vec3s, root: Vec3, rotations: Quats, wrist_goals: Vec3s,
     radii: Floats, weights: Vec3, torso_segments: int, max_iterations: int, q_body: Quats,
@@ -171,16 +169,24 @@ def minimise_body(
     """
     n = 6 + 3 * torso_segments
     task = BodyTask(offsets, root, rotations, wrist_goals, radii, weights)
-    state = body_state(unknowns, q_body, p_body)
-    trial = body_state(work_array(N_UNKNOWNS), work_table(3, 4), work_table(3, 3))
+    state = BodyState(
+        unknowns, q_body, p_body, work_table(4, 3), work_table(4, 3), work_array(4),
+        work_array(4),
+    )  # fmt: skip
+    trial = BodyState(
+        work_array(N_UNKNOWNS), work_table(3, 4), work_table(3, 3), work_table(4, 3),
+        work_table(4, 3), work_array(4), work_array(4),
+    )  # fmt: skip
     gradient, newton = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
     old_gradient, direction = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
     trial.unknowns[:], direction[:] = 0.0, 0.0
-    curvatures = np.empty((2, N_UNKNOWNS, N_UNKNOWNS))
+    curvature, spare = work_table(N_UNKNOWNS, N_UNKNOWNS), work_table(N_UNKNOWNS, N_UNKNOWNS)
     energy = _start(task, state, torso_segments)
     tried, was_full, old_fall = 0, False, 0.0
     while tried < max_iterations:
-        is_exact = _newton_step(task, state, torso_segments, gradient, curvatures, newton)
+        is_exact = _newton_step(
+            task, state, torso_segments, gradient, curvature, spare, newton
+        )
         if _dot(gradient, gradient, n) <= GRADIENT_TOL**2:
             break
         fall = _dot(newton, gradient, n)
@@ -199,11 +205,12 @@ def minimise_body(
             break
         # a shortened step says that the curvature was not to be trusted
         was_full, old_fall = step == 1.0, fall
-        old_gradient[:] = gradient
+        copy(gradient, old_gradient)
         state, trial = trial, state
         if is_last:
             break
-    unknowns[:] = state.unknowns
-    q_body[:] = state.q_body
-    p_body[:] = state.p_body
+    copy(state.unknowns, unknowns)
+    for segment in range(3):
+        copy(state.q_body[segment], q_body[segment])
+        copy(state.p_body[segment], p_body[segment])
     return tried

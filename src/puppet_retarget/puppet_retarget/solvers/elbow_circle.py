@@ -13,8 +13,8 @@ it was captured bent; `limb_rotation` keeps the elbow's side instead and lets th
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import between, multiply, rotate
 from puppet_core.work_array import work_array
 from puppet_retarget.solvers.limb_position import place_elbow
@@ -24,7 +24,7 @@ NO_SWIVEL = 1e-12  # amplitude below which all swivel angles are equally good [-
 MIN_DISTANCE_M = 1e-9  # shorter lines have no direction, as in `place_elbow`
 
 
-@njit(cache=True)
+@kernel
 def swivel_angle(q_start: Quat, axis: Vec3, q_captured: Quat) -> float:
     """
     Return the turn about an axis that brings one orientation nearest to another.
@@ -61,7 +61,7 @@ def swivel_angle(q_start: Quat, axis: Vec3, q_captured: Quat) -> float:
     return -2.0 * math.atan2(along, scalar)
 
 
-@njit(cache=True)
+@kernel
 def _line(a: Vec3, b: Vec3, out: Vec3) -> float:
     """Write the unit vector from a to b, if they are apart; return how far they are [m]."""
     square = 0.0
@@ -75,7 +75,7 @@ def _line(a: Vec3, b: Vec3, out: Vec3) -> float:
     return distance
 
 
-@njit(cache=True)
+@kernel
 def _turn_onto(
     q: Quat, offset: Vec3, start: Vec3, end: Vec3, before: Vec3, after: Vec3, turn: Quat
 ) -> None:
@@ -87,7 +87,7 @@ def _turn_onto(
     multiply(turn, q, q)
 
 
-@njit(cache=True)
+@kernel
 def _bend(
     limb: int, shoulder: Vec3, offsets: Vec3s, upper: float, lower: float, goal: Vec3,
     current: float, line: Vec3, axis: Vec3, q_upper: Quat, q_lower: Quat,
@@ -120,7 +120,7 @@ def _bend(
     return True
 
 
-@njit(cache=True)
+@kernel
 def solve_limb_on_circle(
     limb: int, q_parent: Quat, shoulder: Vec3, captured: Quats, q_end: Quat, offsets: Vec3s,
     upper: float, lower: float, goal: Vec3, current: float, weight: float, out: Quats,
@@ -140,7 +140,7 @@ def solve_limb_on_circle(
     q_captured, line, axis = work_array(4), work_array(3), work_array(3)
     multiply(q_parent, captured[0], q_upper)
     multiply(q_upper, captured[1], q_lower)
-    q_captured[:] = q_upper
+    copy(q_upper, q_captured)
     if _bend(
         limb, shoulder, offsets, upper, lower, goal, current, line, axis, q_upper, q_lower
     ):

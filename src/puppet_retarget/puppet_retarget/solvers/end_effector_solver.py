@@ -4,10 +4,10 @@
 
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3
 from puppet_core.character import Character
+from puppet_core.kernel import kernel
 from puppet_core.packed_arrays import pack_arrays
 from puppet_retarget.importance.contact_rows import SELF_ROW
 from puppet_retarget.importance.environment import (
@@ -23,8 +23,9 @@ from puppet_retarget.solvers.frame_arrays import (
     Frame,
     frame_of,
     Goals,
-    goals_of,
+    range_goals_of,
     RangeGoals,
+    update_kinematics,
 )
 from puppet_retarget.solvers.frame_kernels import (
     measure,
@@ -94,7 +95,7 @@ class EndEffectorSolver:
         return output
 
 
-@njit(cache=True)
+@kernel
 def set_goals(goals: Goals, rows: Floats, world_scale: float) -> None:
     """Fill the goals from importance rows, carried over to the puppet's world."""
     for i in range(4):
@@ -105,14 +106,15 @@ def set_goals(goals: Goals, rows: Floats, world_scale: float) -> None:
             goals.positions[i, k] = world_scale * rows[i, GOAL + k]
 
 
-@njit(cache=True)
+@kernel
 def solve_packed(
     packed: np.ndarray, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats,
     self_rows: Floats, dt: float,
 ) -> int:  # fmt: skip
     """Solve a frame in place; return the body iterations. `packed` holds SolverArrays."""
     record = packed[0]
-    goals = goals_of(record.goals, self_rows)
+    ranges = range_goals_of(record.goals)
+    goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
     set_goals(goals, rows, record.tuning.world_scale)
     return solve_frame(
         model_of(record.model), record.tuning, objects_of(record.objects), root, hips,
@@ -120,14 +122,27 @@ def solve_packed(
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def pose_captured_packed(
     packed: np.ndarray, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats
 ) -> None:
     """Put the puppet at its reference root with the captured rotations, in place."""
     record = packed[0]
     model, frame = model_of(record.model), frame_of(record.frame)
-    goals = goals_of(record.goals, self_rows)
+    ranges = range_goals_of(record.goals)
+    goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
     set_goals(goals, rows, record.tuning.world_scale)
     pose_captured(model, record.tuning, hips, rotations, frame)
+    measure(model, objects_of(record.objects), goals, frame)
+
+
+@kernel
+def measure_packed(packed: np.ndarray, rows: Floats, self_rows: Floats) -> None:
+    """Bring kinematics and measures up to date with root and rotations, in place."""
+    record = packed[0]
+    model, frame = model_of(record.model), frame_of(record.frame)
+    ranges = range_goals_of(record.goals)
+    goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
+    set_goals(goals, rows, record.tuning.world_scale)
+    update_kinematics(model, frame)
     measure(model, objects_of(record.objects), goals, frame)

@@ -4,13 +4,13 @@
 
 from typing import Any, NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.kinematics import end_effector_positions, forward_kinematics
 from puppet_retarget.solvers.limb_ranges import empty_ranges, LimbRanges
 from puppet_retarget.solvers.puppet_model import PuppetModel
-from puppet_retarget.solvers.root_offset import empty_balls, LimbBalls
+from puppet_retarget.solvers.root_balls import empty_balls, LimbBalls
 from puppet_retarget.solvers.self_targets import empty_self_balls, SelfBalls
 
 STARTS = (4, 7, 10, 13)  # upper segment of each limb
@@ -73,18 +73,18 @@ def empty_frame() -> Frame:
         np.zeros(3), np.zeros((16, 4)), np.zeros((16, 4)), np.zeros((16, 3)), np.zeros((8, 3)),
         np.zeros(3), np.zeros(4), np.zeros(4), np.zeros(8), np.zeros((4, 3)), np.zeros((4, 4)),
         empty_balls(), empty_self_balls(), empty_ranges(), np.zeros((16, 3)), np.zeros((8, 3)),
-        np.zeros((4, 3)), np.zeros(4), np.zeros((3, 4)), np.zeros((3, 3)), np.zeros(12),
-        np.zeros(1), np.zeros((3, 2)),
+        np.zeros((4, 3)), np.zeros(4), np.zeros((3, 4)), np.zeros((3, 3)),
+        np.zeros(12), np.zeros(1), np.zeros((3, 2)),
     )  # fmt: skip
 
 
-@njit(cache=True)
-def goals_of(record: Any, self_rows: Floats) -> Goals:
-    """Return the goals of a packed record and those of the frame, for kernels."""
-    return Goals(record.positions[:], record.importances[:], record.radii[:], self_rows)
+@kernel
+def range_goals_of(record: Any) -> RangeGoals:
+    """Return the goals of a packed record, for kernels."""
+    return RangeGoals(record.positions[:], record.importances[:], record.radii[:])
 
 
-@njit(cache=True)
+@kernel
 def frame_of(record: Any) -> Frame:
     """Return the frame of a packed record, for kernels."""
     balls, self_balls, ranges = record.balls, record.self_balls, record.ranges
@@ -94,7 +94,7 @@ def frame_of(record: Any) -> Frame:
         record.penetrations[:], record.self_depths[:], record.wrist_goals[:],
         record.q_ends[:],
         LimbBalls(
-            balls.centres[:], balls.radii[:], balls.slacks[:], balls.softness[:],
+            balls.centres[:], balls.radii[:], balls.slacks[:], balls.strain[:],
             balls.inner_centres[:], balls.inner_radii[:], balls.grown_radii[:],
         ),
         SelfBalls(self_balls.centres[:], self_balls.radii[:], self_balls.importances[:]),
@@ -102,13 +102,13 @@ def frame_of(record: Any) -> Frame:
             ranges.centres[:], ranges.radii[:], ranges.importances[:], ranges.ball_centres[:],
             ranges.ball_radii[:], ranges.slacks[:],
         ),
-        record.bounding_centres[:], record.clear_points[:], record.clear_balls[:],
-        record.clear_radii[:], record.q_body[:], record.p_body[:],
+        record.bounding_centres[:], record.clear_points[:],
+        record.clear_balls[:], record.clear_radii[:], record.q_body[:], record.p_body[:],
         record.unknowns[:], record.relaxation[:], record.follower[:],
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def update_kinematics(model: PuppetModel, frame: Frame) -> None:
     """Bring segments and end-effectors up to date with root and rotations."""
     forward_kinematics(

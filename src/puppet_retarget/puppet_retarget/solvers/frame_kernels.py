@@ -8,9 +8,9 @@ tuning they pass.
 
 """
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Quats, Vec3
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import conjugate, multiply, rotate
 from puppet_core.work_array import work_array
 from puppet_retarget.importance.environment import ObjectArrays
@@ -19,25 +19,25 @@ from puppet_retarget.solvers.frame_arrays import Frame, Goals, STARTS, update_ki
 from puppet_retarget.solvers.limb_step import pose_limbs
 from puppet_retarget.solvers.puppet_model import PuppetModel, Tuning
 from puppet_retarget.solvers.push_out import deepest
+from puppet_retarget.solvers.root_balls import centre_balls, hold_root
 from puppet_retarget.solvers.root_offset import place_root, reference_root, smooth_root
 from puppet_retarget.solvers.self_push_out import self_depths
 
 REACHABLE_TOL_M = 1e-9
 
 
-@njit(cache=True)
+@kernel
 def pose_captured(
     model: PuppetModel, tuning: Tuning, hips: Vec3, rotations: Quats, frame: Frame
 ) -> None:
     """Put the puppet at its reference root with the captured rotations."""
     for segment in range(16):
-        for k in range(4):
-            frame.rotations[segment, k] = rotations[segment, k]
+        copy(rotations[segment], frame.rotations[segment])
     reference_root(model, tuning, hips, rotations[0], frame.root)
     update_kinematics(model, frame)
 
 
-@njit(cache=True)
+@kernel
 def _keep_end_orientations(model: PuppetModel, goals: Goals, frame: Frame) -> None:
     """Note the captured hand and foot orientations, and where they want wrist and ankle."""
     palm = work_array(3)
@@ -50,7 +50,7 @@ def _keep_end_orientations(model: PuppetModel, goals: Goals, frame: Frame) -> No
             frame.wrist_goals[limb, k] = goals.positions[limb, k] - palm[k]
 
 
-@njit(cache=True)
+@kernel
 def _estimate_body(
     model: PuppetModel, tuning: Tuning, captured_root: Vec3, goals: Goals, dt: float,
     frame: Frame,
@@ -69,15 +69,19 @@ def _estimate_body(
         if not dt < np.inf:
             frame.unknowns[:] = 0.0
         iterations = _adapt_body(model, tuning, frame)
+        update_kinematics(model, frame)  # the bent body carries its limbs elsewhere
+        centre_balls(frame.wrist_goals, frame.p_world, frame.balls)
     else:
         frame.unknowns[:] = 0.0
     smooth_root(tuning, captured_root, frame.follower, dt, frame.root)
+    if tuning.root_smoothing > 0.0:
+        hold_root(model, tuning, goals.importances, frame.balls, frame.root)
     for k in range(3):
         frame.root_offset[k] = frame.root[k] - before[k]
     return iterations
 
 
-@njit(cache=True)
+@kernel
 def _adapt_body(model: PuppetModel, tuning: Tuning, frame: Frame) -> int:
     """Bend the body towards goals that the root alone cannot reach; return iterations."""
     weights = work_array(3)
@@ -88,15 +92,15 @@ def _adapt_body(model: PuppetModel, tuning: Tuning, frame: Frame) -> int:
         frame.balls.radii, weights, tuning.torso_segments, tuning.max_iterations,
         frame.q_body, frame.p_body,
     )  # fmt: skip
-    frame.root[:] = frame.p_body[0]
-    frame.rotations[0] = frame.q_body[0]
+    copy(frame.p_body[0], frame.root)
+    copy(frame.q_body[0], frame.rotations[0])
     for segment in range(1, 3):
         conjugate(frame.q_body[segment - 1], frame.rotations[segment])
         multiply(frame.rotations[segment], frame.q_body[segment], frame.rotations[segment])
     return iterations
 
 
-@njit(cache=True)
+@kernel
 def solve_frame(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, captured_root: Vec3, hips: Vec3,
     rotations: Quats, goals: Goals, dt: float, frame: Frame,
@@ -133,7 +137,7 @@ def solve_frame(
     return iterations
 
 
-@njit(cache=True)
+@kernel
 def measure(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Frame) -> None:
     """Fill goal errors and penetrations of the end-effectors, and depths in the own body [m]."""
     for i in range(4):

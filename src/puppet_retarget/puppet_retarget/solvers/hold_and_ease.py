@@ -10,9 +10,9 @@ motion: the puppet stays alive meanwhile, and the short way round is chosen once
 
 """
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import conjugate, exp, log, multiply
 from puppet_core.work_array import work_array
 
@@ -73,7 +73,7 @@ class HoldAndEase:
         return changed
 
 
-@njit(cache=True)
+@kernel
 def measure_gap(
     from_root: Vec3, from_rotations: Quats, root: Vec3, rotations: Quats, root_gap: Vec3,
     turn_gaps: Vec3s,
@@ -88,14 +88,16 @@ def measure_gap(
         log(turn, turn_gaps[segment])
 
 
-@njit(cache=True)
+@kernel
 def add_gap(
     share: float, root_gap: Vec3, turn_gaps: Vec3s, root: Vec3, rotations: Quats
 ) -> None:
     """Move root and rotations by a share of the gap, in place."""
-    turn = work_array(4)
+    turn, rotvec = work_array(4), work_array(3)
     for k in range(3):
         root[k] += share * root_gap[k]
     for segment in range(len(rotations)):
-        exp(share * turn_gaps[segment], turn)
+        for k in range(3):
+            rotvec[k] = share * turn_gaps[segment, k]
+        exp(rotvec, turn)
         multiply(turn, rotations[segment], rotations[segment])

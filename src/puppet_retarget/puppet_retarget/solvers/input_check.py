@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether numbers that came over a topic can be solved at all (kernel layer, SPEC 6)."""
 
-from numba import njit
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_retarget.importance.contact_rows import (
     CONTACT_WIDTH,
@@ -27,7 +27,7 @@ MAX_WEIGHT = 1e12  # of a contact [-]; its sums stay finite
 _LAST_SAMPLE = N_SEGMENTS * N_SAMPLES - 1
 
 
-@njit(cache=True)
+@kernel
 def is_usable(
     root: Vec3, segments: Vec3s, rotations: Quats, rows: Floats, self_rows: Floats
 ) -> bool:
@@ -63,7 +63,7 @@ def is_usable(
     return True
 
 
-@njit(cache=True)
+@kernel
 def _is_self_row(row: Floats) -> bool:
     """Return whether what solvers use of a row of the self-interaction is in range."""
     if not 0.0 <= row[SELF_IMPORTANCE] <= 1.0 or not 0.0 <= row[SELF_PLACE] <= 1.0:

@@ -18,11 +18,11 @@ gives exactly. The whole then is continuous with its first derivative everywhere
 import math
 from typing import Any, NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
 from puppet_core.character import Character
 from puppet_core.joint_limits import MAX_ANGLE_DEG, segment_axis
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import align_sign, conjugate, exp, multiply
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_core.work_array import work_array
@@ -44,7 +44,7 @@ class LimitArrays(NamedTuple):
     twists: Floats  # (16, 2) least and greatest twist [rad]
 
 
-@njit(cache=True)
+@kernel
 def limits_of(record: Any) -> LimitArrays:
     """Return the limits of a packed record, for kernels."""
     return LimitArrays(
@@ -68,7 +68,7 @@ def limit_arrays(character: Character) -> LimitArrays:
     return arrays
 
 
-@njit(cache=True)
+@kernel
 def _swing_axes(axis: Vec3, first: Vec3, second: Vec3) -> None:
     """Write the axes of `puppet_core.joint_limits.swing_axes`."""
     along_x = abs(axis[0]) >= abs(axis[1]) and abs(axis[0]) >= abs(axis[2])
@@ -81,7 +81,7 @@ def _swing_axes(axis: Vec3, first: Vec3, second: Vec3) -> None:
     second[2] = axis[0] * first[1] - axis[1] * first[0]
 
 
-@njit(cache=True)
+@kernel
 def split_swing_twist(q: Quat, axis: Vec3, swing: Vec3) -> float:
     """
     Split a rotation into a swing after a twist, q = swing twist.
@@ -119,7 +119,7 @@ def split_swing_twist(q: Quat, axis: Vec3, swing: Vec3) -> float:
     return twist
 
 
-@njit(cache=True)
+@kernel
 def _fade(angle: float) -> float:
     """Return what is left of a rotation asked for at this angle from the middle of its limits."""
     if angle <= FADE_START_RAD:
@@ -128,7 +128,7 @@ def _fade(angle: float) -> float:
     return 1.0 - share * share * (3.0 - 2.0 * share)
 
 
-@njit(cache=True)
+@kernel
 def soft_offset(offset: float, half: float) -> float:
     """
     Return a twist within its range, the same in all but the outermost of it.
@@ -149,7 +149,7 @@ def soft_offset(offset: float, half: float) -> float:
     return eased if offset > 0.0 else -eased
 
 
-@njit(cache=True)
+@kernel
 def _multiplier(x: float, y: float, a: float, b: float) -> float:
     """
     Return the multiplier l of the point of an ellipse that is nearest to one outside.
@@ -169,7 +169,7 @@ def _multiplier(x: float, y: float, a: float, b: float) -> float:
     return multiplier
 
 
-@njit(cache=True)
+@kernel
 def soft_swing(x: float, y: float, limits: Floats, out: Floats) -> bool:
     """
     Write a swing that is inside its ellipse, the same in all but the outermost of it.
@@ -213,7 +213,7 @@ def soft_swing(x: float, y: float, limits: Floats, out: Floats) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def limit_joint(
     q: Quat, axis: Vec3, frame: Quat, swing_limits: Floats, twist_limits: Floats, out: Quat
 ) -> bool:
@@ -250,7 +250,7 @@ def limit_joint(
     offset = twist - middle
     offset -= 2.0 * math.pi * math.floor(offset / (2.0 * math.pi) + 0.5)
     if not has_swung and abs(offset) <= KEPT * half:
-        out[:] = q
+        copy(q, out)
         return False
     limited = middle + soft_offset(offset, half) * _fade(math.sqrt(x * x + y * y))
     for k in range(3):
@@ -265,7 +265,7 @@ def limit_joint(
     return True
 
 
-@njit(cache=True)
+@kernel
 def limit_joints(limits: LimitArrays, rotations: Quats) -> int:
     """Bring joint rotations, shape (16, 4), within their limits in place; return how many."""
     n_changed = 0

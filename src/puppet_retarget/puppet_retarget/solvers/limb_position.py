@@ -13,8 +13,8 @@ ball kernel on the sphere of the upper arm.
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Vec3
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import between, rotate
 from puppet_core.work_array import work_array
 
@@ -25,7 +25,7 @@ REACH_ROOM = 0.5  # share of the reach within which a goal of no importance is s
 HINT_CHANGE_RAD = 0.05  # correction at which half of that weight is there
 
 
-@njit(cache=True)
+@kernel
 def polar_limit(side: float, axis: float, opposite: float) -> float:
     """
     Return the angle between sides `side` and `axis` of a triangle with this third side.
@@ -43,7 +43,7 @@ def polar_limit(side: float, axis: float, opposite: float) -> float:
     return 2.0 * math.atan2(math.sqrt(top), math.sqrt(bottom))
 
 
-@njit(cache=True)
+@kernel
 def soft_reach(distance: float, current: float, upper: float, lower: float) -> float:
     """
     Return the distance at which the wrist ends when it should go to `distance`.
@@ -75,7 +75,7 @@ def soft_reach(distance: float, current: float, upper: float, lower: float) -> f
     return distance
 
 
-@njit(cache=True)
+@kernel
 def _direction(a: Vec3, b: Vec3, out: Vec3) -> float:
     norm = 0.0
     for k in range(3):
@@ -88,7 +88,7 @@ def _direction(a: Vec3, b: Vec3, out: Vec3) -> float:
     return norm
 
 
-@njit(cache=True)
+@kernel
 def _bend_direction(
     shoulder: Vec3, elbow: Vec3, axis: Vec3, upper: float, wanted: float, hint: Vec3, out: Vec3
 ) -> None:
@@ -109,7 +109,7 @@ def _bend_direction(
         out[k] += share * (hint[k] - side * axis[k])
 
 
-@njit(cache=True)
+@kernel
 def place_elbow(
     shoulder: Vec3, elbow: Vec3, wrist: Vec3, upper: float, lower: float, goal: Vec3,
     current: float, hint: Vec3,
@@ -157,7 +157,7 @@ def place_elbow(
         wrist[k] = shoulder[k] + distance * axis[k]
 
 
-@njit(cache=True)
+@kernel
 def into_range_ball(
     captured: Vec3, goal: Vec3, radius: float, slack: float, out: Vec3
 ) -> None:
@@ -194,7 +194,7 @@ def into_range_ball(
         out[k] = goal[k] + share * (captured[k] - goal[k])
 
 
-@njit(cache=True)
+@kernel
 def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal: Vec3) -> None:
     """
     Draw a goal that is not wholly important towards the shoulder before it leaves reach.

@@ -14,9 +14,9 @@ last word; both shells then hold the sphere about the wrist, on which the elbow 
 import math
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import multiply, rotate
 from puppet_core.work_array import work_array
 from puppet_retarget.solvers.limb_position import into_range_ball, into_reach, place_elbow
@@ -48,13 +48,13 @@ def empty_ranges() -> LimbRanges:
     )
 
 
-@njit(cache=True)
+@kernel
 def ease(w: float) -> float:
     """Return 3 w^2 - 2 w^3."""
     return w * w * (3.0 - 2.0 * w)
 
 
-@njit(cache=True)
+@kernel
 def _draw(
     point: Vec3, centre: Vec3, radius: float, slack: float, share: float, work: Vec3
 ) -> None:
@@ -64,12 +64,12 @@ def _draw(
         point[k] += share * (work[k] - point[k])
 
 
-@njit(cache=True)
+@kernel
 def _distance(a: Vec3, b: Vec3) -> float:
     return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
-@njit(cache=True)
+@kernel
 def _place_on_sphere(point: Vec3, centre: Vec3, radius: float, fallback: Vec3) -> None:
     """Move a point along its ray from the centre of a sphere onto it, in place."""
     way = _distance(point, centre)
@@ -78,7 +78,7 @@ def _place_on_sphere(point: Vec3, centre: Vec3, radius: float, fallback: Vec3) -
         point[k] = centre[k] + radius * direction
 
 
-@njit(cache=True)
+@kernel
 def _lean(way: Vec3, reference: Vec3, length: float) -> None:
     """
     Bring a vector to a length, in place, but not past square to a reference (unit).
@@ -101,7 +101,7 @@ def _lean(way: Vec3, reference: Vec3, length: float) -> None:
         way[k] *= length / math.sqrt(square)
 
 
-@njit(cache=True)
+@kernel
 def _circle_point(shoulder: Vec3, elbow: Vec3, wrist: Vec3, wanted: Vec3, out: Vec3) -> None:
     """Write the place near `wanted` that the elbow can turn to while the wrist stays."""
     axis, side = work_array(3), work_array(3)
@@ -114,7 +114,7 @@ def _circle_point(shoulder: Vec3, elbow: Vec3, wrist: Vec3, wanted: Vec3, out: V
         side[k] = elbow[k] - shoulder[k] - along * axis[k]
         square += side[k] * side[k]
     radius = math.sqrt(square)
-    out[:] = elbow
+    copy(elbow, out)
     if reach <= 1e-9 or radius <= 1e-9:
         return
     for k in range(3):
@@ -125,10 +125,10 @@ def _circle_point(shoulder: Vec3, elbow: Vec3, wrist: Vec3, wanted: Vec3, out: V
         out[k] += shoulder[k] + along * axis[k]
 
 
-@njit(cache=True)
+@kernel
 def _settle(
     shoulder: Vec3, elbow: Vec3, wrist: Vec3, upper: float, lower: float, ranges: LimbRanges,
-    end: float, share: float,
+    end: float, firmness: float, share: float,
 ) -> None:  # fmt: skip
     """
     Move the elbow into its ball and the wrist after it, in place.
@@ -143,7 +143,8 @@ def _settle(
     for k in range(3):
         swung[k] = elbow[k] + share * (swung[k] - elbow[k])
     _circle_point(shoulder, elbow, wrist, swung, circled)
-    square = 0.0
+    # a hand that only comes near does not take the elbow out of what it touches
+    square, end = 0.0, end * (1.0 - firmness * (1.0 - end ** 4))
     for k in range(3):
         way[k] = elbow[k] + end * (circled[k] - elbow[k]) - shoulder[k]
         square += way[k] * way[k]
@@ -160,7 +161,7 @@ def _settle(
         wrist[k] += elbow[k]
 
 
-@njit(cache=True)
+@kernel
 def solve_limb_in_ranges(
     limb: int, q_parent: Quat, shoulder: Vec3, captured: Quats, q_end: Quat, offsets: Vec3s,
     upper: float, lower: float, reach: float, eased: bool, ranges: LimbRanges, out: Quats,
@@ -220,13 +221,13 @@ def solve_limb_in_ranges(
     place_elbow(shoulder, elbow, wrist, upper, lower, target, 0.0, hint)
     if ranges.importances[2] > 0.0:
         share = firmness[2] / largest
-        _settle(shoulder, elbow, wrist, upper, lower, ranges, end, share)
+        _settle(shoulder, elbow, wrist, upper, lower, ranges, end, firmness[2], share)
     turn_limb(
         q_parent, shoulder, captured, q_end, offsets, elbow, wrist, largest, end, out
     )
 
 
-@njit(cache=True)
+@kernel
 def swing_elbow(
     q_parent: Quat, shoulder: Vec3, captured: Quats, q_end: Quat, offsets: Vec3s, upper: float,
     lower: float, target: Vec3, ball: Vec3, radius: float, firmness: float, ranges: LimbRanges,

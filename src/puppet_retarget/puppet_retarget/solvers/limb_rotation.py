@@ -9,9 +9,9 @@ world; every joint is then blended with its captured rotation by importance (eq.
 
 """
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.quaternion import between, conjugate, multiply, rotate, slerp
 from puppet_core.work_array import work_array
 from puppet_retarget.solvers.limb_position import place_elbow
@@ -21,13 +21,13 @@ _KNEE_HINT = np.array([1.0, 0.0, 0.0])
 _ELBOW_HINT = np.array([-1.0, 0.0, 0.0])
 
 
-@njit(cache=True)
+@kernel
 def bend_hint(limb: int, q_upper: Quat, out: Vec3) -> None:
     """Write the world direction to which a straight elbow or knee moves when it bends."""
     rotate(q_upper, _ELBOW_HINT if limb < 2 else _KNEE_HINT, out)
 
 
-@njit(cache=True)
+@kernel
 def solve_limb(
     limb: int, q_parent: Quat, shoulder: Vec3, captured: Quats, q_end: Quat, offsets: Vec3s,
     upper: float, lower: float, goal: Vec3, current: float, weight: float, out: Quats,
@@ -75,7 +75,7 @@ def solve_limb(
     turn_limb(q_parent, shoulder, captured, q_end, offsets, elbow, wrist, weight, weight, out)
 
 
-@njit(cache=True)
+@kernel
 def turn_limb(
     q_parent: Quat, shoulder: Vec3, captured: Quats, q_end: Quat, offsets: Vec3s, elbow: Vec3,
     wrist: Vec3, weight: float, end_weight: float, out: Quats,
@@ -118,7 +118,7 @@ def turn_limb(
     blend_joint(q_lower, q_end, captured[2], weight, turn, out[2])
 
 
-@njit(cache=True)
+@kernel
 def blend_joint(
     q_parent: Quat, q_child: Quat, captured: Quat, weight: float, work: Quat, out: Quat
 ) -> None:

@@ -9,8 +9,8 @@ Legs first: what an arm does on a leg is done on the leg as it finally stands.
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Floats, Vec3
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import rotate
 from puppet_core.work_array import work_array
 from puppet_retarget.importance.contact_rows import SELF_DEPTH, SELF_IMPORTANCE
@@ -29,16 +29,16 @@ from puppet_retarget.solvers.limb_ranges import ease, solve_limb_in_ranges, swin
 from puppet_retarget.solvers.limb_rotation import solve_limb
 from puppet_retarget.solvers.puppet_model import ELBOW_CIRCLE, PuppetModel, Tuning
 from puppet_retarget.solvers.push_out import leave_objects
-from puppet_retarget.solvers.root_offset import MIN_IMPORTANCE
+from puppet_retarget.solvers.root_balls import MIN_IMPORTANCE
 from puppet_retarget.solvers.self_push_out import ALLOWED_M, bounding_centres, leave_body
 from puppet_retarget.solvers.self_targets import limb_self_balls
 
 PUSH_ATTEMPTS = 6
-SELF_PUSH_ATTEMPTS = 5
+SELF_PUSH_ATTEMPTS = 7
 HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
 
 
-@njit(cache=True)
+@kernel
 def _solve_one_limb(
     model: PuppetModel, tuning: Tuning, frame: Frame, limb: int, goal: Vec3, q_end: Floats,
     current: float, weight: float,
@@ -60,7 +60,7 @@ def _solve_one_limb(
         )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def _pose_limb(
     model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, frame: Frame
 ) -> None:
@@ -98,7 +98,7 @@ def _pose_limb(
         _solve_one_limb(model, tuning, frame, limb, goal, frame.q_ends[limb], 0.0, share)
 
 
-@njit(cache=True)
+@kernel
 def pose_limbs(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
 ) -> None:
@@ -134,7 +134,7 @@ def pose_limbs(
         update_kinematics(model, frame)
 
 
-@njit(cache=True)
+@kernel
 def _wrist_distance(frame: Frame, start: int) -> float:
     square = 0.0
     for k in range(3):
@@ -142,7 +142,7 @@ def _wrist_distance(frame: Frame, start: int) -> float:
     return math.sqrt(square)
 
 
-@njit(cache=True)
+@kernel
 def _take_end_to(
     model: PuppetModel, tuning: Tuning, limb: int, point: Vec3, frame: Frame
 ) -> None:
@@ -157,7 +157,7 @@ def _take_end_to(
     _solve_one_limb(model, tuning, frame, limb, palm, q_end, current, 1.0)
 
 
-@njit(cache=True)
+@kernel
 def _take_elbow_out(
     model: PuppetModel, limb: int, firmness: float, frame: Frame
 ) -> None:
@@ -172,7 +172,7 @@ def _take_elbow_out(
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def _find_inside(
     model: PuppetModel, tuning: Tuning, goals: Goals, first: int, is_last: bool, frame: Frame
 ) -> int:
@@ -181,7 +181,7 @@ def _find_inside(
     bounding_centres(shape, frame.q_world, frame.p_world, frame.bounding_centres)
     inside = 0
     for j in range(first, first + 4):
-        points[j] = frame.end_effectors[j]
+        copy(frame.end_effectors[j], points[j])
         allowed = tuning.world_scale * (ALLOWED_M + goals.self_rows[j, SELF_DEPTH])
         radius = leave_body(
             shape, frame.q_world, frame.p_world, frame.bounding_centres, j, allowed,
@@ -189,16 +189,18 @@ def _find_inside(
         )  # fmt: skip
         if 2 <= j < 4:
             # a foot that stands is not pushed away by the other
+            held = goals.importances[j] * goals.importances[j]
             for k in range(3):
-                points[j, k] -= goals.importances[j] * (points[j, k] - frame.end_effectors[j, k])
+                points[j, k] -= held * (points[j, k] - frame.end_effectors[j, k])
             radius = 0.0 if goals.importances[j] == 1.0 else radius
         if radius > 0.0:
             inside |= 1 << (j - first)
-            frame.clear_balls[j - first], frame.clear_radii[j - first] = ball, radius
+            copy(ball, frame.clear_balls[j - first])
+            frame.clear_radii[j - first] = radius
     return inside
 
 
-@njit(cache=True)
+@kernel
 def _push_out_of_body(
     model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame
 ) -> None:
@@ -230,7 +232,7 @@ def _push_out_of_body(
             break
 
 
-@njit(cache=True)
+@kernel
 def _push_out_of_objects(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: Frame
 ) -> None:

@@ -4,14 +4,14 @@
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Floats
+from puppet_core.kernel import kernel
 
 SINGULAR = 1e-13  # pivot below which a system counts as singular
 LEAST_PIVOT, STIFF = 1e-12, 1e12
 
 
-@njit(cache=True)
+@kernel
 def solve_in_place(system: Floats) -> bool:
     """
     Turn the last column of a (4, 5) linear system into its solution; False if singular.
@@ -40,7 +40,7 @@ def solve_in_place(system: Floats) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def factorise_in_place(matrix: Floats, n: int, stiffen: bool) -> bool:
     """
     Turn the lower triangle of a symmetric (n, n) matrix into its Cholesky factor.
@@ -84,7 +84,7 @@ def factorise_in_place(matrix: Floats, n: int, stiffen: bool) -> bool:
     return is_definite
 
 
-@njit(cache=True)
+@kernel
 def solve_factorised(factor: Floats, right: Floats, n: int, out: Floats) -> None:
     """Write the solution for n right sides of `right` and a factor from the above."""
     for i in range(n):

@@ -5,11 +5,11 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Vec3s
 from puppet_core.character import Character
 from puppet_core.errors import ConfigError
+from puppet_core.kernel import kernel
 from puppet_core.skeleton import LIMB_SEGMENTS
 from puppet_retarget.importance.body_arrays import body_arrays, body_of, BodyArrays
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays, limits_of
@@ -29,7 +29,7 @@ class SolverConfig:
     root_softness: float = 0.9
     """Share of a limb's reach over which its sideways pull on the root sets in; 0 at once [-]."""
 
-    root_smoothing_s: float = 0.015
+    root_smoothing_s: float = 0.02
     """Time constant with which the root's offset from the performer's settles [s]."""
 
     stretch_limit: float = 0.998
@@ -113,7 +113,7 @@ def puppet_model(character: Character) -> PuppetModel:
     )
 
 
-@njit(cache=True)
+@kernel
 def model_of(record: Any) -> PuppetModel:
     """Return the puppet of a packed record, for kernels."""
     return PuppetModel(

@@ -13,8 +13,8 @@ side by a micrometre must not move a hand to the near side.
 
 import math
 
-from numba import njit
 from puppet_core.arrays import Vec3
+from puppet_core.kernel import kernel
 from puppet_core.work_array import work_array
 from puppet_retarget.importance.environment import ObjectArrays
 from puppet_retarget.importance.object_distance import from_object, signed_distance, to_object
@@ -26,14 +26,14 @@ MAX_SWEEPS = 8  # over overlapping objects
 RAY_FROM, RAY_ONLY = 0.2, 0.5  # share of the way along the line that is depth [-]
 
 
-@njit(cache=True)
+@kernel
 def puppet_distance(objects: ObjectArrays, j: int, p: Vec3, local: Vec3, normal: Vec3) -> float:
     """Return the signed distance of a world point from the puppet's object j [m]."""
     to_object(objects.puppet_orientations[j], objects.puppet_positions[j], p, local)
     return signed_distance(objects.shapes[j], objects.puppet_sizes[j], local, normal)
 
 
-@njit(cache=True)
+@kernel
 def deepest(objects: ObjectArrays, p: Vec3) -> float:
     """Return the smallest signed distance of a world point from all objects [m]."""
     local, normal = work_array(3), work_array(3)
@@ -43,7 +43,7 @@ def deepest(objects: ObjectArrays, p: Vec3) -> float:
     return depth
 
 
-@njit(cache=True)
+@kernel
 def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3, work: Vec3) -> float:
     """
     Return how far back along a direction a point inside a solid enters it; infinity if never.
@@ -67,7 +67,7 @@ def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3, work: Vec3) -> f
     return way
 
 
-@njit(cache=True)
+@kernel
 def leave_object(
     objects: ObjectArrays, j: int, start: Vec3, p: Vec3, ray_only: bool, out: Vec3
 ) -> bool:
@@ -118,7 +118,7 @@ def leave_object(
     return True
 
 
-@njit(cache=True)
+@kernel
 def leave_objects(
     objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, out: Vec3
 ) -> bool:

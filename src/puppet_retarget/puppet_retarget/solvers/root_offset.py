@@ -3,12 +3,10 @@
 """Root position of the puppet from goals and importances (kernel, Shin2002 section 5.1)."""
 
 import math
-from typing import NamedTuple
 
-from numba import njit
-import numpy as np
 from puppet_core.arrays import Floats, Vec3, Vec3s
 from puppet_core.follower import follow
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import rotate
 from puppet_core.work_array import work_array
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
@@ -19,33 +17,12 @@ from puppet_retarget.solvers.puppet_model import (
     REFERENCE,
     Tuning,
 )
+from puppet_retarget.solvers.root_balls import excess, limb_balls, LimbBalls, soften
 
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
-SOFT_STEPS = 8  # radii over which the root is averaged [-]
-MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 
 
-class LimbBalls(NamedTuple):
-    """The balls in which the root reaches each limb's goal, and working space."""
-
-    centres: Vec3s  # (4, 3) [m]
-    radii: Floats  # (4,) [m]
-    slacks: Floats  # (4,) growth of a radius per unit of relaxation
-    softness: Floats  # (4,) share of the radius over which the pull sets in
-    inner_centres: Vec3s  # (4, 3) of the smaller balls of the softening
-    inner_radii: Floats  # (4,)
-    grown_radii: Floats  # (4,)
-
-
-def empty_balls() -> LimbBalls:
-    """Return balls of zeros."""
-    return LimbBalls(
-        np.zeros((4, 3)), np.zeros(4), np.zeros(4), np.zeros(4), np.zeros((4, 3)), np.zeros(4),
-        np.zeros(4),
-    )  # fmt: skip
-
-
-@njit(cache=True)
+@kernel
 def reference_root(
     model: PuppetModel, tuning: Tuning, performer_hips: Vec3, q_root: Floats, out: Vec3
 ) -> None:
@@ -63,7 +40,7 @@ def reference_root(
     out[2] = tuning.root_ratio * performer_hips[2] - out[2]
 
 
-@njit(cache=True)
+@kernel
 def mean_offset(
     goals: Vec3s, importances: Floats, positions: Vec3s, as_printed: bool, out: Vec3
 ) -> None:
@@ -87,44 +64,7 @@ def mean_offset(
             out[k] /= share
 
 
-@njit(cache=True)
-def limb_balls(
-    model: PuppetModel, tuning: Tuning, wrist_goals: Vec3s, importances: Floats,
-    p_world: Vec3s, balls: LimbBalls,
-) -> None:  # fmt: skip
-    """
-    Fill the balls in which the root brings each goal within its limb's reach (eq. 5.2).
-
-    Parameters
-    ----------
-    model, tuning : PuppetModel, Tuning
-        The puppet.
-    wrist_goals : ndarray, shape (4, 3)
-        Goals of wrists and ankles in world [m].
-    importances : ndarray, shape (4,)
-        w; below MIN_IMPORTANCE there is no constraint (SPEC 5.3).
-    p_world : ndarray, shape (16, 3)
-        Joints of the puppet, pelvis in row 0 [m].
-    balls : LimbBalls
-        Out: centres, radii and slacks; an important ball gives way least when they do not
-        intersect.
-
-    """
-    starts = (4, 7, 10, 13)
-    for i in range(4):
-        w = importances[i]
-        reach = tuning.stretch_limit * (model.upper_lengths[i] + model.lower_lengths[i])
-        if w > MIN_IMPORTANCE:
-            balls.radii[i] = reach / w
-            balls.slacks[i] = 1.0 / (w * w)
-        else:
-            balls.radii[i] = math.inf
-            balls.slacks[i] = 1.0
-        for k in range(3):
-            balls.centres[i, k] = wrist_goals[i, k] - (p_world[starts[i], k] - p_world[0, k])
-
-
-@njit(cache=True)
+@kernel
 def place_root(
     model: PuppetModel, tuning: Tuning, goals: Vec3s, wrist_goals: Vec3s, importances: Floats,
     positions: Vec3s, p_world: Vec3s, balls: LimbBalls, root: Vec3,
@@ -164,28 +104,26 @@ def place_root(
     limb_balls(model, tuning, wrist_goals, importances, p_world, balls)
     if tuning.root_form == REFERENCE:
         return excess(balls, root)
+    nearest = work_array(3)
+    relaxation = closest_in_balls(
+        root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, nearest
+    )
+    if relaxation > 0.0:  # one point is left, and nothing to soften
+        copy(nearest, root)
+        return relaxation
+    most = 0.0
     for i in range(4):
         reach = model.upper_lengths[i] + model.lower_lengths[i]
-        balls.softness[i] = tuning.root_softness * strain(goals[i], positions[i], reach)
-    soften(balls, root)
+        balls.strain[i] = strain(goals[i], positions[i], reach)
+        most = max(most, balls.strain[i])
+    if most * tuning.root_softness > 0.0:
+        soften(balls, tuning.root_softness, root)
     return closest_in_balls(
         root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, root
     )
 
 
-@njit(cache=True)
-def excess(balls: LimbBalls, root: Vec3) -> float:
-    """Return how much the balls must grow to hold the root where it is; 0 if they do."""
-    worst = 0.0
-    for i in range(len(balls.radii)):
-        square = 0.0
-        for k in range(3):
-            square += (root[k] - balls.centres[i, k]) ** 2
-        worst = max(worst, (math.sqrt(square) - balls.radii[i]) / balls.slacks[i])
-    return worst
-
-
-@njit(cache=True)
+@kernel
 def smooth_root(
     tuning: Tuning, captured_root: Vec3, follower: Floats, dt: float, root: Vec3
 ) -> None:
@@ -204,7 +142,7 @@ def smooth_root(
             follower[k, 0], follower[k, 1] = root[k] - carried, 0.0
 
 
-@njit(cache=True)
+@kernel
 def strain(goal: Vec3, position: Vec3, reach: float) -> float:
     """
     Return in [0, 1) how far a goal is from where captured angles bring the end-effector.
@@ -216,39 +154,3 @@ def strain(goal: Vec3, position: Vec3, reach: float) -> float:
     for k in range(3):
         square += (goal[k] - position[k]) ** 2
     return square / (square + (STRAIN_SHARE * reach) ** 2)
-
-
-@njit(cache=True)
-def soften(balls: LimbBalls, root: Vec3) -> None:
-    """
-    Move the root to the mean of its nearest points in ever smaller balls.
-
-    The nearest point in the balls themselves moves with a kink when the root comes to a
-    ball's surface, and that kink is most of a puppet's added root jerk. Averaged over radii
-    from r (1 - softness) to r the kink becomes a bend. The smaller balls touch the full one
-    from inside, straight above (or below) its centre, so that the pull sets in early for a
-    wide stance and not at all for straight legs under the body. Each of the points is in
-    the full balls and their intersection is convex, so the mean is in it too.
-
-    """
-    if np.max(balls.softness) <= 0.0:
-        return
-    nearest, mean = work_array(3), work_array(3)
-    mean[0], mean[1], mean[2] = 0.0, 0.0, 0.0
-    for step in range(SOFT_STEPS):
-        level = ((step + 0.5) / SOFT_STEPS) ** 3  # mostly near the full balls
-        for i in range(len(balls.radii)):
-            radius = balls.radii[i]
-            share = balls.softness[i] * level
-            balls.inner_radii[i] = (1.0 - share) * radius
-            for k in range(3):
-                balls.inner_centres[i, k] = balls.centres[i, k]
-            if radius < math.inf:
-                lift = root[2] - balls.centres[i, 2]
-                balls.inner_centres[i, 2] += share * min(max(lift, -radius), radius)
-        closest_in_balls(
-            root, balls.inner_centres, balls.inner_radii, balls.slacks, balls.grown_radii, nearest
-        )
-        for k in range(3):
-            mean[k] += nearest[k] / SOFT_STEPS
-    root[0], root[1], root[2] = mean[0], mean[1], mean[2]

@@ -9,9 +9,9 @@ into the side, is left as deep as it is there.
 
 """
 
-from numba import njit
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.body_shape_kernels import nearest_capsule_within, ShapeArrays
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import rotate, rotate_inverse
 from puppet_core.work_array import work_array
 from puppet_retarget.importance.self_distance import RELEVANT
@@ -21,7 +21,7 @@ ALLOWED_M = 1e-3  # flesh gives way
 _SWEEPS = 4  # over segments that overlap
 
 
-@njit(cache=True)
+@kernel
 def bounding_centres(shape: ShapeArrays, q_world: Quats, p_world: Vec3s, out: Vec3s) -> None:
     """Fill the centres of the balls around the segments in world, shape (16, 3) [m]."""
     for segment in range(len(out)):
@@ -30,7 +30,7 @@ def bounding_centres(shape: ShapeArrays, q_world: Quats, p_world: Vec3s, out: Ve
             out[segment, k] += p_world[segment, k]
 
 
-@njit(cache=True)
+@kernel
 def leave_segment(
     shape: ShapeArrays, segment: int, q_world: Quats, p_world: Vec3s, allowed: float,
     share: float, point: Vec3, ball: Vec3,
@@ -61,7 +61,7 @@ def leave_segment(
     return radius - allowed - (1.0 - share) * depth
 
 
-@njit(cache=True)
+@kernel
 def leave_body(
     shape: ShapeArrays, q_world: Quats, p_world: Vec3s, centres: Vec3s, j: int, allowed: float,
     meets_half_way: bool, point: Vec3, ball: Vec3,
@@ -119,13 +119,13 @@ def leave_body(
                 way = (point[0] - x) ** 2 + (point[1] - y) ** 2 + (point[2] - z) ** 2
                 if way > deepest:
                     deepest, largest = way, radius
-                    ball[:] = centre
+                    copy(centre, ball)
         if not moves or meets_half_way:
             break
     return largest
 
 
-@njit(cache=True)
+@kernel
 def self_depths(
     shape: ShapeArrays, q_world: Quats, p_world: Vec3s, points: Vec3s, centres: Vec3s,
     out: Floats,

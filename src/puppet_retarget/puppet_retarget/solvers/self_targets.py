@@ -15,11 +15,12 @@ its swing.
 import math
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
-from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.body_surface import N_ROUND
+from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import rotate
-from puppet_core.work_array import work_array
+from puppet_core.work_array import work_array, work_table
 from puppet_retarget.importance.contact_rows import (
     CONTACT_WIDTH,
     DISPLACEMENT,
@@ -47,19 +48,48 @@ def empty_self_balls() -> SelfBalls:
     return SelfBalls(np.zeros((8, 3)), np.zeros(8), np.zeros(8))
 
 
-@njit(cache=True)
-def _reduce_sideways(centre: Vec3, point: Vec3, direction: Vec3, share: float) -> None:
-    """Scale what of centre - point is square to a direction, in place."""
+@kernel
+def _add_contact(
+    contact: Floats, samples: Floats, world_scale: float, q: Quat, origin: Vec3, point: Vec3,
+    of_segment: Floats,
+) -> float:  # fmt: skip
+    """Add what a sample point wants to what its segment does; return how far off it is [m]."""
+    gap, outward = work_array(3), work_array(3)
+    k = int(contact[SAMPLE]) % N_SAMPLES
+    ring, weight, square = k - k % N_ROUND, contact[WEIGHT], 0.0
+    for axis in range(3):
+        gap[axis] = world_scale * contact[DISPLACEMENT + axis]
+        square += gap[axis] * gap[axis]
+        gap[axis] += samples[axis, k]
+        middle = 0.0
+        for i in range(ring, ring + N_ROUND):
+            middle += samples[axis, i]
+        outward[axis] = gap[axis] - middle * (1.0 / N_ROUND)
+    rotate(q, gap, gap)
+    for axis in range(3):
+        # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
+        gap[axis] += origin[axis] - point[axis]
+        of_segment[axis] += weight * contact[SHARE] * gap[axis]
+        of_segment[3 + axis] += weight * outward[axis]
+    of_segment[6] += weight
+    return math.sqrt(square)
+
+
+@kernel
+def _add_segment(q: Quat, of_segment: Floats, sideways: float, shift: Vec3) -> None:
+    """Add a segment's sum of ways, with what of it is sideways scaled."""
+    outward = work_array(3)
     square, along = 0.0, 0.0
+    rotate(q, of_segment[3:6], outward)
     for k in range(3):
-        square += direction[k] * direction[k]
-        along += direction[k] * (centre[k] - point[k])
+        square += outward[k] * outward[k]
+        along += outward[k] * of_segment[k]
     for k in range(3):
-        straight = along / square * direction[k] if square > 1e-12 else 0.0
-        centre[k] = point[k] + straight + share * (centre[k] - point[k] - straight)
+        straight = along / square * outward[k] if square > 0.0 else 0.0
+        shift[k] += straight + sideways * (of_segment[k] - straight)
 
 
-@njit(cache=True)
+@kernel
 def self_ball(
     row: Floats, importance: float, samples: Floats, world_scale: float, q_world: Quats,
     p_world: Vec3s, point: Vec3, sideways: float, centre: Vec3,
@@ -92,44 +122,33 @@ def self_ball(
         Radius [m]; -1 if there is nothing to keep: all weights are zero (SPEC 5.6).
 
     """
-    place, shift, direction = work_array(3), work_array(3), work_array(3)
-    for axis in range(3):
-        shift[axis], direction[axis] = 0.0, 0.0
+    shift, sums = work_array(3), work_table(16, 7)
+    sums[:], shift[:] = 0.0, 0.0
     total, nearest = 0.0, math.inf
     for i in range(MAX_CONTACTS):
         contact = row[FIRST_CONTACT + i * CONTACT_WIDTH: FIRST_CONTACT + (i + 1) * CONTACT_WIDTH]
-        weight = contact[WEIGHT]
-        if contact[SAMPLE] < 0.0 or weight <= 0.0:
+        if contact[SAMPLE] < 0.0 or contact[WEIGHT] <= 0.0:
             continue
-        number = int(contact[SAMPLE])
-        segment, k = number // N_SAMPLES, number % N_SAMPLES
-        square = 0.0
-        for axis in range(3):
-            place[axis] = world_scale * contact[DISPLACEMENT + axis]
-            square += place[axis] * place[axis]
-        nearest = min(nearest, math.sqrt(square))
-        rotate(q_world[segment], place, place)
-        for axis in range(3):
-            direction[axis] += weight * place[axis]
-        for axis in range(3):
-            place[axis] = world_scale * contact[DISPLACEMENT + axis] + samples[segment, axis, k]
-        rotate(q_world[segment], place, place)
-        # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
-        for axis in range(3):
-            gap = place[axis] + p_world[segment, axis] - point[axis]
-            shift[axis] += weight * contact[SHARE] * gap
-        total += weight
+        segment = int(contact[SAMPLE]) // N_SAMPLES
+        distance = _add_contact(
+            contact, samples[segment], world_scale, q_world[segment], p_world[segment], point,
+            sums[segment],
+        )  # fmt: skip
+        nearest = min(nearest, distance)
+        total += contact[WEIGHT]
+    copy(point, centre)
     if total <= 0.0:
-        centre[:] = point
         return -1.0
+    for segment in range(16):
+        if sums[segment, 6] > 0.0:
+            _add_segment(q_world[segment], sums[segment], sideways, shift)
     for axis in range(3):
-        centre[axis] = point[axis] + shift[axis] / total
-    _reduce_sideways(centre, point, direction, sideways)
+        centre[axis] += shift[axis] / total
     # eq. 5.6 as it must be read (SPEC 5.5)
     return (1.0 - importance) * nearest
 
 
-@njit(cache=True)
+@kernel
 def limb_self_balls(
     limb: int, held: float, rows: Floats, samples: Floats, world_scale: float, q_world: Quats,
     p_world: Vec3s, points: Vec3s, balls: SelfBalls,
@@ -147,7 +166,8 @@ def limb_self_balls(
             w *= (1.0 - held) ** 4
         balls.importances[j] = 0.0
         if w > 0.0:
-            place = rows[j, SELF_PLACE]
+            # the importance comes and goes smoothly, the place as fast as the hand
+            place = rows[j, SELF_PLACE] * rows[j, SELF_IMPORTANCE]
             sideways = place * place if j < 4 else 0.0
             radius = self_ball(
                 rows[j], w, samples, world_scale, q_world, p_world, points[j], sideways,

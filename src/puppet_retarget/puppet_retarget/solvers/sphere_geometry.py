@@ -12,18 +12,19 @@ nested or equal balls: what does not exist is not a candidate, and what exists i
 
 import math
 
-from numba import njit
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 
 Bools = NDArray[np.bool_]  # shape (n,)
 
+MAX_BALLS = 8  # of a problem; on a sphere what is more is not looked at
 FEASIBLE_TOL_M = 1e-10  # ten times finer than SPEC 5.4 asks
 NO_DISTANCE_M = 1e-15  # between centres that count as equal
 
 
-@njit(cache=True)
+@kernel
 def sign_radii(radii: Floats, outside: Bools, signed: Floats) -> None:
     """Fill signed radii, shape (n,); outside of a ball without radius is no constraint."""
     for i in range(len(radii)):
@@ -33,14 +34,14 @@ def sign_radii(radii: Floats, outside: Bools, signed: Floats) -> None:
             signed[i] = -radii[i] if radii[i] > 0.0 else math.inf
 
 
-@njit(cache=True)
+@kernel
 def relax_radius(signed: float, growth: float) -> float:
     """Return a signed radius that lets more through; nothing is left of a ball shrunk away."""
     relaxed = signed + growth
     return math.inf if signed < 0.0 and relaxed >= 0.0 else relaxed
 
 
-@njit(cache=True)
+@kernel
 def is_allowed(x: Vec3, centres: Vec3s, signed: Floats, i: int) -> bool:
     """Return whether x keeps constraint i, to FEASIBLE_TOL_M."""
     dx, dy, dz = x[0] - centres[i, 0], x[1] - centres[i, 1], x[2] - centres[i, 2]
@@ -51,7 +52,7 @@ def is_allowed(x: Vec3, centres: Vec3s, signed: Floats, i: int) -> bool:
     return limit >= 0.0 or square >= limit * limit
 
 
-@njit(cache=True)
+@kernel
 def onto_sphere(p: Vec3, centre: Vec3, radius: float, out: Vec3) -> None:
     """Write the point of a sphere nearest to p; any if p is its centre."""
     dx, dy, dz = p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]
@@ -64,7 +65,7 @@ def onto_sphere(p: Vec3, centre: Vec3, radius: float, out: Vec3) -> None:
     out[2] = centre[2] + scale * dz
 
 
-@njit(cache=True)
+@kernel
 def circle_of(a: Vec3, ra: float, b: Vec3, rb: float, centre: Vec3, normal: Vec3) -> float:
     """Fill centre and unit normal of the circle two spheres share; return its radius or NaN."""
     if abs(ra) > abs(rb):  # seen from the smaller sphere, so that rounding is in proportion
@@ -92,7 +93,7 @@ def circle_of(a: Vec3, ra: float, b: Vec3, rb: float, centre: Vec3, normal: Vec3
     return math.sqrt(max(square, 0.0))
 
 
-@njit(cache=True)
+@kernel
 def _square_to(normal: Vec3, point: Vec3, origin: Vec3, out: Vec3) -> float:
     """Write what of a point's offset is square to a normal; return its length."""
     for k in range(3):
@@ -104,7 +105,7 @@ def _square_to(normal: Vec3, point: Vec3, origin: Vec3, out: Vec3) -> float:
     return math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
 
 
-@njit(cache=True)
+@kernel
 def on_circle(p: Vec3, centre: Vec3, normal: Vec3, radius: float, out: Vec3) -> None:
     """Write the point of a circle nearest to p (Shin2002 eq. A.7); on its axis, any."""
     norm = _square_to(normal, p, centre, out)
@@ -117,7 +118,7 @@ def on_circle(p: Vec3, centre: Vec3, normal: Vec3, radius: float, out: Vec3) -> 
         out[k] = centre[k] + radius * out[k] / norm
 
 
-@njit(cache=True)
+@kernel
 def vertices_of(
     centre: Vec3, normal: Vec3, radius: float, ball: Vec3, ball_radius: float, out: Vec3s
 ) -> bool:
@@ -153,7 +154,7 @@ def vertices_of(
     return True
 
 
-@njit(cache=True)
+@kernel
 def keep_if_nearer(
     p: Vec3, x: Vec3, centres: Vec3s, signed: Floats, best: float, out: Vec3
 ) -> float:

@@ -14,15 +14,15 @@ to stay outside of, leaves its circle.
 
 import math
 
-from numba import njit
-import numpy as np
 from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
 from puppet_core.work_array import work_array, work_table
 from puppet_retarget.solvers.sphere_geometry import (
     Bools,
     circle_of,
     is_allowed,
     keep_if_nearer,
+    MAX_BALLS,
     on_circle,
     onto_sphere,
     sign_radii,
@@ -31,7 +31,7 @@ from puppet_retarget.solvers.sphere_geometry import (
 from puppet_retarget.solvers.sphere_relaxation import least_relaxation, relax_on_sphere
 
 
-@njit(cache=True)
+@kernel
 def _nearest_feasible(
     p: Vec3, centre: Vec3, radius: float, ball_centres: Vec3s, signed: Floats, out: Vec3
 ) -> bool:
@@ -64,7 +64,7 @@ def _nearest_feasible(
     return best < math.inf
 
 
-@njit(cache=True)
+@kernel
 def closest_on_sphere(
     p: Vec3, centre: Vec3, radius: float, ball_centres: Vec3s, ball_radii: Floats,
     outside: Bools, slacks: Floats, fallback: Vec3, out: Vec3,
@@ -79,7 +79,7 @@ def closest_on_sphere(
     centre, radius : ndarray, shape (3,), and float
         The sphere; a radius > 0 [m].
     ball_centres, ball_radii : ndarray, shapes (n, 3), (n,)
-        The balls [m].
+        The balls, at most MAX_BALLS [m].
     outside : ndarray of bool, shape (n,)
         Which to stay outside of. Such a ball without radius is no constraint, nor is an
         infinite one to stay inside of.
@@ -106,18 +106,17 @@ def closest_on_sphere(
     for a ball whose centre passes the sphere's while its surface does not touch it.
 
     """
-    signed, start = np.empty(len(ball_radii)), work_array(3)
+    signed, start = work_array(MAX_BALLS)[: len(ball_radii)], work_array(3)
     sign_radii(ball_radii, outside, signed)
     if p[0] == centre[0] and p[1] == centre[1] and p[2] == centre[2]:
         for k in range(3):
             start[k] = centre[k] + fallback[k]
     else:
-        start[:] = p
+        copy(p, start)
     onto_sphere(start, centre, radius, start)
     least = 0.0
     if not _nearest_feasible(start, centre, radius, ball_centres, signed, out):
-        rows = np.empty((len(signed), 4))
-        least = least_relaxation(start, centre, radius, ball_centres, signed, slacks, rows, out)
+        least = least_relaxation(start, centre, radius, ball_centres, signed, slacks, out)
         if least < 0.0:  # a ball about the very centre leaves more than a point
             relax_on_sphere(radius, signed, slacks, -least, signed)
             _nearest_feasible(start, centre, radius, ball_centres, signed, out)

@@ -15,18 +15,22 @@ three only if no one or two prove that it cannot be had for less.
 
 import math
 
-from numba import njit
-import numpy as np
 from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.work_array import work_array, work_table
-from puppet_retarget.solvers.sphere_geometry import NO_DISTANCE_M, on_circle, relax_radius
+from puppet_retarget.solvers.sphere_geometry import (
+    MAX_BALLS,
+    NO_DISTANCE_M,
+    on_circle,
+    relax_radius,
+)
 
 TIE_TOL_M = 1e-12  # of constraints missed equally: the point nearer to the given one is taken
 PARALLEL = 1e-10  # sine below which two planes count as parallel
 TOUCH = 1e-9  # how far a line may miss the unit sphere, squared
 
 
-@njit(cache=True)
+@kernel
 def relax_on_sphere(
     radius: float, signed: Floats, slacks: Floats, relaxation: float, out: Floats
 ) -> None:
@@ -37,7 +41,7 @@ def relax_on_sphere(
         out[i] = math.copysign(math.sqrt(abs(square)), square)
 
 
-@njit(cache=True)
+@kernel
 def _fill_rows(
     centre: Vec3, radius: float, ball_centres: Vec3s, signed: Floats, slacks: Floats,
     rows: Floats,
@@ -63,7 +67,7 @@ def _fill_rows(
     return count
 
 
-@njit(cache=True)
+@kernel
 def _keep_if_less(
     points: Vec3s, which: int, rows: Floats, count: int, towards: Vec3, best: Floats, out: Vec3
 ) -> None:
@@ -85,7 +89,7 @@ def _keep_if_less(
         out[0], out[1], out[2] = x, y, z
 
 
-@njit(cache=True)
+@kernel
 def _where_planes_cut(planes: Floats, points: Vec3s) -> bool:
     """
     Write the two unit x with a.x = k for both rows (a, k) of the planes, if there are.
@@ -116,14 +120,14 @@ def _where_planes_cut(planes: Floats, points: Vec3s) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _need(rows: Floats, i: int, points: Vec3s, which: int) -> float:
     """Return the relaxation that one constraint needs in a direction."""
     x, y, z = points[which, 0], points[which, 1], points[which, 2]
     return rows[i, 3] - rows[i, 0] * x - rows[i, 1] * y - rows[i, 2] * z
 
 
-@njit(cache=True)
+@kernel
 def _try_pair(
     rows: Floats, count: int, i: int, j: int, towards: Vec3, planes: Floats, points: Vec3s,
     best: Floats, out: Vec3,
@@ -156,7 +160,7 @@ def _try_pair(
     return -math.inf
 
 
-@njit(cache=True)
+@kernel
 def _try_triples(
     rows: Floats, count: int, towards: Vec3, planes: Floats, points: Vec3s, best: Floats,
     out: Vec3,
@@ -174,7 +178,7 @@ def _try_triples(
                     _keep_if_less(points, 1, rows, count, towards, best, out)
 
 
-@njit(cache=True)
+@kernel
 def _on_cut(planes: Floats, towards: Vec3, points: Vec3s) -> bool:
     """Write a point of the circle in which the first plane cuts the unit sphere, if it does."""
     middle, normal = work_array(3), work_array(3)
@@ -189,10 +193,10 @@ def _on_cut(planes: Floats, towards: Vec3, points: Vec3s) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def least_relaxation(
     p: Vec3, centre: Vec3, radius: float, ball_centres: Vec3s, signed: Floats, slacks: Floats,
-    rows: Floats, out: Vec3,
+    out: Vec3,
 ) -> float:  # fmt: skip
     """
     Write the point of a sphere that is left when balls are relaxed by the least amount.
@@ -205,8 +209,6 @@ def least_relaxation(
         The sphere [m].
     ball_centres, signed, slacks : ndarray, shapes (n, 3), (n,), (n,)
         The balls, with signed radii [m]; slacks > 0.
-    rows : ndarray, shape (n, 4)
-        Working space.
     out : ndarray, shape (3,)
         The point [m].
 
@@ -218,11 +220,15 @@ def least_relaxation(
 
     """
     towards, direction = work_array(3), work_array(3)
-    planes, points, best = work_table(2, 4), np.empty((2 + len(signed), 3)), work_array(3)
+    rows, planes = work_table(MAX_BALLS, 4), work_table(2, 4)
+    points, best = work_table(10, 3), work_array(3)  # MAX_BALLS after two of a pair
     for k in range(3):
         towards[k] = (p[k] - centre[k]) / radius
+    largest = 0.0
+    for slack in slacks:
+        largest = max(largest, slack)
     count = _fill_rows(centre, radius, ball_centres, signed, slacks, rows)
-    best[0], best[1], best[2] = math.inf, math.inf, TIE_TOL_M / np.max(slacks)
+    best[0], best[1], best[2] = math.inf, math.inf, TIE_TOL_M / largest
     least, constant = 0.0, -math.inf
     for i in range(count):
         norm = math.sqrt(rows[i, 0] ** 2 + rows[i, 1] ** 2 + rows[i, 2] ** 2)

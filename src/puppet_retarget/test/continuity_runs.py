@@ -1,0 +1,252 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Smooth inputs for whole solvers at two rates, and the speeds of what comes out.
+
+A jump of a millimetre would be 12 m/s at the higher rate; so the speed that is seen there must
+be bounded, and not be much above that at 120 Hz.
+
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.character import Character
+from puppet_core.posture import general_end_effectors, world_segments
+from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_retarget.importance.contact_rows import SELF_ROW
+from puppet_retarget.importance.environment import Environment
+from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS, ROW
+from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
+from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.solver import Solver
+
+LOW_HZ, HIGH_HZ = 120.0, 12_000.0
+DURATION_S = 0.5
+SIDES = (('left', 1.0), ('right', -1.0))
+RANGE_M = 0.6  # radius of a range ball without importance
+PARTS = 1_000  # of a step that is divided
+ROUNDING = 1e-9  # [m], [rad]
+
+
+class Speeds(NamedTuple):
+    """Highest speeds of root, hands and feet, and joint rotations [m/s], [rad/s]."""
+
+    root: float
+    ends: float
+    joints: float
+
+
+def speeds(rate_hz: float, roots: Vec3s, ends: Vec3s, rotations: Quats) -> Speeds:
+    """Return the highest speeds of a motion."""
+    turns = qb.log(qb.multiply(qb.conjugate(rotations[:-1]), rotations[1:]))
+    return Speeds(
+        *(
+            float(np.linalg.norm(step, axis=-1).max() * rate_hz)
+            for step in (np.diff(roots, axis=0), np.diff(ends[:, :4], axis=0), turns)
+        )
+    )
+
+
+def phase(rate_hz: float) -> Floats:
+    """Return 0 to 1, once over the duration."""
+    n = round(DURATION_S * rate_hz)
+    return np.arange(n) / n
+
+
+def swell(t: Floats) -> Floats:
+    """Return 0 to 1 to 0 while t goes from 0 to 1, smooth and at rest at both ends."""
+    return 0.5 - 0.5 * np.cos(2.0 * np.pi * t)
+
+
+def bend_knees(vectors: Vec3s, angle: Floats | float) -> None:
+    """Bend hips, knees and ankles so that the soles stay level."""
+    for side, _ in SIDES:
+        for part, share in (('thigh', -1.0), ('shank', 2.0), ('foot', -1.0)):
+            vectors[:, SEGMENT_INDEX[f'{side}_{part}'], 1] = share * angle
+
+
+def standing_vectors() -> Vec3s:
+    """Return joint rotation vectors (16, 3) of hanging arms; knees and elbows bent a little."""
+    vectors = np.zeros((1, 16, 3))
+    bend_knees(vectors, 0.3)
+    for side, sign in SIDES:
+        vectors[0, SEGMENT_INDEX[f'{side}_upper_arm'], 0] = -0.9 * sign
+        vectors[0, SEGMENT_INDEX[f'{side}_forearm'], 2] = -0.5 * sign
+    return vectors[0]
+
+
+class Script(NamedTuple):
+    """What a solver is given, frame by frame."""
+
+    roots: Vec3s  # (n, 3)
+    hips: Vec3s  # (n, 3)
+    rotations: Quats  # (n, 16, 4)
+    rows: Floats  # (n, 4, ROW)
+    self_rows: Floats  # (n, 8, SELF_ROW)
+
+
+class Played(NamedTuple):
+    """What a solver made of a script, frame by frame."""
+
+    roots: Vec3s  # (n, 3)
+    rotations: Quats  # (n, 16, 4)
+    ends: Vec3s  # (n, 8, 3)
+    reachable: Floats  # (n,)
+    iterations: Floats  # (n,)
+
+    def speeds(self, rate_hz: float) -> Speeds:
+        """Return the highest speeds."""
+        return speeds(rate_hz, self.roots, self.ends, self.rotations)
+
+
+def play(solver: Solver, script: Script, rate_hz: float) -> Played:
+    """Run a solver through a script from a fresh start."""
+    frames = []
+    dt = np.inf
+    for frame in zip(*script):
+        root, hips, rotations, rows, self_rows = frame
+        out = solver.solve(root, hips, rotations, rows, dt, self_rows)
+        frames.append((
+            out.root_position.copy(), out.rotations.copy(),
+            out.end_effectors.copy(), out.reachable, out.body_iterations,
+        ))  # fmt: skip
+        dt = 1.0 / rate_hz
+    return Played(*(np.array(field) for field in zip(*frames)))
+
+
+def _steps(played: Played) -> tuple[Floats, Floats, Floats]:
+    """Return how far root, general end-effectors and rotations go from frame to frame."""
+    return (
+        np.linalg.norm(np.diff(played.roots, axis=0), axis=1),
+        np.linalg.norm(np.diff(played.ends, axis=0), axis=2).max(axis=1),
+        np.abs(np.diff(played.rotations, axis=0)).max(axis=(1, 2)),
+    )
+
+
+def check_divided(
+    solver: Solver, script: Callable[[Floats], Script], t: Floats, played: Played
+) -> None:
+    """
+    Assert that the longest steps vanish as they are divided, which a jump does not.
+
+    Parameters
+    ----------
+    solver : Solver
+        One without smoothing of the root, so that a frame depends on nothing before it.
+    script : callable
+        What the solver is given at any times.
+    t, played : ndarray, shape (n,), and Played
+        Times and what the solver made of them.
+
+    """
+    steps = _steps(played)
+    for k in {int(sizes.argmax()) for sizes in steps}:
+        parts = play(solver, script(np.linspace(t[k], t[k + 1], PARTS)), HIGH_HZ)
+        for whole, divided in zip(steps, _steps(parts)):
+            # a square root leaves a thirtieth
+            assert divided.max() < 0.1 * whole[k] + ROUNDING
+
+
+class Stage:
+    """A puppet whose performer stands still, and what its limbs' balls are made of."""
+
+    def __init__(self, character: Character, performer: Character) -> None:
+        rotations = qb.exp(standing_vectors())
+        skeleton = performer.skeleton
+        leg = skeleton.leg_length
+        self.root = np.array([0.1, -0.2, skeleton.rest_root_height])
+        _, p = world_segments(skeleton, self.root[None], rotations[None])
+        self.hips = p[0, LIMB_SEGMENTS[2:, 0]].mean(axis=0)
+        self.scale = character.scale_for(leg)
+        own = character.skeleton
+        q, p = world_segments(own, np.zeros((1, 3)), rotations[None])
+        self.points = general_end_effectors(own, q, p)[0]  # from the root
+        self.shoulders = p[0, LIMB_SEGMENTS[:, 0]]
+        self.palms = qb.rotate(q[0, LIMB_SEGMENTS[:, 2]], own.interaction_points)
+        self.reaches = SolverConfig().stretch_limit * own.limb_lengths.sum(axis=1)
+        self.rotations = rotations
+        height = character.root_ratio_for(leg) * self.hips[2]
+        middle = p[0, LIMB_SEGMENTS[2:, 0]].mean(axis=0)
+        across = self.scale * self.hips[:2]
+        self.reference: Vec3 = np.array([*across, height]) - middle
+
+    def script(self, n: int) -> Script:
+        """Return n frames in which nothing is important and nothing moves."""
+        rows = np.zeros((n, 4, ROW))
+        rows[..., RADIUS] = RANGE_M
+        rows[..., GOAL: GOAL + 3] = (self.reference + self.points[:4]) / self.scale
+        return Script(
+            np.tile(self.root, (n, 1)), np.tile(self.hips, (n, 1)),
+            np.tile(self.rotations, (n, 1, 1)), rows, np.zeros((n, 8, SELF_ROW)),
+        )  # fmt: skip
+
+    def with_balls(self, centres: Vec3s, importances: Floats) -> Script:
+        """
+        Return a script in which the root has to be in given balls.
+
+        Parameters
+        ----------
+        centres : ndarray, shape (n, 4, 3)
+            Centres of the limbs' balls, from the reference root [m].
+        importances : ndarray, shape (n, 4)
+            A ball's radius is the limb's reach over this.
+
+        """
+        script = self.script(len(centres))
+        goals = self.reference + centres + self.shoulders + self.palms
+        script.rows[..., GOAL: GOAL + 3] = goals / self.scale
+        script.rows[..., IMPORTANCE] = importances
+        return script
+
+
+class Act:
+    """A puppet and its solvers."""
+
+    def __init__(self, character: Character, performer: Character) -> None:
+        self.character = character
+        self.leg_length = performer.skeleton.leg_length
+        self.stage = Stage(character, performer)
+
+    def solver(
+        self, config: SolverConfig, kind: type = ImportanceBasedSolver,
+        environment: Environment = Environment(()),
+    ) -> Solver:  # fmt: skip
+        """Return a solver for the puppet."""
+        return kind(self.character, environment, self.leg_length, config)
+
+    def pose(self, t: Floats, **joints: tuple) -> Script:
+        """Return a script of rotation vectors of some joints, mirrored to the right."""
+        vectors = np.tile(standing_vectors(), (len(t), 1, 1))
+        for name, (x, y, z) in joints.items():
+            if name in SEGMENT_INDEX:
+                vectors[:, SEGMENT_INDEX[name]] = np.stack(np.broadcast_arrays(x, y, z), axis=-1)
+                continue
+            for side, sign in SIDES:
+                turn = np.stack(np.broadcast_arrays(sign * x, y, sign * z), axis=-1)
+                vectors[:, SEGMENT_INDEX[f'{side}_{name}']] = turn
+        script = self.stage.script(len(t))
+        script.rotations[:] = qb.exp(vectors)
+        return script
+
+
+def check_smooth(
+    solver: Solver, script: Callable[[Floats], Script], ends: float, joints: float
+) -> tuple[Played, Played]:
+    """
+    Assert that nothing jumps, and that the two rates agree; return what was played at them.
+
+    `ends` [m/s] and `joints` [rad/s] are bounds of speed.
+
+    """
+    low, high = (play(solver, script(phase(rate)), rate) for rate in (LOW_HZ, HIGH_HZ))
+    slow, fast = low.speeds(LOW_HZ), high.speeds(HIGH_HZ)
+    assert fast.ends < ends and fast.joints < joints
+    # where a limb straightens 120 Hz see half of the speed, and less of how its knee turns aside;
+    # a jump would be a hundredfold, and fails what follows
+    assert fast.ends < 2.0 * slow.ends and fast.joints < 10.0 * slow.joints
+    check_divided(solver, script, phase(HIGH_HZ), high)
+    return low, high

@@ -1,0 +1,174 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Limbs that touch the body, through the whole frame: push-out, and ranges that come and go.
+
+As `test_continuity_limbs`: the root is not smoothed, and what is inside of the body has a nearest
+side of it.
+
+"""
+
+from collections.abc import Callable
+
+from continuity_runs import Act, check_smooth, HIGH_HZ, phase, play, Script, swell
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_core.arrays import Floats
+from puppet_core.character import Character
+from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_retarget.importance.contact_rows import (
+    CONTACT_WIDTH,
+    DISPLACEMENT,
+    FIRST_CONTACT,
+    N_SAMPLES,
+    SAMPLE,
+    SELF_IMPORTANCE,
+    SELF_PLACE,
+    SHARE,
+    WEIGHT,
+)
+from puppet_retarget.importance.estimator import IMPORTANCE
+from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.self_push_out import ALLOWED_M
+from puppet_retarget.solvers.solver import Solver
+import pytest
+
+AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
+PUSHED = SolverConfig(root_smoothing_s=0.0)
+PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
+
+
+@pytest.fixture
+def act(request, adult_character: Character, puppet: str) -> Act:
+    """Return a puppet of a performer."""
+    return Act(request.getfixturevalue(puppet), adult_character)
+
+
+def depths(played_script: Script, solver: Solver, every: int = 20) -> Floats:
+    """Return how deep the puppet's general end-effectors are in itself, (n, 8) [m]."""
+    return np.array([
+        solver.solve(root, hips, rotations, rows, np.inf, self_rows).self_depths.copy()
+        for root, hips, rotations, rows, self_rows in zip(*(f[::every] for f in played_script))
+    ])  # fmt: skip
+
+
+def to_belly(act: Act, t: Floats, share: float) -> Script:
+    """Return a palm that goes to the belly."""
+    u = swell(t)
+    script = act.pose(t)
+    vectors = qb.log(script.rotations)
+    vectors[:, SEGMENT_INDEX['left_upper_arm']] = np.stack(
+        (np.full(len(t), -1.0), 0.2 * np.sin(2.0 * np.pi * t) + 0.1, -0.2 - 0.5 * share * u),
+        axis=1,
+    )
+    vectors[:, SEGMENT_INDEX['left_forearm'], 2] = -0.8 - 1.6 * share * u
+    script.rotations[:] = qb.exp(vectors)
+    return script
+
+
+def to_sides(act: Act, t: Floats, share: float) -> Script:
+    """Return elbows that go to the sides."""
+    y = 0.1 * np.sin(2.0 * np.pi * t)
+    return act.pose(t, upper_arm=(-0.6 - 0.9 * share * swell(t), y, 0.0))
+
+
+def together(act: Act, t: Floats, share: float) -> Script:
+    """Return palms that meet ahead of the chest."""
+    u = swell(t)
+    return act.pose(
+        t, upper_arm=(-0.5, 0.3 * u, -0.6 - 0.5 * share * u),
+        forearm=(0.0, 0.0, -0.4 - 1.7 * share * u),
+    )  # fmt: skip
+
+
+def knock_knees(act: Act, t: Floats, share: float) -> Script:
+    """Return knees that meet."""
+    return act.pose(t, thigh=(-0.35 * share * swell(t), -0.3, 0.0))
+
+
+@pytest.mark.parametrize(
+    ('puppet', 'move', 'share', 'inside'),
+    [
+        ('short_character', to_belly, 1.2, 0),
+        ('short_character', to_sides, 1.2, 4),
+        ('tall_character', to_sides, 1.2, 4),
+        ('short_character', together, 0.9, 0),
+        ('short_character', knock_knees, 1.0, 6),
+        ('tall_character', knock_knees, 0.3, 6),
+    ],
+)
+def test_general_end_effectors_leave_the_body_smoothly(
+    act: Act, move: Callable, share: float, inside: int
+) -> None:
+    def dip(t: Floats) -> Script:
+        return move(act, t, share)
+
+    off, t = act.solver(AT_ONCE), phase(HIGH_HZ)
+    free = play(off, dip(t), HIGH_HZ)
+    fastest = free.speeds(HIGH_HZ).ends
+    reach = act.stage.reaches[inside % 4]
+    # the knee of a straight leg turns on a small circle, out of the way in a wide arc
+    _, high = check_smooth(act.solver(PUSHED), dip, 4.0 * fastest, 128.0 / reach * fastest)
+    deep = depths(dip(t), off)[:, inside] > ALLOWED_M
+    assert 0.02 < deep.mean() < 0.7
+    moved = np.linalg.norm(high.ends - free.ends, axis=2)[:, inside] > 0.0
+    assert moved[::20][deep].all() and not moved.all()
+
+
+def near_itself(
+    act: Act, t: Floats, ends: tuple[int, ...], segment: int, share: float
+) -> Script:
+    """
+    Return end-effectors that come near a segment, touch it, slide along it and go.
+
+    Their importance passes 0 and 1, and a second contact comes and goes while the first is there.
+
+    """
+    script, u = act.pose(t), swell(t)
+    w = np.clip(1.3 * u - 0.15, 0.0, 1.0)
+    w *= w * (3.0 - 2.0 * w)
+    weights = (w, w * np.clip(np.sin(4.0 * np.pi * t), 0.0, 1.0) ** 2)
+    for j in ends:
+        rows = script.self_rows[:, j]
+        rows[:, SELF_IMPORTANCE], rows[:, SELF_PLACE] = w, w
+        for i, (sample, weight) in enumerate(zip((10, 17), weights)):
+            contact = rows[:, FIRST_CONTACT + i * CONTACT_WIDTH:][:, :CONTACT_WIDTH]
+            contact[:, SAMPLE], contact[:, WEIGHT] = segment * N_SAMPLES + sample, weight
+            contact[:, DISPLACEMENT] = 0.1 - 0.06 * u
+            contact[:, DISPLACEMENT + 1] = 0.05 * np.sin(2.0 * np.pi * t)
+            contact[:, SHARE] = share
+    return script
+
+
+@PUPPETS
+@pytest.mark.parametrize(
+    ('ends', 'segment', 'share', 'held'),
+    [
+        ((0,), 'spine', 1.0, False),
+        ((0, 1), 'right_forearm', 0.5, True),
+        ((4,), 'chest', 1.0, False),
+        ((0, 5), 'pelvis', 1.0, True),
+        ((6,), 'right_thigh', 0.5, False),
+        ((2,), 'right_shank', 0.5, True),
+    ],
+    ids=['palm', 'held palms', 'elbow', 'held palm and elbow', 'knee', 'held sole'],
+)
+def test_range_balls_of_the_body_come_and_go_smoothly(
+    act: Act, ends: tuple, segment: str, share: float, held: bool
+) -> None:
+    """Alone, and while the environment lets go of the same limbs and takes hold again."""
+    def script(t: Floats) -> Script:
+        made = near_itself(act, t, ends, SEGMENT_INDEX[segment], share)
+        if held:
+            made.rows[:, :, IMPORTANCE] = np.clip(1.2 - 1.4 * swell(t), 0.0, 1.0)[:, None]
+        return made
+
+    w = script(phase(HIGH_HZ)).self_rows[:, ends[0], SELF_IMPORTANCE]
+    assert w[0] == 0.0 and w.max() == 1.0 and 0.0 < w[w > 0.0].min() < 1e-6
+    fastest = HIGH_HZ * np.diff(w).max() * act.stage.reaches.max()
+    _, high = check_smooth(
+        act.solver(AT_ONCE), script, 8.0 * fastest, 64.0 / act.stage.reaches.min() * fastest
+    )
+    free = play(act.solver(AT_ONCE), act.stage.script(1), HIGH_HZ)
+    moved = np.abs(high.ends - free.ends).max(axis=(1, 2))
+    assert moved.max() > 0.02
