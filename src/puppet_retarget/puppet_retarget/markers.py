@@ -4,7 +4,7 @@
 What RViz and the viewer show besides the bodies, as plain descriptions (no messages).
 
 The environment's solids, the end-effectors' goals in the colour of their importance, and the
-range balls into which they are drawn (Shin2002 fig. 5.3).
+range balls into which they are drawn (Shin2002 fig. 5.3), by the environment and the own body.
 
 """
 
@@ -113,10 +113,31 @@ def range_ball_markers(
     return tuple(markers)
 
 
+def self_ball_markers(
+    importances: Floats, centres: Vec3s, radii: Floats
+) -> tuple[MarkerSpec, ...]:
+    """
+    Return the balls that the own body draws hands, feet, elbows and knees into.
+
+    Shin2002 eqs. 5.6-5.9. They have no goal that hides the smallest, so these stay visible. In
+    the group of the goals' balls, numbered on from those: a view shows or hides all.
+
+    """
+    markers = []
+    for j in _visible(importances, centres):
+        colour = (*importance_colour(importances[j]), 0.15)
+        size = np.full(3, 2.0 * max(radii[j], MIN_BALL_RADIUS_M))
+        identifier = len(END_EFFECTORS) + j
+        markers.append(
+            MarkerSpec('range_balls', identifier, SPHERE_SHAPE, centres[j], IDENTITY, size, colour)
+        )
+    return tuple(markers)
+
+
 def _visible(importances: Floats, goals: Vec3s) -> Sequence[int]:
     return [
         i
-        for i in range(len(END_EFFECTORS))
+        for i in range(len(importances))
         if importances[i] > VISIBLE_IMPORTANCE and np.all(np.isfinite(goals[i]))
     ]
 

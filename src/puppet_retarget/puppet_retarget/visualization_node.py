@@ -5,7 +5,8 @@ The visualization node: TF of both bodies, and markers, for RViz.
 
 Subscribes /performer/posture, /puppet/posture and /importance; publishes /tf, thinned to a
 rate, with the stamps of the postures, and /markers at 30 Hz or less. What nobody subscribes
-to is not computed, and messages that are not due are not even decoded.
+to is not computed, and messages that are not due are not even decoded. The range balls of the
+puppet's own body need all three of a frame: they wait for each other by their stamp.
 
 """
 
@@ -21,13 +22,20 @@ from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
 from puppet_retarget.link_frames import LinkFrames, WORLD
-from puppet_retarget.markers import environment_markers, goal_markers, range_ball_markers
+from puppet_retarget.markers import (
+    environment_markers,
+    goal_markers,
+    range_ball_markers,
+    self_ball_markers,
+)
 from puppet_retarget.rate_limit import RateLimit
+from puppet_retarget.self_ball_view import SelfBallView
 from puppet_retarget.visualization_parameters import VISUALIZATION_ROWS, VisualizationConfig
-from puppet_ros import importance_msg, marker_message, posture_msg, qos, share
+from puppet_ros import importance_msg, marker_message, posture_msg, qos, raw_header, share
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.spin import spin_node
+from puppet_ros.stamped_join import StampedJoin
 from puppet_ros.tf_message import TransformsWriter
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -37,7 +45,8 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 NODE_NAME = 'visualization'
-BODIES = {'/performer/posture': 'performer/', '/puppet/posture': 'puppet/'}
+PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
+BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
 IMPORTANCE_TOPIC = '/importance'
 TF_TOPIC = '/tf'
 MARKERS_TOPIC = '/markers'
@@ -59,6 +68,26 @@ class BodyView:
         """Of the last posture [m]; 0 before the first."""
 
 
+class RawFrames:
+    """Messages of a frame, not decoded: performer, importance and puppet of one stamp."""
+
+    def __init__(self) -> None:
+        self._captured: StampedJoin[bytes, bytes] = StampedJoin()
+        self._whole: StampedJoin[tuple[bytes, bytes], bytes] = StampedJoin()
+
+    def push(self, topic: str, data: bytes) -> tuple[bytes, bytes, bytes] | None:
+        """Take a message; return the frame that it completes."""
+        stamp_ns = raw_header.stamp_ns(data)
+        if topic == PUPPET_TOPIC:
+            found = self._whole.push_right(stamp_ns, data)
+        else:
+            is_left = topic == PERFORMER_TOPIC
+            push = self._captured.push_left if is_left else self._captured.push_right
+            pair = push(stamp_ns, data)
+            found = None if pair is None else self._whole.push_left(stamp_ns, pair)
+        return None if found is None else (*found[0], found[1])
+
+
 class VisualizationNode(Node):
     """Postures and importance to TF and markers."""
 
@@ -75,7 +104,7 @@ class VisualizationNode(Node):
         self._markers = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
         self._diagnostics = Diagnostics(self)
         self._inputs = [
-            self._subscribe(Posture, topic, self._posture_callback(view))
+            self._subscribe(Posture, topic, self._posture_callback(topic, view))
             for topic, view in self._views.items()
         ]
         self._inputs.append(self._subscribe(Importance, IMPORTANCE_TOPIC, self._on_importance))
@@ -84,8 +113,9 @@ class VisualizationNode(Node):
             ENVIRONMENT_PERIOD_S, self._on_timer, clock=self._steady_clock
         )
 
-    def _posture_callback(self, view: BodyView) -> Callable[[bytes], None]:
+    def _posture_callback(self, topic: str, view: BodyView) -> Callable[[bytes], None]:
         def on_posture(data: bytes) -> None:
+            self._show_self_balls(topic, data)
             watched = self._tf.get_subscription_count() > 0
             if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
                 return
@@ -102,7 +132,28 @@ class VisualizationNode(Node):
 
         return on_posture
 
+    def _show_self_balls(self, topic: str, data: bytes) -> None:
+        """Publish the balls of the puppet's own body if this completes a frame that is due."""
+        if not self._table.config.show_range_balls or not self._markers.get_subscription_count():
+            return
+        frame = self._raw_frames.push(topic, data)
+        if frame is None or not self._ball_limit.passes(time.monotonic_ns()):
+            return
+        captured = posture_msg.from_msg(deserialize_message(frame[0], Posture))
+        near = importance_msg.from_msg(deserialize_message(frame[1], Importance))
+        puppet = posture_msg.from_msg(deserialize_message(frame[2], Posture))
+        balls = self._self_balls.balls(
+            puppet.posture, captured.posture.rotations, near.rows, near.self_rows,
+            self._world_scale(),
+        )  # fmt: skip
+        markers = self_ball_markers(balls.importances, balls.centres, balls.radii)
+        if markers:
+            self._markers.publish(
+                marker_message.to_msg(markers, WORLD, puppet.stamp_ns, GOAL_LIFETIME_S)
+            )
+
     def _on_importance(self, data: bytes) -> None:
+        self._show_self_balls(IMPORTANCE_TOPIC, data)
         watched = self._markers.get_subscription_count() > 0
         if not watched or not self._marker_limit.passes(time.monotonic_ns()):
             return
@@ -127,7 +178,7 @@ class VisualizationNode(Node):
         self._markers.publish(marker_message.to_msg(markers, WORLD, 0, ENVIRONMENT_LIFETIME_S))
 
     def _world_scale(self) -> float:
-        leg_length = self._views['/performer/posture'].leg_length
+        leg_length = self._views[PERFORMER_TOPIC].leg_length
         return self._character.scale_for(leg_length) if leg_length > 0.0 else 1.0
 
     def _subscribe(self, kind: type, topic: str, callback: Callable[[bytes], None]) -> Any:
@@ -146,6 +197,9 @@ class VisualizationNode(Node):
 
     def _on_config(self, config: VisualizationConfig) -> None:
         self._character = _load(config)
+        self._self_balls = SelfBallView(self._character)
+        self._raw_frames = RawFrames()
+        self._ball_limit = RateLimit(config.marker_rate_hz)
         self._marker_limit = RateLimit(config.marker_rate_hz)
         for view in self._views.values():
             view.limit = RateLimit(config.tf_rate_hz)

@@ -11,7 +11,9 @@ from puppet_retarget.importance.environment import Environment, floor_only, load
 from puppet_retarget.markers import (
     environment_markers,
     goal_markers,
+    MIN_BALL_RADIUS_M,
     range_ball_markers,
+    self_ball_markers,
 )
 import pytest
 
@@ -104,6 +106,20 @@ def test_eq_5_10_ball_shrinks_as_importance_grows() -> None:
     balls = range_ball_markers(importances, GOALS, np.full(4, 0.4))
     radii = [0.5 * m.size[0] for m in balls]
     np.testing.assert_allclose(radii, [0.36, 0.2, 0.04], atol=1e-12)
+
+
+def test_balls_of_the_body_are_numbered_on_and_never_vanish() -> None:
+    """Elbows and knees too; below the visible importance there is none."""
+    importances = np.array([0.0, 0.5, 1.0, 0.04, 0.0, 0.9, 0.0, 0.06])
+    centres = np.arange(24.0).reshape(8, 3)
+    radii = np.array([0.1, 0.2, 0.0, 0.3, 0.1, 0.4, np.nan, 0.5])
+    balls = self_ball_markers(importances, centres, radii)
+    assert {m.namespace for m in balls} == {'range_balls'}
+    assert [m.identifier for m in balls] == [4 + 1, 4 + 2, 4 + 5, 4 + 7]
+    np.testing.assert_array_equal([m.position for m in balls], centres[[1, 2, 5, 7]])
+    np.testing.assert_allclose(
+        [0.5 * m.size[0] for m in balls], [0.2, MIN_BALL_RADIUS_M, 0.4, 0.5]
+    )
 
 
 def test_colour_runs_from_calm_to_red() -> None:

@@ -19,6 +19,8 @@ from puppet_core.errors import ConfigError  # noqa: E402
 from puppet_core.posture import Posture, world_segments  # noqa: E402
 from puppet_msgs.msg import Importance  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
+from puppet_retarget.importance import contact_rows  # noqa: E402
+from puppet_retarget.importance.contact_rows import SELF_ROW  # noqa: E402
 from puppet_retarget.visualization_node import VisualizationNode  # noqa: E402
 from puppet_ros import posture_msg, qos  # noqa: E402
 from puppet_ros.importance_msg import ImportanceWriter  # noqa: E402
@@ -59,6 +61,8 @@ class Rig:
         self.transforms: list[TFMessage] = []
         self.markers: list[Marker] = []
         self.frame_index = 0
+        self.besides: tuple[str, ...] = ()
+        self.self_rows = np.zeros((8, SELF_ROW))
         self._publishers = {
             topic: self.watcher.create_publisher(PostureMsg, topic, qos.STREAM)
             for topic in ('/performer/posture', '/puppet/posture')
@@ -89,10 +93,13 @@ class Rig:
         )  # fmt: skip
         header = Header(frame_id='world')
         header.stamp.sec, header.stamp.nanosec = divmod(stamp_ns, 10**9)
-        self._publishers[topic].publish(posture_msg.to_msg(record, header))
+        for one in (topic, *self.besides):
+            self._publishers[one].publish(posture_msg.to_msg(record, header))
         rows = np.zeros((4, 8))
         rows[2] = [0.6, 0.02, 0.0, 0.4, 1.0, 2.0, 0.0, 0.0]
-        self._importances.publish(self._writer.fill(stamp_ns, self.frame_index, rows))
+        self._importances.publish(
+            self._writer.fill(stamp_ns, self.frame_index, rows, self.self_rows)
+        )
         for _ in range(6):  # one event each
             self.executor.spin_once(timeout_sec=0.001)
         return stamp_ns
@@ -153,9 +160,50 @@ def test_markers_have_lifetimes_and_show_what_matters(make_rig: Callable[..., Ri
     assert (goal.pose.position.x, goal.pose.position.y) == (1.0, 2.0)
 
 
+def touch_the_belly(rig: Rig) -> None:
+    """Let the rig's left palm and right elbow be near a point of the spine."""
+    for j, importance in ((0, 0.75), (5, 0.5), (6, 0.01)):
+        row = rig.self_rows[j]
+        row[contact_rows.SELF_IMPORTANCE] = row[contact_rows.SELF_PLACE] = importance
+        contact = row[contact_rows.FIRST_CONTACT:]
+        contact[contact_rows.SAMPLE] = contact_rows.N_SAMPLES
+        contact[contact_rows.WEIGHT] = contact[contact_rows.SHARE] = 1.0
+        contact[contact_rows.DISPLACEMENT] = 0.2
+
+
+def test_balls_of_the_own_body_are_drawn_with_the_others(make_rig: Callable[..., Rig]) -> None:
+    """Eq. 5.6: of the sizes that importance leaves, for those that matter, with a lifetime."""
+    rig = make_rig()
+    rig.watch()
+    touch_the_belly(rig)
+    rig.besides = ('/performer/posture',)
+
+    def balls() -> dict[int, Marker]:
+        return {m.id: m for m in rig.markers if m.ns == 'range_balls'}
+
+    assert rig.feed_until(lambda: {2, 4, 9} <= set(balls()))
+    assert set(balls()) == {2, 4 + 0, 4 + 5}
+    sizes = [balls()[j].scale.x for j in (4, 9)]
+    np.testing.assert_allclose(sizes, [2.0 * 0.25 * 0.2, 2.0 * 0.5 * 0.2])
+    assert balls()[4].lifetime.nanosec == balls()[2].lifetime.nanosec > 0
+    stamp = balls()[4].header.stamp
+    assert (stamp.sec * 10**9 + stamp.nanosec) % TICK_NS == 0
+
+
+def test_balls_of_the_own_body_need_all_of_a_frame(make_rig: Callable[..., Rig]) -> None:
+    """Without the performer's posture nobody knows where the limbs were captured."""
+    rig = make_rig()
+    rig.watch()
+    touch_the_belly(rig)
+    assert rig.feed_until(lambda: sum(m.ns == 'goals' for m in rig.markers) > 3)
+    assert {m.id for m in rig.markers if m.ns == 'range_balls'} == {2}
+
+
 def test_range_balls_can_be_switched_off_while_running(make_rig: Callable[..., Rig]) -> None:
     rig = make_rig()
     rig.watch()
+    touch_the_belly(rig)
+    rig.besides = ('/performer/posture',)
     results = rig.node.set_parameters([Parameter('show_range_balls', value=False)])
     assert results[0].successful
     assert rig.feed_until(lambda: sum(m.ns == 'goals' for m in rig.markers) > 3)
