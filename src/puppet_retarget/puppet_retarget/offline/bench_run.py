@@ -15,8 +15,9 @@ from puppet_retarget.offline.clip_retarget import (
     RetargetJob,
     RetargetResult,
 )
-from puppet_retarget.offline.path_timing import PASSES, sensor_frames, time_path
-from puppet_retarget.offline.quality import MotionArrays
+from puppet_retarget.offline.path_timing import PASSES, sensor_frames, spread, time_path
+from puppet_retarget.offline.peers import make_peer
+from puppet_retarget.offline.quality import MotionArrays, orientation_deviation_deg
 from puppet_retarget.offline.self_quality import performer_body, puppet_body, self_figures
 from puppet_retarget.performer.sensor_layout import SensorLayout
 
@@ -67,6 +68,41 @@ class ClipBench:
             **self._contacts(job, result),
         }
 
+    def peer_row(
+        self, peer: str, job: RetargetJob, preset: str = 'default',
+        progress: Callable[[int], object] | None = None,
+    ) -> Row:  # fmt: skip
+        """
+        Return the run of a peer on the puppet of a job, with the keys of `row`.
+
+        Its times are of the peer alone, each frame's fastest pass; it has no body solver.
+
+        """
+        n = self._motion.n_frames
+        times = np.full(n, np.inf)
+        for _ in range(PASSES):
+            solver = make_peer(peer, job, self._motion.skeleton)
+            result = retarget_motion(self._motion, job, progress, solver)
+            times = np.minimum(times, solver.times_us[-n:])  # one call more was to warm up
+        figures = report(self._motion, job, result, self._baseline(job))
+        del figures['solver'], figures['body_iterations']
+        return {
+            'clip': self._name,
+            'character': figures.pop('character'),
+            'solver': peer,
+            'preset': preset,
+            'frames': figures.pop('frames'),
+            'body_iterations': None,
+            'body_iterations_without_root_estimation': None,
+            'body_frames': None,
+            'body_frames_without_root_estimation': None,
+            'us_per_frame': spread(times),
+            'stages_us': {'solver': spread(times)},
+            'elapsed_ms': float(times.sum() * 1e-3),
+            **figures,
+            **self._contacts(job, result),
+        }
+
     def _without_root_estimation(
         self, job: RetargetJob, progress: Callable[[int], object] | None
     ) -> RetargetResult:
@@ -82,7 +118,12 @@ class ClipBench:
 
     def _contacts(self, job: RetargetJob, result: RetargetResult) -> dict[str, Any]:
         scale = job.character.scale_for(self._motion.skeleton.leg_length)
-        return self_figures(self._performer, puppet_body(job, result), scale)
+        deviation = orientation_deviation_deg(result.q_world, self._performer.q_world)
+        return {
+            **self_figures(self._performer, puppet_body(job, result), scale),
+            'orientation_deviation_deg': deviation,
+            'world_scale': scale,
+        }
 
 
 def _busy_frames(result: RetargetResult) -> int:

@@ -111,6 +111,11 @@ def _depths(row: Row) -> str:
     return ' / '.join(number(row[key], 1) for key in keys)
 
 
+def _times_of_a_frame(row: Row) -> str:
+    has_path = len(row['stages_us']) > 1  # of a peer only the solver is timed
+    return numbers(row['us_per_frame'], 0) + ('' if has_path else ' (solver)')
+
+
 _COLUMNS: dict[str, Callable[[Row], str]] = {
     'clip': lambda row: row['clip'],
     'frames': lambda row: str(row['frames']),
@@ -128,6 +133,6 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     ),
     'free limb, deg': lambda row: number(row['free_limb_deviation_deg_max'], 3),
     'jerk: root / feet / hands': lambda row: numbers(row['jerk_ratio'], 2),
-    'body iterations': lambda row: str(row['body_iterations']),
-    'path, µs: median / p99 / max': lambda row: numbers(row['us_per_frame'], 0),
+    'body iterations': lambda row: number(row['body_iterations'], 0),
+    'path, µs: median / p99 / max': _times_of_a_frame,
 }

@@ -24,6 +24,8 @@ from puppet_retarget.offline.bench_table import iterations_table, markdown, timi
 from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
 from puppet_retarget.offline.clip_retarget import RetargetJob
 from puppet_retarget.offline.path_timing import PASSES
+from puppet_retarget.offline.peer_table import peer_table
+from puppet_retarget.offline.peers import PEER_NAMES, peer_runs
 from puppet_retarget.offline.picture import save_png
 from puppet_retarget.offline.report_file import write_report
 from puppet_retarget.offline.terminal_progress import progress
@@ -53,6 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_list(parser, 'characters', ('blubby', 'sally'), 'names or YAML files')
     _add_list(parser, 'solvers', SOLVER_NAMES, f'of {", ".join(SOLVER_NAMES)}')
+    parser.add_argument(
+        '--peers', type=clip_arguments.listed, default=(), metavar='A,B',
+        help=f'solvers of others to measure beside, of {", ".join(PEER_NAMES)}; default none',
+    )  # fmt: skip
     _add_list(parser, 'presets', PRESETS[:1], f'of {", ".join(PRESETS)}')
     parser.add_argument(
         '--layout', default='default14', metavar='L',
@@ -99,6 +105,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         clip_arguments.check_output(arguments.json, '--json')
     paths = _clip_files([*arguments.clips, *arguments.clip])
     jobs = list(_jobs(arguments, files, is_procedural=not paths))
+    peers = peer_runs(jobs, arguments.peers)
     if arguments.figures:
         return _draw_figures(paths, arguments, files)
     if arguments.worst is not None:
@@ -107,12 +114,13 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     rows: list[dict[str, Any]] = []
     forms: list[dict[str, Any]] = []
     compared = _compared(jobs, arguments.settings) if arguments.forms else []
-    passes = PASSES_OF_A_RUN * len(jobs) + len(compared)
+    passes = PASSES_OF_A_RUN * len(jobs) + PASSES * len(peers) + len(compared)
     for number, (name, motion) in enumerate(_motions(paths, arguments, files), start=1):
         title = f'bench {name} ({number} of {max(len(paths), 1)})'
         with progress(title, passes * motion.n_frames) as advance:
             bench = ClipBench(name, motion, layout)
             rows += [bench.row(job, preset, advance) for preset, job in jobs]
+            rows += [bench.peer_row(peer, job, preset, advance) for peer, preset, job in peers]
             forms += form_rows(name, motion, compared, advance)
     if arguments.json:
         write_report({'runs': rows}, arguments.json)
@@ -134,6 +142,9 @@ def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
     ]
     if forms:
         parts += ['Forms of the root offset and smoothing of the importance:', forms_table(forms)]
+    if any(row['solver'] in PEER_NAMES for row in rows):
+        parts += ['Beside peers, mean over the clips and in brackets the worst clip:']
+        parts += [peer_table(rows)]
     computer = machine()
     parts.append(
         f'{computer["processor"]}, {computer["cores"]} cores, Python {computer["python"]}, numba '

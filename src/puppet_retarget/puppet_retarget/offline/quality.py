@@ -94,6 +94,21 @@ def free_limb_deviation_deg(
     return float(np.degrees(worst))
 
 
+def orientation_deviation_deg(puppet: Quats, performer: Quats) -> dict[str, float]:
+    """
+    Return how far segments are from the captured orientations in world: p50, p99, max.
+
+    Parameters
+    ----------
+    puppet, performer : ndarray, shape (n, 16, 4)
+        Segments of both bodies in world.
+
+    """
+    turn = quaternion_batch.multiply(quaternion_batch.conjugate(performer), puppet)
+    angle = np.linalg.norm(quaternion_batch.log(turn), axis=-1)
+    return percentiles(np.degrees(angle))
+
+
 def percentiles(values: Floats, scale: float = 1.0) -> dict[str, float]:
     """Return p50, p99 and max of the values; NaN if there are none."""
     if values.size == 0:
