@@ -289,8 +289,7 @@ def test_smoothed_root_bounds_all_speeds_by_the_inputs(
         play(solver(SMOOTHED, kind), driven.script(phase(rate)), rate).speeds(rate)
         for rate in (0.5 * HIGH_HZ, HIGH_HZ)
     )
-    # the balls that hold the root grow with a power of the importance; the rim that two of them
-    # share moves twice as fast as they do where it holds a ball of a tenth of the radius
+    # balls that hold grow with a power of the importance, the rim of two moves twice as fast
     fastest = HELD_POWER * driven.fastest()
     assert high.root < 2.1 * fastest
     assert high.ends < 4.0 * fastest

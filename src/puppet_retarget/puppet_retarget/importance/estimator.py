@@ -4,8 +4,8 @@
 Importance and goal of each end-effector over all objects (Shin2002 eqs. 4.1-4.5).
 
 One row per end-effector: importance, distance, distance rate, radius of the range ball at
-zero importance, goal x y z, object index. Self-interaction will add rows of its own; these
-four are the environment's.
+zero importance, goal x y z, object index. These four rows are the environment's;
+those of the own body are in `contact_rows`.
 
 Every pair of end-effector and object has a row of that form first; what the end-effector
 gets of them changes smoothly while the nearest object changes hands.

@@ -162,7 +162,10 @@ def _compared(
     for preset, job in jobs:
         if (preset, job.solver) == (first_preset, first.solver):
             printed = clip_arguments.tuning(settings, AS_PRINTED)
-            plain = replace(job, importance=printed.importance, tuning=printed.solver)
+            plain = replace(
+                job, importance=printed.importance, tuning=printed.solver,
+                self_interaction=printed.self_interaction,
+            )  # fmt: skip
             compared += [*form_jobs(job), (f'preset {AS_PRINTED}', plain)]
     return compared
 

@@ -10,6 +10,7 @@ from puppet_core.kernel import kernel
 from puppet_core.kinematics import end_effector_positions, forward_kinematics
 from puppet_retarget.solvers.limb_ranges import empty_ranges, LimbRanges
 from puppet_retarget.solvers.puppet_model import PuppetModel
+from puppet_retarget.solvers.push_rate import PUSH_SIZE
 from puppet_retarget.solvers.root_balls import empty_balls, LimbBalls
 from puppet_retarget.solvers.self_targets import empty_self_balls, SelfBalls
 
@@ -59,7 +60,9 @@ class Frame(NamedTuple):
     p_body: Vec3s  # (3, 3)
     unknowns: Floats  # (12,)
     relaxation: Floats  # (1,) growth of the balls that gives them a common point; 0 in reach
-    follower: Floats  # (3, 2) smoothing of the root, the only memory from frame to frame
+    free_rotations: Quats  # (16, 4) of the limbs before the push-out of the body
+    follower: Floats  # (3, 2) smoothing of the root; with the next, the memory between frames
+    pushes: Floats  # (4, PUSH_SIZE) what the push-out of the body adds to each limb
 
 
 def empty_goals() -> RangeGoals:
@@ -74,7 +77,8 @@ def empty_frame() -> Frame:
         np.zeros(3), np.zeros(4), np.zeros(4), np.zeros(8), np.zeros((4, 3)), np.zeros((4, 4)),
         empty_balls(), empty_self_balls(), empty_ranges(), np.zeros((16, 3)), np.zeros((8, 3)),
         np.zeros((4, 3)), np.zeros(4), np.zeros((3, 4)), np.zeros((3, 3)),
-        np.zeros(12), np.zeros(1), np.zeros((3, 2)),
+        np.zeros(12), np.zeros(1), np.zeros((16, 4)), np.zeros((3, 2)),
+        np.zeros((4, PUSH_SIZE)),
     )  # fmt: skip
 
 
@@ -104,7 +108,8 @@ def frame_of(record: Any) -> Frame:
         ),
         record.bounding_centres[:], record.clear_points[:],
         record.clear_balls[:], record.clear_radii[:], record.q_body[:], record.p_body[:],
-        record.unknowns[:], record.relaxation[:], record.follower[:],
+        record.unknowns[:], record.relaxation[:], record.free_rotations[:],
+        record.follower[:], record.pushes[:],
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from puppet_retarget.importance.environment import ObjectArrays
 from puppet_retarget.solvers.conjugate_gradient import minimise_body
 from puppet_retarget.solvers.frame_arrays import Frame, Goals, STARTS, update_kinematics
 from puppet_retarget.solvers.limb_step import pose_limbs
-from puppet_retarget.solvers.puppet_model import PuppetModel, Tuning
+from puppet_retarget.solvers.puppet_model import PuppetModel, REFERENCE, Tuning
 from puppet_retarget.solvers.push_out import deepest
 from puppet_retarget.solvers.root_balls import centre_balls, hold_root
 from puppet_retarget.solvers.root_offset import place_root, reference_root, smooth_root
@@ -74,7 +74,7 @@ def _estimate_body(
     else:
         frame.unknowns[:] = 0.0
     smooth_root(tuning, captured_root, frame.follower, dt, frame.root)
-    if tuning.root_smoothing > 0.0:
+    if tuning.root_smoothing > 0.0 and tuning.root_form != REFERENCE:
         hold_root(model, tuning, goals.importances, frame.balls, frame.root)
     for k in range(3):
         frame.root_offset[k] = frame.root[k] - before[k]
@@ -132,7 +132,7 @@ def solve_frame(
     _keep_end_orientations(model, goals, frame)
     iterations = _estimate_body(model, tuning, captured_root, goals, dt, frame)
     update_kinematics(model, frame)
-    pose_limbs(model, tuning, objects, goals, frame)
+    pose_limbs(model, tuning, objects, goals, dt, frame)
     measure(model, objects, goals, frame)
     return iterations
 

@@ -5,9 +5,8 @@ Where a limb's end goes, and the elbow that lets it (kernel, Shin2002 5.3).
 
 The hand must come into a range ball about its goal (eq. 5.10). The elbow then lies on the
 circle about the line from shoulder to hand that the two segment lengths leave it, and of
-that circle the point on the captured side is taken. Self-interaction will add
-balls off that line; the circle then becomes the shell of fig. 5.6 (SPEC 5.7) and needs the
-ball kernel on the sphere of the upper arm.
+that circle the point on the captured side is taken. Limbs that touch the body are in
+`limb_ranges`.
 
 """
 

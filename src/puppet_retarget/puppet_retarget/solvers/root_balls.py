@@ -18,7 +18,7 @@ from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.puppet_model import PuppetModel, Tuning
 
 SOFT_STEPS = 8  # radii over which the root is averaged [-]
-RESERVE = 0.1  # of a strained limb's reach, for what smoothing makes the root late [-]
+RESERVE = 0.11  # of the softness: kept in reserve for what smoothing makes the root late [-]
 HELD_POWER = 3  # importance to this power holds the smoothed root [-]
 HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
@@ -108,7 +108,7 @@ def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
 
     The nearest point in the balls themselves moves with a kink when the root comes to a
     ball's surface, and that kink is most of a puppet's added root jerk. Averaged over radii
-    from r (1 - softness) to r (1 - RESERVE) the kink becomes a bend. The smaller balls touch
+    from r (1 - softness) to nearly r the kink becomes a bend. The smaller balls touch
     the full one from inside, straight above (or below) its centre, so that the pull sets in
     early for a wide stance and not at all for straight legs under the body. A limb without
     strain keeps its full ball.
@@ -120,7 +120,7 @@ def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
         level = ((step + 0.5) / SOFT_STEPS) ** 2.5  # mostly near the full balls
         for i in range(len(balls.radii)):
             radius = balls.radii[i]
-            share = balls.strain[i] * max(RESERVE + (softness - RESERVE) * level, 0.0)
+            share = balls.strain[i] * softness * (RESERVE + (1.0 - RESERVE) * level)
             balls.inner_radii[i] = (1.0 - share) * radius
             for k in range(3):
                 balls.inner_centres[i, k] = balls.centres[i, k]
@@ -160,7 +160,7 @@ def hold_root(
 
     """
     for i in range(4):
-        held = min(importances[i], 1.0) ** HELD_POWER
+        held = min(max(importances[i], 0.0), 1.0) ** HELD_POWER
         reach = tuning.stretch_limit * (model.upper_lengths[i] + model.lower_lengths[i])
         balls.radii[i] = reach / held if held > MIN_IMPORTANCE else math.inf
         balls.inner_radii[i] = balls.radii[i] - HELD_ROOM * reach
