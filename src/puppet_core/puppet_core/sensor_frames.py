@@ -23,6 +23,11 @@ FILTER_REJECTED = 2  # the sample was an outlier: predicted
 FILTER_REINITIALISED = 3  # state taken anew from the sample
 FILTER_LOST = 4  # no pose: the row is NaN
 
+# Which sensors of a frame a list of bare poses has: none is made, all with NaN where not
+# measured, so that pose i is sensor i, or only the measured ones.
+POSES_OFF, POSES_ALL, POSES_VALID = 'off', 'all', 'valid'
+POSE_ARRAY_MODES = (POSES_OFF, POSES_ALL, POSES_VALID)
+
 
 class SensorFrame(NamedTuple):
     """What a tracker measured, one row a sensor."""

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from puppet_core.character import Character, default_capsules
 from puppet_core.errors import ConfigError
+from puppet_core.image_file import Picture, save_png
 from puppet_core.posture import Motion
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
 from puppet_retarget.offline.line_up import Actor, line_up_picture
-from puppet_retarget.offline.picture import MAX_SIDE_PX, Picture, save_png
+from puppet_retarget.offline.picture import MAX_SIDE_PX
 from puppet_retarget.offline.picture_strip import even_instants, render_strip, StripRow
 from puppet_retarget.offline.terminal_progress import progress
 from puppet_retarget.parameters import PRESETS

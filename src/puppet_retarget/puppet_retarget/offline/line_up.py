@@ -15,10 +15,11 @@ import math
 import numpy as np
 from puppet_core.arrays import Floats, Vec3
 from puppet_core.character import Character
+from puppet_core.image_file import Picture
 from puppet_core.motion_loop import heading
 from puppet_core.posture import Motion
 from puppet_core.quaternion_batch import rotate
-from puppet_retarget.offline.picture import Picture, render_scene
+from puppet_retarget.offline.picture import render_scene
 from puppet_retarget.offline.picture_body import Body
 from puppet_retarget.offline.picture_camera import camera_around
 

@@ -12,22 +12,18 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import os
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
-from puppet_core import atomic_file
 from puppet_core.arrays import Floats, Vec3
 from puppet_core.errors import ConfigError
+from puppet_core.image_file import Picture, TEXT_COLOUR
 from puppet_retarget.offline.picture_body import Body, GAMMA, Pill, scene_arrays, Solid
 from puppet_retarget.offline.picture_camera import Camera
 from puppet_retarget.offline.picture_ray_kernels import SceneArrays
 from puppet_retarget.offline.picture_shade_kernels import draw_rows, smooth_rows
 
-Picture = NDArray[np.uint8]  # shape (height, width, 3), screen values
 MAX_SIDE_PX = 8192
-TEXT_COLOUR = (45, 50, 58)
 _BAND_ROWS = 16  # of an image, drawn by one thread at a time
 
 
@@ -92,12 +88,6 @@ def render_scene(
     picture = np.rint(255.0 * np.clip(light, 0.0, 1.0) ** (1.0 / GAMMA)).astype(np.uint8)
     texts = [*labels, *(_title(body) for body in bodies if body.title)]
     return _write_labels(picture, texts, camera) if texts else picture
-
-
-def save_png(path: str | Path, picture: Picture) -> None:
-    """Write a picture as PNG, whole or not at all."""
-    with atomic_file.replacing(path) as temporary:
-        Image.fromarray(picture).save(temporary, format='PNG', optimize=True)
 
 
 def _draw(eye: Floats, pixel: float, size_px: tuple[int, int], scene: SceneArrays) -> Floats:

@@ -10,7 +10,8 @@ import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Ints
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline.picture import Label, Picture, render_scene
+from puppet_core.image_file import Picture
+from puppet_retarget.offline.picture import Label, render_scene
 from puppet_retarget.offline.picture_body import Body, Pill, Solid
 from puppet_retarget.offline.picture_camera import Camera, camera_around
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_core.character import Character, default_capsules
+from puppet_core.chart import Curve, draw_chart, Panel
+from puppet_core.image_file import Picture
 from puppet_core.posture import Motion
 from puppet_core.procedural_self_contact import self_contact_motion, SELF_CONTACTS
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import IMPORTANCE, ImportanceConfig
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig
-from puppet_retarget.offline.chart import Curve, draw_chart, Panel
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
 from puppet_retarget.offline.line_up import Actor
-from puppet_retarget.offline.picture import Picture
 from puppet_retarget.offline.picture_body import Body
 from puppet_retarget.offline.picture_strip import even_instants, render_strip, StripRow
 from puppet_retarget.solvers.puppet_model import SolverConfig

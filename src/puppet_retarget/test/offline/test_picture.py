@@ -9,12 +9,13 @@ from PIL import Image
 from puppet_core.arrays import read_only
 from puppet_core.character import Capsule, load_character
 from puppet_core.errors import ConfigError
+from puppet_core.image_file import save_png
 from puppet_core.posture import Motion
 from puppet_core.quaternion_batch import exp
 from puppet_retarget.importance.environment import Environment, Placement, SceneObject
 from puppet_retarget.importance.object_distance import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
 from puppet_retarget.offline import picture as drawing
-from puppet_retarget.offline.picture import Label, render_scene, save_png
+from puppet_retarget.offline.picture import Label, render_scene
 from puppet_retarget.offline.picture_body import Body, objects_of, Pill, scene_arrays, Solid
 from puppet_retarget.offline.picture_camera import Camera, camera_around
 import pytest

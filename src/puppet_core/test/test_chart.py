@@ -3,8 +3,8 @@
 """Charts: curves where their values are, round ticks, and what cannot be drawn."""
 
 import numpy as np
+from puppet_core.chart import Curve, draw_chart, even_ticks, Panel
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline.chart import Curve, draw_chart, even_ticks, Panel
 import pytest
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)

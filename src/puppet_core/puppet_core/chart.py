@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from puppet_core.arrays import Floats
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline.picture import Picture, TEXT_COLOUR
+from puppet_core.image_file import Picture, TEXT_COLOUR
 
 FINER = 3  # drawn so much larger, then reduced: smooth lines
 LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX, GAP_PX = 66, 20, 34, 46, 44

@@ -1,0 +1,20 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures as arrays, written as PNG files."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from puppet_core.atomic_file import replacing
+
+Picture = NDArray[np.uint8]  # shape (height, width, 3), screen values
+
+TEXT_COLOUR = (45, 50, 58)
+
+
+def save_png(path: str | Path, picture: Picture) -> None:
+    """Write a picture, all or nothing."""
+    with replacing(path) as temporary:
+        Image.fromarray(picture).save(temporary, format='PNG', optimize=True)
