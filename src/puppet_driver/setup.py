@@ -25,6 +25,7 @@ setup(
     entry_points={
         'console_scripts': [
             'tracker_driver = puppet_driver.tracker_driver_node:main',
+            'pose_topics = puppet_driver.pose_topics_node:main',
             'tracker_emulator = puppet_driver.emulator.cli:main',
         ],
     },

@@ -53,7 +53,7 @@ class Assembly(NamedTuple):
     """Arrival of each line's last record [ns]."""
 
     row_ns: Ints
-    """Arrival of each row's last record [ns]."""
+    """Arrival of the tick of each row's last record [ns]."""
 
     missed: Ints
     """Ticks in a row that each row has been missing."""
@@ -183,12 +183,14 @@ def add_records(
         a.line_ordinal[line] = ordinal
         a.line_ns[line] = stamp_ns
         row = a.first_row[line] + ordinal
-        a.row_ns[row] = stamp_ns
         a.missed[row] = 0
         if a.line_tick[line] < a.counters[OLDEST]:
             a.counters[STRAGGLERS] += 1
+            a.row_ns[row] = stamp_ns
             continue
         slot = a.line_tick[line] % N_SLOTS
+        # measured at the tick, wherever in its burst it comes
+        a.row_ns[row] = a.slot_ns[slot]
         a.has[slot, row] = 1
         a.poses[slot, row] = poses[i]
     return n

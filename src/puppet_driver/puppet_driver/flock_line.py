@@ -5,7 +5,9 @@ One line of a Flock of Birds or MotionStar as a Tracker: how to start it, check 
 
 Starting follows the device's manual: stop, see that something answers, configure the bus,
 put the address byte on each record, choose format and hemisphere of every unit, check the
-units' status, stream. Everything that can be wrong is said in one sentence.
+units' status, stream. A bus that still is as we left it is not configured again, for that
+takes longer than all the rest. Everything that can be wrong is said in one sentence; a unit
+that lost its sensor is only noted, the others stream.
 
 """
 
@@ -20,6 +22,8 @@ from puppet_driver.tracker import Exchange, Exchanges
 START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
 STOP_PAUSE_S = 0.1
 SETTLE_PAUSE_S = 0.05  # between commands that the device works on
+
+NO_SENSOR = 'a unit without a sensor'
 
 Steps = Generator[Exchange, bytes, None]
 
@@ -45,6 +49,15 @@ class FlockLineConfig:
 
     group_mode: bool = True
     """Whether records carry their unit's address; without it a line has one sensor."""
+
+    record_format: str = 'position_quaternion'
+    """What records hold, one of POSE_FORMATS."""
+
+    point_mode: bool = False
+    """Whether each measurement is asked for; else the device streams."""
+
+    rate_hz: float = 120.0
+    """How often it is asked in point mode [Hz]."""
 
     baud_rate_bps: int = 115200
     """Only for the text of errors."""
@@ -82,13 +95,24 @@ class FlockLine:
         """Return a decoder in its initial state."""
         config = self._config
         addresses = config.addresses if config.group_mode else ()
-        return PhasedRecordStream(addresses, config.range_in, config.inverted)
+        command = flock.FORMAT_COMMANDS[config.record_format]
+        return PhasedRecordStream(addresses, config.range_in, config.inverted, command)
+
+    @property
+    def poll_command(self) -> bytes:
+        """Return the bytes that ask for one measurement of all units, if they do not stream."""
+        return flock.POINT if self._config.point_mode else b''
+
+    @property
+    def poll_period_s(self) -> float:
+        """How long there is from one to the next [s]."""
+        return 1.0 / self._config.rate_hz
 
     def start_exchanges(self) -> Exchanges:
         """Yield the steps from any state to streaming; see Tracker."""
         config = self._config
         yield from self._find_device()
-        if config.group_mode:
+        if config.group_mode and not (yield from self._is_configured()):
             n_units = config.addresses[-1]
             command = flock.change(flock.AUTO_CONFIGURE, [n_units])
             yield Exchange(command, pause_s=config.auto_configure_pause_s)
@@ -100,14 +124,16 @@ class FlockLine:
         if config.group_mode:
             yield from self._check_units()
         yield from self._check_error()
-        yield Exchange(flock.STREAM)
+        if not config.point_mode:
+            yield Exchange(flock.STREAM)
 
     def _find_device(self) -> Steps:
         config = self._config
         for _ in range(START_ATTEMPTS):
-            yield Exchange(flock.STREAM_STOP, pause_s=STOP_PAUSE_S)
+            # noise on the line may have been an XOFF, which would silence answers too
+            yield Exchange(flock.XON + flock.STREAM_STOP, pause_s=STOP_PAUSE_S)
             status = yield self._examine(flock.STATUS)
-            if len(status) == flock.VALUE_BYTES[flock.STATUS]:
+            if len(status) == flock.VALUE_BYTES[flock.STATUS] and _is_status(status):
                 break
         else:
             got = f'{len(status)} byte(s) of a status' if status else 'nothing'
@@ -119,37 +145,67 @@ class FlockLine:
         if word & flock.STATUS_SLEEPING:
             yield Exchange(flock.RUN, pause_s=SETTLE_PAUSE_S)
         if word & flock.STATUS_ERROR:
-            # reading the code clears it; an error older than this start is history
-            yield self._examine(flock.ERROR_CODE)
+            # reading the code clears it: it is older than this start and no obstacle
+            code = yield self._examine(flock.ERROR_CODE)
+            if code:
+                text = flock.error_text(code[0])
+                yield Exchange(note=f'before this start the device had {text}')
+
+    def _is_configured(self) -> Generator[Exchange, bytes, bool]:
+        """Return whether group mode is on and all our units run."""
+        mode = yield self._examine(flock.GROUP_MODE)
+        if mode != b'\x01':
+            return False
+        units = yield from self._unit_flags()
+        ready = flock.UNIT_ACCESSIBLE | flock.UNIT_RUNNING
+        ours = [units[a - 1] if a <= len(units) else 0 for a in self._config.addresses]
+        return all(flags & ready == ready for flags in ours)
 
     def _unit_commands(self, address: int) -> bytes:
         config = self._config
         prefix = flock.address_prefix(address) if config.group_mode else b''
-        commands = [flock.POSITION_QUATERNION, flock.set_hemisphere(config.hemisphere)]
+        record_format = flock.FORMAT_COMMANDS[config.record_format]
+        commands = [record_format, flock.set_hemisphere(config.hemisphere)]
         if config.range_in != flock.RANGES_IN[-1]:
             scale = flock.RANGES_IN.index(config.range_in)
             commands.append(flock.change(flock.POSITION_SCALE, [scale, 0]))
         return b''.join(prefix + command for command in commands)
 
-    def _check_units(self) -> Steps:
-        config = self._config
+    def _unit_flags(self) -> Generator[Exchange, bytes, bytes]:
+        """Return the status byte of each possible unit, cut short if the device does."""
         mode = yield self._examine(flock.ADDRESSING_MODE)
         # firmware too old to know the question has the normal addresses
         n_units = flock.UNITS_OF_ADDRESSING_MODE.get(mode[0] if mode else 0, 14)
         units = yield Exchange(
             flock.examine(flock.FLOCK_STATUS),
             reply_bytes=n_units,
-            timeout_s=config.reply_timeout_s,
+            timeout_s=self._config.reply_timeout_s,
         )
         if len(units) != n_units:
             raise ProtocolError(f'expected the status of {n_units} units, got {len(units)} bytes')
+        return units
+
+    def _check_units(self) -> Steps:
+        config = self._config
+        units = yield from self._unit_flags()
+        texts = []
         for address, sensor in zip(config.addresses, config.sensors):
-            problem = _unit_problem(units[address - 1] if address <= n_units else 0)
-            if problem:
-                raise ProtocolError(
-                    f'unit {address} ({sensor}): expected a running sensor, got {problem}; '
-                    'check its cables, its address switches and first_address'
-                )
+            flags = units[address - 1] if address <= len(units) else 0
+            problem = _unit_problem(flags)
+            text = (
+                f'unit {address} ({sensor}): expected a running sensor, got {problem}; '
+                'check its cables, its address switches and first_address'
+            )
+            if problem == NO_SENSOR:
+                texts.append(text)
+            elif problem:
+                code = yield self._examine(flock.ERROR_CODE)
+                says = f'; the device says {flock.error_text(code[0])}' if code else ''
+                raise ProtocolError(text + says)
+        if len(texts) == len(config.sensors):
+            raise ProtocolError(texts[0])
+        for text in texts:
+            yield Exchange(note=text)
 
     def _check_error(self) -> Steps:
         status = yield self._examine(flock.STATUS)
@@ -174,5 +230,11 @@ def _unit_problem(flags: int) -> str:
     if not flags & flock.UNIT_RUNNING:
         return 'a unit that does not run'
     if not flags & flock.UNIT_HAS_SENSOR:
-        return 'a unit without a sensor'
+        return NO_SENSOR
     return ''
+
+
+def _is_status(reply: bytes) -> bool:
+    """Return whether two bytes can be a status word, and not what a wrong speed makes of one."""
+    code = flock.little_endian(reply) >> flock.STATUS_FORMAT_SHIFT & flock.STATUS_FORMAT_MASK
+    return any(code == known.status_code for known in flock.RECORD_FORMATS.values())

@@ -4,8 +4,8 @@
 Ascension Flock of Birds, RS-232: commands, replies and records as bytes.
 
 The facts of the protocol and nothing else: no port, no clock, no state. Both the driver and
-the emulator stand on this module, so a fact is written once. Records of other formats than
-POSITION/QUATERNION are known by their size.
+the emulator stand on this module, so a fact is written once. Records are decoded by
+flock_record_kernels.
 
 """
 
@@ -30,6 +30,8 @@ STREAM_STOP = b'\x3f'
 RUN = b'\x46'
 SLEEP = b'\x47'
 FBB_RESET = b'\x2f'
+XON = b'\x11'
+XOFF = b'\x13'
 HEMISPHERE = b'\x4c'
 CHANGE_VALUE = b'\x50'
 EXAMINE_VALUE = b'\x4f'
@@ -73,6 +75,8 @@ RECORD_FORMATS = {
     b'\x5c': RecordFormat('QUATERNION', 7, 4),
     b'\x5d': RecordFormat('POSITION/QUATERNION', 8, 7),
 }
+FORMAT_COMMANDS = {f.name.lower().replace('/', '_'): c for c, f in RECORD_FORMATS.items()}
+POSE_FORMATS = ('position_quaternion', 'position_angles', 'position_matrix')
 POSITION_QUATERNION_BYTES = 2 * RECORD_FORMATS[POSITION_QUATERNION].n_words
 
 HEMISPHERES = {
@@ -81,6 +85,7 @@ HEMISPHERES = {
 }  # fmt: skip
 
 STATUS_MASTER, STATUS_INITIALISED, STATUS_ERROR = 1 << 15, 1 << 14, 1 << 13
+STATUS_FORMAT_SHIFT, STATUS_FORMAT_MASK = 1, 0xF
 STATUS_RUNNING, STATUS_SLEEPING, STATUS_STREAMING = 1 << 12, 1 << 5, 1 << 0
 
 UNIT_ACCESSIBLE, UNIT_RUNNING, UNIT_HAS_SENSOR, UNIT_EXTENDED_RANGE = 0x80, 0x40, 0x20, 0x10
@@ -131,6 +136,13 @@ def set_hemisphere(name: str) -> bytes:
 def little_endian(reply: bytes) -> int:
     """Return the number in a reply, least significant byte first."""
     return int.from_bytes(reply, 'little')
+
+
+def format_problem(name: str) -> str:
+    """Return why a format, a key of FORMAT_COMMANDS, does not make poses; '' if it does."""
+    if name in POSE_FORMATS:
+        return ''
+    return 'which has no orientation' if name == 'position' else 'which has no position'
 
 
 def full_scale_m(range_in: int) -> float:
@@ -191,46 +203,3 @@ def decode_word(low: int, high: int) -> float:
     """Return the signed 16-bit word of two phased bytes, in counts."""
     word = ((low & 0x7F) << 2) | ((high & 0x7F) << 9)
     return float(word - 65536 if word >= 32768 else word)
-
-
-@njit(cache=True)
-def decode_pose(record: np.ndarray, metres_per_count: float, turn: float, pose: Floats) -> float:
-    """
-    Decode a POSITION/QUATERNION record into REP-103 axes.
-
-    Parameters
-    ----------
-    record : ndarray of uint8, shape (>= 14,)
-        Its bytes, address byte or not.
-    metres_per_count : float
-        Scale of positions [m].
-    turn : float
-        1.0, or -1.0 for a device that reports the inverse rotation.
-    pose : ndarray, shape (7,)
-        Out: position [m] and unit quaternion (w, x, y, z).
-
-    Returns
-    -------
-    norm : float
-        Length of the quaternion as sent; `pose` is only good if it is close to 1.
-
-    """
-    x, y, z = (
-        decode_word(record[0], record[1]),
-        decode_word(record[2], record[3]),
-        decode_word(record[4], record[5]),
-    )
-    # REP103_SIGNS
-    pose[0], pose[1], pose[2] = x * metres_per_count, -y * metres_per_count, -z * metres_per_count
-    norm = 0.0
-    for i in range(4):
-        value = decode_word(record[6 + 2 * i], record[7 + 2 * i]) / FULL_SCALE
-        pose[3 + i] = value
-        norm += value * value
-    norm = np.sqrt(norm)
-    scale = 1.0 / norm if norm > 0.0 else 0.0
-    pose[3] *= scale
-    pose[4] *= turn * scale
-    pose[5] *= -turn * scale
-    pose[6] *= -turn * scale
-    return norm

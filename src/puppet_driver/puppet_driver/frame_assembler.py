@@ -4,8 +4,8 @@
 Records of all sensors, from several lines, to one stamped frame per tick.
 
 A frame is handed out as soon as every sensor is in, or as soon as the missing ones cannot
-come any more, or after a timeout; missing rows are NaN. Stamps are the arrival of the tick's
-first byte less the device's latency, and strictly increase.
+come any more, or after a timeout; missing rows are NaN and have an age. Stamps are the arrival
+of the tick's first byte, less its jitter by the fitted clock, less the device's latency.
 
 """
 
@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_driver import assembly_kernels as kernels
+from puppet_driver.clock_fit import ClockFit
+from puppet_driver.frame_queue import QueuedFrame
 from puppet_driver.tracker import POSE_SIZE, RecordBatch
 
 MAX_SKIPPED = 16  # incomplete ticks at the very start that are not frames
-CLOCK_STEP_NS = 1_000_000_000  # a clock set back by more than this restarts the stamps
 
 
 class FrameCounters(NamedTuple):
@@ -64,8 +65,9 @@ class FrameAssembler:
         self._state = kernels.new_assembly(tuple(sensors_per_line), period_ns, timeout_ns)
         self._latency_ns = round(1e9 * latency_s)
         self.timeout_ns = timeout_ns
+        self.clock = ClockFit(rate_hz)
         n_rows = sum(sensors_per_line)
-        self.stamp_ns = -1
+        self.stamp_ns = self.arrival_ns = -1
         self.poses = np.full((n_rows, POSE_SIZE), np.nan)
         self.missing = np.ones(n_rows, dtype=np.uint8)
         self.ages_s = np.zeros(n_rows)
@@ -91,6 +93,17 @@ class FrameAssembler:
         """Whether a tick has begun that has not been handed out."""
         counters = self._state.counters
         return bool(counters[kernels.NEXT] > counters[kernels.OLDEST])
+
+    def frame(self) -> QueuedFrame:
+        """Return a copy of the frame handed out last."""
+        return QueuedFrame(
+            self.stamp_ns,
+            self.arrival_ns,
+            self.frame_index,
+            self.poses.copy(),
+            self.missing.copy(),
+            self.ages_s.copy(),
+        )
 
     def wait_ns(self, now_ns: int) -> int:
         """Return how long until the oldest tick times out, 0 or more [ns]."""
@@ -127,15 +140,13 @@ class FrameAssembler:
         )
         if arrival_ns < 0:
             return False
+        self.arrival_ns = arrival_ns
+        self.stamp_ns = self.clock.stamp(arrival_ns) - self._latency_ns
         n_missing = int(self.missing.sum())
         if n_missing and self._frames == 0 and self._skipped < MAX_SKIPPED:
             # lines that have just been opened do not begin with the same tick
             self._skipped += 1
             return self.take(now_ns, force)
-        stamp_ns = arrival_ns - self._latency_ns
-        if self.stamp_ns - CLOCK_STEP_NS < stamp_ns <= self.stamp_ns:
-            stamp_ns = self.stamp_ns + 1
-        self.stamp_ns = stamp_ns
         self._frames += 1
         if n_missing:
             self._incomplete += 1

@@ -17,7 +17,7 @@ from puppet_driver.errors import LinkTimeout
 from puppet_driver.link import LineState, LineStatus, Patience, Port
 from puppet_driver.record_stream import MAX_READ_BYTES
 from puppet_driver.start_sequence import StartSequence
-from puppet_driver.tracker import RecordStream, StreamCounters, Tracker
+from puppet_driver.tracker import PolledTracker, RecordStream, StreamCounters, Tracker
 
 NEVER_NS = 1 << 62
 HOLD_NS = 1_000_000  # quiet that confirms a held record: a dozen byte times at 115200 bps
@@ -55,6 +55,10 @@ class Line:
         self.deadline_ns = 0
         self.stream: RecordStream | None = None
         self._tracker = tracker
+        self._poll, self._poll_ns, self._next_poll_ns = b'', NEVER_NS, NEVER_NS
+        if isinstance(tracker, PolledTracker) and tracker.poll_command:
+            self._poll, self._poll_ns = tracker.poll_command, round(1e9 * tracker.poll_period_s)
+        self._flush_at_ns = NEVER_NS
         self._open_port = open_port
         self._patience = patience
         self._tell = tell
@@ -66,6 +70,7 @@ class Line:
         self._error = ''
         self._told = ''
         self._starts = 0
+        self._notes: tuple[str, ...] = ()
         self._past_counters = StreamCounters()
         self._buffer = bytearray(MAX_READ_BYTES)
         self._data = np.frombuffer(self._buffer, dtype=np.uint8)
@@ -85,7 +90,9 @@ class Line:
         stream = self.stream
         now = stream.counters if stream is not None else StreamCounters()
         total = StreamCounters(*(a + b for a, b in zip(self._past_counters, now)))
-        return LineStatus(self.port_name, self.state, self._error, self._starts, total)
+        return LineStatus(
+            self.port_name, self.state, self._error, self._starts, total, self._notes
+        )
 
     def on_time(self, now_ns: int) -> int:
         """Do what is due at `deadline_ns`; return how many records the stream's batch holds."""
@@ -156,10 +163,17 @@ class Line:
             self.deadline_ns = self._start.deadline_ns
 
     def _start_streaming(self, now_ns: int) -> None:
+        assert self._start is not None
+        notes = tuple(self._start.notes)
+        for note in notes:
+            if note not in self._notes:
+                self._tell(True, f'{self.port_name}: {note}')
+        self._notes = notes
         self.stream = self._tracker.open_stream()
         self.state = LineState.STREAMING
         self._n_bytes = 0
         self._silent_since_ns = now_ns
+        self._next_poll_ns = now_ns if self._poll else NEVER_NS
         self._set_watch(now_ns)
 
     def _on_records(self, now_ns: int) -> None:
@@ -173,20 +187,29 @@ class Line:
 
     def _set_watch(self, now_ns: int) -> None:
         assert self.stream is not None
-        if self.stream.is_holding:
-            self.deadline_ns = now_ns + HOLD_NS
-        else:
-            self.deadline_ns = self._silent_since_ns + round(1e9 * self._patience.silence_s)
+        self._flush_at_ns = now_ns + HOLD_NS if self.stream.is_holding else NEVER_NS
+        silent_at_ns = self._silent_since_ns + round(1e9 * self._patience.silence_s)
+        due_ns = self._flush_at_ns if self.stream.is_holding else silent_at_ns
+        self.deadline_ns = min(due_ns, self._next_poll_ns)
 
     def _watch(self, now_ns: int) -> int:
-        assert self.stream is not None
-        n_records = self.stream.flush()
+        assert self.stream is not None and self._port is not None
+        if now_ns >= self._next_poll_ns:
+            self._port.write(self._poll)
+            late_periods = (now_ns - self._next_poll_ns) // self._poll_ns
+            self._next_poll_ns += (late_periods + 1) * self._poll_ns
+        n_records = 0
+        if now_ns >= self._flush_at_ns:
+            n_records = self.stream.flush()
         if n_records:
             self._on_records(now_ns)
         elif now_ns - self._silent_since_ns >= round(1e9 * self._patience.silence_s):
             self._fail(LinkTimeout(self._silence_text()), now_ns)
             return 0
-        self._set_watch(now_ns)
+        if now_ns >= self._flush_at_ns or not self.stream.is_holding:
+            self._set_watch(now_ns)
+        else:
+            self.deadline_ns = min(self._flush_at_ns, self._next_poll_ns)
         return n_records
 
     def _silence_text(self) -> str:

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One thread that reads all lines, merges their records, and hands on each frame at once.
+One thread that reads all lines, merges their records, and queues each frame at once.
 
 It sleeps in `select` until a byte arrives or something is due. Everything that reads is
 read before frames are looked at, so a delay of this thread does not tear ticks apart.
@@ -15,6 +15,7 @@ import threading
 import time
 
 from puppet_driver.frame_assembler import FrameAssembler
+from puppet_driver.frame_queue import FrameQueue, QueuedFrame
 from puppet_driver.line import Line
 
 STALL_NS = 250_000_000  # a thread that slept longer skips what has piled up
@@ -33,7 +34,7 @@ class LineReader:
     assembler : FrameAssembler
         Used by the thread alone while it runs.
     on_frame : callable
-        Called in the thread with the assembler holding a new frame.
+        Called with each frame, through a FrameQueue, so that it holds up nothing but itself.
     clock_ns : callable
         The clock of stamps [ns].
 
@@ -43,14 +44,14 @@ class LineReader:
         self,
         lines: Sequence[Line],
         assembler: FrameAssembler,
-        on_frame: Callable[[FrameAssembler], None],
+        on_frame: Callable[[QueuedFrame], None],
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self.lines = tuple(lines)
         self.assembler = assembler
         self.stalls = 0
-        self.failure: BaseException | None = None
-        self._on_frame = on_frame
+        self._failure: BaseException | None = None
+        self.queue = FrameQueue(on_frame)
         self._clock_ns = clock_ns
         self._thread: threading.Thread | None = None
         self._wake_read, self._wake_write = -1, -1
@@ -62,9 +63,16 @@ class LineReader:
         """Whether the thread is alive."""
         return self._thread is not None and self._thread.is_alive()
 
+    @property
+    def failure(self) -> BaseException | None:
+        """Return what has ended a thread that should be running, None if all is well."""
+        return self._failure or self.queue.failure
+
     def start(self) -> None:
         """Start the thread; lines open their ports in it."""
         assert self._thread is None
+        self._failure = None
+        self.queue.start()
         self._wake_read, self._wake_write = os.pipe()
         self._thread = threading.Thread(target=self._run, name='tracker_lines', daemon=True)
         self._thread.start()
@@ -78,12 +86,13 @@ class LineReader:
         os.close(self._wake_write)
         os.close(self._wake_read)
         self._thread = None
+        self.queue.stop()
 
     def _run(self) -> None:
         try:
             self._loop()
         except BaseException as err:
-            self.failure = err
+            self._failure = err
             raise
         finally:
             for line in self.lines:
@@ -119,7 +128,7 @@ class LineReader:
                     self._add(index, has_gathered, arrival_ns)
             self._gather(now_ns)
             while self.assembler.take(arrival_ns):
-                self._on_frame(self.assembler)
+                self.queue.put(self.assembler.frame())
 
     def _wait_s(self, now_ns: int) -> float:
         wait_ns = min(line.deadline_ns for line in self.lines) - now_ns
@@ -134,7 +143,7 @@ class LineReader:
         placed = self.assembler.add(index, stream.batch)
         while placed < stream.batch.count:
             if self.assembler.take(arrival_ns, force=True):
-                self._on_frame(self.assembler)
+                self.queue.put(self.assembler.frame())
             placed = self.assembler.add(index, stream.batch, placed)
 
     def _gather(self, now_ns: int) -> None:

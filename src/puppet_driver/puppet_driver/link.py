@@ -48,7 +48,7 @@ class Patience:
     retry_first_s: float = 0.1
     """Pause after the first failure; it doubles with each further one [s]."""
 
-    retry_last_s: float = 1.0
+    retry_last_s: float = 0.25
     """Longest pause [s]."""
 
 
@@ -63,3 +63,5 @@ class LineStatus(NamedTuple):
     """Times it has begun to stream."""
     counters: StreamCounters
     """Sums over all its runs."""
+    notes: tuple[str, ...] = ()
+    """What the device noted at its last start."""

@@ -9,10 +9,11 @@ from puppet_core.arrays import Quat, Vec3
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import Row
 from puppet_core.quaternion_batch import exp, multiply
+from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 from puppet_driver import flock_of_birds as flock
-from puppet_driver.line_plan import burst_seconds, check_bandwidth, spread
+from puppet_driver.devices import DEVICES
+from puppet_driver.line_plan import burst_seconds, spread
 
-DEVICES = ('flock_of_birds',)
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
 DEFAULT_SENSORS = (
     'pelvis', 'chest', 'left_upper_arm', 'left_forearm', 'left_hand', 'right_upper_arm',
@@ -21,10 +22,11 @@ DEFAULT_SENSORS = (
 )  # fmt: skip
 
 DRIVER_ROWS = (
-    Row('device', DEVICES[0], choices=DEVICES, description='Kind of tracker.'),
+    Row('device', 'flock_of_birds', choices=tuple(DEVICES), description='Kind of tracker.'),
     Row(
         'ports', ('/dev/ttyUSB0', '/dev/ttyUSB1', '/dev/ttyUSB2'),
-        description='Serial ports; the sensors are spread over them in order, evenly.',
+        description='Serial ports, or tcp://HOST[:PORT] and udp://HOST[:PORT]; the sensors are '
+        'spread over them in order, evenly.',
     ),
     Row('baud_rate_bps', 115200, 'bit/s', 2400, 921600, description='Speed of the ports.'),
     Row(
@@ -50,8 +52,17 @@ DRIVER_ROWS = (
         description='Several units a port, each record with its address; false: one unit a port.',
     ),
     Row(
+        'record_format', 'position_quaternion', choices=tuple(flock.FORMAT_COMMANDS),
+        description='What records hold; those without position or orientation are refused.',
+    ),
+    Row(
+        'point_mode', False,
+        description='Ask for each measurement instead of letting the device stream.',
+    ),
+    Row(
         'range_in', 144, 'inch', 36, 144,
-        description='Full scale of positions: 36 or 72, 144 with extended-range transmitter.',
+        description='Full scale of positions: 36 or 72, 144 with extended-range transmitter; '
+        'a MotionStar tells its own.',
     ),
     Row(
         'hemisphere', 'front', choices=tuple(flock.HEMISPHERES),
@@ -65,7 +76,7 @@ DRIVER_ROWS = (
         'auto_configure_pause_s', 0.6, 's', 0.0, 15.0,
         description='Rest after the bus was configured; old units need up to 10 s.',
     ),
-    Row('reply_timeout_s', 0.5, 's', 0.05, 10.0, description='How long to await an answer.'),
+    Row('reply_timeout_s', 0.25, 's', 0.05, 10.0, description='How long to await an answer.'),
     Row(
         'silence_timeout_s', 0.5, 's', 0.05, 60.0,
         description='Silence after which a port is started anew.',
@@ -74,7 +85,7 @@ DRIVER_ROWS = (
         'retry_first_s', 0.1, 's', 0.01, 60.0,
         description='Pause after a failure; doubles with each further one.',
     ),
-    Row('retry_last_s', 1.0, 's', 0.01, 60.0, description='Longest pause after a failure.'),
+    Row('retry_last_s', 0.25, 's', 0.01, 60.0, description='Longest pause after a failure.'),
     Row(
         'transmitter.position_m', (0.0, 0.0, 1.0), 'm', -100.0, 100.0, length=3,
         description='Transmitter in world, published on /tf_static.',
@@ -86,6 +97,11 @@ DRIVER_ROWS = (
     Row(
         'transforms_rate_hz', 30.0, 'Hz', 0.0, 1000.0,
         description='How often the sensors are published on /tf at most; 0 never.',
+    ),
+    Row(
+        'pose_array', POSES_OFF, choices=POSE_ARRAY_MODES,
+        description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
+        'not measured, or of the valid ones.',
     ),
     Row(
         'autostart', True,
@@ -107,6 +123,8 @@ class DriverConfig:
     device_latency_s: float
     first_address: int
     group_mode: bool
+    record_format: str
+    point_mode: bool
     range_in: int
     hemisphere: str
     inverted_quaternion: bool
@@ -118,6 +136,7 @@ class DriverConfig:
     transmitter_position_m: tuple[float, float, float]
     transmitter_rpy_deg: tuple[float, float, float]
     transforms_rate_hz: float
+    pose_array: str
     autostart: bool
 
     def __post_init__(self) -> None:
@@ -126,20 +145,12 @@ class DriverConfig:
             if repeated or '' in values:
                 got = f'{repeated[0]!r} twice' if repeated else 'an empty one'
                 raise ConfigError(f'{name}: expected different names, got {got}')
-        if self.range_in not in flock.RANGES_IN:
-            raise ConfigError(f'range_in: expected one of 36, 72, 144, got {self.range_in}')
-        counts = self.sensors_per_line
-        if not self.group_mode and max(counts) > 1:
-            raise ConfigError(
-                f'group_mode: expected true for {len(self.sensors)} sensors on '
-                f'{len(self.ports)} port(s), got false, which needs a port for each'
-            )
-        last = self.first_address + max(counts) - 1
-        if last > flock.MAX_ADDRESS:
-            raise ConfigError(
-                f'first_address: expected addresses up to {flock.MAX_ADDRESS}, got {last}'
-            )
-        check_bandwidth(counts, self.baud_rate_bps, self.record_bytes, self.rate_hz)
+        DEVICES[self.device].check(self)
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether the device's line has a speed that limits what it carries."""
+        return self.device != 'motionstar'
 
     @property
     def sensors_per_line(self) -> tuple[int, ...]:
@@ -149,7 +160,7 @@ class DriverConfig:
     @property
     def record_bytes(self) -> int:
         """Size of a record on the line."""
-        return flock.POSITION_QUATERNION_BYTES + int(self.group_mode)
+        return DEVICES[self.device].record_bytes(self)
 
     @property
     def frame_wait_s(self) -> float:
@@ -162,7 +173,10 @@ class DriverConfig:
         """
         if self.frame_timeout_s > 0.0:
             return self.frame_timeout_s
-        burst_s = burst_seconds(max(self.sensors_per_line), self.baud_rate_bps, self.record_bytes)
+        burst_s = 0.0
+        if self.is_serial:
+            largest = max(self.sensors_per_line)
+            burst_s = burst_seconds(largest, self.baud_rate_bps, self.record_bytes)
         return burst_s + WAIT_PERIODS / self.rate_hz
 
     @property

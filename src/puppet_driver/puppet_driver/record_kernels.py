@@ -4,8 +4,8 @@
 Cutting a phased byte stream into records that were really sent (kernel layer).
 
 The first byte of a record has bit 7 set, the others have not; there is no checksum. A record
-is accepted when it has the right length between two phasing bits, an expected address and a
-quaternion of length one, and when it is the one that was due or continues its sensor's path.
+is accepted when it has the right length between two phasing bits, an expected address and an
+orientation that can be one, and when it is the one that was due or continues its sensor's path.
 Waiting for the next phasing bit would cost a record's time, so at the end of a read a record
 that is due and continues is accepted at once; any other is held until the next byte, or
 until the line is quiet. What a lost and an inserted byte within one record do cannot always
@@ -16,7 +16,8 @@ be told from data.
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints
-from puppet_driver.flock_of_birds import decode_pose, PHASING_BIT
+from puppet_driver.flock_of_birds import PHASING_BIT
+from puppet_driver.flock_record_kernels import decode_record
 
 # rows of the integer state; the counters are in the order of tracker.StreamCounters
 RECORDS, RESYNCS, DISCARDED, REJECTED = 0, 1, 2, 3
@@ -81,19 +82,20 @@ def reject(state: Ints, counter: int) -> None:
 
 @njit(cache=True)
 def complete(
-    pending: np.ndarray, ordinal_of: Ints, scale: float, turn: float, tolerance: float,
+    pending: np.ndarray, ordinal_of: Ints, decoding: tuple[int, float, float, float],
     pose: Floats,
 ) -> int:  # fmt: skip
     """Decode a complete record into `pose`; return its ordinal, -1 if it cannot be one."""
-    norm = decode_pose(pending, scale, turn, pose)
+    code, scale, turn, tolerance = decoding
+    error = decode_record(pending, code, scale, turn, pose)
     ordinal = ordinal_of[pending[-1]] if len(pending) % 2 else ordinal_of[0]
-    return ordinal if abs(norm - 1.0) <= tolerance else -1
+    return ordinal if error <= tolerance else -1
 
 
 @njit(cache=True)
 def scan(
     data: np.ndarray, n_bytes: int, arrival_ns: int, pending: np.ndarray, ordinal_of: Ints,
-    decoding: tuple[float, float, float], last_poses: Floats, state: Ints, ordinals: Ints,
+    decoding: tuple[int, float, float, float], last_poses: Floats, state: Ints, ordinals: Ints,
     stamps_ns: Ints, poses: Floats,
 ) -> int:  # fmt: skip
     """
@@ -112,7 +114,8 @@ def scan(
     ordinal_of : ndarray, shape (128,)
         Ordinal of each address, -1 if none is expected there; [0] without address bytes.
     decoding : tuple
-        Metres per count, -1.0 for inverted quaternions (else 1.0), norm tolerance.
+        Code of the format, metres per count, -1.0 for inverted rotations (else 1.0),
+        tolerance of the orientation.
     last_poses : ndarray, shape (sensors, 7)
         Last accepted pose of each sensor, NaN before the first.
     state : ndarray, shape (STATE_SIZE,)
@@ -121,14 +124,13 @@ def scan(
         Out: the batch, with room for one record more than the bytes can hold.
 
     """
-    scale, turn, tolerance = decoding
     count = 0
     for i in range(n_bytes):
         byte = data[i]
         if state[HELD] != 0:
             # a held record was valid in itself; only a phasing bit proves that it ended there
             if byte & PHASING_BIT:
-                complete(pending, ordinal_of, scale, turn, tolerance, poses[count])
+                complete(pending, ordinal_of, decoding, poses[count])
                 ordinal = state[HELD] - 1
                 count = accept(ordinal, last_poses, state, ordinals, stamps_ns, poses, count)
             else:
@@ -147,7 +149,7 @@ def scan(
         state[LENGTH] += 1
         if state[LENGTH] < len(pending):
             continue
-        ordinal = complete(pending, ordinal_of, scale, turn, tolerance, poses[count])
+        ordinal = complete(pending, ordinal_of, decoding, poses[count])
         if ordinal < 0 or state[DOUBTFUL] != 0:
             reject(state, REJECTED)
             continue

@@ -16,7 +16,8 @@ from puppet_driver.flock_of_birds import (
     FULL_SCALE,
     full_scale_m,
     MAX_ADDRESS,
-    POSITION_QUATERNION_BYTES,
+    POSITION_QUATERNION,
+    RECORD_FORMATS,
 )
 from puppet_driver.tracker import POSE_SIZE, RecordBatch, StreamCounters
 
@@ -27,7 +28,7 @@ NORM_TOLERANCE = 0.004
 
 class PhasedRecordStream:
     """
-    Decoder of POSITION/QUATERNION records.
+    Decoder of one run of a line.
 
     Parameters
     ----------
@@ -38,17 +39,27 @@ class PhasedRecordStream:
         Full scale of positions [inch].
     inverted : bool
         Whether the device reports the inverse rotation.
+    command : bytes
+        The records' format, a key of RECORD_FORMATS. One without position and orientation
+        is decoded as far as it goes, but its records then continue no path.
 
     """
 
-    def __init__(self, addresses: Sequence[int], range_in: int, inverted: bool = False) -> None:
+    def __init__(
+        self,
+        addresses: Sequence[int],
+        range_in: int,
+        inverted: bool = False,
+        command: bytes = POSITION_QUATERNION,
+    ) -> None:
         has_address = len(addresses) > 0
         n_sensors = max(len(addresses), 1)
-        self.record_bytes = POSITION_QUATERNION_BYTES + int(has_address)
+        self.record_bytes = 2 * RECORD_FORMATS[command].n_words + int(has_address)
         self.batch = RecordBatch(MAX_READ_BYTES // self.record_bytes + 2)
         self._ordinal_of = np.full(MAX_ADDRESS + 2, -1, dtype=np.int64)
         self._ordinal_of[list(addresses) or [0]] = np.arange(n_sensors)
         self._decoding = (
+            RECORD_FORMATS[command].status_code,
             full_scale_m(range_in) / FULL_SCALE,
             -1.0 if inverted else 1.0,
             NORM_TOLERANCE,
@@ -91,7 +102,7 @@ class PhasedRecordStream:
         batch.count = 0
         if state[kernels.HELD]:
             ordinal = state[kernels.HELD] - 1
-            kernels.complete(self._pending, self._ordinal_of, *self._decoding, batch.poses[0])
+            kernels.complete(self._pending, self._ordinal_of, self._decoding, batch.poses[0])
             batch.count = kernels.accept(
                 ordinal, self._last_poses, state, batch.ordinals, batch.stamps_ns, batch.poses, 0
             )

@@ -17,6 +17,8 @@ class StartSequence:
 
     def __init__(self, exchanges: Exchanges, port: Port) -> None:
         self.deadline_ns = 0
+        self.notes: list[str] = []
+        """What the device's exchanges have noted."""
         self._exchanges = exchanges
         self._port = port
         self._exchange = Exchange()
@@ -31,9 +33,12 @@ class StartSequence:
         """Take what has arrived."""
         if self._is_pausing:
             return False
-        missing = self._exchange.reply_bytes - len(self._reply)
-        self._reply += data[:missing]
-        return len(data) >= missing and self.on_time(now_ns)
+        self._reply += data
+        wanted = self._exchange.wanted_bytes(self._reply)
+        if len(self._reply) < wanted:
+            return False
+        self._reply = self._reply[:wanted]
+        return self.on_time(now_ns)
 
     def on_time(self, now_ns: int) -> bool:
         """Go on after an answer, a timeout or a pause."""
@@ -53,6 +58,8 @@ class StartSequence:
                 exchange = self._exchanges.send(reply)  # type: ignore[arg-type]
             except StopIteration:
                 return True
+            if exchange.note:
+                self.notes.append(exchange.note)
             self._say(exchange, now_ns)
             if exchange.reply_bytes or exchange.pause_s > 0.0:
                 return False

@@ -10,9 +10,9 @@ elsewhere; a device module can be tested with byte strings.
 
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from puppet_core.arrays import Quat, Vec3
@@ -129,6 +129,17 @@ class Exchange:
     pause_s: float = 0.0
     """How long to rest afterwards, ignoring what arrives [s]."""
 
+    note: str = ''
+    """What people should know though it does not prevent the start; shown with the line."""
+
+    measure: Callable[[bytes], int] | None = None
+    """For an answer that tells its own length: how long it is, from what has arrived of it, or
+    how much must be there to say so; `reply_bytes` is then the least."""
+
+    def wanted_bytes(self, reply: bytes) -> int:
+        """Return how long the answer is as far as `reply`, its beginning, tells."""
+        return self.reply_bytes if self.measure is None else self.measure(reply)
+
 
 Exchanges = Generator[Exchange, bytes, None]
 
@@ -159,3 +170,16 @@ class Tracker(Protocol):
 
     def open_stream(self) -> RecordStream:
         """Return a decoder in its initial state, for one run of the line."""
+
+
+@runtime_checkable
+class PolledTracker(Protocol):
+    """What a Tracker has besides if it may send only what it is asked for."""
+
+    @property
+    def poll_command(self) -> bytes:
+        """Return the bytes that ask for one measurement; empty if it streams by itself."""
+
+    @property
+    def poll_period_s(self) -> float:
+        """How long there is from one request to the next [s]."""

@@ -19,14 +19,15 @@ from puppet_core.errors import PuppetError
 from puppet_core.parameter_rows import build_config
 from puppet_core.sensor_frames import SensorFrame
 from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.frame_assembler import FrameAssembler
+from puppet_driver.driver_report import Reporter
+from puppet_driver.frame_queue import QueuedFrame
 from puppet_driver.line_reader import LineReader
-from puppet_driver.link import LineState
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.pose_array import PoseArrayOutput
 from puppet_ros.spin import spin_node
 from puppet_ros.tf_message import TransformsWriter
 from puppet_ros.tracker_frame import TrackerFrameWriter
@@ -37,6 +38,7 @@ from tf2_msgs.msg import TFMessage
 
 NODE_NAME = 'tracker_driver'
 OUTPUT_TOPIC = '/tracker/raw'
+POSE_ARRAY_TOPIC = '/tracker/raw_poses'
 WORLD, TRANSMITTER = 'world', 'transmitter'
 SENSOR_FRAME_PREFIX = 'tracker/'
 REPORT_PERIOD_S = 1.0
@@ -65,9 +67,12 @@ class TrackerDriverNode(LifecycleNode):
         self._writer: TrackerFrameWriter | None = None
         self._transforms: TransformsWriter | None = None
         self._next_transforms_ns = 0
-        self._incomplete_frames = 0
+        self._reporter = Reporter(self.config)
+        self._is_active = False
+        self._refusal = ''
         self._diagnostics = Diagnostics(self, self.config.rate_hz, self.config.device)
         self._diagnostics.condition(DiagnosticStatus.WARN, 'not active')
+        self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._report_timer = self.create_timer(
             REPORT_PERIOD_S, self._report, clock=self._steady_clock
@@ -86,10 +91,18 @@ class TrackerDriverNode(LifecycleNode):
         return self._reader
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Make everything but open ports."""
+        """Make everything but open ports; a device that cannot work is refused by name."""
         config = self.config
-        warm_up()
-        self._reader = make_reader(config, self._on_frame, self._on_news, self._now_ns)
+        try:
+            warm_up(config)
+            self._reader = make_reader(config, self._on_frame, self._on_news, self._now_ns)
+        except PuppetError as err:
+            self._refusal = str(err)
+            self.get_logger().error(self._refusal)
+            self._diagnostics.condition(DiagnosticStatus.ERROR, self._refusal)
+            return TransitionCallbackReturn.FAILURE
+        self._refusal = ''
+        self._reporter = Reporter(config)
         self._publisher = self.create_publisher(TrackerFrame, OUTPUT_TOPIC, qos.STREAM)
         self._transforms_publisher = self.create_publisher(TFMessage, '/tf', qos.TRANSFORMS)
         self._static_publisher = self.create_publisher(
@@ -109,13 +122,17 @@ class TrackerDriverNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start reading; ports that are not there yet are tried again and again."""
         assert self._reader is not None
+        self._refusal = ''
+        self._is_active = True
         self._reader.start()
         return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop the devices and close the ports."""
+        self._is_active = False
         self._stop_reader()
-        self._diagnostics.condition(DiagnosticStatus.WARN, 'not active')
+        if not self._refusal:
+            self._diagnostics.condition(DiagnosticStatus.WARN, 'not active')
         return TransitionCallbackReturn.SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -146,9 +163,9 @@ class TrackerDriverNode(LifecycleNode):
                 self.get_logger().error(f'{NODE_NAME}: expected to start, got a refusal')
                 return
 
-    def _on_frame(self, assembler: FrameAssembler) -> None:
+    def _on_frame(self, queued: QueuedFrame) -> None:
         try:
-            self._publish(assembler)
+            self._publish(queued)
         except PuppetError as err:
             self._diagnostics.error(str(err))
         except Exception as err:  # the reader must outlive whatever one frame does to it
@@ -156,19 +173,20 @@ class TrackerDriverNode(LifecycleNode):
                 return  # shutting down, the publisher has gone before the reader
             self._diagnostics.error(f'frame not published: {type(err).__name__}: {err}')
 
-    def _publish(self, assembler: FrameAssembler) -> None:
+    def _publish(self, queued: QueuedFrame) -> None:
         assert self._writer is not None
         frame = SensorFrame(
-            assembler.stamp_ns,
-            assembler.frame_index,
+            queued.stamp_ns,
+            queued.frame_index,
             self.config.sensors,
-            assembler.poses[:, :3],
-            assembler.poses[:, 3:],
-            assembler.ages_s,
-            assembler.missing,
+            queued.poses[:, :3],
+            queued.poses[:, 3:],
+            queued.ages_s,
+            queued.missing,
         )
         self._publisher.publish(self._writer.fill(frame))
-        self._diagnostics.frame(assembler.stamp_ns)
+        self._pose_array.publish(frame, TRANSMITTER, self.config.pose_array)
+        self._diagnostics.frame(queued.stamp_ns)
         rate_hz = self.config.transforms_rate_hz
         if rate_hz > 0.0 and not 0 <= self._next_transforms_ns - frame.stamp_ns <= 1e9 / rate_hz:
             self._next_transforms_ns = frame.stamp_ns + round(1e9 / rate_hz)
@@ -195,30 +213,24 @@ class TrackerDriverNode(LifecycleNode):
             self.get_logger().info(text)
 
     def _report(self) -> None:
-        if self._reader is None or not self._reader.is_running:
-            failure = self._reader.failure if self._reader is not None else None
-            level = DiagnosticStatus.WARN if failure is None else DiagnosticStatus.ERROR
-            text = 'not active' if failure is None else f'reading ended: {failure!r}'
-            self._diagnostics.condition(level, text)
+        failure = self._reader.failure if self._reader is not None else None
+        if failure is not None:
+            self._refusal = f'reading ended: {type(failure).__name__}: {failure}'
+            if self._is_active:
+                self.get_logger().error(self._refusal)
+                self.trigger_deactivate()
+        if self._reader is None or not self._is_active:
+            level = DiagnosticStatus.ERROR if self._refusal else DiagnosticStatus.WARN
+            self._diagnostics.condition(level, self._refusal or 'not active')
             return
-        counters = self._reader.assembler.counters
-        diagnostics = self._diagnostics
-        diagnostics.drop('incomplete', counters.incomplete_frames - self._incomplete_frames)
-        self._incomplete_frames = counters.incomplete_frames
-        diagnostics.value('missing_samples', counters.missing_rows)
-        diagnostics.value('late_records', counters.late_records)
-        diagnostics.value('stalls', self._reader.stalls)
-        troubled = []
-        for line in self._reader.lines:
-            status = line.status
-            diagnostics.value(f'{status.port} state', status.state.value)
-            for name, count in status.counters._asdict().items():
-                diagnostics.value(f'{status.port} {name}', count)
-            diagnostics.value(f'{status.port} starts', status.starts)
-            if status.state is not LineState.STREAMING:
-                troubled.append(status.error or f'{status.port}: {status.state.value}')
-        level = DiagnosticStatus.ERROR if troubled else DiagnosticStatus.OK
-        diagnostics.condition(level, '; '.join(troubled))
+        report = self._reporter.look(self._reader)
+        for reason, count in report.drops.items():
+            self._diagnostics.drop(reason, count)
+        for key, value in report.values.items():
+            self._diagnostics.value(key, value)
+        level = DiagnosticStatus.WARN if report.warnings else DiagnosticStatus.OK
+        level = DiagnosticStatus.ERROR if report.errors else level
+        self._diagnostics.condition(level, '; '.join(report.errors + report.warnings))
 
     def _now_ns(self) -> int:
         return self.get_clock().now().nanoseconds
@@ -228,6 +240,7 @@ class TrackerDriverNode(LifecycleNode):
             self._reader.stop()
 
     def _release(self) -> None:
+        self._is_active = False
         self._stop_reader()
         self._reader = None
         for publisher in (self._publisher, self._transforms_publisher, self._static_publisher):

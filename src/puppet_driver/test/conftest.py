@@ -3,6 +3,7 @@
 """Fixtures of puppet_driver's tests: seeded numbers, plausible poses, an emulator on ptys."""
 
 from collections.abc import Callable, Iterator
+import os
 from pathlib import Path
 import threading
 import time
@@ -12,6 +13,7 @@ from puppet_core.motion_loop import LoopedMotion
 from puppet_core.procedural_performer import procedural_motion
 from puppet_driver.emulator.assembly import build_server, EmulatorConfig
 from puppet_driver.emulator.default_body import default_body
+from puppet_driver.emulator.faulty_cable import FaultyCable
 from puppet_driver.emulator.noise import NoiseLevels
 from puppet_driver.emulator.pty_server import PtyServer
 import pytest
@@ -62,7 +64,13 @@ def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[...
     def start(n_lines: int = 3, **options: object) -> PtyServer:
         links = tuple(tmp_path / f'line{i}' for i in range(n_lines))
         options.setdefault('noise', QUIET)
+        is_faulty = options.pop('is_faulty', False)
         server = build_server(EmulatorConfig(links=links, **options), performance)
+        if is_faulty:
+            server.lines = tuple(
+                line._replace(pty=FaultyCable(line.pty, seed=i))
+                for i, line in enumerate(server.lines)
+            )
         server.start()
         servers.append(server)
         return server
@@ -71,3 +79,29 @@ def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[...
     for server in servers:
         server.stop()
         server.close()
+
+
+@pytest.fixture
+def ros_context() -> Iterator[object]:
+    """Yield an initialised context of its own, on a domain of this process."""
+    rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
+    yield context
+    rclpy.try_shutdown(context=context)
+
+
+@pytest.fixture
+def graph(ros_context: object) -> Iterator[Callable[..., object]]:
+    """Yield a function that makes a driver node on an emulator's ports, closed afterwards."""
+    from driver_graph import Graph
+
+    graphs: list[Graph] = []
+
+    def make(server: PtyServer, **options: object) -> Graph:
+        graphs.append(Graph(ros_context, server, **options))
+        return graphs[-1]
+
+    yield make
+    for one in graphs:
+        one.close()

@@ -5,7 +5,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from puppet_driver import flock_of_birds as flock
-from puppet_driver.emulator.device import AUTO_CONFIGURE_S, FlockDevice
+from puppet_driver.emulator.device import AUTO_CONFIGURE_S, CHANGEABLE, FlockDevice
 import pytest
 
 
@@ -36,6 +36,22 @@ def test_device_is_deaf_while_it_configures_the_bus():
     device.receive(flock.change(flock.AUTO_CONFIGURE, [3]), 0.0)
     assert device.receive(flock.examine(flock.STATUS), 0.5 * AUTO_CONFIGURE_S) == b''
     assert device.receive(flock.examine(flock.STATUS), AUTO_CONFIGURE_S)
+
+
+@pytest.mark.parametrize('number', CHANGEABLE)
+def test_what_is_changed_is_examined_unit_by_unit(number):
+    device = FlockDevice(2)
+    data = list(range(1, 1 + flock.VALUE_BYTES[number]))
+    device.receive(flock.address_prefix(3) + flock.change(number, data), 0.0)
+    there = device.receive(flock.address_prefix(3) + flock.examine(number), 0.0)
+    other = device.receive(flock.address_prefix(2) + flock.examine(number), 0.0)
+    assert there == bytes(data) != other
+
+
+def test_what_cannot_be_changed_is_an_illegal_command():
+    device = FlockDevice(2)
+    device.receive(flock.change(flock.CRYSTAL, [1, 2]), 0.0)
+    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x06'
 
 
 def test_prefix_directs_a_command_to_one_unit():

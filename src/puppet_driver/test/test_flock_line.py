@@ -3,6 +3,7 @@
 """Starting a line: the device's manual step by step, and a sentence for whatever is wrong."""
 
 from dataclasses import replace
+import re
 
 from puppet_driver import flock_of_birds as flock
 from puppet_driver.emulator.device import FlockDevice
@@ -13,7 +14,9 @@ import pytest
 CONFIG = FlockLineConfig(('pelvis', 'chest', 'left_hand'))
 
 
-def start(line: FlockLine, device: FlockDevice | None) -> list[bytes]:
+def start(
+    line: FlockLine, device: FlockDevice | None, notes: list[str] | None = None
+) -> list[bytes]:
     """Run a line's start against a device, by bytes alone; return the commands."""
     said = []
     now_s = 0.0
@@ -25,6 +28,8 @@ def start(line: FlockLine, device: FlockDevice | None) -> list[bytes]:
         except StopIteration:
             return said
         said.append(exchange.command)
+        if exchange.note and notes is not None:
+            notes.append(exchange.note)
         answer = device.receive(exchange.command, now_s) if device is not None else b''
         now_s += exchange.pause_s + (0.0 if answer else exchange.timeout_s)
         reply = answer[:exchange.reply_bytes]
@@ -74,10 +79,11 @@ def test_a_sleeping_device_is_woken():
     assert device.is_sending
 
 
-def test_an_old_error_is_cleared_and_forgotten():
-    device = FlockDevice(3)
+def test_an_old_error_is_cleared_and_noted():
+    device, notes = FlockDevice(3), []
     device.error_code = 11
-    start(FlockLine(CONFIG), device)
+    start(FlockLine(CONFIG), device, notes)
+    assert notes == ['before this start the device had error 11 (RS-232 overrun or framing)']
     assert device.is_sending and device.error_code == 0
 
 
@@ -99,10 +105,50 @@ def test_a_missing_unit_is_named():
         start(FlockLine(CONFIG), FlockDevice(2))
 
 
-def test_a_unit_without_a_sensor_is_named():
+def test_a_unit_without_a_sensor_is_noted_and_the_others_stream():
     config = replace(CONFIG, sensors=(*CONFIG.sensors, 'right_hand'), first_address=1)
-    with pytest.raises(ProtocolError, match=r'unit 1 \(pelvis\): .* got a unit without a sensor'):
-        start(FlockLine(config), FlockDevice(3))
+    device, notes = FlockDevice(3), []
+    start(FlockLine(config), device, notes)
+    assert device.is_sending and len(notes) == 1
+    assert re.match(r'unit 1 \(pelvis\): .* got a unit without a sensor', notes[0])
+
+
+def test_a_line_without_any_sensor_is_refused():
+    device = FlockDevice(3)
+    for unit in device.sensor_units:
+        unit.has_sensor = False
+    with pytest.raises(ProtocolError, match=r'unit 2 \(pelvis\): .* got a unit without a sensor'):
+        start(FlockLine(CONFIG), device)
+
+
+def test_a_bus_that_is_as_we_left_it_is_not_configured_again():
+    device = FlockDevice(3)
+    first = start(FlockLine(CONFIG), device)
+    again = start(FlockLine(CONFIG), device)
+    command = flock.change(flock.AUTO_CONFIGURE, [4])
+    assert command in first and command not in again and device.is_sending
+    device.is_configured = False
+    assert command in start(FlockLine(CONFIG), device)
+
+
+def test_a_device_that_was_told_to_hold_off_is_released():
+    device = FlockDevice(3)
+    start(FlockLine(CONFIG), device)
+    device.receive(flock.XOFF + flock.examine(flock.MODEL), 9.0)
+    start(FlockLine(CONFIG), device)
+    assert device.is_sending
+
+
+def test_two_bytes_that_are_no_status_are_not_a_device():
+    class Wrong(FlockDevice):
+        """A device heard at a wrong speed."""
+
+        def receive(self, data: bytes, now_s: float) -> bytes:
+            """Answer with other bytes."""
+            return bytes(len(super().receive(data, now_s)))
+
+    with pytest.raises(LinkTimeout, match=r'got 2 byte\(s\) of a status'):
+        start(FlockLine(CONFIG), Wrong(3))
 
 
 def test_an_error_of_the_device_is_named():

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands and records of the Flock of Birds as bytes."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_driver import flock_of_birds as flock
+from puppet_driver import flock_record_kernels as kernels
 import pytest
 
 WORD_STEP = 4  # the lowest two bits of a word are not sent
@@ -17,10 +18,12 @@ words = st.integers(-8192, 8191).map(lambda n: n * WORD_STEP)
 def decode(record: np.ndarray, range_in: int = 144, turn: float = 1.0) -> np.ndarray:
     """Return the pose of a record."""
     pose = np.empty(7)
-    flock.decode_pose(record, flock.full_scale_m(range_in) / flock.FULL_SCALE, turn, pose)
+    scale = flock.full_scale_m(range_in) / flock.FULL_SCALE
+    kernels.decode_record(record, kernels.POSITION_QUATERNION, scale, turn, pose)
     return pose
 
 
+@settings(deadline=None)  # the first call compiles
 @given(word=words)
 @pytest.mark.parametrize(
     'decode_word', [flock.decode_word, flock.decode_word.py_func], ids=['jit', 'py']

@@ -3,13 +3,14 @@
 """The whole driver without ROS against the emulator, over pseudo-terminals."""
 
 from collections.abc import Callable, Iterator
+import threading
 
 import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.pty_server import PtyServer
-from puppet_driver.frame_assembler import FrameAssembler
+from puppet_driver.frame_queue import QUEUED_FRAMES, QueuedFrame
 from puppet_driver.line_reader import LineReader
 from puppet_driver.link import LineState
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
@@ -32,8 +33,8 @@ class Session:
         )
         self.reader.start()
 
-    def _keep(self, assembler: FrameAssembler) -> None:
-        self.frames.append((assembler.stamp_ns, assembler.poses.copy()))
+    def _keep(self, frame: QueuedFrame) -> None:
+        self.frames.append((frame.stamp_ns, frame.poses))
 
     def has(self, n_frames: int) -> Callable[[], bool]:
         """Return a condition: so many more frames have come."""
@@ -95,6 +96,71 @@ def test_any_spread_of_sensors_makes_the_same_frames(emulator, session, wait_unt
 def test_units_without_a_bus_need_no_addresses(emulator, session, wait_until):
     run = session(emulator(14, first_address=1), group_mode=False, first_address=1)
     assert wait_until(run.has(20))
+
+
+@pytest.mark.parametrize('record_format', ['position_angles', 'position_matrix'])
+def test_other_formats_make_the_same_frames(emulator, session, wait_until, record_format):
+    server = emulator(7)
+    run = session(server, record_format=record_format)
+    assert wait_until(run.has(30))
+    truth = server._source.block(0, 60)
+    poses = run.frames[20][1]
+    error = np.abs(truth[..., :3] - poses[:, :3]).max(axis=(1, 2))
+    dots = np.abs(np.sum(truth[int(error.argmin()), :, 3:] * poses[:, 3:], axis=1))
+    assert error.min() < POSITION_TOL_M and dots.min() > 1.0 - ORIENTATION_TOL
+
+
+@pytest.mark.parametrize('group_mode', [True, False])
+def test_point_mode_asks_for_each_frame(emulator, session, wait_until, group_mode):
+    first = 2 if group_mode else 1
+    server = emulator(3 if group_mode else 14, first_address=first)
+    run = session(
+        server, point_mode=True, group_mode=group_mode, first_address=first, rate_hz=100.0
+    )
+    assert wait_until(run.has(30))
+    assert not any(line.device.is_streaming for line in server.lines)
+    steps_s = np.diff([stamp_ns for stamp_ns, _ in run.frames]) * 1e-9
+    # a starved machine asks late and then catches up, but never for more frames than are due
+    assert np.mean(steps_s) > 0.008
+
+
+def test_a_device_that_no_longer_answers_in_point_mode_is_started_again(
+    emulator, session, wait_until
+):
+    server = emulator()
+    run = session(server, point_mode=True)
+    assert wait_until(run.has(20))
+    device = server.lines[0].device
+    hear, device.receive = device.receive, lambda data, now_s: b''
+    assert wait_until(lambda: any('got none for' in text for _, text in run.news))
+    device.receive = hear
+    assert wait_until(lambda: run.states()[0] is LineState.STREAMING)
+
+
+def test_a_full_line_at_the_devices_ceiling_loses_nothing(emulator, session, wait_until):
+    server = emulator(rate_hz=144.0)
+    run = session(server, rate_hz=144.0)
+    assert wait_until(run.has(20))
+    before = [line.status.counters for line in run.reader.lines]
+    assert wait_until(run.has(288))
+    for old, line in zip(before, run.reader.lines):
+        new = line.status.counters
+        assert new.records > old.records + 4 * 280
+        assert new._replace(records=0) == old._replace(records=0)
+    assert run.reader.queue.dropped == 0
+
+
+def test_a_slow_consumer_does_not_slow_the_reading(emulator, session, wait_until):
+    run = session(emulator())
+    assert wait_until(run.has(10))
+    never = threading.Event()
+    run.reader.queue._on_frame = lambda frame: never.wait(0.05)
+    queue = run.reader.queue
+    assert wait_until(lambda: queue.dropped > 20)
+    assert queue.deepest == QUEUED_FRAMES
+    assert all(line.status.counters.resyncs == 0 for line in run.reader.lines)
+    run.reader.queue._on_frame = run._keep
+    assert wait_until(run.has(10))
 
 
 def test_a_late_device_is_found(emulator, session, wait_until, tmp_path):

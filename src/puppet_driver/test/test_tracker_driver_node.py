@@ -2,112 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver node on real topics, with the emulator behind real pseudo-terminals."""
 
-from collections.abc import Callable, Iterator
-import os
-import time
+import threading
 
 import numpy as np
 import pytest
 
-rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402,I100
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402,I100
+from driver_graph import Graph  # noqa: E402
 from lifecycle_msgs.msg import State  # noqa: E402
 from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_driver import tracker_driver_node  # noqa: E402
 from puppet_driver.emulator.faults import FaultRates  # noqa: E402
-from puppet_driver.emulator.pty_server import PtyServer  # noqa: E402
-from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, TrackerDriverNode  # noqa: E402
-from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros import qos, tracker_frame  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_driver.errors import LinkError  # noqa: E402
+from puppet_ros import tracker_frame  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-from tf2_msgs.msg import TFMessage  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 60.0
 MAX_LATENCY_S = 2.0  # an age, not a date; how long it takes is the demo's figure
-
-
-class Graph:
-    """A driver node, a listener, and an executor for both."""
-
-    def __init__(self, context: 'rclpy.Context', server: PtyServer, **options: object) -> None:
-        ports = [str(line.pty.link) for line in server.lines]
-        overrides = {'ports': ports, 'auto_configure_pause_s': 0.3, **options}
-        self.node = TrackerDriverNode(
-            context=context,
-            parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()],
-        )
-        self.frames: list[tuple[int, TrackerFrame]] = []
-        self.diagnostics: list[DiagnosticArray] = []
-        self.transforms: dict[str, list[TFMessage]] = {'/tf': [], '/tf_static': []}
-        self.listener = rclpy.create_node('listener', context=context)
-        self.listener.create_subscription(
-            TrackerFrame, OUTPUT_TOPIC, lambda m: self.frames.append((time.time_ns(), m)),
-            qos.STREAM,
-        )  # fmt: skip
-        self.listener.create_subscription(
-            DiagnosticArray, '/diagnostics', self.diagnostics.append, 10
-        )
-        for topic, profile in (('/tf', qos.TRANSFORMS), ('/tf_static', qos.STATIC_TRANSFORMS)):
-            self.listener.create_subscription(
-                TFMessage, topic, self.transforms[topic].append, profile
-            )
-        self._executor = make_executor(context)
-        self._executor.add_node(self.node)
-        self._executor.add_node(self.listener)
-
-    def spin_until(self, condition: Callable[[], bool]) -> bool:
-        """Spin until a condition holds or a deadline has passed."""
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            self._executor.spin_once(timeout_sec=0.05)
-        return condition()
-
-    def has(self, n_frames: int) -> Callable[[], bool]:
-        """Return a condition: so many more frames have come."""
-        wanted = len(self.frames) + n_frames
-        return lambda: len(self.frames) >= wanted
-
-    def level(self) -> bytes:
-        """Return the level of the last diagnostics."""
-        return self.diagnostics[-1].status[0].level if self.diagnostics else b''
-
-    def values(self) -> dict[str, str]:
-        """Return the keys of the last diagnostics."""
-        return {v.key: v.value for v in self.diagnostics[-1].status[0].values}
-
-    def close(self) -> None:
-        """Destroy everything."""
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self.listener.destroy_node()
-
-
-@pytest.fixture
-def ros_context() -> Iterator['rclpy.Context']:
-    """Yield an initialised context of its own, on a domain of this process."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
-    yield context
-    rclpy.try_shutdown(context=context)
-
-
-@pytest.fixture
-def graph(ros_context) -> Iterator[Callable[..., Graph]]:
-    """Yield a function that makes a graph, closed afterwards."""
-    graphs: list[Graph] = []
-
-    def make(server: PtyServer, **options: object) -> Graph:
-        graphs.append(Graph(ros_context, server, **options))
-        return graphs[-1]
-
-    yield make
-    for one in graphs:
-        one.close()
 
 
 def test_node_by_itself_streams_whole_stamped_frames(emulator, graph):
@@ -212,4 +127,82 @@ def test_an_impossible_configuration_ends_the_node_before_it_starts(emulator, ro
 def test_state_is_active_after_starting_by_itself(emulator, graph):
     run = graph(emulator())
     assert run.spin_until(run.has(5))
-    assert run.node._state_machine.current_state[0] == State.PRIMARY_STATE_ACTIVE
+    assert run.state() == State.PRIMARY_STATE_ACTIVE
+
+
+def test_diagnostics_tell_sensors_queue_and_clock(emulator, graph):
+    run = graph(emulator())
+    assert run.spin_until(lambda: run.diagnostics and 'sensor pelvis' in run.values())
+    assert run.spin_until(lambda: run.values()['sensor pelvis'] == 'ok')
+    values = run.values()
+    named = {'queue_deepest', 'queue_dropped', 'clock_jitter_ms', 'latency_ms_p50', 'late_records'}
+    assert named <= set(values)
+    assert all(f'sensor {name}' in values for name in run.node.config.sensors)
+    assert run.spin_until(lambda: run.values()['clock_tracking'] == 'True')
+    assert float(run.values()['device_rate_hz']) == pytest.approx(120.0, rel=0.02)
+
+
+def test_a_sensor_that_stops_is_named_and_so_is_its_return(emulator, graph):
+    server = emulator()
+    run = graph(server)
+    assert run.spin_until(lambda: run.level() == DiagnosticStatus.OK)
+    device = server.lines[1].device
+    unit = device.sensor_units[2]
+    unit.has_sensor = False
+    device.version += 1
+    name = run.node.config.sensors[7]
+    assert run.spin_until(lambda: f'no samples of {name}' in run.message())
+    assert run.level() == DiagnosticStatus.WARN
+    assert run.values()[f'sensor {name}'].startswith('missing for')
+    unit.has_sensor = True
+    device.version += 1
+    assert run.spin_until(lambda: run.values()[f'sensor {name}'] == 'ok')
+
+
+def test_an_error_code_of_the_device_is_in_the_diagnostics(emulator, graph):
+    server = emulator()
+    server.lines[0].device.error_code = 29
+    run = graph(server)
+    port = str(server.lines[0].pty.link)
+    assert run.spin_until(lambda: run.diagnostics and f'{port} notes' in run.values())
+    assert run.spin_until(lambda: 'error 29 (transmitter off)' in run.values()[f'{port} notes'])
+
+
+def test_a_wrong_rate_is_a_warning_that_names_the_parameter(emulator, graph):
+    run = graph(emulator(), rate_hz=110.0)
+    assert run.spin_until(lambda: 'rate_hz: expected 110, the device sends 120' in run.message())
+
+
+def test_what_cannot_be_configured_leaves_the_node_unconfigured_and_says_why(
+    emulator, graph, monkeypatch
+):
+    def refuse(*_: object) -> None:
+        raise LinkError('port: expected a device, got none')
+
+    monkeypatch.setattr(tracker_driver_node, 'make_reader', refuse)
+    run = graph(emulator(), autostart=False)
+    assert run.node.trigger_configure() == TransitionCallbackReturn.FAILURE
+    assert run.state() == State.PRIMARY_STATE_UNCONFIGURED
+    assert run.spin_until(lambda: run.message() == 'port: expected a device, got none')
+    assert run.level() == DiagnosticStatus.ERROR
+    monkeypatch.undo()
+    assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+
+
+def test_a_reader_that_breaks_leaves_the_node_inactive_and_says_why(
+    emulator, graph, monkeypatch
+):
+    monkeypatch.setattr(threading, 'excepthook', lambda _: None)
+    run = graph(emulator())
+    assert run.spin_until(run.has(5))
+
+    def fail(*_: object) -> None:
+        raise RuntimeError('a defect')
+
+    run.node.reader.assembler.take = fail
+    assert run.spin_until(lambda: run.state() == State.PRIMARY_STATE_INACTIVE)
+    assert run.spin_until(lambda: run.message() == 'reading ended: RuntimeError: a defect')
+    assert run.level() == DiagnosticStatus.ERROR
+    del run.node.reader.assembler.take
+    assert run.node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+    assert run.spin_until(run.has(5))

@@ -14,15 +14,14 @@ from puppet_core.errors import ConfigError
 from puppet_core.motion_loop import clip_loop, LoopedMotion
 from puppet_core.posture import Motion
 from puppet_core.procedural_performer import procedural_motion
-from puppet_driver import flock_of_birds as flock
 from puppet_driver.emulator.bursts import LineBursts
-from puppet_driver.emulator.device import FlockDevice
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.mounting import DEFAULT_SENSORS, random_mounting
 from puppet_driver.emulator.noise import disturb, NoiseLevels, SensorNoise
 from puppet_driver.emulator.performer_source import PerformerSource, sensor_poses, TransmitterPose
 from puppet_driver.emulator.pty_line import PtyLine
 from puppet_driver.emulator.pty_server import EmulatedLine, PtyServer
+from puppet_driver.emulator.twins import make_twins, TWINS
 from puppet_driver.line_plan import spread
 
 RANGE_MARGIN = 0.98  # of full scale
@@ -34,6 +33,9 @@ class EmulatorConfig:
 
     links: tuple[Path, ...]
     """Name of each line's port."""
+
+    device: str = 'flock_of_birds'
+    """What is played, a key of TWINS."""
 
     sensors: tuple[str, ...] = DEFAULT_SENSORS
     """Segments that wear a sensor."""
@@ -65,12 +67,8 @@ class EmulatorConfig:
     def __post_init__(self) -> None:
         if not 1.0 <= self.rate_hz <= 1000.0:
             raise ConfigError(f'rate_hz: expected 1.0 <= value <= 1000.0, got {self.rate_hz}')
-        last = self.first_address + len(self.sensors) - 1
-        if not 1 <= self.first_address <= last <= flock.MAX_ADDRESS:
-            raise ConfigError(
-                f'first_address: expected addresses within 1 to {flock.MAX_ADDRESS}, '
-                f'got {self.first_address} to {last}'
-            )
+        if self.device not in TWINS:
+            raise ConfigError(f'device: expected one of {", ".join(TWINS)}, got {self.device!r}')
 
 
 def performance(
@@ -93,7 +91,7 @@ def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
     """
     points = np.concatenate((looped.motion.root_positions, *_limb_points(looped.motion)))
     relative = points - config.transmitter_position_m
-    limit = RANGE_MARGIN * flock.full_scale_m(config.range_in)
+    limit = RANGE_MARGIN * TWINS[config.device].range_m(config)
     if np.abs(relative).max() <= limit:
         return looped
     middle = 0.5 * (relative.min(axis=0) + relative.max(axis=0)) * (1.0, 1.0, 0.0)
@@ -125,18 +123,20 @@ def build_server(config: EmulatorConfig, looped: LoopedMotion) -> PtyServer:
     """
     counts = spread(len(config.sensors), len(config.links))
     faults = Faults(config.faults, config.seed)
-    source = _source(config, looped, faults)
+    source = measured_source(config, looped, faults)
     lines = []
     first = 0
-    for link, count in zip(config.links, counts):
-        device = FlockDevice(count, config.first_address, config.range_in, config.rate_hz)
+    for link, device, count in zip(config.links, make_twins(config, counts), counts):
         bursts = LineBursts(device, slice(first, first + count), faults)
         lines.append(EmulatedLine(PtyLine(link), device, bursts))
         first += count
     return PtyServer(lines, source, config.rate_hz, config.restart_after_s)
 
 
-def _source(config: EmulatorConfig, looped: LoopedMotion, faults: Faults) -> PerformerSource:
+def measured_source(
+    config: EmulatorConfig, looped: LoopedMotion, faults: Faults
+) -> PerformerSource:
+    """Return what the sensors measure, mounting, noise and outliers included."""
     mounting = random_mounting(config.sensors, looped.motion.skeleton, config.seed)
     transmitter = TransmitterPose(
         np.array(config.transmitter_position_m), np.array([1.0, 0.0, 0.0, 0.0])

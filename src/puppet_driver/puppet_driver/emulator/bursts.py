@@ -4,9 +4,8 @@
 
 import numpy as np
 from puppet_core.arrays import Floats
-from puppet_driver.emulator.device import FlockDevice
 from puppet_driver.emulator.faults import Faults
-from puppet_driver.emulator.record_encoding import encode_records
+from puppet_driver.emulator.twin import DeviceTwin
 
 
 class LineBursts:
@@ -15,8 +14,8 @@ class LineBursts:
 
     Parameters
     ----------
-    device : FlockDevice
-        Says which formats, addresses and scale the host has chosen.
+    device : DeviceTwin
+        Encodes in the form that the host has chosen.
     columns : slice
         The line's sensors among all.
     faults : Faults
@@ -24,7 +23,7 @@ class LineBursts:
 
     """
 
-    def __init__(self, device: FlockDevice, columns: slice, faults: Faults) -> None:
+    def __init__(self, device: DeviceTwin, columns: slice, faults: Faults) -> None:
         self._device = device
         self._columns = columns
         self._faults = faults
@@ -48,17 +47,7 @@ class LineBursts:
 
     def _encode(self) -> list[bytes]:
         assert self._poses is not None
-        device = self._device
-        units = device.sensor_units if device.has_group_mode else device.sensor_units[:1]
-        records = [
-            encode_records(
-                unit.command,
-                self._poses[:, i],
-                device.range_in,
-                unit.address if device.has_group_mode else None,
-            )
-            for i, unit in enumerate(units)
-        ]
+        records = self._device.encode(self._poses, self._start_tick)
         drops = self._faults.drops(len(self._poses), len(records))
         whole = np.concatenate(records, axis=1)
         bursts = [row.tobytes() for row in whole]

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`tracker_emulator`: a Flock of Birds with a performer, behind pseudo-terminals.
+`tracker_emulator`: a tracker with a performer, on pseudo-terminals or on the network.
 
 Prints one line `ready PORT PORT ..` when the ports can be opened. Runs until interrupted.
 
@@ -23,12 +23,14 @@ from puppet_core.posture import Motion
 from puppet_driver.emulator.assembly import build_server, EmulatorConfig, performance, within_range
 from puppet_driver.emulator.default_body import clip_body, default_body
 from puppet_driver.emulator.faults import FaultRates
+from puppet_driver.emulator.motionstar_assembly import build_motionstar_server
 from puppet_driver.emulator.mounting import DEFAULT_SENSORS
 from puppet_driver.emulator.noise import NoiseLevels
+from puppet_driver.emulator.twins import TWINS
 from puppet_driver.line_plan import sensors_per_line
+from puppet_driver.network_port import parse_endpoint
 
 EXIT_OK, EXIT_BAD_INPUT = 0, 2
-RECORD_BYTES = 15
 BAUD_RATE_BPS = 115200
 PRIORITY = -10  # nice value
 EXAMPLE = 'example: tracker_emulator --ports-dir /tmp/tracker --lines 3 --clip walk.bvh'
@@ -38,10 +40,15 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
         prog='tracker_emulator',
-        description='Play a Flock of Birds with a performer on pseudo-terminals.',
+        description='Play a tracker with a performer on pseudo-terminals or on the network.',
         epilog=EXAMPLE,
     )
-    ports = p.add_argument_group('ports')
+    ports = p.add_argument_group('device and ports')
+    ports.add_argument('--device', choices=tuple(TWINS), default='flock_of_birds')
+    ports.add_argument(
+        '--listen', nargs='+', metavar='HOST:PORT', default=['127.0.0.1:6000'],
+        help='addresses of a motionstar, by TCP and UDP; default %(default)s',
+    )
     ports.add_argument('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
     ports.add_argument('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
     ports.add_argument('--lines', type=int, help='how many; as 115200 bps needs by default')
@@ -97,7 +104,11 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
         print('tracker_emulator: clip moved to where the tracker can see it', file=sys.stderr)
     if arguments.write_character:
         save_character(body, arguments.write_character)
-    server = build_server(config, looped)
+    if arguments.device == 'motionstar':
+        addresses = [parse_endpoint(f'tcp://{name}') for name in arguments.listen]
+        server = build_motionstar_server(config, looped, addresses)
+    else:
+        server = build_server(config, looped)
     at_exit.callback(server.close)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())
@@ -133,11 +144,14 @@ def _config(arguments: argparse.Namespace, at_exit: ExitStack) -> EmulatorConfig
         )
         # an impossible rate is refused by the config below
         rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
-        per_line = max(sensors_per_line(BAUD_RATE_BPS, RECORD_BYTES, rate_hz), 1)
+        kind = TWINS[arguments.device]
+        fitting = sensors_per_line(BAUD_RATE_BPS, kind.record_bytes, rate_hz)
+        per_line = min(max(fitting, 1), kind.max_sensors)
         n_lines = arguments.lines or -(-len(sensors) // per_line)
         links = tuple(folder / f'line{i}' for i in range(n_lines))
     return EmulatorConfig(
         links=links,
+        device=arguments.device,
         sensors=sensors,
         rate_hz=arguments.rate_hz,
         range_in=arguments.range_in,

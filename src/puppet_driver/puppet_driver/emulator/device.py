@@ -9,17 +9,25 @@ configures the bus, and remembers the code of the last error until it is read.
 
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
+from puppet_core.arrays import Floats
 from puppet_driver import flock_of_birds as flock
+from puppet_driver.emulator.record_encoding import encode_records
 
 AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
 POWER_UP_FORMAT = b'\x59'
 SOFTWARE_REVISION = bytes((67, 3))
 CRYSTAL_MHZ = 25
+HELD_BYTES = 256  # of answers while the host has said XOFF
 MODEL_NAME = b'6DERC     '
 ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
 ILLEGAL_COMMAND, NO_REPLY_ON_BUS = 6, 13
+CHANGEABLE = (
+    flock.FILTER_SWITCHES, flock.ALPHA_MIN, flock.RATE_COUNT, flock.MEASUREMENT_RATE,
+    flock.DATA_READY, flock.VM_TABLE, flock.ALPHA_MAX,
+)  # fmt: skip
 HOST_ADDRESS = 1  # the unit at the end of the cable; commands without a prefix are its own
 _XON, _XOFF = 0x11, 0x13
 # commands with data, and how much of it
@@ -36,6 +44,8 @@ class Unit:
     command: bytes = POWER_UP_FORMAT
     hemisphere: bytes = flock.HEMISPHERES['front']
     scale_code: int = 0
+    values: dict[int, bytes] = field(default_factory=dict)
+    """What CHANGE VALUE has set, by number."""
 
 
 class FlockDevice:
@@ -69,6 +79,7 @@ class FlockDevice:
         self._is_sleeping = False
         self.is_streaming = False
         self.is_held_off = False
+        self._held_reply = b''
         self.has_group_mode = False
         self.is_configured = False
         self.report_every = 1
@@ -95,13 +106,26 @@ class FlockDevice:
 
     def hang_up(self) -> None:
         """Forget a command cut short and answers not sent; the host has closed its port."""
-        self._pending = b''
+        self._pending = self._held_reply = b''
         self.n_points = 0
 
     def take_points(self) -> int:
         """Return how many POINT commands are unanswered, and forget them."""
         n_points, self.n_points = self.n_points, 0
         return n_points
+
+    def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
+        """Return the records of poses (n_ticks, sensors, 7) as the units now send them."""
+        units = self.sensor_units if self.has_group_mode else self.sensor_units[:1]
+        return [
+            encode_records(
+                unit.command,
+                poses[:, i],
+                self.range_in,
+                unit.address if self.has_group_mode else None,
+            )
+            for i, unit in enumerate(units)
+        ]
 
     def receive(self, data: bytes, now_s: float) -> bytes:
         """Obey the commands in `data` as far as they are complete; return the replies."""
@@ -115,7 +139,13 @@ class FlockDevice:
                 break
             message, self._pending = self._pending[:length], self._pending[length:]
             reply += self._obey(message, now_s)
-        return reply
+        return self._release(reply)
+
+    def _release(self, reply: bytes) -> bytes:
+        """Return what may be sent of the answers; XOFF holds them until XON."""
+        held = (self._held_reply + reply)[:HELD_BYTES]
+        self._held_reply = held if self.is_held_off else b''
+        return b'' if self.is_held_off else held
 
     @staticmethod
     def _prefix_length(message: bytes) -> int:
@@ -187,7 +217,11 @@ class FlockDevice:
             self.has_group_mode = data[0] == 1
         elif number == flock.POSITION_SCALE:
             unit.scale_code = min(data[0], 1)
-        elif number not in flock.VALUE_BYTES:
+        elif number == flock.HEMISPHERE_VALUE:
+            unit.hemisphere = data
+        elif number in CHANGEABLE:
+            unit.values[number] = data
+        else:
             self.error_code = ILLEGAL_COMMAND
 
     def _examine(self, number: int, unit: Unit) -> bytes:
@@ -196,6 +230,8 @@ class FlockDevice:
         if number == flock.ERROR_CODE:
             code, self.error_code = self.error_code, 0
             return bytes((code,))
+        if number in unit.values:
+            return unit.values[number]
         words = {
             flock.STATUS: self._status_word(unit),
             flock.CRYSTAL: CRYSTAL_MHZ,

@@ -16,10 +16,9 @@ import threading
 import time
 from typing import NamedTuple
 
-from puppet_driver.emulator.bursts import LineBursts
-from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.emulator.cable import Bursts, Cable
 from puppet_driver.emulator.performer_source import PerformerSource
-from puppet_driver.emulator.pty_line import PtyLine
+from puppet_driver.emulator.twin import DeviceTwin
 
 BLOCK_S = 0.5  # encoded ahead
 MAX_LATE_S = 0.1  # ticks later than this are lost
@@ -32,9 +31,9 @@ JOIN_TIMEOUT_S = 5.0
 class EmulatedLine(NamedTuple):
     """A device, its cable, and what it sends."""
 
-    pty: PtyLine
-    device: FlockDevice
-    bursts: LineBursts
+    pty: Cable
+    device: DeviceTwin
+    bursts: Bursts
 
     @property
     def is_sending(self) -> bool:

@@ -8,6 +8,7 @@ from puppet_core.arrays import Floats, Ints, Quats
 from puppet_driver import flock_of_birds as flock
 
 ANGLE_FULL_SCALE = np.pi  # counts at 180 degrees are full scale
+GIMBAL_LOCK = 1e-7  # cosine of Y below which Z and X cannot be told apart
 
 
 def device_quaternions(quaternions: Quats) -> Quats:
@@ -40,8 +41,8 @@ def record_words(command: bytes, poses: Floats, range_in: int) -> Ints:
     words = {
         'POSITION': lambda: pose_words[..., :3],
         'QUATERNION': lambda: pose_words[..., 3:],
-        'ANGLES': lambda: flock.counts(_angles_zyx(q), ANGLE_FULL_SCALE),
-        'MATRIX': lambda: flock.counts(_columns(q), 1.0),
+        'ANGLES': lambda: flock.counts(angles_zyx(q), ANGLE_FULL_SCALE),
+        'MATRIX': lambda: flock.counts(matrix_columns(q), 1.0),
     }
     return np.concatenate([words[part]() for part in parts], axis=-1)
 
@@ -57,14 +58,22 @@ def encode_records(
     return np.concatenate((data, addresses), axis=-1)
 
 
-def _angles_zyx(q: Quats) -> Floats:
-    matrix = quaternion_batch.to_matrix(q)
-    z = np.arctan2(matrix[..., 1, 0], matrix[..., 0, 0])
-    y = -np.arcsin(np.clip(matrix[..., 2, 0], -1.0, 1.0))
-    x = np.arctan2(matrix[..., 2, 1], matrix[..., 2, 2])
+def angles_zyx(q: Quats) -> Floats:
+    """Return angles about Z, the new Y and the new X [rad], shape (..., 3)."""
+    m = quaternion_batch.to_matrix(q)
+    y = -np.arcsin(np.clip(m[..., 2, 0], -1.0, 1.0))
+    # with Y upright only the sum or difference of the others counts: all of it is Z's
+    is_locked = np.hypot(m[..., 0, 0], m[..., 1, 0]) < GIMBAL_LOCK
+    z = np.where(
+        is_locked,
+        np.arctan2(-m[..., 0, 1], m[..., 1, 1]),
+        np.arctan2(m[..., 1, 0], m[..., 0, 0]),
+    )
+    x = np.where(is_locked, 0.0, np.arctan2(m[..., 2, 1], m[..., 2, 2]))
     return np.stack((z, y, x), axis=-1)
 
 
-def _columns(q: Quats) -> Floats:
+def matrix_columns(q: Quats) -> Floats:
+    """Return rotation matrices, column by column, shape (..., 9)."""
     matrix = quaternion_batch.to_matrix(q)
     return np.swapaxes(matrix, -1, -2).reshape(*q.shape[:-1], 9)

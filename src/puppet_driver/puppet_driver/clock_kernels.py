@@ -1,0 +1,271 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A line through the earliest arrivals of a device's ticks (kernel layer).
+
+A device measures by its own steady clock; what reaches us is late, by a delay that changes
+from tick to tick and is never negative. So the true times lie on the lower envelope of the
+arrivals. Ticks are taken in blocks: the earliest arrival of a block, against the line, is one
+measurement of it, and a g-h filter whose memory grows to N_BLOCKS follows offset and period.
+
+Ticks that were lost are told from ticks that are late by arrival alone, without a memory of
+the count, so that a wrong guess costs the stamp of one tick and never the line.
+
+"""
+
+from typing import NamedTuple
+
+from numba import njit
+import numpy as np
+from puppet_core.arrays import Floats, Ints
+
+BLOCK_TICKS = 16
+N_BLOCKS = 64  # memory of the filter: 9 s at 120 Hz
+FIRST_BLOCKS = 4  # what a measured or configured period is worth at the start
+WATCHED_TICKS = 128  # by which the period is found, and looked after
+SEARCH = 0.15  # of the usual step between arrivals: where the period is looked for
+MIN_USUAL, MAX_USUAL = 0.6, 1.6  # of the configured period
+SEARCH_STEPS = 75  # either way; a third of what tells two periods apart in WATCHED_TICKS
+NOMINAL_TOLERANCE = 0.005  # a period so close to the configured one is the configured one
+WRONG_PERIOD = 0.01
+CLEAR, UNCLEAR = 0.4, 0.2  # how well arrivals keep time with a period, of 1
+MAX_CORRECTION = 0.02  # of the period that the line began with
+LATE = 0.93  # of a period: a tick later than this is the next one
+MAX_LOSSES = 8
+FAR = 0.2  # of a period: a block so far off says that the phase has changed
+FAR_BLOCKS = 3  # in a row
+GAP_PERIODS = 30
+MIN_GAP_NS = 250_000_000
+NEVER_NS = 1e18
+MIN_STEP = 0.25  # of a period, between stamps that would else repeat or go back
+CLOCK_STEP_NS = 1_000_000_000  # a clock set back by more than this restarts the stamps
+JITTER_MEMORY = 0.01  # weight of one tick in the mean square of the delays
+
+# rows of `ints`
+STAMP_NS, ARRIVAL_NS, LINE_NS, N_SEEN, STATE, IN_BLOCK = 0, 1, 2, 3, 4, 5
+PHASE_BLOCKS, PERIOD_BLOCKS, FAR_COUNT, WATCHED, RESTARTS = 6, 7, 8, 9, 10
+SUSPECTED, SUSPECTED_LOST, LOSSES = 11, 12, 13
+N_INTS = 14
+# rows of `floats`
+FRACTION_NS, PERIOD_NS, NOMINAL_NS, FIRST_PERIOD_NS, EARLIEST_NS, MEAN_SQUARE = 0, 1, 2, 3, 4, 5
+N_FLOATS = 6
+# values of STATE
+ACQUIRING, SETTLING, TRACKING = 0, 1, 2
+
+
+class Clock(NamedTuple):
+    """State of the fit."""
+
+    ints: Ints
+    floats: Floats
+
+    watched_ns: Ints
+    """Arrivals since the period was last looked at, (WATCHED_TICKS,)."""
+
+
+def new_clock(period_ns: float) -> Clock:
+    """Return the state before the first tick of a device with a nominal period [ns]."""
+    ints, watched_ns = np.zeros(N_INTS, np.int64), np.zeros(WATCHED_TICKS, np.int64)
+    clock = Clock(ints, np.zeros(N_FLOATS), watched_ns)
+    clock.ints[STAMP_NS] = -1
+    clock.floats[PERIOD_NS] = clock.floats[NOMINAL_NS] = clock.floats[FIRST_PERIOD_NS] = period_ns
+    return clock
+
+
+@njit(cache=True)
+def move_line(c: Clock, step_ns: float) -> None:
+    """Move the line by some nanoseconds; whole ones are kept apart, for they exceed a float."""
+    fraction = c.floats[FRACTION_NS] + step_ns
+    whole = np.floor(fraction)
+    c.ints[LINE_NS] += int(whole)
+    c.floats[FRACTION_NS] = fraction - whole
+
+
+@njit(cache=True)
+def begin_phase(c: Clock, arrival_ns: int) -> None:
+    """Let the line begin anew at an arrival, with the period that it has."""
+    c.ints[LINE_NS] = arrival_ns
+    c.floats[FRACTION_NS] = 0.0
+    c.floats[EARLIEST_NS] = NEVER_NS
+    c.ints[STATE] = SETTLING
+    c.ints[PHASE_BLOCKS] = c.ints[IN_BLOCK] = c.ints[FAR_COUNT] = 0
+    c.ints[SUSPECTED] = 0
+
+
+@njit(cache=True)
+def time_keeping(arrivals_ns: Ints, period_ns: float) -> float:
+    """Return how well arrivals keep time with a period: 1 exactly, 0 not at all."""
+    cosines, sines = 0.0, 0.0
+    for arrival_ns in arrivals_ns:
+        phase = 2.0 * np.pi * ((arrival_ns - arrivals_ns[0]) / period_ns)
+        cosines += np.cos(phase)
+        sines += np.sin(phase)
+    return np.hypot(cosines, sines) / len(arrivals_ns)
+
+
+@njit(cache=True)
+def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float:
+    """
+    Return the period that the arrivals keep time with best, nominal if none does [ns].
+
+    Lost ticks do not matter to a periodogram, unlike to a mean of the steps.
+
+    """
+    usual_ns = np.median(np.diff(arrivals_ns).astype(np.float64))
+    if not MIN_USUAL * nominal_ns < usual_ns < MAX_USUAL * nominal_ns:
+        usual_ns = np.float64(nominal_ns)
+    best, best_ns = UNCLEAR, nominal_ns
+    for i in range(-SEARCH_STEPS, SEARCH_STEPS + 1):
+        period_ns = usual_ns * (1.0 + SEARCH * i / SEARCH_STEPS)
+        keeping = time_keeping(arrivals_ns, period_ns)
+        if keeping > best:
+            best, best_ns = keeping, period_ns
+    return nominal_ns if abs(best_ns / nominal_ns - 1.0) < NOMINAL_TOLERANCE else best_ns
+
+
+@njit(cache=True)
+def begin_line(c: Clock, arrival_ns: int, period_ns: float) -> None:
+    """Let the line begin anew with a period."""
+    c.floats[PERIOD_NS] = c.floats[FIRST_PERIOD_NS] = period_ns
+    c.ints[PERIOD_BLOCKS] = FIRST_BLOCKS
+    begin_phase(c, arrival_ns)
+
+
+@njit(cache=True)
+def watch(c: Clock, arrival_ns: int) -> None:
+    """Find the period by the first WATCHED_TICKS; correct it if later ones deny it."""
+    c.watched_ns[c.ints[WATCHED]] = arrival_ns
+    c.ints[WATCHED] += 1
+    if c.ints[WATCHED] < WATCHED_TICKS:
+        return
+    c.ints[WATCHED] = 0
+    if c.ints[STATE] == ACQUIRING:
+        begin_line(c, arrival_ns, measured_period(c.watched_ns, c.floats[NOMINAL_NS]))
+    elif time_keeping(c.watched_ns, c.floats[PERIOD_NS]) < UNCLEAR:
+        period_ns = measured_period(c.watched_ns, c.floats[NOMINAL_NS])
+        is_other = abs(period_ns / c.floats[PERIOD_NS] - 1.0) > WRONG_PERIOD
+        if is_other and time_keeping(c.watched_ns, period_ns) > CLEAR:
+            c.ints[RESTARTS] += 1
+            begin_line(c, arrival_ns, period_ns)
+
+
+@njit(cache=True)
+def end_block(c: Clock) -> None:
+    """Correct the line by the earliest arrival of the block."""
+    error_ns = c.floats[EARLIEST_NS]
+    period_ns = c.floats[PERIOD_NS]
+    n_ticks = c.ints[IN_BLOCK]
+    c.ints[IN_BLOCK] = 0
+    c.floats[EARLIEST_NS] = NEVER_NS
+    if c.ints[PHASE_BLOCKS] > 0 and abs(error_ns) > FAR * period_ns:
+        c.ints[FAR_COUNT] += 1
+        if c.ints[FAR_COUNT] < FAR_BLOCKS:
+            return
+        # the host's clock was set, or the device began its ticks anew
+        move_line(c, error_ns)
+        c.ints[PHASE_BLOCKS] = 1
+        c.ints[FAR_COUNT] = 0
+        c.ints[RESTARTS] += 1
+        return
+    c.ints[FAR_COUNT] = 0
+    c.ints[PHASE_BLOCKS] = min(c.ints[PHASE_BLOCKS] + 1, N_BLOCKS)
+    n = c.ints[PHASE_BLOCKS]
+    # gains of a least-squares line through n equidistant points, fixed from N_BLOCKS on
+    move_line(c, 2.0 * (2.0 * n - 1.0) / (n * (n + 1.0)) * error_ns)
+    if n > 1:
+        c.ints[PERIOD_BLOCKS] = min(c.ints[PERIOD_BLOCKS] + 1, N_BLOCKS)
+        m = c.ints[PERIOD_BLOCKS]
+        period_ns += 6.0 / (m * (m + 1.0)) * error_ns / n_ticks
+        limit_ns = MAX_CORRECTION * c.floats[FIRST_PERIOD_NS]
+        first_ns = c.floats[FIRST_PERIOD_NS]
+        c.floats[PERIOD_NS] = min(max(period_ns, first_ns - limit_ns), first_ns + limit_ns)
+    c.ints[STATE] = TRACKING
+
+
+@njit(cache=True)
+def lost_ticks(c: Clock, late: float) -> int:
+    """
+    Return how many ticks were lost before one that is late by some periods.
+
+    Negative: an earlier one was taken for lost and was not. Whether a tick is late or follows
+    a lost one is only known at the next; what it mostly was in the past decides.
+
+    """
+    was_suspected = c.ints[SUSPECTED] != 0
+    c.ints[SUSPECTED] = 0
+    if late < LATE - 1.0:
+        c.ints[LOSSES] = max(c.ints[LOSSES] - 1, -MAX_LOSSES)
+        return int(np.floor(late + 1.0 - LATE))
+    if late < LATE:
+        if was_suspected:
+            is_loss = c.ints[SUSPECTED_LOST] != 0
+            change = 1 if is_loss else -1
+            c.ints[LOSSES] = min(max(c.ints[LOSSES] + change, -MAX_LOSSES), MAX_LOSSES)
+        return 0
+    c.ints[SUSPECTED] = 1
+    if was_suspected:
+        c.ints[LOSSES] = min(c.ints[LOSSES] + 1, MAX_LOSSES)
+    c.ints[SUSPECTED_LOST] = was_suspected or c.ints[LOSSES] >= 0
+    return int(np.floor(late + 1.0 - LATE)) if c.ints[SUSPECTED_LOST] else 0
+
+
+@njit(cache=True)
+def track(c: Clock, arrival_ns: int) -> int:
+    """Place a tick on the line; return its time [ns]."""
+    period_ns = c.floats[PERIOD_NS]
+    move_line(c, period_ns)
+    late_ns = (arrival_ns - c.ints[LINE_NS]) - c.floats[FRACTION_NS]
+    lost = lost_ticks(c, late_ns / period_ns)
+    if lost != 0:
+        move_line(c, lost * period_ns)
+        late_ns -= lost * period_ns
+    line_ns = c.ints[LINE_NS]
+    if lost <= 0:
+        # one that seemed a whole period late would as well pass for early
+        c.floats[EARLIEST_NS] = min(c.floats[EARLIEST_NS], late_ns)
+    c.ints[IN_BLOCK] += max(1 + lost, 0)
+    was_settling = c.ints[STATE] == SETTLING
+    if c.ints[IN_BLOCK] >= BLOCK_TICKS and c.floats[EARLIEST_NS] < NEVER_NS:
+        end_block(c)
+    return arrival_ns if was_settling else min(line_ns, arrival_ns)
+
+
+@njit(cache=True)
+def stamp_tick(c: Clock, arrival_ns: int) -> int:
+    """
+    Return when a tick was sent, from when it came.
+
+    Parameters
+    ----------
+    c : Clock
+        The fit, which is corrected.
+    arrival_ns : int
+        Arrival of the tick's first byte, in ticks' order [ns].
+
+    Returns
+    -------
+    stamp_ns : int
+        Not after the arrival, and after the stamp of the tick before, except where the
+        host's clock was set back [ns].
+
+    """
+    step_ns = arrival_ns - c.ints[ARRIVAL_NS]
+    gap_ns = max(GAP_PERIODS * c.floats[PERIOD_NS], MIN_GAP_NS)
+    if c.ints[N_SEEN] == 0 or abs(step_ns) > gap_ns:
+        stamp_ns = arrival_ns
+        c.ints[RESTARTS] += c.ints[N_SEEN] > 0
+        c.ints[WATCHED] = 0
+        if c.ints[STATE] != ACQUIRING:
+            begin_phase(c, arrival_ns)
+    else:
+        stamp_ns = arrival_ns if c.ints[STATE] == ACQUIRING else track(c, arrival_ns)
+    watch(c, arrival_ns)
+    last_ns = c.ints[STAMP_NS]
+    if c.ints[N_SEEN] > 0 and last_ns - CLOCK_STEP_NS < stamp_ns <= last_ns:
+        stamp_ns = last_ns + int(MIN_STEP * c.floats[PERIOD_NS])
+    delay_ns = float(arrival_ns - stamp_ns)
+    c.floats[MEAN_SQUARE] += JITTER_MEMORY * (delay_ns * delay_ns - c.floats[MEAN_SQUARE])
+    c.ints[N_SEEN] += 1
+    c.ints[ARRIVAL_NS] = arrival_ns
+    c.ints[STAMP_NS] = stamp_ns
+    return stamp_ns

@@ -1,0 +1,232 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A MotionStar on the network as a Tracker: how to start it, check it, stop it.
+
+Starting: stop, wake up, see what is there, set the rate, choose format and hemisphere of
+each of our units, run. Every answer is checked; everything that can be wrong is said in one
+sentence. A datagram may be lost, so each question is asked a few times.
+
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import partial
+
+from puppet_core.errors import ConfigError
+from puppet_driver import birdnet_status as status
+from puppet_driver.birdnet import (
+    ANSWERS,
+    encode_packet,
+    find_packet,
+    Header,
+    HEADER_BYTES,
+    MAX_UNITS,
+    Message,
+    Packet,
+    packet_error_text,
+    REFUSALS,
+)
+from puppet_driver.birdnet_records import POSITION_QUATERNION, setup_byte
+from puppet_driver.birdnet_stream import BirdnetStream
+from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.flock_of_birds import (
+    error_text,
+    full_scale_m,
+    UNIT_ACCESSIBLE,
+    UNIT_HAS_SENSOR,
+)
+from puppet_driver.network_port import is_network_name, parse_endpoint
+from puppet_driver.tracker import Exchange, Exchanges
+
+DEVICE = 'motionstar'
+ATTEMPTS = 3
+STOP_PAUSE_S = 0.1  # data that is under way arrives
+RATE_TOLERANCE = 0.01  # the device rounds the rate it is asked for
+
+Steps = Generator[Exchange, bytes, Packet]
+
+
+@dataclass(frozen=True, slots=True)
+class MotionStarConfig:
+    """What is behind one port."""
+
+    sensors: tuple[str, ...]
+    """Names of its sensors, in the order of their bus addresses."""
+
+    first_address: int = 2
+    """Bus address of the first; lower ones are transmitter controllers without a sensor."""
+
+    rate_hz: float = 120.0
+    """Measurements a second to ask for."""
+
+    hemisphere: str = 'front'
+    """Side of the transmitter the sensors stay on, a key of HEMISPHERES."""
+
+    inverted: bool = False
+    """Whether the device reports inverse rotations."""
+
+    has_datagrams: bool = False
+    """Whether it is spoken to by UDP rather than TCP."""
+
+    reply_timeout_s: float = 0.5
+    """How long to await an answer [s]."""
+
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        """Bus addresses of the sensors."""
+        return tuple(range(self.first_address, self.first_address + len(self.sensors)))
+
+
+def check_motionstar(ports: tuple[str, ...], rate_hz: float, last_address: int) -> None:
+    """
+    Refuse parameters that a MotionStar cannot work with.
+
+    Raises
+    ------
+    ConfigError : naming the parameter.
+
+    """
+    for port in ports:
+        if not is_network_name(port):
+            raise ConfigError(
+                'ports: expected tcp://HOST[:PORT] or udp://HOST[:PORT] for device '
+                f'{DEVICE}, got {port!r}'
+            )
+    if len({parse_endpoint(port).scheme for port in ports}) > 1:
+        raise ConfigError(f'ports: expected all tcp:// or all udp://, got {", ".join(ports)}')
+    low, high = status.RATE_RANGE_HZ
+    if not low <= rate_hz <= high:
+        raise ConfigError(
+            f'rate_hz: expected {low} <= value <= {high} for device {DEVICE}, got {rate_hz}'
+        )
+    if last_address > MAX_UNITS:
+        raise ConfigError(
+            f'first_address: expected addresses up to {MAX_UNITS} for device {DEVICE}, '
+            f'got {last_address}'
+        )
+
+
+class MotionStar:
+    """The device behind one port; a Tracker."""
+
+    title = 'MotionStar'
+
+    def __init__(self, config: MotionStarConfig) -> None:
+        self._config = config
+        self._full_scales_m = [0.0] * len(config.sensors)
+        self._sequence = 0
+
+    @property
+    def n_sensors(self) -> int:
+        """How many sensors report on this line."""
+        return len(self._config.sensors)
+
+    def stop_command(self) -> bytes:
+        """Return the bytes that end streaming."""
+        return self._command(Message.STOP_DATA)
+
+    def open_stream(self) -> BirdnetStream:
+        """Return a decoder in its initial state, with the scales that the units told."""
+        config = self._config
+        return BirdnetStream(
+            config.addresses, self._full_scales_m, config.inverted, config.has_datagrams
+        )
+
+    def start_exchanges(self) -> Exchanges:
+        """Yield the steps from any state to streaming; see Tracker."""
+        yield Exchange(self._command(Message.STOP_DATA), pause_s=STOP_PAUSE_S)
+        # one that is awake already may say so by a refusal
+        yield from self._ask(Message.WAKE_UP, allows_refusal=True)
+        system = status.decode_system((yield from self._ask(Message.GET_STATUS)).body)
+        self._check_system(system)
+        yield from self._set_rate(system)
+        for ordinal in range(self.n_sensors):
+            yield from self._set_up_unit(ordinal)
+        yield from self._ask(Message.RUN_CONTINUOUS)
+
+    def _command(self, message: Message, unit: int = 0, body: bytes = b'') -> bytes:
+        self._sequence = (self._sequence + 1) & 0xFFFF
+        return encode_packet(Header(message, unit, self._sequence), body)
+
+    def _ask(
+        self, message: Message, unit: int = 0, body: bytes = b'', allows_refusal: bool = False
+    ) -> Steps:
+        """Send a request until it is answered; return the answer."""
+        wanted = {ANSWERS[message], *REFUSALS}
+        if message is Message.RUN_CONTINUOUS:
+            wanted.add(Message.DATA)  # says as much if the answer was lost
+        what = f'{message.name.lower().replace("_", " ")}' + (f' of unit {unit}' if unit else '')
+        n_bytes = 0
+        for _ in range(ATTEMPTS):
+            reply = yield Exchange(
+                self._command(message, unit, body),
+                reply_bytes=HEADER_BYTES,
+                timeout_s=self._config.reply_timeout_s,
+                measure=partial(_length_until, wanted),
+            )
+            n_bytes += len(reply)
+            packet, _ = find_packet(reply, wanted)
+            if packet is None:
+                continue
+            problem = packet_error_text(packet.header)
+            if problem and not allows_refusal:
+                raise ProtocolError(f'expected an answer to {what}, got {problem}')
+            return packet
+        got = f'{n_bytes} byte(s) without an answer' if n_bytes else 'nothing'
+        raise LinkTimeout(
+            f'expected a {self.title} to answer to {what}, got {got}; '
+            'check its power, the network, and address and number of the port'
+        )
+
+    def _check_system(self, system: status.SystemStatus) -> None:
+        problem = status.system_problem(system)
+        if problem:
+            raise ProtocolError(f'expected the system to be ready, got {problem}')
+        config = self._config
+        for address, sensor in zip(config.addresses, config.sensors):
+            flags = system.units[address - 1] if address <= len(system.units) else 0
+            if not flags & UNIT_ACCESSIBLE or not flags & UNIT_HAS_SENSOR:
+                got = 'a unit without one' if flags & UNIT_ACCESSIBLE else 'no such unit'
+                raise ProtocolError(
+                    f'unit {address} ({sensor}): expected a sensor, got {got} among '
+                    f'{system.n_units}; check its cables and first_address'
+                )
+
+    def _set_rate(self, system: status.SystemStatus) -> Exchanges:
+        rate_mhz = round(1000.0 * self._config.rate_hz)
+        setup = system._replace(rate_mhz=rate_mhz)
+        yield from self._ask(Message.SEND_SETUP, body=status.encode_system(setup))
+        answer = yield from self._ask(Message.GET_STATUS)
+        got_mhz = status.decode_system(answer.body).rate_mhz
+        if abs(got_mhz - rate_mhz) > RATE_TOLERANCE * rate_mhz:
+            raise ProtocolError(
+                f'expected {self._config.rate_hz:g} measurements a second, got '
+                f'{got_mhz / 1000.0:g}; set rate_hz to a rate of the device'
+            )
+
+    def _set_up_unit(self, ordinal: int) -> Exchanges:
+        config = self._config
+        address = config.addresses[ordinal]
+        name = f'unit {address} ({config.sensors[ordinal]})'
+        answer = yield from self._ask(Message.GET_STATUS, address)
+        unit = status.decode_unit(answer.body)
+        if unit.address != address:
+            raise ProtocolError(f'{name}: expected its status, got that of unit {unit.address}')
+        if unit.flags & status.UNIT_ERROR:
+            raise ProtocolError(f'{name}: expected it to be ready, got {error_text(unit.error)}')
+        scaling_in = unit.scaling & status.SCALING_MASK
+        if scaling_in == 0:
+            raise ProtocolError(f'{name}: expected a full scale of positions, got 0 inch')
+        self._full_scales_m[ordinal] = full_scale_m(scaling_in)
+        setup = unit._replace(
+            setup=unit.setup & ~status.SETUP_APPEND_BUTTONS,
+            format_byte=setup_byte(POSITION_QUATERNION),
+            report_rate=1,
+            hemisphere=status.HEMISPHERES[config.hemisphere],
+        )
+        yield from self._ask(Message.SEND_SETUP, address, status.encode_unit(setup))
+
+
+def _length_until(wanted: set[Message], reply: bytes) -> int:
+    return find_packet(reply, wanted)[1]

@@ -1,0 +1,259 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A device on the network: a TCP connection, or a UDP socket that talks to one address.
+
+Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Nothing here blocks but the look-up of a host
+by its name; a connection is made in the background, and what is said before it stands is said
+when it does. Every way in which a socket can fail becomes a LinkError that names the port.
+
+"""
+
+import errno
+import os
+import socket
+import time
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from puppet_core.errors import ConfigError
+from puppet_driver.birdnet import DEFAULT_PORT
+from puppet_driver.errors import LinkError
+
+SCHEMES = ('tcp', 'udp')
+CONNECT_TIMEOUT_S = 1.0
+DRAIN_BYTES = 65536
+
+_PROBLEMS = {
+    errno.ECONNREFUSED: 'a refusal: nothing listens there; check the device and the port number',
+    errno.ECONNRESET: 'a reset connection',
+    errno.EPIPE: 'a closed connection',
+    errno.ETIMEDOUT: 'no answer from the host; check its power, the network and its address',
+    errno.EHOSTUNREACH: 'no way to the host; check its power, the network and its address',
+    errno.ENETUNREACH: 'no way to the network; check the cable and the address',
+}
+
+
+class Endpoint(NamedTuple):
+    """Where a device listens."""
+
+    scheme: str
+    """One of SCHEMES."""
+
+    host: str
+    """Address or name."""
+
+    port: int
+    """Number of the port there."""
+
+    def __str__(self) -> str:
+        host = f'[{self.host}]' if ':' in self.host else self.host
+        return f'{self.scheme}://{host}:{self.port}'
+
+
+def is_network_name(name: str) -> bool:
+    """Return whether a port's name is one of the network's rather than a file's."""
+    return '://' in name
+
+
+def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
+    """
+    Return what a port's name says.
+
+    Raises
+    ------
+    ConfigError : if it is not `tcp://HOST`, `udp://HOST` or one of them with `:PORT`.
+
+    """
+    try:
+        parts = urlsplit(name)
+        port = default_port if parts.port is None else parts.port
+    except ValueError as err:
+        raise ConfigError(f'ports: expected a port number from 0 to 65535 in {name!r}') from err
+    extra = parts.path or parts.query or parts.fragment or parts.username
+    if parts.scheme not in SCHEMES or not parts.hostname or extra:
+        raise ConfigError(
+            f'ports: expected tcp://HOST[:PORT] or udp://HOST[:PORT], got {name!r}'
+        )
+    return Endpoint(parts.scheme, parts.hostname, port)
+
+
+class NetworkPort:
+    """
+    What both kinds share.
+
+    Parameters
+    ----------
+    name : str
+        `tcp://HOST:PORT` or `udp://HOST:PORT`.
+    kind : socket.SocketKind
+        SOCK_STREAM or SOCK_DGRAM.
+
+    Raises
+    ------
+    LinkError : if the host is unknown or refuses at once.
+    ConfigError : if the name is no endpoint.
+
+    """
+
+    def __init__(self, name: str, kind: socket.SocketKind) -> None:
+        self.name = name
+        endpoint = parse_endpoint(name)
+        try:
+            found = socket.getaddrinfo(endpoint.host, endpoint.port, type=kind)
+        except OSError as err:
+            raise LinkError(
+                f'{name}: expected the name or address of a host, got {err.strerror}'
+            ) from err
+        family, _, protocol, _, address = found[0]
+        self._socket = socket.socket(family, kind, protocol)
+        self._socket.setblocking(False)
+        self._descriptor = self._socket.fileno()
+        code = self._socket.connect_ex(address)
+        self._is_connecting = code == errno.EINPROGRESS
+        if code not in (0, errno.EINPROGRESS):
+            self._socket.close()
+            raise LinkError(f'{name}: expected a connection, got {_problem(code)}')
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select."""
+        return self._descriptor
+
+    def discard_input(self) -> None:
+        """
+        Forget the bytes that have arrived.
+
+        Raises
+        ------
+        LinkError : if the connection has gone.
+
+        """
+        waste = bytearray(DRAIN_BYTES)
+        while self.read_into(waste):
+            pass
+
+    def read_into(self, buffer: bytearray) -> int:
+        """
+        Read what is there, of datagrams the first; return how many bytes.
+
+        Raises
+        ------
+        LinkError : if the connection has gone.
+
+        """
+        try:
+            return os.readv(self._descriptor, [buffer])
+        except BlockingIOError:
+            return 0
+        except OSError as err:
+            raise self._gone(err) from err
+
+    def write(self, data: bytes) -> None:
+        """
+        Send a short command.
+
+        Raises
+        ------
+        LinkError : if it cannot be sent whole at once.
+
+        """
+        try:
+            n_bytes = self._socket.send(data) if data else 0
+        except OSError as err:
+            raise self._gone(err) from err
+        if n_bytes != len(data):
+            raise LinkError(f'{self.name}: expected to send {len(data)} bytes, sent {n_bytes}')
+
+    def close(self) -> None:
+        """Close it; never raises."""
+        self._socket.close()
+
+    def _gone(self, err: OSError) -> LinkError:
+        expected = 'a connection' if self._is_connecting else 'a connected device'
+        return LinkError(f'{self.name}: expected {expected}, got {_problem(err.errno or 0)}')
+
+
+class TcpPort(NetworkPort):
+    """A connection to `tcp://HOST:PORT`; raises as NetworkPort does."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, socket.SOCK_STREAM)
+        self._since_s = time.monotonic()
+        self._unsaid = b''
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def read_into(self, buffer: bytearray) -> int:
+        """Read what is there; see NetworkPort. The end of the connection is a LinkError."""
+        try:
+            n_bytes = os.readv(self._descriptor, [buffer])
+        except BlockingIOError:
+            return 0
+        except OSError as err:
+            raise self._gone(err) from err
+        if n_bytes == 0:
+            raise LinkError(
+                f'{self.name}: expected a connected device, got the end of the connection'
+            )
+        return n_bytes
+
+    def write(self, data: bytes) -> None:
+        """Send a short command, or keep it until the connection stands; see NetworkPort."""
+        if self._is_connecting:
+            self._unsaid, data = b'', self._unsaid + data
+            if not self._has_connected():
+                self._unsaid = data
+                return
+        super().write(data)
+
+    def close(self) -> None:
+        """Close the connection after what was sent; never raises."""
+        try:
+            # unread input would turn the end into a reset, which overtakes the last command
+            self._socket.shutdown(socket.SHUT_WR)
+            self.discard_input()
+        except (OSError, LinkError):
+            pass
+        super().close()
+
+    def _has_connected(self) -> bool:
+        code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            raise self._gone(OSError(code, os.strerror(code)))
+        try:
+            self._socket.getpeername()
+        except OSError as err:
+            if time.monotonic() - self._since_s > CONNECT_TIMEOUT_S:
+                raise LinkError(
+                    f'{self.name}: expected a connection within {CONNECT_TIMEOUT_S:g} s, got '
+                    'none; check the power of the host, the network and its address'
+                ) from err
+            return False
+        self._is_connecting = False
+        return True
+
+
+class UdpPort(NetworkPort):
+    """Datagrams to and from `udp://HOST:PORT` alone, one a read; raises as NetworkPort does."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, socket.SOCK_DGRAM)
+
+    def discard_input(self) -> None:
+        """Forget the datagrams that have arrived; see NetworkPort."""
+        waste = bytearray(DRAIN_BYTES)
+        while True:
+            try:
+                os.readv(self._descriptor, [waste])
+            except BlockingIOError:
+                return
+            except OSError as err:
+                raise self._gone(err) from err
+
+
+def open_network_port(name: str) -> NetworkPort:
+    """Return the port of a name; raises as NetworkPort does."""
+    return TcpPort(name) if parse_endpoint(name).scheme == 'tcp' else UdpPort(name)
+
+
+def _problem(code: int) -> str:
+    return _PROBLEMS.get(code, os.strerror(code))

@@ -1,0 +1,192 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Node `pose_topics`: other trackers' PoseStamped and PoseArray topics to /tracker/raw.
+
+Stands in for tracker_driver where another program has the tracker: VRPN clients, OptiTrack and
+Vive bridges. Merges the sensors' poses into frames with one stamp, each sensor's age and whether
+it was measured, turned into the transmitter's axes; publishes them on /tracker/raw, the sensors
+on /tf, and world -> transmitter on /tf_static.
+
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+import sys
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import Pose, PoseArray, PoseStamped
+import numpy as np
+from puppet_core.arrays import Quat, Vec3
+from puppet_core.parameter_rows import build_config
+from puppet_core.sensor_frames import SensorFrame
+from puppet_driver.pose_axes_kernels import turn_poses
+from puppet_driver.pose_merger import PoseMerger
+from puppet_driver.pose_topics_parameters import (
+    HEADER,
+    POSE_TOPICS_ROWS,
+    PoseTopicsConfig,
+    STATIC_TF,
+)
+from puppet_driver.topic_plan import TopicPlan
+from puppet_msgs.msg import TrackerFrame
+from puppet_ros import flat_array, qos
+from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.pose_array import pose_row, PoseArrayOutput
+from puppet_ros.sensor_transforms import SensorTransforms, TRANSMITTER
+from puppet_ros.spin import spin_node
+from puppet_ros.static_transforms import StaticTransforms
+from puppet_ros.tracker_frame import TrackerFrameWriter
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from std_msgs.msg import Header
+
+Axes = tuple[Vec3, Quat]
+
+NODE_NAME = 'pose_topics'
+OUTPUT_TOPIC = '/tracker/raw'
+POSE_ARRAY_TOPIC = '/tracker/raw_poses'
+REPORT_PERIOD_S = 1.0
+USAGE = """
+usage: pose_topics --ros-args [-p NAME:=VALUE ..] [--params-file FILE]
+
+Publishes poses of another tracker on /tracker/raw. Parameters are described by
+`ros2 param describe /pose_topics NAME` and listed in config/pose_topics.yaml.
+
+example: pose_topics --ros-args -p topics:="['/vrpn_mocap/{sensor}/pose']"
+         pose_topics --ros-args -p topics:="['/poses[*]']" -p source.rpy_deg:="[90.0, 0.0, 0.0]"
+"""
+
+
+class PoseTopicsNode(Node):
+    """Topics to frames."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
+        table = ParameterTable(
+            self, POSE_TOPICS_ROWS, lambda values: build_config(PoseTopicsConfig, values)
+        )
+        self._config: PoseTopicsConfig = table.config
+        self._given_axes = self._config.source
+        self._merger = PoseMerger(self._config.sensors, round(1e9 * self._config.wait_s))
+        self._writer = TrackerFrameWriter(self._config.sensors, TRANSMITTER)
+        self._publisher = self.create_publisher(TrackerFrame, OUTPUT_TOPIC, qos.STREAM)
+        self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
+        self._transforms = SensorTransforms(
+            self, self._config.sensors, self._config.transforms_rate_hz
+        )
+        self._transforms.announce(self._now_ns(), *self._config.transmitter)
+        self._static = StaticTransforms(self, self._forget_axes)
+        self._axes: dict[str, Axes | None] = {}
+        self._row_axes: list[Axes] = [self._given_axes] * len(self._config.sensors)
+        self._origins = np.tile(self._given_axes[0], (len(self._config.sensors), 1))
+        self._turns = np.tile(self._given_axes[1], (len(self._config.sensors), 1))
+        self._diagnostics = Diagnostics(self, self._config.rate_hz, 'topics')
+        self._topics = [self._listen(plan) for plan in self._config.plans]
+        self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._expire_timer = self.create_timer(
+            self._config.wait_s, self._on_expire, clock=self._steady_clock
+        )
+        self._report_timer = self.create_timer(
+            REPORT_PERIOD_S, self._report, clock=self._steady_clock
+        )
+
+    def _listen(self, plan: TopicPlan) -> Any:
+        kind = PoseArray if plan.is_array else PoseStamped
+        callback = self._diagnostics.guarded(self._reader_of(plan))
+        # best effort hears reliable publishers too
+        return self.create_subscription(kind, plan.topic, callback, qos.STREAM)
+
+    def _reader_of(self, plan: TopicPlan) -> Callable[[Any], None]:
+        def on_array(msg: PoseArray) -> None:
+            listed = {row: msg.poses[i] for i, row in plan.rows.items() if i < len(msg.poses)}
+            if len(listed) < len(plan.rows):
+                self._diagnostics.drop('short_array', len(plan.rows) - len(listed))
+            self._take(msg.header, listed)
+
+        def on_pose(msg: PoseStamped) -> None:
+            self._take(msg.header, dict.fromkeys(plan.rows.values(), msg.pose))
+
+        return on_array if plan.is_array else on_pose
+
+    def _take(self, header: Header, poses: Mapping[int, Pose]) -> None:
+        """Add the poses by frame row; publish the frames that they complete."""
+        axes = self._axes_of(header.frame_id)
+        if axes is None:
+            self._diagnostics.drop('no_transform', len(poses))
+            return
+        stamp_ns, now_ns = self._stamp_ns(header), time.monotonic_ns()
+        for row, pose in poses.items():
+            if self._row_axes[row] is not axes:
+                self._row_axes[row] = axes
+                self._origins[row], self._turns[row] = axes
+            for frame in self._merger.add(row, stamp_ns, now_ns, pose_row(pose)):
+                self._publish(frame)
+
+    def _publish(self, frame: SensorFrame) -> None:
+        turn_poses(
+            self._origins, self._turns, self._config.unit_m, frame.positions, frame.quaternions
+        )
+        self._publisher.publish(self._writer.fill(frame))
+        self._pose_array.publish(frame, TRANSMITTER, self._config.pose_array)
+        self._diagnostics.frame(frame.stamp_ns)
+        self._transforms.publish(frame)
+
+    def _stamp_ns(self, header: Header) -> int:
+        stamp_ns = flat_array.stamp_ns(header.stamp)
+        if self._config.stamps != HEADER or stamp_ns == 0:
+            stamp_ns = self._now_ns()
+        return stamp_ns - round(1e9 * self._config.latency_s)
+
+    def _axes_of(self, frame_id: str) -> Axes | None:
+        """Return the source's axes in the transmitter's; None if /tf_static has them not yet."""
+        if self._config.axes != STATIC_TF:
+            return self._given_axes
+        if self._axes.get(frame_id) is None:
+            self._axes[frame_id] = self._static.lookup(TRANSMITTER, frame_id.lstrip('/'))
+        return self._axes[frame_id]
+
+    def _forget_axes(self) -> None:
+        self._axes.clear()
+
+    def _on_expire(self) -> None:
+        frame = self._merger.expire(time.monotonic_ns())
+        if frame is not None:
+            self._publish(frame)
+
+    def _report(self) -> None:
+        for name, count in self._merger.counters._asdict().items():
+            self._diagnostics.value(name, count)
+        silent = [
+            plan.topic for plan in self._config.plans if self.count_publishers(plan.topic) == 0
+        ]
+        unknown = [name or "''" for name, axes in self._axes.items() if axes is None]
+        problems = []
+        if silent:
+            problems.append(f'nobody publishes {", ".join(silent)}')
+        if unknown:
+            problems.append(
+                f'/tf_static does not connect {", ".join(unknown)} with {TRANSMITTER} or world'
+            )
+        level = DiagnosticStatus.WARN if problems else DiagnosticStatus.OK
+        self._diagnostics.condition(level, '; '.join(problems))
+
+    def _now_ns(self) -> int:
+        return self.get_clock().now().nanoseconds
+
+
+def warm_up() -> None:
+    """Compile the kernel with the types of live data, before the first frame."""
+    turn_poses(np.zeros((1, 3)), np.ones((1, 4)), 1.0, np.zeros((1, 3)), np.ones((1, 4)))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the node; return the exit code."""
+    return spin_node(PoseTopicsNode, argv, warm_up, usage=USAGE)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,113 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Packets as a MotionStar would send them, for several tests."""
+
+import numpy as np
+from phased_bytes import smooth_poses
+from puppet_driver import birdnet_status as status
+from puppet_driver.birdnet import encode_packet, Header, Message
+from puppet_driver.birdnet_records import POSITION_QUATERNION, setup_byte
+from puppet_driver.birdnet_stream import BirdnetStream
+from puppet_driver.emulator.birdnet_encoding import encode_records
+from puppet_driver.emulator.motionstar_device import MotionStarDevice
+from puppet_driver.flock_of_birds import full_scale_m
+from puppet_driver.record_stream import MAX_READ_BYTES
+from puppet_driver.tracker import TrackerRecord
+
+ADDRESSES = (2, 3, 4, 5, 6)
+RANGE_IN = 144
+SCALE_M = full_scale_m(RANGE_IN)
+FIRST_SEQUENCE = 0x86F0  # on the way, sequence numbers look like heads of records
+# half a count of the words, for positions [m] and for quaternions
+POSITION_TOL_M, QUATERNION_TOL = 0.51 * SCALE_M / 32767.0, 6e-5
+
+
+def unit_of(address: int, code: int = POSITION_QUATERNION, setup: int = 0) -> status.UnitStatus:
+    """Return a unit that is set up for a format."""
+    unit = MotionStarDevice(1, address, RANGE_IN).units[address]
+    return unit._replace(format_byte=setup_byte(code), setup=setup)
+
+
+def packets_of(
+    poses: np.ndarray, code: int = POSITION_QUATERNION, setup: int = 0
+) -> list[bytes]:
+    """Return the data packets of poses (n_ticks, n_sensors, 7), sequence numbers and all."""
+    records = [
+        encode_records(unit_of(address, code, setup), poses[:, i], RANGE_IN)
+        for i, address in enumerate(ADDRESSES[:poses.shape[1]])
+    ]
+    return [
+        encode_packet(
+            Header(Message.DATA, 0, (FIRST_SEQUENCE + tick) & 0xFFFF, tick // 120, tick % 120),
+            b''.join(record[tick].tobytes() for record in records),
+        )
+        for tick in range(len(poses))
+    ]
+
+
+def new_stream(**options: bool) -> BirdnetStream:
+    """Return a decoder of the sensors at ADDRESSES."""
+    return BirdnetStream(ADDRESSES, (SCALE_M,) * len(ADDRESSES), **options)
+
+
+def sample_poses(n_ticks: int, n_sensors: int = len(ADDRESSES), seed: int = 5) -> np.ndarray:
+    """Return seeded poses (n_ticks, n_sensors, 7) within the range."""
+    return smooth_poses(np.random.default_rng(seed), n_ticks, n_sensors)
+
+
+def pose_error(poses: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """Return the largest errors of positions [m] and of quaternions, whatever their sign."""
+    sign = np.where(np.sum(poses[..., 3:] * truth[..., 3:], axis=-1) < 0.0, -1.0, 1.0)
+    return (
+        float(np.abs(poses[..., :3] - truth[..., :3]).max()),
+        float(np.abs(poses[..., 3:] * sign[..., None] - truth[..., 3:]).max()),
+    )
+
+
+N_TICKS = 40
+TRUTH = sample_poses(N_TICKS)
+PACKETS = packets_of(TRUTH)
+N_SENSORS = len(ADDRESSES)
+
+
+def received(stream: BirdnetStream, chunks: list[bytes]) -> list[TrackerRecord]:
+    """Return the records of some reads and of the quiet after them."""
+    records = []
+    for chunk in chunks:
+        for start in range(0, len(chunk), MAX_READ_BYTES):
+            stream.feed_bytes(chunk[start:start + MAX_READ_BYTES])
+            records += stream.batch.records()
+    stream.flush()
+    return records + stream.batch.records()
+
+
+def keys(ordinals: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return a number for each sensor and position, as sent."""
+    words = np.rint(positions * (32767.0 / SCALE_M)).astype(np.int64) + 0x8000
+    return ((ordinals * 0x10000 + words[:, 0]) * 0x10000 + words[:, 1]) * 0x10000 + words[:, 2]
+
+
+SENT_KEYS = keys(np.tile(np.arange(N_SENSORS), N_TICKS), TRUTH.reshape(-1, 7)[:, :3])
+SENT_ORDER = np.argsort(SENT_KEYS)
+
+
+def were_sent(ordinals: np.ndarray, poses: np.ndarray) -> bool:
+    """Return whether records are all among those of PACKETS."""
+    places = np.searchsorted(SENT_KEYS, keys(ordinals, poses[:, :3]), sorter=SENT_ORDER)
+    truth = TRUTH.reshape(-1, 7)[SENT_ORDER[np.minimum(places, len(SENT_ORDER) - 1)]]
+    position, quaternion = pose_error(poses, truth)
+    return position < POSITION_TOL_M and quaternion < QUATERNION_TOL
+
+
+def all_sent(records: list[TrackerRecord]) -> bool:
+    """Return whether records are all among those of PACKETS."""
+    if not records:
+        return True
+    poses = np.array([np.concatenate((r.position, r.quaternion)) for r in records])
+    return were_sent(np.array([r.ordinal for r in records]), poses)
+
+
+def split(data: bytes, cuts: list[int]) -> list[bytes]:
+    """Return the data cut into reads."""
+    places = [0, *sorted({c % (len(data) + 1) for c in cuts}), len(data)]
+    return [data[a:b] for a, b in zip(places, places[1:])]

@@ -1,0 +1,82 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A driver node, a listener and an executor for both; for several tests, which need ROS 2."""
+
+from collections.abc import Callable
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray
+from puppet_driver.emulator.pty_server import PtyServer
+from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, TrackerDriverNode
+from puppet_msgs.msg import TrackerFrame
+from puppet_ros import qos
+from puppet_ros.spin import make_executor
+import rclpy
+from rclpy.parameter import Parameter
+from tf2_msgs.msg import TFMessage
+
+DEADLINE_S = 60.0
+
+
+class Graph:
+    """A driver node, a listener, and an executor for both."""
+
+    def __init__(self, context: rclpy.Context, server: PtyServer, **options: object) -> None:
+        ports = [str(line.pty.link) for line in server.lines]
+        overrides = {'ports': ports, 'auto_configure_pause_s': 0.3, **options}
+        self.node = TrackerDriverNode(
+            context=context,
+            parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()],
+        )
+        self.frames: list[tuple[int, TrackerFrame]] = []
+        self.diagnostics: list[DiagnosticArray] = []
+        self.transforms: dict[str, list[TFMessage]] = {'/tf': [], '/tf_static': []}
+        self.listener = rclpy.create_node('listener', context=context)
+        self.listener.create_subscription(
+            TrackerFrame, OUTPUT_TOPIC, lambda m: self.frames.append((time.time_ns(), m)),
+            qos.STREAM,
+        )  # fmt: skip
+        self.listener.create_subscription(
+            DiagnosticArray, '/diagnostics', self.diagnostics.append, 10
+        )
+        for topic, profile in (('/tf', qos.TRANSFORMS), ('/tf_static', qos.STATIC_TRANSFORMS)):
+            self.listener.create_subscription(
+                TFMessage, topic, self.transforms[topic].append, profile
+            )
+        self._executor = make_executor(context)
+        self._executor.add_node(self.node)
+        self._executor.add_node(self.listener)
+
+    def spin_until(self, condition: Callable[[], bool]) -> bool:
+        """Spin until a condition holds or a deadline has passed."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition() and time.monotonic() < deadline:
+            self._executor.spin_once(timeout_sec=0.05)
+        return condition()
+
+    def has(self, n_frames: int) -> Callable[[], bool]:
+        """Return a condition: so many more frames have come."""
+        wanted = len(self.frames) + n_frames
+        return lambda: len(self.frames) >= wanted
+
+    def level(self) -> bytes:
+        """Return the level of the last diagnostics."""
+        return self.diagnostics[-1].status[0].level if self.diagnostics else b''
+
+    def message(self) -> str:
+        """Return the sentence of the last diagnostics."""
+        return self.diagnostics[-1].status[0].message if self.diagnostics else ''
+
+    def state(self) -> int:
+        """Return the node's state in its life-cycle, a PRIMARY_STATE_*."""
+        return self.node._state_machine.current_state[0]
+
+    def values(self) -> dict[str, str]:
+        """Return the keys of the last diagnostics."""
+        return {v.key: v.value for v in self.diagnostics[-1].status[0].values}
+
+    def close(self) -> None:
+        """Destroy everything."""
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self.listener.destroy_node()

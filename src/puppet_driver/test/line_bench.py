@@ -1,0 +1,132 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A line with an emulated device behind it, told the time by a number; for several tests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from phased_bytes import records_of, smooth_poses
+from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.errors import LinkError
+from puppet_driver.flock_line import FlockLine, FlockLineConfig
+from puppet_driver.line import Line
+from puppet_driver.link import LineState, Patience
+
+MS = 1_000_000
+SENSORS = ('pelvis', 'chest')
+RECORDS = records_of(smooth_poses(np.random.default_rng(3), 50, 2), (2, 3))
+
+
+@dataclass
+class FakePort:
+    """A port with an emulated device behind it, in the test's time."""
+
+    device: FlockDevice
+    name: str = 'port'
+    arrived: bytes = b''
+    written: bytes = b''
+    is_closed: bool = False
+    is_gone: bool = False
+    now_s: float = 0.0
+    discards: int = field(default=0)
+
+    def fileno(self) -> int:
+        """Return a number that is no descriptor."""
+        return 99
+
+    def read_into(self, buffer: bytearray) -> int:
+        """Hand over what has arrived."""
+        if self.is_gone:
+            raise LinkError('port: expected a connected device, got the end of the line')
+        data, self.arrived = self.arrived, b''
+        buffer[:len(data)] = data
+        return len(data)
+
+    def write(self, data: bytes) -> None:
+        """Let the device answer."""
+        self.written += data
+        self.arrived += self.device.receive(data, self.now_s)
+
+    def discard_input(self) -> None:
+        """Forget what has arrived."""
+        self.discards += 1
+        self.arrived = b''
+
+    def close(self) -> None:
+        """Remember it."""
+        self.is_closed = True
+
+
+class Bench:
+    """A line, its port, and the time."""
+
+    def __init__(
+        self, device: FlockDevice | None = None, patience: Patience = Patience(0.5, 0.1, 1.0)
+    ) -> None:
+        self.news: list[tuple[bool, str]] = []
+        self.ports: list[FakePort] = []
+        self.refusals: list[LinkError] = []
+        self.now_ns = 0
+        self.tick = 0
+        self.distort: Callable[[bytes], bytes] = bytes
+        """What happens to bytes on their way to the host."""
+        self.device = device or FlockDevice(2)
+        self.line = Line(
+            'port',
+            FlockLine(FlockLineConfig(SENSORS, reply_timeout_s=0.25)),
+            self.open,
+            patience,
+            lambda is_error, text: self.news.append((is_error, text)),
+        )
+
+    def open(self) -> FakePort:  # noqa: A003
+        """Open a new port or refuse."""
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.ports.append(FakePort(self.device, now_s=self.now_ns * 1e-9))
+        return self.ports[-1]
+
+    @property
+    def port(self) -> FakePort:
+        """Return the port opened last."""
+        return self.ports[-1]
+
+    def run(self, ms: int) -> None:
+        """Let time pass in steps of a millisecond."""
+        for _ in range(ms):
+            self.now_ns += MS
+            if self.ports:
+                self.port.now_s = self.now_ns * 1e-9
+            if self.line.fileno() >= 0 and self.port.arrived:
+                self.line.on_readable(self.now_ns, self.now_ns)
+            if self.now_ns >= self.line.deadline_ns:
+                self.line.on_time(self.now_ns)
+
+    def stream(self) -> None:
+        """Let time pass until the line streams."""
+        deadline_ns = self.now_ns + 10_000 * MS
+        while self.line.state is not LineState.STREAMING and self.now_ns < deadline_ns:
+            self.run(1)
+        assert self.line.state is LineState.STREAMING
+
+    def play(self, ms: int) -> None:
+        """Let time pass while the device sends its records, every eight milliseconds."""
+        for _ in range(ms):
+            self.run(1)
+            if self.now_ns % (8 * MS) == 0 and self.device.is_sending and self.line.fileno() >= 0:
+                self.tick += 1
+                at = 2 * (self.tick % (len(RECORDS) // 2))
+                there = {unit.address for unit in self.device.sensor_units}
+                burst = [r for r in RECORDS[at:at + 2] if r[14] in there]
+                self.port.arrived += self.distort(b''.join(burst))
+
+    @property
+    def records(self) -> int:
+        """Return the records of all runs so far."""
+        return self.line.status.counters.records
+
+    def send(self, data: bytes) -> int:
+        """Let bytes arrive now; return how many records they made."""
+        self.port.arrived += data
+        return self.line.on_readable(self.now_ns, self.now_ns)

@@ -1,0 +1,113 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Polhemus streams as a line would carry them, whole and damaged, for several tests."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from phased_bytes import smooth_poses
+from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
+from puppet_driver.framed_stream import FramedRecordStream
+from puppet_driver.polhemus_records import (
+    fastrak_layout,
+    liberty_layout,
+    METRES_PER_CENTIMETRE,
+    RecordLayout,
+)
+from puppet_driver.record_stream import MAX_READ_BYTES
+
+RATE_HZ = 120.0
+N_STATIONS = 4
+LAYOUTS: dict[str, Callable[[], RecordLayout]] = {
+    'fastrak': lambda: fastrak_layout(N_STATIONS, (2, 11, 1), False),
+    'fastrak_ascii': lambda: fastrak_layout(N_STATIONS, (2, 11, 1), True),
+    'fastrak_angles': lambda: fastrak_layout(N_STATIONS, (2, 4, 1), True),
+    'fastrak_cosines': lambda: fastrak_layout(N_STATIONS, (16, 5, 6, 7, 0, 2, 1), False),
+    'liberty': lambda: liberty_layout(N_STATIONS, (2, 7, 1)),
+    'liberty_no_end': lambda: liberty_layout(N_STATIONS, (8, 9, 2, 7)),
+    'patriot': lambda: liberty_layout(2, (2, 7, 1), b'PA', 2),
+}
+DRIVERS = ('fastrak', 'fastrak_ascii', 'liberty', 'liberty_no_end')
+
+
+def open_stream(layout: RecordLayout) -> FramedRecordStream:
+    """Return a decoder of centimetres at RATE_HZ."""
+    return FramedRecordStream(layout, METRES_PER_CENTIMETRE, RATE_HZ)
+
+
+def poses_of(n_ticks: int, n_stations: int = N_STATIONS, seed: int = 7) -> np.ndarray:
+    """Return poses (n_ticks, n_stations, 7) of sensors that stay within reach."""
+    poses = smooth_poses(np.random.default_rng(seed), n_ticks, n_stations)
+    # back and forth, so that a long stream does not leave the room
+    swing = 0.4 * np.sin(np.arange(n_ticks) / 40.0)[:, None, None]
+    poses[..., :3] = 0.5 * np.arange(n_stations)[:, None] + swing + 0.001 * np.cos(poses[..., :3])
+    return poses
+
+
+def records_of(layout: RecordLayout, poses: np.ndarray) -> list[bytes]:
+    """Return the records of poses (n_ticks, stations, 7) in the order they are sent."""
+    columns = [
+        encode_records(
+            layout, i + 1, poses[:, i], METRES_PER_CENTIMETRE, RecordExtras(rate_hz=RATE_HZ)
+        )
+        for i in range(poses.shape[1])
+    ]
+    return [column[tick].tobytes() for tick in range(len(poses)) for column in columns]
+
+
+def received(stream: FramedRecordStream, chunks: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield (ordinal, pose as bytes) of all records decoded from some reads."""
+    for chunk in chunks:
+        for start in range(0, len(chunk), MAX_READ_BYTES):
+            stream.feed_bytes(chunk[start:start + MAX_READ_BYTES])
+            yield from taken(stream)
+    stream.flush()
+    yield from taken(stream)
+
+
+def taken(stream: FramedRecordStream) -> list[tuple[int, bytes]]:
+    """Return (ordinal, pose as bytes) of the records in the batch."""
+    batch = stream.batch
+    ordinals = batch.ordinals[:batch.count].tolist()
+    return [(o, pose.tobytes()) for o, pose in zip(ordinals, batch.poses[:batch.count])]
+
+
+def damage(rng: np.random.Generator, data: bytes, size: int) -> tuple[bytes, np.ndarray]:
+    """
+    Lose, insert and repeat bytes, singly and in runs, at random places two records apart.
+
+    Runs of as many bytes as a record has are not lost: the halves at both sides would make a
+    perfect record, as would a loss and an insertion in the same one.
+
+    Returns
+    -------
+    damaged : bytes
+        What arrives.
+    hit : ndarray of int
+        Places in `data` whose byte is lost or before which something is inserted.
+
+    """
+    steps = rng.integers(2 * size, 16 * size, len(data) // (9 * size))
+    places = 1 + steps.cumsum()
+    places = places[places < len(data) - size]
+    n_places = len(places)
+    kinds = rng.integers(0, 5, n_places)
+    sizes = rng.integers(1, 120, n_places)
+    pieces, at, hit = [], 0, []
+    for place, kind, n in zip(places.tolist(), kinds.tolist(), sizes.tolist()):
+        pieces.append(data[at:place])
+        at = place
+        hit.append(place)
+        if kind == 0:
+            at += 1
+        elif kind == 1:
+            at = place + 1 + n % (size - 1)
+            hit.extend(range(place, at))
+        elif kind == 2:
+            pieces.append(data[place - 1:place])
+        elif kind == 3:
+            pieces.append(rng.bytes(1))
+        else:
+            pieces.append(rng.bytes(n))
+    pieces.append(data[at:])
+    return b''.join(pieces), np.array(hit)

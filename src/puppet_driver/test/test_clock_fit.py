@@ -1,0 +1,188 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Stamps from jittering arrivals: nearer to the truth, in order, and steady over what happens."""
+
+from typing import NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+from puppet_driver import clock_kernels as kernels
+from puppet_driver.clock_fit import ClockFit
+import pytest
+
+START_NS = 1_700_000_000_000_000_000
+LEARNT = 1500  # ticks after which the drift has been found
+MS, US = 1e6, 1e3
+
+
+class Run(NamedTuple):
+    """What was sent, what came, and what was made of it [ns]."""
+
+    sent_ns: np.ndarray
+    arrivals_ns: np.ndarray
+    stamps_ns: np.ndarray
+    clock: ClockFit
+
+    def error(self, start: int = LEARNT, stop: int | None = None) -> np.ndarray:
+        """Return the stamps' errors from a tick on [ns]."""
+        return (self.stamps_ns - self.sent_ns)[start:stop]
+
+    def delay(self, start: int = LEARNT) -> np.ndarray:
+        """Return the arrivals' errors from a tick on [ns]."""
+        return (self.arrivals_ns - self.sent_ns)[start:]
+
+
+def ticks(n: int, rate_hz: float, ppm: float) -> np.ndarray:
+    """Return the times of a device's ticks [ns]."""
+    period_ns = 1e9 / rate_hz / (1.0 + 1e-6 * ppm)
+    return START_NS + np.rint(np.arange(n) * period_ns).astype(np.int64)
+
+
+def late(sent_ns: np.ndarray, mean_ms: float, seed: int = 1) -> np.ndarray:
+    """Return arrivals in order, with exponential delays [ns]."""
+    delays = np.random.default_rng(seed).exponential(mean_ms * MS, len(sent_ns))
+    return np.maximum.accumulate(sent_ns + np.rint(delays).astype(np.int64))
+
+
+def follow(sent_ns: np.ndarray, arrivals_ns: np.ndarray, nominal_hz: float) -> Run:
+    """Return what a fit makes of arrivals."""
+    clock = ClockFit(nominal_hz)
+    stamps_ns = np.array([clock.stamp(int(a)) for a in arrivals_ns])
+    return Run(sent_ns, arrivals_ns, stamps_ns, clock)
+
+
+def simulate(n: int = 4000, rate_hz: float = 120.0, ppm: float = 0.0, mean_ms: float = 0.5) -> Run:
+    """Return a run without incidents."""
+    sent_ns = ticks(n, rate_hz, ppm)
+    return follow(sent_ns, late(sent_ns, mean_ms), rate_hz)
+
+
+def rms(values: np.ndarray) -> float:
+    """Return the root mean square about the mean."""
+    return float(np.std(values))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    ppm=st.floats(-200.0, 200.0),
+    mean_ms=st.floats(0.05, 0.8),
+    rate_hz=st.sampled_from([60.0, 103.3, 120.0, 144.0]),
+)
+def test_jitter_is_removed_whatever_the_drift(ppm, mean_ms, rate_hz):
+    run = simulate(rate_hz=rate_hz, ppm=ppm, mean_ms=mean_ms)
+    assert rms(run.error()) < 0.15 * rms(run.delay())
+    assert 0.0 <= np.median(run.error()) < 0.3 * mean_ms * MS
+    assert run.clock.status.drift_ppm == pytest.approx(ppm, abs=60.0 * mean_ms + 5.0)
+    assert run.clock.status.restarts == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-50 * 10**6, 300 * 10**6), min_size=2, max_size=400))
+def test_stamps_increase_and_precede_arrivals_whatever_comes(steps):
+    arrivals = START_NS + np.cumsum(np.array(steps, dtype=np.int64))
+    run = follow(arrivals, arrivals, 120.0)
+    assert np.diff(run.stamps_ns).min() > 0
+    # where the clock goes back, or ticks come together, they are put a quarter of a period apart
+    spread_ns = round(0.25e9 / 120.0)
+    highest = run.stamps_ns[0]
+    for stamp_ns, arrival_ns in zip(run.stamps_ns, arrivals):
+        highest = max(highest + spread_ns, arrival_ns)
+        assert stamp_ns <= highest
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.3, 20.0), st.floats(0.0, 1.0))
+def test_after_a_gap_the_old_period_meets_the_new_phase(gap_s, phase):
+    first = ticks(3000, 120.0, 120.0)
+    again = ticks(1000, 120.0, 120.0) + (first[-1] - START_NS) + int(1e9 * gap_s + phase * 8e6)
+    sent = np.concatenate((first, again))
+    run = follow(sent, late(sent, 0.3), 120.0)
+    assert run.clock.status.restarts == 1
+    assert rms(run.error(3000 + 32)) < 0.3 * rms(run.delay())
+    assert np.abs(run.error(3000)).max() < np.abs(run.delay(0)).max() + 0.5 * MS
+
+
+def test_ticks_lost_among_few_leave_the_others_in_place():
+    sent = ticks(6000, 120.0, 50.0)
+    arrivals = late(sent, 0.5)
+    kept = np.random.default_rng(2).random(len(sent)) > 0.1
+    run = follow(sent[kept], arrivals[kept], 120.0)
+    assert rms(run.error()) < 0.15 * rms(run.delay())
+
+
+def test_a_tick_later_than_a_period_is_not_a_lost_one_for_long():
+    run = simulate(mean_ms=2.0, n=6000)
+    assert rms(run.delay()) > 1.9 * MS
+    assert rms(run.error()) < 0.25 * rms(run.delay())
+
+
+@pytest.mark.parametrize('jump_ms', [5.0, -4.0, 40.0, 2000.0, -3000.0, 3.6e6, -3.6e6])
+def test_a_clock_that_is_set_is_followed_within_half_a_second(jump_ms):
+    sent = ticks(3000, 120.0, 30.0)
+    sent[2000:] += int(jump_ms * MS)
+    run = follow(sent, late(sent - 0, 0.3) if jump_ms > 0 else sent + 100_000, 120.0)
+    settled = run.error(2000 + 70)
+    assert np.abs(settled - np.median(run.error(1000, 2000))).max() < 1.5 * MS
+    steps = np.diff(run.stamps_ns)
+    assert (steps > 0).sum() >= len(steps) - (jump_ms < -1000.0)
+
+
+def test_a_clock_set_back_a_little_is_waited_for_without_standing_still():
+    sent = ticks(2000, 120.0, 0.0)
+    sent[1000:] -= int(400 * MS)
+    run = follow(sent, sent, 120.0)
+    steps_ms = np.diff(run.stamps_ns) / MS
+    assert steps_ms.min() > 2.0
+    assert np.abs(run.error(1100)).max() < MS
+
+
+@pytest.mark.parametrize('nominal_hz', [103.3, 118.0, 121.0, 123.0, 137.0])
+def test_a_device_at_another_rate_than_configured_is_found_out(nominal_hz):
+    sent = ticks(4000, 120.0, 0.0)
+    run = follow(sent, late(sent, 0.3), nominal_hz)
+    assert run.clock.status.rate_hz == pytest.approx(120.0, rel=1e-4)
+    assert rms(run.error()) < 0.15 * rms(run.delay())
+
+
+def test_a_rate_that_is_changed_while_running_is_found_again():
+    sent = np.concatenate((ticks(2000, 120.0, 0.0), ticks(3000, 116.0, 0.0)))
+    sent[2000:] += sent[1999] - START_NS + 8_333_333
+    run = follow(sent, late(sent, 0.3), 120.0)
+    assert run.clock.status.rate_hz == pytest.approx(116.0, rel=1e-4)
+    assert rms(run.error(4000)) < 0.2 * rms(run.delay(4000))
+
+
+def test_arrivals_themselves_are_the_stamps_until_the_period_is_known():
+    run = simulate(n=kernels.WATCHED_TICKS)
+    np.testing.assert_array_equal(run.stamps_ns, run.arrivals_ns)
+    assert not ClockFit(120.0).status.is_tracking
+
+
+def test_stamps_are_never_after_the_arrivals():
+    run = simulate(ppm=200.0, mean_ms=0.4)
+    assert (run.stamps_ns <= run.arrivals_ns).all()
+
+
+def test_what_was_taken_off_is_told():
+    run = simulate(mean_ms=0.5, n=8000)
+    # exponential delays: root mean square is the mean times the root of two
+    assert run.clock.status.jitter_s == pytest.approx(0.5e-3 * 2.0**0.5, rel=0.3)
+
+
+def test_reset_forgets_the_period():
+    sent = ticks(2000, 103.3, 0.0)
+    run = follow(sent, sent, 120.0)
+    assert run.clock.status.rate_hz == pytest.approx(103.3, rel=1e-3)
+    run.clock.reset()
+    assert run.clock.status.rate_hz == 120.0 and run.clock.status.restarts == 0
+
+
+def test_compiled_and_interpreted_agree(monkeypatch):
+    arrivals = late(ticks(600, 120.0, 80.0), 0.5)
+    one, other = ClockFit(120.0), ClockFit(120.0)
+    compiled = [one.stamp(int(a)) for a in arrivals]
+    for name, kernel in list(vars(kernels).items()):
+        if hasattr(kernel, 'py_func'):
+            monkeypatch.setattr(kernels, name, kernel.py_func)
+    np.testing.assert_allclose([other.stamp(int(a)) for a in arrivals], compiled, rtol=0, atol=2)

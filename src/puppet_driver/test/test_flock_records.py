@@ -1,0 +1,183 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Records of every format: decoded to what was encoded, and through the stream unharmed.
+
+The suite takes a share of the fuzz; PUPPET_FUZZ_BYTES=10000000 takes all of it.
+
+"""
+
+import os
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+from phased_bytes import smooth_poses
+from puppet_core import quaternion_batch
+from puppet_driver import flock_of_birds as flock
+from puppet_driver import flock_record_kernels as kernels
+from puppet_driver.emulator.record_encoding import encode_records
+from puppet_driver.record_stream import MAX_READ_BYTES, PhasedRecordStream
+import pytest
+from scipy.spatial.transform import Rotation
+
+RANGE_IN = 144
+SCALE_M = flock.full_scale_m(RANGE_IN) / flock.FULL_SCALE
+STEP_M = 4.0 * SCALE_M
+ADDRESSES = (2, 3, 4)
+FORMATS = tuple(flock.FORMAT_COMMANDS)
+FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', '600000'))
+components = st.floats(-1.0, 1.0)
+
+
+def code_of(name: str) -> int:
+    """Return a format's code in the status word."""
+    return flock.RECORD_FORMATS[flock.FORMAT_COMMANDS[name]].status_code
+
+
+def decode(record: np.ndarray, name: str, turn: float = 1.0) -> tuple[np.ndarray, float]:
+    """Return the pose of a record, and how far its orientation was from one."""
+    pose = np.empty(7)
+    error = kernels.decode_record(record, code_of(name), SCALE_M, turn, pose)
+    return pose, error
+
+
+def angle_between(p: np.ndarray, q: np.ndarray) -> float:
+    """Return the angle of the rotation between two orientations [rad]."""
+    return 2.0 * float(np.arccos(np.clip(abs(np.dot(p, q)), 0.0, 1.0)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(place=st.tuples(*[components] * 3), q=st.tuples(*[components] * 4))
+@pytest.mark.parametrize('name', FORMATS)
+def test_every_format_comes_back_as_it_was_sent(name, place, q):
+    norm = float(np.linalg.norm(q))
+    if norm < 1e-3:
+        return
+    pose = np.concatenate((3.5 * np.array(place), np.array(q) / norm))
+    record = encode_records(flock.FORMAT_COMMANDS[name], pose[None], RANGE_IN, None)[0]
+    back, error = decode(record, name)
+    assert len(record) == 2 * flock.RECORD_FORMATS[flock.FORMAT_COMMANDS[name]].n_words
+    assert error < 0.002
+    if 'position' in name:
+        np.testing.assert_allclose(back[:3], pose[:3], atol=0.5001 * STEP_M)
+    else:
+        assert np.isnan(back[:3]).all()
+    if name == 'position':
+        assert np.isnan(back[3:]).all()
+    else:
+        assert abs(np.linalg.norm(back[3:]) - 1.0) < 1e-12
+        assert angle_between(back[3:], pose[3:]) < 2e-3
+
+
+@pytest.mark.parametrize('name', ['angles', 'matrix', 'quaternion'])
+def test_orientations_are_those_that_scipy_finds(rng, name):
+    for wanted in Rotation.random(50, random_state=7):
+        q = np.roll(wanted.as_quat(), 1) * (1.0, *flock.REP103_SIGNS)
+        values = {
+            'angles': flock.counts(wanted.as_euler('ZYX'), np.pi),
+            'matrix': flock.counts(wanted.as_matrix().T.ravel(), 1.0),
+            'quaternion': flock.counts(np.roll(wanted.as_quat(), 1), 1.0),
+        }[name]
+        assert angle_between(decode(flock.encode_words(values), name)[0][3:], q) < 2e-3
+
+
+@pytest.mark.parametrize('name', ['position_angles', 'position_matrix', 'position_quaternion'])
+def test_inverse_rotations_are_turned_back(rng, name):
+    q = quaternion_batch.normalize(rng.normal(size=4))
+    pose = np.concatenate((np.zeros(3), quaternion_batch.conjugate(q)))
+    record = encode_records(flock.FORMAT_COMMANDS[name], pose[None], RANGE_IN, None)[0]
+    assert angle_between(decode(record, name, turn=-1.0)[0][3:], q) < 2e-3
+
+
+def test_what_is_no_rotation_is_told():
+    zeros = flock.encode_words(np.zeros(12, dtype=np.int64))
+    assert decode(zeros, 'position_matrix')[1] > 0.1
+    assert decode(zeros, 'position_quaternion')[1] > 0.1
+    mirrored = flock.counts(np.diag([1.0, 1.0, -1.0]).ravel(), 1.0)
+    assert decode(flock.encode_words(mirrored), 'matrix')[1] > 0.1
+    steep = flock.counts(np.array([0.0, 2.0, 0.0]), np.pi)
+    assert decode(flock.encode_words(steep), 'angles')[1] > 0.1
+
+
+def sent_records(name: str, n_ticks: int) -> tuple[np.ndarray, list[bytes]]:
+    """Return a walk's poses (n_ticks, sensors, 7) and its records in the order they are sent."""
+    poses = smooth_poses(np.random.default_rng(11), n_ticks, len(ADDRESSES))
+    poses[..., :3] = np.clip(poses[..., :3], -3.5, 3.5)
+    command = flock.FORMAT_COMMANDS[name]
+    units = [encode_records(command, poses[:, i], RANGE_IN, a) for i, a in enumerate(ADDRESSES)]
+    return poses, [unit[tick].tobytes() for tick in range(n_ticks) for unit in units]
+
+
+def keys(ordinals: np.ndarray, poses: np.ndarray) -> np.ndarray:
+    """Return one number for each record's sensor and position."""
+    steps = np.rint(poses[:, :3] / STEP_M).astype(np.int64) + 8192
+    return ((ordinals * 16384 + steps[:, 0]) * 16384 + steps[:, 1]) * 16384 + steps[:, 2]
+
+
+def feed(stream: PhasedRecordStream, data: bytes) -> np.ndarray:
+    """Return the keys of all records decoded from some bytes."""
+    found = []
+    raw = np.frombuffer(bytearray(data), dtype=np.uint8)
+    for start in range(0, len(raw), MAX_READ_BYTES):
+        chunk = raw[start:start + MAX_READ_BYTES]
+        n = stream.feed(chunk, len(chunk), start)
+        found.append(keys(stream.batch.ordinals[:n], stream.batch.poses[:n]))
+    n = stream.flush()
+    found.append(keys(stream.batch.ordinals[:n], stream.batch.poses[:n]))
+    return np.concatenate(found)
+
+
+def mutate(records: list[bytes], rng: np.random.Generator) -> tuple[bytes, int]:
+    """Return records of which some, never two in a row, lose or gain bytes; and how many."""
+    kinds = rng.integers(0, 40, len(records))
+    damaged = bytearray()
+    n_hit, was_hit = 0, True
+    for record, kind in zip(records, kinds):
+        place = int(rng.integers(len(record)))
+        if was_hit or kind > 2:
+            damaged += record
+            was_hit = False
+            continue
+        was_hit = True
+        n_hit += 1
+        if kind == 0:
+            damaged += record[:place] + record[place + 1:]
+        elif kind == 1:
+            damaged += record[:place] + rng.bytes(1) + record[place:]
+        else:
+            damaged += record + rng.bytes(int(rng.integers(1, 100)))
+    return bytes(damaged), n_hit
+
+
+@pytest.mark.parametrize('name', flock.POSE_FORMATS)
+def test_streams_of_every_pose_format_arrive_whole(name):
+    poses, records = sent_records(name, 60)
+    stream = PhasedRecordStream(ADDRESSES, RANGE_IN, command=flock.FORMAT_COMMANDS[name])
+    found = feed(stream, b''.join(records))
+    ordinals = np.tile(np.arange(len(ADDRESSES)), 60)
+    np.testing.assert_array_equal(found, keys(ordinals, poses.reshape(-1, 7)))
+    assert stream.counters == (len(records), 0, 0, 0)
+
+
+def test_fuzz_random_bytes_make_no_record_and_raise_nothing():
+    rng = np.random.default_rng(21)
+    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    for _ in range(0, FUZZ_BYTES, MAX_READ_BYTES):
+        data = rng.integers(0, 256, MAX_READ_BYTES, dtype=np.uint8)
+        assert stream.feed(data, len(data), 0) == 0
+
+
+@pytest.mark.parametrize('name', ['position_quaternion', 'position_matrix'])
+def test_fuzz_mutated_bytes_make_no_record_that_was_not_sent(name):
+    rng = np.random.default_rng(22)
+    record_bytes = 1 + 2 * flock.RECORD_FORMATS[flock.FORMAT_COMMANDS[name]].n_words
+    poses, records = sent_records(name, FUZZ_BYTES // (record_bytes * len(ADDRESSES)))
+    sent = keys(np.tile(np.arange(len(ADDRESSES)), len(poses)), poses.reshape(-1, 7))
+    data, n_hit = mutate(records, rng)
+    stream = PhasedRecordStream(ADDRESSES, RANGE_IN, command=flock.FORMAT_COMMANDS[name])
+    found = feed(stream, data)
+    assert np.isin(found, sent).all()
+    # a damaged record, and one next to it whose end or beginning it hides
+    assert len(found) >= len(records) - 2 * n_hit - 1
+    assert n_hit > 100

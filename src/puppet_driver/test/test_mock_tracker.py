@@ -1,0 +1,60 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The mock device: frames whose poses are known, through the whole driver."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+from puppet_core.parameter_rows import build_config, check_values
+from puppet_driver.driver import make_reader, warm_up
+from puppet_driver.frame_queue import QueuedFrame
+from puppet_driver.mock_tracker import encode, mock_pose, MockStream
+from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+import pytest
+
+N_SENSORS = 3
+
+
+def feed(stream: MockStream, data: bytes) -> int:
+    """Feed bytes; return how many records came out."""
+    return stream.feed(np.frombuffer(bytearray(data), dtype=np.uint8), len(data), 1)
+
+
+@pytest.mark.parametrize('n_ports', [1, 3])
+def test_frames_follow_the_known_paths(wait_until, n_ports):
+    given_values = {'device': 'mock', 'ports': [f'mock{i}' for i in range(n_ports)]}
+    config = build_config(DriverConfig, check_values(DRIVER_ROWS, given_values))
+    warm_up(config)
+    frames: list[QueuedFrame] = []
+    reader = make_reader(config, frames.append, lambda *_: None)
+    reader.start()
+    try:
+        assert wait_until(lambda: sum(not f.missing.any() for f in frames) >= 20)
+    finally:
+        reader.stop()
+    assert reader.failure is None
+    times_s = np.arange(0, 15 * 120) / 120.0
+    for frame in [f for f in frames if not f.missing.any()][:20]:
+        paths = np.array([mock_pose(0, t) for t in times_s])
+        tick = int(np.abs(paths - frame.poses[0]).sum(axis=1).argmin())
+        wanted = [mock_pose(row, times_s[tick]) for row in range(len(config.sensors))]
+        near = np.abs(frame.poses - wanted).max(axis=1)
+        # ports begin at slightly different times
+        assert near[0] < 1e-12 and near.max() < 0.05
+
+
+@given(st.binary(max_size=400), st.integers(0, N_SENSORS - 1))
+def test_garbage_is_no_record_and_hides_at_most_one(garbage, ordinal):
+    stream = MockStream(N_SENSORS)
+    record = encode(ordinal, mock_pose(ordinal, 1.0))
+    feed(stream, garbage)
+    n = sum(feed(stream, record) for _ in range(8))
+    assert 7 - len(garbage) // len(record) <= n + 1 and stream.counters.records == n
+    np.testing.assert_array_equal(stream.batch.poses[0], mock_pose(ordinal, 1.0))
+
+
+def test_records_may_come_in_pieces():
+    stream = MockStream(N_SENSORS)
+    data = b''.join(encode(i, mock_pose(i, 0.0)) for i in range(N_SENSORS))
+    assert sum(feed(stream, data[i:i + 1]) for i in range(len(data))) == N_SENSORS
+    assert stream.counters.discarded_bytes == 0 and stream.flush() == 0

@@ -1,0 +1,226 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Polhemus records: what the emulator writes the driver reads, in every form."""
+
+import struct
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+from polhemus_bytes import LAYOUTS, open_stream, poses_of, records_of
+from puppet_core import quaternion_batch
+from puppet_core.errors import ConfigError
+from puppet_driver import polhemus_fastrak as fastrak
+from puppet_driver import polhemus_kernels as kernels
+from puppet_driver import polhemus_liberty as liberty
+from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
+from puppet_driver.flock_of_birds import METRES_PER_INCH
+from puppet_driver.polhemus_records import (
+    FASTRAK_ITEMS,
+    fastrak_layout,
+    LIBERTY_ITEMS,
+    liberty_layout,
+    METRES_PER_CENTIMETRE,
+    RecordLayout,
+)
+import pytest
+
+LINE_TOL_M = 2e-7  # a float32 of a few hundred centimetres
+ANGLE_TOL = {'binary': 1e-6, 'ascii': 3e-4}  # [rad]
+FORMATS = [
+    *(('fastrak', items, is_ascii)
+      for items in ((2, 11, 1), (2, 4, 1), (2, 5, 6, 7), (11, 0, 2, 16, 1), (4, 2), (16, 2, 0, 11))
+      for is_ascii in (False, True)),
+    *(('liberty', items, False)
+      for items in ((2, 7, 1), (2, 7), (8, 9, 10, 2, 7), (7, 0, 2), (2, 4, 1))),
+    ('patriot', (2, 7, 1), False),
+]  # fmt: skip
+
+coordinates = st.floats(-2.5, 2.5)
+quaternions = st.tuples(*[st.floats(-1.0, 1.0)] * 4).filter(
+    lambda q: np.linalg.norm(q) > 0.1
+)
+
+
+def layout_of(family: str, items: tuple[int, ...], is_ascii: bool) -> RecordLayout:
+    """Return the layout of four stations, of two for a PATRIOT."""
+    if family == 'fastrak':
+        return fastrak_layout(4, items, is_ascii)
+    return liberty_layout(4, items) if family == 'liberty' else liberty_layout(2, items, b'PA', 2)
+
+
+def decode(
+    layout: RecordLayout, record: bytes, metres: float = METRES_PER_CENTIMETRE, turn: float = 1.0,
+    function: object = kernels.decode_pose,
+) -> np.ndarray | None:  # fmt: skip
+    """Return the pose of a record, None if it cannot be one."""
+    shape = layout.shape()
+    assert all(row[byte] for row, byte in zip(shape.accepts, record))
+    pose = np.empty(7)
+    is_valid = function(
+        np.frombuffer(record, dtype=np.uint8), layout.is_ascii, layout.form, shape.value_at,
+        (metres, turn, 1e-3), np.zeros(kernels.MAX_VALUES), pose,
+    )  # fmt: skip
+    return pose if is_valid else None
+
+
+def angle_between(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the angle between two orientations, exact for small ones [rad]."""
+    return 4.0 * float(np.arcsin(0.5 * min(np.linalg.norm(a - b), np.linalg.norm(a + b))))
+
+
+@pytest.mark.parametrize('metres', [METRES_PER_CENTIMETRE, METRES_PER_INCH], ids=['cm', 'inch'])
+@pytest.mark.parametrize('family, items, is_ascii', FORMATS)
+@settings(max_examples=30, deadline=None)
+@given(position=st.tuples(coordinates, coordinates, coordinates), q=quaternions)
+def test_every_format_survives_the_line(family, items, is_ascii, metres, position, q):
+    layout = layout_of(family, items, is_ascii)
+    pose = np.concatenate((position, quaternion_batch.normalize(np.array(q))))
+    record = encode_records(layout, 2, pose[None], metres, RecordExtras())[0]
+    assert len(record) == layout.record_bytes
+    back = decode(layout, record.tobytes(), metres)
+    step = 0.00501 * metres if is_ascii else LINE_TOL_M
+    np.testing.assert_allclose(back[:3], pose[:3], atol=step)
+    assert angle_between(back[3:], pose[3:]) < ANGLE_TOL['ascii' if is_ascii else 'binary']
+
+
+def test_kernels_agree_compiled_and_plain(rng):
+    for make in LAYOUTS.values():
+        layout = make()
+        record = records_of(layout, poses_of(1, len(layout.stations)))[1]
+        plain = decode(layout, record, function=kernels.decode_pose.py_func)
+        np.testing.assert_allclose(decode(layout, record), plain, atol=1e-12)
+
+
+def test_device_axes_are_turned_to_rep_103():
+    # device: X forward, Y right, Z down; 10 cm ahead, 20 to the right, 30 below
+    layout = fastrak_layout(1, (2, 4, 1), True)
+    record = b'01 ' + b'  10.00  20.00  30.00' + b'  90.00   0.00   0.00' + b'\r\n'
+    pose = decode(layout, record)
+    np.testing.assert_allclose(pose[:3], [0.1, -0.2, -0.3])
+    # azimuth turns to the right
+    np.testing.assert_allclose(
+        quaternion_batch.rotate(pose[3:], [1.0, 0.0, 0.0]), [0.0, -1.0, 0.0], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize('angles, axis, expected', [
+    ('   0.00  30.00   0.00', (1.0, 0.0, 0.0), (0.75 ** 0.5, 0.0, 0.5)),
+    ('   0.00   0.00  30.00', (0.0, 1.0, 0.0), (0.0, 0.75 ** 0.5, 0.5)),
+], ids=['elevation_lifts_the_nose', 'roll_lifts_the_left'])  # fmt: skip
+def test_angles_mean_what_the_manual_says(angles, axis, expected):
+    # azimuth about Z, elevation about Y, roll about X of axes with Y right and Z down
+    record = b'01    0.00   0.00   0.00' + angles.encode() + b'\r\n'
+    pose = decode(fastrak_layout(1, (2, 4, 1), True), record)
+    np.testing.assert_allclose(quaternion_batch.rotate(pose[3:], axis), expected, atol=1e-12)
+
+
+def test_binary_record_of_the_manual():
+    layout = liberty_layout(2, (2, 7))
+    body = struct.pack('<7f', 100.0, 0.0, -50.0, 1.0, 0.0, 0.0, 0.0)
+    record = b'LY' + bytes((2,)) + b'C ' + bytes(1) + struct.pack('<h', 28) + body
+    assert len(record) == layout.record_bytes == 36
+    np.testing.assert_allclose(decode(layout, record), [1.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0])
+
+
+def test_record_sizes_are_those_of_the_manual():
+    sizes = {name: make().record_bytes for name, make in LAYOUTS.items()}
+    assert sizes['fastrak'] == 3 + 28 + 2 and sizes['fastrak_ascii'] == 3 + 49 + 2
+    assert sizes['liberty'] == 8 + 28 + 2 and sizes['liberty_no_end'] == 8 + 36
+
+
+def test_inverted_devices_are_turned_back(rng):
+    layout = LAYOUTS['liberty']()
+    pose = poses_of(1)[0, 0]
+    inverse = np.concatenate((pose[:3], quaternion_batch.conjugate(pose[3:])))
+    record = encode_records(layout, 1, inverse[None], METRES_PER_CENTIMETRE, RecordExtras())[0]
+    np.testing.assert_allclose(decode(layout, record.tobytes(), turn=-1.0), pose, atol=1e-6)
+
+
+@settings(deadline=None)
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+@pytest.mark.parametrize('read', [kernels.float_at, kernels.float_at.py_func], ids=['jit', 'py'])
+def test_floats_are_read_exactly(read, value):
+    data = np.frombuffer(b'x' + struct.pack('<f', value), dtype=np.uint8)
+    assert read(data, 1) == value
+
+
+@pytest.mark.parametrize('bits', [0x7F800000, 0xFF800000, 0x7FC00000])
+def test_floats_that_are_none_become_nan(bits):
+    data = np.frombuffer(struct.pack('<I', bits), dtype=np.uint8)
+    assert np.isnan(kernels.float_at(data, 0))
+
+
+@settings(deadline=None)
+@given(st.integers(-99999, 99999))
+@pytest.mark.parametrize('form', ['{:7.2f}', '{:+7.2f}', '{:07.2f}'])
+def test_decimals_are_read_however_they_are_padded(form, hundredths):
+    text = form.format(hundredths / 100).encode()
+    assert kernels.decimal_at(np.frombuffer(text, dtype=np.uint8), 0) == pytest.approx(
+        hundredths / 100, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize('text', [
+    '  1 .00', '1 2.000', '--1.000', '-+1.000', '  .    ', '       ', '1234567', '1.2.000',
+    '  x1.00', '1.00-00', '12.3 45',
+])  # fmt: skip
+def test_what_is_no_decimal_is_nan(text):
+    assert np.isnan(kernels.decimal_at(np.frombuffer(text.encode(), dtype=np.uint8), 0))
+
+
+@pytest.mark.parametrize('items', [
+    (), (2,), (11,), (2, 2, 11), (2, 4, 11), (2, 5, 6), (2, 6, 5, 7),
+])  # fmt: skip
+def test_items_that_make_no_pose_are_refused(items):
+    with pytest.raises(ConfigError, match='items: expected a position and one of'):
+        fastrak_layout(1, items, True)
+
+
+@pytest.mark.parametrize('values', [
+    (1001.0, 0, 0, 1, 0, 0, 0), (0, 0, 0, 1.01, 0, 0, 0), (0, 0, 0, 0, 0, 0, 0),
+    (float('nan'), 0, 0, 1, 0, 0, 0), (0, 0, 0, float('inf'), 0, 0, 0),
+])  # fmt: skip
+def test_impossible_poses_are_refused(values):
+    body = struct.pack('<7f', *values)
+    record = b'LY\x01C \x00' + struct.pack('<h', 28) + body
+    assert decode(liberty_layout(1, (2, 7)), record) is None
+
+
+def test_a_mirrored_matrix_is_refused():
+    text = '   0.00   0.00   0.00' + ' 1.0000 0.0000 0.0000 0.0000 1.0000 0.0000'
+    for last, is_good in ((' 0.0000 0.0000 1.0000', True), (' 0.0000 0.0000-1.0000', False)):
+        record = b'01 ' + (text + last).encode()
+        assert (decode(fastrak_layout(1, (2, 5, 6, 7), True), record) is not None) == is_good
+
+
+def test_status_stylus_time_and_frame_are_kept():
+    layout = liberty_layout(4, (8, 9, 10, 2, 7))
+    poses = poses_of(3)
+    extras = RecordExtras(status=ord('b'), is_pressed=True, start_tick=60, rate_hz=120.0)
+    data = encode_records(layout, 1, poses[:, 0], METRES_PER_CENTIMETRE, extras)
+    stream = open_stream(layout)
+    stream.feed_bytes(data.tobytes())
+    stream.flush()
+    assert stream.station(0) == ('b', True, 517, 62)
+    assert stream.station(1) == ('', False, 0, 0)
+
+
+@pytest.mark.parametrize('code, words', [
+    (' ', ''), ('B', "error 'B' of the built-in test (weak signal)"), ('r', 'not described here'),
+])  # fmt: skip
+def test_error_characters_have_words(code, words):
+    assert words in fastrak.error_text(code)
+    assert (liberty.error_text(code) == '') == (code == ' ')
+
+
+def test_items_are_known_by_their_numbers():
+    assert FASTRAK_ITEMS[11] is LIBERTY_ITEMS[7] and FASTRAK_ITEMS[16] is LIBERTY_ITEMS[10]
+
+
+def test_commands_are_those_of_the_manual():
+    assert fastrak.choose_items(3, (2, 11, 0)) == b'O3,2,11,0\r'
+    assert fastrak.set_hemisphere(1, 'upper') == b'H1,0,0,-1\r'
+    assert fastrak.switch_station(4, False) == b'l4,0\r'
+    assert liberty.choose_items((2, 7, 1)) == b'O*,2,7,1\r'
+    assert liberty.set_hemisphere('front') == b'H*,1,0,0\r'

@@ -1,0 +1,200 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Polhemus bytes to records: everything sent arrives, nothing that was not sent does (SPEC 3.1).
+
+The damage is lost, repeated and inserted bytes, singly and in runs, and pure noise. A byte
+changed into another of its kind leaves a record without a checksum to tell it by: such a
+record is only known to stay on its sensor's path. The fuzz tests take FUZZ_BYTES
+through each decoder; PUPPET_FUZZ_BYTES=10000000 in the environment makes it the full number.
+
+"""
+
+import os
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+from polhemus_bytes import (
+    damage,
+    DRIVERS,
+    LAYOUTS,
+    open_stream,
+    poses_of,
+    RATE_HZ,
+    received,
+    records_of,
+    taken,
+)
+from puppet_driver.framed_stream import MAX_SPEED_MPS
+from puppet_driver.polhemus_records import fastrak_layout
+from puppet_driver.record_stream import MAX_READ_BYTES
+import pytest
+
+FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', 2_000_000))
+BLOCK_BYTES = 500_000
+N_TICKS = 40
+# what records are made of: noise that looks like them is the hardest
+ALPHABET = np.frombuffer(b'0123. +-\r\nLYPA C\x01\x02\x03\x00\x1e', dtype=np.uint8)
+
+every = pytest.mark.parametrize('name', LAYOUTS)
+driven = pytest.mark.parametrize('name', DRIVERS)
+
+
+def stream_of(name: str, n_ticks: int = N_TICKS) -> tuple[list[bytes], list[tuple[int, bytes]]]:
+    """Return a layout's records and what each of them decodes to."""
+    layout = LAYOUTS[name]()
+    poses = poses_of(n_ticks, len(layout.stations))
+    records = records_of(layout, poses)
+    n = poses.shape[1]
+    # before the first tick once more, so that all of the rest continue a path
+    sent = list(received(open_stream(layout), [b''.join(records[:n] + records)]))
+    assert len(sent) == len(records)
+    return records, sent
+
+
+@every
+@settings(deadline=None, max_examples=50)
+@given(cuts=st.lists(st.integers(0, 100_000), max_size=40))
+def test_all_records_arrive_in_order_however_the_reads_are_cut(name, cuts):
+    records, sent = stream_of(name)
+    data = b''.join(records)
+    places = [0, *sorted({c % (len(data) + 1) for c in cuts}), len(data)]
+    stream = open_stream(LAYOUTS[name]())
+    got = list(received(stream, [data[a:b] for a, b in zip(places, places[1:])]))
+    # the first record of each sensor has no path to continue
+    n = len(LAYOUTS[name]().stations)
+    assert got == sent[n:]
+    counters = stream.counters
+    assert counters == (len(records) - n, 0, n * len(records[0]), 0)
+
+
+@every
+def test_a_record_is_whole_and_stamped_by_its_first_byte_at_every_split(name):
+    records, sent = stream_of(name, 4)
+    n = len(LAYOUTS[name]().stations)
+    data = b''.join(records[n:n + 2])
+    for split in range(1, len(data)):
+        stream = open_stream(LAYOUTS[name]())
+        stream.feed_bytes(b''.join(records[:n]))
+        got, stamps = [], []
+        for part, at_ns in ((data[:split], 100), (data[split:], 900)):
+            stream.feed_bytes(part, at_ns)
+            got += taken(stream)
+            stamps += stream.batch.stamps_ns[:stream.batch.count].tolist()
+        stream.flush()
+        got += taken(stream)
+        stamps += stream.batch.stamps_ns[:stream.batch.count].tolist()
+        assert got == sent[n:n + 2]
+        assert stamps == [100, 100 if split > len(records[0]) else 900]
+
+
+@driven
+@settings(max_examples=100, deadline=None)
+@given(garbage=st.binary(min_size=1, max_size=300), place=st.integers(8, 4 * N_TICKS - 8))
+def test_no_whole_record_is_lost_after_garbage(name, garbage, place):
+    records, sent = stream_of(name)
+    data = [b''.join(records[:place]), garbage, b''.join(records[place:])]
+    got = list(received(open_stream(LAYOUTS[name]()), data))
+    assert [r for r in got if r not in sent] == []
+    # without an end of its own, a record before garbage is not believed
+    assert len(got) >= len(sent) - 4 - (name == 'liberty_no_end')
+
+
+@driven
+def test_fuzz_damaged_bytes_cost_their_records_only(name):
+    rng = np.random.default_rng(12)
+    records, sent = stream_of(name, BLOCK_BYTES // 4 // len(LAYOUTS[name]().shape().accepts))
+    truth = set(sent)
+    size = len(records[0])
+    data = b''.join(records)
+    for _ in range(-(-FUZZ_BYTES // BLOCK_BYTES)):
+        arriving, hit = damage(rng, data, size)
+        stream = open_stream(LAYOUTS[name]())
+        cuts = np.sort(rng.integers(0, len(arriving), len(arriving) // 200)).tolist()
+        chunks = [arriving[a:b] for a, b in zip([0, *cuts], [*cuts, len(arriving)])]
+        got = list(received(stream, chunks))
+        assert set(got) <= truth
+        # what is inserted between two records touches neither
+        touched = set((hit // size).tolist()) | set(((hit - 1) // size).tolist())
+        assert len(got) >= len(records) - len(touched) - 4
+        counters = stream.counters
+        stream.skip()
+        assert len(got) * size + stream.counters.discarded_bytes == len(arriving)
+        assert counters.records == len(got) and counters.resyncs > 0
+
+
+@driven
+@pytest.mark.parametrize('alphabet', [None, ALPHABET], ids=['bytes', 'look_alikes'])
+def test_fuzz_noise_yields_nothing_and_raises_nothing(name, alphabet):
+    rng = np.random.default_rng(3)
+    stream = open_stream(LAYOUTS[name]())
+    for _ in range(-(-FUZZ_BYTES // 2 // MAX_READ_BYTES)):
+        noise = rng.integers(0, 256, MAX_READ_BYTES, dtype=np.uint8)
+        if alphabet is not None:
+            noise = alphabet[noise % len(alphabet)]
+        assert stream.feed(noise.copy(), MAX_READ_BYTES, 0) == 0
+    assert stream.flush() == 0 and stream.counters.records == 0
+
+
+@driven
+def test_fuzz_changed_bytes_never_throw_a_sensor_off_its_path(name):
+    rng = np.random.default_rng(4)
+    records, sent = stream_of(name, 500)
+    data = np.frombuffer(b''.join(records), dtype=np.uint8).copy()
+    places = rng.choice(len(data), len(data) // 100, replace=False)
+    data[places] = rng.integers(0, 256, len(places))
+    got = list(received(open_stream(LAYOUTS[name]()), [data.tobytes()]))
+    spoilt = len(set((places // len(records[0])).tolist()))
+    wrong = [r for r in got if r not in set(sent)]
+    assert len(got) - len(wrong) >= len(records) - 2 * spoilt - 4
+    last: dict[int, np.ndarray] = {}
+    reach_m = MAX_SPEED_MPS / RATE_HZ
+    for ordinal, pose in got:
+        position = np.frombuffer(pose)[:3]
+        if ordinal in last:
+            assert np.linalg.norm(position - last[ordinal]) < 4.0 * reach_m
+        last[ordinal] = position
+
+
+@driven
+def test_halves_of_two_records_do_not_leave_the_path(name):
+    records, sent = stream_of(name)
+    size = len(records[0])
+    for half in range(1, size):
+        # a whole number of records is lost in between: the frame is perfect
+        data = [*records[:8], records[8][:half] + records[9][half:], *records[12:]]
+        got = list(received(open_stream(LAYOUTS[name]()), [b''.join(data)]))
+        for ordinal, pose in set(got) - set(sent):
+            # nothing tells them, but they are where the sensor is
+            path = [np.frombuffer(p) for o, p in sent if o == ordinal]
+            assert min(np.linalg.norm(p - np.frombuffer(pose)) for p in path) < 0.1
+
+
+@driven
+def test_a_jump_costs_one_record(name):
+    records, _ = stream_of(name)
+    far = poses_of(N_TICKS)
+    far[..., 0] += 1.0
+    stream = open_stream(LAYOUTS[name]())
+    data = b''.join(records[:20] + records_of(LAYOUTS[name](), far)[:20])
+    got = list(received(stream, [data]))
+    assert len(got) == 40 - 4 - 4 and stream.counters.rejected_records == 4
+
+
+def test_records_of_other_stations_are_rejected():
+    records, _ = stream_of('fastrak')
+    layout = LAYOUTS['fastrak']()
+    stream = open_stream(fastrak_layout(2, (2, 11, 1), layout.is_ascii))
+    assert {r[0] for r in received(stream, [b''.join(records)])} == {0, 1}
+    assert stream.counters.rejected_records == len(records) // 2
+
+
+def test_a_record_without_an_end_is_held_until_the_next_byte_or_quiet():
+    records, sent = stream_of('liberty_no_end')
+    stream = open_stream(LAYOUTS['liberty_no_end']())
+    stream.feed_bytes(b''.join(records[:4]))
+    # not the one that was due
+    assert stream.feed_bytes(records[6]) == 0 and stream.is_holding
+    assert stream.flush() == 1 and not stream.is_holding
+    assert stream.feed_bytes(records[7]) == 1 and taken(stream) == [sent[7]]

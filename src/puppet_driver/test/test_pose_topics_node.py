@@ -1,0 +1,248 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""pose_topics on real topics: PoseStamped and PoseArray in, whole frames in our axes out."""
+
+from collections.abc import Callable, Iterator
+import os
+from pathlib import Path
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402,I100
+from geometry_msgs.msg import PoseArray, PoseStamped  # noqa: E402
+from puppet_core import quaternion_batch  # noqa: E402
+from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_core.parameter_rows import (  # noqa: E402
+    build_config,
+    check_values,
+    defaults,
+    read_parameter_file,
+)
+from puppet_core.sensor_frames import SensorFrame  # noqa: E402
+from puppet_driver.pose_topics_node import (  # noqa: E402
+    OUTPUT_TOPIC,
+    POSE_ARRAY_TOPIC,
+    PoseTopicsNode,
+)
+from puppet_driver.pose_topics_parameters import (  # noqa: E402
+    POSE_TOPICS_ROWS,
+    PoseTopicsConfig,
+    rotation_of,
+)
+from puppet_msgs.msg import TrackerFrame  # noqa: E402
+from puppet_ros import flat_array, qos, tracker_frame  # noqa: E402
+from puppet_ros.pose_array import from_poses, to_poses  # noqa: E402
+from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.tf_message import TransformsWriter  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+DEADLINE_S = 60.0
+CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'pose_topics.yaml'
+SENSORS = ['pelvis', 'head']
+PLACES = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.25]])
+TURNS = quaternion_batch.exp(np.array([[0.1, -0.4, 0.8], [1.0, 0.0, 0.2]]))
+
+
+class Graph:
+    """The node, a tracker's program and a listener."""
+
+    def __init__(self, context: Any, **overrides: Any) -> None:
+        given = {'sensors': SENSORS, **overrides}
+        self.node = PoseTopicsNode(
+            context=context,
+            parameter_overrides=[
+                Parameter(k.replace('__', '.'), value=v) for k, v in given.items()
+            ],
+        )
+        self.other = Node('other', context=context)
+        self.frames: list[TrackerFrame] = []
+        self.poses: list[PoseArray] = []
+        self.statuses: list[Any] = []
+        self.transforms: list[Any] = []
+        listen = self.other.create_subscription
+        listen(TrackerFrame, OUTPUT_TOPIC, self.frames.append, qos.STREAM)
+        listen(PoseArray, POSE_ARRAY_TOPIC, self.poses.append, qos.STREAM)
+        listen(DiagnosticArray, '/diagnostics', lambda m: self.statuses.extend(m.status), 10)
+        listen(TFMessage, '/tf', lambda m: self.transforms.extend(m.transforms), qos.TRANSFORMS)
+        listen(TFMessage, '/tf_static', lambda m: self.transforms.extend(m.transforms),
+               qos.STATIC_TRANSFORMS)  # fmt: skip
+        self.executor = make_executor(context)
+        self.executor.add_node(self.node)
+        self.executor.add_node(self.other)
+
+    def publisher(self, kind: type, topic: str) -> Any:
+        """Return a reliable publisher that is heard."""
+        publisher = self.other.create_publisher(kind, topic, 10)
+        assert self.spin_until(lambda: publisher.get_subscription_count() > 0)
+        assert self.spin_until(lambda: self.node.count_subscribers(OUTPUT_TOPIC) > 0)
+        return publisher
+
+    def spin_until(self, condition: Callable[[], bool]) -> bool:
+        """Spin until the condition holds or a deadline passes."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition() and time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.05)
+        return condition()
+
+    def frame(self, number: int = 1) -> SensorFrame:
+        """Return the arrays of the frame of that number, from 1."""
+        assert self.spin_until(lambda: len(self.frames) >= number)
+        return tracker_frame.from_msg(self.frames[number - 1])
+
+    def close(self) -> None:
+        """Destroy everything."""
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.other.destroy_node()
+
+
+@pytest.fixture
+def graph() -> Iterator[Callable[..., Graph]]:
+    """Yield a function that makes a graph on a domain of this process."""
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
+    graphs: list[Graph] = []
+
+    def make(**overrides: Any) -> Graph:
+        graphs.append(Graph(context, **overrides))
+        return graphs[-1]
+
+    yield make
+    for one in graphs:
+        one.close()
+    rclpy.try_shutdown(context=context)
+
+
+def stamped(row: int, stamp_ns: int, frame_id: str = 'lab') -> PoseStamped:
+    """Return the pose of a sensor."""
+    msg = PoseStamped(pose=to_poses(PLACES[row:row + 1], TURNS[row:row + 1])[0])
+    msg.header.frame_id = frame_id
+    flat_array.write_stamp(stamp_ns, msg.header.stamp)
+    return msg
+
+
+def test_stamped_poses_become_frames_with_ages(graph: Callable[..., Graph]) -> None:
+    run = graph(topics=['/vrpn_mocap/{sensor}/pose'], frame_timeout_s=1.0)
+    publishers = [run.publisher(PoseStamped, f'/vrpn_mocap/{s}/pose') for s in SENSORS]
+    begin_ns = time.time_ns()
+    for tick in range(3):
+        for row, publisher in enumerate(publishers):
+            publisher.publish(stamped(row, begin_ns + 8_000_000 * tick + 2_000_000 * row))
+        frame = run.frame(tick + 1)
+        assert frame.stamp_ns == begin_ns + 8_000_000 * tick + 2_000_000
+        assert frame.sensors == tuple(SENSORS) and not frame.status.any()
+        np.testing.assert_allclose(frame.positions, PLACES)
+        np.testing.assert_allclose(frame.quaternions, TURNS)
+        np.testing.assert_allclose(frame.ages_s, [0.002, 0.0], atol=1e-9)
+    assert run.frames[0].header.frame_id == 'transmitter'
+    assert run.spin_until(lambda: {
+        ('world', 'transmitter'), ('transmitter', 'tracker/head')
+    } <= {(t.header.frame_id, t.child_frame_id) for t in run.transforms})  # fmt: skip
+
+
+def test_pose_array_of_a_tracker_with_y_up_in_millimetres(graph: Callable[..., Graph]) -> None:
+    run = graph(topics=['/poses[1]', '/poses[0]'], unit_m=0.001, source__rpy_deg=[90.0, 0.0, 0.0],
+                source__position_m=[0.0, 0.0, 1.0], pose_array='all')  # fmt: skip
+    publisher = run.publisher(PoseArray, '/poses')
+    msg = PoseArray(poses=to_poses(np.array([[1e3, 2e3, 3e3], [0.0, 0.0, 0.0]]), TURNS))
+    publisher.publish(msg)
+    frame = run.frame()
+    np.testing.assert_allclose(frame.positions, [[0.0, 0.0, 1.0], [1.0, -3.0, 3.0]], atol=1e-12)
+    turn = rotation_of((90.0, 0.0, 0.0))
+    expected = quaternion_batch.multiply(turn, TURNS[::-1])
+    np.testing.assert_allclose(frame.quaternions, expected, atol=1e-12)
+    assert abs(frame.stamp_ns - time.time_ns()) < 60e9  # no stamp in the header: arrival
+    assert run.spin_until(lambda: bool(run.poses))
+    positions, quaternions = from_poses(run.poses[0].poses)
+    np.testing.assert_array_equal(positions, frame.positions)
+    np.testing.assert_array_equal(quaternions, frame.quaternions)
+    assert run.poses[0].header == run.frames[0].header
+
+
+def test_axes_come_from_static_transforms(graph: Callable[..., Graph]) -> None:
+    run = graph(topics=['/a', '/b'], axes='tf', transmitter__position_m=[0.0, 0.0, 1.0])
+    publishers = [run.publisher(PoseStamped, topic) for topic in ('/a', '/b')]
+    static = run.other.create_publisher(TFMessage, '/tf_static', qos.STATIC_TRANSFORMS)
+
+    def refused() -> bool:
+        publishers[0].publish(stamped(0, time.time_ns()))
+        return any('/tf_static does not connect lab' in s.message for s in run.statuses)
+
+    assert run.spin_until(refused)
+    turn = quaternion_batch.exp(np.array([0.0, 0.0, np.pi / 2.0]))
+    static.publish(TransformsWriter([('world', 'lab')]).fill(
+        0, np.array([[5.0, 0.0, 0.0]]), turn[None]
+    ))  # fmt: skip
+
+    def whole() -> bool:
+        for row, publisher in enumerate(publishers):
+            publisher.publish(stamped(row, time.time_ns()))
+        run.executor.spin_once(timeout_sec=0.05)
+        return any(not any(frame.status) for frame in run.frames)
+
+    assert run.spin_until(whole)
+    frame = tracker_frame.from_msg(next(f for f in run.frames if not any(f.status)))
+    expected = np.array([5.0, 0.0, -1.0]) + quaternion_batch.rotate(turn, PLACES)
+    np.testing.assert_allclose(frame.positions, expected, atol=1e-12)
+
+
+def test_silent_sensor_is_missing_and_its_topic_named(graph: Callable[..., Graph]) -> None:
+    run = graph(topics=['/a', '/b'], pose_array='valid')
+    publisher = run.publisher(PoseStamped, '/a')
+    publisher.publish(stamped(0, time.time_ns()))
+    frame = run.frame()  # after the timeout
+    assert list(frame.status) == [0, 1] and np.isnan(frame.positions[1]).all()
+    assert run.spin_until(lambda: bool(run.poses)) and len(run.poses[0].poses) == 1
+    assert run.spin_until(lambda: any('nobody publishes /b' in s.message for s in run.statuses))
+
+
+def test_short_array_and_garbage_are_counted(graph: Callable[..., Graph]) -> None:
+    run = graph(topics=['/poses[*]'])
+    publisher = run.publisher(PoseArray, '/poses')
+    publisher.publish(PoseArray(poses=to_poses(np.array([[np.nan, 0.0, 0.0]]), TURNS[:1])))
+    publisher.publish(PoseArray(poses=to_poses(PLACES, TURNS)))
+    np.testing.assert_allclose(run.frame().positions, PLACES)
+
+    def counted() -> bool:
+        values = {v.key: v.value for s in run.statuses for v in s.values}
+        return values.get('drops_short_array') == '1' and values.get('invalid_samples') == '1'
+
+    assert run.spin_until(counted)
+
+
+def test_impossible_topics_are_refused(graph: Callable[..., Graph]) -> None:
+    with pytest.raises(ConfigError, match='topics: expected one for each of the 2 sensors'):
+        graph(topics=['/a'])
+
+
+def test_shipped_file_has_every_row_in_order_with_its_default() -> None:
+    if not CONFIG_FILE.is_file():
+        pytest.skip('config/pose_topics.yaml stands only in a checkout')
+    values = read_parameter_file(CONFIG_FILE, 'pose_topics')
+    assert list(values) == [row.name for row in POSE_TOPICS_ROWS]
+    assert check_values(POSE_TOPICS_ROWS, values) == defaults(POSE_TOPICS_ROWS)
+    assert build_config(PoseTopicsConfig, defaults(POSE_TOPICS_ROWS)).plans[0].topic == (
+        '/vrpn_mocap/pelvis/pose'
+    )
+
+
+@pytest.mark.parametrize(('rpy_deg', 'forward'), [
+    ((90.0, 0.0, 0.0), [1.0, 0.0, 0.0]), ((90.0, 0.0, 90.0), [0.0, 0.0, 1.0]),
+    ((90.0, 0.0, -90.0), [0.0, 0.0, -1.0]),
+])  # fmt: skip
+def test_described_rotations_turn_y_up_into_ours(rpy_deg: tuple, forward: list) -> None:
+    turn = rotation_of(rpy_deg)
+    up = quaternion_batch.rotate(turn, np.array([0.0, 1.0, 0.0]))
+    np.testing.assert_allclose(up, [0.0, 0.0, 1.0], atol=1e-12)
+    ahead = quaternion_batch.rotate(turn, np.array(forward))
+    np.testing.assert_allclose(ahead, [1.0, 0.0, 0.0], atol=1e-12)
