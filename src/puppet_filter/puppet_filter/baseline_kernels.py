@@ -11,10 +11,10 @@ the prediction or the last output, as their authors would.
 import math
 from typing import NamedTuple
 
-from numba import njit
-import numpy as np
 from puppet_core import quaternion
 from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.kernel import copy, kernel
+from puppet_core.work_array import work_array
 from puppet_filter.kalman_kernels import correct, factor_innovation, predict_covariance
 
 
@@ -33,7 +33,7 @@ class EulerState(NamedTuple):
     change: Floats  # (12,)
 
 
-@njit(cache=True)
+@kernel
 def euler_of(q: Quat, out: Vec3) -> None:
     """Write the X-Y-Z angles (roll, pitch, yaw) of q = yaw pitch roll [rad]."""
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -42,7 +42,7 @@ def euler_of(q: Quat, out: Vec3) -> None:
     out[2] = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
-@njit(cache=True)
+@kernel
 def quaternion_of(euler: Vec3, out: Quat) -> None:
     """Write the quaternion of X-Y-Z angles, the inverse of `euler_of`."""
     cr, sr = math.cos(0.5 * euler[0]), math.sin(0.5 * euler[0])
@@ -54,7 +54,7 @@ def quaternion_of(euler: Vec3, out: Quat) -> None:
     out[3] = cr * cp * sy - sr * sp * cy
 
 
-@njit(cache=True)
+@kernel
 def step_euler(
     s: EulerState, positions: Vec3s, quaternions: Quats, dt: float, q: Floats, noise: Floats
 ) -> None:
@@ -75,13 +75,15 @@ def step_euler(
         R.
 
     """
-    turn, euler = np.empty(4), np.empty(3)
+    turn, euler = work_array(4), work_array(3)
     for i in range(len(positions)):
         p = s.covariance[i]
         predict_covariance(p, dt, q, s.predicted)
-        s.change[:] = 0.0
+        for k in range(12):
+            s.change[k] = 0.0
         if math.isnan(positions[i, 0]):
-            p[:, :] = s.predicted
+            for a in range(12):
+                copy(s.predicted[a], p[a])
         else:
             quaternion.conjugate(s.orientation[i], turn)
             quaternion.multiply(turn, quaternions[i], turn)
@@ -101,7 +103,7 @@ def step_euler(
             s.velocity[i, k] += s.change[6 + k]
 
 
-@njit(cache=True)
+@kernel
 def step_low_pass(
     out_positions: Vec3s, out_quaternions: Quats, velocity: Floats,
     positions: Vec3s, quaternions: Quats, dt: float, omega: float,
@@ -121,7 +123,7 @@ def step_low_pass(
         Step [s] and natural frequency [rad/s].
 
     """
-    lag, turn = np.empty(6), np.empty(4)
+    lag, turn = work_array(6), work_array(4)
     fall = math.exp(-omega * dt)
     for i in range(len(positions)):
         if math.isnan(positions[i, 0]):
@@ -141,7 +143,7 @@ def step_low_pass(
         quaternion.multiply(quaternions[i], turn, out_quaternions[i])
 
 
-@njit(cache=True)
+@kernel
 def step_one_euro(
     out_positions: Vec3s, out_quaternions: Quats, speed: Floats, last: Floats,
     positions: Vec3s, quaternions: Quats, dt: float, tuning: Floats,
@@ -166,7 +168,7 @@ def step_one_euro(
         velocity [Hz].
 
     """
-    turn, rotvec = np.empty(4), np.empty(3)
+    turn, rotvec = work_array(4), work_array(3)
     smooth = _share(tuning[3], dt)
     for i in range(len(positions)):
         if math.isnan(positions[i, 0]):
@@ -182,7 +184,7 @@ def step_one_euro(
             linear += speed[i, k] ** 2
             angular += speed[i, 3 + k] ** 2
             last[i, k] = positions[i, k]
-        last[i, 3:] = quaternions[i]
+        copy(quaternions[i], last[i, 3:])
         share = _share(tuning[0] + tuning[1] * math.sqrt(linear), dt)
         for k in range(3):
             out_positions[i, k] += share * (positions[i, k] - out_positions[i, k])
@@ -190,7 +192,7 @@ def step_one_euro(
         quaternion.slerp(out_quaternions[i], quaternions[i], share, out_quaternions[i])
 
 
-@njit(cache=True)
+@kernel
 def _share(cutoff_hz: float, dt: float) -> float:
     """Return the weight of a new sample in a one-pole low-pass."""
     return 1.0 / (1.0 + 1.0 / (2.0 * math.pi * cutoff_hz * dt))

@@ -3,11 +3,12 @@
 """The filters of the benchmark behind one interface: frames in, positions and rotations out."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from puppet_core.arrays import Quats, Vec3s
+from puppet_core.arrays import Mat6, Quats, Vec3s
 from puppet_core.sensor_frames import SensorFrame
 from puppet_filter import baseline_kernels
 from puppet_filter.baseline_kernels import EulerState
@@ -16,8 +17,12 @@ from puppet_filter.pose_filter import default_noise, PoseFilter
 from puppet_filter.process_noise import PHYSICAL, process_noise
 
 LOW_PASS_HZ = 10.0  # body motion holds little above it
-ONE_EURO = (1.0, 30.0, 6.0, 1.0)  # least cutoff, slopes, velocity cutoff; tuned on 'walk'
+# Those of a grid with the least error, as geometric mean over static, slow, fast and walk.
+ONE_EURO = (0.3, 300.0, 300.0, 10.0)  # least cutoff, slopes, velocity cutoff
+EULER_DENSITIES = (1.0, 6.0)  # [m^2/s^3], [rad^2/s^3]
 MAX_STEP_S = 0.5  # longer gaps start anew
+BENCH_FILTERS = ('kalman', 'none', 'euler', 'low_pass')
+FILTER_NAMES = (*BENCH_FILTERS, 'fixed_low_pass')
 
 
 class Poses(NamedTuple):
@@ -93,10 +98,15 @@ class NoFilter(_Baseline):
 class EulerKalman(_Baseline):
     """Constant-velocity Kalman filter on Euler increments [WelchBishop1997]_."""
 
-    def __init__(self, config: PoseFilterConfig) -> None:
+    def __init__(
+        self,
+        config: PoseFilterConfig,
+        noise: Mat6 | None = None,
+        densities: tuple[float, float] = EULER_DENSITIES,
+    ) -> None:
         super().__init__()
-        self._noise = np.array(default_noise(config))
-        self._densities = np.array([config.process_linear_m2_s3, config.process_angular_rad2_s3])
+        self._noise = np.array(default_noise(config) if noise is None else noise)
+        self._densities = np.array(densities)
         self._initial = (config.initial_speed_m_s, config.initial_rate_rad_s)
         self._factors = np.zeros(6)
 
@@ -151,12 +161,26 @@ class OneEuro(_Baseline):
         )  # fmt: skip
 
 
-def make_filters(config: PoseFilterConfig) -> dict[str, FrameFilter]:
-    """Return a fresh filter of every kind, ours first."""
-    return {
-        'kalman': PoseFilter(config),
-        'none': NoFilter(),
-        'euler': EulerKalman(config),
-        'low_pass': LowPass(),
-        'one_euro': OneEuro(),
+def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) -> FrameFilter:
+    """
+    Return a fresh filter of FILTER_NAMES.
+
+    Parameters
+    ----------
+    name : str
+        One of FILTER_NAMES.
+    config : PoseFilterConfig
+        Tuning of ours; R of those that know it.
+    noise : ndarray, shape (6, 6), optional
+        R instead of the config's.
+
+    """
+    matrix = default_noise(config) if noise is None else noise
+    makers: dict[str, Callable[[], FrameFilter]] = {
+        'kalman': lambda: PoseFilter(config, default=matrix),
+        'none': NoFilter,
+        'euler': lambda: EulerKalman(config, matrix),
+        'low_pass': OneEuro,
+        'fixed_low_pass': LowPass,
     }
+    return makers[name]()

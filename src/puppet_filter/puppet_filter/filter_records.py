@@ -29,6 +29,8 @@ STATE = np.dtype([
     ('covariance', 'f8', (12, 12)),  # of (p, r, p', r')
     ('noise', 'f8', (6, 6)),  # R
     ('density', 'f8', 2),  # of linear and angular acceleration, adaptive process only
+    ('trend', 'f8', 6),  # running mean of the whitened residuals, adaptive process only
+    ('surprise', 'f8'),  # squared Mahalanobis distance of the last sample looked at
     ('candidate_position', 'f8', 3),  # last rejected sample [m]
     ('candidate_orientation', 'f8', 4),
     ('candidate_ns', 'i8'),
@@ -45,6 +47,7 @@ TUNING = np.dtype([
     ('quiet', 'f8', 2),  # lowest densities, adaptive
     ('highest', 'f8', 2),  # adaptive
     ('surprise_limit', 'f8'),  # adaptive
+    ('trend_s', 'f8'),  # memory of the running mean of residuals, adaptive
     ('settle_s', 'f8'),  # time constant of falling densities, adaptive
     ('velocity_variance', 'f8', 2),  # of a new state, linear and angular
     ('gate_sq', 'f8'),  # squared Mahalanobis limit
@@ -62,6 +65,7 @@ WORK = np.dtype([
     ('q', 'f8', 6),
     ('density', 'f8', 2),
     ('surprise', 'f8', 2),
+    ('keep', 'f8'),
     ('p', 'f8', (12, 12)),
     ('dz', 'f8', 6),
     ('lower', 'f8', (6, 6)),

@@ -11,11 +11,11 @@ rejected samples need nothing special, and a sensor that stays silent gets lost.
 
 import math
 
-from numba import njit
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core import quaternion
 from puppet_core.arrays import Floats, Ints, Quats, Vec3s
+from puppet_core.kernel import kernel
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_PREDICTED, SAMPLE_OK
 from puppet_filter.filter_records import EMPTY, LOST, MISSING, Record, Records, TRACKING
 from puppet_filter.kalman_kernels import advance, predict_covariance, rotate_pose_covariance
@@ -23,7 +23,7 @@ from puppet_filter.process_noise import ADAPTIVE, process_noise
 from puppet_filter.sample_kernels import coast, take_sample
 
 
-@njit(cache=True)
+@kernel
 def step_frame(
     states: Records, tunings: Records, works: Records, counters: Ints,
     stamp_ns: int, positions: Vec3s, quaternions: Quats, ages_s: Floats,
@@ -86,12 +86,15 @@ def step_frame(
                 out_covariances[i, a, b] = work['covariance'][a, b]
 
 
-@njit(cache=True)
+@kernel
 def emit(state: Record, tuning: Record, work: Record, stamp_ns: int) -> None:
     """Write the output, predicted from the last sample to the stamp plus the look-ahead."""
-    dt = (stamp_ns - state['time_ns']) * 1e-9 + tuning['lookahead_s']
+    gap_s = (stamp_ns - state['time_ns']) * 1e-9
     missed = state['missed']
-    step, decay = coast(tuning, dt, missed)
+    # a gap slows the motion down, the look-ahead does not: what was ahead would come back
+    step, decay = coast(tuning, gap_s, missed)
+    step += tuning['lookahead_s']
+    dt = gap_s + tuning['lookahead_s']
     for k in range(3):
         work['position'][k] = state['position'][k]
     for k in range(4):
@@ -127,7 +130,7 @@ def emit(state: Record, tuning: Record, work: Record, stamp_ns: int) -> None:
         work['twist'][3 + k] = work['rate'][k]
 
 
-@njit(cache=True)
+@kernel
 def fill_lost(work: Record) -> None:
     """Write the output of a sensor without a pose."""
     for k in range(6):

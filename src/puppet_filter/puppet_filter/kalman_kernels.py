@@ -12,14 +12,15 @@ product below forms (a, b) and (b, a) from the same numbers.
 
 import math
 
-from numba import njit
 from puppet_core import quaternion
 from puppet_core.arrays import Floats, Quat, Vec3
+from puppet_core.kernel import kernel
+from puppet_core.work_array import work_array
 
 TWO_PI = 2.0 * math.pi
 
 
-@njit(cache=True)
+@kernel
 def predict_covariance(p: Floats, dt: float, q: Floats, out: Floats) -> None:
     """
     Write A P A' + Q (eq. 3.4).
@@ -49,7 +50,7 @@ def predict_covariance(p: Floats, dt: float, q: Floats, out: Floats) -> None:
         out[6 + a, 6 + a] += q[block + 2]
 
 
-@njit(cache=True)
+@kernel
 def residual(
     position: Vec3, velocity: Floats, q_e: Quat, dt: float,
     z_position: Vec3, z_quaternion: Quat, out: Floats,
@@ -100,7 +101,7 @@ def residual(
     out[5] = rz - dt * velocity[5]
 
 
-@njit(cache=True)
+@kernel
 def factor_innovation(p: Floats, noise: Floats, dz: Floats, lower: Floats, y: Floats) -> float:
     """
     Factor S = H P^- H' + R = L L' and return the squared Mahalanobis distance of dz.
@@ -144,7 +145,7 @@ def factor_innovation(p: Floats, noise: Floats, dz: Floats, lower: Floats, y: Fl
     return distance_sq
 
 
-@njit(cache=True)
+@kernel
 def correct(p: Floats, lower: Floats, y: Floats, w: Floats, out: Floats, change: Floats) -> None:
     """
     Write (I - K H) P^- and K dz (eqs. 3.7, 3.9).
@@ -166,29 +167,33 @@ def correct(p: Floats, lower: Floats, y: Floats, w: Floats, out: Floats, change:
         Takes the change of state.
 
     """
+    row = work_array(12)
+    for b in range(12):
+        change[b] = 0.0
     for i in range(6):
         for b in range(12):
-            w[i, b] = p[i, b]
+            row[b] = p[i, b]
         for k in range(i):
             factor = lower[i, k]
             for b in range(12):
-                w[i, b] -= factor * w[k, b]
+                row[b] -= factor * w[k, b]
+        scale, residual_part = lower[i, i], y[i]
         for b in range(12):
-            w[i, b] *= lower[i, i]
-    for b in range(12):
-        change[b] = 0.0
-    for k in range(6):
-        for b in range(12):
-            change[b] += w[k, b] * y[k]
+            row[b] *= scale
+            change[b] += row[b] * residual_part
+            w[i, b] = row[b]
     for a in range(12):
         for b in range(12):
-            value = p[a, b]
-            for k in range(6):
-                value -= w[k, a] * w[k, b]
-            out[a, b] = value
+            row[b] = p[a, b]
+        for k in range(6):
+            factor = w[k, a]
+            for b in range(12):
+                row[b] -= factor * w[k, b]
+        for b in range(12):
+            out[a, b] = row[b]
 
 
-@njit(cache=True)
+@kernel
 def advance(
     position: Vec3, velocity: Floats, q_e: Quat, dt: float, change: Floats, scratch: Quat
 ) -> None:
@@ -208,7 +213,7 @@ def advance(
         velocity[k] += change[6 + k]
 
 
-@njit(cache=True)
+@kernel
 def rotate_pose_covariance(p: Floats, q: Quat, m: Floats, out: Floats) -> None:
     """
     Write the pose block of P with its rotation part in the transmitter's axes.

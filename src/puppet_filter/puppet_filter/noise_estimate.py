@@ -21,8 +21,15 @@ N_WINDOWS = 4
 DRIFT_LIMIT = 4.0  # standard errors between window means that white noise does not reach
 SPREAD_LIMIT_M = 0.02  # no tracker is this noisy: the sensor was moved
 SPREAD_LIMIT_RAD = 0.05
-LEAST_POSITION_M = 1e-6  # a sensor quieter than its own resolution would get a singular R
-LEAST_ROTATION_RAD = 1e-6
+LEAST_POSITION_M = 1e-5  # no tracker is this quiet; keeps R from being singular
+LEAST_ROTATION_RAD = 1e-5
+# A hand that holds a sensor sways evenly about a mean, which no drift tells. White noise has
+# squared steps of twice its variance on average, a sway far less.
+SWAY_LIMIT = 0.3
+SWAY_LEAST_M = 2e-4  # below it steps of the device's resolution look like sway
+SWAY_LEAST_RAD = 5e-4
+GRAIN_M, GRAIN = 1e-6, 1e-5  # finer than any device reports: [m], quaternion
+QUANTISED = 4  # samples for each different value that tell steps of the device from noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,12 @@ def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
     turns = quaternion_batch.multiply(quaternion_batch.conjugate(mean_quaternion), quaternions)
     deviations = np.hstack((positions - mean_position, quaternion_batch.log(turns)))
     matrix = np.cov(deviations.T)
-    floor = np.repeat([LEAST_POSITION_M, LEAST_ROTATION_RAD], 3) ** 2
+    # uniform error within a step of the device; a turn is twice the quaternion's change
+    least = (
+        max(LEAST_POSITION_M, resolution(positions, GRAIN_M) / np.sqrt(12.0)),
+        max(LEAST_ROTATION_RAD, 2.0 * resolution(np.abs(quaternions), GRAIN) / np.sqrt(12.0)),
+    )
+    floor = np.repeat(least, 3) ** 2
     matrix[np.diag_indices(6)] = np.maximum(np.diag(matrix), floor) + 1e-3 * floor
     drift = _drift(deviations)
     return NoiseEstimate(
@@ -94,7 +106,7 @@ def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
         quaternion=read_only(mean_quaternion),
         n_samples=len(positions),
         drift=drift,
-        warning=_judge(matrix, drift),
+        warning=_judge(matrix, drift, _sways(deviations)),
     )
 
 
@@ -109,6 +121,34 @@ def mean_rotation(quaternions: Quats) -> Quat:
     return mean
 
 
+def resolution(columns: Floats, grain: float) -> float:
+    """
+    Return the step in which a device reports, 0 if its samples are too fine or too few to tell.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (n, k)
+        Samples of k quantities of one kind.
+    grain : float
+        Differences below it are of arithmetic, not of the device.
+
+    """
+    step = 0.0
+    for column in columns.T:
+        values = np.unique(np.round(column / grain)) * grain
+        if 1 < len(values) <= len(column) / QUANTISED:
+            step = max(step, float(np.diff(values).min()))
+    return step
+
+
+def _sways(deviations: Floats) -> bool:
+    """Return whether an axis moves slowly to and fro rather than at random."""
+    variance = deviations.var(axis=0)
+    steps = np.mean(np.diff(deviations, axis=0) ** 2, axis=0)
+    least = np.repeat([SWAY_LEAST_M, SWAY_LEAST_RAD], 3) ** 2
+    return bool(np.any((variance > least) & (steps < SWAY_LIMIT * variance)))
+
+
 def _drift(deviations: Floats) -> float:
     """Return the largest deviation of a window's mean from the whole's [standard errors]."""
     windows = np.array_split(deviations, N_WINDOWS)
@@ -119,7 +159,7 @@ def _drift(deviations: Floats) -> float:
     return float(np.max(np.abs(means) / np.maximum(error, 1e-12)))
 
 
-def _judge(matrix: Mat6, drift: float) -> str:
+def _judge(matrix: Mat6, drift: float, sways: bool) -> str:
     spread_m = float(np.sqrt(np.diag(matrix)[:3].max()))
     spread_rad = float(np.sqrt(np.diag(matrix)[3:].max()))
     if spread_m > SPREAD_LIMIT_M:
@@ -128,4 +168,6 @@ def _judge(matrix: Mat6, drift: float) -> str:
         return f'spread of {np.degrees(spread_rad):.1f} deg: the sensor was turned'
     if drift > DRIFT_LIMIT:
         return f'mean drifted by {drift:.1f} standard errors: not at rest, or slow interference'
+    if sways:
+        return "samples sway slowly: not at rest, or the device's own filter is on"
     return ''

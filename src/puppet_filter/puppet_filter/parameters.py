@@ -9,10 +9,12 @@ from typing import Any
 
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import build_config, Row
+from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 
 ROWS = (
-    Row('frame_id', 'transmitter', description='frame of the poses if the input names none'),
-    Row('expected_rate_hz', 120.0, 'Hz', 0.0, 1000.0, False,
+    Row('frame_id', 'transmitter', live=True,
+        description='frame of the poses if the input names none'),
+    Row('expected_rate_hz', 120.0, 'Hz', 0.0, 1000.0, True,
         'rate below nine tenths of which diagnostics warn; 0 for any'),
     Row('noise.position_mm', 0.5, 'mm', 0.0, 100.0, True,
         'standard deviation of a position sample, where no measured noise is given',
@@ -20,7 +22,8 @@ ROWS = (
     Row('noise.orientation_deg', 0.05, 'deg', 0.0, 30.0, True,
         'standard deviation of an orientation sample about each axis, likewise',
         low_open=True),
-    Row('noise.file', '', description='YAML written by measure_noise: R of each sensor'),
+    Row('noise.file', '', live=True,
+        description='YAML written by measure_noise: R of each sensor; set again to read it again'),
     Row('process.model', 'adaptive', live=True, choices=('adaptive', 'physical', 'printed'),
         description='adaptive or constant density of white acceleration, or q1 to q8 of '
         'Shin2002 eq. 3.5'),
@@ -29,18 +32,20 @@ ROWS = (
         low_open=True),
     Row('process.angular_rad2_s3', 500.0, 'rad^2/s^3', 0.0, 1e7, True,
         'spectral density of angular acceleration, likewise', low_open=True),
-    Row('process.quiet_linear_m2_s3', 0.01, 'm^2/s^3', 0.0, 1e6, True,
+    Row('process.quiet_linear_m2_s3', 1e-5, 'm^2/s^3', 0.0, 1e6, True,
         'linear density at rest (adaptive)', low_open=True),
-    Row('process.quiet_angular_rad2_s3', 0.03, 'rad^2/s^3', 0.0, 1e7, True,
+    Row('process.quiet_angular_rad2_s3', 3e-5, 'rad^2/s^3', 0.0, 1e7, True,
         'angular density at rest (adaptive)', low_open=True),
     Row('process.highest_linear_m2_s3', 200.0, 'm^2/s^3', 0.0, 1e6, True,
         'linear density that explains the strongest accelerations (adaptive)', low_open=True),
     Row('process.highest_angular_rad2_s3', 20000.0, 'rad^2/s^3', 0.0, 1e7, True,
         'angular density that explains the strongest accelerations (adaptive)',
         low_open=True),
-    Row('process.surprise_limit', 14.0, '-', 3.0, 1e3, True,
-        'squared distance of a position or rotation sample, 3 on average, above which its '
-        'density is raised (adaptive)'),
+    Row('process.surprise_limit', 18.0, '-', 3.0, 1e3, True,
+        'squared distance of a position or rotation sample, or of the mean of the last ones, 3 '
+        'on average, above which its density is raised (adaptive)'),
+    Row('process.trend_s', 0.03, 's', 0.0, 10.0, True,
+        'memory of that mean, which finds slow motion in the noise (adaptive)', low_open=True),
     Row('process.settle_s', 0.03, 's', 0.0, 10.0, True,
         'time constant with which a raised density falls (adaptive)', low_open=True),
     Row('process.q1', 3.9e-6, 'm^2', 0.0, 1.0, True, 'position (printed)'),
@@ -63,7 +68,7 @@ ROWS = (
         'fastest motion with which outliers still agree', low_open=True),
     Row('gate.jump_rate_rad_s', 40.0, 'rad/s', 0.0, 1e3, True,
         'fastest rotation with which outliers still agree', low_open=True),
-    Row('gap.hold_s', 0.05, 's', 0.0, 10.0, True,
+    Row('gap.hold_s', 0.03, 's', 0.0, 10.0, True,
         'gap without samples that is bridged at constant velocity'),
     Row('gap.decay_s', 0.10, 's', 0.0, 10.0, True,
         'time constant of the velocity in a longer gap', low_open=True),
@@ -73,6 +78,9 @@ ROWS = (
         'step back of the stamps that means a new recording, not a late frame', low_open=True),
     Row('lookahead_s', 0.0, 's', 0.0, 0.2, True,
         'how far ahead of the stamp poses are predicted, for known latency'),
+    Row('pose_array', POSES_OFF, live=True, choices=POSE_ARRAY_MODES,
+        description='whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN '
+        'where lost, or of the valid ones'),
 )  # fmt: skip
 
 
@@ -88,11 +96,12 @@ class PoseFilterConfig:
     process_model: str = 'adaptive'
     process_linear_m2_s3: float = 20.0
     process_angular_rad2_s3: float = 500.0
-    process_quiet_linear_m2_s3: float = 0.01
-    process_quiet_angular_rad2_s3: float = 0.03
+    process_quiet_linear_m2_s3: float = 1e-5
+    process_quiet_angular_rad2_s3: float = 3e-5
     process_highest_linear_m2_s3: float = 200.0
     process_highest_angular_rad2_s3: float = 20000.0
-    process_surprise_limit: float = 14.0
+    process_surprise_limit: float = 18.0
+    process_trend_s: float = 0.03
     process_settle_s: float = 0.03
     process_q1: float = 3.9e-6
     process_q2: float = 7.0e-4
@@ -108,11 +117,12 @@ class PoseFilterConfig:
     gate_jump_count: int = 3
     gate_jump_speed_m_s: float = 10.0
     gate_jump_rate_rad_s: float = 40.0
-    gap_hold_s: float = 0.05
+    gap_hold_s: float = 0.03
     gap_decay_s: float = 0.10
     gap_lost_after_s: float = 0.5
     gap_restart_s: float = 1.0
     lookahead_s: float = 0.0
+    pose_array: str = POSES_OFF
 
     def __post_init__(self) -> None:
         for a, b in ((2, 3), (6, 7)):

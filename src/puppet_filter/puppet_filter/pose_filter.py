@@ -11,7 +11,7 @@ kalman_kernels. Sensors are told apart by their row; when the names change it st
 import math
 
 import numpy as np
-from puppet_core.arrays import Floats, read_only
+from puppet_core.arrays import Mat6, read_only
 from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_filter.filter_records import EMPTY, N_COUNTERS, Records, STATE, TUNING, WORK
 from puppet_filter.frame_kernels import step_frame
@@ -33,11 +33,19 @@ class PoseFilter:
     config : PoseFilterConfig
         Tuning.
     noise : SensorNoise, optional
-        Measured R by sensor; sensors without one take the config's standard deviations.
+        Measured R by sensor.
+    default : ndarray, shape (6, 6), optional
+        R of the other sensors; that of the config's standard deviations if not given.
 
     """
 
-    def __init__(self, config: PoseFilterConfig, noise: SensorNoise | None = None) -> None:
+    def __init__(
+        self,
+        config: PoseFilterConfig,
+        noise: SensorNoise | None = None,
+        default: Mat6 | None = None,
+    ) -> None:
+        self._default = default
         self._noise = noise if noise is not None else SensorNoise({})
         self._config = config
         self._work = np.zeros(1, WORK)
@@ -49,9 +57,11 @@ class PoseFilter:
         self._sensors: tuple[str, ...] = ()
         self._allocate(())
 
-    def configure(self, config: PoseFilterConfig) -> None:
-        """Take new tuning; the states stay."""
+    def configure(self, config: PoseFilterConfig, noise: SensorNoise | None = None) -> None:
+        """Take new tuning, and new measured noise if given; the states stay."""
         self._config = config
+        if noise is not None:
+            self._noise = noise
         self._tuning = make_tuning(config)
         self._assign_noise()
 
@@ -78,6 +88,11 @@ class PoseFilter:
         )  # fmt: skip
         return FilteredFrame(frame.stamp_ns, frame.frame_index, self._sensors, *self._output)
 
+    @property
+    def states(self) -> Records:
+        """Return what is known of each sensor, records of STATE: to look at, not to write."""
+        return self._states
+
     def counts(self) -> dict[str, int]:
         """Return samples and frames by fate, since the start."""
         counts = {name: int(count) for name, count in zip(COUNTER_NAMES, self._counters)}
@@ -91,6 +106,10 @@ class PoseFilter:
             name for name, phase in zip(self._sensors, self._states['phase'])
             if phase == EMPTY
         )  # fmt: skip
+
+    def unused_noise(self) -> tuple[str, ...]:
+        """Return the names of the noise file that no sensor has."""
+        return tuple(sorted(set(self._noise.matrices) - set(self._sensors)))
 
     def _accept_stamp(self, stamp_ns: int) -> bool:
         step_ns = stamp_ns - self._stamp_ns if self._stamp_ns is not None else 1
@@ -119,7 +138,7 @@ class PoseFilter:
         )  # fmt: skip
 
     def _assign_noise(self) -> None:
-        default = default_noise(self._config)
+        default = default_noise(self._config) if self._default is None else self._default
         for state, sensor in zip(self._states, self._sensors):
             state['noise'] = self._noise.matrices.get(sensor, default)
 
@@ -137,6 +156,7 @@ def make_tuning(config: PoseFilterConfig) -> Records:
         config.process_highest_linear_m2_s3, config.process_highest_angular_rad2_s3,
     )  # fmt: skip
     tuning['surprise_limit'] = config.process_surprise_limit
+    tuning['trend_s'] = config.process_trend_s
     tuning['settle_s'] = config.process_settle_s
     tuning['velocity_variance'] = config.initial_speed_m_s**2, config.initial_rate_rad_s**2
     tuning['gate_sq'] = config.gate_mahalanobis_limit**2
@@ -150,7 +170,7 @@ def make_tuning(config: PoseFilterConfig) -> Records:
     return tuning
 
 
-def default_noise(config: PoseFilterConfig) -> Floats:
+def default_noise(config: PoseFilterConfig) -> Mat6:
     """Return R of a sensor whose noise was not measured, shape (6, 6) [m^2, rad^2]."""
     position = config.noise_position_mm * 1e-3
     rotation = math.radians(config.noise_orientation_deg)

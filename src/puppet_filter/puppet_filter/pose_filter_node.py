@@ -16,13 +16,14 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from puppet_filter.noise_file import load_noise, SensorNoise
-from puppet_filter.parameters import make_config, PoseFilterConfig, ROWS
+from puppet_filter.parameters import ROWS
 from puppet_filter.pose_filter import PoseFilter, warm_up
+from puppet_filter.tuning import load_tuning, Tuning
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros import qos, tracker_frame
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.pose_array import PoseArrayOutput
 from puppet_ros.pose_frame import PoseFrameWriter
 from puppet_ros.spin import spin_node
 from rclpy.node import Node
@@ -30,6 +31,7 @@ from rclpy.node import Node
 NODE_NAME = 'pose_filter'
 RAW_TOPIC = '/tracker/raw'
 FILTERED_TOPIC = '/tracker/filtered'
+POSE_ARRAY_TOPIC = '/tracker/filtered_poses'
 COUNTS_PERIOD_S = 1.0
 
 
@@ -38,13 +40,13 @@ class PoseFilterNode(Node):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
-        self._table = ParameterTable(self, ROWS, make_config, self._on_config)
-        config = self._table.config
-        noise = load_noise(config.noise_file) if config.noise_file else SensorNoise({})
+        self._table = ParameterTable(self, ROWS, load_tuning, self._on_tuning)
+        config, noise = self._table.config
         self._filter = PoseFilter(config, noise)
         self._writer = PoseFrameWriter((), config.frame_id)
         self._writer_key: tuple[tuple[str, ...], str] = ((), config.frame_id)
         self._publisher = self.create_publisher(PoseFrame, FILTERED_TOPIC, qos.STREAM)
+        self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._diagnostics = Diagnostics(self, config.expected_rate_hz)
         self._subscription = self.create_subscription(
             TrackerFrame, RAW_TOPIC, self._diagnostics.guarded(self._on_frame), qos.STREAM
@@ -57,19 +59,22 @@ class PoseFilterNode(Node):
         if filtered is None:
             self._diagnostics.drop('stamp')
             return
-        key = (filtered.sensors, msg.header.frame_id or self._table.config.frame_id)
+        key = (filtered.sensors, msg.header.frame_id or self._table.config.parameters.frame_id)
         if key != self._writer_key:
             self._writer, self._writer_key = PoseFrameWriter(*key), key
         self._publisher.publish(self._writer.fill(filtered))
+        self._pose_array.publish(filtered, key[1], self._table.config.parameters.pose_array)
         self._diagnostics.frame(filtered.stamp_ns)
 
-    def _on_config(self, config: PoseFilterConfig) -> None:
-        self._filter.configure(config)
+    def _on_tuning(self, tuning: Tuning) -> None:
+        self._filter.configure(*tuning)
+        self._diagnostics.expected_rate_hz = tuning.parameters.expected_rate_hz
         self.get_logger().info('new tuning in force')
 
     def _on_counts(self) -> None:
         for name, count in self._filter.counts().items():
             self._diagnostics.value(name, count)
+        self._diagnostics.value('noise_unused', ', '.join(self._filter.unused_noise()))
         lost = ', '.join(self._filter.lost_sensors())
         self._diagnostics.value('lost_sensors', lost)
         level = DiagnosticStatus.WARN if lost else DiagnosticStatus.OK

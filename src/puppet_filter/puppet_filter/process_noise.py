@@ -10,12 +10,13 @@ on the time step as it should when samples are late or missing, and its numbers 
 A body is at rest or in full swing, and one density suits only one of them: what follows a
 swing without lag leaves a resting sensor as noisy as it was. The adaptive form keeps a density
 per sensor: low while the samples agree with the prediction, raised at once to what explains a
-residual that does not, and falling back within hundredths of a second.
+residual that does not, and falling back within hundredths of a second. Residuals too small to
+tell from noise one by one are found by their mean, once several point the same way.
 
 """
 
-from numba import njit
 from puppet_core.arrays import Floats
+from puppet_core.kernel import kernel
 
 PHYSICAL = 0
 PRINTED = 1
@@ -25,7 +26,7 @@ ADAPTIVE = 2
 XX_P, XV_P, VV_P, XX_R, XV_R, VV_R = range(6)
 
 
-@njit(cache=True)
+@kernel
 def process_noise(model: int, values: Floats, dt: float, steps: float, out: Floats) -> None:
     """
     Write the factors of the identity blocks of Q for a step of length dt.
@@ -57,11 +58,47 @@ def process_noise(model: int, values: Floats, dt: float, steps: float, out: Floa
         out[3 * part + 2] = density * dt
 
 
-@njit(cache=True)
+@kernel
+def follow_trend(trend: Floats, keep: float, y: Floats, out: Floats) -> None:
+    """Write the running mean after one more whitened residual, shape (6,); may be `trend`."""
+    for k in range(6):
+        out[k] = keep * trend[k] + (1.0 - keep) * y[k]
+
+
+@kernel
+def find_surprise(y: Floats, trend: Floats, keep: float, limit: float, out: Floats) -> None:
+    """
+    Write how much there is to explain of a residual, position and rotation apart.
+
+    Parameters
+    ----------
+    y : ndarray, shape (6,)
+        Whitened residual: unit normal numbers if all is as predicted.
+    trend : ndarray, shape (6,)
+        Their running mean with this one.
+    keep : float
+        Share of the mean before in the mean now, which has variance (1 - keep) / (1 + keep).
+    limit : float
+        Squared length, of variance one, up to which chance explains it.
+    out : ndarray, shape (2,)
+        Squared Mahalanobis distance to be explained, 3 on average; 0 for nothing.
+
+    """
+    weight = (1.0 + keep) / (1.0 - keep)
+    for part in range(2):
+        now, mean = 0.0, 0.0
+        for k in range(3 * part, 3 * part + 3):
+            now += y[k] * y[k]
+            mean += trend[k] * trend[k]
+        out[part] = now if now > limit else 0.0
+        if mean * weight > limit:
+            out[part] = max(out[part], 3.0 + mean)
+
+
+@kernel
 def raise_density(
-    density: Floats, ceiling: Floats, surprise: Floats, limit: float, p: Floats, noise: Floats,
-    dt: float,
-) -> bool:  # fmt: skip
+    density: Floats, ceiling: Floats, surprise: Floats, p: Floats, noise: Floats, dt: float
+) -> bool:
     """
     Raise the densities to what explains a residual; return whether any was raised.
 
@@ -72,10 +109,8 @@ def raise_density(
     ceiling : ndarray, shape (2,)
         Highest densities.
     surprise : ndarray, shape (2,)
-        Squared Mahalanobis distance of the position and of the rotation part; 3 on average
-        if the density is right.
-    limit : float
-        Surprise up to which nothing is changed.
+        Squared Mahalanobis distance of the position and of the rotation part that is to be
+        explained; 3 on average if the density is right, and nothing is changed below.
     p : ndarray, shape (12, 12)
         Predicted covariance.
     noise : ndarray, shape (6, 6)
@@ -86,7 +121,7 @@ def raise_density(
     """
     raised = False
     for part in range(2):
-        if surprise[part] <= limit or density[part] >= ceiling[part]:
+        if surprise[part] <= 3.0 or density[part] >= ceiling[part]:
             continue
         variance = 0.0
         for k in range(3 * part, 3 * part + 3):

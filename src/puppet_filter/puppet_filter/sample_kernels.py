@@ -10,10 +10,10 @@ outliers, or the first after a true jump; between samples the motion coasts.
 
 import math
 
-from numba import njit
 import numpy as np
 from puppet_core import quaternion
 from puppet_core.arrays import Ints
+from puppet_core.kernel import kernel
 from puppet_core.sensor_frames import (
     FILTER_OK,
     FILTER_PREDICTED,
@@ -36,7 +36,13 @@ from puppet_filter.kalman_kernels import (
     predict_covariance,
     residual,
 )
-from puppet_filter.process_noise import ADAPTIVE, process_noise, raise_density
+from puppet_filter.process_noise import (
+    ADAPTIVE,
+    find_surprise,
+    follow_trend,
+    process_noise,
+    raise_density,
+)
 
 MIN_STEP_NS = 100_000  # samples nearer in time than this are the same one sent again
 QUATERNION_NORM_TOL = 0.2  # devices round to 16 bits; far from one is garbage
@@ -44,7 +50,7 @@ JUMP_SLACK_M = 0.02  # noise allowed between two samples of a true jump, with th
 JUMP_SLACK_RAD = 0.1
 
 
-@njit(cache=True)
+@kernel
 def take_sample(
     state: Record, tuning: Record, work: Record, counters: Ints, stamp_ns: int, age_s: float
 ) -> int:
@@ -67,7 +73,7 @@ def take_sample(
     return update(state, tuning, work, counters, dt)
 
 
-@njit(cache=True)
+@kernel
 def is_valid(work: Record, age_s: float) -> bool:
     """Return whether the sample is finite, its quaternion near unit and its age no future."""
     p, q = work['sample_position'], work['sample_orientation']
@@ -76,7 +82,7 @@ def is_valid(work: Record, age_s: float) -> bool:
     return math.isfinite(p[0] + p[1] + p[2]) and unit and 0.0 <= age_s < 1e3
 
 
-@njit(cache=True)
+@kernel
 def update(state: Record, tuning: Record, work: Record, counters: Ints, dt: float) -> int:
     """Correct the state with the sample, or reject it; return the sensor's status."""
     step, decay = coast(tuning, dt, state['missed'])
@@ -85,6 +91,7 @@ def update(state: Record, tuning: Record, work: Record, counters: Ints, dt: floa
         work['sample_position'], work['sample_orientation'], work['dz'],
     )  # fmt: skip
     distance_sq = predict_innovation(state, tuning, work, dt)
+    state['surprise'] = distance_sq
     if math.isnan(distance_sq):
         # cannot happen with sane numbers; a state that is not positive definite is useless
         initialise(state, tuning, work, counters)
@@ -107,15 +114,17 @@ def update(state: Record, tuning: Record, work: Record, counters: Ints, dt: floa
         for k in range(6):
             change = work['change'][6 + k]
             state['velocity'][k] = decay * (state['velocity'][k] - change) + change
-    for part in range(2):
-        state['density'][part] = work['density'][part]
+    if tuning['process_model'] == ADAPTIVE:
+        for part in range(2):
+            state['density'][part] = work['density'][part]
+        follow_trend(state['trend'], work['keep'], work['y'], state['trend'])
     state['time_ns'] = work['sample_ns']
     state['missed'] = 0
     state['rejected'] = 0
     return FILTER_OK
 
 
-@njit(cache=True)
+@kernel
 def predict_innovation(state: Record, tuning: Record, work: Record, dt: float) -> float:
     """Predict the covariance over dt into `work`; return the residual's squared distance."""
     model, density = tuning['process_model'], work['density']
@@ -132,13 +141,14 @@ def predict_innovation(state: Record, tuning: Record, work: Record, dt: float) -
     )
     if model != ADAPTIVE:
         return distance_sq
-    y = work['y']
-    work['surprise'][0] = y[0] * y[0] + y[1] * y[1] + y[2] * y[2]
-    work['surprise'][1] = y[3] * y[3] + y[4] * y[4] + y[5] * y[5]
+    work['keep'] = math.exp(-dt / tuning['trend_s'])
+    follow_trend(state['trend'], work['keep'], work['y'], work['change'])
+    find_surprise(
+        work['y'], work['change'], work['keep'], tuning['surprise_limit'], work['surprise']
+    )
     if raise_density(
-        density, tuning['highest'], work['surprise'], tuning['surprise_limit'],
-        work['p'], state['noise'], dt,
-    ):  # fmt: skip
+        density, tuning['highest'], work['surprise'], work['p'], state['noise'], dt
+    ):
         process_noise(model, density, dt, 1.0, work['q'])
         predict_covariance(state['covariance'], dt, work['q'], work['p'])
         distance_sq = factor_innovation(
@@ -147,7 +157,7 @@ def predict_innovation(state: Record, tuning: Record, work: Record, dt: float) -
     return distance_sq
 
 
-@njit(cache=True)
+@kernel
 def coast(tuning: Record, dt: float, missed: int) -> tuple[float, float]:
     """
     Return the step to predict over and the factor left of the velocity.
@@ -162,7 +172,7 @@ def coast(tuning: Record, dt: float, missed: int) -> tuple[float, float]:
     return tuning['coast_hold_s'] + tuning['coast_time_s'] * (1.0 - decay), decay
 
 
-@njit(cache=True)
+@kernel
 def is_jump(state: Record, tuning: Record, work: Record) -> bool:
     """
     Remember a rejected sample; return whether enough of them in a row agree with each other.
@@ -188,7 +198,7 @@ def is_jump(state: Record, tuning: Record, work: Record) -> bool:
     return state['rejected'] >= tuning['jump_count']
 
 
-@njit(cache=True)
+@kernel
 def initialise(state: Record, tuning: Record, work: Record, counters: Ints) -> None:
     """Take the sample as the pose, at rest but with a wide velocity."""
     for k in range(3):
@@ -204,6 +214,8 @@ def initialise(state: Record, tuning: Record, work: Record, counters: Ints) -> N
         covariance[6 + k, 6 + k] = tuning['velocity_variance'][k // 3]
     for part in range(2):
         state['density'][part] = tuning['quiet'][part]
+    for k in range(6):
+        state['trend'][k] = 0.0
     state['time_ns'] = work['sample_ns']
     state['phase'] = TRACKING
     state['missed'] = 0

@@ -16,6 +16,7 @@ from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quats, Vec3s
 
 KINDS = ('static', 'slow', 'fast', 'walk', 'jumps')
+SWAY_S, SWAY_REST = 2.0, 0.25  # period of slow sways, share of it at rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,10 @@ class Disturbance:
     hum_hz: float = 50.0
     """Frequency of the hum before sampling [Hz]."""
 
+    hum_overtone: float = 0.5
+    """Amplitude of its octave, a share of it: what sampling at 120 Hz brings down to 20 Hz, or
+    to next to nothing for 60 Hz."""
+
     missing: float = 0.0
     """Share of samples that are missing, in bursts."""
 
@@ -72,9 +77,9 @@ def make_motion(
     """
     Return a motion of one of KINDS.
 
-    'slow' sways below 0.5 Hz; 'fast' reaches up to 0.8 m in 0.25 to 0.5 s, up to 5 m/s and
-    60 m/s^2; 'walk' plants for 0.6 s and swings 1.2 m in 0.4 s; 'jumps' sways and is carried
-    elsewhere at once every second.
+    'slow' sways for 1.5 s and rests for 0.5 s, below 1 m/s; 'fast' reaches up to 0.8 m in 0.25
+    to 0.5 s, up to 5 m/s and 60 m/s^2; 'walk' plants for 0.6 s and swings 1.2 m in 0.4 s;
+    'jumps' sways and is carried elsewhere at once every second.
 
     """
     n_frames = int(round(duration_s * rate_hz))
@@ -102,9 +107,10 @@ def disturb(
     """
     d = disturbance
     shape = motion.positions.shape
-    hum = np.sin(
-        2.0 * np.pi * (d.hum_hz * motion.times_s[:, None, None] + rng.random((1, *shape[1:])))
-    )
+    cycles = d.hum_hz * motion.times_s[:, None, None]
+    hum = np.sin(2.0 * np.pi * (cycles + rng.random((1, *shape[1:]))))
+    overtone = np.sin(2.0 * np.pi * (2.0 * cycles + rng.random((1, *shape[1:]))))
+    hum += d.hum_overtone * overtone
     positions = motion.positions + 1e-3 * (d.position_mm * rng.normal(size=shape) + d.hum_mm * hum)
     turn = np.radians(d.orientation_deg * rng.normal(size=shape) + d.hum_deg * hum)
     quaternions = quaternion_batch.multiply(motion.quaternions, quaternion_batch.exp(turn))
@@ -142,10 +148,12 @@ def _static(times: Floats, rng: np.random.Generator) -> Floats:
 
 def _slow(times: Floats, rng: np.random.Generator) -> Floats:
     path = np.zeros((len(times), 6))
+    begun = np.floor(times / SWAY_S)
+    eased = SWAY_S * (begun + minimum_jerk((times / SWAY_S - begun) / (1.0 - SWAY_REST)))
     for k in range(6):
         for _ in range(3):
-            phase, rate_hz = rng.uniform(0.0, 2.0 * np.pi), rng.uniform(0.1, 0.5)
-            path[:, k] += 0.1 * np.sin(2.0 * np.pi * rate_hz * times + phase)
+            phase, rate_hz = rng.uniform(0.0, 2.0 * np.pi), rng.uniform(0.05, 0.25)
+            path[:, k] += 0.1 * np.sin(2.0 * np.pi * rate_hz * eased + phase)
     return path
 
 

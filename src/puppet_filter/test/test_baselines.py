@@ -6,13 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 from puppet_filter import baseline_kernels
-from puppet_filter.baselines import EulerKalman, LowPass, make_filters, NoFilter, OneEuro
+from puppet_filter.baselines import (
+    EulerKalman,
+    FILTER_NAMES,
+    LowPass,
+    make_filter,
+    NoFilter,
+    OneEuro,
+)
 from puppet_filter.parameters import PoseFilterConfig
 import pytest
 from scipy.spatial.transform import Rotation
 
 STEP_S = 8_333_333e-9
-FILTERS = tuple(make_filters(PoseFilterConfig()))
+FILTERS = FILTER_NAMES
 TOL = 1e-12  # a handful of roundings
 
 
@@ -39,7 +46,7 @@ def test_euler_angles_are_scipys(
 
 @pytest.mark.parametrize('name', FILTERS)
 def test_resting_sensor_stays_where_it_is(name: str, make_frame: Callable) -> None:
-    frame_filter = make_filters(PoseFilterConfig())[name]
+    frame_filter = make_filter(name, PoseFilterConfig())
     q = Rotation.from_euler('xyz', [0.3, 0.4, 0.5]).as_quat()[[3, 0, 1, 2]]
     for k in range(50):
         poses = frame_filter.step(make_frame(k, [[1.0, 2.0, 3.0]], [q]))
@@ -51,7 +58,7 @@ def test_resting_sensor_stays_where_it_is(name: str, make_frame: Callable) -> No
 def test_missing_samples_and_repeated_stamps_are_survived(
     name: str, make_frame: Callable
 ) -> None:
-    frame_filter = make_filters(PoseFilterConfig())[name]
+    frame_filter = make_filter(name, PoseFilterConfig())
     for k in range(20):
         missing = np.full((1, 3), np.nan) if k in (5, 6) else np.ones((1, 3))
         poses = frame_filter.step(make_frame(k, missing))
@@ -99,7 +106,8 @@ def test_euler_kalman_agrees_with_ours_on_slow_turns(
     make_frame: Callable, rng: np.random.Generator
 ) -> None:
     config = PoseFilterConfig(process_model='physical')
-    ours, theirs = make_filters(config)['kalman'], EulerKalman(config)
+    densities = (config.process_linear_m2_s3, config.process_angular_rad2_s3)
+    ours, theirs = make_filter('kalman', config), EulerKalman(config, densities=densities)
     for k in range(200):
         q = Rotation.from_rotvec([0.3 * k * STEP_S, 0.1, 0.2]).as_quat()[[3, 0, 1, 2]]
         frame = make_frame(k, 5e-4 * rng.normal(size=(1, 3)), [q])

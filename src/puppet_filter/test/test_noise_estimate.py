@@ -5,7 +5,7 @@
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.errors import CalibrationError
-from puppet_filter.noise_estimate import estimate_noise, mean_rotation
+from puppet_filter.noise_estimate import estimate_noise, mean_rotation, resolution
 import pytest
 
 N = 2000
@@ -73,6 +73,41 @@ def test_moving_sensor_is_told_from_a_noisy_one(
         turn = quaternion_batch.exp(sway * np.array([1.0, 0.0, 0.0]))
         recording[1] = quaternion_batch.multiply(recording[1], turn)
     assert text in estimate_noise(*recording).warning
+
+
+@pytest.mark.parametrize('part', [0, 1])
+def test_sensor_in_a_quiet_hand_is_told_from_a_resting_one(
+    rng: np.random.Generator, matrix: np.ndarray, part: int
+) -> None:
+    recording = list(samples(rng, matrix))
+    sway = np.sin(2.0 * np.pi * 3.0 * np.arange(N) / 120.0)[:, None]  # means of parts agree
+    if part == 0:
+        recording[0] = recording[0] + 3e-3 * sway
+    else:
+        turn = quaternion_batch.exp(5e-3 * sway * np.array([1.0, 0.0, 0.0]))
+        recording[1] = quaternion_batch.multiply(recording[1], turn)
+    assert 'sway slowly' in estimate_noise(*recording).warning
+
+
+def test_resting_sensor_is_hardly_ever_suspected(
+    rng: np.random.Generator, matrix: np.ndarray
+) -> None:
+    warnings = [estimate_noise(*samples(rng, matrix, 300)).warning for _ in range(100)]
+    assert sum(map(bool, warnings)) <= 3
+
+
+def test_variance_is_at_least_that_of_the_devices_steps(rng: np.random.Generator) -> None:
+    # quieter than half a step: without a floor R would be a thousandth of the true error
+    step_m, step = 144 * 0.0254 / 32768, 1.0 / 32768
+    positions = np.round(rng.normal(size=(N, 3)) * 0.02 + 0.2) * step_m + [1.0, 0.0, 0.0]
+    positions[:, 0] = step_m * np.round(1.0 / step_m + rng.normal(0.0, 0.3, N))
+    quaternions = step * np.round(
+        (quaternion_batch.exp(np.array([0.3, 0.2, 0.1])) + rng.normal(0.0, 1e-5, (N, 4))) / step
+    )
+    estimate = estimate_noise(positions, quaternions)
+    assert np.diag(estimate.matrix)[:3].min() >= step_m**2 / 12.0 * 0.95
+    assert np.diag(estimate.matrix)[3:].min() >= 4.0 * step**2 / 12.0 * 0.5
+    assert resolution(positions, 1e-6) == pytest.approx(step_m, rel=0.02)
 
 
 def test_silent_axis_still_gives_an_invertible_matrix() -> None:

@@ -5,6 +5,7 @@
 from array import array
 from collections.abc import Callable, Iterator
 import os
+from pathlib import Path
 import time
 from typing import Any
 
@@ -15,10 +16,15 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402,I100
-from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
+from geometry_msgs.msg import PoseArray  # noqa: E402
+from puppet_core.errors import ConfigError  # noqa: E402
 from puppet_core.sensor_frames import FILTER_OK  # noqa: E402
+from puppet_filter.noise_file import save_noise, SensorNoise  # noqa: E402
+from puppet_filter.parameters import PoseFilterConfig, ROWS  # noqa: E402
+from puppet_filter.pose_filter import default_noise  # noqa: E402
 from puppet_filter.pose_filter_node import (  # noqa: E402
     FILTERED_TOPIC,
+    POSE_ARRAY_TOPIC,
     PoseFilterNode,
     RAW_TOPIC,
 )
@@ -153,6 +159,49 @@ def test_lookahead_takes_effect_while_running(graph: Graph, make_frame: Callable
     assert ahead == pytest.approx(0.1, abs=1e-3)
 
 
+def test_every_parameter_may_be_changed_while_running(graph: Graph) -> None:
+    for row in ROWS:
+        value = row.choices[-1] if row.choices else graph.node.get_parameter(row.name).value
+        result = graph.node.set_parameters([Parameter(row.name, value=value)])[0]
+        assert result.successful, (row.name, result.reason)
+
+
+def test_measured_noise_is_read_while_running_and_a_bad_file_refused(
+    graph: Graph, make_frame: Callable, tmp_path: Path
+) -> None:
+    path = tmp_path / 'noise.yaml'
+    before = graph.send(raw(make_frame, 0, [[0.0, 0.0, 0.0]]))
+    save_noise(SensorNoise({'s0': 16.0 * default_noise(PoseFilterConfig())}), path)
+    assert graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0].successful
+    # the state keeps the covariance it has; a new one begins with the new R
+    after = graph.send(raw(make_frame, 1000, [[0.0, 0.0, 0.0]]))
+    assert after.covariances[0] == pytest.approx(16.0 * before.covariances[0])
+    path.write_text('format: nonsense\n')
+    result = graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0]
+    assert not result.successful and f'noise.file: {path}' in result.reason
+    again = graph.send(raw(make_frame, 2000, [[0.0, 0.0, 0.0]]))
+    assert again.covariances[0] == pytest.approx(after.covariances[0])
+
+
+def test_pose_array_comes_on_request(graph: Graph, make_frame: Callable) -> None:
+    arrays: list[PoseArray] = []
+    graph.other.create_subscription(PoseArray, POSE_ARRAY_TOPIC, arrays.append, qos.STREAM)
+    places = [[1.0, 2.0, 3.0], [np.nan, 0.0, 0.0]]
+    graph.send(raw(make_frame, 0, places))
+    assert graph.node.count_publishers(POSE_ARRAY_TOPIC) == 0
+    for number, (mode, n_poses) in enumerate((('all', 2), ('valid', 1)), start=1):
+        assert graph.node.set_parameters([Parameter('pose_array', value=mode)])[0].successful
+        frames = iter(range(1000 * number, 2000 * number))
+
+        def heard(n_poses: int = n_poses, frames: Any = frames) -> bool:
+            graph.send(raw(make_frame, next(frames), places))
+            return bool(arrays) and len(arrays[-1].poses) == n_poses
+
+        assert graph.spin_until(heard)
+        assert arrays[-1].header.frame_id == 'transmitter'
+        assert arrays[-1].poses[0].position.x == pytest.approx(1.0)
+
+
 def test_lost_sensor_is_named_in_the_diagnostics(graph: Graph, make_frame: Callable) -> None:
     indices = iter(range(100_000))
 
@@ -168,7 +217,8 @@ def test_lost_sensor_is_named_in_the_diagnostics(graph: Graph, make_frame: Calla
     [
         ({'gate__mahalanobis_limit': 0.5}, ConfigError, 'gate.mahalanobis_limit: expected 1.0'),
         ({'nonsense': 1}, ConfigError, 'nonsense: expected a known parameter'),
-        ({'noise__file': '/no/such.yaml'}, InputFileError, '/no/such.yaml: expected a readable'),
+        ({'noise__file': '/no/such.yaml'}, ConfigError,
+         'noise.file: /no/such.yaml: expected a readable'),
     ],
 )
 def test_bad_start_parameter_is_refused(

@@ -5,6 +5,8 @@
 import numpy as np
 from puppet_filter.process_noise import (
     ADAPTIVE,
+    find_surprise,
+    follow_trend,
     PHYSICAL,
     PRINTED,
     process_noise,
@@ -12,6 +14,7 @@ from puppet_filter.process_noise import (
 )
 import pytest
 from scipy.integrate import quad
+from scipy.stats import chi2
 
 KERNELS = pytest.mark.parametrize(
     'noise', [process_noise, process_noise.py_func], ids=['jit', 'py']
@@ -67,20 +70,51 @@ RAISES = pytest.mark.parametrize(
 def test_raised_density_explains_the_residual(raises: object) -> None:
     density, ceiling = np.array([0.01, 0.02]), np.array([1e9, 1e9])
     p, noise, dt = 1e-7 * np.eye(12), 2e-7 * np.eye(6), 0.01
-    assert raises(density, ceiling, np.array([30.0, 2.0]), 14.0, p, noise, dt)
+    assert raises(density, ceiling, np.array([30.0, 2.0]), p, noise, dt)
     variance = 3e-7 + (density[0] - 0.01) * dt**3 / 3.0
     assert variance == pytest.approx(3e-7 * 30.0 / 3.0)
     assert density[1] == 0.02
 
 
 @RAISES
-def test_density_never_passes_its_ceiling_nor_moves_below_the_limit(raises: object) -> None:
+def test_density_never_passes_its_ceiling_nor_moves_for_an_average_one(raises: object) -> None:
     density, ceiling = np.array([0.01, 0.02]), np.array([20.0, 20.0])
     p, noise = 1e-7 * np.eye(12), 2e-7 * np.eye(6)
-    assert not raises(density, ceiling, np.array([14.0, 13.9]), 14.0, p, noise, 0.01)
-    assert raises(density, ceiling, np.array([1e9, 1e9]), 14.0, p, noise, 0.01)
+    assert not raises(density, ceiling, np.array([3.0, 0.0]), p, noise, 0.01)
+    assert raises(density, ceiling, np.array([1e9, 1e9]), p, noise, 0.01)
     np.testing.assert_array_equal(density, ceiling)
-    assert not raises(density, ceiling, np.array([1e9, 1e9]), 14.0, p, noise, 0.01)
+    assert not raises(density, ceiling, np.array([1e9, 1e9]), p, noise, 0.01)
+
+
+def surprises(residuals: np.ndarray, keep: float, limit: float) -> np.ndarray:
+    """Return what find_surprise makes of whitened residuals (n, 6), shape (n, 2)."""
+    trend, out = np.zeros(6), np.zeros((len(residuals), 2))
+    for y, row in zip(residuals, out):
+        follow_trend(trend, keep, y, trend)
+        find_surprise(y, trend, keep, limit, row)
+    return out
+
+
+def test_chance_surprises_as_rarely_as_chi_square_says(rng: np.random.Generator) -> None:
+    n, limit = 100_000, 14.0
+    found = surprises(rng.normal(size=(n, 6)), 0.75, limit) > 0.0
+    expected = chi2.sf(limit, 3)
+    # by the sample itself, or by the mean, whose surprises come in runs
+    assert 0.9 * expected < found.mean() < 2.5 * expected
+
+
+def test_small_residuals_that_agree_surprise_in_their_own_part(rng: np.random.Generator) -> None:
+    residuals = 0.1 * rng.normal(size=(100, 6))
+    residuals[:, 1] += 2.0  # no single one is surprising
+    found = surprises(residuals, 0.75, 14.0)
+    assert (found[30:, 0] > 3.0).all() and (found[:, 1] == 0.0).all()
+
+
+def test_single_outlying_residual_surprises_by_its_square() -> None:
+    residuals = np.zeros((10, 6))
+    residuals[5, 3:] = 4.0
+    found = surprises(residuals, 0.5, 14.0)
+    assert found[5, 1] == 48.0 and found[:, 0].max() == 0.0
 
 
 def test_adaptive_and_physical_share_the_formula() -> None:
