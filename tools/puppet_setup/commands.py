@@ -26,9 +26,12 @@ def _clip(subcommand: str, summary: str) -> Command:
 COMMANDS = {
     'demo': Command('puppet_bringup', 'puppet_demo', 'a performance drives a puppet, live',
                     own_machine_only=True),
-    'up': Command('puppet_bringup', 'puppet_up', 'start the nodes: sim, hardware or replay'),
+    'up': Command('puppet_bringup', 'puppet_up',
+                  'start the nodes: sim, hardware, topics or replay'),
     'retarget': _clip('retarget', 'give the motion of a clip to a character'),
     'bench': _clip('bench', 'measure quality and speed over clips, characters and solvers'),
+    'bench-filter': Command('puppet_filter', 'bench_filter',
+                            'compare the pose filter with others on the same noisy data'),
     'render': _clip('render', 'draw bodies at instants of a clip'),
     'calibrate': Command('puppet_retarget', 'calibrate',
                          "record the performer's surface, touched with a sensor"),

@@ -16,14 +16,16 @@ from typing import Any
 
 from puppet_core.errors import ConfigError
 
-SIM, HARDWARE, REPLAY = 'sim', 'hardware', 'replay'
+SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
 VARIANTS = {
     SIM: 'emulated tracker and performer on pseudo-terminals, then the whole graph',
     HARDWARE: 'a real tracker on serial ports, then the whole graph',
+    TOPICS: 'the graph behind PoseStamped or PoseArray topics of another tracker',
     REPLAY: 'the graph behind a recorded /tracker/raw',
 }
 EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
-SOURCES = ('bag', 'tracker_driver')  # where the data comes from; stopped before the others
+# where the data comes from; stopped before the others
+SOURCES = ('bag', 'tracker_driver', 'pose_topics')
 TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
 
 
@@ -40,7 +42,7 @@ class Argument:
     description: str
     """One sentence."""
 
-    variants: tuple[str, ...] = (SIM, HARDWARE, REPLAY)
+    variants: tuple[str, ...] = (SIM, HARDWARE, TOPICS, REPLAY)
     """Launch descriptions that have it."""
 
 
@@ -54,8 +56,12 @@ ARGUMENTS = (
     Argument('performer', '', "The performer's character, by name or path."),
     Argument('layout', '', 'Sensor layout, by name or path.'),
     Argument('calibration_file', '', 'Calibration to load, or to save to.'),
-    Argument('rate_hz', '', 'Frames per second of the tracker.', (SIM, HARDWARE)),
+    Argument('rate_hz', '', 'Frames per second of the tracker.', (SIM, HARDWARE, TOPICS)),
     Argument('ports', '', 'Serial ports, separated by commas.', (HARDWARE,)),
+    Argument(
+        'topics', '', 'Topic of each sensor, separated by commas, or one with {sensor} or [*].',
+        (TOPICS,),
+    ),  # fmt: skip
     Argument('autostart', '', 'false: the driver waits for a lifecycle manager.', (SIM, HARDWARE)),
     Argument('ports_dir', '', 'Folder for the emulated ports; a new one if empty.', (SIM,)),
     Argument('clip', '', 'BVH or AMC file to perform; a built-in performance if empty.', (SIM,)),
@@ -78,14 +84,22 @@ _PARAMETERS = {
     'performer': (('performer', 'performer'),),
     'layout': (('performer', 'layout'),),
     'calibration_file': (('performer', 'calibration_file'),),
-    'rate_hz': (('tracker_driver', 'rate_hz'), ('pose_filter', 'expected_rate_hz')),
+    'rate_hz': (
+        ('tracker_driver', 'rate_hz'), ('pose_topics', 'rate_hz'),
+        ('pose_filter', 'expected_rate_hz'),
+    ),
     'ports': (('tracker_driver', 'ports'),),
+    'topics': (('pose_topics', 'topics'),),
     'autostart': (('tracker_driver', 'autostart'),),
 }  # fmt: skip
+
+# where the poses come from
+_TRACKERS = {SIM: 'tracker_driver', HARDWARE: 'tracker_driver', TOPICS: 'pose_topics'}
 
 # in the order of the data
 _NODES = (
     ('puppet_driver', 'tracker_driver'),
+    ('puppet_driver', 'pose_topics'),
     ('puppet_filter', 'pose_filter'),
     ('puppet_retarget', 'performer'),
     ('puppet_retarget', 'importance'),
@@ -164,7 +178,7 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     if variant == SIM:
         listed.append(_emulator(values))
     for package, name in _NODES:
-        if variant == REPLAY and name == 'tracker_driver':
+        if name in _TRACKERS.values() and name != _TRACKERS.get(variant):
             continue
         listed.append(
             Process(
@@ -223,8 +237,8 @@ def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[
 
 
 def _typed(argument: str, text: str) -> Any:
-    if argument == 'ports':
-        return [port.strip() for port in text.split(',') if port.strip()]
+    if argument in ('ports', 'topics'):
+        return [word.strip() for word in text.split(',') if word.strip()]
     if argument == 'rate_hz':
         return _number(argument, text)
     if argument == 'autostart':

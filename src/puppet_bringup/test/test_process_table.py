@@ -11,6 +11,7 @@ from puppet_bringup.process_table import (
     processes,
     REPLAY,
     SIM,
+    TOPICS,
     VARIANTS,
 )
 from puppet_core.errors import ConfigError
@@ -33,6 +34,7 @@ def _named(listed: tuple[Process, ...], name: str) -> Process:
 def test_nodes_stand_in_the_order_of_the_data() -> None:
     assert [p.name for p in processes(SIM, SIM_GIVEN)] == ['tracker_emulator', *NODES]
     assert [p.name for p in processes(HARDWARE, {})] == NODES
+    assert [p.name for p in processes(TOPICS, {})] == ['pose_topics', *NODES[1:]]
     assert [p.name for p in processes(REPLAY, {})] == NODES[1:]
 
 
@@ -103,7 +105,7 @@ def test_ros_arguments_keep_types_apart() -> None:
 
 @pytest.mark.parametrize(
     ('variant', 'given', 'message'),
-    [('moon', {}, 'expected one of sim, hardware, replay'),
+    [('moon', {}, 'expected one of sim, hardware, topics, replay'),
      (HARDWARE, {'clip': 'x.bvh'}, 'clip: expected an argument of hardware'),
      (HARDWARE, {'rate_hz': 'fast'}, "rate_hz: expected a number, got 'fast'"),
      (HARDWARE, {'view': 'maybe'}, "view: expected true or false, got 'maybe'"),
@@ -118,6 +120,13 @@ def test_mistakes_are_named(variant: str, given: dict[str, str], message: str) -
 def test_hardware_ports_are_a_list() -> None:
     driver = _named(processes(HARDWARE, {'ports': '/dev/a, /dev/b'}), 'tracker_driver')
     assert driver.parameters['ports'] == ['/dev/a', '/dev/b']
+
+
+def test_topics_and_rate_reach_their_nodes() -> None:
+    listed = processes(TOPICS, {'topics': '/a, /b[1]', 'rate_hz': '100'})
+    source = _named(listed, 'pose_topics')
+    assert source.parameters == {'topics': ['/a', '/b[1]'], 'rate_hz': 100.0}
+    assert _named(listed, 'pose_filter').parameters['expected_rate_hz'] == 100.0
 
 
 @pytest.mark.parametrize('variant', VARIANTS)
