@@ -72,10 +72,12 @@ class Reporter:
         assembler = reader.assembler
         lost = []
         has_frames = assembler.frame_index >= 0
+        states = np.repeat([line.state for line in reader.lines], self._config.sensors_per_line)
         for row, name in enumerate(self._config.sensors):
             age_s = float(assembler.ages_s[row])
-            is_lost = has_frames and age_s > self._config.silence_timeout_s
-            state = f'missing for {age_s:.1f} s' if is_lost else 'ok' if has_frames else 'unknown'
+            is_known = has_frames and states[row] is LineState.STREAMING
+            is_lost = is_known and age_s > self._config.silence_timeout_s
+            state = f'missing for {age_s:.1f} s' if is_lost else 'ok' if is_known else 'unknown'
             values[f'sensor {name}'] = state
             values[f'sensor {name} missing_samples'] = int(assembler.missing_by_row[row])
             if is_lost:

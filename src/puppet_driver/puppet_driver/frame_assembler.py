@@ -62,7 +62,8 @@ class FrameAssembler:
         latency_s: float = 0.0,
     ) -> None:
         period_ns, timeout_ns = round(1e9 / rate_hz), round(1e9 * timeout_s)
-        self._state = kernels.new_assembly(tuple(sensors_per_line), period_ns, timeout_ns)
+        self._layout = tuple(sensors_per_line), period_ns, timeout_ns
+        self._state = kernels.new_assembly(*self._layout)
         self._latency_ns = round(1e9 * latency_s)
         self.timeout_ns = timeout_ns
         self.clock = ClockFit(rate_hz)
@@ -93,6 +94,12 @@ class FrameAssembler:
         """Whether a tick has begun that has not been handed out."""
         counters = self._state.counters
         return bool(counters[kernels.NEXT] > counters[kernels.OLDEST])
+
+    def restart(self) -> None:
+        """Forget ticks that have begun, because the lines are opened anew; totals go on."""
+        late = self._state.counters[kernels.STRAGGLERS]
+        self._state = kernels.new_assembly(*self._layout)
+        self._state.counters[kernels.STRAGGLERS] = late
 
     def frame(self) -> QueuedFrame:
         """Return a copy of the frame handed out last."""

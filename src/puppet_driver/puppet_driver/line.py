@@ -147,6 +147,7 @@ class Line:
                 pass
         self._close()
         self.state = LineState.CLOSED
+        self._told, self._retry_s = '', self._patience.retry_first_s
         self.deadline_ns = NEVER_NS
 
     def _open(self, now_ns: int) -> None:

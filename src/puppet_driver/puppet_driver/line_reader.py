@@ -99,6 +99,7 @@ class LineReader:
                 line.stop()
 
     def _loop(self) -> None:
+        self.assembler.restart()
         now_ns = time.monotonic_ns()
         self._gathering_since_ns, self._has_gathered = 0, False
         for line in self.lines:

@@ -101,9 +101,10 @@ class NetworkPort:
         endpoint = parse_endpoint(name)
         try:
             found = socket.getaddrinfo(endpoint.host, endpoint.port, type=kind)
-        except OSError as err:
+        except (OSError, UnicodeError) as err:
+            reason = err.strerror if isinstance(err, OSError) else err
             raise LinkError(
-                f'{name}: expected the name or address of a host, got {err.strerror}'
+                f'{name}: expected the name or address of a host, got {reason}'
             ) from err
         family, _, protocol, _, address = found[0]
         self._socket = socket.socket(family, kind, protocol)

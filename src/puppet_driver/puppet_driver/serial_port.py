@@ -67,7 +67,11 @@ class SerialPort:
             port.set_low_latency_mode(True)
         except (OSError, ValueError, NotImplementedError):
             pass  # pseudo-terminals and most USB adapters have no such switch
-        self.discard_input()
+        try:
+            self.discard_input()
+        except LinkError:  # gone right after it was opened
+            self.close()
+            raise
 
     def fileno(self) -> int:
         """Return the descriptor, for select."""

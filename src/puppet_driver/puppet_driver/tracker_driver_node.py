@@ -219,15 +219,16 @@ class TrackerDriverNode(LifecycleNode):
             if self._is_active:
                 self.get_logger().error(self._refusal)
                 self.trigger_deactivate()
-        if self._reader is None or not self._is_active:
+        report = self._reporter.look(self._reader) if self._reader is not None else None
+        if report is not None:
+            for reason, count in report.drops.items():
+                self._diagnostics.drop(reason, count)
+            for key, value in report.values.items():
+                self._diagnostics.value(key, value)
+        if report is None or not self._is_active:
             level = DiagnosticStatus.ERROR if self._refusal else DiagnosticStatus.WARN
             self._diagnostics.condition(level, self._refusal or 'not active')
             return
-        report = self._reporter.look(self._reader)
-        for reason, count in report.drops.items():
-            self._diagnostics.drop(reason, count)
-        for key, value in report.values.items():
-            self._diagnostics.value(key, value)
         level = DiagnosticStatus.WARN if report.warnings else DiagnosticStatus.OK
         level = DiagnosticStatus.ERROR if report.errors else level
         self._diagnostics.condition(level, '; '.join(report.errors + report.warnings))

@@ -241,3 +241,17 @@ def test_a_sensor_that_never_reports_does_not_keep_frames_from_beginning(feeder)
         feeder.take(now_ns)
     assert len(feeder.frames) >= 20
     assert feeder.assembler.missing_by_row[13] == len(feeder.frames)
+
+
+def test_nothing_of_before_a_restart_is_in_a_frame(feeder):
+    for tick in range(3):
+        feeder.tick(tick)
+    before, totals = len(feeder.frames), feeder.assembler.counters
+    feeder.read(0, [3], START_NS + 3 * PERIOD_NS)  # a tick that has only begun
+    feeder.assembler.restart()
+    assert not feeder.assembler.is_collecting and feeder.assembler.counters == totals
+    for tick in range(10_000, 10_003):
+        feeder.tick(tick)
+    after = feeder.frames[before:]
+    assert len(after) == 3 and all(np.isfinite(poses).all() for _, poses, _ in after)
+    assert after[0][0] >= START_NS + 10_000 * PERIOD_NS - PERIOD_NS

@@ -165,6 +165,12 @@ def test_a_reset_is_said(listener):
     port.close()
 
 
+@pytest.mark.parametrize('host', ['a..b', 64 * 'x'])
+def test_a_host_that_no_name_can_be_is_said(host):
+    with pytest.raises(LinkError, match='expected the name or address'):
+        TcpPort(f'tcp://{host}:6000')
+
+
 def test_an_unknown_host_is_said():
     with pytest.raises(LinkError, match=r'tcp://no\.host\.invalid: expected the name or address'):
         TcpPort('tcp://no.host.invalid')

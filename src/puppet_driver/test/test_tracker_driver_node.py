@@ -111,8 +111,18 @@ def test_lifecycle_opens_streams_stops_and_closes(emulator, graph):
     assert run.spin_until(run.has(10))
     assert run.node.trigger_deactivate() == TransitionCallbackReturn.SUCCESS
     assert run.spin_until(lambda: not any(line.device.is_streaming for line in server.lines))
+    port = str(run.node.config.ports[0])
+    assert run.spin_until(
+        lambda: run.diagnostics and run.values().get(f'{port} state') == 'closed'
+    )
+    assert run.values()['sensor pelvis'] == 'unknown'
     assert run.node.trigger_activate() == TransitionCallbackReturn.SUCCESS
-    assert run.spin_until(run.has(10))
+    n_frames = len(run.frames)
+    assert run.spin_until(run.has(n_frames + 10))
+    # streaming is noticed anew, and no frame has a stamp of before
+    assert run.spin_until(lambda: run.values().get(f'{port} starts') == '2')
+    stamps_ns = [tracker_frame.from_msg(m).stamp_ns for _, m in run.frames]
+    assert stamps_ns == sorted(stamps_ns)
     assert run.node.trigger_deactivate() == TransitionCallbackReturn.SUCCESS
     assert run.node.trigger_cleanup() == TransitionCallbackReturn.SUCCESS
     assert run.node.trigger_shutdown() == TransitionCallbackReturn.SUCCESS
