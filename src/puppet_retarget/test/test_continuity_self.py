@@ -15,7 +15,7 @@ import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats
 from puppet_core.character import Character
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_retarget.importance.contact_rows import (
     CONTACT_WIDTH,
     DISPLACEMENT,
@@ -29,6 +29,7 @@ from puppet_retarget.importance.contact_rows import (
 )
 from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.push_rate import MAX_PUSH_M_S
 from puppet_retarget.solvers.self_push_out import ALLOWED_M
 from puppet_retarget.solvers.solver import Solver
 import pytest
@@ -113,6 +114,41 @@ def test_general_end_effectors_leave_the_body_smoothly(
     assert 0.02 < deep.mean() < 0.7
     moved = np.linalg.norm(high.ends - free.ends, axis=2)[:, inside] > 0.0
     assert moved[::20][deep].all() and not moved.all()
+
+
+def wandering(act: Act, t: Floats, seed: int) -> Script:
+    """Return limbs that swing at random, deep into the body as well."""
+    rng = np.random.default_rng(seed)
+    script = act.pose(t)
+    vectors = qb.log(script.rotations)
+    for segment in LIMB_SEGMENTS[:, :2].ravel():
+        for axis in range(3):
+            turns, begins = rng.normal(0.0, 0.5, 2), rng.uniform(0.0, 2.0 * np.pi, 2)
+            swings = np.sin(2.0 * np.pi * np.outer((1.0, 2.0), t) + begins[:, None])
+            vectors[:, segment, axis] += turns @ swings
+    script.rotations[:] = qb.exp(vectors)
+    return script
+
+
+@PUPPETS
+def test_limbs_go_round_the_body_at_a_bounded_speed(act: Act) -> None:
+    """However deep: where the way out changes sides the limb goes over, without a jump."""
+    t, jumps = phase(HIGH_HZ), 0
+    for seed in range(6):
+        script = wandering(act, t, seed)
+        free, pushed = (play(act.solver(c), script, HIGH_HZ) for c in (AT_ONCE, PUSHED))
+        ends, solver = np.empty_like(free.ends), act.solver(PUSHED)
+        for i, (root, hips, rotations, rows, self_rows) in enumerate(zip(*script)):
+            out = solver.solve(root, hips, rotations, rows, np.inf, self_rows)
+            ends[i] = out.end_effectors
+        speeds = [
+            HIGH_HZ * np.linalg.norm(np.diff(p, axis=0), axis=2).max()
+            for p in (free.ends, pushed.ends, ends)
+        ]
+        bound = 3.0 * speeds[0] + 2.0 * MAX_PUSH_M_S
+        assert speeds[1] < bound
+        jumps += speeds[2] > bound
+    assert jumps > 1  # without a past nothing is bounded
 
 
 def near_itself(
