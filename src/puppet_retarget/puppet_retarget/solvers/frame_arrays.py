@@ -63,6 +63,8 @@ class Frame(NamedTuple):
     free_rotations: Quats  # (16, 4) of the limbs before the push-out of the body
     follower: Floats  # (3, 2) smoothing of the root; with the next, the memory between frames
     pushes: Floats  # (4, PUSH_SIZE) what the push-out of the body adds to each limb
+    passed: Vec3s  # (2, 3, 3) each sole in the frames of the other leg, the frame before
+    room: Floats  # (2, 3, 2) smoothing of the room that each swinging foot makes
 
 
 def empty_goals() -> RangeGoals:
@@ -78,7 +80,7 @@ def empty_frame() -> Frame:
         empty_balls(), empty_self_balls(), empty_ranges(), np.zeros((16, 3)), np.zeros((8, 3)),
         np.zeros((4, 3)), np.zeros(4), np.zeros((3, 4)), np.zeros((3, 3)),
         np.zeros(12), np.zeros(1), np.zeros((16, 4)), np.zeros((3, 2)),
-        np.zeros((4, PUSH_SIZE)),
+        np.zeros((4, PUSH_SIZE)), np.zeros((2, 3, 3)), np.zeros((2, 3, 2)),
     )  # fmt: skip
 
 
@@ -109,7 +111,8 @@ def frame_of(record: Any) -> Frame:
         record.bounding_centres[:], record.clear_points[:],
         record.clear_balls[:], record.clear_radii[:], record.q_body[:], record.p_body[:],
         record.unknowns[:], record.relaxation[:], record.free_rotations[:],
-        record.follower[:], record.pushes[:],
+        record.follower[:], record.pushes[:], record.passed[:],
+        record.room[:],
     )  # fmt: skip
 
 
