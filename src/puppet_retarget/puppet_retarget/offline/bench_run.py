@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from puppet_core.posture import Motion
+from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
 from puppet_retarget.offline.clip_retarget import (
     copied_angles,
     report,
@@ -17,7 +18,8 @@ from puppet_retarget.offline.clip_retarget import (
 )
 from puppet_retarget.offline.path_timing import PASSES, sensor_frames, spread, time_path
 from puppet_retarget.offline.peers import make_peer
-from puppet_retarget.offline.quality import MotionArrays, orientation_deviation_deg
+from puppet_retarget.offline.quality import MotionArrays, orientation_deviation_deg, percentiles
+from puppet_retarget.offline.reachability import errors_in_reach
 from puppet_retarget.offline.self_quality import performer_body, puppet_body, self_figures
 from puppet_retarget.performer.sensor_layout import SensorLayout
 
@@ -65,6 +67,7 @@ class ClipBench:
             'stages_us': stages,
             'elapsed_ms': float(times.stages_us.sum() * 1e-3),
             **figures,
+            'full_importance_goal_error_mm': self._firm_goals(job, result),
             **self._contacts(job, result),
         }
 
@@ -100,6 +103,7 @@ class ClipBench:
             'stages_us': {'solver': spread(times)},
             'elapsed_ms': float(times.sum() * 1e-3),
             **figures,
+            'full_importance_goal_error_mm': self._firm_goals(job, result),
             **self._contacts(job, result),
         }
 
@@ -115,6 +119,15 @@ class ClipBench:
         if key not in self._baselines:
             self._baselines[key] = copied_angles(self._motion, job)
         return self._baselines[key]
+
+    def _firm_goals(self, job: RetargetJob, result: RetargetResult) -> dict[str, float]:
+        """Return the errors of what is of importance 1 and in reach [mm]."""
+        rows, scale = result.rows, job.character.scale_for(self._motion.skeleton.leg_length)
+        errors = errors_in_reach(
+            job.character.skeleton, result.q_world, result.p_world,
+            scale * rows[..., GOAL: GOAL + 3], rows[..., IMPORTANCE] >= 1.0, result.goal_errors,
+        )  # fmt: skip
+        return percentiles(errors, 1000.0)
 
     def _contacts(self, job: RetargetJob, result: RetargetResult) -> dict[str, Any]:
         scale = job.character.scale_for(self._motion.skeleton.leg_length)

@@ -111,6 +111,11 @@ def _depths(row: Row) -> str:
     return ' / '.join(number(row[key], 1) for key in keys)
 
 
+def _firm_goal_error(row: Row) -> str:
+    found = row['full_importance_goal_error_mm']
+    return ' / '.join(number(found[key], 1) for key in ('p99', 'max'))
+
+
 def _times_of_a_frame(row: Row) -> str:
     has_path = len(row['stages_us']) > 1  # of a peer only the solver is timed
     return numbers(row['us_per_frame'], 0) + ('' if has_path else ' (solver)')
@@ -126,6 +131,7 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     ),
     'out of reach, %': lambda row: number(100.0 * row['planted_impossible_share'], 1),
     'goal error, mm: p50 / p99 / max': lambda row: numbers(row['goal_error_mm'], 1),
+    'goal error in reach at importance 1, mm: p99 / max': _firm_goal_error,
     'deepest, mm': lambda row: number(row['penetration_mm']['environment_max'], 2),
     'deepest in itself, mm: performer / puppet': _depths,
     'self-contact error, mm: p50 / p99 / max': lambda row: numbers(

@@ -8,11 +8,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quats, Vec3s
 from puppet_core.character import Character
 from puppet_core.posture import Motion, Posture
-from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
+from puppet_core.skeleton import LIMB_SEGMENTS
 from puppet_retarget.importance.contact_rows import SELF_IMPORTANCE, SELF_ROW
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import (
@@ -25,7 +24,7 @@ from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.quality import MotionArrays
-from puppet_retarget.solvers.ball_intersection import closest_in_balls
+from puppet_retarget.offline.reachability import impossible_share
 from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import make_solver
 from puppet_retarget.solvers.solver import Solver
@@ -217,7 +216,10 @@ def report(
         },
         'body_iterations': int(result.body_iterations.sum()),
         'planted_foot_slide_mm_s': slide,
-        'planted_impossible_share': impossible_share(motion, job, result, planted),
+        'planted_impossible_share': impossible_share(
+            job.character.skeleton, motion.world_segments()[0],
+            scale * result.rows[:, 2:, GOAL: GOAL + 3], planted,
+        ),
         'goal_error_mm': quality.percentiles(
             result.goal_errors[importances > quality.IMPORTANT], 1000.0
         ),
@@ -239,29 +241,3 @@ def limb_importances(result: RetargetResult) -> Floats:
     strongest = np.maximum(near_self, at_skin)
     own = np.maximum(strongest[:, :4], strongest[:, 4:])
     return np.maximum(result.rows[..., IMPORTANCE], own)
-
-
-def impossible_share(
-    motion: Motion, job: RetargetJob, result: RetargetResult, planted: np.ndarray
-) -> float:
-    """Return the share of frames in which no root brings all planted feet within leg length."""
-    skeleton = job.character.skeleton
-    scale = job.character.scale_for(motion.skeleton.leg_length)
-    q_world, _ = motion.world_segments()
-    soles = result.rows[:, 2:, GOAL: GOAL + 3] * scale
-    impossible = 0
-    for i in np.flatnonzero(planted.all(axis=1)):
-        balls = _ankle_balls(skeleton, q_world[i], soles[i])
-        radii = skeleton.limb_lengths[2:].sum(axis=1)
-        start = balls.mean(axis=0)
-        relaxed = closest_in_balls(start, balls, radii, np.ones(2), np.empty(2), np.empty(3))
-        impossible += relaxed > 1e-9
-    return float(impossible / motion.n_frames)
-
-
-def _ankle_balls(skeleton: Skeleton, q_world: Floats, soles: Vec3s) -> Vec3s:
-    """Return where the pelvis would be if each ankle's hip sat on its ankle, (2, 3) [m]."""
-    feet, hips = LIMB_SEGMENTS[2:, 2], LIMB_SEGMENTS[2:, 0]
-    drops = quaternion_batch.rotate(q_world[feet], skeleton.interaction_points[2:])
-    arms = quaternion_batch.rotate(q_world[0], skeleton.offsets[hips])
-    return np.ascontiguousarray(soles - drops - arms)

@@ -111,8 +111,7 @@ def frame_of(record: Any) -> Frame:
         record.bounding_centres[:], record.clear_points[:],
         record.clear_balls[:], record.clear_radii[:], record.q_body[:], record.p_body[:],
         record.unknowns[:], record.relaxation[:], record.free_rotations[:],
-        record.follower[:], record.pushes[:], record.passed[:],
-        record.room[:],
+        record.follower[:], record.pushes[:], record.passed[:], record.room[:],
     )  # fmt: skip
 
 

@@ -10,7 +10,6 @@ The end of a frame's third step: limbs out of the own body, then out of objects 
 import math
 
 from puppet_core.arrays import Vec3
-from puppet_core.follower import follow
 from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import rotate
 from puppet_core.work_array import work_array
@@ -25,8 +24,8 @@ from puppet_retarget.solvers.frame_arrays import (
 )
 from puppet_retarget.solvers.limb_ranges import ease, swing_elbow
 from puppet_retarget.solvers.one_limb import solve_one_limb
+from puppet_retarget.solvers.passing_feet import room_for_leg
 from puppet_retarget.solvers.puppet_model import PuppetModel, Tuning
-from puppet_retarget.solvers.passing_feet import pass_leg
 from puppet_retarget.solvers.push_out import leave_objects
 from puppet_retarget.solvers.push_rate import limit_push
 from puppet_retarget.solvers.self_push_out import ALLOWED_M, bounding_centres, leave_body
@@ -35,8 +34,7 @@ PUSH_ATTEMPTS = 6
 SELF_PUSH_ATTEMPTS = 7
 REACH_SWEEPS = 40  # between a surface and a limb's reach
 STALLED = 0.9  # of what is missing is left: there is no such place
-ROOM_S = 0.01  # time constant of the room that a passing foot makes
-ROOM_M = 1e-6  # less room is none
+ROOM_M = 1e-9  # less room for the other leg is none
 HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
 
 
@@ -130,21 +128,17 @@ def _swing_past(
     """Let swinging feet make room for the leg they are about to pass."""
     point, has_moved = work_array(3), False
     for limb in range(2, 4):
-        sole, room = frame.end_effectors[limb], frame.room[limb - 2]
-        copy(sole, point)
-        pass_leg(
+        room_for_leg(
             model.body.shape, STARTS[5 - limb], frame.q_world, frame.p_world,
+            frame.end_effectors[limb],
             tuning.world_scale * (ALLOWED_M + goals.self_rows[limb, SELF_DEPTH]),
-            tuning.world_scale, dt, frame.passed[limb - 2], point,
+            tuning.world_scale, dt, frame.passed[limb - 2], frame.room[limb - 2], point,
         )  # fmt: skip
+        # a foot that stands stays, as in the attempts that follow
         free, way = 1.0 - goals.importances[limb] ** (2 * SELF_PUSH_ATTEMPTS), 0.0
         for k in range(3):
-            if dt < math.inf:
-                made = follow(room[k], point[k] - sole[k], ROOM_S, dt)
-            else:
-                made, room[k, 0], room[k, 1] = 0.0, 0.0, 0.0
-            point[k] = sole[k] + free * made
-            way += abs(free * made)
+            way += abs(free * point[k])
+            point[k] = frame.end_effectors[limb, k] + free * point[k]
         if way > ROOM_M:
             _take_end_to(model, tuning, limb, point, frame)
             has_moved = True

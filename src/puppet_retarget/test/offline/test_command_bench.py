@@ -25,6 +25,7 @@ RUN_KEYS = {
     'planted_impossible_share', 'goal_error_mm', 'penetration_mm',
     'free_limb_deviation_deg_max', 'jerk_ratio', 'self_penetration_mm_max',
     'performer_self_penetration_mm_max', 'self_contact_error_mm',
+    'full_importance_goal_error_mm',
 }  # fmt: skip
 
 
