@@ -30,6 +30,7 @@ from puppet_filter.parameters import PoseFilterConfig
 Results = dict[str, dict[str, Score]]
 
 SEED = 1
+DEFAULTS = PoseFilterConfig()
 EXAMPLE = 'example: ./puppet bench-filter --json f.json --figures figures'
 
 
@@ -38,6 +39,7 @@ def bench(
     n_sensors: int,
     filters: Sequence[str] = BENCH_FILTERS,
     on_output: Callable[[str, dict[str, Output]], None] = lambda name, outputs: None,
+    config: PoseFilterConfig = DEFAULTS,
 ) -> Results:
     """Return the scores by data set and filter; `on_output` is handed the outputs."""
     results: Results = {}
@@ -46,7 +48,7 @@ def bench(
         outputs = {}
         for filter_name in filters:
             outputs[filter_name] = run_filter(
-                partial(make_filter, filter_name, PoseFilterConfig(), data.noise),
+                partial(make_filter, filter_name, config, data.noise),
                 data.positions, data.quaternions, RATE_HZ,
             )  # fmt: skip
         results[name] = {key: score(data.motion, output) for key, output in outputs.items()}
@@ -96,7 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.figures is not None and name in FIGURES:
             drawn[name] = outputs
 
-    results = bench(options.duration, options.sensors, options.filters, on_output)
+    config = PoseFilterConfig(gate_jump_count=options.jump_count)
+    results = bench(options.duration, options.sensors, options.filters, on_output, config)
     print(markdown(results))  # noqa: T201
     if options.json is not None:
         write_text(options.json, as_json(results))
@@ -119,11 +122,15 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('--sensors', type=int, default=14, help='number of sensors, default 14')
     parser.add_argument('--filters', default=','.join(BENCH_FILTERS),
                         help=f'some of {",".join(FILTER_NAMES)}')  # fmt: skip
+    parser.add_argument('--jump-count', type=int, default=DEFAULTS.gate_jump_count, metavar='N',
+                        help='gate.jump_count of kalman, default %(default)s')  # fmt: skip
     options = parser.parse_args(argv)
     if not 4.0 <= options.duration <= 3600.0:
         parser.error(f'--duration: expected 4 <= value <= 3600, got {options.duration}')
     if not 1 <= options.sensors <= 1000:
         parser.error(f'--sensors: expected 1 <= value <= 1000, got {options.sensors}')
+    if not 1 <= options.jump_count <= 1000:
+        parser.error(f'--jump-count: expected 1 <= value <= 1000, got {options.jump_count}')
     options.filters = tuple(options.filters.split(','))
     unknown = [name for name in options.filters if name not in FILTER_NAMES]
     if unknown:

@@ -30,6 +30,9 @@ DATA_SETS = {
     motion + ending: (motion, disturbance)
     for motion in MOTIONS
     for ending, disturbance in DISTURBANCES.items()
+} | {
+    # what a gate that waits for two of a kind takes for a jump
+    'fast_outlier_pairs': ('fast', Disturbance(outliers=0.005, outlier_frames=2)),
 }
 """Kind of motion and disturbance, by name."""
 

@@ -15,8 +15,8 @@ EMPTY = 0
 TRACKING = 1
 
 # Rows of the counters.
-MISSING, INVALID, REPEATED, REJECTED, REINITIALISED, LOST = range(6)
-N_COUNTERS = 6
+MISSING, INVALID, REPEATED, REJECTED, REINITIALISED, LOST, LEAPT = range(7)
+N_COUNTERS = 7
 
 Record = np.void  # one element of a structured array
 Records = NDArray[np.void]
@@ -33,11 +33,13 @@ STATE = np.dtype([
     ('surprise', 'f8'),  # squared Mahalanobis distance of the last sample looked at
     ('candidate_position', 'f8', 3),  # last rejected sample [m]
     ('candidate_orientation', 'f8', 4),
+    ('candidate_residual', 'f8', 6),
     ('candidate_ns', 'i8'),
     ('time_ns', 'i8'),  # of the last accepted sample
+    ('step_s', 'f8'),  # between the last two accepted ones; 0 after a start
     ('phase', 'i8'),  # EMPTY or TRACKING
     ('missed', 'i8'),  # frames without an accepted sample
-    ('rejected', 'i8'),  # consistent rejections in a row
+    ('rejected', 'i8'),  # rejections in a row that agree; if any, the candidate is the last
 ])  # fmt: skip
 
 # What the parameters come to.
@@ -56,6 +58,7 @@ TUNING = np.dtype([
     ('jump_rate', 'f8'),  # [rad/s]
     ('coast_hold_s', 'f8'),  # a gap up to this is bridged at constant velocity
     ('coast_time_s', 'f8'),  # beyond it the velocity decays with this time constant
+    ('coast_reach_m', 'f8'),  # and no further than about this
     ('lost_after_s', 'f8'),
     ('lookahead_s', 'f8'),
 ])  # fmt: skip
@@ -64,6 +67,7 @@ TUNING = np.dtype([
 WORK = np.dtype([
     ('q', 'f8', 6),
     ('density', 'f8', 2),
+    ('ceiling', 'f8', 2),
     ('surprise', 'f8', 2),
     ('keep', 'f8'),
     ('p', 'f8', (12, 12)),
@@ -71,10 +75,13 @@ WORK = np.dtype([
     ('lower', 'f8', (6, 6)),
     ('y', 'f8', 6),
     ('w', 'f8', (6, 12)),
+    ('gain', 'f8', (12, 6)),
+    ('rest', 'f8', (12, 12)),
     ('change', 'f8', 12),
     ('quat', 'f8', 4),
     ('matrix', 'f8', (3, 3)),
     ('rate', 'f8', 3),
+    ('own_covariance', 'f8', (6, 6)),  # of the twist, rate in the sensor's axes
     ('sample_position', 'f8', 3),
     ('sample_orientation', 'f8', 4),
     ('sample_ns', 'i8'),
@@ -82,4 +89,5 @@ WORK = np.dtype([
     ('orientation', 'f8', 4),
     ('twist', 'f8', 6),
     ('covariance', 'f8', (6, 6)),
+    ('twist_covariance', 'f8', (6, 6)),
 ])  # fmt: skip

@@ -18,7 +18,13 @@ from puppet_core.arrays import Floats, Ints, Quats, Vec3s
 from puppet_core.kernel import kernel
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_PREDICTED, SAMPLE_OK
 from puppet_filter.filter_records import EMPTY, LOST, MISSING, Record, Records, TRACKING
-from puppet_filter.kalman_kernels import advance, predict_covariance, rotate_pose_covariance
+from puppet_filter.kalman_kernels import (
+    advance,
+    predict_covariance,
+    rotate_covariance,
+    rotation_matrix,
+    twist_covariance,
+)
 from puppet_filter.process_noise import ADAPTIVE, process_noise
 from puppet_filter.sample_kernels import coast, take_sample
 
@@ -29,7 +35,7 @@ def step_frame(
     stamp_ns: int, positions: Vec3s, quaternions: Quats, ages_s: Floats,
     sample_status: NDArray[np.uint8],
     out_positions: Vec3s, out_quaternions: Quats, out_linear: Vec3s, out_angular: Vec3s,
-    out_covariances: Floats, out_status: NDArray[np.uint8],
+    out_covariances: Floats, out_twist_covariances: Floats, out_status: NDArray[np.uint8],
 ) -> None:  # fmt: skip
     """
     Filter one frame.
@@ -48,7 +54,7 @@ def step_frame(
         As in SensorFrame.
     out_positions, out_quaternions, out_linear, out_angular : ndarray, shape (n, ..)
         As in FilteredFrame.
-    out_covariances, out_status : ndarray, shape (n, ..)
+    out_covariances, out_twist_covariances, out_status : ndarray, shape (n, ..)
         As in FilteredFrame.
 
     """
@@ -84,6 +90,7 @@ def step_frame(
         for a in range(6):
             for b in range(6):
                 out_covariances[i, a, b] = work['covariance'][a, b]
+                out_twist_covariances[i, a, b] = work['twist_covariance'][a, b]
 
 
 @kernel
@@ -92,7 +99,7 @@ def emit(state: Record, tuning: Record, work: Record, stamp_ns: int) -> None:
     gap_s = (stamp_ns - state['time_ns']) * 1e-9
     missed = state['missed']
     # a gap slows the motion down, the look-ahead does not: what was ahead would come back
-    step, decay = coast(tuning, gap_s, missed)
+    step, decay = coast(state, tuning, gap_s)
     step += tuning['lookahead_s']
     dt = gap_s + tuning['lookahead_s']
     for k in range(3):
@@ -115,16 +122,21 @@ def emit(state: Record, tuning: Record, work: Record, stamp_ns: int) -> None:
             work['position'], state['velocity'], work['orientation'], step,
             work['change'], work['quat'],
         )  # fmt: skip
-        rotate_pose_covariance(
-            work['p'], work['orientation'], work['matrix'], work['covariance']
-        )
+        spread(state, decay, work['p'], work)
     else:
-        rotate_pose_covariance(
-            state['covariance'], work['orientation'], work['matrix'], work['covariance']
-        )
+        spread(state, decay, state['covariance'], work)
+
+
+@kernel
+def spread(state: Record, decay: float, p: Floats, work: Record) -> None:
+    """Write the output's twist and both covariances, for its orientation and P."""
     for k in range(3):
         work['twist'][k] = decay * state['velocity'][k]
         work['rate'][k] = decay * state['velocity'][3 + k]
+    twist_covariance(p, work['rate'], work['own_covariance'])
+    rotation_matrix(work['orientation'], work['matrix'])
+    rotate_covariance(work['own_covariance'], work['matrix'], work['twist_covariance'])
+    rotate_covariance(p, work['matrix'], work['covariance'])
     quaternion.rotate(work['orientation'], work['rate'], work['rate'])
     for k in range(3):
         work['twist'][3 + k] = work['rate'][k]
@@ -142,3 +154,4 @@ def fill_lost(work: Record) -> None:
     for a in range(6):
         for b in range(6):
             work['covariance'][a, b] = math.nan
+            work['twist_covariance'][a, b] = math.nan

@@ -214,26 +214,20 @@ def advance(
 
 
 @kernel
-def rotate_pose_covariance(p: Floats, q: Quat, m: Floats, out: Floats) -> None:
+def rotate_covariance(p: Floats, m: Floats, out: Floats) -> None:
     """
-    Write the pose block of P with its rotation part in the transmitter's axes.
+    Write a covariance of two vectors with the second turned into the transmitter's axes.
 
     Parameters
     ----------
-    p : ndarray, shape (12, 12)
-        Covariance with sensor-frame rotation vectors.
-    q : ndarray, shape (4,)
-        Orientation of the sensor.
+    p : ndarray, shape (>= 6, >= 6)
+        Its first six rows and columns: one vector in the transmitter's axes, one in the sensor's.
     m : ndarray, shape (3, 3)
-        Work space, takes the rotation matrix of q.
+        Rotation matrix of the sensor.
     out : ndarray, shape (6, 6)
-        Position and rotation vector, both in the transmitter's axes.
+        Both in the transmitter's axes; must not be `p`.
 
     """
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    m[0, 0], m[0, 1], m[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
-    m[1, 0], m[1, 1], m[1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
-    m[2, 0], m[2, 1], m[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
     for a in range(3):
         for b in range(3):
             out[a, b] = p[a, b]
@@ -248,3 +242,50 @@ def rotate_pose_covariance(p: Floats, q: Quat, m: Floats, out: Floats) -> None:
                     value += m[a, i] * p[3 + i, 3 + j] * m[b, j]
             out[3 + a, 3 + b] = value
             out[3 + b, 3 + a] = value
+
+
+@kernel
+def twist_covariance(p: Floats, rate: Vec3, out: Floats) -> None:
+    """
+    Write the covariance of the twist, angular part in the axes of the estimated sensor.
+
+    An error r of the orientation turns the rate w as well: R exp(r) (w + e) is to first order
+    R (w + e - w x r), whose error e - w x r is taken here.
+
+    Parameters
+    ----------
+    p : ndarray, shape (12, 12)
+        Covariance of (p, r, p', r').
+    rate : ndarray, shape (3,)
+        w, in the sensor's axes [rad/s].
+    out : ndarray, shape (6, 6)
+        Linear velocity [m/s], angular velocity [rad/s].
+
+    """
+    for a in range(3):
+        i, j = (a + 1) % 3, (a + 2) % 3
+        for b in range(3):
+            out[a, b] = p[6 + a, 6 + b]
+            cross = p[9 + a, 6 + b] - rate[i] * p[3 + j, 6 + b] + rate[j] * p[3 + i, 6 + b]
+            out[3 + a, b] = cross
+            out[b, 3 + a] = cross
+    for a in range(3):
+        i, j = (a + 1) % 3, (a + 2) % 3
+        for b in range(a + 1):
+            k, m = (b + 1) % 3, (b + 2) % 3
+            value = p[9 + a, 9 + b] - rate[i] * p[3 + j, 9 + b] + rate[j] * p[3 + i, 9 + b]
+            # (e - w x r) with the m-th and k-th of r
+            with_m = p[9 + a, 3 + m] - rate[i] * p[3 + j, 3 + m] + rate[j] * p[3 + i, 3 + m]
+            with_k = p[9 + a, 3 + k] - rate[i] * p[3 + j, 3 + k] + rate[j] * p[3 + i, 3 + k]
+            value += rate[m] * with_k - rate[k] * with_m
+            out[3 + a, 3 + b] = value
+            out[3 + b, 3 + a] = value
+
+
+@kernel
+def rotation_matrix(q: Quat, m: Floats) -> None:
+    """Write the rotation matrix of a unit quaternion, shape (3, 3)."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    m[0, 0], m[0, 1], m[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
+    m[1, 0], m[1, 1], m[1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
+    m[2, 0], m[2, 1], m[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)

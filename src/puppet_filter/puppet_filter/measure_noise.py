@@ -161,6 +161,8 @@ def report(recording: Recording, options: argparse.Namespace, old: SensorNoise) 
         if not isinstance(estimate, str):
             numbers = f'{estimate.position_mm:12.4f} {estimate.orientation_deg:16.5f}'
             print(f'{sensor:<20} {numbers} {estimate.n_samples:8d}')
+            if estimate.n_outliers:
+                print(f'{sensor}: left out {estimate.n_outliers} outliers')
             if not problem or options.force:
                 matrices[sensor] = estimate.matrix
         if problem:

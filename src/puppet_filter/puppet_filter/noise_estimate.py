@@ -11,6 +11,7 @@ noise, and a filter that smooths motion away.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Mat6, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_core.errors import CalibrationError
@@ -28,6 +29,11 @@ LEAST_ROTATION_RAD = 1e-5
 SWAY_LIMIT = 0.3
 SWAY_LEAST_M = 2e-4  # below it steps of the device's resolution look like sway
 SWAY_LEAST_RAD = 5e-4
+# The filter's gate keeps out what is somewhere else altogether; R is that of the others.
+OUTLIER_DEVIATIONS = 10.0  # from the median, by the median deviation
+OUTLIER_LEAST_M, OUTLIER_LEAST_RAD = 5e-3, 1e-2
+NORMAL_BY_MEDIAN = 1.4826  # standard deviation of normal numbers, by their median deviation
+OUTLIER_SHARE, OUTLIER_RUN = 0.05, 5  # more, or more in a row, are none: the sensor was moved
 GRAIN_M, GRAIN = 1e-6, 1e-5  # finer than any device reports: [m], quaternion
 QUANTISED = 4  # samples for each different value that tell steps of the device from noise
 
@@ -47,6 +53,9 @@ class NoiseEstimate:
 
     n_samples: int
     """Samples used."""
+
+    n_outliers: int
+    """Samples left out because they are far from all others."""
 
     drift: float
     """Largest difference between means of parts of the recording [standard errors]."""
@@ -87,6 +96,9 @@ def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
         raise CalibrationError(
             f'expected at least {MIN_SAMPLES} samples of a resting sensor, got {len(positions)}'
         )
+    outliers = _find_outliers(positions, quaternions)
+    n_outliers = int(outliers.sum())
+    positions, quaternions = positions[~outliers], quaternions[~outliers]
     mean_position = positions.mean(axis=0)
     mean_quaternion = mean_rotation(quaternions)
     turns = quaternion_batch.multiply(quaternion_batch.conjugate(mean_quaternion), quaternions)
@@ -105,9 +117,31 @@ def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
         position=read_only(mean_position),
         quaternion=read_only(mean_quaternion),
         n_samples=len(positions),
+        n_outliers=n_outliers,
         drift=drift,
         warning=_judge(matrix, drift, _sways(deviations)),
     )
+
+
+def _find_outliers(positions: Vec3s, quaternions: Quats) -> NDArray[np.bool_]:
+    """Return which samples are outliers, shape (n,); none if a motion would explain them."""
+    signed = quaternions * np.sign(quaternions @ quaternions[0])[:, None]
+    middle = np.median(signed, axis=0)
+    turns = quaternion_batch.multiply(
+        quaternion_batch.conjugate(middle / np.linalg.norm(middle)), quaternions
+    )
+    found = np.zeros(len(positions), dtype=bool)
+    for values, least in (
+        (positions, OUTLIER_LEAST_M), (quaternion_batch.log(turns), OUTLIER_LEAST_RAD)
+    ):  # fmt: skip
+        far = np.abs(values - np.median(values, axis=0))
+        spread = NORMAL_BY_MEDIAN * np.median(far, axis=0)
+        found |= (far > np.maximum(OUTLIER_DEVIATIONS * spread, least)).any(axis=1)
+    ends = np.flatnonzero(np.diff(np.concatenate(([0], found, [0]))))
+    longest = np.max(ends[1::2] - ends[::2], initial=0)
+    if found.mean() > OUTLIER_SHARE or longest > OUTLIER_RUN:
+        found[:] = False
+    return found
 
 
 def mean_rotation(quaternions: Quats) -> Quat:

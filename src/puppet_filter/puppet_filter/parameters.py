@@ -62,16 +62,21 @@ ROWS = (
         'standard deviation of the angular velocity of a new state', low_open=True),
     Row('gate.mahalanobis_limit', 6.0, '-', 1.0, 1e6, True,
         'samples further than this from the prediction are outliers'),
-    Row('gate.jump_count', 3, '-', 1, 1000, True,
-        'outliers in a row that agree with each other and mean a true jump'),
+    Row('gate.jump_count', 2, '-', 1, 1000, True,
+        'outliers in a row that agree with each other and mean a true jump, which is followed '
+        'so many samples late less one; 1 lets every outlier through'),
     Row('gate.jump_speed_m_s', 10.0, 'm/s', 0.0, 1e3, True,
-        'fastest motion with which outliers still agree', low_open=True),
+        'fastest motion of a body: with which outliers still agree, and a gap is bridged',
+        low_open=True),
     Row('gate.jump_rate_rad_s', 40.0, 'rad/s', 0.0, 1e3, True,
-        'fastest rotation with which outliers still agree', low_open=True),
+        'fastest rotation, likewise', low_open=True),
     Row('gap.hold_s', 0.03, 's', 0.0, 10.0, True,
         'gap without samples that is bridged at constant velocity'),
-    Row('gap.decay_s', 0.10, 's', 0.0, 10.0, True,
+    Row('gap.decay_s', 0.30, 's', 0.0, 10.0, True,
         'time constant of the velocity in a longer gap', low_open=True),
+    Row('gap.reach_m', 0.50, 'm', 0.0, 100.0, True,
+        'about how far a sensor is carried on in a gap: the velocity of faster ones decays sooner',
+        low_open=True),
     Row('gap.lost_after_s', 0.5, 's', 0.0, 60.0, True,
         'gap after which a sensor is lost and starts anew', low_open=True),
     Row('gap.restart_s', 1.0, 's', 0.0, 1e6, True,
@@ -114,11 +119,12 @@ class PoseFilterConfig:
     initial_speed_m_s: float = 3.0
     initial_rate_rad_s: float = 10.0
     gate_mahalanobis_limit: float = 6.0
-    gate_jump_count: int = 3
+    gate_jump_count: int = 2
     gate_jump_speed_m_s: float = 10.0
     gate_jump_rate_rad_s: float = 40.0
     gap_hold_s: float = 0.03
-    gap_decay_s: float = 0.10
+    gap_decay_s: float = 0.30
+    gap_reach_m: float = 0.50
     gap_lost_after_s: float = 0.5
     gap_restart_s: float = 1.0
     lookahead_s: float = 0.0

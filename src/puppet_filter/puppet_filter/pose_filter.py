@@ -4,7 +4,7 @@
 The pose filter of all sensors: Shin2002 ch. 3 with what live data needs besides (SPEC 3.2).
 
 Owns the states, the stamps' order and the counters; the arithmetic is in frame_kernels and
-kalman_kernels. Sensors are told apart by their row; when the names change it starts anew.
+kalman_kernels. Sensors are known by name: when some come or go the others stay as they are.
 
 """
 
@@ -21,7 +21,9 @@ from puppet_filter.process_noise import ADAPTIVE, PHYSICAL, PRINTED
 
 PROCESS_MODELS = {'adaptive': ADAPTIVE, 'physical': PHYSICAL, 'printed': PRINTED}
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
-COUNTER_NAMES = ('missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost')
+COUNTER_NAMES = (
+    'missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost', 'leapt',
+)  # fmt: skip
 
 
 class PoseFilter:
@@ -78,7 +80,7 @@ class PoseFilter:
 
         """
         if frame.sensors != self._sensors:
-            self._allocate(frame.sensors)
+            self._take_over(frame.sensors)
         if not self._accept_stamp(frame.stamp_ns):
             return None
         step_frame(
@@ -86,7 +88,11 @@ class PoseFilter:
             frame.stamp_ns, frame.positions, frame.quaternions, frame.ages_s, frame.status,
             *self._output,
         )  # fmt: skip
-        return FilteredFrame(frame.stamp_ns, frame.frame_index, self._sensors, *self._output)
+        positions, quaternions, linear, angular, covariances, of_twists, status = self._output
+        return FilteredFrame(
+            frame.stamp_ns, frame.frame_index, self._sensors, positions, quaternions, linear,
+            angular, covariances, status, of_twists,
+        )  # fmt: skip
 
     @property
     def states(self) -> Records:
@@ -125,6 +131,16 @@ class PoseFilter:
         self._stamp_ns = stamp_ns
         return True
 
+    def _take_over(self, sensors: tuple[str, ...]) -> None:
+        """Change to other sensors; those of the same name keep their states."""
+        old, stamp_ns = self._states, self._stamp_ns
+        rows = {sensor: row for row, sensor in enumerate(self._sensors)}
+        self._allocate(sensors)
+        for row, sensor in enumerate(sensors):
+            if sensor in rows:
+                self._states[row] = old[rows.pop(sensor)]
+                self._stamp_ns = stamp_ns
+
     def _allocate(self, sensors: tuple[str, ...]) -> None:
         n = len(sensors)
         self._sensors = sensors
@@ -134,7 +150,7 @@ class PoseFilter:
         self._assign_noise()
         self._output = (
             np.zeros((n, 3)), np.zeros((n, 4)), np.zeros((n, 3)), np.zeros((n, 3)),
-            np.zeros((n, 6, 6)), np.zeros(n, dtype=np.uint8),
+            np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.zeros(n, dtype=np.uint8),
         )  # fmt: skip
 
     def _assign_noise(self) -> None:
@@ -165,6 +181,7 @@ def make_tuning(config: PoseFilterConfig) -> Records:
     tuning['jump_rate'] = config.gate_jump_rate_rad_s
     tuning['coast_hold_s'] = config.gap_hold_s
     tuning['coast_time_s'] = config.gap_decay_s
+    tuning['coast_reach_m'] = config.gap_reach_m
     tuning['lost_after_s'] = config.gap_lost_after_s
     tuning['lookahead_s'] = config.lookahead_s
     return tuning

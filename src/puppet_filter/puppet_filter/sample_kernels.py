@@ -23,12 +23,15 @@ from puppet_core.sensor_frames import (
 from puppet_filter.filter_records import (
     EMPTY,
     INVALID,
+    LEAPT,
     Record,
     REINITIALISED,
     REJECTED,
     REPEATED,
     TRACKING,
 )
+from puppet_filter.gate_kernels import is_jump, is_leap
+from puppet_filter.joseph_kernels import correct_joseph, has_lost_digits
 from puppet_filter.kalman_kernels import (
     advance,
     correct,
@@ -46,8 +49,7 @@ from puppet_filter.process_noise import (
 
 MIN_STEP_NS = 100_000  # samples nearer in time than this are the same one sent again
 QUATERNION_NORM_TOL = 0.2  # devices round to 16 bits; far from one is garbage
-JUMP_SLACK_M = 0.02  # noise allowed between two samples of a true jump, with the next line
-JUMP_SLACK_RAD = 0.1
+POSITION_LIMIT_M = 1e4  # no tracker reaches that far; keeps sums of squares finite
 
 
 @kernel
@@ -61,7 +63,11 @@ def take_sample(
         return FILTER_PREDICTED
     sample_ns = stamp_ns - np.int64(age_s * 1e9 + 0.5)
     work['sample_ns'] = sample_ns
-    if state['phase'] == TRACKING and sample_ns < state['time_ns'] + MIN_STEP_NS:
+    newest_ns = state['time_ns']
+    if state['rejected'] > 0:
+        # an outlier that is sent again does not confirm itself
+        newest_ns = state['candidate_ns']
+    if state['phase'] == TRACKING and sample_ns < newest_ns + MIN_STEP_NS:
         counters[REPEATED] += 1
         state['missed'] += 1
         return FILTER_PREDICTED
@@ -75,17 +81,19 @@ def take_sample(
 
 @kernel
 def is_valid(work: Record, age_s: float) -> bool:
-    """Return whether the sample is finite, its quaternion near unit and its age no future."""
+    """Return whether the sample is possible: its quaternion near unit, its age no future."""
     p, q = work['sample_position'], work['sample_orientation']
     norm = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     unit = abs(norm - 1.0) < QUATERNION_NORM_TOL
-    return math.isfinite(p[0] + p[1] + p[2]) and unit and 0.0 <= age_s < 1e3
+    # false for NaN too
+    near = abs(p[0]) + abs(p[1]) + abs(p[2]) < POSITION_LIMIT_M
+    return near and unit and 0.0 <= age_s < 1e3
 
 
 @kernel
 def update(state: Record, tuning: Record, work: Record, counters: Ints, dt: float) -> int:
     """Correct the state with the sample, or reject it; return the sensor's status."""
-    step, decay = coast(tuning, dt, state['missed'])
+    step, decay = coast(state, tuning, dt)
     residual(
         state['position'], state['velocity'], state['orientation'], step,
         work['sample_position'], work['sample_orientation'], work['dz'],
@@ -98,14 +106,31 @@ def update(state: Record, tuning: Record, work: Record, counters: Ints, dt: floa
         return FILTER_REINITIALISED
     if distance_sq > tuning['gate_sq']:
         counters[REJECTED] += 1
-        if is_jump(state, tuning, work):
-            initialise(state, tuning, work, counters)
+        if is_jump(state, tuning, work, distance_sq):
+            restart(state, tuning, work, counters)
             return FILTER_REINITIALISED
         state['missed'] += 1
         return FILTER_REJECTED
+    status = FILTER_OK
+    has_gap = state['missed'] > 0 or dt > 2.0 * state['step_s'] > 0.0  # or frames are missing
+    if has_gap and is_leap(work['dz'], state['noise']):
+        counters[LEAPT] += 1
+        status = FILTER_REINITIALISED
+    accept(state, tuning, work, step, decay)
+    return status
+
+
+@kernel
+def accept(state: Record, tuning: Record, work: Record, step: float, decay: float) -> None:
+    """Correct the state with the sample, as predict_innovation left things in `work`."""
     correct(
         work['p'], work['lower'], work['y'], work['w'], state['covariance'], work['change']
     )
+    if has_lost_digits(work['p'], state['covariance']):
+        correct_joseph(
+            work['p'], state['noise'], work['lower'], work['w'], work['gain'], work['rest'],
+            state['covariance'],
+        )  # fmt: skip
     advance(
         state['position'], state['velocity'], state['orientation'], step,
         work['change'], work['quat'],
@@ -118,10 +143,42 @@ def update(state: Record, tuning: Record, work: Record, counters: Ints, dt: floa
         for part in range(2):
             state['density'][part] = work['density'][part]
         follow_trend(state['trend'], work['keep'], work['y'], state['trend'])
+    state['step_s'] = (work['sample_ns'] - state['time_ns']) * 1e-9
     state['time_ns'] = work['sample_ns']
     state['missed'] = 0
     state['rejected'] = 0
-    return FILTER_OK
+
+
+@kernel
+def restart(state: Record, tuning: Record, work: Record, counters: Ints) -> None:
+    """
+    Take a jump over: start from the outlier before, corrected with the sample.
+
+    Both count as much as their noise and the time between them make of them, and tell the
+    velocity, as with any two samples.
+
+    """
+    dt = (work['sample_ns'] - state['candidate_ns']) * 1e-9
+    if state['rejected'] < 2 or dt > tuning['lost_after_s']:
+        initialise(state, tuning, work, counters)
+        return
+    for k in range(3):
+        work['position'][k] = work['sample_position'][k]
+        work['sample_position'][k] = state['candidate_position'][k]
+    for k in range(4):
+        work['orientation'][k] = work['sample_orientation'][k]
+        work['sample_orientation'][k] = state['candidate_orientation'][k]
+    initialise(state, tuning, work, counters)
+    for k in range(3):
+        work['sample_position'][k] = work['position'][k]
+    for k in range(4):
+        work['sample_orientation'][k] = work['orientation'][k]
+    residual(
+        state['position'], state['velocity'], state['orientation'], dt,
+        work['sample_position'], work['sample_orientation'], work['dz'],
+    )  # fmt: skip
+    predict_innovation(state, tuning, work, dt)
+    accept(state, tuning, work, dt, 1.0)
 
 
 @kernel
@@ -146,8 +203,15 @@ def predict_innovation(state: Record, tuning: Record, work: Record, dt: float) -
     find_surprise(
         work['y'], work['change'], work['keep'], tuning['surprise_limit'], work['surprise']
     )
+    # what may have happened in a gap is what its published uncertainty says, and no hard
+    # landing besides: after gaps come damaged samples
+    for part in range(2):
+        highest = tuning['highest'][part]
+        if state['missed'] > 0:
+            highest = min(highest, tuning['process'][part])
+        work['ceiling'][part] = highest
     if raise_density(
-        density, tuning['highest'], work['surprise'], work['p'], state['noise'], dt
+        density, work['ceiling'], work['surprise'], work['p'], state['noise'], dt
     ):
         process_noise(model, density, dt, 1.0, work['q'])
         predict_covariance(state['covariance'], dt, work['q'], work['p'])
@@ -158,44 +222,32 @@ def predict_innovation(state: Record, tuning: Record, work: Record, dt: float) -
 
 
 @kernel
-def coast(tuning: Record, dt: float, missed: int) -> tuple[float, float]:
+def coast(state: Record, tuning: Record, dt: float) -> tuple[float, float]:
     """
     Return the step to predict over and the factor left of the velocity.
 
     A person does not keep a hand's velocity for half a second: after the hold time it decays,
-    and the distance covered in a long gap stays bounded. The covariance takes the full dt.
+    the sooner the faster it is, as movements have about the same length and not the same time.
+    So the distance covered in a long gap stays bounded. Nothing is carried on faster than a body
+    moves: damaged samples can make a state seem to. The covariance takes the full dt.
 
     """
-    if missed == 0 or dt <= tuning['coast_hold_s']:
+    if state['missed'] == 0:
         return dt, 1.0
-    decay = math.exp(-(dt - tuning['coast_hold_s']) / tuning['coast_time_s'])
-    return tuning['coast_hold_s'] + tuning['coast_time_s'] * (1.0 - decay), decay
-
-
-@kernel
-def is_jump(state: Record, tuning: Record, work: Record) -> bool:
-    """
-    Remember a rejected sample; return whether enough of them in a row agree with each other.
-
-    Outliers scatter, a sensor that truly jumped stays: samples agree when some motion within
-    the speed limits leads from one to the next.
-
-    """
-    p, q = work['sample_position'], work['sample_orientation']
-    dt = (work['sample_ns'] - state['candidate_ns']) * 1e-9
-    distance_sq = 0.0
-    for k in range(3):
-        distance_sq += (p[k] - state['candidate_position'][k]) ** 2
-    near = math.sqrt(distance_sq) <= tuning['jump_speed'] * dt + JUMP_SLACK_M
-    angle = quaternion.angle_between(state['candidate_orientation'], q)
-    agrees = near and angle <= tuning['jump_rate'] * dt + JUMP_SLACK_RAD
-    state['rejected'] = state['rejected'] + 1 if state['rejected'] > 0 and agrees else 1
-    for k in range(3):
-        state['candidate_position'][k] = p[k]
-    for k in range(4):
-        state['candidate_orientation'][k] = q[k]
-    state['candidate_ns'] = work['sample_ns']
-    return state['rejected'] >= tuning['jump_count']
+    velocity, time_s = state['velocity'], tuning['coast_time_s']
+    speed = math.sqrt(velocity[0] ** 2 + velocity[1] ** 2 + velocity[2] ** 2)
+    rate = math.sqrt(velocity[3] ** 2 + velocity[4] ** 2 + velocity[5] ** 2)
+    share = 1.0
+    if speed > tuning['jump_speed']:
+        share = tuning['jump_speed'] / speed
+    if rate > tuning['jump_rate']:
+        share = min(share, tuning['jump_rate'] / rate)
+    if dt <= tuning['coast_hold_s']:
+        return share * dt, share
+    if share * speed * time_s > tuning['coast_reach_m']:
+        time_s = tuning['coast_reach_m'] / (share * speed)
+    decay = math.exp(-(dt - tuning['coast_hold_s']) / time_s)
+    return share * (tuning['coast_hold_s'] + time_s * (1.0 - decay)), share * decay
 
 
 @kernel
@@ -217,6 +269,7 @@ def initialise(state: Record, tuning: Record, work: Record, counters: Ints) -> N
     for k in range(6):
         state['trend'][k] = 0.0
     state['time_ns'] = work['sample_ns']
+    state['step_s'] = 0.0
     state['phase'] = TRACKING
     state['missed'] = 0
     state['rejected'] = 0

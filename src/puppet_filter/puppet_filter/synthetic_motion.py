@@ -68,7 +68,10 @@ class Disturbance:
     """Mean length of a burst [frames]."""
 
     outliers: float = 0.0
-    """Share of samples that are somewhere else altogether."""
+    """Share of samples that begin to be somewhere else altogether."""
+
+    outlier_frames: int = 1
+    """For how long they are there."""
 
 
 def make_motion(
@@ -115,9 +118,14 @@ def disturb(
     turn = np.radians(d.orientation_deg * rng.normal(size=shape) + d.hum_deg * hum)
     quaternions = quaternion_batch.multiply(motion.quaternions, quaternion_batch.exp(turn))
     quaternions *= rng.choice([-1.0, 1.0], shape[:2] + (1,))
-    outlier = rng.random(shape[:2]) < d.outliers
-    positions[outlier] += rng.normal(size=(int(outlier.sum()), 3))
-    quaternions[outlier] = quaternion_batch.exp(rng.normal(size=(int(outlier.sum()), 3)))
+    frames, sensors = np.nonzero(rng.random(shape[:2]) < d.outliers)
+    offsets = rng.normal(size=(len(frames), 3))
+    elsewhere = quaternion_batch.exp(rng.normal(size=(len(frames), 3)))
+    for k in range(d.outlier_frames):
+        inside = frames + k < shape[0]
+        rows = frames[inside] + k, sensors[inside]
+        positions[rows] += offsets[inside]
+        quaternions[rows] = elsewhere[inside]
     missing = _bursts(shape[:2], d.missing, d.burst_frames, rng)
     positions[missing] = np.nan
     quaternions[missing] = np.nan

@@ -11,6 +11,7 @@ from PIL import Image
 from puppet_filter import bench_filter
 from puppet_filter.bench_filter import bench, main
 from puppet_filter.bench_sets import DATA_SETS, make_data_set
+from puppet_filter.parameters import PoseFilterConfig
 import pytest
 
 COLUMNS = {'rms_mm', 'rms_deg', 'lag_ms', 'overshoot', 'us_per_frame'}
@@ -24,7 +25,7 @@ def only(monkeypatch: Any, *names: str) -> None:
 
 def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch: Any) -> None:
     only(monkeypatch, 'static', 'slow', 'fast', 'walk', 'slow_hum_50', 'walk_hum_60',
-         'fast_outliers')  # fmt: skip
+         'fast_outliers', 'slow_dropouts', 'fast_dropouts')  # fmt: skip
     for name, filters in bench(8.0, 4).items():
         ours = filters['kalman']
         for other in ('none', 'euler', 'low_pass'):
@@ -34,12 +35,21 @@ def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch: 
                 assert ours.lag_ms < max(filters[other].lag_ms, 0.0) + LAG_TOLERANCE_MS, name
 
 
-def test_gate_costs_two_frames_a_jump_and_pays_with_outliers(monkeypatch: Any) -> None:
-    only(monkeypatch, 'jumps', 'jumps_outliers')
-    results = bench(8.0, 4, ('kalman', 'none'))
-    assert results['jumps']['kalman'].lag_ms == pytest.approx(2e3 / 120.0, abs=2.0)
+@pytest.mark.parametrize('count', [2, 3])
+def test_gate_costs_a_frame_less_a_jump_than_it_waits_for_and_pays_with_outliers(
+    monkeypatch: Any, count: int
+) -> None:
+    only(monkeypatch, 'jumps', 'jumps_outliers', 'fast_outliers', 'fast_outlier_pairs')
+    config = PoseFilterConfig(gate_jump_count=count)
+    results = bench(8.0, 4, ('kalman', 'none'), config=config)
+    late_ms = 1e3 * (count - 1) / 120.0
+    assert results['jumps']['kalman'].lag_ms == pytest.approx(late_ms, abs=2.0)
     jumps = results['jumps_outliers']
     assert jumps['kalman'].rms_mm < 0.8 * jumps['none'].rms_mm
+    outliers = results['fast_outliers']
+    assert outliers['kalman'].rms_mm < 0.01 * outliers['none'].rms_mm
+    pairs = results['fast_outlier_pairs']
+    assert (pairs['kalman'].rms_mm < 0.01 * pairs['none'].rms_mm) == (count == 3)
 
 
 def test_noise_is_measured_as_the_command_would() -> None:
@@ -96,7 +106,8 @@ def test_place_that_cannot_be_written_is_refused_at_once(
 
 
 @pytest.mark.parametrize('arguments', [
-    ['--duration', '0'], ['--sensors', '0'], ['--filters', 'none,best'], ['--nonsense'],
+    ['--duration', '0'], ['--sensors', '0'], ['--jump-count', '0'],
+    ['--filters', 'none,best'], ['--nonsense'],
 ])  # fmt: skip
 def test_bad_arguments_exit_2(arguments: list[str], capsys: Any) -> None:
     with pytest.raises(SystemExit) as caught:

@@ -6,9 +6,10 @@ Consistency of the filter: squared errors and innovations in units of its own co
 The data are drawn from the very model that the filter assumes: white linear and sensor-frame
 angular acceleration, coupled measurement noise of a full R. Then the normalised estimation error
 squared (NEES) of a sensor is chi-square distributed with 12 degrees of freedom, 6 for the pose
-alone, and the normalised innovation squared (NIS) with 6, independent over sensors and, for
-innovations, over time; so sums have exact bounds. The rotation's error is the filter's own,
-log(q_e^-1 q), in the sensor's axes; in the published pose it is log(q q_e^-1).
+or the twist alone, and the normalised innovation squared (NIS) with 6, independent over sensors
+and, for innovations, over time; so sums have exact bounds. The rotation's error is the filter's
+own, log(q_e^-1 q), in the sensor's axes; in the published pose it is log(q q_e^-1), and the
+published rate is in the transmitter's axes.
 
 """
 
@@ -87,12 +88,13 @@ class Squares(NamedTuple):
     innovations: tuple[float, int]  # of all frames
     states: list[tuple[float, int]]  # at LOOKS
     poses: list[tuple[float, int]]
+    twists: list[tuple[float, int]]
 
 
 def squares(pose_filter: PoseFilter, truth: Truth, make_frame: Callable) -> Squares:
     """Return NIS of all frames and NEES at LOOKS."""
     nis, count = 0.0, 0
-    states, poses = [], []
+    states, poses, twists = [], [], []
     for k in range(N_FRAMES):
         out = pose_filter.step(
             make_frame(k, truth.sample_positions[k], truth.sample_quaternions[k])
@@ -109,6 +111,12 @@ def squares(pose_filter: PoseFilter, truth: Truth, make_frame: Callable) -> Squa
         )
         seen = out.status != FILTER_LOST  # predicted ones too
         poses.append((normalised(world[seen], out.covariances[seen]), 6 * int(seen.sum())))
+        speeds = np.hstack((
+            truth.velocities[k, :, :3] - out.linear_velocities,
+            quaternion_batch.rotate(truth.quaternions[k], truth.velocities[k, :, 3:])
+            - out.angular_velocities,
+        ))  # fmt: skip
+        twists.append((normalised(speeds[seen], out.twist_covariances[seen]), poses[-1][1]))
         # the states are those after a sample
         good |= out.status == FILTER_REINITIALISED
         own = np.hstack((
@@ -117,7 +125,7 @@ def squares(pose_filter: PoseFilter, truth: Truth, make_frame: Callable) -> Squa
             truth.velocities[k] - pose_filter.states['velocity'],
         ))[good]  # fmt: skip
         states.append((normalised(own, pose_filter.states['covariance'][good]), own.size))
-    return Squares((nis, count), states, poses)
+    return Squares((nis, count), states, poses, twists)
 
 
 def normalised(errors: np.ndarray, covariances: np.ndarray) -> float:
@@ -149,7 +157,8 @@ def test_errors_and_innovations_are_as_large_as_the_filter_says(
 ) -> None:
     truth, noise = case
     got = squares(with_noise(noise), truth, make_frame)
-    sums = {'NIS': [got.innovations], 'NEES': got.states, 'pose NEES': got.poses}
+    sums = {'NIS': [got.innovations], 'NEES': got.states, 'pose NEES': got.poses,
+            'twist NEES': got.twists}  # fmt: skip
     ratios = {name: [value / dof for value, dof in rows] for name, rows in sums.items()}
     for rows in sums.values():
         assert all(within(*row) for row in rows), ratios

@@ -22,7 +22,7 @@ ORDER = np.r_[0:3, 6:9, 3:6, 9:12]
 def k(request: pytest.FixtureRequest) -> SimpleNamespace:
     """Return the kernels compiled or plain."""
     names = ('predict_covariance', 'residual', 'factor_innovation', 'correct', 'advance',
-             'rotate_pose_covariance')  # fmt: skip
+             'rotate_covariance', 'rotation_matrix', 'twist_covariance')  # fmt: skip
     functions = {name: getattr(kernels, name) for name in names}
     if request.param == 'py':
         functions = {name: f.py_func for name, f in functions.items()}
@@ -178,15 +178,38 @@ def test_advance_turns_by_the_rate_in_the_sensors_own_axes(k: SimpleNamespace) -
     np.testing.assert_array_equal(velocity, [1.0, 0, 0, 2.0, 0, 0])
 
 
-def test_pose_covariance_turns_into_the_transmitters_axes(
+def test_covariance_turns_into_the_transmitters_axes(
     k: SimpleNamespace, rng: np.random.Generator
 ) -> None:
     p, rotation = random_covariance(rng, 12), Rotation.random(random_state=2)
-    out = np.zeros((6, 6))
-    k.rotate_pose_covariance(p, rotation.as_quat()[[3, 0, 1, 2]], np.zeros((3, 3)), out)
+    matrix, out = np.zeros((3, 3)), np.zeros((6, 6))
+    k.rotation_matrix(rotation.as_quat()[[3, 0, 1, 2]], matrix)
+    np.testing.assert_allclose(matrix, rotation.as_matrix(), atol=TOL)
+    k.rotate_covariance(p, matrix, out)
     turn = np.eye(6)
     turn[3:, 3:] = rotation.as_matrix()
     np.testing.assert_allclose(out, turn @ p[:6, :6] @ turn.T, atol=TOL)
+    assert np.array_equal(out, out.T)
+
+
+def test_twist_covariance_is_that_of_the_rate_in_the_transmitters_axes(
+    k: SimpleNamespace, rng: np.random.Generator
+) -> None:
+    """The derivative of R exp(r) (w + e), by differences, independent of the kernel."""
+    p, rotation = random_covariance(rng, 12), Rotation.random(random_state=2)
+    rate, matrix = rng.normal(size=3), np.zeros((3, 3))
+    own, out = np.zeros((6, 6)), np.zeros((6, 6))
+
+    def twist(error: np.ndarray) -> np.ndarray:
+        turned = rotation * Rotation.from_rotvec(error[3:6])
+        return np.hstack((error[6:9], turned.apply(rate + error[9:])))
+
+    step = 1e-6
+    jacobian = np.array([(twist(e) - twist(-e)) / (2.0 * step) for e in step * np.eye(12)]).T
+    k.twist_covariance(p, rate, own)
+    k.rotation_matrix(rotation.as_quat()[[3, 0, 1, 2]], matrix)
+    k.rotate_covariance(own, matrix, out)
+    np.testing.assert_allclose(out, jacobian @ p @ jacobian.T, atol=1e-8)
     assert np.array_equal(out, out.T)
 
 

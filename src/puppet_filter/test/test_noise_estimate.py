@@ -61,6 +61,65 @@ def test_slow_drift_is_told_from_noise(rng: np.random.Generator, matrix: np.ndar
     assert 'drifted' in estimate_noise(positions, quaternions).warning
 
 
+DRIFTS = {
+    'steady': lambda t, rng: t,
+    'warming up': lambda t, rng: 1.0 - np.exp(-t / 3.0),
+    'random walk': lambda t, rng: np.cumsum(rng.normal(size=len(t))),
+    'slipped': lambda t, rng: (t > t[-1] * rng.uniform(0.2, 0.8)).astype(float),
+    'slow sway': lambda t, rng: np.sin(2.0 * np.pi * (0.1 * t + rng.random())),
+}
+
+
+@pytest.mark.parametrize('kind', DRIFTS)
+@pytest.mark.parametrize('part', [0, 1])
+def test_drift_is_found_before_it_matters_and_not_much_sooner(
+    rng: np.random.Generator, matrix: np.ndarray, part: int, kind: str
+) -> None:
+    """Of a sixth of the noise's variance it would spoil R; of a five-hundredth nobody minds."""
+    times = np.arange(1200) / 120.0
+
+    def is_found(share: float) -> bool:
+        recording = list(samples(rng, matrix, len(times)))
+        drift = DRIFTS[kind](times, rng)
+        drift *= np.sqrt(share * matrix[3 * part, 3 * part]) / drift.std()
+        if part == 0:
+            recording[0][:, 0] += drift
+        else:
+            turn = quaternion_batch.exp(drift[:, None] * np.array([1.0, 0.0, 0.0]))
+            recording[1] = quaternion_batch.multiply(recording[1], turn)
+        return bool(estimate_noise(*recording).warning)
+
+    assert sum(is_found(1.0 / 6.0) for _ in range(20)) >= 16
+    assert sum(is_found(1.0 / 500.0) for _ in range(20)) <= 1
+
+
+@pytest.mark.parametrize('part', [0, 1])
+def test_outliers_are_left_out_of_the_noise(
+    rng: np.random.Generator, matrix: np.ndarray, part: int
+) -> None:
+    recording = samples(rng, matrix)
+    outliers = rng.choice(N, 20, replace=False)
+    expected = estimate_noise(*(np.delete(rows, outliers, axis=0) for rows in recording))
+    if part == 0:
+        recording[0][outliers] += rng.normal(size=(20, 3)) + 0.1
+    else:
+        recording[1][outliers] = quaternion_batch.exp(rng.normal(size=(20, 3)))
+    estimate = estimate_noise(*recording)
+    assert estimate.n_outliers == 20 and estimate.n_samples == N - 20 and estimate.warning == ''
+    np.testing.assert_array_equal(estimate.matrix, expected.matrix)
+
+
+@pytest.mark.parametrize('part', [0, 1])
+def test_knock_is_no_outlier(rng: np.random.Generator, matrix: np.ndarray, part: int) -> None:
+    recording = list(samples(rng, matrix))
+    if part == 0:
+        recording[0][900:912] += 0.1
+    else:
+        recording[1][900:912] = quaternion_batch.exp(np.array([0.5, -1.0, 2.2]))
+    estimate = estimate_noise(*recording)
+    assert estimate.n_outliers == 0 and estimate.warning != ''
+
+
 @pytest.mark.parametrize(('part', 'text'), [(0, 'was moved'), (1, 'was turned')])
 def test_moving_sensor_is_told_from_a_noisy_one(
     rng: np.random.Generator, matrix: np.ndarray, part: int, text: str

@@ -4,6 +4,7 @@
 
 from array import array
 from collections.abc import Callable, Iterator
+import math
 import os
 from pathlib import Path
 import time
@@ -21,7 +22,7 @@ from puppet_core.errors import ConfigError  # noqa: E402
 from puppet_core.sensor_frames import FILTER_OK  # noqa: E402
 from puppet_filter.noise_file import save_noise, SensorNoise  # noqa: E402
 from puppet_filter.parameters import PoseFilterConfig, ROWS  # noqa: E402
-from puppet_filter.pose_filter import default_noise  # noqa: E402
+from puppet_filter.pose_filter import default_noise, PoseFilter  # noqa: E402
 from puppet_filter.pose_filter_node import (  # noqa: E402
     FILTERED_TOPIC,
     POSE_ARRAY_TOPIC,
@@ -164,6 +165,38 @@ def test_every_parameter_may_be_changed_while_running(graph: Graph) -> None:
         value = row.choices[-1] if row.choices else graph.node.get_parameter(row.name).value
         result = graph.node.set_parameters([Parameter(row.name, value=value)])[0]
         assert result.successful, (row.name, result.reason)
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'text'),
+    [
+        ('gate.jump_count', 0, 'gate.jump_count: expected 1'),
+        ('gap.reach_m', 0.0, 'gap.reach_m: expected 0.0'),
+        ('noise.position_mm', math.nan, 'noise.position_mm: expected'),
+        ('lookahead_s', math.inf, 'lookahead_s: expected'),
+        ('process.model', 'best', 'process.model: expected'),
+        ('process.quiet_linear_m2_s3', 1e3, 'process.quiet_linear_m2_s3: expected value <='),
+        ('process.q2', 0.5, 'process.q3: expected'),
+        ('gap.lost_after_s', 0.01, 'gap.lost_after_s: expected value >= gap.hold_s'),
+        ('lookahead_s', 'soon', 'lookahead_s'),
+    ],
+)
+def test_bad_value_is_refused_in_the_stream_and_changes_nothing(
+    graph: Graph, make_frame: Callable, name: str, value: Any, text: str
+) -> None:
+    twin = PoseFilter(PoseFilterConfig())
+    places = np.cumsum(np.full((40, 1, 3), 0.01), axis=0)
+    for k in range(40):
+        if k == 20:
+            before = graph.node.get_parameter(name).value
+            result = graph.node.set_parameters([Parameter(name, value=value)])[0]
+            assert not result.successful and text in result.reason
+            assert graph.node.get_parameter(name).value == before
+        got = pose_frame.from_msg(graph.send(raw(make_frame, k, places[k])))
+        expected = twin.step(make_frame(k, places[k]))
+        assert expected is not None
+        np.testing.assert_array_equal(got.positions, expected.positions)
+        np.testing.assert_array_equal(got.twist_covariances, expected.twist_covariances)
 
 
 def test_measured_noise_is_read_while_running_and_a_bad_file_refused(

@@ -13,6 +13,7 @@ from puppet_core.sensor_frames import (
     FILTER_PREDICTED,
     FILTER_REINITIALISED,
     FILTER_REJECTED,
+    SensorFrame,
 )
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
@@ -50,7 +51,7 @@ def test_long_gap_coasts_a_bounded_way_then_loses_the_sensor(run_filter: Callabl
     positions[:, 0, 0] = 3.0 * np.arange(120) / RATE_HZ
     positions[30:110] = np.nan
     run = run_filter(PoseFilter(CONFIG), positions, quaternions)
-    bound = 3.0 * (CONFIG.gap_hold_s + CONFIG.gap_decay_s)
+    bound = 3.0 * CONFIG.gap_hold_s + CONFIG.gap_reach_m
     predicted = run.status[:, 0] == FILTER_PREDICTED
     assert np.nanmax(run.positions[predicted, 0, 0] - run.positions[29, 0, 0]) < bound
     assert predicted.sum() == int(CONFIG.gap_lost_after_s * RATE_HZ)
@@ -83,14 +84,94 @@ def test_scattered_outliers_never_reinitialise(
     assert (run.status[46:] == FILTER_OK).all()
 
 
-def test_true_jump_is_taken_after_some_samples_agree(run_filter: Callable) -> None:
+@pytest.mark.parametrize('count', [1, 2, 3])
+@MODELS
+def test_true_jump_is_taken_after_some_samples_agree(
+    model: str, count: int, run_filter: Callable
+) -> None:
     positions, quaternions = still(60)
     positions[40:, 0] = [0.5, 0.0, 0.0]
-    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
-    count = CONFIG.gate_jump_count
+    quaternions[40:, 0] = quaternion_batch.exp(np.array([0.0, 0.6, 0.0]))
+    pose_filter = PoseFilter(replace(CONFIG, process_model=model, gate_jump_count=count))
+    run = run_filter(pose_filter, positions, quaternions)
     assert (run.status[40:40 + count - 1] == FILTER_REJECTED).all()
     assert run.status[40 + count - 1, 0] == FILTER_REINITIALISED
-    np.testing.assert_allclose(run.positions[40 + count - 1:, 0, 0], 0.5, atol=1e-9)
+    assert (run.status[40 + count:] == FILTER_OK).all()
+    np.testing.assert_allclose(run.positions[40 + count - 1:, 0], positions[40:61 - count, 0],
+                               atol=1e-9)  # fmt: skip
+    turned = quaternion_batch.multiply(
+        quaternion_batch.conjugate(run.quaternions[40 + count - 1:, 0]), quaternions[59, 0]
+    )
+    np.testing.assert_allclose(quaternion_batch.log(turned), 0.0, atol=1e-9)
+    assert pose_filter.counts()['rejected'] == count
+
+
+def test_jump_is_taken_in_motion_and_tells_the_new_velocity(
+    run_filter: Callable, rng: np.random.Generator
+) -> None:
+    """As when a recording starts over: place and velocity are others at once."""
+    n, k = 4000, 40
+    positions, quaternions = still(60, n)
+    times = np.arange(60)[:, None, None] / RATE_HZ
+    before, after = rng.uniform(-2.0, 2.0, (2, 1, n, 3))
+    positions[:] = times * before
+    offset = rng.uniform(0.2, 1.0, (n, 3))
+    positions[k:] = offset + (times[k:] - times[k]) * after
+    truth = positions.copy()
+    positions += rng.normal(size=positions.shape) * CONFIG.noise_position_mm * 1e-3
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    # some come to be near where they were going anyway
+    assert np.mean(run.status[k] == FILTER_REJECTED) > 0.99
+    assert np.mean(run.status[k + 1] == FILTER_REINITIALISED) > 0.99
+    seen = (run.status[k] == FILTER_REJECTED) & (run.status[k + 1] == FILTER_REINITIALISED)
+    error = (run.linear[k + 1] - after[0])[seen]
+    # two samples a step apart, and what the initial velocity's variance takes off
+    expected = np.sqrt(2.0) * CONFIG.noise_position_mm * 1e-3 * RATE_HZ
+    assert np.sqrt(np.mean(error**2)) < 1.1 * expected
+    place = (run.positions[k + 1] - truth[k + 1])[seen]
+    squares = np.einsum('ni,nij,nj->n', place,
+                        np.linalg.inv(run.covariances[k + 1, seen][:, :3, :3]), place)  # fmt: skip
+    assert squares.mean() == pytest.approx(3.0, rel=0.05)
+
+
+def test_small_outliers_do_not_confirm_each_other(
+    run_filter: Callable, rng: np.random.Generator
+) -> None:
+    """All of them are within any motion's reach of each other, so direction must tell."""
+    n = 2000
+    positions, quaternions = still(60, n)
+    garbage = rng.normal(size=(2, n, 3))
+    positions[40:42] = 0.05 * garbage / np.linalg.norm(garbage, axis=-1, keepdims=True)
+    pose_filter = PoseFilter(replace(CONFIG, process_model='physical'))
+    run = run_filter(pose_filter, positions, quaternions)
+    assert (run.status[40] == FILTER_REJECTED).all()
+    # 1/16 of all directions are within half a radius of a given one
+    assert np.mean(run.status[41] == FILTER_REINITIALISED) == pytest.approx(1 / 16, abs=0.02)
+
+
+def test_outlier_that_is_sent_again_does_not_confirm_itself(make_frame: Callable) -> None:
+    pose_filter = PoseFilter(CONFIG)
+    for k in range(10):
+        pose_filter.step(make_frame(k, np.zeros((1, 3))))
+    far = np.array([[0.5, 0.0, 0.0]])
+    assert pose_filter.step(make_frame(10, far)).status[0] == FILTER_REJECTED
+    for k in range(1, 6):
+        again = make_frame(10 + k, far, ages_s=[k * 8_333_333e-9])
+        assert pose_filter.step(again).status[0] == FILTER_PREDICTED
+    assert pose_filter.counts()['repeated'] == 5
+    assert pose_filter.step(make_frame(16, np.zeros((1, 3)))).status[0] == FILTER_OK
+
+
+def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance(
+    run_filter: Callable
+) -> None:
+    positions, quaternions = still(60)
+    positions[40, 0], positions[52, 0] = [2.6, 0.0, 0.0], [2.0, 0.0, 0.0]
+    positions[41:52] = np.nan
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    assert run.status[40, 0] == FILTER_REJECTED and run.status[52, 0] == FILTER_REJECTED
+    assert (run.status[53:] == FILTER_OK).all()
+    np.testing.assert_allclose(run.positions, 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -145,12 +226,39 @@ def test_sample_sent_again_is_not_taken_twice(make_frame: Callable) -> None:
     assert out.status[0] == FILTER_PREDICTED and pose_filter.counts()['repeated'] == 1
 
 
-def test_other_sensors_start_anew(make_frame: Callable) -> None:
+def named(frame: SensorFrame, *sensors: str) -> SensorFrame:
+    """Return the frame with other names."""
+    return frame._replace(sensors=sensors)
+
+
+def test_sensors_come_and_go_without_touching_the_others(make_frame: Callable) -> None:
+    places = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    pose_filter, twin = PoseFilter(CONFIG), PoseFilter(CONFIG)
+    for k in range(10):
+        moving = make_frame(k, places + 0.01 * k)
+        pose_filter.step(named(moving, 'a', 'b'))
+        twin.step(named(moving, 'a', 'b'))
+    expected = twin.step(named(make_frame(10, places + 0.1), 'a', 'b'))
+    swapped = np.array([[1.1, 0.1, 0.1], [5.0, 5.0, 5.0], [0.1, 0.1, 0.1]])
+    out = pose_filter.step(named(make_frame(10, swapped), 'b', 'c', 'a'))
+    assert out.sensors == ('b', 'c', 'a')
+    assert out.status.tolist() == [FILTER_OK, FILTER_REINITIALISED, FILTER_OK]
+    np.testing.assert_array_equal(out.positions[[2, 0]], expected.positions)
+    np.testing.assert_array_equal(out.linear_velocities[[2, 0]], expected.linear_velocities)
+    assert pose_filter.step(named(make_frame(10, swapped), 'a', 'b', 'c')) is None
+    out = pose_filter.step(named(make_frame(11, [[5.0, 5.0, 5.0]]), 'c'))
+    assert out.status.tolist() == [FILTER_OK]
+    # nobody remains: another source, whose clock may be another too
+    out = pose_filter.step(named(make_frame(3, [[5.0, 5.0, 5.0]]), 'd'))
+    assert out.status.tolist() == [FILTER_REINITIALISED]
+
+
+def test_sensors_of_one_name_are_two(make_frame: Callable) -> None:
     pose_filter = PoseFilter(CONFIG)
-    pose_filter.step(make_frame(0, np.zeros((2, 3))))
-    out = pose_filter.step(make_frame(1, np.ones((3, 3))))
-    assert out.sensors == ('s0', 's1', 's2')
-    assert (out.status == FILTER_REINITIALISED).all()
+    frames = [named(make_frame(k, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), 'a', 'a') for k in (0, 1)]
+    pose_filter.step(frames[0])
+    out = pose_filter.step(frames[1])
+    np.testing.assert_allclose(out.positions[:, 0], [0.0, 1.0], atol=1e-9)
 
 
 def test_sensor_that_never_answers_is_lost_from_the_start(make_frame: Callable) -> None:

@@ -57,17 +57,32 @@ def to_msg(frame: SensorFrame | FilteredFrame, frame_id: str, mode: str = POSES_
 
 
 class PoseArrayOutput:
-    """A PoseArray topic that exists once somebody asked for it."""
+    """
+    A PoseArray topic that exists once somebody asked for it, and until it is closed.
+
+    One who publishes from another thread than the executor's opens it first.
+
+    """
 
     def __init__(self, node: Node, topic: str) -> None:
         self._node = node
         self._topic = topic
         self._publisher: Any = None
 
+    def open(self, mode: str) -> None:  # noqa: A003
+        """Make the topic if one of POSE_ARRAY_MODES needs it."""
+        if mode != POSES_OFF and self._publisher is None:
+            self._publisher = self._node.create_publisher(PoseArray, self._topic, qos.STREAM)
+
+    def close(self) -> None:
+        """Take the topic away."""
+        if self._publisher is not None:
+            self._node.destroy_publisher(self._publisher)
+            self._publisher = None
+
     def publish(self, frame: SensorFrame | FilteredFrame, frame_id: str, mode: str) -> None:
         """Publish a frame in one of POSE_ARRAY_MODES."""
         if mode == POSES_OFF:
             return
-        if self._publisher is None:
-            self._publisher = self._node.create_publisher(PoseArray, self._topic, qos.STREAM)
+        self.open(mode)
         self._publisher.publish(to_msg(frame, frame_id, mode))

@@ -3,7 +3,7 @@
 """PoseFrame message <-> FilteredFrame arrays."""
 
 import numpy as np
-from puppet_core.sensor_frames import FilteredFrame
+from puppet_core.sensor_frames import FilteredFrame, UNKNOWN
 from puppet_msgs.msg import PoseFrame
 from puppet_ros import flat_array
 from std_msgs.msg import Header
@@ -28,6 +28,11 @@ def from_msg(msg: PoseFrame) -> FilteredFrame:
     poses = flat_array.float_rows('poses', msg.poses, n, POSE_WIDTH)
     twists = flat_array.float_rows('twists', msg.twists, n, TWIST_WIDTH)
     covariances = flat_array.float_rows('covariances', msg.covariances, n, COVARIANCE_WIDTH)
+    twist_covariances = UNKNOWN
+    if len(msg.twist_covariances) > 0:
+        twist_covariances = flat_array.float_rows(
+            'twist_covariances', msg.twist_covariances, n, COVARIANCE_WIDTH
+        ).reshape(n, 6, 6)
     return FilteredFrame(
         stamp_ns=flat_array.stamp_ns(msg.header.stamp),
         frame_index=msg.frame_index,
@@ -38,6 +43,7 @@ def from_msg(msg: PoseFrame) -> FilteredFrame:
         angular_velocities=np.ascontiguousarray(twists[:, 3:]),
         covariances=covariances.reshape(n, 6, 6),
         status=flat_array.bytes_row('status', msg.status, n),
+        twist_covariances=twist_covariances,
     )
 
 
@@ -59,6 +65,7 @@ class PoseFrameWriter:
         self._twists = flat_array.keep_floats(self._msg, 'twists', n, TWIST_WIDTH)
         covariances = flat_array.keep_floats(self._msg, 'covariances', n, COVARIANCE_WIDTH)
         self._covariances = covariances.reshape(n, 6, 6)
+        self._twist_covariances = np.zeros((0, 6, 6))
         self._status = flat_array.keep_bytes(self._msg, 'status', n)
 
     def fill(self, frame: FilteredFrame) -> PoseFrame:
@@ -70,5 +77,10 @@ class PoseFrameWriter:
         self._twists[:, :3] = frame.linear_velocities
         self._twists[:, 3:] = frame.angular_velocities
         self._covariances[:] = frame.covariances
+        if len(frame.twist_covariances) != len(self._twist_covariances):
+            self._twist_covariances = flat_array.keep_floats(
+                self._msg, 'twist_covariances', len(frame.twist_covariances), COVARIANCE_WIDTH
+            ).reshape(-1, 6, 6)
+        self._twist_covariances[:] = frame.twist_covariances
         self._status[:] = frame.status
         return self._msg

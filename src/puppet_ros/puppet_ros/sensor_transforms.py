@@ -32,6 +32,7 @@ class SensorTransforms:
     """
 
     def __init__(self, node: Node, sensors: tuple[str, ...], rate_hz: float) -> None:
+        self._node = node
         self._sensors = sensors
         self._period_ns = round(1e9 / rate_hz) if rate_hz > 0.0 else 0
         self._next_ns = 0
@@ -56,6 +57,11 @@ class SensorTransforms:
             writer = TransformsWriter(self._names(rows))
         message = writer.fill(frame.stamp_ns, frame.positions[rows], frame.quaternions[rows])
         self._publisher.publish(message)
+
+    def close(self) -> None:
+        """Take the publishers away."""
+        self._node.destroy_publisher(self._publisher)
+        self._node.destroy_publisher(self._static)
 
     def _names(self, rows: Iterable[int]) -> list[tuple[str, str]]:
         return [(TRANSMITTER, SENSOR_FRAME_PREFIX + self._sensors[row]) for row in rows]

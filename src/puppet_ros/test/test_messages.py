@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from puppet_core import sensor_frames
 from puppet_core.posture import Posture
-from puppet_core.sensor_frames import FilteredFrame, SensorFrame
+from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_msgs.msg import Importance, PoseFrame, TrackerFrame
 from puppet_ros import (
     importance_msg,
@@ -40,7 +40,13 @@ def filtered_frame(rng: np.random.Generator) -> FilteredFrame:
     """Return three sensors with arbitrary numbers."""
     shapes = ((3, 3), (3, 4), (3, 3), (3, 3), (3, 6, 6))
     arrays = (rng.normal(size=shape) for shape in shapes)
-    return FilteredFrame(STAMP_NS, 7, SENSORS, *arrays, np.array([0, 2, 4], dtype=np.uint8))
+    status = np.array([0, 2, 4], dtype=np.uint8)
+    return FilteredFrame(STAMP_NS, 7, SENSORS, *arrays, status, rng.normal(size=(3, 6, 6)))
+
+
+def filtered_frame_of_another(rng: np.random.Generator) -> FilteredFrame:
+    """Return the same from a source that does not know how good its velocities are."""
+    return filtered_frame(rng)._replace(twist_covariances=UNKNOWN)
 
 
 def posture_record(rng: np.random.Generator) -> posture_msg.PostureRecord:
@@ -72,6 +78,7 @@ def status_record(rng: np.random.Generator) -> retarget_status.RetargetStatusRec
 PAIRS = {
     'tracker_frame': (tracker_frame, raw_frame),
     'pose_frame': (pose_frame, filtered_frame),
+    'pose_frame_without_twist_covariances': (pose_frame, filtered_frame_of_another),
     'posture': (posture_msg, posture_record),
     'importance': (importance_msg, importance_record),
     'retarget_status': (retarget_status, status_record),
@@ -135,7 +142,9 @@ def test_wrong_length_in_a_tracker_frame_is_refused(
         tracker_frame.from_msg(msg)
 
 
-@pytest.mark.parametrize('field', ['poses', 'twists', 'covariances', 'status'])
+@pytest.mark.parametrize(
+    'field', ['poses', 'twists', 'covariances', 'twist_covariances', 'status']
+)
 def test_wrong_length_in_a_pose_frame_is_refused(field: str, rng: np.random.Generator) -> None:
     msg = pose_frame.to_msg(filtered_frame(rng), Header())
     setattr(msg, field, array(getattr(msg, field).typecode, [1]))

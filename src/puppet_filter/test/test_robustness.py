@@ -1,0 +1,133 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What no input and no tuning may do: numbers that are not finite, covariances that are none."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from puppet_core.sensor_frames import FILTER_LOST, FilteredFrame, SensorFrame
+from puppet_filter import joseph_kernels, kalman_kernels
+from puppet_filter.parameters import PoseFilterConfig
+from puppet_filter.pose_filter import PoseFilter
+import pytest
+
+N = 30
+SENSORS = tuple(f's{i}' for i in range(N))
+STEP_NS = 8_333_333
+CONFIG = PoseFilterConfig()
+EXTREMES: dict[str, dict[str, Any]] = {
+    'default': {},
+    'noise of nanometres': {'noise_position_mm': 1e-6, 'noise_orientation_deg': 1e-6},
+    'acceleration without bounds': {
+        'process_model': 'physical', 'process_linear_m2_s3': 1e6,
+        'process_angular_rad2_s3': 1e7,
+    },
+    'no acceleration': {
+        'process_model': 'physical', 'process_linear_m2_s3': 1e-12,
+        'process_angular_rad2_s3': 1e-12,
+    },
+    'printed': {'process_model': 'printed'},
+    'looks ahead': {'lookahead_s': 0.2},
+}  # fmt: skip
+ODD = np.array([0.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 1e154, 5e-324, 1e9, -9e3, 1.0])
+ODD_AGES = np.array([np.nan, -1.0, np.inf, 1e-3, 0.4, 0.6, 999.0, 1e300])
+STEPS_NS = np.array([STEP_NS, 0, -1, 1, 99_999, 100_000, 10**8, 6 * 10**8, -2 * 10**9, 10**12])
+
+
+def assert_sane(out: FilteredFrame) -> None:
+    """Check that rows are lost and NaN, or finite with unit quaternions and covariances."""
+    lost = out.status == FILTER_LOST
+    for values in (out.positions, out.quaternions, out.linear_velocities,
+                   out.angular_velocities, out.covariances, out.twist_covariances):  # fmt: skip
+        assert np.isfinite(values[~lost]).all() and np.isnan(values[lost]).all()
+    norms = np.linalg.norm(out.quaternions[~lost], axis=-1)
+    np.testing.assert_allclose(norms, 1.0, atol=1e-9)
+    assert_covariances(out.covariances[~lost])
+    assert_covariances(out.twist_covariances[~lost])
+
+
+def assert_covariances(matrices: np.ndarray) -> None:
+    """Check that they are symmetric to the bit and positive definite but for rounding."""
+    np.testing.assert_array_equal(matrices, matrices.transpose(0, 2, 1))
+    variances = np.einsum('nii->ni', matrices)
+    assert (variances > 0.0).all()
+    scale = 1.0 / np.sqrt(variances)
+    correlations = matrices * scale[:, :, None] * scale[:, None, :]
+    assert np.linalg.eigvalsh(correlations).min(initial=1.0) > -1e-9
+
+
+@pytest.mark.parametrize('tuning', EXTREMES)
+@pytest.mark.parametrize('seed', [1, 2])
+def test_no_input_makes_an_output_that_is_neither_lost_nor_sane(tuning: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pose_filter = PoseFilter(replace(CONFIG, **EXTREMES[tuning]))
+    base, stamp_ns = rng.normal(size=(N, 3)), int(rng.choice([0, 10**9, 2**62, -(2**62)]))
+    odds = np.full(len(STEPS_NS), 0.02)
+    odds[0] = 1.0 - odds[1:].sum()
+    for k in range(300):
+        stamp_ns += int(rng.choice(STEPS_NS, p=odds))
+        positions = base + 1e-3 * rng.normal(size=(N, 3))
+        quaternions = np.tile([1.0, 0.0, 0.0, 0.0], (N, 1))
+        broken, turned, far = rng.random((3, N)) < [[0.2], [0.1], [0.1]]
+        positions[broken] = rng.choice(ODD, (int(broken.sum()), 3))
+        quaternions[turned] = rng.choice(ODD, (int(turned.sum()), 4))
+        positions[far] += rng.normal(size=(int(far.sum()), 3))
+        ages = np.where(rng.random(N) < 0.1, rng.choice(ODD_AGES, N), 0.0)
+        status = np.where(rng.random(N) < 0.1, rng.integers(0, 256, N), 0).astype(np.uint8)
+        if k % 100 == 99:
+            model = str(rng.choice(['adaptive', 'physical', 'printed']))
+            pose_filter.configure(
+                replace(CONFIG, process_model=model, noise_position_mm=10 ** rng.uniform(-6, 2))
+            )
+        out = pose_filter.step(
+            SensorFrame(stamp_ns, k, SENSORS, positions, quaternions, ages, status)
+        )
+        if out is not None:
+            assert_sane(out)
+            assert_covariances(pose_filter.states['covariance'][out.status != FILTER_LOST])
+
+
+@pytest.mark.parametrize('tuning', EXTREMES)
+def test_covariances_keep_their_symmetry_and_their_sign(tuning: str) -> None:
+    """With gaps between, after which everything is subtracted from what has grown large."""
+    rng = np.random.default_rng(3)
+    config = replace(CONFIG, **EXTREMES[tuning])
+    pose_filter, stamp_ns = PoseFilter(config), 0
+    spread_m = 1e-3 * config.noise_position_mm
+    spread_rad = np.radians(config.noise_orientation_deg)
+    ages, status = np.zeros(N), np.zeros(N, dtype=np.uint8)
+    for k in range(2000):
+        stamp_ns += STEP_NS if k % 100 else 450_000_000
+        quaternions = np.hstack((np.ones((N, 1)), 0.5 * spread_rad * rng.normal(size=(N, 3))))
+        out = pose_filter.step(SensorFrame(
+            stamp_ns, k, SENSORS, spread_m * rng.normal(size=(N, 3)), quaternions, ages, status
+        ))  # fmt: skip
+        if k % 10 == 0 and out is not None:
+            assert_sane(out)
+            assert_covariances(pose_filter.states['covariance'])
+
+
+@pytest.mark.parametrize('noise', [1.0, 1e-6, 1e-20])
+def test_josephs_form_is_the_same_covariance(noise: float) -> None:
+    """The inverse of the sum of informations, which loses no digits to small R."""
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(12, 12)), rng.normal(size=(6, 6))
+    p, r = a @ a.T + np.eye(12), noise * (b @ b.T + np.eye(6))
+    p, r = 0.5 * (p + p.T), 0.5 * (r + r.T)
+    lower, w, out = np.zeros((6, 6)), np.zeros((6, 12)), np.zeros((12, 12))
+    kalman_kernels.factor_innovation(p, r, np.zeros(6), lower, np.zeros(6))
+    kalman_kernels.correct(p, lower, np.zeros(6), w, out, np.zeros(12))
+    assert joseph_kernels.has_lost_digits(p, out) == (noise < 1e-8)
+    joseph_kernels.correct_joseph(
+        p, r, lower, w, np.zeros((12, 6)), np.zeros((12, 12)), out
+    )
+    information = np.linalg.inv(p)
+    information[:6, :6] += np.linalg.inv(r)
+    expected = np.linalg.inv(information)
+    np.testing.assert_allclose(out[6:, 6:], expected[6:, 6:], rtol=1e-6)
+    scale = np.sqrt(np.diag(r))
+    np.testing.assert_allclose(
+        out[:6, :6] / np.outer(scale, scale), expected[:6, :6] / np.outer(scale, scale), atol=1e-3
+    )
+    assert_covariances(out[None])
