@@ -16,6 +16,7 @@ from typing import NamedTuple
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints
+from puppet_driver.phase_kernels import next_phase, own_phase
 
 N_SLOTS = 32  # a quarter of a second at 120 Hz
 LATE = 0.6  # of a period: from when on a line is late for a tick
@@ -25,8 +26,8 @@ LOST_LATENESS = 8
 PATIENCE = 3  # ticks in a row that a sensor may miss before nobody waits for it
 
 # rows of `counters`
-OLDEST, NEXT, STRAGGLERS = 0, 1, 2
-N_COUNTERS = 3
+OLDEST, NEXT, STRAGGLERS, SHIFT_NS, NEWEST_NS = 0, 1, 2, 3, 4
+N_COUNTERS = 5
 # rows of `timing`
 PERIOD_NS, TIMEOUT_NS = 0, 1
 
@@ -35,7 +36,8 @@ class Assembly(NamedTuple):
     """State of the ring and of the lines, all arrays."""
 
     counters: Ints
-    """Oldest tick not handed out, next tick to open, records too late for their tick."""
+    """Oldest tick not handed out, next tick to open, records too late for their tick; of the last
+    frame how much later than its first line the latest one measured, and when that came [ns]."""
 
     timing: Ints
     """Period of the ticks and longest wait for a tick's last record [ns]."""
@@ -64,6 +66,12 @@ class Assembly(NamedTuple):
     slot_ns: Ints
     """Arrival of each slot's first byte, dated back where ticks were read together [ns]."""
 
+    slot_line_ns: Ints
+    """Arrival of each line's first byte in each slot, likewise, -1 if none, (N_SLOTS, lines)."""
+
+    phase_ns: Floats
+    """How much later than the first line each line mostly comes, (lines,) [ns]."""
+
     has: np.ndarray
     """Whether slot and row have a record, uint8, (N_SLOTS, rows)."""
 
@@ -86,6 +94,8 @@ def new_assembly(sensors_per_line: tuple[int, ...], period_ns: int, timeout_ns: 
         np.zeros(n_rows, dtype=np.int64),
         np.zeros(n_lines, dtype=np.int64),
         np.zeros(N_SLOTS, dtype=np.int64),
+        np.full((N_SLOTS, n_lines), -1, dtype=np.int64),
+        np.zeros(n_lines),
         np.zeros((N_SLOTS, n_rows), dtype=np.uint8),
         np.full((N_SLOTS, n_rows, 7), np.nan),
     )
@@ -180,6 +190,8 @@ def add_records(
             to_come -= 1
             arrival_ns = stamp_ns - to_come * a.timing[PERIOD_NS]
             a.line_tick[line] = tick_at(a, line, arrival_ns)
+            if a.line_tick[line] >= a.counters[OLDEST]:
+                a.slot_line_ns[a.line_tick[line] % N_SLOTS, line] = arrival_ns
         a.line_ordinal[line] = ordinal
         a.line_ns[line] = stamp_ns
         row = a.first_row[line] + ordinal
@@ -208,6 +220,23 @@ def is_awaited(a: Assembly, tick: int, line: int, row: int) -> bool:
 
 
 @njit(cache=True)
+def follow_phases(a: Assembly, slot: int) -> None:
+    """Learn the lines' phases from a slot; write the frame's SHIFT_NS and NEWEST_NS."""
+    shift_ns, newest_ns = 0.0, a.slot_ns[slot]
+    for line in range(len(a.phase_ns)):
+        own_ns = a.slot_line_ns[slot, line]
+        a.slot_line_ns[slot, line] = -1
+        if own_ns < 0:
+            continue
+        phase_ns, period_ns = a.phase_ns[line], a.timing[PERIOD_NS]
+        a.phase_ns[line] = next_phase(phase_ns, own_ns - a.slot_ns[slot], period_ns)
+        shift_ns = max(shift_ns, own_phase(a.phase_ns[line], period_ns))
+        newest_ns = max(newest_ns, own_ns)
+    a.counters[SHIFT_NS] = int(shift_ns)
+    a.counters[NEWEST_NS] = newest_ns
+
+
+@njit(cache=True)
 def take_frame(
     a: Assembly, now_ns: int, force: bool, poses: Floats, missing: np.ndarray, ages_s: Floats
 ) -> int:
@@ -223,13 +252,14 @@ def take_frame(
     force : bool
         Whether to hand it out in any case.
     poses, missing, ages_s : ndarray, shapes (rows, 7), (rows,) and (rows,)
-        Out: poses, NaN where missing; 1 where missing; age of the last
-        sample where missing [s].
+        Out: poses, NaN where missing; 1 where missing; how much older the last
+        sample is than the latest line's [s].
 
     Returns
     -------
     stamp_ns : int
-        Arrival of the tick's first byte, or -1 if nothing is due.
+        Arrival of the tick's first byte, or -1 if nothing is due; SHIFT_NS says how much
+        later than its measurement the latest line's is.
 
     """
     tick = a.counters[OLDEST]
@@ -242,13 +272,17 @@ def take_frame(
             for row in range(a.first_row[line], a.first_row[line + 1]):
                 if is_awaited(a, tick, line, row):
                     return -1
-    for row in range(len(missing)):
-        is_missing = a.has[slot, row] == 0
-        missing[row] = is_missing
-        a.missed[row] += is_missing
-        ages_s[row] = 1e-9 * max(stamp_ns - a.row_ns[row], 0) if is_missing else 0.0
-        poses[row] = a.poses[slot, row]
-        a.poses[slot, row] = np.nan
-        a.has[slot, row] = 0
+    follow_phases(a, slot)
+    for line in range(len(a.line_tick)):
+        newer_ns = a.counters[SHIFT_NS] - int(own_phase(a.phase_ns[line], a.timing[PERIOD_NS]))
+        for row in range(a.first_row[line], a.first_row[line + 1]):
+            is_missing = a.has[slot, row] == 0
+            missing[row] = is_missing
+            a.missed[row] += is_missing
+            age_ns = newer_ns + (stamp_ns - a.row_ns[row] if is_missing else 0)
+            ages_s[row] = 1e-9 * max(age_ns, 0)
+            poses[row] = a.poses[slot, row]
+            a.poses[slot, row] = np.nan
+            a.has[slot, row] = 0
     a.counters[OLDEST] += 1
     return stamp_ns

@@ -159,10 +159,15 @@ def find_packet(data: bytes, wanted: Collection[Message]) -> tuple[Packet | None
     return None, start + HEADER_BYTES
 
 
+def error_code_text(error: int) -> str:
+    """Return the error byte of a packet in words, '' for none."""
+    name = ERROR_NAMES.get(error, 'not described in the manuals')
+    return f'error {error} ({name})' if error else ''
+
+
 def packet_error_text(header: Header) -> str:
     """Return what an answer complains of, '' if it does not."""
-    name = ERROR_NAMES.get(header.error, 'not described in the manuals')
-    code = f'error {header.error} ({name})' if header.error else ''
+    code = error_code_text(header.error)
     if header.message in REFUSALS:
         return f'{REFUSALS[header.message]}, {code}' if code else REFUSALS[header.message]
     return code

@@ -29,18 +29,20 @@ from puppet_driver.birdnet_records import (
     POSITION_MATRIX,
     POSITION_QUATERNION,
 )
+from puppet_driver.fault_kernels import hear
+from puppet_driver.path_kernels import follow, has_begun, is_plausible, Paths
 
 # rows of the integer state; the counters are in the order of tracker.StreamCounters
-RECORDS, RESYNCS, DISCARDED, REJECTED = 0, 1, 2, 3
-LENGTH, FIRST_NS, IN_PHASE, IS_HELD = 4, 5, 6, 7
-SEQUENCE, SECONDS, MILLISECONDS, N_OLD = 8, 9, 10, 11
-STATE_SIZE = 12
+RECORDS, RESYNCS, DISCARDED, REJECTED, IMPLAUSIBLE = 0, 1, 2, 3, 4
+LENGTH, FIRST_NS, IN_PHASE, IS_HELD = 5, 6, 7, 8
+SEQUENCE, SECONDS, MILLISECONDS, N_OLD = 9, 10, 11, 12
+STATE_SIZE = 13
 
 NO_PACKET, INCOMPLETE = -1, 0
 NORM_TOLERANCE = 0.004  # of quaternions' and matrix columns' lengths; words are exact to 2e-5
 
 ADDRESS_MASK = 0x7F
-TYPE_AT, PROTOCOL_AT, BYTES_AT = 8, 10, 14
+TYPE_AT, UNIT_AT, PROTOCOL_AT, ERROR_AT, BYTES_AT = 8, 9, 10, 11, 14
 DATA = int(Message.DATA)
 # what else a running device says, all without a body
 ANSWERS_WHILE_RUNNING = (
@@ -70,6 +72,12 @@ class Decoding(NamedTuple):
 
     seen: np.ndarray
     """Room for the addresses met in a packet, uint8, (128,)."""
+
+    paths: Paths
+    """Where the sensors are."""
+
+    faults: Ints
+    """What packets say is wrong with the sensors, see fault_kernels."""
 
 
 @njit(cache=True)
@@ -218,19 +226,27 @@ def take_records(
     if data[start + TYPE_AT] != DATA:
         return count
     at, end = start + HEADER_BYTES, start + n_bytes
+    unit, error = data[start + UNIT_AT], int(data[start + ERROR_AT])
     while at < end:
         code, n_words = d.layout[data[at + 1], 0], d.layout[data[at + 1], 1]
         ordinal = d.ordinal_of[data[at] & ADDRESS_MASK]
         n_record = record_bytes(data[at], n_words)
         # units that are not ours may report, too
         if ordinal >= 0:
-            if decode_pose(data, at + HEAD_BYTES, code, ordinal, d, poses[count]):
+            # unit 0 is the whole system
+            is_meant = unit == 0 or unit == data[at] & ADDRESS_MASK
+            hear(d.faults, ordinal, 0, error if is_meant else 0, state[FIRST_NS])
+            if not decode_pose(data, at + HEAD_BYTES, code, ordinal, d, poses[count]):
+                state[REJECTED] += 1
+                state[DISCARDED] += n_record
+            elif not is_plausible(ordinal, poses[count], d.paths):
+                state[IMPLAUSIBLE] += int(has_begun(ordinal, d.paths))
+                state[DISCARDED] += n_record
+            else:
+                follow(ordinal, poses[count], d.paths)
                 ordinals[count] = ordinal
                 stamps_ns[count] = state[FIRST_NS]
                 state[RECORDS] += 1
                 count += 1
-            else:
-                state[REJECTED] += 1
-                state[DISCARDED] += n_record
         at += n_record
     return count

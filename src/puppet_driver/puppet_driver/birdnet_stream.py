@@ -13,8 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from puppet_driver import birdnet_kernels as kernels
 from puppet_driver import birdnet_scan_kernels as scanning
-from puppet_driver.birdnet import HEADER_BYTES, MAX_PACKET_BYTES
+from puppet_driver.birdnet import error_code_text, HEADER_BYTES, MAX_PACKET_BYTES
 from puppet_driver.birdnet_records import LAYOUT, POSITION_ANGLES, record_bytes
+from puppet_driver.fault_kernels import N_COLUMNS, standing_error
+from puppet_driver.plausible_path import ANYWHERE, Reach
 from puppet_driver.record_stream import MAX_READ_BYTES
 from puppet_driver.tracker import RecordBatch, StreamCounters
 
@@ -32,11 +34,13 @@ class BirdnetStream:
     addresses : sequence of int
         Bus addresses of the sensors in the order of their ordinals.
     full_scales_m : sequence of float
-        Full scale of each sensor's positions [m].
+        Full scale of each sensor's positions [m]; one of 0 is not known and not listened to.
     inverted : bool
         Whether the device reports inverse rotations.
     has_datagrams : bool
         Whether each read is one datagram rather than a piece of a stream.
+    reach : Reach
+        How far a sensor can move between two of its records.
 
     """
 
@@ -46,9 +50,12 @@ class BirdnetStream:
         full_scales_m: Sequence[float],
         inverted: bool = False,
         has_datagrams: bool = False,
+        reach: Reach = ANYWHERE,
     ) -> None:
         ordinal_of = np.full(N_ADDRESSES, -1, dtype=np.int64)
-        ordinal_of[list(addresses)] = np.arange(len(addresses))
+        ordinal_of[list(addresses)] = np.where(
+            np.asarray(full_scales_m) > 0.0, np.arange(len(addresses)), -1
+        )
         self._decoding = kernels.Decoding(
             LAYOUT,
             ordinal_of,
@@ -56,6 +63,8 @@ class BirdnetStream:
             -1.0 if inverted else 1.0,
             np.zeros((3, 3)),
             np.zeros(N_ADDRESSES, dtype=np.uint8),
+            reach.paths(len(addresses)),
+            np.zeros((len(addresses), N_COLUMNS), dtype=np.int64),
         )
         self._has_datagrams = has_datagrams
         self.batch = RecordBatch(ROOM_BYTES // LEAST_POSE_BYTES + 1)
@@ -73,6 +82,10 @@ class BirdnetStream:
     def counters(self) -> StreamCounters:
         """Totals since the stream was opened."""
         return StreamCounters(*(int(n) for n in self._state[:len(StreamCounters._fields)]))
+
+    def sensor_error(self, ordinal: int) -> str:
+        """Return what data packets say is wrong with a sensor, in words, '' for nothing."""
+        return error_code_text(standing_error(self._decoding.faults, ordinal, 0))
 
     def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
         """Decode the first `n_bytes` of `data`, at most MAX_READ_BYTES, into the batch."""

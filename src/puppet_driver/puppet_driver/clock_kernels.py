@@ -18,17 +18,22 @@ from typing import NamedTuple
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints
+from puppet_driver.period_kernels import (
+    CLEAR,
+    MAX_USUAL,
+    measured_period,
+    shortest_step,
+    time_keeping,
+    UNCLEAR,
+    usual_step,
+)
 
 BLOCK_TICKS = 16
 N_BLOCKS = 64  # memory of the filter: 9 s at 120 Hz
 FIRST_BLOCKS = 4  # what a measured or configured period is worth at the start
 WATCHED_TICKS = 128  # by which the period is found, and looked after
-SEARCH = 0.15  # of the usual step between arrivals: where the period is looked for
-MIN_USUAL, MAX_USUAL = 0.6, 1.6  # of the configured period
-SEARCH_STEPS = 75  # either way; a third of what tells two periods apart in WATCHED_TICKS
-NOMINAL_TOLERANCE = 0.005  # a period so close to the configured one is the configured one
 WRONG_PERIOD = 0.01
-CLEAR, UNCLEAR = 0.4, 0.2  # how well arrivals keep time with a period, of 1
+MAX_DENIALS = 2  # times in a row without any period until arrivals are the stamps again
 MAX_CORRECTION = 0.02  # of the period that the line began with
 LATE = 0.93  # of a period: a tick later than this is the next one
 MAX_LOSSES = 8
@@ -44,11 +49,12 @@ JITTER_MEMORY = 0.01  # weight of one tick in the mean square of the delays
 # rows of `ints`
 STAMP_NS, ARRIVAL_NS, LINE_NS, N_SEEN, STATE, IN_BLOCK = 0, 1, 2, 3, 4, 5
 PHASE_BLOCKS, PERIOD_BLOCKS, FAR_COUNT, WATCHED, RESTARTS = 6, 7, 8, 9, 10
-SUSPECTED, SUSPECTED_LOST, LOSSES = 11, 12, 13
-N_INTS = 14
+SUSPECTED, SUSPECTED_LOST, LOSSES, DENIALS = 11, 12, 13, 14
+N_INTS = 15
 # rows of `floats`
 FRACTION_NS, PERIOD_NS, NOMINAL_NS, FIRST_PERIOD_NS, EARLIEST_NS, MEAN_SQUARE = 0, 1, 2, 3, 4, 5
-N_FLOATS = 6
+USUAL_NS = 6
+N_FLOATS = 7
 # values of STATE
 ACQUIRING, SETTLING, TRACKING = 0, 1, 2
 
@@ -93,37 +99,6 @@ def begin_phase(c: Clock, arrival_ns: int) -> None:
 
 
 @njit(cache=True)
-def time_keeping(arrivals_ns: Ints, period_ns: float) -> float:
-    """Return how well arrivals keep time with a period: 1 exactly, 0 not at all."""
-    cosines, sines = 0.0, 0.0
-    for arrival_ns in arrivals_ns:
-        phase = 2.0 * np.pi * ((arrival_ns - arrivals_ns[0]) / period_ns)
-        cosines += np.cos(phase)
-        sines += np.sin(phase)
-    return np.hypot(cosines, sines) / len(arrivals_ns)
-
-
-@njit(cache=True)
-def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float:
-    """
-    Return the period that the arrivals keep time with best, nominal if none does [ns].
-
-    Lost ticks do not matter to a periodogram, unlike to a mean of the steps.
-
-    """
-    usual_ns = np.median(np.diff(arrivals_ns).astype(np.float64))
-    if not MIN_USUAL * nominal_ns < usual_ns < MAX_USUAL * nominal_ns:
-        usual_ns = np.float64(nominal_ns)
-    best, best_ns = UNCLEAR, nominal_ns
-    for i in range(-SEARCH_STEPS, SEARCH_STEPS + 1):
-        period_ns = usual_ns * (1.0 + SEARCH * i / SEARCH_STEPS)
-        keeping = time_keeping(arrivals_ns, period_ns)
-        if keeping > best:
-            best, best_ns = keeping, period_ns
-    return nominal_ns if abs(best_ns / nominal_ns - 1.0) < NOMINAL_TOLERANCE else best_ns
-
-
-@njit(cache=True)
 def begin_line(c: Clock, arrival_ns: int, period_ns: float) -> None:
     """Let the line begin anew with a period."""
     c.floats[PERIOD_NS] = c.floats[FIRST_PERIOD_NS] = period_ns
@@ -133,20 +108,35 @@ def begin_line(c: Clock, arrival_ns: int, period_ns: float) -> None:
 
 @njit(cache=True)
 def watch(c: Clock, arrival_ns: int) -> None:
-    """Find the period by the first WATCHED_TICKS; correct it if later ones deny it."""
+    """Find the period by the first WATCHED_TICKS; correct or drop it if later ones deny it."""
     c.watched_ns[c.ints[WATCHED]] = arrival_ns
     c.ints[WATCHED] += 1
     if c.ints[WATCHED] < WATCHED_TICKS:
         return
     c.ints[WATCHED] = 0
+    c.floats[USUAL_NS] = usual_step(c.watched_ns)
     if c.ints[STATE] == ACQUIRING:
-        begin_line(c, arrival_ns, measured_period(c.watched_ns, c.floats[NOMINAL_NS]))
-    elif time_keeping(c.watched_ns, c.floats[PERIOD_NS]) < UNCLEAR:
         period_ns = measured_period(c.watched_ns, c.floats[NOMINAL_NS])
-        is_other = abs(period_ns / c.floats[PERIOD_NS] - 1.0) > WRONG_PERIOD
-        if is_other and time_keeping(c.watched_ns, period_ns) > CLEAR:
-            c.ints[RESTARTS] += 1
+        if period_ns > 0.0:
             begin_line(c, arrival_ns, period_ns)
+        return
+    keeping = time_keeping(c.watched_ns, c.floats[PERIOD_NS])
+    # a device that has become slower by a whole factor keeps the old time too
+    is_slower = shortest_step(c.watched_ns) > MAX_USUAL * c.floats[PERIOD_NS]
+    if keeping >= UNCLEAR and not is_slower:
+        c.ints[DENIALS] = 0
+        return
+    period_ns = measured_period(c.watched_ns, c.floats[NOMINAL_NS])
+    is_other = abs(period_ns / c.floats[PERIOD_NS] - 1.0) > WRONG_PERIOD
+    if period_ns > 0.0 and is_other and time_keeping(c.watched_ns, period_ns) > CLEAR:
+        c.ints[RESTARTS] += 1
+        begin_line(c, arrival_ns, period_ns)
+    c.ints[DENIALS] = c.ints[DENIALS] + 1 if keeping < UNCLEAR and period_ns < 0.0 else 0
+    if c.ints[DENIALS] >= MAX_DENIALS:
+        c.ints[RESTARTS] += 1
+        c.ints[DENIALS] = 0
+        c.ints[STATE] = ACQUIRING
+        c.floats[PERIOD_NS] = c.floats[NOMINAL_NS]
 
 
 @njit(cache=True)

@@ -14,7 +14,7 @@ from puppet_driver.line_plan import check_bandwidth
 from puppet_driver.link import Port
 from puppet_driver.mock_tracker import make_mock, open_mock, RECORD
 from puppet_driver.motionstar import check_motionstar, MotionStar, MotionStarConfig
-from puppet_driver.network_port import parse_endpoint
+from puppet_driver.motionstar_port import has_datagrams, open_motionstar_port
 from puppet_driver.tracker import Tracker
 
 if TYPE_CHECKING:  # the parameters are checked by the entries below
@@ -35,6 +35,12 @@ class DeviceKind(NamedTuple):
 
     open_port: 'Callable[[DriverConfig, str], Port] | None' = None
     """Open the port of a name, for a device that is not on a serial line."""
+
+    is_serial: bool = True
+    """Whether its line has a speed that limits what it carries."""
+
+    ignores: tuple[str, ...] = ()
+    """Names of the parameters that mean nothing to it."""
 
 
 def make_trackers(config: 'DriverConfig') -> tuple[Tracker, ...]:
@@ -57,7 +63,9 @@ def _flock_of_birds(config: 'DriverConfig', sensors: tuple[str, ...]) -> Tracker
             hemisphere=config.hemisphere,
             inverted=config.inverted_quaternion,
             group_mode=config.group_mode,
+            n_units=0 if config.group_mode else config.first_address - 1 + len(config.sensors),
             record_format=config.record_format,
+            max_speed_mps=config.max_speed_mps,
             point_mode=config.point_mode,
             rate_hz=config.rate_hz,
             baud_rate_bps=config.baud_rate_bps,
@@ -75,7 +83,8 @@ def _motionstar(config: 'DriverConfig', sensors: tuple[str, ...]) -> Tracker:
             rate_hz=config.rate_hz,
             hemisphere=config.hemisphere,
             inverted=config.inverted_quaternion,
-            has_datagrams=parse_endpoint(config.ports[0]).scheme == 'udp',
+            max_speed_mps=config.max_speed_mps,
+            has_datagrams=has_datagrams(config.ports[0]),
             reply_timeout_s=config.reply_timeout_s,
         )
     )
@@ -114,8 +123,16 @@ def _check_flock(config: 'DriverConfig') -> None:
     check_bandwidth(counts, config.baud_rate_bps, config.record_bytes, config.rate_hz)
 
 
-_FASTRAK = DeviceKind(polhemus.make_fastrak, polhemus.fastrak_bytes, polhemus.check_fastrak)
-_LIBERTY = DeviceKind(polhemus.make_liberty, polhemus.liberty_bytes, polhemus.check_liberty)
+_FLOCK_ONLY = (
+    'group_mode', 'record_format', 'point_mode', 'range_in', 'auto_configure_pause_s',
+)  # fmt: skip
+_NO_ADDRESS = (*_FLOCK_ONLY, 'first_address')
+_FASTRAK = DeviceKind(
+    polhemus.make_fastrak, polhemus.fastrak_bytes, polhemus.check_fastrak, ignores=_NO_ADDRESS
+)
+_LIBERTY = DeviceKind(
+    polhemus.make_liberty, polhemus.liberty_bytes, polhemus.check_liberty, ignores=_NO_ADDRESS
+)
 DEVICES = {
     'flock_of_birds': DeviceKind(_flock_of_birds, _flock_record_bytes, _check_flock),
     'fastrak': _FASTRAK,
@@ -123,7 +140,14 @@ DEVICES = {
     'liberty': _LIBERTY,
     'patriot': _LIBERTY,
     'motionstar': DeviceKind(
-        _motionstar, lambda config: record_bytes(POSITION_QUATERNION), _check_motionstar
+        _motionstar, lambda config: record_bytes(POSITION_QUATERNION), _check_motionstar,
+        open_motionstar_port, is_serial=False, ignores=(*_FLOCK_ONLY, 'baud_rate_bps'),
     ),
-    'mock': DeviceKind(make_mock, lambda _: RECORD.size, lambda _: None, open_mock),
-}
+    'mock': DeviceKind(
+        make_mock, lambda _: RECORD.size, lambda _: None, open_mock, is_serial=False,
+        ignores=(
+            *_NO_ADDRESS, 'baud_rate_bps', 'hemisphere', 'inverted_quaternion', 'max_speed_mps',
+            'reply_timeout_s',
+        ),
+    ),
+}  # fmt: skip

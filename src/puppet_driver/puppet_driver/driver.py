@@ -16,6 +16,8 @@ from puppet_driver.line_reader import LineReader
 from puppet_driver.link import Patience, Port
 from puppet_driver.network_port import is_network_name, open_network_port
 from puppet_driver.parameters import DriverConfig
+from puppet_driver.path_kernels import CONFIRMATIONS
+from puppet_driver.reader_run import Strays
 from puppet_driver.record_stream import MAX_READ_BYTES, PhasedRecordStream
 from puppet_driver.serial_port import SerialPort
 
@@ -28,6 +30,7 @@ def make_reader(
     on_frame: Callable[[QueuedFrame], None],
     tell: Tell,
     clock_ns: Callable[[], int] = time.time_ns,
+    strays: Strays | None = None,
 ) -> LineReader:
     """
     Return a reader that is ready to start; no port is opened yet.
@@ -42,6 +45,8 @@ def make_reader(
         Called in the reader's thread with (is_error, sentence) about the ports.
     clock_ns : callable
         The clock of stamps [ns].
+    strays : Strays, optional
+        Runs left behind by earlier readers.
 
     """
     patience = Patience(config.silence_timeout_s, config.retry_first_s, config.retry_last_s)
@@ -52,7 +57,7 @@ def make_reader(
     assembler = FrameAssembler(
         config.sensors_per_line, config.rate_hz, config.frame_wait_s, config.device_latency_s
     )
-    return LineReader(lines, assembler, on_frame, clock_ns)
+    return LineReader(lines, assembler, on_frame, clock_ns, strays)
 
 
 def warm_up(config: DriverConfig | None = None) -> None:
@@ -73,7 +78,8 @@ def warm_up(config: DriverConfig | None = None) -> None:
     record = flock.encode_words(words)[0].tobytes() + b'\x01'
     flock_stream = PhasedRecordStream((1,), 144)
     assembler = FrameAssembler((1,), 120.0, 0.01)
-    flock_stream.feed_bytes(record * 2, arrival_ns=NANOSECONDS)
+    # one more than it takes to be believed, and one that is held
+    flock_stream.feed_bytes(record * (CONFIRMATIONS + 2), arrival_ns=NANOSECONDS)
     assembler.add(0, flock_stream.batch)
     flock_stream.flush()
     assembler.add(0, flock_stream.batch)

@@ -5,11 +5,13 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from puppet_driver.clock_fit import ClockStatus
 from puppet_driver.line_reader import LineReader
-from puppet_driver.link import LineState
+from puppet_driver.link import LineState, LineStatus
 from puppet_driver.parameters import DriverConfig
 
 RATE_TOLERANCE = 0.02  # between the configured and the fitted rate
+ROUGH_TOLERANCE = 0.1  # and that of arrivals without a fit
 
 
 class Report(NamedTuple):
@@ -32,60 +34,105 @@ class Reporter:
     """Looks at a reader again and again."""
 
     def __init__(self, config: DriverConfig) -> None:
+        self.last_error = ''
+        """What went wrong last; while a line is down, what brought it down."""
         self._config = config
+        self._is_down = False
+        self._causes: dict[str, str] = {}
         self._totals: dict[str, int] = {}
+
+    def note_error(self, text: str) -> None:
+        """Remember what went wrong elsewhere; a line that is down is more important."""
+        if not self._is_down:
+            self.last_error = text
 
     def look(self, reader: LineReader) -> Report:
         """Return what has changed and how things stand; to be called once a second or so."""
         values: dict[str, Any] = {}
-        errors, warnings = [], []
         counters = reader.assembler.counters
-        totals = {
-            'incomplete': counters.incomplete_frames,
-            'queue_full': reader.queue.dropped,
-            'stalled': reader.stalls,
-        }
-        drops = {name: n - self._totals.get(name, 0) for name, n in totals.items()}
-        self._totals = totals
+        lost = {'queue_full': reader.dropped, 'stalled': reader.stalled_ticks}
+        drops = {name: self._since(name, total) for name, total in lost.items()}
+        values['incomplete_frames'] = counters.incomplete_frames
         values['missing_samples'] = counters.missing_rows
         values['late_records'] = counters.late_records
         values['stalls'] = reader.stalls
         values['queue_deepest'] = reader.queue.deepest
-        values['queue_dropped'] = reader.queue.dropped
+        values['queue_dropped'] = reader.dropped
         reader.queue.deepest = 0
-        for line in reader.lines:
-            status = line.status
+        statuses = [line.status for line in reader.lines]
+        errors = self._lines(statuses, values)
+        warnings = self._sensors(reader, statuses, values)
+        n_incomplete = self._since('incomplete', counters.incomplete_frames)
+        if n_incomplete and not errors and not warnings:
+            warnings.append(f'{n_incomplete} incomplete frames in the last second')
+        warnings += self._clock(reader, values)
+        held_up = reader.strays.places()
+        values['runs_left'] = len(held_up)
+        warnings += [f'an earlier run has not ended, held up at {place}' for place in held_up]
+        values['last_error'] = self.last_error
+        return Report(values, drops, tuple(errors), tuple(warnings))
+
+    def _since(self, name: str, total: int) -> int:
+        """Return how much a total has grown since the last look."""
+        before, self._totals[name] = self._totals.get(name, 0), total
+        return total - before
+
+    def _lines(self, statuses: list[LineStatus], values: dict[str, Any]) -> list[str]:
+        """Tell where the lines stand, and why one is down: the cause first."""
+        errors = []
+        for status in statuses:
             values[f'{status.port} state'] = status.state.value
             for name, count in status.counters._asdict().items():
                 values[f'{status.port} {name}'] = count
             values[f'{status.port} starts'] = status.starts
-            values[f'{status.port} last_error'] = status.error
+            values[f'{status.port} last_error'] = status.cause
+            values[f'{status.port} last_attempt'] = status.error
             values[f'{status.port} notes'] = '; '.join(status.notes)
-            if status.state is not LineState.STREAMING:
-                errors.append(status.error or f'{status.port}: {status.state.value}')
-        warnings += self._sensors(reader, values)
-        warnings += self._clock(reader, values)
-        return Report(values, drops, tuple(errors), tuple(warnings))
+            if status.cause != self._causes.get(status.port, '') and not self._is_down:
+                self.last_error = status.cause
+            self._causes[status.port] = status.cause
+            if status.state is LineState.STREAMING:
+                continue
+            text = status.cause or f'{status.port}: {status.state.value}'
+            if status.error != status.cause:
+                text += f'; now {status.error.removeprefix(f"{status.port}: ")}'
+            errors.append(text)
+        if errors and not self._is_down:
+            down = next(s for s in statuses if s.state is not LineState.STREAMING)
+            self.last_error = down.cause or self.last_error
+        self._is_down = any(
+            s.state is not LineState.STREAMING and bool(s.cause) for s in statuses
+        )
+        return errors
 
-    def _sensors(self, reader: LineReader, values: dict[str, Any]) -> list[str]:
-        """Tell which sensors report; the reasons are in the notes of their lines."""
+    def _sensors(
+        self, reader: LineReader, statuses: list[LineStatus], values: dict[str, Any]
+    ) -> list[str]:
+        """Tell which sensors report and what their device says of them."""
         assembler = reader.assembler
-        lost = []
+        lost: list[str] = []
+        faulty: dict[str, list[str]] = {}
         has_frames = assembler.frame_index >= 0
-        states = np.repeat([line.state for line in reader.lines], self._config.sensors_per_line)
+        states, said = [], []
+        for status, count in zip(statuses, self._config.sensors_per_line):
+            states += [status.state] * count
+            said += list(status.sensor_errors or ('',) * count)
         for row, name in enumerate(self._config.sensors):
             age_s = float(assembler.ages_s[row])
             is_known = has_frames and states[row] is LineState.STREAMING
             is_lost = is_known and age_s > self._config.silence_timeout_s
             state = f'missing for {age_s:.1f} s' if is_lost else 'ok' if is_known else 'unknown'
-            values[f'sensor {name}'] = state
+            values[f'sensor {name}'] = f'{state}; {said[row]}' if said[row] else state
             values[f'sensor {name} missing_samples'] = int(assembler.missing_by_row[row])
             if is_lost:
                 lost.append(name)
-        notes = [f'{s.port}: {n}' for s in (x.status for x in reader.lines) for n in s.notes]
+            if said[row]:
+                faulty.setdefault(said[row], []).append(name)
+        told = [f'{", ".join(names)}: {text}' for text, names in faulty.items()]
         if not lost:
-            return []
-        return [f'no samples of {", ".join(lost)}', *notes]
+            return told
+        notes = [f'{s.port}: {n}' for s in statuses for n in s.notes]
+        return [f'no samples of {", ".join(lost)}', *notes, *told]
 
     def _clock(self, reader: LineReader, values: dict[str, Any]) -> list[str]:
         status = reader.assembler.clock.status
@@ -94,7 +141,17 @@ class Reporter:
         values['clock_jitter_ms'] = 1e3 * status.jitter_s
         values['clock_restarts'] = status.restarts
         values['clock_tracking'] = status.is_tracking
-        expected_hz = self._config.rate_hz
-        if status.is_tracking and abs(status.rate_hz / expected_hz - 1.0) > RATE_TOLERANCE:
-            return [f'rate_hz: expected {expected_hz:g}, the device sends {status.rate_hz:.1f} Hz']
-        return []
+        warnings = self._rate(status)
+        if status.is_unsteady:
+            warnings.append('the device keeps no steady time, so stamps are arrivals')
+        return warnings
+
+    def _rate(self, status: ClockStatus) -> list[str]:
+        expected_hz, rate_hz = self._config.rate_hz, status.rate_hz
+        tolerance = RATE_TOLERANCE if status.is_tracking else ROUGH_TOLERANCE
+        if not status.is_known or abs(rate_hz / expected_hz - 1.0) <= tolerance:
+            return []
+        return [
+            f'the device runs at {rate_hz:.1f} Hz, rate_hz says {expected_hz:g}; '
+            'set rate_hz to the rate of the device'
+        ]

@@ -6,22 +6,26 @@ One line of a Flock of Birds or MotionStar as a Tracker: how to start it, check 
 Starting follows the device's manual: stop, see that something answers, configure the bus,
 put the address byte on each record, choose format and hemisphere of every unit, check the
 units' status, stream. A bus that still is as we left it is not configured again, for that
-takes longer than all the rest. Everything that can be wrong is said in one sentence; a unit
-that lost its sensor is only noted, the others stream.
+takes longer than all the rest. If each unit has a line of its own, the master's configures the
+bus, without which no other unit runs, and the others wait for it. Everything that can be wrong
+is said in one sentence; a unit that lost its sensor is only noted, the others stream.
 
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
 from puppet_driver import flock_of_birds as flock
 from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.plausible_path import MAX_SPEED_MPS, Reach
 from puppet_driver.record_stream import PhasedRecordStream
 from puppet_driver.tracker import Exchange, Exchanges
 
 START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
 STOP_PAUSE_S = 0.1
 SETTLE_PAUSE_S = 0.05  # between commands that the device works on
+MASTER_PAUSE_S = 0.1  # from look to look whether the bus has been configured
+MASTER_WAIT_S = 2.0  # beyond the time that it takes
 
 NO_SENSOR = 'a unit without a sensor'
 
@@ -50,14 +54,20 @@ class FlockLineConfig:
     group_mode: bool = True
     """Whether records carry their unit's address; without it a line has one sensor."""
 
+    n_units: int = 0
+    """Without group mode: units on the bus, the transmitter's too, of which one is here."""
+
     record_format: str = 'position_quaternion'
     """What records hold, one of POSE_FORMATS."""
+
+    max_speed_mps: float = MAX_SPEED_MPS
+    """Speed beyond which a record needs to be confirmed [m/s]."""
 
     point_mode: bool = False
     """Whether each measurement is asked for; else the device streams."""
 
     rate_hz: float = 120.0
-    """How often it is asked in point mode [Hz]."""
+    """Records a second of each sensor; how often it is asked in point mode [Hz]."""
 
     baud_rate_bps: int = 115200
     """Only for the text of errors."""
@@ -96,7 +106,8 @@ class FlockLine:
         config = self._config
         addresses = config.addresses if config.group_mode else ()
         command = flock.FORMAT_COMMANDS[config.record_format]
-        return PhasedRecordStream(addresses, config.range_in, config.inverted, command)
+        reach = Reach(config.rate_hz, config.max_speed_mps)
+        return PhasedRecordStream(addresses, config.range_in, config.inverted, command, reach)
 
     @property
     def poll_command(self) -> bytes:
@@ -111,13 +122,13 @@ class FlockLine:
     def start_exchanges(self) -> Exchanges:
         """Yield the steps from any state to streaming; see Tracker."""
         config = self._config
-        yield from self._find_device()
+        word = yield from self._find_device()
         if config.group_mode and not (yield from self._is_configured()):
-            n_units = config.addresses[-1]
-            command = flock.change(flock.AUTO_CONFIGURE, [n_units])
-            yield Exchange(command, pause_s=config.auto_configure_pause_s)
+            yield self._auto_configure(config.addresses[-1])
             command = flock.change(flock.GROUP_MODE, [1])
             yield Exchange(command, pause_s=SETTLE_PAUSE_S)
+        if not config.group_mode and config.n_units > 1:
+            yield from self._join_bus(word)
         for address in config.addresses:
             yield Exchange(self._unit_commands(address))
         yield Exchange(pause_s=SETTLE_PAUSE_S)
@@ -127,7 +138,31 @@ class FlockLine:
         if not config.point_mode:
             yield Exchange(flock.STREAM)
 
-    def _find_device(self) -> Steps:
+    def _auto_configure(self, n_units: int) -> Exchange:
+        command = flock.change(flock.AUTO_CONFIGURE, [n_units])
+        return Exchange(command, pause_s=self._config.auto_configure_pause_s)
+
+    def _join_bus(self, word: int) -> Steps:
+        """Configure the bus if the unit here is its master, else wait until that is done."""
+        config = self._config
+        if word & flock.STATUS_MASTER:
+            units = yield from self._unit_flags()
+            if not _all_run(units[:config.n_units]):
+                yield self._auto_configure(config.n_units)
+            return
+        wait_s = MASTER_WAIT_S + config.auto_configure_pause_s
+        for _ in range(round(wait_s / MASTER_PAUSE_S)):
+            status = yield self._examine(flock.STATUS)
+            if len(status) == 2 and flock.little_endian(status) & flock.STATUS_RUNNING:
+                return
+            yield Exchange(pause_s=MASTER_PAUSE_S)
+        raise ProtocolError(
+            f'expected a unit that runs, got none ({config.sensors[0]}); the unit at address 1 '
+            'configures the bus: check that its port is one of ports, and the bus cable, or set '
+            'group_mode'
+        )
+
+    def _find_device(self) -> Generator[Exchange, bytes, int]:
         config = self._config
         for _ in range(START_ATTEMPTS):
             # noise on the line may have been an XOFF, which would silence answers too
@@ -150,6 +185,7 @@ class FlockLine:
             if code:
                 text = flock.error_text(code[0])
                 yield Exchange(note=f'before this start the device had {text}')
+        return word
 
     def _is_configured(self) -> Generator[Exchange, bytes, bool]:
         """Return whether group mode is on and all our units run."""
@@ -157,9 +193,7 @@ class FlockLine:
         if mode != b'\x01':
             return False
         units = yield from self._unit_flags()
-        ready = flock.UNIT_ACCESSIBLE | flock.UNIT_RUNNING
-        ours = [units[a - 1] if a <= len(units) else 0 for a in self._config.addresses]
-        return all(flags & ready == ready for flags in ours)
+        return _all_run(units[a - 1] if a <= len(units) else 0 for a in self._config.addresses)
 
     def _unit_commands(self, address: int) -> bytes:
         config = self._config
@@ -222,6 +256,11 @@ class FlockLine:
             reply_bytes=flock.VALUE_BYTES[number],
             timeout_s=self._config.reply_timeout_s,
         )
+
+
+def _all_run(units: Iterable[int]) -> bool:
+    ready = flock.UNIT_ACCESSIBLE | flock.UNIT_RUNNING
+    return all(flags & ready == ready for flags in units)
 
 
 def _unit_problem(flags: int) -> str:

@@ -5,19 +5,23 @@ Records of all sensors, from several lines, to one stamped frame per tick.
 
 A frame is handed out as soon as every sensor is in, or as soon as the missing ones cannot
 come any more, or after a timeout; missing rows are NaN and have an age. Stamps are the arrival
-of the tick's first byte, less its jitter by the fitted clock, less the device's latency.
+of the tick's first byte, less its jitter by the fitted clock, less the device's latency. Where
+lines measure at different times, it is that of the latest line, and the others have an age.
 
 """
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
 from puppet_driver import assembly_kernels as kernels
 from puppet_driver.clock_fit import ClockFit
+from puppet_driver.clock_kernels import CLOCK_STEP_NS
 from puppet_driver.frame_queue import QueuedFrame
 from puppet_driver.tracker import POSE_SIZE, RecordBatch
 
+OTHER_RATE = 0.02  # from when on a device runs at another rate than it is said to
 MAX_SKIPPED = 16  # incomplete ticks at the very start that are not frames
 
 
@@ -72,6 +76,7 @@ class FrameAssembler:
         self.poses = np.full((n_rows, POSE_SIZE), np.nan)
         self.missing = np.ones(n_rows, dtype=np.uint8)
         self.ages_s = np.zeros(n_rows)
+        self._tick_ns = -1
         self._skipped = 0
         self._frames = 0
         self._incomplete = 0
@@ -82,6 +87,11 @@ class FrameAssembler:
     def frame_index(self) -> int:
         """Index of the frame handed out last, from 0; -1 before the first."""
         return self._frames - 1
+
+    @property
+    def period_ns(self) -> int:
+        """From one tick to the next, as configured until the clock says otherwise [ns]."""
+        return int(self._state.timing[kernels.PERIOD_NS])
 
     @property
     def counters(self) -> FrameCounters:
@@ -97,9 +107,14 @@ class FrameAssembler:
 
     def restart(self) -> None:
         """Forget ticks that have begun, because the lines are opened anew; totals go on."""
-        late = self._state.counters[kernels.STRAGGLERS]
+        late, period_ns = self._state.counters[kernels.STRAGGLERS], self.period_ns
         self._state = kernels.new_assembly(*self._layout)
+        self._state.timing[kernels.PERIOD_NS] = period_ns
         self._state.counters[kernels.STRAGGLERS] = late
+
+    def successor(self) -> 'FrameAssembler':
+        """Return a copy to go on with, while this one is left to a thread that does not end."""
+        return deepcopy(self)
 
     def frame(self) -> QueuedFrame:
         """Return a copy of the frame handed out last."""
@@ -148,7 +163,9 @@ class FrameAssembler:
         if arrival_ns < 0:
             return False
         self.arrival_ns = arrival_ns
-        self.stamp_ns = self.clock.stamp(arrival_ns) - self._latency_ns
+        self.stamp_ns = self._stamp(arrival_ns)
+        if abs(self.clock.period_ns / self.period_ns - 1.0) > OTHER_RATE:
+            self._state.timing[kernels.PERIOD_NS] = round(self.clock.period_ns)
         n_missing = int(self.missing.sum())
         if n_missing and self._frames == 0 and self._skipped < MAX_SKIPPED:
             # lines that have just been opened do not begin with the same tick
@@ -160,3 +177,17 @@ class FrameAssembler:
             self._missing_rows += n_missing
             self.missing_by_row += self.missing
         return True
+
+    def _stamp(self, arrival_ns: int) -> int:
+        """Return when the latest line of a frame has measured, by the first line's arrival."""
+        counters = self._state.counters
+        stamp_ns = self.clock.stamp(arrival_ns) + int(counters[kernels.SHIFT_NS])
+        early_ns = stamp_ns - int(counters[kernels.NEWEST_NS])
+        if early_ns > 0:  # the line's phase is a mean; no stamp is after the arrival
+            stamp_ns -= early_ns
+            np.maximum(self.ages_s - 1e-9 * early_ns, 0.0, out=self.ages_s)
+        # a latest line that is missing now and then must not make stamps go back
+        if 0 <= self._tick_ns - stamp_ns < CLOCK_STEP_NS:
+            stamp_ns = self._tick_ns + 1
+        self._tick_ns = stamp_ns
+        return stamp_ns - self._latency_ns

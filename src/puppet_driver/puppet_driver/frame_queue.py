@@ -23,7 +23,7 @@ from puppet_core.arrays import Floats
 QUEUED_FRAMES = 32  # a quarter of a second at 120 Hz
 SLOW_S = 0.005  # half a period of the fastest devices
 PROMPT_FRAMES = 120  # in a row, until the reading thread trusts the consumer again
-JOIN_TIMEOUT_S = 5.0
+JOIN_TIMEOUT_S = 2.0
 
 
 class QueuedFrame(NamedTuple):
@@ -50,7 +50,10 @@ class QueuedFrame(NamedTuple):
 
 class FrameQueue:
     """
-    A bounded queue with a thread that empties it.
+    A bounded queue with a thread that empties it, for one run of a reader.
+
+    What is put after its end is forgotten, and so is what waits when a consumer is so held up
+    that the thread does not end in time.
 
     Parameters
     ----------
@@ -82,32 +85,37 @@ class FrameQueue:
         self._frames: deque[QueuedFrame] = deque()
         self._changed = threading.Condition()
         self._is_open = False
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name='tracker_frames', daemon=True)
 
     def __len__(self) -> int:
         return len(self._frames)
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread has not ended."""
+        return self._thread.is_alive()
+
     def start(self) -> None:
-        """Begin to hand frames on."""
+        """Begin to hand frames on; a queue is started once."""
         self._is_open = True
-        self.failure = None
-        self._thread = threading.Thread(target=self._run, name='tracker_frames', daemon=True)
         self._thread.start()
 
-    def stop(self) -> None:
-        """Hand on what waits and join the thread; harmless when not running."""
-        if self._thread is None:
-            return
+    def stop(self, timeout_s: float = JOIN_TIMEOUT_S) -> bool:
+        """Hand on what waits and end the thread; return whether it has; harmless if not begun."""
         with self._changed:
             self._is_open = False
             self._changed.notify()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(JOIN_TIMEOUT_S)
-        self._thread = None
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout_s)
+        with self._changed:
+            self._frames.clear()
+        return not self._thread.is_alive()
 
     def put(self, frame: QueuedFrame) -> None:
         """Hand a frame on, or let it wait and drop the oldest if too many do."""
         with self._changed:
+            if not self._is_open:
+                return
             is_idle = not self._frames and not self._is_busy
         # no other thread puts, so the queue's stays idle meanwhile
         if is_idle and self._n_prompt >= PROMPT_FRAMES:

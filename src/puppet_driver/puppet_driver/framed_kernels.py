@@ -4,10 +4,9 @@
 Cutting a byte stream into records of one size with a fixed frame (kernel layer).
 
 For devices whose records have no checksum but a shape: constant bytes, a station, digits. A
-record is accepted when every byte fits its place, its numbers can be a pose, and it continues
-its sensor's path. A record that does not is believed if the next one of the sensor confirms
-it, so a jump costs one record; so does the start of a run. Whatever fails is searched
-from its second byte on, so the first whole record after garbage is found.
+record is accepted when every byte fits its place, its numbers can be a pose, and it continues its
+sensor's path (path_kernels). Whatever has a wrong form is searched from its second byte on, so
+the first whole record after garbage is found.
 
 """
 
@@ -16,21 +15,25 @@ from typing import NamedTuple
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints
+from puppet_driver.fault_kernels import hear, N_COLUMNS
+from puppet_driver.path_kernels import follow, has_begun, is_plausible, Paths
 from puppet_driver.polhemus_kernels import decode_pose, unsigned_at
 
 # rows of the integer state; the counters are in the order of tracker.StreamCounters
-RECORDS, RESYNCS, DISCARDED, REJECTED = 0, 1, 2, 3
-LENGTH, IN_PHASE, HELD, LAST_ORDINAL = 4, 5, 6, 7
-STATE_SIZE = 8
+RECORDS, RESYNCS, DISCARDED, REJECTED, IMPLAUSIBLE = 0, 1, 2, 3, 4
+LENGTH, IN_PHASE, HELD, LAST_ORDINAL = 5, 6, 7, 8
+STATE_SIZE = 9
 
 # rows of RecordShape.places
 STATION_AT, STATUS_AT, STYLUS_AT, TIME_AT, FRAME_AT = 0, 1, 2, 3, 4
 IS_ASCII, FORM, HAS_END = 5, 6, 7
 N_PLACES = 8
 
+NO_ERROR = ord(' ')
+
 # columns of Scanner.last_extras
-STATUS, STYLUS, TIME_MS, FRAME = 0, 1, 2, 3
-N_EXTRAS = 4
+STATUS, STYLUS, TIME_MS, FRAME, FAULT = 0, 1, 2, 3, 4
+N_EXTRAS = FAULT + N_COLUMNS  # those of fault_kernels
 
 
 class RecordShape(NamedTuple):
@@ -61,28 +64,15 @@ class Scanner(NamedTuple):
     arrivals_ns: Ints
     """When each of them arrived [ns]."""
 
-    last_poses: Floats
-    """Last accepted pose of each sensor, NaN before the first; shape (sensors, 7)."""
-
-    doubted_poses: Floats
-    """Last pose of each sensor that did not continue its path, NaN if it was accepted."""
+    paths: Paths
+    """Where the sensors are."""
 
     last_extras: Ints
-    """Status byte, stylus, time stamp [ms] and frame of each sensor's last record."""
+    """Status byte, stylus, time stamp [ms] and frame of each sensor's last record, and what
+    its errors are; shape (sensors, N_EXTRAS)."""
 
     values: Floats
     """Scratch."""
-
-
-@njit(cache=True)
-def continues(pose: Floats, last: Floats, near_m: float, near_cosine: float) -> bool:
-    """Return whether a pose continues a path; false after NaN."""
-    distance2, cosine = 0.0, 0.0
-    for k in range(3):
-        distance2 += (pose[k] - last[k]) ** 2
-    for k in range(3, 7):
-        cosine += pose[k] * last[k]
-    return distance2 <= near_m * near_m and abs(cosine) >= near_cosine
 
 
 @njit(cache=True)
@@ -124,9 +114,10 @@ def accept(
     ordinal = shape.ordinal_of[s.pending[shape.places[STATION_AT]]]
     ordinals[count] = ordinal
     stamps_ns[count] = s.arrivals_ns[0]
-    s.last_poses[ordinal] = poses[count]
-    s.doubted_poses[ordinal] = np.nan
-    s.last_extras[ordinal, STATUS] = s.pending[shape.places[STATUS_AT]]
+    follow(ordinal, poses[count], s.paths)
+    status = int(s.pending[shape.places[STATUS_AT]])
+    s.last_extras[ordinal, STATUS] = status
+    hear(s.last_extras, ordinal, FAULT, 0 if status == NO_ERROR else status, stamps_ns[count])
     at = shape.places[STYLUS_AT]
     if at >= 0:
         # an ASCII digit or a small number
@@ -146,61 +137,63 @@ def accept(
 
 
 @njit(cache=True)
-def doubt(ordinal: int, s: Scanner, pose: Floats, size: int) -> None:
-    """Leave out a record that does not continue its path, but remember where it was."""
-    if not np.isnan(s.last_poses[ordinal, 0]):
-        s.state[REJECTED] += 1
-    s.doubted_poses[ordinal] = pose
+def doubt(ordinal: int, s: Scanner, size: int) -> None:
+    """Leave out a record that does not continue its path."""
+    if has_begun(ordinal, s.paths):
+        s.state[IMPLAUSIBLE] += 1
     s.state[LAST_ORDINAL] = ordinal
     s.state[IN_PHASE] = 1
     drop(s, size)
 
 
 @njit(cache=True)
-def judge(
-    shape: RecordShape, s: Scanner, decoding: tuple[float, float, float],
-    near: tuple[float, float], pose: Floats,
-) -> bool:  # fmt: skip
-    """Decode a complete record; return whether it is believed, else it is gone."""
+def decode(
+    shape: RecordShape, s: Scanner, decoding: tuple[float, float, float], pose: Floats
+) -> bool:
+    """Decode a complete record; return whether it can be a measurement."""
     places = shape.places
-    size = len(shape.accepts)
-    is_valid = decode_pose(
+    return decode_pose(
         s.pending, places[IS_ASCII] != 0, places[FORM], shape.value_at, decoding, s.values, pose
     )
-    if not is_valid:
+
+
+@njit(cache=True)
+def judge(
+    shape: RecordShape, s: Scanner, decoding: tuple[float, float, float], pose: Floats
+) -> bool:
+    """Decode a complete record; return whether it is believed, else it is gone."""
+    size = len(shape.accepts)
+    if not decode(shape, s, decoding, pose):
         s.state[REJECTED] += 1
         realign(shape.accepts, s)
         return False
-    ordinal = shape.ordinal_of[s.pending[places[STATION_AT]]]
+    ordinal = shape.ordinal_of[s.pending[shape.places[STATION_AT]]]
     if ordinal < 0:
         s.state[REJECTED] += 1
         drop(s, size)
         return False
-    if continues(pose, s.last_poses[ordinal], near[0], near[1]):
+    if is_plausible(ordinal, pose, s.paths):
         return True
-    if continues(pose, s.doubted_poses[ordinal], near[0], near[1]):
-        return True
-    doubt(ordinal, s, pose, size)
+    doubt(ordinal, s, size)
     return False
 
 
 @njit(cache=True)
 def release(
-    shape: RecordShape, s: Scanner, decoding: tuple[float, float, float],
-    near: tuple[float, float], ordinals: Ints, stamps_ns: Ints, poses: Floats,
+    shape: RecordShape, s: Scanner, decoding: tuple[float, float, float], ordinals: Ints,
+    stamps_ns: Ints, poses: Floats,
 ) -> int:  # fmt: skip
     """Move a held record into an empty batch; return how many there were."""
     if s.state[HELD] == 0:
         return 0
-    judge(shape, s, decoding, near, poses[0])
+    decode(shape, s, decoding, poses[0])
     return accept(shape, s, ordinals, stamps_ns, poses, 0)
 
 
 @njit(cache=True)
 def scan(
     data: np.ndarray, n_bytes: int, arrival_ns: int, shape: RecordShape, s: Scanner,
-    decoding: tuple[float, float, float], near: tuple[float, float], ordinals: Ints,
-    stamps_ns: Ints, poses: Floats,
+    decoding: tuple[float, float, float], ordinals: Ints, stamps_ns: Ints, poses: Floats,
 ) -> int:  # fmt: skip
     """
     Decode one read; return the number of records written into the batch.
@@ -219,9 +212,6 @@ def scan(
         Memory of the run.
     decoding : tuple
         See decode_pose.
-    near : tuple
-        How far a sensor moves from record to record [m], and the cosine of half the angle
-        by which it turns.
     ordinals, stamps_ns, poses : ndarray
         Out: the batch, with room for two records more than the bytes can hold.
 
@@ -237,17 +227,17 @@ def scan(
         if state[HELD] != 0:
             # only the beginning of the next record proves that the held one ended there
             if accepts[0, data[i]] != 0:
-                judge(shape, s, decoding, near, poses[count])
+                decode(shape, s, decoding, poses[count])
                 count = accept(shape, s, ordinals, stamps_ns, poses, count)
                 continue
             realign(accepts, s)
         elif accepts[at, data[i]] == 0:
             realign(accepts, s)
         while state[LENGTH] >= size and state[HELD] == 0:
-            if not judge(shape, s, decoding, near, poses[count]):
+            if not judge(shape, s, decoding, poses[count]):
                 continue
             ordinal = shape.ordinal_of[s.pending[shape.places[STATION_AT]]]
-            is_due = ordinal == (state[LAST_ORDINAL] + 1) % len(s.last_poses)
+            is_due = ordinal == (state[LAST_ORDINAL] + 1) % len(s.paths.memory)
             if shape.places[HAS_END] != 0 or (i + 1 == n_bytes and is_due):
                 count = accept(shape, s, ordinals, stamps_ns, poses, count)
             else:

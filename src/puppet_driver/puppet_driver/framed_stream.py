@@ -8,21 +8,20 @@ believable.
 
 """
 
-import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from puppet_driver import framed_kernels as kernels
+from puppet_driver.fault_kernels import standing_error
+from puppet_driver.plausible_path import Reach
 from puppet_driver.polhemus_kernels import MAX_VALUES
 from puppet_driver.polhemus_records import NO_ERROR, RecordLayout
 from puppet_driver.record_stream import MAX_READ_BYTES
-from puppet_driver.tracker import POSE_SIZE, RecordBatch, StreamCounters
+from puppet_driver.tracker import RecordBatch, StreamCounters
 
 # Four decimals put the length of a quaternion off by 1e-4, a matrix by 2e-4 at most.
 NORM_TOLERANCE = 1e-3
-# From one sample of a sensor to the next: the fastest hand and turn.
-MAX_SPEED_MPS = 18.0
-MAX_TURN_RADPS = 60.0
 
 
 class StationStatus(NamedTuple):
@@ -51,29 +50,34 @@ class FramedRecordStream:
         What a record looks like.
     metres_per_unit : float
         Scale of positions [m].
-    rate_hz : float
-        Records a second of each sensor; says how far it can move between them.
+    reach : Reach
+        How far a sensor can move between two of its records.
     inverted : bool
         Whether the device reports the inverse rotation.
+    error_text : callable
+        Puts the device's error characters into words, '' for none.
 
     """
 
     def __init__(
-        self, layout: RecordLayout, metres_per_unit: float, rate_hz: float, inverted: bool = False
+        self,
+        layout: RecordLayout,
+        metres_per_unit: float,
+        reach: Reach,
+        inverted: bool = False,
+        error_text: Callable[[str], str] = str,
     ) -> None:
         n_sensors = len(layout.stations)
+        self._error_text = error_text
         self.record_bytes = layout.record_bytes
         self.batch = RecordBatch(MAX_READ_BYTES // self.record_bytes + 3)
         self._shape = layout.shape()
         self._decoding = (metres_per_unit, -1.0 if inverted else 1.0, NORM_TOLERANCE)
-        half_turn = min(0.5 * MAX_TURN_RADPS / rate_hz, 0.5 * math.pi)
-        self._near = (MAX_SPEED_MPS / rate_hz, math.cos(half_turn))
         self._scanner = kernels.Scanner(
             np.zeros(kernels.STATE_SIZE, dtype=np.int64),
             np.zeros(self.record_bytes + 1, dtype=np.uint8),
             np.zeros(self.record_bytes + 1, dtype=np.int64),
-            np.full((n_sensors, POSE_SIZE), np.nan),
-            np.full((n_sensors, POSE_SIZE), np.nan),
+            reach.paths(n_sensors),
             np.zeros((n_sensors, kernels.N_EXTRAS), dtype=np.int64),
             np.zeros(MAX_VALUES),
         )
@@ -93,15 +97,21 @@ class FramedRecordStream:
 
     def station(self, ordinal: int) -> StationStatus:
         """Return what a sensor's last record said beside its pose."""
-        status, stylus, time_ms, frame = (int(n) for n in self._scanner.last_extras[ordinal])
+        extras = self._scanner.last_extras[ordinal, :kernels.FAULT]
+        status, stylus, time_ms, frame = (int(n) for n in extras)
         error = '' if status in (NO_ERROR, 0) else chr(status)
         return StationStatus(error, stylus != 0, time_ms, frame)
+
+    def sensor_error(self, ordinal: int) -> str:
+        """Return what a sensor's records say is wrong, in words, '' for nothing."""
+        code = standing_error(self._scanner.last_extras, ordinal, kernels.FAULT)
+        return self._error_text(chr(code)) if code else ''
 
     def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
         """Decode the first `n_bytes` of `data`, at most MAX_READ_BYTES, into the batch."""
         batch = self.batch
         batch.count = kernels.scan(
-            data, n_bytes, arrival_ns, self._shape, self._scanner, self._decoding, self._near,
+            data, n_bytes, arrival_ns, self._shape, self._scanner, self._decoding,
             batch.ordinals, batch.stamps_ns, batch.poses,
         )  # fmt: skip
         return batch.count
@@ -120,7 +130,7 @@ class FramedRecordStream:
         """Release the held record, if any, into the batch: quiet has confirmed its end."""
         batch = self.batch
         batch.count = kernels.release(
-            self._shape, self._scanner, self._decoding, self._near,
+            self._shape, self._scanner, self._decoding,
             batch.ordinals, batch.stamps_ns, batch.poses,
         )  # fmt: skip
         return batch.count

@@ -13,11 +13,17 @@ from collections.abc import Callable
 
 import numpy as np
 from puppet_core.errors import PuppetError
-from puppet_driver.errors import LinkTimeout
+from puppet_driver.errors import LinkError, LinkTimeout
 from puppet_driver.link import LineState, LineStatus, Patience, Port
 from puppet_driver.record_stream import MAX_READ_BYTES
 from puppet_driver.start_sequence import StartSequence
-from puppet_driver.tracker import PolledTracker, RecordStream, StreamCounters, Tracker
+from puppet_driver.tracker import (
+    PolledTracker,
+    RecordStream,
+    ReportingStream,
+    StreamCounters,
+    Tracker,
+)
 
 NEVER_NS = 1 << 62
 HOLD_NS = 1_000_000  # quiet that confirms a held record: a dozen byte times at 115200 bps
@@ -62,16 +68,21 @@ class Line:
         self._open_port = open_port
         self._patience = patience
         self._tell = tell
+        self.work = ''
+        """What is being done that the system can hold up, for people; '' for nothing."""
+        self._is_left = False
         self._port: Port | None = None
         self._start: StartSequence | None = None
         self._retry_s = patience.retry_first_s
         self._silent_since_ns = 0
         self._n_bytes = 0
-        self._error = ''
+        self._error = self._cause = ''
+        self._has_failed = False
         self._told = ''
         self._starts = 0
         self._notes: tuple[str, ...] = ()
-        self._past_counters = StreamCounters()
+        # of past runs and of this one, in one piece for the thread that reports
+        self._counted: tuple[StreamCounters, RecordStream | None] = StreamCounters(), None
         self._buffer = bytearray(MAX_READ_BYTES)
         self._data = np.frombuffer(self._buffer, dtype=np.uint8)
 
@@ -87,12 +98,16 @@ class Line:
     @property
     def status(self) -> LineStatus:
         """Return the line for diagnostics; may be read from another thread."""
-        stream = self.stream
+        past, stream = self._counted
         now = stream.counters if stream is not None else StreamCounters()
-        total = StreamCounters(*(a + b for a, b in zip(self._past_counters, now)))
+        total = StreamCounters(*(a + b for a, b in zip(past, now)))
+        errors: tuple[str, ...] = ()
+        if isinstance(stream, ReportingStream):
+            errors = tuple(map(stream.sensor_error, range(self._tracker.n_sensors)))
         return LineStatus(
-            self.port_name, self.state, self._error, self._starts, total, self._notes
-        )
+            self.port_name, self.state, self._error, self._starts, total, self._notes,
+            self._cause, errors,
+        )  # fmt: skip
 
     def on_time(self, now_ns: int) -> int:
         """Do what is due at `deadline_ns`; return how many records the stream's batch holds."""
@@ -138,20 +153,42 @@ class Line:
             except PuppetError as err:
                 self._fail(err, now_ns)
 
+    def successor(self) -> 'Line':
+        """
+        Return a line like this one that has not been opened, with the totals of this one.
+
+        This one is left to a thread that does not end: it tells nothing any more, and closes
+        its port without a word, for the device now is the successor's.
+
+        """
+        self._is_left = True
+        line = Line(self.port_name, self._tracker, self._open_port, self._patience, self._tell)
+        line._counted = self.status.counters, None
+        line._starts, line._notes = self._starts, self._notes
+        line._error, line._cause = self._error, self._cause
+        return line
+
     def stop(self) -> None:
         """Ask the device to stop and close the port."""
-        if self._port is not None:
+        if self._port is not None and not self._is_left:
             try:
                 self._port.write(self._tracker.stop_command())
             except PuppetError:
                 pass
-        self._close()
         self.state = LineState.CLOSED
-        self._told, self._retry_s = '', self._patience.retry_first_s
+        self._told, self._has_failed = '', False
+        self._retry_s = self._patience.retry_first_s
         self.deadline_ns = NEVER_NS
+        self._close()
 
     def _open(self, now_ns: int) -> None:
-        self._port = self._open_port()
+        self.work = 'opening the port'
+        try:
+            self._port = self._open_port()
+        finally:
+            self.work = ''
+        if self._is_left:
+            raise LinkError('expected a line in use, got one that was left')
         self.state = LineState.STARTING
         self._start = StartSequence(self._tracker.start_exchanges(), self._port)
         self._follow(self._start.begin(now_ns), now_ns)
@@ -168,9 +205,10 @@ class Line:
         notes = tuple(self._start.notes)
         for note in notes:
             if note not in self._notes:
-                self._tell(True, f'{self.port_name}: {note}')
+                self._say(True, f'{self.port_name}: {note}')
         self._notes = notes
         self.stream = self._tracker.open_stream()
+        self._counted = self._counted[0], self.stream
         self.state = LineState.STREAMING
         self._n_bytes = 0
         self._silent_since_ns = now_ns
@@ -181,10 +219,11 @@ class Line:
         self._silent_since_ns = now_ns
         if self._told != self.state.value:
             self._starts += 1
+            self._has_failed = False
             self._retry_s = self._patience.retry_first_s
             self._told = self.state.value
             n, title = self._tracker.n_sensors, self._tracker.title
-            self._tell(False, f'{self.port_name}: {title} streams {n} sensor(s)')
+            self._say(False, f'{self.port_name}: {title} streams {n} sensor(s)')
 
     def _set_watch(self, now_ns: int) -> None:
         assert self.stream is not None
@@ -226,21 +265,31 @@ class Line:
         if not text.startswith(self.port_name):
             text = f'{self.port_name}: {text}'
         self._error = text
+        if not self._has_failed:
+            self._has_failed, self._cause = True, text
         if text != self._told:
             self._told = text
-            self._tell(True, f'{text}; trying again')
+            self._say(True, f'{text}; trying again')
         self._close()
         self.state = LineState.CLOSED
         self.deadline_ns = now_ns + round(1e9 * self._retry_s)
         self._retry_s = min(2.0 * self._retry_s, self._patience.retry_last_s)
 
+    def _say(self, is_error: bool, text: str) -> None:
+        if not self._is_left:
+            self._tell(is_error, text)
+
     def _close(self) -> None:
-        if self.stream is not None:
-            self._past_counters = self.status.counters
-            self.stream = None
-        if self._start is not None:
-            self._start.close()
-            self._start = None
-        if self._port is not None:
-            self._port.close()
-            self._port = None
+        self._counted = self.status.counters, None
+        self.stream = None
+        # forgotten before they are closed: whatever that raises, a line can be opened again
+        start, self._start = self._start, None
+        port, self._port = self._port, None
+        try:
+            if start is not None:
+                start.close()
+        finally:
+            if port is not None:
+                self.work = 'closing the port'
+                port.close()
+            self.work = ''

@@ -65,3 +65,7 @@ class LineStatus(NamedTuple):
     """Sums over all its runs."""
     notes: tuple[str, ...] = ()
     """What the device noted at its last start."""
+    cause: str = ''
+    """Why it failed first since it last streamed, whatever came of later attempts; kept too."""
+    sensor_errors: tuple[str, ...] = ()
+    """What the device says of each sensor, '' for nothing; empty if it says nothing of any."""

@@ -145,7 +145,7 @@ class MockPort:
         """Obey commands."""
         for command in (data[i:i + 1] for i in range(len(data))):
             if command == IDENTIFY:
-                os.write(self._write, IDENTITY)
+                self._say(IDENTITY)
             elif command in (GO, STOP):
                 self._is_streaming = command == GO
 
@@ -170,11 +170,14 @@ class MockPort:
         while not self._has_ended.wait(max(start_s + tick * self._period_s - time.monotonic(), 0)):
             if self._is_streaming:
                 poses = [mock_pose(row, tick * self._period_s) for row in self._rows]
-                try:
-                    os.write(self._write, b''.join(encode(i, p) for i, p in enumerate(poses)))
-                except BlockingIOError:
-                    pass  # nobody reads
+                self._say(b''.join(encode(i, p) for i, p in enumerate(poses)))
             tick += 1
+
+    def _say(self, data: bytes) -> None:
+        try:
+            os.write(self._write, data)
+        except BlockingIOError:
+            pass  # nobody reads
 
 
 def make_mock(config: 'DriverConfig', sensors: tuple[str, ...]) -> MockTracker:

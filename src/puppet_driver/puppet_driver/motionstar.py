@@ -5,7 +5,8 @@ A MotionStar on the network as a Tracker: how to start it, check it, stop it.
 
 Starting: stop, wake up, see what is there, set the rate, choose format and hemisphere of
 each of our units, run. Every answer is checked; everything that can be wrong is said in one
-sentence. A datagram may be lost, so each question is asked a few times.
+sentence. A unit that has no sensor, is in error or does not take its setup is noted, the others
+stream. A datagram may be lost, so each question is asked a few times.
 
 """
 
@@ -36,13 +37,16 @@ from puppet_driver.flock_of_birds import (
     UNIT_ACCESSIBLE,
     UNIT_HAS_SENSOR,
 )
-from puppet_driver.network_port import is_network_name, parse_endpoint
+from puppet_driver.motionstar_port import parse_way
+from puppet_driver.plausible_path import MAX_SPEED_MPS, Reach
 from puppet_driver.tracker import Exchange, Exchanges
 
 DEVICE = 'motionstar'
 ATTEMPTS = 3
 STOP_PAUSE_S = 0.1  # data that is under way arrives
 RATE_TOLERANCE = 0.01  # the device rounds the rate it is asked for
+
+UNKNOWN_M = 0.0  # full scale of a unit that has not told it
 
 Steps = Generator[Exchange, bytes, Packet]
 
@@ -66,8 +70,11 @@ class MotionStarConfig:
     inverted: bool = False
     """Whether the device reports inverse rotations."""
 
+    max_speed_mps: float = MAX_SPEED_MPS
+    """Speed beyond which a record needs to be confirmed [m/s]."""
+
     has_datagrams: bool = False
-    """Whether it is spoken to by UDP rather than TCP."""
+    """Whether its data comes by UDP rather than TCP."""
 
     reply_timeout_s: float = 0.5
     """How long to await an answer [s]."""
@@ -87,14 +94,10 @@ def check_motionstar(ports: tuple[str, ...], rate_hz: float, last_address: int) 
     ConfigError : naming the parameter.
 
     """
-    for port in ports:
-        if not is_network_name(port):
-            raise ConfigError(
-                'ports: expected tcp://HOST[:PORT] or udp://HOST[:PORT] for device '
-                f'{DEVICE}, got {port!r}'
-            )
-    if len({parse_endpoint(port).scheme for port in ports}) > 1:
-        raise ConfigError(f'ports: expected all tcp:// or all udp://, got {", ".join(ports)}')
+    if len({parse_way(port).scheme for port in ports}) > 1:
+        raise ConfigError(
+            f'ports: expected all tcp://, all udp:// or all tcp+udp://, got {", ".join(ports)}'
+        )
     low, high = status.RATE_RANGE_HZ
     if not low <= rate_hz <= high:
         raise ConfigError(
@@ -114,7 +117,7 @@ class MotionStar:
 
     def __init__(self, config: MotionStarConfig) -> None:
         self._config = config
-        self._full_scales_m = [0.0] * len(config.sensors)
+        self._full_scales_m = [UNKNOWN_M] * len(config.sensors)
         self._sequence = 0
 
     @property
@@ -130,8 +133,9 @@ class MotionStar:
         """Return a decoder in its initial state, with the scales that the units told."""
         config = self._config
         return BirdnetStream(
-            config.addresses, self._full_scales_m, config.inverted, config.has_datagrams
-        )
+            config.addresses, self._full_scales_m, config.inverted, config.has_datagrams,
+            Reach(config.rate_hz, config.max_speed_mps),
+        )  # fmt: skip
 
     def start_exchanges(self) -> Exchanges:
         """Yield the steps from any state to streaming; see Tracker."""
@@ -141,8 +145,18 @@ class MotionStar:
         system = status.decode_system((yield from self._ask(Message.GET_STATUS)).body)
         self._check_system(system)
         yield from self._set_rate(system)
+        texts = []
         for ordinal in range(self.n_sensors):
-            yield from self._set_up_unit(ordinal)
+            problem = self._unit_problem(system, ordinal)
+            try:
+                problem = (yield from self._set_up_unit(ordinal)) or problem
+            except ProtocolError as err:
+                problem = problem or self._about(ordinal, str(err))
+            texts += [problem] if problem else []
+        if len(texts) == self.n_sensors:
+            raise ProtocolError(texts[0])
+        for text in texts:
+            yield Exchange(note=text)
         yield from self._ask(Message.RUN_CONTINUOUS)
 
     def _command(self, message: Message, unit: int = 0, body: bytes = b'') -> bytes:
@@ -186,12 +200,24 @@ class MotionStar:
         config = self._config
         for address, sensor in zip(config.addresses, config.sensors):
             flags = system.units[address - 1] if address <= len(system.units) else 0
-            if not flags & UNIT_ACCESSIBLE or not flags & UNIT_HAS_SENSOR:
-                got = 'a unit without one' if flags & UNIT_ACCESSIBLE else 'no such unit'
+            if not flags & UNIT_ACCESSIBLE:
                 raise ProtocolError(
-                    f'unit {address} ({sensor}): expected a sensor, got {got} among '
+                    f'unit {address} ({sensor}): expected a sensor, got no such unit among '
                     f'{system.n_units}; check its cables and first_address'
                 )
+
+    def _about(self, ordinal: int, text: str) -> str:
+        config = self._config
+        return f'unit {config.addresses[ordinal]} ({config.sensors[ordinal]}): {text}'
+
+    def _unit_problem(self, system: status.SystemStatus, ordinal: int) -> str:
+        if system.units[self._config.addresses[ordinal] - 1] & UNIT_HAS_SENSOR:
+            return ''
+        return self._about(
+            ordinal,
+            f'expected a sensor, got a unit without one among {system.n_units}; '
+            'check its cables and first_address',
+        )
 
     def _set_rate(self, system: status.SystemStatus) -> Exchanges:
         rate_mhz = round(1000.0 * self._config.rate_hz)
@@ -205,19 +231,18 @@ class MotionStar:
                 f'{got_mhz / 1000.0:g}; set rate_hz to a rate of the device'
             )
 
-    def _set_up_unit(self, ordinal: int) -> Exchanges:
+    def _set_up_unit(self, ordinal: int) -> Generator[Exchange, bytes, str]:
+        """Choose what a unit sends, its sensor there or not; return the error that it is in."""
         config = self._config
         address = config.addresses[ordinal]
-        name = f'unit {address} ({config.sensors[ordinal]})'
+        self._full_scales_m[ordinal] = UNKNOWN_M
         answer = yield from self._ask(Message.GET_STATUS, address)
         unit = status.decode_unit(answer.body)
         if unit.address != address:
-            raise ProtocolError(f'{name}: expected its status, got that of unit {unit.address}')
-        if unit.flags & status.UNIT_ERROR:
-            raise ProtocolError(f'{name}: expected it to be ready, got {error_text(unit.error)}')
+            raise ProtocolError(f'expected its status, got that of unit {unit.address}')
         scaling_in = unit.scaling & status.SCALING_MASK
         if scaling_in == 0:
-            raise ProtocolError(f'{name}: expected a full scale of positions, got 0 inch')
+            raise ProtocolError('expected a full scale of positions, got 0 inch')
         self._full_scales_m[ordinal] = full_scale_m(scaling_in)
         setup = unit._replace(
             setup=unit.setup & ~status.SETUP_APPEND_BUTTONS,
@@ -225,7 +250,16 @@ class MotionStar:
             report_rate=1,
             hemisphere=status.HEMISPHERES[config.hemisphere],
         )
-        yield from self._ask(Message.SEND_SETUP, address, status.encode_unit(setup))
+        problem = ''
+        if unit.flags & status.UNIT_ERROR:
+            got = error_text(unit.error)
+            problem = self._about(ordinal, f'expected it to be ready, got {got}')
+        try:
+            yield from self._ask(Message.SEND_SETUP, address, status.encode_unit(setup))
+        except ProtocolError:
+            if not problem:
+                raise
+        return problem
 
 
 def _length_until(wanted: set[Message], reply: bytes) -> int:

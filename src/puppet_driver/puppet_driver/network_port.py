@@ -3,9 +3,9 @@
 """
 A device on the network: a TCP connection, or a UDP socket that talks to one address.
 
-Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Nothing here blocks but the look-up of a host
-by its name; a connection is made in the background, and what is said before it stands is said
-when it does. Every way in which a socket can fail becomes a LinkError that names the port.
+Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Nothing here blocks: hosts are looked up and
+connections are made in the background, and what is said before one stands is said when it does.
+Every way in which a socket can fail becomes a LinkError that names the port.
 
 """
 
@@ -19,15 +19,18 @@ from urllib.parse import urlsplit
 from puppet_core.errors import ConfigError
 from puppet_driver.birdnet import DEFAULT_PORT
 from puppet_driver.errors import LinkError
+from puppet_driver.host_lookup import HostLookup
 
 SCHEMES = ('tcp', 'udp')
 CONNECT_TIMEOUT_S = 1.0
 DRAIN_BYTES = 65536
+_LOOKUP = HostLookup()
 
 _PROBLEMS = {
     errno.ECONNREFUSED: 'a refusal: nothing listens there; check the device and the port number',
     errno.ECONNRESET: 'a reset connection',
     errno.EPIPE: 'a closed connection',
+    errno.EMFILE: 'too many open files; close what is not needed or start the node anew',
     errno.ETIMEDOUT: 'no answer from the host; check its power, the network and its address',
     errno.EHOSTUNREACH: 'no way to the host; check its power, the network and its address',
     errno.ENETUNREACH: 'no way to the network; check the cable and the address',
@@ -99,22 +102,28 @@ class NetworkPort:
     def __init__(self, name: str, kind: socket.SocketKind) -> None:
         self.name = name
         endpoint = parse_endpoint(name)
-        try:
-            found = socket.getaddrinfo(endpoint.host, endpoint.port, type=kind)
-        except (OSError, UnicodeError) as err:
-            reason = err.strerror if isinstance(err, OSError) else err
-            raise LinkError(
-                f'{name}: expected the name or address of a host, got {reason}'
-            ) from err
+        found = _LOOKUP.find(name, endpoint.host, endpoint.port, kind)
         family, _, protocol, _, address = found[0]
-        self._socket = socket.socket(family, kind, protocol)
-        self._socket.setblocking(False)
+        try:
+            self._socket = socket.socket(family, kind, protocol)
+        except OSError as err:
+            raise LinkError(f'{name}: expected a socket, got {_problem(err.errno or 0)}') from err
+        self._is_fresh = True
         self._descriptor = self._socket.fileno()
-        code = self._socket.connect_ex(address)
-        self._is_connecting = code == errno.EINPROGRESS
-        if code not in (0, errno.EINPROGRESS):
-            self._socket.close()
-            raise LinkError(f'{name}: expected a connection, got {_problem(code)}')
+        try:
+            self._socket.setblocking(False)
+            if kind == socket.SOCK_STREAM:
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            code = self._socket.connect_ex(address)
+        except OSError as err:
+            code = err.errno or 0
+            self._is_connecting = False
+        else:
+            self._is_connecting = code == errno.EINPROGRESS
+            if code in (0, errno.EINPROGRESS):
+                return
+        self._socket.close()
+        raise LinkError(f'{name}: expected a connection, got {_problem(code)}')
 
     def fileno(self) -> int:
         """Return the descriptor, for select."""
@@ -124,13 +133,16 @@ class NetworkPort:
         """
         Forget the bytes that have arrived.
 
+        Before anything was said or read nothing is old: a device may speak as soon as it is
+        connected, and what it says is kept.
+
         Raises
         ------
         LinkError : if the connection has gone.
 
         """
         waste = bytearray(DRAIN_BYTES)
-        while self.read_into(waste):
+        while not self._is_fresh and self._receive(waste) is not None:
             pass
 
     def read_into(self, buffer: bytearray) -> int:
@@ -142,12 +154,7 @@ class NetworkPort:
         LinkError : if the connection has gone.
 
         """
-        try:
-            return os.readv(self._descriptor, [buffer])
-        except BlockingIOError:
-            return 0
-        except OSError as err:
-            raise self._gone(err) from err
+        return self._receive(buffer) or 0
 
     def write(self, data: bytes) -> None:
         """
@@ -162,12 +169,24 @@ class NetworkPort:
             n_bytes = self._socket.send(data) if data else 0
         except OSError as err:
             raise self._gone(err) from err
+        self._is_fresh = self._is_fresh and not data
         if n_bytes != len(data):
             raise LinkError(f'{self.name}: expected to send {len(data)} bytes, sent {n_bytes}')
 
     def close(self) -> None:
         """Close it; never raises."""
         self._socket.close()
+
+    def _receive(self, buffer: bytearray) -> int | None:
+        """Read; return how many bytes, None if nothing is there."""
+        try:
+            n_bytes = os.readv(self._descriptor, [buffer])
+        except BlockingIOError:
+            return None
+        except OSError as err:
+            raise self._gone(err) from err
+        self._is_fresh = False
+        return n_bytes
 
     def _gone(self, err: OSError) -> LinkError:
         expected = 'a connection' if self._is_connecting else 'a connected device'
@@ -181,21 +200,6 @@ class TcpPort(NetworkPort):
         super().__init__(name, socket.SOCK_STREAM)
         self._since_s = time.monotonic()
         self._unsaid = b''
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def read_into(self, buffer: bytearray) -> int:
-        """Read what is there; see NetworkPort. The end of the connection is a LinkError."""
-        try:
-            n_bytes = os.readv(self._descriptor, [buffer])
-        except BlockingIOError:
-            return 0
-        except OSError as err:
-            raise self._gone(err) from err
-        if n_bytes == 0:
-            raise LinkError(
-                f'{self.name}: expected a connected device, got the end of the connection'
-            )
-        return n_bytes
 
     def write(self, data: bytes) -> None:
         """Send a short command, or keep it until the connection stands; see NetworkPort."""
@@ -211,10 +215,20 @@ class TcpPort(NetworkPort):
         try:
             # unread input would turn the end into a reset, which overtakes the last command
             self._socket.shutdown(socket.SHUT_WR)
+            self._is_fresh = False
             self.discard_input()
         except (OSError, LinkError):
             pass
         super().close()
+
+    def _receive(self, buffer: bytearray) -> int | None:
+        """Read; see NetworkPort. The end of the connection is a LinkError."""
+        n_bytes = super()._receive(buffer)
+        if n_bytes == 0:
+            raise LinkError(
+                f'{self.name}: expected a connected device, got the end of the connection'
+            )
+        return n_bytes
 
     def _has_connected(self) -> bool:
         code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
@@ -238,17 +252,6 @@ class UdpPort(NetworkPort):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, socket.SOCK_DGRAM)
-
-    def discard_input(self) -> None:
-        """Forget the datagrams that have arrived; see NetworkPort."""
-        waste = bytearray(DRAIN_BYTES)
-        while True:
-            try:
-                os.readv(self._descriptor, [waste])
-            except BlockingIOError:
-                return
-            except OSError as err:
-                raise self._gone(err) from err
 
 
 def open_network_port(name: str) -> NetworkPort:

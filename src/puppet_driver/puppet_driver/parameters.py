@@ -8,11 +8,12 @@ import numpy as np
 from puppet_core.arrays import Quat, Vec3
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import Row
-from puppet_core.quaternion_batch import exp, multiply
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 from puppet_driver import flock_of_birds as flock
 from puppet_driver.devices import DEVICES
 from puppet_driver.line_plan import burst_seconds, spread
+from puppet_driver.plausible_path import MAX_SPEED_MPS
+from puppet_driver.roll_pitch_yaw import rotation_of
 
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
 DEFAULT_SENSORS = (
@@ -25,8 +26,8 @@ DRIVER_ROWS = (
     Row('device', 'flock_of_birds', choices=tuple(DEVICES), description='Kind of tracker.'),
     Row(
         'ports', ('/dev/ttyUSB0', '/dev/ttyUSB1', '/dev/ttyUSB2'),
-        description='Serial ports, or tcp://HOST[:PORT] and udp://HOST[:PORT]; the sensors are '
-        'spread over them in order, evenly.',
+        description='Serial ports, or tcp://HOST[:PORT], udp://HOST[:PORT] and, for a '
+        'MotionStar, tcp+udp://HOST[:PORT]; the sensors are spread over them in order, evenly.',
     ),
     Row('baud_rate_bps', 115200, 'bit/s', 2400, 921600, description='Speed of the ports.'),
     Row(
@@ -71,6 +72,11 @@ DRIVER_ROWS = (
     Row(
         'inverted_quaternion', False,
         description='The device reports inverse rotations; calibration fails if this is wrong.',
+    ),
+    Row(
+        'max_speed_mps', MAX_SPEED_MPS, 'm/s', 1.0, 1000.0,
+        description="A record that is further from its sensor's last one counts as damaged "
+        'until two more confirm it.',
     ),
     Row(
         'auto_configure_pause_s', 0.6, 's', 0.0, 15.0,
@@ -128,6 +134,7 @@ class DriverConfig:
     range_in: int
     hemisphere: str
     inverted_quaternion: bool
+    max_speed_mps: float
     auto_configure_pause_s: float
     reply_timeout_s: float
     silence_timeout_s: float
@@ -148,9 +155,11 @@ class DriverConfig:
         DEVICES[self.device].check(self)
 
     @property
-    def is_serial(self) -> bool:
-        """Whether the device's line has a speed that limits what it carries."""
-        return self.device != 'motionstar'
+    def ignored(self) -> tuple[str, ...]:
+        """Names of the parameters that were set but mean nothing to the device."""
+        default = {row.name: row.default for row in DRIVER_ROWS}
+        names = DEVICES[self.device].ignores
+        return tuple(name for name in names if getattr(self, name) != default[name])
 
     @property
     def sensors_per_line(self) -> tuple[int, ...]:
@@ -174,18 +183,12 @@ class DriverConfig:
         if self.frame_timeout_s > 0.0:
             return self.frame_timeout_s
         burst_s = 0.0
-        if self.is_serial:
+        if DEVICES[self.device].is_serial:
             largest = max(self.sensors_per_line)
             burst_s = burst_seconds(largest, self.baud_rate_bps, self.record_bytes)
         return burst_s + WAIT_PERIODS / self.rate_hz
 
     @property
-    def transmitter_position(self) -> Vec3:
-        """Transmitter in world, shape (3,) [m]."""
-        return np.array(self.transmitter_position_m)
-
-    @property
-    def transmitter_rotation(self) -> Quat:
-        """Transmitter's axes to world: roll about X, then pitch about Y, then yaw about Z."""
-        roll, pitch, yaw = np.radians(self.transmitter_rpy_deg)[:, None] * np.eye(3)
-        return multiply(exp(yaw), multiply(exp(pitch), exp(roll)))
+    def transmitter(self) -> tuple[Vec3, Quat]:
+        """Position (3,) [m] and quaternion (4,) of the transmitter in the world."""
+        return np.array(self.transmitter_position_m), rotation_of(self.transmitter_rpy_deg)

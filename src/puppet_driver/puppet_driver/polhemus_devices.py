@@ -73,6 +73,7 @@ def _line_config(config: 'DriverConfig', sensors: tuple[str, ...]) -> PolhemusLi
         rate_hz=config.rate_hz,
         hemisphere=config.hemisphere,
         inverted=config.inverted_quaternion,
+        max_speed_mps=config.max_speed_mps,
         baud_rate_bps=config.baud_rate_bps,
         reply_timeout_s=config.reply_timeout_s,
     )

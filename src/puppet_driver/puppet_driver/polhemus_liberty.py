@@ -110,7 +110,7 @@ class LibertyLine:
         """Return a decoder in its initial state."""
         config = self._config
         return FramedRecordStream(
-            self.layout, METRES_PER_CENTIMETRE, config.rate_hz, config.inverted
+            self.layout, METRES_PER_CENTIMETRE, config.reach, config.inverted, error_text
         )
 
     def start_exchanges(self) -> Exchanges:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.plausible_path import MAX_SPEED_MPS, Reach
 from puppet_driver.polhemus_records import RecordLayout
 from puppet_driver.tracker import Exchange
 
@@ -33,11 +34,19 @@ class PolhemusLineConfig:
     inverted: bool = False
     """Whether the device reports inverse rotations."""
 
+    max_speed_mps: float = MAX_SPEED_MPS
+    """Speed beyond which a record needs to be confirmed [m/s]."""
+
     baud_rate_bps: int = 115200
     """Only for the text of errors."""
 
     reply_timeout_s: float = 0.5
     """How long to await an answer [s]."""
+
+    @property
+    def reach(self) -> Reach:
+        """How far a sensor can move between two of its records."""
+        return Reach(self.rate_hz, self.max_speed_mps)
 
 
 def silence(title: str, config: PolhemusLineConfig, got: str) -> LinkTimeout:

@@ -19,8 +19,8 @@ from puppet_driver import framed_kernels as frame
 from puppet_driver import polhemus_kernels as kernels
 
 METRES_PER_CENTIMETRE = 0.01
+NO_ERROR = frame.NO_ERROR
 LINE_END = b'\r\n'
-NO_ERROR = ord(' ')
 # the same side as the Ascension names: X forward, Y right, Z down of the transmitter
 HEMISPHERES = {
     'front': (1, 0, 0), 'aft': (-1, 0, 0), 'upper': (0, 0, -1),

@@ -50,6 +50,7 @@ NODE_NAME = 'pose_topics'
 OUTPUT_TOPIC = '/tracker/raw'
 POSE_ARRAY_TOPIC = '/tracker/raw_poses'
 REPORT_PERIOD_S = 1.0
+MAX_FRAME_IDS = 64
 USAGE = """
 usage: pose_topics --ros-args [-p NAME:=VALUE ..] [--params-file FILE]
 
@@ -146,6 +147,8 @@ class PoseTopicsNode(Node):
         if self._config.axes != STATIC_TF:
             return self._given_axes
         if self._axes.get(frame_id) is None:
+            if len(self._axes) >= MAX_FRAME_IDS:
+                self._axes.clear()  # somebody makes up a name for each message
             self._axes[frame_id] = self._static.lookup(TRANSMITTER, frame_id.lstrip('/'))
         return self._axes[frame_id]
 

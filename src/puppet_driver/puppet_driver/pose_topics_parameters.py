@@ -8,9 +8,9 @@ import numpy as np
 from puppet_core.arrays import Quat, Vec3
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import Row
-from puppet_core.quaternion_batch import exp, multiply
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 from puppet_driver.parameters import DEFAULT_SENSORS
+from puppet_driver.roll_pitch_yaw import rotation_of
 from puppet_driver.topic_plan import plan_topics, TopicPlan
 
 HEADER, ARRIVAL = 'header', 'arrival'
@@ -119,9 +119,3 @@ class PoseTopicsConfig:
     def transmitter(self) -> tuple[Vec3, Quat]:
         """Position (3,) [m] and quaternion (4,) of the transmitter in the world."""
         return np.array(self.transmitter_position_m), rotation_of(self.transmitter_rpy_deg)
-
-
-def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
-    """Return the rotation by roll about X, then pitch about Y, then yaw about Z, shape (4,)."""
-    roll, pitch, yaw = np.radians(rpy_deg)[:, None] * np.eye(3)
-    return multiply(exp(yaw), multiply(exp(pitch), exp(roll)))

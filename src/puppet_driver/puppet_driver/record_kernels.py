@@ -5,11 +5,11 @@ Cutting a phased byte stream into records that were really sent (kernel layer).
 
 The first byte of a record has bit 7 set, the others have not; there is no checksum. A record
 is accepted when it has the right length between two phasing bits, an expected address and an
-orientation that can be one, and when it is the one that was due or continues its sensor's path.
-Waiting for the next phasing bit would cost a record's time, so at the end of a read a record
-that is due and continues is accepted at once; any other is held until the next byte, or
-until the line is quiet. What a lost and an inserted byte within one record do cannot always
-be told from data.
+orientation that can be one, and when it continues its sensor's path (path_kernels). Waiting for
+the next phasing bit would cost a record's time, so at the end of a read a record that is due is
+accepted at once; any other is held until the next byte, or until the line is quiet. What
+turned bits, or a lost and an inserted byte, do to the words of one record cannot be told from
+data if it stays within reach of the path.
 
 """
 
@@ -18,49 +18,33 @@ import numpy as np
 from puppet_core.arrays import Floats, Ints
 from puppet_driver.flock_of_birds import PHASING_BIT
 from puppet_driver.flock_record_kernels import decode_record
+from puppet_driver.path_kernels import follow, has_begun, is_plausible, Paths
 
 # rows of the integer state; the counters are in the order of tracker.StreamCounters
-RECORDS, RESYNCS, DISCARDED, REJECTED = 0, 1, 2, 3
-LENGTH, FIRST_NS, IN_PHASE, HELD, LAST_ORDINAL, DOUBTFUL = 4, 5, 6, 7, 8, 9
-STATE_SIZE = 10
+RECORDS, RESYNCS, DISCARDED, REJECTED, IMPLAUSIBLE = 0, 1, 2, 3, 4
+LENGTH, FIRST_NS, IN_PHASE, HELD, LAST_ORDINAL, DOUBTFUL = 5, 6, 7, 8, 9, 10
+STATE_SIZE = 11
 
 # A phasing bit so early in a record is rather a stray byte than a loss of all the rest; the
 # record that it seems to begin may then be the old one with a wrong first byte.
 STRAY_LENGTH = 7
 
-# Continuity from one sample of a sensor to the next: an 18 m/s hand, a 60 rad/s turn at 120 Hz.
-NEAR_M = 0.15
-NEAR_COS_HALF_ANGLE = 0.97
-
 
 @njit(cache=True)
-def is_due(ordinal: int, last_poses: Floats, state: Ints) -> bool:
+def is_due(ordinal: int, paths: Paths, state: Ints) -> bool:
     """Return whether a record comes from the sensor whose turn it is."""
-    return ordinal == (state[LAST_ORDINAL] + 1) % len(last_poses)
-
-
-@njit(cache=True)
-def is_near(pose: Floats, last: Floats) -> bool:
-    """Return whether a pose continues the path of its sensor; false before its first."""
-    distance2 = 0.0
-    for k in range(3):
-        distance2 += (pose[k] - last[k]) ** 2
-    cosine = 0.0
-    for k in range(3, 7):
-        cosine += pose[k] * last[k]
-    # NaN before the first record compares false
-    return distance2 < NEAR_M * NEAR_M and abs(cosine) > NEAR_COS_HALF_ANGLE
+    return ordinal == (state[LAST_ORDINAL] + 1) % len(paths.memory)
 
 
 @njit(cache=True)
 def accept(
-    ordinal: int, last_poses: Floats, state: Ints, ordinals: Ints, stamps_ns: Ints, poses: Floats,
+    ordinal: int, paths: Paths, state: Ints, ordinals: Ints, stamps_ns: Ints, poses: Floats,
     count: int,
 ) -> int:  # fmt: skip
     """Move the pose at `poses[count]` into the batch; return the new count."""
     ordinals[count] = ordinal
     stamps_ns[count] = state[FIRST_NS]
-    last_poses[ordinal] = poses[count]
+    follow(ordinal, poses[count], paths)
     state[LAST_ORDINAL] = ordinal
     state[RECORDS] += 1
     state[LENGTH] = 0
@@ -81,6 +65,16 @@ def reject(state: Ints, counter: int) -> None:
 
 
 @njit(cache=True)
+def doubt(ordinal: int, paths: Paths, state: Ints) -> None:
+    """Leave out a record that does not continue its path; the phase is not in doubt."""
+    if has_begun(ordinal, paths):
+        state[IMPLAUSIBLE] += 1
+    reject(state, -1)
+    state[LAST_ORDINAL] = ordinal
+    state[IN_PHASE] = 1
+
+
+@njit(cache=True)
 def complete(
     pending: np.ndarray, ordinal_of: Ints, decoding: tuple[int, float, float, float],
     pose: Floats,
@@ -95,7 +89,7 @@ def complete(
 @njit(cache=True)
 def scan(
     data: np.ndarray, n_bytes: int, arrival_ns: int, pending: np.ndarray, ordinal_of: Ints,
-    decoding: tuple[int, float, float, float], last_poses: Floats, state: Ints, ordinals: Ints,
+    decoding: tuple[int, float, float, float], paths: Paths, state: Ints, ordinals: Ints,
     stamps_ns: Ints, poses: Floats,
 ) -> int:  # fmt: skip
     """
@@ -116,8 +110,8 @@ def scan(
     decoding : tuple
         Code of the format, metres per count, -1.0 for inverted rotations (else 1.0),
         tolerance of the orientation.
-    last_poses : ndarray, shape (sensors, 7)
-        Last accepted pose of each sensor, NaN before the first.
+    paths : Paths
+        Where the sensors are.
     state : ndarray, shape (STATE_SIZE,)
         Counters and the scanner's place.
     ordinals, stamps_ns, poses : ndarray
@@ -132,7 +126,7 @@ def scan(
             if byte & PHASING_BIT:
                 complete(pending, ordinal_of, decoding, poses[count])
                 ordinal = state[HELD] - 1
-                count = accept(ordinal, last_poses, state, ordinals, stamps_ns, poses, count)
+                count = accept(ordinal, paths, state, ordinals, stamps_ns, poses, count)
             else:
                 reject(state, RESYNCS)
         if byte & PHASING_BIT:
@@ -153,15 +147,10 @@ def scan(
         if ordinal < 0 or state[DOUBTFUL] != 0:
             reject(state, REJECTED)
             continue
-        due = is_due(ordinal, last_poses, state)
-        near = is_near(poses[count], last_poses[ordinal])
-        if i + 1 == n_bytes and due and near:
-            count = accept(ordinal, last_poses, state, ordinals, stamps_ns, poses, count)
-        elif due or near:
-            state[HELD] = ordinal + 1
+        if not is_plausible(ordinal, poses[count], paths):
+            doubt(ordinal, paths, state)
+        elif i + 1 == n_bytes and is_due(ordinal, paths, state):
+            count = accept(ordinal, paths, state, ordinals, stamps_ns, poses, count)
         else:
-            # perhaps the halves of two records; a second sample from there would be believed
-            last_poses[ordinal] = poses[count]
-            state[LAST_ORDINAL] = ordinal
-            reject(state, REJECTED)
+            state[HELD] = ordinal + 1
     return count

@@ -19,7 +19,8 @@ from puppet_driver.flock_of_birds import (
     POSITION_QUATERNION,
     RECORD_FORMATS,
 )
-from puppet_driver.tracker import POSE_SIZE, RecordBatch, StreamCounters
+from puppet_driver.plausible_path import Reach, USUAL
+from puppet_driver.tracker import RecordBatch, StreamCounters
 
 MAX_READ_BYTES = 4096  # what a tty hands over at once
 # 14-bit components put the length off by 1.3e-4 at most; the rest is the device's own.
@@ -41,7 +42,9 @@ class PhasedRecordStream:
         Whether the device reports the inverse rotation.
     command : bytes
         The records' format, a key of RECORD_FORMATS. One without position and orientation
-        is decoded as far as it goes, but its records then continue no path.
+        is decoded as far as it goes.
+    reach : Reach
+        How far a sensor can move between two of its records.
 
     """
 
@@ -51,6 +54,7 @@ class PhasedRecordStream:
         range_in: int,
         inverted: bool = False,
         command: bytes = POSITION_QUATERNION,
+        reach: Reach = USUAL,
     ) -> None:
         has_address = len(addresses) > 0
         n_sensors = max(len(addresses), 1)
@@ -65,7 +69,7 @@ class PhasedRecordStream:
             NORM_TOLERANCE,
         )
         self._pending = np.zeros(self.record_bytes, dtype=np.uint8)
-        self._last_poses = np.full((n_sensors, POSE_SIZE), np.nan)
+        self._paths = reach.paths(n_sensors)
         self._state = np.zeros(kernels.STATE_SIZE, dtype=np.int64)
         self._state[kernels.LAST_ORDINAL] = n_sensors - 1
 
@@ -84,7 +88,7 @@ class PhasedRecordStream:
         batch = self.batch
         batch.count = kernels.scan(
             data, n_bytes, arrival_ns, self._pending, self._ordinal_of, self._decoding,
-            self._last_poses, self._state, batch.ordinals, batch.stamps_ns, batch.poses,
+            self._paths, self._state, batch.ordinals, batch.stamps_ns, batch.poses,
         )  # fmt: skip
         return batch.count
 
@@ -104,6 +108,6 @@ class PhasedRecordStream:
             ordinal = state[kernels.HELD] - 1
             kernels.complete(self._pending, self._ordinal_of, self._decoding, batch.poses[0])
             batch.count = kernels.accept(
-                ordinal, self._last_poses, state, batch.ordinals, batch.stamps_ns, batch.poses, 0
+                ordinal, self._paths, state, batch.ordinals, batch.stamps_ns, batch.poses, 0
             )
         return batch.count

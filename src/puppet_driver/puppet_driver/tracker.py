@@ -88,6 +88,9 @@ class StreamCounters(NamedTuple):
     rejected_records: int = 0
     """Records of the right form with an unknown address or an impossible quaternion."""
 
+    implausible_records: int = 0
+    """Records that would be right but are too far from their sensor's path to be believed."""
+
 
 class RecordStream(Protocol):
     """Bytes of one running line to records; garbage neither raises nor becomes a record."""
@@ -183,3 +186,11 @@ class PolledTracker(Protocol):
     @property
     def poll_period_s(self) -> float:
         """How long there is from one request to the next [s]."""
+
+
+@runtime_checkable
+class ReportingStream(RecordStream, Protocol):
+    """A RecordStream whose records say what is wrong with a sensor."""
+
+    def sensor_error(self, ordinal: int) -> str:
+        """Return what a sensor's records say is wrong, in words, '' for nothing."""

@@ -14,7 +14,6 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-import numpy as np
 from puppet_core.errors import PuppetError
 from puppet_core.parameter_rows import build_config
 from puppet_core.sensor_frames import SensorFrame
@@ -23,24 +22,22 @@ from puppet_driver.driver_report import Reporter
 from puppet_driver.frame_queue import QueuedFrame
 from puppet_driver.line_reader import LineReader
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+from puppet_driver.reader_run import Strays
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.pose_array import PoseArrayOutput
+from puppet_ros.sensor_transforms import SensorTransforms, TRANSMITTER
 from puppet_ros.spin import spin_node
-from puppet_ros.tf_message import TransformsWriter
 from puppet_ros.tracker_frame import TrackerFrameWriter
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from tf2_msgs.msg import TFMessage
 
 NODE_NAME = 'tracker_driver'
 OUTPUT_TOPIC = '/tracker/raw'
 POSE_ARRAY_TOPIC = '/tracker/raw_poses'
-WORLD, TRANSMITTER = 'world', 'transmitter'
-SENSOR_FRAME_PREFIX = 'tracker/'
 REPORT_PERIOD_S = 1.0
 USAGE = """
 usage: tracker_driver --ros-args [-p NAME:=VALUE ..] [--params-file FILE]
@@ -61,12 +58,10 @@ class TrackerDriverNode(LifecycleNode):
             self, DRIVER_ROWS, lambda values: build_config(DriverConfig, values)
         )
         self._reader: LineReader | None = None
+        self._strays = Strays()
         self._publisher: Any = None
-        self._transforms_publisher: Any = None
-        self._static_publisher: Any = None
         self._writer: TrackerFrameWriter | None = None
-        self._transforms: TransformsWriter | None = None
-        self._next_transforms_ns = 0
+        self._transforms: SensorTransforms | None = None
         self._reporter = Reporter(self.config)
         self._is_active = False
         self._refusal = ''
@@ -95,36 +90,33 @@ class TrackerDriverNode(LifecycleNode):
         config = self.config
         try:
             warm_up(config)
-            self._reader = make_reader(config, self._on_frame, self._on_news, self._now_ns)
+            self._reader = make_reader(
+                config, self._on_frame, self._on_news, self._now_ns, self._strays
+            )
         except PuppetError as err:
-            self._refusal = str(err)
-            self.get_logger().error(self._refusal)
-            self._diagnostics.condition(DiagnosticStatus.ERROR, self._refusal)
-            return TransitionCallbackReturn.FAILURE
+            return self._refuse(err)
         self._refusal = ''
+        names = ', '.join(config.ignored)
+        self._diagnostics.value('ignored_parameters', names)
+        if names:
+            self.get_logger().warning(f'{names}: set, but without meaning to a {config.device}')
         self._reporter = Reporter(config)
         self._publisher = self.create_publisher(TrackerFrame, OUTPUT_TOPIC, qos.STREAM)
-        self._transforms_publisher = self.create_publisher(TFMessage, '/tf', qos.TRANSFORMS)
-        self._static_publisher = self.create_publisher(
-            TFMessage, '/tf_static', qos.STATIC_TRANSFORMS
-        )
+        self._pose_array.open(config.pose_array)
         self._writer = TrackerFrameWriter(config.sensors, TRANSMITTER)
-        self._transforms = TransformsWriter(self._sensor_frames(range(len(config.sensors))))
-        self._static_publisher.publish(
-            TransformsWriter([(WORLD, TRANSMITTER)]).fill(
-                self._now_ns(),
-                config.transmitter_position[None],
-                config.transmitter_rotation[None],
-            )
-        )
+        self._transforms = SensorTransforms(self, config.sensors, config.transforms_rate_hz)
+        self._transforms.announce(self._now_ns(), *config.transmitter)
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start reading; ports that are not there yet are tried again and again."""
         assert self._reader is not None
         self._refusal = ''
+        try:
+            self._reader.start()
+        except PuppetError as err:
+            return self._refuse(err)
         self._is_active = True
-        self._reader.start()
         return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -167,14 +159,18 @@ class TrackerDriverNode(LifecycleNode):
         try:
             self._publish(queued)
         except PuppetError as err:
-            self._diagnostics.error(str(err))
+            self._on_frame_error(str(err))
         except Exception as err:  # the reader must outlive whatever one frame does to it
             if not self.context.ok():
                 return  # shutting down, the publisher has gone before the reader
-            self._diagnostics.error(f'frame not published: {type(err).__name__}: {err}')
+            self._on_frame_error(f'frame not published: {type(err).__name__}: {err}')
+
+    def _on_frame_error(self, text: str) -> None:
+        self._reporter.note_error(text)
+        self._diagnostics.error(text)
 
     def _publish(self, queued: QueuedFrame) -> None:
-        assert self._writer is not None
+        assert self._writer is not None and self._transforms is not None
         frame = SensorFrame(
             queued.stamp_ns,
             queued.frame_index,
@@ -187,28 +183,11 @@ class TrackerDriverNode(LifecycleNode):
         self._publisher.publish(self._writer.fill(frame))
         self._pose_array.publish(frame, TRANSMITTER, self.config.pose_array)
         self._diagnostics.frame(queued.stamp_ns)
-        rate_hz = self.config.transforms_rate_hz
-        if rate_hz > 0.0 and not 0 <= self._next_transforms_ns - frame.stamp_ns <= 1e9 / rate_hz:
-            self._next_transforms_ns = frame.stamp_ns + round(1e9 / rate_hz)
-            self._publish_transforms(frame)
-
-    def _publish_transforms(self, frame: SensorFrame) -> None:
-        assert self._transforms is not None
-        rows = np.flatnonzero(frame.status == 0)
-        writer = self._transforms
-        if len(rows) < len(frame.sensors):
-            writer = TransformsWriter(self._sensor_frames(rows))
-        message = writer.fill(frame.stamp_ns, frame.positions[rows], frame.quaternions[rows])
-        self._transforms_publisher.publish(message)
-
-    def _sensor_frames(self, rows: Any) -> list[tuple[str, str]]:
-        sensors = self.config.sensors
-        return [(TRANSMITTER, SENSOR_FRAME_PREFIX + sensors[row]) for row in rows]
+        self._transforms.publish(frame)
 
     def _on_news(self, is_error: bool, text: str) -> None:
         if is_error:
             self.get_logger().error(text)
-            self._diagnostics.value('last_error', text)
         else:
             self.get_logger().info(text)
 
@@ -236,6 +215,12 @@ class TrackerDriverNode(LifecycleNode):
     def _now_ns(self) -> int:
         return self.get_clock().now().nanoseconds
 
+    def _refuse(self, err: PuppetError) -> TransitionCallbackReturn:
+        self._refusal = str(err)
+        self.get_logger().error(self._refusal)
+        self._diagnostics.condition(DiagnosticStatus.ERROR, self._refusal)
+        return TransitionCallbackReturn.FAILURE
+
     def _stop_reader(self) -> None:
         if self._reader is not None:
             self._reader.stop()
@@ -244,10 +229,12 @@ class TrackerDriverNode(LifecycleNode):
         self._is_active = False
         self._stop_reader()
         self._reader = None
-        for publisher in (self._publisher, self._transforms_publisher, self._static_publisher):
-            if publisher is not None:
-                self.destroy_publisher(publisher)
-        self._publisher = self._transforms_publisher = self._static_publisher = None
+        self._pose_array.close()
+        if self._publisher is not None:
+            self.destroy_publisher(self._publisher)
+        if self._transforms is not None:
+            self._transforms.close()
+        self._publisher = self._transforms = None
 
 
 def main() -> int:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from phased_bytes import records_of, smooth_poses
 from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.emulator.twin import DeviceTwin
 from puppet_driver.errors import LinkError
 from puppet_driver.flock_line import FlockLine, FlockLineConfig
 from puppet_driver.line import Line
 from puppet_driver.link import LineState, Patience
+from puppet_driver.tracker import Tracker
 
 MS = 1_000_000
 SENSORS = ('pelvis', 'chest')
@@ -22,7 +24,7 @@ RECORDS = records_of(smooth_poses(np.random.default_rng(3), 50, 2), (2, 3))
 class FakePort:
     """A port with an emulated device behind it, in the test's time."""
 
-    device: FlockDevice
+    device: DeviceTwin
     name: str = 'port'
     arrived: bytes = b''
     written: bytes = b''
@@ -62,8 +64,9 @@ class Bench:
     """A line, its port, and the time."""
 
     def __init__(
-        self, device: FlockDevice | None = None, patience: Patience = Patience(0.5, 0.1, 1.0)
-    ) -> None:
+        self, device: DeviceTwin | None = None, patience: Patience = Patience(0.5, 0.1, 1.0),
+        tracker: Tracker | None = None,
+    ) -> None:  # fmt: skip
         self.news: list[tuple[bool, str]] = []
         self.ports: list[FakePort] = []
         self.refusals: list[LinkError] = []
@@ -72,9 +75,10 @@ class Bench:
         self.distort: Callable[[bytes], bytes] = bytes
         """What happens to bytes on their way to the host."""
         self.device = device or FlockDevice(2)
+        self.period_ms = 8
         self.line = Line(
             'port',
-            FlockLine(FlockLineConfig(SENSORS, reply_timeout_s=0.25)),
+            tracker or FlockLine(FlockLineConfig(SENSORS, reply_timeout_s=0.25)),
             self.open,
             patience,
             lambda is_error, text: self.news.append((is_error, text)),
@@ -111,15 +115,19 @@ class Bench:
         assert self.line.state is LineState.STREAMING
 
     def play(self, ms: int) -> None:
-        """Let time pass while the device sends its records, every eight milliseconds."""
+        """Let time pass while the device sends its records."""
         for _ in range(ms):
             self.run(1)
-            if self.now_ns % (8 * MS) == 0 and self.device.is_sending and self.line.fileno() >= 0:
+            is_time = self.now_ns % (self.period_ms * MS) == 0
+            if is_time and self.device.is_sending and self.line.fileno() >= 0:
                 self.tick += 1
-                at = 2 * (self.tick % (len(RECORDS) // 2))
-                there = {unit.address for unit in self.device.sensor_units}
-                burst = [r for r in RECORDS[at:at + 2] if r[14] in there]
-                self.port.arrived += self.distort(b''.join(burst))
+                self.port.arrived += self.distort(self.burst())
+
+    def burst(self) -> bytes:
+        """Return what the device sends at the present tick."""
+        at = 2 * (self.tick % (len(RECORDS) // 2))
+        there = {unit.address for unit in self.device.sensor_units}
+        return b''.join(r for r in RECORDS[at:at + 2] if r[14] in there)
 
     @property
     def records(self) -> int:

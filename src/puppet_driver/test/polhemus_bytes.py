@@ -8,6 +8,7 @@ import numpy as np
 from phased_bytes import smooth_poses
 from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
 from puppet_driver.framed_stream import FramedRecordStream
+from puppet_driver.plausible_path import Reach
 from puppet_driver.polhemus_records import (
     fastrak_layout,
     liberty_layout,
@@ -18,6 +19,7 @@ from puppet_driver.record_stream import MAX_READ_BYTES
 
 RATE_HZ = 120.0
 N_STATIONS = 4
+REACH = Reach(RATE_HZ)
 LAYOUTS: dict[str, Callable[[], RecordLayout]] = {
     'fastrak': lambda: fastrak_layout(N_STATIONS, (2, 11, 1), False),
     'fastrak_ascii': lambda: fastrak_layout(N_STATIONS, (2, 11, 1), True),
@@ -32,7 +34,7 @@ DRIVERS = ('fastrak', 'fastrak_ascii', 'liberty', 'liberty_no_end')
 
 def open_stream(layout: RecordLayout) -> FramedRecordStream:
     """Return a decoder of centimetres at RATE_HZ."""
-    return FramedRecordStream(layout, METRES_PER_CENTIMETRE, RATE_HZ)
+    return FramedRecordStream(layout, METRES_PER_CENTIMETRE, REACH)
 
 
 def poses_of(n_ticks: int, n_stations: int = N_STATIONS, seed: int = 7) -> np.ndarray:

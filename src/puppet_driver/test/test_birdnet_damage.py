@@ -165,4 +165,4 @@ def test_cut_short_datagrams_do_not_harm_the_next():
         stream = new_stream(has_datagrams=True)
         assert stream.feed_bytes(PACKETS[0][:length]) == 0
         assert stream.feed_bytes(PACKETS[1]) == N_SENSORS
-        assert stream.counters == (N_SENSORS, 1, length, 0)
+        assert stream.counters == (N_SENSORS, 1, length, 0, 0)

@@ -145,6 +145,59 @@ def test_a_device_at_another_rate_than_configured_is_found_out(nominal_hz):
     assert rms(run.error()) < 0.15 * rms(run.delay())
 
 
+@pytest.mark.parametrize('drift_ppm, lost', [(0.0, 0.0), (150.0, 0.0), (-80.0, 0.15)])
+@pytest.mark.parametrize('factor', [1 / 3, 0.5, 1.0, 1.1, 2.0, 3.0])
+@pytest.mark.parametrize('nominal_hz', [60.0, 120.0])
+def test_the_devices_own_rate_is_found_whatever_it_is_said_to_be(
+    nominal_hz, factor, drift_ppm, lost
+):
+    rate_hz = nominal_hz * factor
+    sent = ticks(4000, rate_hz, drift_ppm)
+    arrivals = late(sent, 0.3)
+    kept = np.random.default_rng(6).random(len(sent)) >= lost
+    run = follow(sent[kept], arrivals[kept], nominal_hz)
+    status = run.clock.status
+    assert status.is_tracking and status.is_known and not status.is_unsteady
+    assert status.rate_hz == pytest.approx(rate_hz * (1.0 + 1e-6 * drift_ppm), rel=2e-4)
+    assert rms(run.error()) < 0.2 * rms(run.delay())
+    assert np.diff(run.stamps_ns).min() > 0
+    assert (run.stamps_ns <= run.arrivals_ns).all()
+
+
+@pytest.mark.parametrize('first_hz, then_hz', [(120.0, 60.0), (120.0, 240.0), (40.0, 120.0)])
+def test_a_rate_that_changes_by_a_whole_factor_is_found_again(first_hz, then_hz):
+    first = ticks(1000, first_hz, 0.0)
+    again = ticks(1500, then_hz, 0.0) + (first[-1] - START_NS) + round(1e9 / then_hz)
+    sent = np.concatenate((first, again))
+    run = follow(sent, late(sent, 0.3), 120.0)
+    assert run.clock.status.rate_hz == pytest.approx(then_hz, rel=1e-3)
+    assert rms(run.error(1600)) < 0.3 * rms(run.delay(1600))
+
+
+@pytest.mark.parametrize('lost, mean_ms', [(0.45, 0.5), (0.6, 0.8), (0.7, 0.2)])
+@pytest.mark.parametrize('factor', [0.5, 1.0])
+def test_a_rate_is_no_other_because_most_ticks_are_lost(factor, lost, mean_ms):
+    rate_hz = 120.0 * factor
+    sent = ticks(12000, rate_hz, 50.0)
+    arrivals = late(sent, mean_ms)
+    kept = np.random.default_rng(5).random(len(sent)) >= lost
+    run = follow(sent[kept], arrivals[kept], 120.0)
+    assert run.clock.status.restarts == 0
+    assert run.clock.status.rate_hz == pytest.approx(rate_hz, rel=2e-4)
+    assert rms(run.error()) < 0.3 * rms(run.delay())
+
+
+def test_without_a_steady_time_stamps_are_arrivals_and_that_is_said():
+    steps = np.random.default_rng(8).exponential(8.3 * MS, 2000)
+    arrivals = START_NS + np.rint(np.cumsum(steps + MS)).astype(np.int64)
+    run = follow(arrivals, arrivals, 120.0)
+    status = run.clock.status
+    assert status.is_unsteady and not status.is_tracking and status.is_known
+    assert (run.stamps_ns >= run.arrivals_ns).all()
+    assert np.median(run.stamps_ns - run.arrivals_ns) == 0
+    assert status.rate_hz == pytest.approx(1e3 / (1.0 + 8.3 * np.log(2.0)), rel=0.3)
+
+
 def test_a_rate_that_is_changed_while_running_is_found_again():
     sent = np.concatenate((ticks(2000, 120.0, 0.0), ticks(3000, 116.0, 0.0)))
     sent[2000:] += sent[1999] - START_NS + 8_333_333
@@ -168,14 +221,6 @@ def test_what_was_taken_off_is_told():
     run = simulate(mean_ms=0.5, n=8000)
     # exponential delays: root mean square is the mean times the root of two
     assert run.clock.status.jitter_s == pytest.approx(0.5e-3 * 2.0**0.5, rel=0.3)
-
-
-def test_reset_forgets_the_period():
-    sent = ticks(2000, 103.3, 0.0)
-    run = follow(sent, sent, 120.0)
-    assert run.clock.status.rate_hz == pytest.approx(103.3, rel=1e-3)
-    run.clock.reset()
-    assert run.clock.status.rate_hz == 120.0 and run.clock.status.restarts == 0
 
 
 def test_compiled_and_interpreted_agree(monkeypatch):

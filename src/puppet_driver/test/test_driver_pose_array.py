@@ -12,7 +12,8 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from geometry_msgs.msg import PoseArray  # noqa: E402,I100
+from driver_graph import Graph  # noqa: E402,I100
+from geometry_msgs.msg import PoseArray  # noqa: E402
 from puppet_driver.emulator.pty_server import PtyServer  # noqa: E402
 from puppet_driver.tracker_driver_node import (  # noqa: E402
     OUTPUT_TOPIC,
@@ -67,6 +68,28 @@ def test_pose_array_has_the_poses_of_the_frame_with_its_stamp(
     positions, quaternions = from_poses(found[0].poses)
     np.testing.assert_array_equal(positions, frame.positions)
     np.testing.assert_array_equal(quaternions, frame.quaternions)
+
+
+def test_topics_come_with_configuring_and_go_with_cleaning_up(
+    emulator: Callable[..., PtyServer], graph: Callable[..., Graph]
+) -> None:
+    run = graph(emulator(), autostart=False, pose_array='valid')
+    before = topics_of(run.node)
+    for _ in range(2):
+        run.node.trigger_configure()
+        made = [OUTPUT_TOPIC, POSE_ARRAY_TOPIC, '/tf', '/tf_static']
+        assert topics_of(run.node) == sorted([*before, *made])
+        run.node.trigger_activate()
+        assert run.spin_until(run.has(5))
+        assert topics_of(run.node) == sorted([*before, *made])
+        run.node.trigger_deactivate()
+        run.node.trigger_cleanup()
+        assert topics_of(run.node) == before
+
+
+def topics_of(node: TrackerDriverNode) -> list[str]:
+    """Return what a node publishes."""
+    return sorted(publisher.topic_name for publisher in node.publishers)
 
 
 def stamp_of(msg: TrackerFrame | PoseArray) -> int:

@@ -17,6 +17,8 @@ from puppet_core import quaternion_batch
 from puppet_driver import flock_of_birds as flock
 from puppet_driver import flock_record_kernels as kernels
 from puppet_driver.emulator.record_encoding import encode_records
+from puppet_driver.path_kernels import CONFIRMATIONS
+from puppet_driver.plausible_path import Reach
 from puppet_driver.record_stream import MAX_READ_BYTES, PhasedRecordStream
 import pytest
 from scipy.spatial.transform import Rotation
@@ -25,6 +27,8 @@ RANGE_IN = 144
 SCALE_M = flock.full_scale_m(RANGE_IN) / flock.FULL_SCALE
 STEP_M = 4.0 * SCALE_M
 ADDRESSES = (2, 3, 4)
+# records at the beginning of a run, until each sensor's path is known
+SETTLING = CONFIRMATIONS * len(ADDRESSES)
 FORMATS = tuple(flock.FORMAT_COMMANDS)
 FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', '600000'))
 components = st.floats(-1.0, 1.0)
@@ -115,49 +119,68 @@ def keys(ordinals: np.ndarray, poses: np.ndarray) -> np.ndarray:
     return ((ordinals * 16384 + steps[:, 0]) * 16384 + steps[:, 1]) * 16384 + steps[:, 2]
 
 
-def feed(stream: PhasedRecordStream, data: bytes) -> np.ndarray:
-    """Return the keys of all records decoded from some bytes."""
+def feed(stream: PhasedRecordStream, chunks: list[bytes]) -> tuple[np.ndarray, ...]:
+    """Return chunk of the first byte, ordinal and pose of all records decoded from chunks."""
     found = []
-    raw = np.frombuffer(bytearray(data), dtype=np.uint8)
-    for start in range(0, len(raw), MAX_READ_BYTES):
-        chunk = raw[start:start + MAX_READ_BYTES]
-        n = stream.feed(chunk, len(chunk), start)
-        found.append(keys(stream.batch.ordinals[:n], stream.batch.poses[:n]))
+    batch = stream.batch
+    for i, chunk in enumerate(chunks):
+        assert len(chunk) <= MAX_READ_BYTES
+        n = stream.feed_bytes(chunk, i)
+        found.append((batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(),
+                      batch.poses[:n].copy()))  # fmt: skip
     n = stream.flush()
-    found.append(keys(stream.batch.ordinals[:n], stream.batch.poses[:n]))
-    return np.concatenate(found)
+    found.append((batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(), batch.poses[:n].copy()))
+    return tuple(np.concatenate(columns) for columns in zip(*found))
 
 
-def mutate(records: list[bytes], rng: np.random.Generator) -> tuple[bytes, int]:
-    """Return records of which some, never two in a row, lose or gain bytes; and how many."""
+UNHURT, TURNED, SHIFTED = 0, 1, 2
+
+
+def mutate(records: list[bytes], rng: np.random.Generator) -> tuple[list[bytes], np.ndarray]:
+    """
+    Damage some records, never two in a row.
+
+    Returns
+    -------
+    damaged : list of bytes
+        What is left of each record, with what has been inserted.
+    harm : ndarray of int, shape (records,)
+        Whether bits were turned, or bytes lost or gained.
+
+    """
     kinds = rng.integers(0, 40, len(records))
-    damaged = bytearray()
-    n_hit, was_hit = 0, True
-    for record, kind in zip(records, kinds):
+    damaged, harm = [], np.zeros(len(records), dtype=np.int64)
+    was_hit = True
+    for i, (record, kind) in enumerate(zip(records, kinds)):
         place = int(rng.integers(len(record)))
-        if was_hit or kind > 2:
-            damaged += record
+        if was_hit or kind > 3:
             was_hit = False
-            continue
-        was_hit = True
-        n_hit += 1
-        if kind == 0:
-            damaged += record[:place] + record[place + 1:]
+        elif kind == 0:
+            record = record[:place] + record[place + 1:]
         elif kind == 1:
-            damaged += record[:place] + rng.bytes(1) + record[place:]
+            record = record[:place] + rng.bytes(1) + record[place:]
+        elif kind == 2:
+            record = record + rng.bytes(int(rng.integers(1, 100)))
         else:
-            damaged += record + rng.bytes(int(rng.integers(1, 100)))
-    return bytes(damaged), n_hit
+            bits = np.unpackbits(np.frombuffer(record, dtype=np.uint8))
+            bits[rng.integers(0, len(bits), int(rng.integers(1, 4)))] ^= 1
+            record = np.packbits(bits).tobytes()
+        damaged.append(record)
+        if record != records[i]:
+            was_hit = True
+            harm[i] = TURNED if kind == 3 else SHIFTED
+    return damaged, harm
 
 
 @pytest.mark.parametrize('name', flock.POSE_FORMATS)
 def test_streams_of_every_pose_format_arrive_whole(name):
     poses, records = sent_records(name, 60)
     stream = PhasedRecordStream(ADDRESSES, RANGE_IN, command=flock.FORMAT_COMMANDS[name])
-    found = feed(stream, b''.join(records))
-    ordinals = np.tile(np.arange(len(ADDRESSES)), 60)
-    np.testing.assert_array_equal(found, keys(ordinals, poses.reshape(-1, 7)))
-    assert stream.counters == (len(records), 0, 0, 0)
+    _, ordinals, found = feed(stream, [b''.join(records[:90]), b''.join(records[90:])])
+    sent = keys(np.tile(np.arange(len(ADDRESSES)), 60), poses.reshape(-1, 7))
+    np.testing.assert_array_equal(keys(ordinals, found), sent[SETTLING:])
+    n_lost = SETTLING * len(records[0])
+    assert stream.counters == (len(records) - SETTLING, 0, n_lost, 0, 0)
 
 
 def test_fuzz_random_bytes_make_no_record_and_raise_nothing():
@@ -174,10 +197,18 @@ def test_fuzz_mutated_bytes_make_no_record_that_was_not_sent(name):
     record_bytes = 1 + 2 * flock.RECORD_FORMATS[flock.FORMAT_COMMANDS[name]].n_words
     poses, records = sent_records(name, FUZZ_BYTES // (record_bytes * len(ADDRESSES)))
     sent = keys(np.tile(np.arange(len(ADDRESSES)), len(poses)), poses.reshape(-1, 7))
-    data, n_hit = mutate(records, rng)
+    pieces, harm = mutate(records, rng)
     stream = PhasedRecordStream(ADDRESSES, RANGE_IN, command=flock.FORMAT_COMMANDS[name])
-    found = feed(stream, data)
-    assert np.isin(found, sent).all()
-    # a damaged record, and one next to it whose end or beginning it hides
-    assert len(found) >= len(records) - 2 * n_hit - 1
-    assert n_hit > 100
+    indices, ordinals, found = feed(stream, pieces)
+    np.testing.assert_array_equal(ordinals, indices % len(ADDRESSES))
+    is_wrong = keys(ordinals, found) != sent[indices]
+    # what bytes lost and gained do is told, turned bits are only where the sensor may be
+    assert set(harm[indices[is_wrong]].tolist()) == {TURNED}
+    truth = poses.reshape(-1, 7)[indices, :3]
+    assert np.linalg.norm(found[:, :3] - truth, axis=1).max() < 1.1 * Reach().distance_m
+    assert 0.02 < is_wrong.sum() / (harm == TURNED).sum() < 0.6
+    # a damaged record, and one next to it whose end or beginning it hides; one that is believed
+    # near the end of the sensor's reach may cost the next two
+    n_shifted, n_turned = (harm == SHIFTED).sum(), (harm == TURNED).sum()
+    assert len(found) >= len(records) - 2 * n_shifted - 3 * n_turned - 1 - SETTLING
+    assert n_shifted > 100 and stream.counters.implausible_records > 10

@@ -119,3 +119,25 @@ def test_stopping_twice_or_before_starting_is_harmless():
     queue.start()
     queue.stop()
     queue.stop()
+
+
+def test_an_ended_queue_hands_nothing_on_whoever_puts():
+    seen: list[QueuedFrame] = []
+    queue = FrameQueue(seen.append, slow_s=10.0)
+    queue.start()
+    queue.stop()
+    queue.put(frame(0))
+    assert not seen and len(queue) == 0
+
+
+def test_a_queue_that_is_held_up_forgets_what_waits_at_its_end(wait_until):
+    consumer = Consumer()
+    queue = FrameQueue(consumer.take, 8, slow_s=0.0)
+    queue.start()
+    queue.put(frame(0))
+    assert consumer.is_busy.wait(10.0)
+    queue.put(frame(1))
+    assert not queue.stop(0.01)
+    consumer.may_go_on.set()
+    assert wait_until(lambda: not queue.is_alive)
+    assert consumer.seen == [0]

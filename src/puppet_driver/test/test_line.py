@@ -17,7 +17,7 @@ def bench() -> Bench:
 def test_a_line_opens_starts_and_streams(bench):
     bench.stream()
     assert bench.device.is_sending and not bench.line.has_records
-    bench.send(b''.join(RECORDS[:4]))
+    bench.send(b''.join(RECORDS[:8]))
     assert bench.line.has_records
     assert bench.news == [(False, 'port: Flock of Birds streams 2 sensor(s)')]
 
@@ -44,7 +44,7 @@ def test_the_same_error_is_told_once(bench):
 
 def test_silence_restarts_the_line(bench):
     bench.stream()
-    bench.send(b''.join(RECORDS[:4]))
+    bench.send(b''.join(RECORDS[:8]))
     first = bench.port
     bench.run(510)
     assert first.is_closed and 'got none for 0.5 s' in bench.line.status.error
@@ -71,10 +71,10 @@ def test_a_gone_device_is_noticed_at_once(bench):
 
 def test_counters_survive_a_restart(bench):
     bench.stream()
-    bench.send(b''.join(RECORDS[:5]))
+    bench.send(b''.join(RECORDS[:9]))
     bench.run(600)
     bench.stream()
-    bench.send(b''.join(RECORDS[:5]))
+    bench.send(b''.join(RECORDS[:9]))
     bench.run(2)
     assert bench.line.status.counters.records == 10 and bench.line.status.starts == 2
 
@@ -101,3 +101,17 @@ def test_an_unanswering_device_is_named_with_port_and_speed(bench):
     bench.run(3000)
     text = bench.line.status.error
     assert text.startswith('port: expected a Flock of Birds to answer at 115200 bps, got nothing')
+
+
+def test_an_error_code_is_asked_for_again_when_a_silent_device_comes_back(bench):
+    bench.stream()
+    bench.send(b''.join(RECORDS[:4]))
+    assert bench.line.status.notes == ()
+    bench.device.error_code = 29
+    bench.run(510)
+    bench.stream()
+    (note,) = bench.line.status.notes
+    assert note == 'before this start the device had error 29 (transmitter off)'
+    bench.run(510)
+    bench.stream()
+    assert bench.line.status.notes == ()

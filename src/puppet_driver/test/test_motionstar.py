@@ -23,7 +23,9 @@ SILENCE = b''
 Answer = Callable[[bytes], bytes]
 
 
-def start(tracker: MotionStar, answer: Answer) -> list[Header]:
+def start(
+    tracker: MotionStar, answer: Answer, notes: list[str] | None = None
+) -> list[Header]:
     """Run a start against a device, by bytes alone; return the headers of what was said."""
     said = []
     steps = tracker.start_exchanges()
@@ -33,6 +35,11 @@ def start(tracker: MotionStar, answer: Answer) -> list[Header]:
             exchange = steps.send(reply)
         except StopIteration:
             return said
+        if exchange.note:
+            reply = SILENCE
+            if notes is not None:
+                notes.append(exchange.note)
+            continue
         said.append(decode_header(exchange.command))
         reply = answer(exchange.command)
         if exchange.measure is not None:
@@ -182,14 +189,7 @@ STATUS = Message.GET_STATUS_ANSWER
     (0, lambda b: b.__setitem__(0, 0xC8), 'the system to be ready, got a system error, a failing'),
     (0, lambda b: b.__setitem__(18, 0x40),
      r'unit 3 \(chest\): expected a sensor, got no such unit among 4'),
-    (0, lambda b: b.__setitem__(19, 0xD0),
-     r'unit 4 \(left_hand\): expected a sensor, got a unit without one'),
     (0, lambda b: b.__delitem__(slice(18, None)), r'unit 3 \(chest\): .* got no such unit'),
-    (3, lambda b: b.__delitem__(slice(60, None)), 'expected a unit status of 70 bytes, got 60'),
-    (3, lambda b: b.__setitem__(0, 0xC4) or b.__setitem__(4, 32),
-     r'unit 3 \(chest\): expected it to be ready, got error 32 \(sensor saturated\)'),
-    (3, lambda b: b.__setitem__(11, 9), r'unit 3 \(chest\): expected its status, .* of unit 9'),
-    (3, lambda b: b.__setitem__(slice(8, 10), bytes(2)), 'expected a full scale .* got 0 inch'),
 ])  # fmt: skip
 def test_what_a_status_says_is_checked(unit, change, text):
     with pytest.raises(ProtocolError, match=text):
@@ -257,10 +257,10 @@ def test_several_devices_share_the_sensors():
 
 @pytest.mark.parametrize('given, text', [
     ({'ports': ['/dev/ttyUSB0']},
-     r"ports: expected tcp://HOST\[:PORT\] or udp://.* for device motionstar, got '/dev/ttyUSB0'"),
+     r"ports: expected tcp://HOST\[:PORT\], udp://.* for device motionstar, got '/dev/ttyUSB0'"),
     ({'ports': ['http://host']}, r"ports: expected tcp://HOST\[:PORT\].* got 'http://host'"),
     ({'ports': ['tcp://host:70000']}, 'ports: expected a port number from 0 to 65535'),
-    ({'ports': ['tcp://a', 'udp://b']}, 'ports: expected all tcp:// or all udp://, got tcp://a,'),
+    ({'ports': ['tcp://a', 'udp://b']}, 'ports: expected all tcp://, all udp:// or .* tcp://a,'),
     ({'rate_hz': 150.0}, r'rate_hz: expected 20.0 <= value <= 144.0 for device motionstar, got'),
     ({'first_address': 108}, r'first_address: expected addresses up to 120 .* got 121'),
 ])  # fmt: skip

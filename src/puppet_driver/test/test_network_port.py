@@ -3,9 +3,12 @@
 """Real sockets on the loopback: bytes pass, and whatever goes wrong is a LinkError."""
 
 from collections.abc import Iterator
+import errno
+import os
 import select
 import socket
 import struct
+from typing import ClassVar
 
 from puppet_core.errors import ConfigError
 from puppet_driver import network_port
@@ -102,6 +105,7 @@ def test_datagrams_pass_one_by_one(device):
 def test_old_bytes_are_forgotten_on_demand(listener, device):
     tcp, udp = open_network_port(name_of(listener)), open_network_port(name_of(device, 'udp'))
     udp.write(b'x')
+    tcp.write(b'x')
     with listener.accept()[0] as connected:
         connected.sendall(b'stale' * 1000)
         address = device.recvfrom(10)[1]
@@ -112,6 +116,57 @@ def test_old_bytes_are_forgotten_on_demand(listener, device):
             port.discard_input()
             assert not select.select([port], (), (), 0.0)[0]
             port.close()
+
+
+@pytest.mark.parametrize('is_read', [False, True])
+def test_what_a_device_says_as_soon_as_it_is_connected_is_kept(listener, is_read):
+    port = open_network_port(name_of(listener))
+    with listener.accept()[0] as connected:
+        connected.sendall(b'first')
+        assert readable(port)
+        port.discard_input()
+        if is_read:
+            buffer = bytearray(1)
+            assert port.read_into(buffer) == 1 and buffer == b'f'
+        else:
+            assert read(port) == b'first'
+            connected.sendall(b'rest')
+            assert readable(port)
+        # from then on it is old
+        port.discard_input()
+        assert not select.select([port], (), (), 0.0)[0]
+    port.close()
+
+
+class Refusing(socket.socket):
+    """A socket that the system gives no options to."""
+
+    made: ClassVar[list[socket.socket]] = []
+
+    def setsockopt(self, *_: object) -> None:
+        """Refuse."""
+        self.made.append(self)
+        raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
+
+
+def test_a_socket_without_options_is_said_and_closed(listener, monkeypatch):
+    name = name_of(listener)
+    monkeypatch.setattr(socket, 'socket', Refusing)
+    with pytest.raises(LinkError, match=f'{name}: expected a connection, got No buffer space'):
+        TcpPort(name)
+    assert Refusing.made.pop().fileno() == -1
+
+
+def test_too_many_open_files_are_said(listener, monkeypatch):
+    name = name_of(listener)
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(socket, 'socket', refuse)
+    for scheme in ('tcp', 'udp'):
+        with pytest.raises(LinkError, match='expected a socket, got too many open files; close'):
+            open_network_port(name.replace('tcp', scheme))
 
 
 def test_strangers_datagrams_are_not_heard(device):

@@ -8,7 +8,7 @@ import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import build_config, check_values, defaults, read_parameter_file
-from puppet_driver.devices import make_trackers
+from puppet_driver.devices import DEVICES, make_trackers
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 
@@ -72,11 +72,37 @@ def test_frame_timeout_follows_from_rate_and_speed():
 
 
 def test_transmitter_turns_roll_first_and_yaw_last():
-    rotation = config(transmitter__rpy_deg=[90.0, 0.0, 90.0]).transmitter_rotation
+    rotation = config(transmitter__rpy_deg=[90.0, 0.0, 90.0]).transmitter[1]
     # up of the transmitter: rolled to the right (-y), then yawed to +x
     np.testing.assert_allclose(
         quaternion_batch.rotate(rotation, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0], atol=1e-12
     )
+
+
+@pytest.mark.parametrize('device, given, ignored', [
+    ('flock_of_birds', {'record_format': 'position_angles', 'range_in': 72}, ()),
+    ('patriot', {}, ()),
+    ('patriot', {'group_mode': False, 'range_in': 72}, ('group_mode', 'range_in')),
+    ('fastrak', {'point_mode': True, 'first_address': 1}, ('point_mode', 'first_address')),
+    ('motionstar', {'first_address': 1, 'baud_rate_bps': 57600}, ('baud_rate_bps',)),
+    ('motionstar', {'record_format': 'position_angles'}, ('record_format',)),
+    ('mock', {'hemisphere': 'aft', 'rate_hz': 60.0}, ('hemisphere',)),
+])  # fmt: skip
+def test_parameters_without_meaning_for_the_device_are_told(device, given, ignored):
+    ports = ['tcp://host'] if device == 'motionstar' else ['/dev/a']
+    one = config(device=device, **{'ports': ports, 'sensors': ['a'], 'rate_hz': 50.0, **given})
+    assert one.ignored == ignored
+
+
+def test_every_device_knows_the_parameters_that_it_ignores():
+    names = {row.name for row in DRIVER_ROWS}
+    assert all(set(kind.ignores) <= names for kind in DEVICES.values())
+    assert {n for n, kind in DEVICES.items() if not kind.is_serial} == {'motionstar', 'mock'}
+
+
+def test_a_line_without_a_speed_waits_for_no_bursts():
+    one = config(device='motionstar', ports=['tcp://host'])
+    assert one.frame_wait_s == pytest.approx(3.0 / 120)
 
 
 def test_trackers_share_the_sensors_out():

@@ -15,6 +15,7 @@ from puppet_driver.emulator.polhemus_fastrak_twin import FastrakTwin, RESET_S
 from puppet_driver.emulator.polhemus_liberty_twin import LibertyTwin
 from puppet_driver.emulator.twin import DeviceTwin
 from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.path_kernels import CONFIRMATIONS
 from puppet_driver.polhemus_fastrak import FastrakLine
 from puppet_driver.polhemus_liberty import LibertyLine, PATRIOT
 from puppet_driver.polhemus_line import PolhemusLineConfig
@@ -81,7 +82,8 @@ def test_a_started_device_streams_what_the_stream_reads(line, twin):
     assert device.is_sending and notes == [] and said[-1][:1] == b'C'
     assert device.metres_per_unit == METRES_PER_CENTIMETRE
     stream = tracker.open_stream()
-    stream.feed_bytes(burst(device))
+    for _ in range(CONFIRMATIONS):
+        assert stream.feed_bytes(burst(device)) == 0
     assert stream.feed_bytes(burst(device)) == tracker.n_sensors == 2
     np.testing.assert_allclose(stream.batch.poses[:2], poses_of(1, 2)[0], atol=1e-4)
 
@@ -198,7 +200,8 @@ def test_status_is_as_long_as_documented_and_tells_the_settings():
     before = device.receive(fastrak.STATUS, 0.0)
     after = device.receive(b'fuC' + fastrak.STATUS, 0.0)
     assert len(before) == len(after) == 55 and before[:3] == b'21S'
-    assert int(before[3:6], 16) == 0 and int(after[3:6], 16) == 0b1011
+    # the manual's table: inches, ASCII; and centimetres, binary, continuous
+    assert (before[3:6], after[3:6]) == (b'3F0', b'3FB')
 
 
 def test_a_fastrak_wakes_up_with_angles_in_inches():

@@ -33,8 +33,8 @@ from puppet_driver.pose_topics_node import (  # noqa: E402
 from puppet_driver.pose_topics_parameters import (  # noqa: E402
     POSE_TOPICS_ROWS,
     PoseTopicsConfig,
-    rotation_of,
 )
+from puppet_driver.roll_pitch_yaw import rotation_of  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros import flat_array, qos, tracker_frame  # noqa: E402
 from puppet_ros.pose_array import from_poses, to_poses  # noqa: E402

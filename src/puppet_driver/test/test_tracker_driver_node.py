@@ -3,6 +3,7 @@
 """The driver node on real topics, with the emulator behind real pseudo-terminals."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -180,7 +181,22 @@ def test_an_error_code_of_the_device_is_in_the_diagnostics(emulator, graph):
 
 def test_a_wrong_rate_is_a_warning_that_names_the_parameter(emulator, graph):
     run = graph(emulator(), rate_hz=110.0)
-    assert run.spin_until(lambda: 'rate_hz: expected 110, the device sends 120' in run.message())
+    text = 'the device runs at 120.0 Hz, rate_hz says 110; set rate_hz'
+    assert run.spin_until(lambda: text in run.message())
+
+
+def test_parameters_that_mean_nothing_to_the_device_are_named_once(graph, emulator, monkeypatch):
+    # the bench gives this one to all devices
+    options = {'point_mode': True, 'range_in': 72, 'auto_configure_pause_s': 0.6}
+    run = graph(emulator(), autostart=False, device='mock', **options)
+    said: list[str] = []
+    monkeypatch.setattr(run.node, 'get_logger', lambda: SimpleNamespace(warning=said.append))
+    assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+    monkeypatch.undo()
+    assert said == ['point_mode, range_in: set, but without meaning to a mock']
+    assert run.spin_until(
+        lambda: run.diagnostics and run.values()['ignored_parameters'] == 'point_mode, range_in'
+    )
 
 
 def test_what_cannot_be_configured_leaves_the_node_unconfigured_and_says_why(
@@ -197,6 +213,24 @@ def test_what_cannot_be_configured_leaves_the_node_unconfigured_and_says_why(
     assert run.level() == DiagnosticStatus.ERROR
     monkeypatch.undo()
     assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+
+
+def test_a_start_beside_too_many_held_up_runs_is_refused_and_says_why(
+    emulator, graph, monkeypatch
+):
+    def refuse() -> None:
+        raise LinkError('expected earlier runs to have ended, got 3')
+
+    run = graph(emulator(), autostart=False)
+    assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+    monkeypatch.setattr(run.node.reader.strays, 'check', refuse)
+    assert run.node.trigger_activate() == TransitionCallbackReturn.FAILURE
+    assert run.state() == State.PRIMARY_STATE_INACTIVE
+    assert run.spin_until(lambda: run.message() == 'expected earlier runs to have ended, got 3')
+    assert run.level() == DiagnosticStatus.ERROR
+    monkeypatch.undo()
+    assert run.node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+    assert run.spin_until(run.has(5))
 
 
 def test_a_reader_that_breaks_leaves_the_node_inactive_and_says_why(

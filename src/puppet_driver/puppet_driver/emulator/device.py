@@ -9,48 +9,35 @@ configures the bus, and remembers the code of the last error until it is read.
 
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_driver import flock_of_birds as flock
+from puppet_driver.emulator.flock_bus import Bus, Unit
 from puppet_driver.emulator.record_encoding import encode_records
 
 AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
-POWER_UP_FORMAT = b'\x59'
 SOFTWARE_REVISION = bytes((67, 3))
 CRYSTAL_MHZ = 25
 HELD_BYTES = 256  # of answers while the host has said XOFF
 MODEL_NAME = b'6DERC     '
 ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
-ILLEGAL_COMMAND, NO_REPLY_ON_BUS = 6, 13
+ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
 CHANGEABLE = (
     flock.FILTER_SWITCHES, flock.ALPHA_MIN, flock.RATE_COUNT, flock.MEASUREMENT_RATE,
     flock.DATA_READY, flock.VM_TABLE, flock.ALPHA_MAX,
 )  # fmt: skip
-HOST_ADDRESS = 1  # the unit at the end of the cable; commands without a prefix are its own
+MASTER_ADDRESS = 1
 _XON, _XOFF = 0x11, 0x13
 # commands with data, and how much of it
 _DATA_BYTES = {0x4F: 1, 0x50: 1, 0x4C: 2, 0x4D: 1, 0x4A: 12, 0x71: 6, 0x48: 12, 0x72: 6, 0x30: 1}
 _LONG_PREFIX = 0xA0
 
 
-@dataclass(slots=True)
-class Unit:
-    """One unit on the bus."""
-
-    address: int
-    has_sensor: bool
-    command: bytes = POWER_UP_FORMAT
-    hemisphere: bytes = flock.HEMISPHERES['front']
-    scale_code: int = 0
-    values: dict[int, bytes] = field(default_factory=dict)
-    """What CHANGE VALUE has set, by number."""
-
-
 class FlockDevice:
     """
-    One line's units, those below `first_address` being controllers without a sensor.
+    What is on one line: a bus through its master, or one unit of a bus.
+
+    The units below `first_address` are controllers without a sensor.
 
     Parameters
     ----------
@@ -63,14 +50,23 @@ class FlockDevice:
         changed by command.
     rate_hz : float
         Measurements per second.
+    bus : Bus, optional
+        That other lines share, of which this line has the unit at `first_address`; it runs
+        only when the master's line has configured the bus.
 
     """
 
     def __init__(
-        self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0
-    ) -> None:
+        self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0,
+        bus: Bus | None = None,
+    ) -> None:  # fmt: skip
         addresses = range(1, first_address + n_sensors)
-        self._units = {a: Unit(a, a >= first_address) for a in addresses}
+        self._bus = bus or Bus({a: Unit(a, a >= first_address) for a in addresses})
+        self._units = self._bus.units
+        self._is_alone = bus is not None
+        self._first_address = first_address
+        # the unit at the end of the cable; commands without a prefix are its own
+        self._host_address = first_address if self._is_alone else MASTER_ADDRESS
         self._range_in = range_in
         self._rate_hz = rate_hz
         self._n_addresses = 14 if len(self._units) <= 14 else 126
@@ -81,16 +77,25 @@ class FlockDevice:
         self.is_held_off = False
         self._held_reply = b''
         self.has_group_mode = False
-        self.is_configured = False
         self.report_every = 1
         self.error_code = 0
         self.n_points = 0
         self.version = 0
 
     @property
+    def is_configured(self) -> bool:
+        """Whether the units of the bus run."""
+        return self._bus.is_configured
+
+    @is_configured.setter
+    def is_configured(self, is_configured: bool) -> None:
+        self._bus.is_configured = is_configured
+
+    @property
     def sensor_units(self) -> list[Unit]:
-        """Units that report, in the order of their addresses."""
-        return [unit for unit in self._units.values() if unit.has_sensor]
+        """Units that report on this line, in the order of their addresses."""
+        units = [self._units[self._host_address]] if self._is_alone else self._units.values()
+        return [unit for unit in units if unit.has_sensor]
 
     @property
     def range_in(self) -> int:
@@ -102,7 +107,12 @@ class FlockDevice:
     @property
     def is_sending(self) -> bool:
         """Whether records leave the device at present."""
-        return self.is_streaming and not self.is_held_off and not self._is_sleeping
+        return self.is_streaming and not self.is_held_off and self._runs
+
+    @property
+    def _runs(self) -> bool:
+        is_master = self._host_address == MASTER_ADDRESS
+        return not self._is_sleeping and (is_master or self.is_configured)
 
     def hang_up(self) -> None:
         """Forget a command cut short and answers not sent; the host has closed its port."""
@@ -120,11 +130,11 @@ class FlockDevice:
         return [
             encode_records(
                 unit.command,
-                poses[:, i],
+                poses[:, unit.address - self._first_address],
                 self.range_in,
                 unit.address if self.has_group_mode else None,
             )
-            for i, unit in enumerate(units)
+            for unit in units
         ]
 
     def receive(self, data: bytes, now_s: float) -> bytes:
@@ -167,7 +177,7 @@ class FlockDevice:
 
     def _obey(self, message: bytes, now_s: float) -> bytes:
         start = self._prefix_length(message)
-        unit = self._units[HOST_ADDRESS]
+        unit = self._units[self._host_address]
         if start:
             address = message[start - 1]
             address = address - 0xF0 if address >= 0xF0 else address - 0xE0 + 16
@@ -210,7 +220,9 @@ class FlockDevice:
             self.error_code = ILLEGAL_COMMAND
 
     def _change(self, number: int, data: bytes, unit: Unit, now_s: float) -> None:
-        if number == flock.AUTO_CONFIGURE:
+        if number == flock.AUTO_CONFIGURE and self._host_address != MASTER_ADDRESS:
+            self.error_code = NOT_MASTER
+        elif number == flock.AUTO_CONFIGURE:
             self.is_configured = data[0] >= max(self._units)
             self._deaf_until_s = now_s + AUTO_CONFIGURE_S
         elif number == flock.GROUP_MODE:
@@ -261,10 +273,11 @@ class FlockDevice:
 
     def _status_word(self, unit: Unit) -> int:
         word = flock.RECORD_FORMATS[unit.command].status_code << 1
-        word |= flock.STATUS_MASTER if unit.address == HOST_ADDRESS else 0
+        word |= flock.STATUS_MASTER if unit.address == MASTER_ADDRESS else 0
         word |= flock.STATUS_INITIALISED if self.is_configured else 0
         word |= flock.STATUS_ERROR if self.error_code else 0
-        word |= flock.STATUS_SLEEPING if self._is_sleeping else flock.STATUS_RUNNING
+        word |= flock.STATUS_SLEEPING if self._is_sleeping else 0
+        word |= flock.STATUS_RUNNING if self._runs else 0
         return word | (flock.STATUS_STREAMING if self.is_streaming else 0)
 
     def _flock_status(self) -> bytes:

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cable that can be pulled, cut, disturbed and set to another speed while it is in use."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 import termios
 
 import numpy as np
+from puppet_driver.emulator.cable import Cable
 from puppet_driver.emulator.pty_line import PtyLine
 
 SPEEDS_BPS = {
@@ -17,12 +20,15 @@ SPEEDS_BPS = {
 
 class FaultyCable:
     """
-    A pseudo-terminal with faults; what it does is set by its attributes, from any thread.
+    A cable with faults; what it does is set by its attributes, from any thread.
 
     Parameters
     ----------
-    cable : PtyLine
+    cable : Cable
         The sound cable.
+    remake : callable, optional
+        Makes another one of the same name when it is plugged in again; without it, a
+        pseudo-terminal.
     baud_rate_bps : int
         Speed of the device [bit/s].
     seed : int
@@ -30,8 +36,12 @@ class FaultyCable:
 
     """
 
-    def __init__(self, cable: PtyLine, baud_rate_bps: int = 115200, seed: int = 1) -> None:
-        self.link: Path = cable.link
+    def __init__(
+        self, cable: Cable, baud_rate_bps: int = 115200, seed: int = 1,
+        remake: Callable[[], Cable] | None = None,
+    ) -> None:  # fmt: skip
+        self.link = cable.link
+        self._remake = remake or partial(PtyLine, Path(str(cable.link)))
         self.is_open = cable.is_open
         self.is_plugged = True
         self.is_cut = False
@@ -43,7 +53,7 @@ class FaultyCable:
         """How many bytes of the next burst pass; -1 all."""
         self.n_sent = 0
         """Bytes that have gone to the host."""
-        self._cable: PtyLine | None = cable
+        self._cable: Cable | None = cable
         self._rng = np.random.default_rng(seed)
 
     def fileno(self) -> int:
@@ -57,7 +67,7 @@ class FaultyCable:
             self._cable.close()
             self._cable = None
         elif self._cable is None and self.is_plugged:
-            self._cable = PtyLine(self.link)
+            self._cable = self._remake()
         if self._cable is not None:
             self._cable.look()
         self.is_open = self._cable is not None and self._cable.is_open

@@ -49,7 +49,9 @@ class MotionStarBursts:
         body = b''.join(
             data[row].tobytes() for report_rate, data in self._records if tick % report_rate == 0
         )
-        header = self._device.next_header(Message.DATA, tick / self._device.rate_hz)
+        header = self._device.next_header(
+            Message.DATA, tick / self._device.rate_hz, error=self._device.data_error
+        )
         return self._faults.garble(encode_packet(header, body))
 
     def _encode(self) -> None:

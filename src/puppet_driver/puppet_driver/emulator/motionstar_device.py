@@ -68,6 +68,7 @@ class MotionStarDevice:
         self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0
     ) -> None:
         self.range_in = range_in
+        self._first_address = first_address
         self.rate_hz = rate_hz
         self.units = {
             address: _unit(address, address >= first_address, range_in)
@@ -76,6 +77,8 @@ class MotionStarDevice:
         self.is_awake = False
         self.is_streaming = False
         self.n_points = 0
+        self.data_error = 0
+        """Error byte of data packets."""
         self.version = 0
         self._sequence = 0
         self._pending = b''
@@ -108,9 +111,8 @@ class MotionStarDevice:
 
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
         """Return the records of poses (n_ticks, sensors, 7) as the units are set up to send."""
-        columns = {unit.address: i for i, unit in enumerate(self.sensor_units)}
         return [
-            encode_records(unit, poses[:, columns[unit.address]], self.range_in)
+            encode_records(unit, poses[:, unit.address - self._first_address], self.range_in)
             for unit in self.reporting_units
         ]
 

@@ -11,11 +11,13 @@ not read is dropped, whole packets at a time. Nothing here ever blocks.
 
 import select
 import socket
+import struct
 
 from puppet_core.errors import ConfigError
 from puppet_driver.network_port import Endpoint
 
 READ_BYTES = 65536
+ABRUPTLY = struct.pack('ii', 1, 0)  # how a connection is closed
 BIND_ATTEMPTS = 20  # for a number that is free for both, if any will do
 
 
@@ -43,6 +45,7 @@ class NetworkCable:
         self._host, self._port = self._listener.getsockname()[:2]
         self._client: socket.socket | None = None
         self._peer: tuple | None = None
+        self._abandoned: list[socket.socket] = []
         self._unsent = b''
         self._epoll = select.epoll()
         self._epoll.register(self._listener, select.EPOLLIN)
@@ -91,9 +94,24 @@ class NetworkCable:
         if self._unsent:
             self._unsent = self._push(self._unsent)
 
+    def reset(self) -> None:
+        """Break the connection off: the host sees a reset."""
+        if self._client is not None:
+            self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABRUPTLY)
+        self._drop_client()
+
+    def abandon(self) -> None:
+        """Forget the connection as one who has lost power does: the host sees nothing."""
+        if self._client is not None:
+            self._epoll.unregister(self._client)
+            self._abandoned.append(self._client)
+        self._client, self._unsent = None, b''
+
     def close(self) -> None:
         """Pull the cable: the host sees the end of the connection."""
         self._drop_client()
+        for connection in self._abandoned:
+            connection.close()
         self._epoll.close()
         self._listener.close()
         self._datagrams.close()

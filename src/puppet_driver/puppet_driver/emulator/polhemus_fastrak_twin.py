@@ -26,6 +26,7 @@ from puppet_driver.polhemus_records import (
 POWER_UP_ITEMS = (2, 4, 1)
 RESET_S = 10.0
 MAX_COMMAND_BYTES = 80
+ALWAYS_SET = 0x3F0  # flags of the status that tell nothing
 _WITH_DATA = fastrak.ITEMS + fastrak.HEMISPHERE + fastrak.STATION_STATE
 
 
@@ -160,6 +161,7 @@ class FastrakTwin:
 
     def _status(self) -> bytes:
         flags = (not self.is_ascii) | (self.metres_per_unit == METRES_PER_CENTIMETRE) << 1
-        flags |= self.is_streaming << 3
-        text = b'21S%03X%c  emulated FASTRAK' % (flags, self.error)
+        flags |= self.is_streaming << 3 | ALWAYS_SET
+        error = 0 if self.error == NO_ERROR else self.error
+        text = b'21S%03X%3d            emulated FASTRAK' % (flags, error)
         return text.ljust(fastrak.STATUS_BYTES - len(LINE_END)) + LINE_END

@@ -1,0 +1,50 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A frame assembler that is fed with reads of lines, for several tests."""
+
+import numpy as np
+from puppet_driver.frame_assembler import FrameAssembler
+from puppet_driver.tracker import RecordBatch, TrackerRecord
+
+LINES = (5, 5, 4)
+RATE_HZ = 120.0
+PERIOD_NS = round(1e9 / RATE_HZ)
+TIMEOUT_S = 0.019
+START_NS = 1_000_000_000_000
+
+
+class Feeder:
+    """Feeds an assembler and keeps what it hands out."""
+
+    def __init__(self, lines: tuple[int, ...] = LINES, latency_s: float = 0.0) -> None:
+        self.assembler = FrameAssembler(lines, RATE_HZ, TIMEOUT_S, latency_s)
+        self.lines = lines
+        self.frames: list[tuple[int, np.ndarray, np.ndarray]] = []
+
+    def read(self, line: int, ticks: list[int], at_ns: int, without: tuple[int, ...] = ()) -> None:
+        """Feed what one read of a line brings; a pose's x is its tick, its y the row."""
+        batch = RecordBatch(64)
+        first = sum(self.lines[:line])
+        for tick in ticks:
+            for ordinal in range(self.lines[line]):
+                if ordinal not in without:
+                    place = np.array([tick, first + ordinal, 0.0])
+                    batch.append(TrackerRecord(ordinal, at_ns, place, np.array([1.0, 0, 0, 0])))
+        placed = self.assembler.add(line, batch)
+        while placed < batch.count:
+            self.take(at_ns, force=True)
+            placed = self.assembler.add(line, batch, placed)
+
+    def take(self, now_ns: int, force: bool = False) -> None:
+        """Take all frames that are due."""
+        a = self.assembler
+        while a.take(now_ns, force):
+            self.frames.append((a.stamp_ns, a.poses.copy(), a.ages_s.copy()))
+            force = False
+
+    def tick(self, tick: int, jitter_ns: int = 0) -> None:
+        """Feed one tick of all lines in time."""
+        now_ns = START_NS + tick * PERIOD_NS + jitter_ns
+        for line in range(len(self.lines)):
+            self.read(line, [tick], now_ns + 1000 * line)
+        self.take(now_ns + 5000)

@@ -1,0 +1,200 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What diagnostics say: losses by kind, the cause of an outage, faulty sensors, another rate."""
+
+from types import SimpleNamespace
+
+from line_bench import Bench, RECORDS
+import numpy as np
+from polhemus_bytes import poses_of
+from puppet_core.parameter_rows import build_config, check_values
+from puppet_driver.driver import make_reader
+from puppet_driver.driver_report import Report, Reporter
+from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
+from puppet_driver.errors import LinkError
+from puppet_driver.link import LineState, LineStatus
+from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+from puppet_driver.polhemus_fastrak import FastrakLine
+from puppet_driver.polhemus_liberty import LibertyLine
+from puppet_driver.polhemus_line import PolhemusLineConfig
+from puppet_driver.polhemus_records import METRES_PER_CENTIMETRE, NO_ERROR
+from puppet_driver.reader_run import ReaderRun
+from puppet_driver.tracker import RecordBatch, ReportingStream, StreamCounters, TrackerRecord
+import pytest
+
+GIVEN = {'device': 'mock', 'ports': ['p', 'q'], 'sensors': ['a', 'b'], 'rate_hz': 120.0}
+POLHEMUS = PolhemusLineConfig(('pelvis', 'left_hand'))
+PERIOD_NS = 8_333_333
+START_NS = 10**18
+A = ord('A')
+GONE, SILENT, MISSING = 'p: got the end', 'p: got none for 0.5 s', 'p: no such file'
+
+
+class Desk:
+    """A reporter, and a reader whose lines stand as a test says."""
+
+    def __init__(self) -> None:
+        config = build_config(DriverConfig, check_values(DRIVER_ROWS, GIVEN))
+        self.reader = make_reader(config, lambda _: None, lambda *_: None)
+        self.reporter = Reporter(config)
+        self.tick = 0
+        self.stand()
+
+    def stand(
+        self, state: LineState = LineState.STREAMING, cause: str = '', error: str = '',
+        said: str = '',
+    ) -> None:  # fmt: skip
+        """Let the first line stand so, the other one streams."""
+        zero = StreamCounters()
+        errors = (said,) if said else ()
+        first = LineStatus('p', state, error or cause, 1, zero, ('a note',), cause, errors)
+        other = LineStatus('q', LineState.STREAMING, '', 1, zero)
+        self.reader.lines = tuple(SimpleNamespace(status=s) for s in (first, other))
+
+    def look(self) -> Report:
+        """Return what is reported."""
+        return self.reporter.look(self.reader)
+
+    def play(self, ticks: int, lines: tuple[int, ...] = (0, 1), rate_hz: float = 120.0) -> None:
+        """Let some lines bring ticks."""
+        for _ in range(ticks):
+            self.tick += 1
+            now_ns = START_NS + round(self.tick * 1e9 / rate_hz)
+            for line in lines:
+                batch = RecordBatch(1)
+                unit = np.array([1.0, 0.0, 0.0, 0.0])
+                batch.append(TrackerRecord(0, now_ns, np.zeros(3), unit))
+                self.reader.assembler.add(line, batch)
+            while self.reader.assembler.take(now_ns):
+                pass
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """Return a desk where all is well."""
+    return Desk()
+
+
+def test_frames_with_missing_sensors_are_not_drops(desk):
+    desk.play(10)
+    desk.look()
+    desk.play(5, lines=(0,))
+    desk.play(5)
+    report = desk.look()
+    n_incomplete = int(report.values['incomplete_frames'])
+    assert n_incomplete > 0 and report.drops == {'queue_full': 0, 'stalled': 0}
+    assert report.warnings == (f'{n_incomplete} incomplete frames in the last second',)
+    assert desk.look().warnings == ()
+
+
+def test_frames_that_a_stall_cost_are_drops(desk):
+    run = ReaderRun((), desk.reader.assembler, desk.reader.queue, lambda: 0)
+    desk.reader._run = run
+    run._skip_backlog(0, 10 * PERIOD_NS)
+    assert desk.look().drops['stalled'] == 0  # before the lines have begun together
+    run._has_gathered = True
+    run._skip_backlog(0, 10 * PERIOD_NS)
+    report = desk.look()
+    assert report.drops['stalled'] == 10 and report.values['stalls'] == 2
+    assert desk.look().drops['stalled'] == 0
+    run._close_pipe()
+
+
+def test_the_cause_of_an_outage_outlasts_what_follows_from_it(desk):
+    desk.stand(LineState.CLOSED, GONE)
+    report = desk.look()
+    assert report.values['last_error'] == GONE and report.errors == (GONE,)
+    desk.stand(LineState.CLOSED, GONE, MISSING)
+    desk.reporter.note_error('frame not published')
+    report = desk.look()
+    assert report.values['last_error'] == report.values['p last_error'] == GONE
+    assert report.values['p last_attempt'] == MISSING
+    assert report.errors == (f'{GONE}; now no such file',)
+    desk.stand(LineState.STREAMING, GONE, MISSING)
+    report = desk.look()
+    assert report.values['last_error'] == GONE and not report.errors
+    # recovered: what comes now is news
+    desk.reporter.note_error('frame not published')
+    assert desk.look().values['last_error'] == 'frame not published'
+    desk.stand(LineState.CLOSED, SILENT)
+    assert desk.look().values['last_error'] == SILENT
+
+
+def test_an_outage_between_two_looks_is_remembered(desk):
+    desk.look()
+    desk.stand(LineState.STREAMING, GONE)
+    assert desk.look().values['last_error'] == GONE
+
+
+def test_a_line_keeps_its_cause_until_it_has_recovered():
+    bench = Bench()
+    bench.stream()
+    bench.send(b''.join(RECORDS[:8]))
+    bench.run(510)
+    silence = bench.line.status.cause
+    assert 'got none for 0.5 s' in silence
+    bench.refusals = [LinkError('port: expected a serial port, got no such file')] * 3
+    while bench.refusals:
+        bench.run(1)
+    assert bench.line.status.cause == silence
+    assert 'no such file' in bench.line.status.error
+    bench.stream()
+    bench.send(b''.join(RECORDS[:8]))
+    bench.port.is_gone = True
+    bench.send(b'')
+    assert 'end of the line' in bench.line.status.cause
+
+
+def test_what_the_device_says_of_a_sensor_is_named(desk):
+    desk.play(10)
+    desk.stand(said="error 'A'")
+    report = desk.look()
+    assert report.values['sensor a'] == "ok; error 'A'" and report.values['sensor b'] == 'ok'
+    assert report.warnings == ("a: error 'A'",)
+
+
+def test_what_all_sensors_suffer_from_is_said_once(desk):
+    desk.play(10)
+    desk.reader.lines = tuple(
+        SimpleNamespace(status=line.status._replace(sensor_errors=('error 3',)))
+        for line in desk.reader.lines
+    )
+    assert desk.look().warnings == ('a, b: error 3',)
+
+
+@pytest.mark.parametrize('line', [
+    FastrakLine(POLHEMUS, False), FastrakLine(POLHEMUS, True), LibertyLine(POLHEMUS),
+])  # fmt: skip
+def test_error_characters_in_polhemus_records_are_put_into_words(line):
+    stream = line.open_stream()
+    assert isinstance(stream, ReportingStream)
+    script = (
+        (0, NO_ERROR, 6, ''), (1, A, 1, ''), (1, NO_ERROR, 1, ''), (2, A, 2, "error 'A' of the"),
+        (6, NO_ERROR, 9, "error 'A' of the"), (7, NO_ERROR, 1, ''),
+    )  # fmt: skip
+    for time_s, error, n_ticks, text in script:
+        extras = RecordExtras(status=error, rate_hz=POLHEMUS.rate_hz)
+        poses = poses_of(1, 2)[0][:, None]
+        records = b''.join(
+            encode_records(line.layout, i + 1, poses[i], METRES_PER_CENTIMETRE, extras).tobytes()
+            for i in range(2)
+        )
+        for _ in range(n_ticks):
+            stream.feed_bytes(records, time_s * 10**9)
+        stream.flush()
+        assert stream.counters.records > 0
+        assert all(stream.sensor_error(i).startswith(text) for i in range(2))
+        assert bool(stream.sensor_error(0)) == bool(text)
+
+
+@pytest.mark.parametrize('rate_hz, text', [(60.0, '60.0'), (240.0, '240.0'), (132.0, '132.0')])
+def test_another_rate_than_configured_is_told(desk, rate_hz, text):
+    desk.play(400, rate_hz=rate_hz)
+    expected = f'the device runs at {text} Hz, rate_hz says 120; set rate_hz to'
+    assert any(warning.startswith(expected) for warning in desk.look().warnings)
+    assert desk.reader.assembler.period_ns == pytest.approx(1e9 / rate_hz, rel=1e-3)
+
+
+def test_the_configured_rate_is_not_told(desk):
+    desk.play(400)
+    assert desk.look().warnings == ()

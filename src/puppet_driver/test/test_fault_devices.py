@@ -1,0 +1,263 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Every kind of device through every kind of fault, on real pseudo-terminals and sockets.
+
+All devices have each fault at once, each with a driver of its own that is never restarted. A
+fault leaves its mark in the counters and no other. How long each recovery took is printed; that
+it takes a second at most is checked in test_recovery_devices.py, by a clock that no busy computer
+can hold up. For the Flock of Birds see test_fault_run.py.
+
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+import threading
+import time
+
+import numpy as np
+from puppet_driver.emulator.assembly import build_server, EmulatorConfig
+from puppet_driver.emulator.faulty_cable import FaultyCable
+from puppet_driver.emulator.motionstar_assembly import build_motionstar_server
+from puppet_driver.emulator.network_cable import NetworkCable
+from puppet_driver.emulator.noise import NoiseLevels
+from puppet_driver.emulator.pty_server import PtyServer
+from puppet_driver.emulator.twins import TWINS
+from puppet_driver.link import LineState, LineStatus
+from puppet_driver.network_port import Endpoint
+from puppet_driver.polhemus_line import XOFF
+import pytest
+from test_polhemus_pty import Session
+
+SENSORS = ('left_hand', 'right_hand')
+RATES_HZ = {'fastrak': 50.0, 'liberty': 50.0, 'patriot': 50.0, 'motionstar': 50.0}
+NETWORKED = ('motionstar',)
+QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
+UNPLUGGED_S, SILENT_S, NOISY_S, MISSING_S = 3.0, 0.9, 1.0, 0.5
+BIT_ERROR_RATE = 0.01
+DEADLINE_S = 30.0
+HAS_SENSOR = 0x04  # of a MotionStar's unit
+
+
+class Rig:
+    """A device, its cable, and the driver at the other end."""
+
+    def __init__(self, name: str, server: PtyServer) -> None:
+        self.name, self.server = name, server
+        line = server.lines[0]
+        remake = None
+        if name in NETWORKED:
+            host, port = line.pty.link.host, line.pty.link.port
+            remake = lambda: NetworkCable(host, port)  # noqa: E731
+        self.cable, self.device = FaultyCable(line.pty, remake=remake), line.device
+        server.lines = (line._replace(pty=self.cable),)
+        server.start()
+        self.session = Session(server, name, RATES_HZ[name], sensors=list(SENSORS))
+        self.record_bytes = TWINS[name].record_bytes
+
+    @property
+    def line(self) -> LineStatus:
+        """Return where the line stands."""
+        return self.session.reader.lines[0].status
+
+    @property
+    def has_records(self) -> bool:
+        """Whether records come."""
+        return self.session.reader.lines[0].has_records
+
+    def set_sensor(self, is_there: bool) -> None:
+        """Take the last sensor off or put it back."""
+        if self.name in NETWORKED:
+            address = max(self.device.units)
+            flags = self.device.units[address].flags & ~HAS_SENSOR | HAS_SENSOR * is_there
+            self.device.units[address] = self.device.units[address]._replace(flags=flags)
+        else:
+            self.device.n_sensors = 1 + is_there
+        self.device.version += 1
+
+    def is_whole_since(self, n_frames: int) -> bool:
+        """Return whether a frame after so many is whole."""
+        return any(np.isfinite(poses).all() for poses in self.session.frames[n_frames:])
+
+
+def wait(condition: Callable[[], bool]) -> bool:
+    """Wait for a condition with a deadline."""
+    deadline_s = time.monotonic() + DEADLINE_S
+    never = threading.Event()
+    while not condition() and time.monotonic() < deadline_s:
+        never.wait(0.005)
+    return condition()
+
+
+def last(seconds: float) -> None:
+    """Let a fault last."""
+    until_s = time.monotonic() + seconds
+    assert wait(lambda: time.monotonic() >= until_s)
+
+
+@pytest.fixture(scope='module')
+def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
+    """Yield all devices, streaming."""
+    folder: Path = tmp_path_factory.mktemp('lines')
+    made = []
+    for name, rate_hz in RATES_HZ.items():
+        links = () if name in NETWORKED else (folder / name,)
+        config = EmulatorConfig(
+            links, name, SENSORS, rate_hz, noise=QUIET, restart_after_s=0.0
+        )
+        if name in NETWORKED:
+            address = [Endpoint('tcp', '127.0.0.1', 0)]
+            server = build_motionstar_server(config, performance, address)
+        else:
+            server = build_server(config, performance)
+        made.append(Rig(name, server))
+    assert wait(lambda: all(rig.is_whole_since(20) for rig in made))
+    yield made
+    for rig in made:
+        rig.session.reader.stop()
+        assert rig.session.reader.failure is None
+        rig.server.stop()
+        rig.server.close()
+
+
+@pytest.fixture
+def at_rest(rigs) -> list[LineStatus]:
+    """Return where the lines stand before a fault, all streaming."""
+    n_frames = [len(rig.session.frames) for rig in rigs]
+    assert wait(lambda: all(rig.is_whole_since(n + 5) for rig, n in zip(rigs, n_frames)))
+    return [rig.line for rig in rigs]
+
+
+def recover(rigs: list[Rig], what: str) -> None:
+    """Wait until all rigs have whole frames again; tell how long each took."""
+    since_s = time.monotonic()
+    n_frames = [len(rig.session.frames) for rig in rigs]
+    took_s: dict[str, float] = {}
+
+    def are_whole() -> bool:
+        for rig, n in zip(rigs, n_frames):
+            if rig.name not in took_s and rig.has_records and rig.is_whole_since(n):
+                took_s[rig.name] = time.monotonic() - since_s
+        return len(took_s) == len(rigs)
+
+    assert wait(are_whole), f'{what}: {took_s}'
+    print(what, *(f'{name} {seconds:.2f} s' for name, seconds in took_s.items()))
+
+
+def assert_started_again(rigs: list[Rig], before: list[LineStatus]) -> None:
+    """See that each line was started once more, without a damaged record on the way."""
+    for rig, was in zip(rigs, before):
+        assert rig.line.starts == was.starts + 1, rig.name
+        assert rig.line.state is LineState.STREAMING
+        assert rig.line.counters.rejected_records == was.counters.rejected_records
+
+
+def test_unplugged_for_three_seconds(rigs, at_rest):
+    for rig in rigs:
+        rig.cable.is_plugged = False
+    last(UNPLUGGED_S)
+    for rig in rigs:
+        assert not rig.has_records and rig.line.error.startswith(str(rig.cable.link)), rig.name
+        rig.cable.is_plugged = True
+    recover(rigs, 'unplugged')
+    assert_started_again(rigs, at_rest)
+
+
+def test_silence(rigs, at_rest):
+    for rig in rigs:
+        rig.cable.is_cut = True
+    last(SILENT_S)
+    for rig in rigs:
+        assert not rig.has_records and 'expected' in rig.line.error, rig.name
+        rig.cable.is_cut = False
+    recover(rigs, 'silence')
+    assert_started_again(rigs, at_rest)
+
+
+def test_one_bit_in_a_hundred_turned(rigs, at_rest):
+    n_sent = [rig.cable.n_sent for rig in rigs]
+    for rig in rigs:
+        rig.cable.bit_error_rate = BIT_ERROR_RATE
+    last(NOISY_S)
+    for rig in rigs:
+        rig.cable.bit_error_rate = 0.0
+    recover(rigs, 'bit errors')
+    for rig, was, n_before in zip(rigs, at_rest, n_sent):
+        now = rig.line
+        n_bytes = rig.cable.n_sent - n_before
+        lost = now.counters.discarded_bytes - was.counters.discarded_bytes
+        n_records = now.counters.records - was.counters.records
+        assert now.starts == was.starts, rig.name
+        assert now.counters.resyncs > was.counters.resyncs
+        # what is under way at either end, a few bursts, and a packet's header
+        accounted = lost + n_records * rig.record_bytes
+        header_bytes = 16 * (n_records // 2) if rig.name in NETWORKED else 0
+        slack = 12 * len(SENSORS) * rig.record_bytes + header_bytes
+        assert 0 < lost < n_bytes and abs(accounted - n_bytes) <= slack
+
+
+def test_half_a_record(rigs, at_rest):
+    for rig in rigs:
+        rig.cable.keep_of_next = rig.record_bytes // 2
+    assert wait(lambda: all(rig.cable.keep_of_next < 0 for rig in rigs))
+    recover(rigs, 'half a record')
+    for rig, was in zip(rigs, at_rest):
+        assert wait(lambda: rig.line.counters.resyncs > was.counters.resyncs), rig.name
+        lost = rig.line.counters.discarded_bytes - was.counters.discarded_bytes
+        assert rig.line.starts == was.starts
+        assert rig.line.counters.resyncs == was.counters.resyncs + 1
+        assert lost == rig.record_bytes // 2
+        assert rig.line.counters[3:] == was.counters[3:]
+
+
+def test_a_sensor_missing(rigs, at_rest):
+    for rig in rigs:
+        rig.set_sensor(False)
+    last(MISSING_S)
+    for rig in rigs:
+        poses = rig.session.frames[-1]
+        assert np.isfinite(poses[0]).all() and np.isnan(poses[1]).all(), rig.name
+        rig.set_sensor(True)
+    recover(rigs, 'sensor missing')
+    for rig, was in zip(rigs, at_rest):
+        assert rig.line.starts == was.starts and rig.line.counters.resyncs == was.counters.resyncs
+
+
+def test_a_wrong_speed(rigs, at_rest):
+    serial = [rig for rig in rigs if rig.name not in NETWORKED]
+    starts = [rig.line.starts for rig in serial]
+    for rig in serial:
+        rig.cable.baud_rate_bps = 9600
+    last(SILENT_S)
+    for rig in serial:
+        assert not rig.has_records and rig.line.error.startswith(str(rig.cable.link)), rig.name
+        rig.cable.baud_rate_bps = 115200
+    recover(serial, 'wrong speed')
+    assert all(rig.line.starts == n + 1 for rig, n in zip(serial, starts))
+
+
+def test_an_xoff_that_nobody_said(rigs, at_rest):
+    serial = [rig for rig in rigs if rig.name not in NETWORKED]
+    before = [rig.line for rig in serial]
+    for rig in serial:
+        rig.device.receive(XOFF, time.monotonic())
+    assert wait(lambda: not any(rig.has_records for rig in serial))
+    recover(serial, 'XOFF')
+    assert_started_again(serial, before)
+
+
+@pytest.mark.parametrize('fault', ['reset', 'abandon'])
+def test_a_connection_that_is_lost(rigs, at_rest, fault):
+    networked = [rig for rig in rigs if rig.name in NETWORKED]
+    before = [rig.line for rig in networked]
+    for rig in networked:
+        getattr(rig.cable._cable, fault)()
+    assert wait(lambda: not any(rig.has_records for rig in networked))
+    recover(networked, fault)
+    assert_started_again(networked, before)
+
+
+def test_what_is_left_of_it_all(rigs):
+    assert all(rig.session.reader.failure is None for rig in rigs)
+    for rig in rigs:
+        assert len(rig.session.frames) > 100 and rig.line.state is LineState.STREAMING

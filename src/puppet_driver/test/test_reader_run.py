@@ -1,0 +1,175 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A run that is held up is left behind: it delivers nothing more, and does not multiply."""
+
+from collections.abc import Callable, Iterator
+import os
+import threading
+
+from puppet_core.parameter_rows import build_config, check_values
+from puppet_driver import reader_run
+from puppet_driver.driver import make_reader, warm_up
+from puppet_driver.driver_report import Reporter
+from puppet_driver.errors import LinkError
+from puppet_driver.frame_queue import QueuedFrame
+from puppet_driver.line_reader import LineReader
+from puppet_driver.link import LineState
+from puppet_driver.mock_tracker import MockPort
+from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+import pytest
+
+GIVEN = {'device': 'mock', 'ports': ['mock'], 'sensors': ['a', 'b'], 'rate_hz': 200.0}
+
+
+class Held:
+    """A reader whose ports and consumer can be held up."""
+
+    def __init__(self) -> None:
+        self.config = build_config(DriverConfig, check_values(DRIVER_ROWS, GIVEN))
+        self.frames: list[tuple[threading.Thread, QueuedFrame]] = []
+        self.news: list[str] = []
+        self.written: list[tuple[MockPort, bytes]] = []
+        self.ports: list[MockPort] = []
+        self.may_open = threading.Event()
+        self.may_take = threading.Event()
+        self.is_opening = threading.Event()
+        self.is_taking = threading.Event()
+        self.may_open.set()
+        self.may_take.set()
+        self.reader: LineReader = make_reader(
+            self.config, self._take, lambda _, text: self.news.append(text)
+        )
+        self.reader.lines[0]._open_port = self._open
+
+    def _take(self, frame: QueuedFrame) -> None:
+        self.is_taking.set()
+        self.may_take.wait(30.0)
+        self.frames.append((threading.current_thread(), frame))
+
+    def _open(self) -> MockPort:
+        self.is_opening.set()
+        self.may_open.wait(30.0)
+        port = MockPort('mock', range(2), 200.0)
+        write = port.write
+        port.write = lambda data: (self.written.append((port, data)), write(data))
+        self.ports.append(port)
+        return port
+
+    def has(self, n_frames: int) -> Callable[[], bool]:
+        """Return a condition: so many more frames have come."""
+        wanted = len(self.frames) + n_frames
+        return lambda: len(self.frames) >= wanted
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """Yield such a reader, let go at the end."""
+    monkeypatch.setattr(reader_run, 'JOIN_TIMEOUT_S', 0.05)
+    warm_up()
+    one = Held()
+    yield one
+    one.may_open.set()
+    one.may_take.set()
+    one.reader.stop()
+
+
+def test_a_run_held_up_in_opening_says_nothing_to_anybody_later(held, wait_until):
+    held.may_open.clear()
+    held.reader.start()
+    assert held.is_opening.wait(10.0)
+    held.reader.stop()
+    assert not held.reader.is_running
+    assert held.reader.strays.places() == ['mock (opening the port)']
+    gate, held.may_open = held.may_open, threading.Event()
+    held.may_open.set()
+    held.reader.start()
+    assert wait_until(held.has(5))
+    (new_port,) = held.ports
+    gate.set()
+    assert wait_until(lambda: not held.reader.strays.places())
+    assert wait_until(held.has(5))
+    (late_port,) = (port for port in held.ports if port is not new_port)
+    assert not [data for port, data in held.written if port is late_port]
+    assert late_port._has_ended.is_set()
+    assert held.reader.lines[0].state is LineState.STREAMING
+    assert held.news == ['mock: mock tracker streams 2 sensor(s)']
+    assert len({thread for thread, _ in held.frames}) <= 2  # of the new run
+
+
+def test_a_run_held_up_in_a_consumer_delivers_nothing_later(held, wait_until):
+    held.reader.start()
+    assert wait_until(held.has(5))
+    held.is_taking.clear()
+    held.may_take.clear()
+    assert held.is_taking.wait(10.0)
+    records = held.reader.lines[0].status.counters.records
+    old = held.reader._run
+    held.reader.stop()
+    assert held.reader.strays.places() == ['a consumer of frames']
+    old_threads = {old._thread, old.queue._thread}
+    n_before = len(held.frames)
+    held.reader.start()
+    held.may_take.set()
+    assert wait_until(lambda: not old.is_alive)
+    assert wait_until(held.has(20))
+    # the one that it was held up with, no other
+    assert sum(thread in old_threads for thread, _ in held.frames[n_before:]) <= 1
+    assert held.reader.lines[0].status.counters.records > records
+    stamps_ns = [f.stamp_ns for thread, f in held.frames if thread not in old_threads]
+    assert stamps_ns == sorted(set(stamps_ns))
+
+
+def test_held_up_runs_do_not_pile_up(held):
+    held.may_open.clear()
+    for _ in range(reader_run.MAX_STRAYS):
+        held.is_opening.clear()
+        held.reader.start()
+        assert held.is_opening.wait(10.0)
+        held.reader.stop()
+    n_threads = threading.active_count()
+    for _ in range(3):
+        with pytest.raises(LinkError, match=r'got 3 .* holds up at mock \(opening'):
+            held.reader.start()
+        held.reader.stop()
+    assert threading.active_count() == n_threads
+    report = Reporter(held.config).look(held.reader)
+    expected = 'an earlier run has not ended, held up at mock (opening the port)'
+    assert report.warnings.count(expected) == 3 and report.values['runs_left'] == 3
+
+
+def test_after_they_have_ended_a_run_may_begin(held, wait_until):
+    test_held_up_runs_do_not_pile_up(held)
+    held.may_open.set()
+    assert wait_until(lambda: not held.reader.strays.places())
+    held.reader.start()
+    assert wait_until(held.has(5))
+
+
+def test_runs_leave_no_descriptors_and_no_threads(held, wait_until):
+    n_threads = threading.active_count()
+    n_open = len(os.listdir('/proc/self/fd'))
+    for _ in range(5):
+        held.reader.start()
+        assert wait_until(held.has(1))
+        held.reader.stop()
+    assert threading.active_count() == n_threads
+    assert len(os.listdir('/proc/self/fd')) == n_open
+
+
+def test_lines_are_closed_whatever_one_of_them_raises(held, wait_until):
+    n_open = len(os.listdir('/proc/self/fd'))
+    held.reader.start()
+    assert wait_until(held.has(5))
+    (port,) = held.ports
+    close = port.close
+
+    def fail() -> None:
+        close()
+        raise RuntimeError('a defect')
+
+    port.close = fail
+    held.reader.stop()
+    assert str(held.reader.failure) == 'a defect' and not held.reader.is_running
+    assert len(os.listdir('/proc/self/fd')) == n_open
+    held.reader.start()
+    assert held.reader.failure is None and wait_until(held.has(5))
