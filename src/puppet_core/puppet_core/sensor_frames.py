@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.arrays import Floats, Quats, Vec3s
+from puppet_core.arrays import Floats, Quats, read_only, Vec3s
 
 SAMPLE_OK = 0
 SAMPLE_MISSING = 1
@@ -20,8 +20,10 @@ SAMPLE_MISSING = 1
 FILTER_OK = 0
 FILTER_PREDICTED = 1  # no sample: predicted, covariance grows
 FILTER_REJECTED = 2  # the sample was an outlier: predicted
-FILTER_REINITIALISED = 3  # state taken anew from the sample
+FILTER_REINITIALISED = 3  # does not continue the frame before: a new state, or a gap's end
 FILTER_LOST = 4  # no pose: the row is NaN
+
+UNKNOWN = read_only(np.zeros((0, 6, 6)))  # covariances that nobody has computed
 
 # Which sensors of a frame a list of bare poses has: none is made, all with NaN where not
 # measured, so that pose i is sensor i, or only the measured ones.
@@ -83,3 +85,6 @@ class FilteredFrame(NamedTuple):
 
     status: NDArray[np.uint8]
     """FILTER_OK .. FILTER_LOST, shape (n,)."""
+
+    twist_covariances: Floats = UNKNOWN
+    """Of linear [m/s] and angular velocity [rad/s], (n, 6, 6); or UNKNOWN."""

@@ -1,0 +1,266 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the pose filter makes of a driver's faults: emulator, driver and filter on real topics.
+
+The filtered poses are finite or declared lost, and from one frame to the next they move no
+further than the performer at its fastest and the noise allow, unless the frame says that the
+pose does not continue.
+
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+import os
+from pathlib import Path
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core import quaternion_batch  # noqa: E402,I100
+from puppet_core.motion_loop import LoopedMotion  # noqa: E402
+from puppet_core.procedural_performer import procedural_motion  # noqa: E402
+from puppet_core.sensor_frames import (  # noqa: E402
+    FILTER_LOST,
+    FILTER_OK,
+    FILTER_REINITIALISED,
+    FILTER_REJECTED,
+    FilteredFrame,
+)
+from puppet_driver import flock_of_birds as flock  # noqa: E402
+from puppet_driver.emulator.assembly import (  # noqa: E402
+    build_server,
+    EmulatorConfig,
+    measured_source,
+)
+from puppet_driver.emulator.default_body import default_body  # noqa: E402
+from puppet_driver.emulator.faults import Faults  # noqa: E402
+from puppet_driver.emulator.faulty_cable import FaultyCable  # noqa: E402
+from puppet_driver.emulator.noise import NoiseLevels  # noqa: E402
+from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
+from puppet_filter.gate_kernels import LEAP_M, LEAP_RAD  # noqa: E402
+from puppet_filter.pose_filter import warm_up  # noqa: E402
+from puppet_filter.pose_filter_node import FILTERED_TOPIC, PoseFilterNode  # noqa: E402
+from puppet_msgs.msg import PoseFrame  # noqa: E402
+from puppet_ros import pose_frame, qos  # noqa: E402
+from puppet_ros.spin import make_executor  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+DEADLINE_S = 60.0
+SENSORS = ('pelvis', 'chest', 'left_hand', 'right_hand', 'left_foot', 'right_foot')
+N_FAULTY = 3  # sensors on the line with the faults, the first ones
+UNPLUGGED_S, SILENT_S, NOISY_S, MISSING_S, HELD_OFF_S = 3.0, 1.0, 1.0, 0.8, 0.3
+BIT_ERROR_RATE = 0.01
+NOISE, QUIET = NoiseLevels(), NoiseLevels(0.0, 0.0, 0.0, 0.0)
+SIGMAS = 6.0  # of the noise, as the filter's gate
+# what the end of a gap may add without a word, and the noise of three axes
+LIMITS = np.array([
+    LEAP_M + 1e-3 * SIGMAS * np.sqrt(3.0) * np.hypot(NOISE.white_mm, NOISE.slow_mm),
+    LEAP_RAD + np.radians(SIGMAS * np.sqrt(3.0) * np.hypot(NOISE.white_deg, NOISE.slow_deg)),
+])  # [m], [rad]
+
+
+class Run:
+    """The nodes, the emulator, and the frames that came out."""
+
+    def __init__(self, context: Any, folder: Path) -> None:
+        looped = LoopedMotion(procedural_motion(default_body(), 120.0, t_pose_s=0.5), 0)
+        config = EmulatorConfig(
+            (folder / 'line0', folder / 'line1'), sensors=SENSORS, noise=NOISE,
+            restart_after_s=0.0,
+        )  # fmt: skip
+        self.config = config
+        self.fastest = fastest(config, looped)
+        self.server = build_server(config, looped)
+        self.server.lines = tuple(
+            line._replace(pty=FaultyCable(line.pty, seed=i))
+            for i, line in enumerate(self.server.lines)
+        )
+        self.cable, self.device = self.server.lines[0].pty, self.server.lines[0].device
+        self.server.start()
+        given = {'ports': [str(link) for link in config.links], 'sensors': list(SENSORS),
+                 'auto_configure_pause_s': 0.3}  # fmt: skip
+        overrides = [Parameter(k, value=v) for k, v in given.items()]
+        self.nodes = [
+            TrackerDriverNode(context=context, parameter_overrides=overrides),
+            PoseFilterNode(context=context), rclpy.create_node('lab', context=context),
+        ]  # fmt: skip
+        self.frames: list[FilteredFrame] = []
+        self.nodes[-1].create_subscription(
+            PoseFrame, FILTERED_TOPIC, lambda m: self.frames.append(pose_frame.from_msg(m)),
+            qos.STREAM,
+        )  # fmt: skip
+        self.executor = make_executor(context)
+        for node in self.nodes:
+            self.executor.add_node(node)
+
+    def close(self) -> None:
+        """Stop everything."""
+        self.executor.shutdown()
+        for node in self.nodes:
+            node.destroy_node()
+        self.server.stop()
+        self.server.close()
+
+    def spin_until(self, condition: Callable[[], bool]) -> bool:
+        """Spin until a condition holds or a deadline passes."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition() and time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.05)
+        return condition()
+
+    def last(self, seconds: float) -> None:
+        """Let something last."""
+        until = time.monotonic() + seconds
+        assert self.spin_until(lambda: time.monotonic() >= until)
+
+    def recover(self, name: str) -> None:
+        """Wait until all sensors are measured again, and a little longer."""
+        since_ns = time.time_ns()
+        assert self.spin_until(lambda: bool(
+            self.frames and self.frames[-1].stamp_ns > since_ns
+            and (self.frames[-1].status == FILTER_OK).all()
+        )), name  # fmt: skip
+        self.last(0.1)
+
+    def unplug(self) -> None:
+        """Take the port away and bring it back."""
+        self.cable.is_plugged = False
+        self.last(UNPLUGGED_S)
+        self.cable.is_plugged = True
+
+    def silence(self) -> None:
+        """Let no byte pass."""
+        self.cable.is_cut = True
+        self.last(SILENT_S)
+        self.cable.is_cut = False
+
+    def noise(self) -> None:
+        """Turn one bit in a hundred."""
+        self.cable.bit_error_rate = BIT_ERROR_RATE
+        self.last(NOISY_S)
+        self.cable.bit_error_rate = 0.0
+
+    def half_a_record(self) -> None:
+        """Cut one burst short."""
+        self.cable.keep_of_next = 7
+        assert self.spin_until(lambda: self.cable.keep_of_next < 0)
+
+    def missing_sensor(self) -> None:
+        """Take the line's last sensor off its unit and put it back."""
+        unit = self.device.sensor_units[-1]
+        unit.has_sensor, self.device.version = False, self.device.version + 1
+        self.last(MISSING_S)
+        unit.has_sensor, self.device.version = True, self.device.version + 1
+
+    def stuck_xoff(self) -> None:
+        """Let the device have heard an XOFF that nobody said."""
+        self.device.receive(flock.XOFF, time.monotonic())
+        self.last(HELD_OFF_S)
+
+
+FAULTS = (Run.unplug, Run.silence, Run.noise, Run.half_a_record, Run.missing_sensor,
+          Run.stuck_xoff)  # fmt: skip
+
+
+def fastest(config: EmulatorConfig, looped: LoopedMotion) -> np.ndarray:
+    """Return the highest true speed [m/s] and rate [rad/s] of each sensor, shape (n, 2)."""
+    config = replace(config, noise=QUIET)
+    source = measured_source(config, looped, Faults(config.faults, config.seed))
+    # once round, and over the seam
+    poses = source.block(0, len(looped.motion.root_positions) + 2)
+    ways, turns = steps(poses[..., :3], poses[..., 3:])
+    return config.rate_hz * np.array([ways.max(axis=0), turns.max(axis=0)]).T
+
+
+def steps(positions: np.ndarray, quaternions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far each sensor moves [m] and turns [rad] from frame to frame."""
+    turns = quaternion_batch.multiply(
+        quaternion_batch.conjugate(quaternions[:-1]), quaternions[1:]
+    )
+    return (np.linalg.norm(np.diff(positions, axis=0), axis=-1),
+            np.linalg.norm(quaternion_batch.log(turns), axis=-1))  # fmt: skip
+
+
+def follows(frames: list[FilteredFrame]) -> np.ndarray:
+    """Return which frames but the first are the next after the one before, shape (n - 1,)."""
+    return np.diff(np.array([frame.frame_index for frame in frames], dtype=np.int64)) == 1
+
+
+def excess(frames: list[FilteredFrame], speeds: np.ndarray) -> np.ndarray:
+    """
+    Return how much further than at a speed the output moves, the most of all [m], [rad].
+
+    Steps from or to a lost sensor, and to a frame that says that the pose does not continue,
+    are left out, and those over a frame that this listener has missed, which may have said so.
+
+    """
+    status = np.array([frame.status for frame in frames])
+    continues = (status[1:] < FILTER_REINITIALISED) & (status[:-1] != FILTER_LOST)
+    continues &= follows(frames)[:, None]
+    moved = steps(
+        np.array([frame.positions for frame in frames]),
+        np.array([frame.quaternions for frame in frames]),
+    )
+    dt = np.diff([frame.stamp_ns for frame in frames])[:, None] * 1e-9
+    beyond = np.array(moved) - dt * speeds.T[:, None]
+    return np.max(np.where(continues, beyond, -np.inf), axis=(1, 2))
+
+
+def assert_complete(frames: list[FilteredFrame]) -> None:
+    """Check that all numbers are finite, or all NaN where the sensor is declared lost."""
+    for frame in frames:
+        lost = frame.status == FILTER_LOST
+        for values in (frame.positions, frame.quaternions, frame.linear_velocities,
+                       frame.angular_velocities, frame.covariances,
+                       frame.twist_covariances):  # fmt: skip
+            assert np.isfinite(values[~lost]).all() and np.isnan(values[lost]).all()
+    status = np.array([frame.status for frame in frames])
+    returns = (status[:-1] == FILTER_LOST) & (status[1:] != FILTER_LOST)
+    after_loss = status[1:][returns & follows(frames)[:, None]]
+    assert (after_loss == FILTER_REINITIALISED).all()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Yield a running graph on a domain of this process."""
+    warm_up()
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
+    run = Run(context, tmp_path)
+    yield run
+    run.close()
+    rclpy.try_shutdown(context=context)
+
+
+def test_filtered_poses_stay_finite_and_do_not_jump_without_saying_so(run: Run) -> None:
+    run.recover('start')
+    anyone = np.tile(run.fastest.max(axis=0), (len(SENSORS), 1))
+    seen: dict[str, np.ndarray] = {}
+    for fault in FAULTS:
+        begin = len(run.frames) - 1
+        fault(run)
+        run.recover(fault.__name__)
+        frames = run.frames[begin:]
+        assert_complete(frames)
+        # a wrong bit may look like any motion a body is capable of, if not this sensor's
+        speeds = anyone if fault is Run.noise else run.fastest
+        assert (excess(frames, speeds) < LIMITS).all(), fault.__name__
+        seen[fault.__name__] = np.bincount(
+            np.concatenate([frame.status[:N_FAULTY] for frame in frames]), minlength=5
+        )
+    for name in ('unplug', 'silence', 'missing_sensor'):
+        assert seen[name][FILTER_LOST] > 0 and seen[name][FILTER_REINITIALISED] > 0, name
+    assert seen['noise'][FILTER_REJECTED] > 0
+    others = np.array([frame.status[N_FAULTY:] for frame in run.frames])
+    assert np.mean(others == FILTER_OK) > 0.9
+    indices = np.array([frame.frame_index for frame in run.frames], dtype=np.int64)
+    assert np.diff(indices).min() > 0
+    assert follows(run.frames).mean() > 0.5  # even on a starved machine; else 1
