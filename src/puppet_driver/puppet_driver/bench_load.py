@@ -164,7 +164,9 @@ def measure(device: str, seconds: float) -> dict[str, Any]:
     driver = {n: others[-1][n] - first[n] for n in TOTALS}
     driver['queue_deepest'] = max(report['queue_deepest'] for report in others)
     p99s_ms = [report['latency_ms_p99'] for report in others]
-    driver['p99_ms_median'], driver['p99_ms_worst'] = float(np.median(p99s_ms)), max(p99s_ms)
+    # NaN of a second in which nothing was published
+    driver['p99_ms_median'] = float(np.nanmedian(p99s_ms))
+    driver['p99_ms_worst'] = float(np.nanmax(p99s_ms))
     return {
         'device': device, 'seconds': took_s, 'cpu_percent': shares, 'driver': driver,
         'raw': listener.raw.figures(took_s), 'filtered': listener.filtered.figures(took_s),
