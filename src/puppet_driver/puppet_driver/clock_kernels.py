@@ -20,6 +20,7 @@ import numpy as np
 from puppet_core.arrays import Floats, Ints
 from puppet_driver.period_kernels import (
     CLEAR,
+    is_too_fast,
     MAX_USUAL,
     measured_period,
     shortest_step,
@@ -123,15 +124,18 @@ def watch(c: Clock, arrival_ns: int) -> None:
     keeping = time_keeping(c.watched_ns, c.floats[PERIOD_NS])
     # a device that has become slower by a whole factor keeps the old time too
     is_slower = shortest_step(c.watched_ns) > MAX_USUAL * c.floats[PERIOD_NS]
+    is_slower |= is_too_fast(c.watched_ns, c.floats[PERIOD_NS], c.floats[NOMINAL_NS])
     if keeping >= UNCLEAR and not is_slower:
         c.ints[DENIALS] = 0
         return
     period_ns = measured_period(c.watched_ns, c.floats[NOMINAL_NS])
     is_other = abs(period_ns / c.floats[PERIOD_NS] - 1.0) > WRONG_PERIOD
-    if period_ns > 0.0 and is_other and time_keeping(c.watched_ns, period_ns) > CLEAR:
+    # the nominal period is believed on less evidence, see measured_period
+    needed = UNCLEAR if period_ns == c.floats[NOMINAL_NS] and is_slower else CLEAR
+    if period_ns > 0.0 and is_other and time_keeping(c.watched_ns, period_ns) > needed:
         c.ints[RESTARTS] += 1
         begin_line(c, arrival_ns, period_ns)
-    c.ints[DENIALS] = c.ints[DENIALS] + 1 if keeping < UNCLEAR and period_ns < 0.0 else 0
+    c.ints[DENIALS] = c.ints[DENIALS] + 1 if period_ns < 0.0 else 0
     if c.ints[DENIALS] >= MAX_DENIALS:
         c.ints[RESTARTS] += 1
         c.ints[DENIALS] = 0

@@ -15,6 +15,7 @@ AS_WELL = 0.85  # of the best time-keeping: what is as good
 MIN_PERIOD_NS = 500_000.0  # a device at twice the highest rate_hz
 NOMINAL_TOLERANCE = 0.005  # a period so close to the configured one is the configured one
 CLEAR, UNCLEAR = 0.4, 0.2  # how well arrivals keep time with a period, of 1
+FASTER = 0.9  # of the nominal period: a device at so short a one is faster than it is said to be
 
 
 @njit(cache=True)
@@ -38,6 +39,19 @@ def usual_step(arrivals_ns: Ints) -> float:
 def shortest_step(arrivals_ns: Ints) -> float:
     """Return a step between arrivals that nine in ten exceed [ns]."""
     return float(np.quantile(np.diff(arrivals_ns).astype(np.float64), 0.1))
+
+
+@njit(cache=True)
+def is_too_fast(arrivals_ns: Ints, period_ns: float, nominal_ns: float) -> bool:
+    """
+    Return whether a period is short for a reason that arrivals do not bear out.
+
+    What a held up host reads at once is dated back by whole periods, and so keeps time with
+    halves and thirds of the period too. But a faster device sends more ticks in the same time.
+
+    """
+    mean_ns = (arrivals_ns[-1] - arrivals_ns[0]) / (len(arrivals_ns) - 1)
+    return period_ns < FASTER * nominal_ns and mean_ns > MAX_USUAL * period_ns
 
 
 @njit(cache=True)
@@ -83,7 +97,7 @@ def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float:
     longest_ns = min(max(LONGEST * usual_ns, LONGEST * nominal_ns), MAX_BUNCH * usual_ns)
     shortest_ns = max(usual_ns / MAX_DIVISOR, MIN_PERIOD_NS)
     period_ns, keeping = longest_kept(arrivals_ns, longest_ns, shortest_ns)
-    if keeping <= CLEAR:
+    if keeping <= CLEAR or is_too_fast(arrivals_ns, period_ns, nominal_ns):
         is_usual = MIN_USUAL * nominal_ns < usual_ns < MAX_USUAL * nominal_ns
         kept = time_keeping(arrivals_ns, nominal_ns) > UNCLEAR
         return nominal_ns if is_usual and kept else -1.0

@@ -211,3 +211,19 @@ def test_nothing_of_before_a_restart_is_in_a_frame(feeder):
     after = feeder.frames[before:]
     assert len(after) == 3 and all(np.isfinite(poses).all() for _, poses, _ in after)
     assert after[0][0] >= START_NS + 10_000 * PERIOD_NS - PERIOD_NS
+
+
+@pytest.mark.parametrize('seed', [1, 2, 3])
+def test_a_host_that_is_held_up_does_not_take_the_device_for_a_faster_one(seed):
+    # what has piled up is dated back by whole periods, which keeps time with halves of it too
+    feeder, rng = Feeder((3,)), np.random.default_rng(seed)
+    tick, now_ns = 0, START_NS
+    while tick < 2500:
+        waiting = (now_ns - START_NS) // PERIOD_NS - tick + 1
+        for first in range(tick, tick + waiting, 16):
+            feeder.read(0, list(range(first, min(first + 16, tick + waiting))), now_ns)
+        feeder.take(now_ns)
+        tick += waiting
+        now_ns += PERIOD_NS if rng.random() < 0.5 else round(rng.exponential(60e6))
+    assert feeder.assembler.period_ns == pytest.approx(PERIOD_NS, rel=0.05)
+    assert feeder.assembler.clock.status.rate_hz == pytest.approx(120.0, rel=0.05)
