@@ -164,6 +164,20 @@ def test_bursts_follow_the_devices_choices(poses):
     assert len(bursts.burst(119)) == 45 and bursts.burst(119)[14::15] == bytes((2, 3, 4))
 
 
+def test_a_line_without_any_sensor_sends_nothing_until_one_is_back(poses):
+    device = FlockDevice(3)
+    bursts = LineBursts(device, slice(0, 3), Faults(FaultRates(), 1))
+    bursts.load(0, poses)
+    whole, units = bursts.burst(0), device.sensor_units
+    for unit in units:
+        unit.has_sensor = False
+    device.version += 1
+    assert bursts.burst(0) == b'' == bursts.burst(len(poses) - 1)
+    units[0].has_sensor = True
+    device.version += 1
+    assert bursts.burst(0) == whole != b''
+
+
 def test_dropped_records_shorten_the_burst(poses):
     device = FlockDevice(3)
     device.receive(flock.change(flock.GROUP_MODE, [1]), 0.0)

@@ -48,6 +48,8 @@ class LineBursts:
     def _encode(self) -> list[bytes]:
         assert self._poses is not None
         records = self._device.encode(self._poses, self._start_tick)
+        if not records:  # no unit has a sensor
+            return [b''] * len(self._poses)
         drops = self._faults.drops(len(self._poses), len(records))
         whole = np.concatenate(records, axis=1)
         bursts = [row.tobytes() for row in whole]
