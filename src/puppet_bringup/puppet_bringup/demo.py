@@ -49,8 +49,11 @@ def parser() -> argparse.ArgumentParser:
         description='An emulated performance drives a puppet, live, on ROS 2 topics.',
         epilog=EXAMPLE,
     )
-    p.add_argument('--clip', default='', metavar='FILE', help='BVH or AMC; built in if absent')
+    p.add_argument('--clip', default='', metavar='FILE', help='BVH, AMC, C3D; built in if absent')
     p.add_argument('--asf', default='', metavar='FILE', help='skeleton of an AMC clip')
+    p.add_argument('--name-map', default='', metavar='MAP', help="names of the clip's joints")
+    p.add_argument('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
+    p.add_argument('--up-axis', default='', choices=('', 'y', 'z'), help="the clip's vertical")
     p.add_argument('--character', default='blubby', metavar='NAME', help='default %(default)s')
     p.add_argument('--solver', default='', metavar='NAME', help='importance_based if absent')
     p.add_argument('--environment', default='', metavar='NAME',
@@ -107,6 +110,9 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
         'environment': options.environment or ('floor' if options.clip else 'demo'),
         'clip': options.clip,
         'asf': options.asf,
+        'name_map': options.name_map,
+        'unit': options.unit,
+        'up_axis': options.up_axis,
         'rate_hz': repr(options.rate_hz),
         'autostart': 'false',
         't_pose_s': '2',  # the driver starts when everybody listens

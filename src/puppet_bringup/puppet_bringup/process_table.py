@@ -66,6 +66,9 @@ ARGUMENTS = (
     Argument('ports_dir', '', 'Folder for the emulated ports; a new one if empty.', (SIM,)),
     Argument('clip', '', 'BVH or AMC file to perform; a built-in performance if empty.', (SIM,)),
     Argument('asf', '', "The AMC file's skeleton.", (SIM,)),
+    Argument('name_map', '', "Names of the clip's joints; found if empty.", (SIM,)),
+    Argument('unit', '', "The clip's unit: mm, cm, in, m or metres; found if empty.", (SIM,)),
+    Argument('up_axis', '', "The clip's vertical, y or z; found if empty.", (SIM,)),
     Argument('t_pose_s', '10', 'How long it first stands in the T-pose: until all nodes listen.',
              (SIM,)),
     Argument('seed', '', 'Of mounting, noise and faults of the emulated sensors.', (SIM,)),
@@ -261,9 +264,9 @@ def _truth(argument: str, text: str) -> bool:
 
 def _emulator(values: Mapping[str, str]) -> Process:
     words = ['--ports-dir', values['ports_dir'], '--lines', str(EMULATED_LINES)]
-    for argument, option in (('clip', '--clip'), ('asf', '--asf'), ('seed', '--seed')):
+    for argument in ('clip', 'asf', 'name_map', 'unit', 'up_axis', 'seed'):
         if values[argument]:
-            words += [option, values[argument]]
+            words += [f'--{argument.replace("_", "-")}', values[argument]]
     words += ['--t-pose-s', repr(_number('t_pose_s', values['t_pose_s']))]
     if values['rate_hz']:
         words += ['--rate-hz', repr(_number('rate_hz', values['rate_hz']))]

@@ -84,7 +84,7 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
     if variant == SIM:
         given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}
         if given.get('clip') and not given.get('performer'):
-            body = write_clip_performer(given['clip'], given.get('asf', ''), folder)
+            body = write_clip_performer(given, folder)
             given['performer'] = str(body)
     return processes(variant, given)
 

@@ -2,20 +2,63 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load a clip of any known format as a Motion of our skeleton."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from puppet_core import clip_c3d
 from puppet_core.clip_amc import DEFAULT_RATE_HZ, read_amc
 from puppet_core.clip_asf import read_asf
 from puppet_core.clip_bvh import DEFAULT_UNIT_M, read_bvh
+from puppet_core.clip_detect import find_unit, find_up_axis, Finding
 from puppet_core.clip_file import ClipFile
-from puppet_core.clip_name_map import built_in_map, KNOWN_MAPS, load_name_map, NameMap
-from puppet_core.clip_options import ClipOptions, DEFAULT_OPTIONS
+from puppet_core.clip_name_map import (
+    built_in_map,
+    KNOWN_MAPS,
+    load_name_map,
+    match_joints,
+    NameMap,
+)
+from puppet_core.clip_options import AUTO, ClipOptions, DEFAULT_OPTIONS
 from puppet_core.clip_skeleton_map import to_motion
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.posture import Motion
 
-SUFFIXES = ('.bvh', '.amc')
+SUFFIXES = ('.bvh', '.amc', clip_c3d.SUFFIX)
+_FRAMES_TO_JUDGE = 500  # for the up axis
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClip:
+    """A clip, and what was found out about its file."""
+
+    motion: Motion
+    """Of our skeleton."""
+
+    path: Path
+    """Where it was read from."""
+
+    names: str
+    """The map that fitted."""
+
+    unit: Finding
+    """Length of the file's unit."""
+
+    up_axis: Finding
+    """The file's vertical."""
+
+    notes: tuple[str, ...] = ()
+    """What else a user should know."""
+
+    @property
+    def text(self) -> str:
+        """Return one line that says all this."""
+        parts = [f'names of {self.names}']
+        for what, finding, option in (
+            ('unit', self.unit, '--unit'), ('up', self.up_axis, '--up-axis')
+        ):  # fmt: skip
+            check = '' if finding.is_sure else f', check with {option}'
+            parts.append(f'{what} {finding.value} ({finding.why}{check})')
+        return f'{self.path}: {"; ".join([*parts, *self.notes])}'
 
 
 def load_clip(
@@ -30,7 +73,7 @@ def load_clip(
     Parameters
     ----------
     path : str or Path
-        A .bvh or .amc file.
+        A .bvh, .amc or .c3d file.
     asf : str or Path, optional
         The skeleton of an .amc file.
     name_map : str, Path or NameMap, optional
@@ -50,7 +93,42 @@ def load_clip(
     ConfigError : if an argument does not fit.
 
     """
-    return to_motion(read_clip_file(path, asf, options), _name_map(name_map), options)
+    return read_clip(path, asf, name_map, options).motion
+
+
+def read_clip(
+    path: str | Path,
+    asf: str | Path | None = None,
+    name_map: str | Path | NameMap | None = None,
+    options: ClipOptions = DEFAULT_OPTIONS,
+) -> ReadClip:
+    """Return the clip with what was found out about it; see `load_clip`."""
+    if Path(path).suffix.lower() == clip_c3d.SUFFIX:
+        return _read_markers(Path(path), asf, options)
+    clip = read_clip_file(path, asf, options)
+    joints = match_joints(clip, _name_map(name_map))
+    if options.unit_m is None:
+        assumed_m = DEFAULT_UNIT_M if asf is None else read_asf(asf).unit_m
+        found = find_unit(clip, joints, assumed_m)
+        clip = clip.scaled(found.unit_m / assumed_m)
+        unit = found.finding
+    else:
+        unit = Finding(f'{options.unit_m:g} m', 'as given')
+    up_axis = Finding(options.up_axis, 'as given')
+    if options.up_axis == AUTO:
+        few = clip.thinned(_FRAMES_TO_JUDGE)
+        up_axis = find_up_axis(few, joints, few.world()[1])
+        options = replace(options, up_axis=up_axis.value)
+    motion = to_motion(clip, joints.map, options)
+    return ReadClip(motion, Path(path), joints.map.name, unit, up_axis)
+
+
+def _read_markers(path: Path, asf: str | Path | None, options: ClipOptions) -> ReadClip:
+    if asf is not None:
+        raise _no_asf_wanted(path, asf)
+    clip, names, unit, up_axis, notes = clip_c3d.read_c3d(path, options)
+    motion = to_motion(clip, names, replace(options, up_axis='z'))
+    return ReadClip(motion, path, names.name, unit, up_axis, notes)
 
 
 def read_clip_file(
@@ -68,9 +146,8 @@ def read_clip_file(
         skeleton = read_asf(asf, options.unit_m)
         return read_amc(path, skeleton, options.rate_hz or DEFAULT_RATE_HZ)
     if asf is not None:
-        raise ConfigError(f'asf: expected none with a {suffix} file, got {str(asf)!r}')
-    clip = read_bvh(path, options.unit_m or DEFAULT_UNIT_M)
-    return replace(clip, rate_hz=options.rate_hz or clip.rate_hz)
+        raise _no_asf_wanted(path, asf)
+    return read_bvh(path, options.unit_m or DEFAULT_UNIT_M, options.rate_hz)
 
 
 def _name_map(name_map: str | Path | NameMap | None) -> NameMap | None:
@@ -81,6 +158,11 @@ def _name_map(name_map: str | Path | NameMap | None) -> NameMap | None:
     if Path(name_map).suffix.lower() in ('.yaml', '.yml'):
         return load_name_map(name_map)
     return built_in_map(str(name_map))
+
+
+def _no_asf_wanted(path: Path, asf: str | Path) -> ConfigError:
+    suffix = path.suffix.lower()
+    return ConfigError(f'asf: expected none with a {suffix} file, got {str(asf)!r}')
 
 
 def _no_skeleton(path: Path) -> InputFileError:

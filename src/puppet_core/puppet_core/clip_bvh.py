@@ -7,10 +7,12 @@ A BVH file says neither its unit nor its up axis: the unit is an argument, the a
 `clip_skeleton_map`. The rest of the format's freedom is settled here: angles are degrees and
 intrinsic in the order of the channels; position channels stand for the joint's OFFSET (so
 Blender, MotionBuilder and the CMU conversions write them) unless the channel stays nearer to
-zero than to the OFFSET of a joint that is not the root, where they are added to it.
+zero than to the OFFSET of a joint that is not the root, where they are added to it. A joint
+whose place is in its channels alone (OFFSET 0 0 0) has their median as its place at rest.
 
 """
 
+import math
 from pathlib import Path
 import re
 
@@ -32,13 +34,16 @@ from puppet_core.errors import InputFileError
 DEFAULT_UNIT_M = 0.01  # BVH names no unit; centimetres are what nearly all exporters write
 _SHORTEST_FRAME_S = 1e-4  # 10 kHz: ten times the fastest motion capture
 _LONGEST_FRAME_S = 10.0
+_RATE_HINT = 'or give the rate, --rate-hz'
 _RATE_ROUNDING = 2e-5  # relative; frame times have at least five digits
 _MOTION_LINE = re.compile(r'^[ \t]*MOTION\b', re.MULTILINE | re.IGNORECASE)
 _FRAMES = re.compile(r'\s*Frames[ \t]*:[ \t]*([^\n]*)', re.IGNORECASE)
 _FRAME_TIME = re.compile(r'\s*Frame[ \t]*Time[ \t]*:[ \t]*([^\s]*)', re.IGNORECASE)
 
 
-def read_bvh(path: str | Path, unit_m: float = DEFAULT_UNIT_M) -> ClipFile:
+def read_bvh(
+    path: str | Path, unit_m: float = DEFAULT_UNIT_M, rate_hz: float | None = None
+) -> ClipFile:
     """
     Read a BVH file.
 
@@ -48,6 +53,8 @@ def read_bvh(path: str | Path, unit_m: float = DEFAULT_UNIT_M) -> ClipFile:
         The file.
     unit_m : float
         Length of the file's unit [m].
+    rate_hz : float, optional
+        Frames per second, in place of what the file says or does not say.
 
     Returns
     -------
@@ -65,10 +72,11 @@ def read_bvh(path: str | Path, unit_m: float = DEFAULT_UNIT_M) -> ClipFile:
     joints = read_hierarchy(path, text[: motion.start()] if motion else text)
     if motion is None:
         raise InputFileError(path, 'a MOTION section', 'the end of the file', field='MOTION')
-    n_frames, frame_time_s, body = _read_motion_head(path, text, motion.end())
+    n_frames, body = _read_frame_count(path, text, motion.end())
+    frame_time_s, body = _read_frame_time(path, text, body, is_needed=rate_hz is None)
     n_channels = sum(len(joint.channels) for joint in joints)
     values = _read_values(path, text, body, n_frames, n_channels)
-    return _assemble(path, joints, values, _rate_hz(frame_time_s), unit_m)
+    return _assemble(path, joints, values, rate_hz or _rate_hz(frame_time_s), unit_m)
 
 
 def _rate_hz(frame_time_s: float) -> float:
@@ -82,26 +90,36 @@ def _line_at(text: str, position: int) -> int:
     return text.count('\n', 0, position) + 1
 
 
-def _read_motion_head(path: Path, text: str, start: int) -> tuple[int, float, int]:
-    """Return the promised frame count, the frame time [s], and where the values begin."""
+def _read_frame_count(path: Path, text: str, start: int) -> tuple[int, int]:
+    """Return the promised frame count and where its line ends."""
     frames = _FRAMES.match(text, start)
     if frames is None:
         line = _line_at(text, start)
         raise InputFileError(path, "'Frames: <count>'", 'something else', line, 'Frames')
-    count = parse_int(frames[1].strip())
-    if count is None or count < 1:
+    # Some writers have both on one line.
+    word, *rest = frames[1].split(maxsplit=1) or ['']
+    count = parse_int(word)
+    if count is None or count < 1 or (rest and not _FRAME_TIME.match(rest[0])):
         line = _line_at(text, frames.start(1))
         raise InputFileError(path, 'a frame count >= 1', shorten(frames[1]), line, 'Frames')
-    time = _FRAME_TIME.match(text, frames.end())
+    return count, frames.start(1) + len(word)
+
+
+def _read_frame_time(path: Path, text: str, start: int, is_needed: bool) -> tuple[float, int]:
+    """Return the frame time [s], NaN where none is needed, and where the values begin."""
+    time = _FRAME_TIME.match(text, start)
     if time is None:
-        line = _line_at(text, frames.end())
-        raise InputFileError(path, "'Frame Time: <s>'", 'something else', line, 'Frame Time')
+        if not is_needed:
+            return math.nan, start
+        line = _line_at(text, len(text) - len(text[start:].lstrip()))
+        wanted, got = "'Frame Time: <s>'", 'something else'
+        raise InputFileError(path, wanted, got, line, 'Frame Time', _RATE_HINT)
     seconds = parse_float(time[1])
-    if seconds is None or not _SHORTEST_FRAME_S <= seconds <= _LONGEST_FRAME_S:
+    if is_needed and (seconds is None or not _SHORTEST_FRAME_S <= seconds <= _LONGEST_FRAME_S):
         line = _line_at(text, time.start(1))
         wanted = f'seconds in {_SHORTEST_FRAME_S:g} .. {_LONGEST_FRAME_S:g}'
-        raise InputFileError(path, wanted, shorten(time[1]), line, 'Frame Time')
-    return count, seconds, time.end()
+        raise InputFileError(path, wanted, shorten(time[1]), line, 'Frame Time', _RATE_HINT)
+    return math.nan if seconds is None else seconds, time.end()
 
 
 def _read_values(path: Path, text: str, body: int, n_frames: int, n_channels: int) -> Floats:
@@ -172,6 +190,8 @@ def _assemble(
             axis = joint.channels[i].axis
             moved = _positions(unit_m * own[:, i], offsets[index, axis], joint.parent < 0)
             translations[:, index, axis] = moved
+        if joint.parent >= 0 and moving and not offsets[index].any():
+            offsets[index] = np.median(translations[:, index], axis=0)
     return ClipFile(
         path, rate_hz, tuple(joint.name for joint in joints),
         np.array([joint.parent for joint in joints]), offsets, rotations, translations,

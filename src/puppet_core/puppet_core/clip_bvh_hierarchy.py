@@ -183,9 +183,9 @@ class _HierarchyReader:
         joint = self._current("'}'")
         if joint.offset is None:
             raise self._error('an OFFSET', 'none', f'{joint.name} OFFSET')
-        if joint.has_channels == joint.is_tip:
-            got = 'CHANNELS in an End Site' if joint.is_tip else 'none'
-            raise self._error('CHANNELS in each joint', got, f'{joint.name} CHANNELS')
+        if joint.is_tip and joint.channels:
+            wanted, got = 'CHANNELS in joints only', 'CHANNELS in an End Site'
+            raise self._error(wanted, got, f'{joint.name} CHANNELS')
         self._open.pop()
 
 

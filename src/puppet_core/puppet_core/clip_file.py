@@ -94,6 +94,21 @@ class ClipFile:
             self.rotations[count:], self.translations[count:],
         )  # fmt: skip
 
+    def scaled(self, factor: float) -> 'ClipFile':
+        """Return the clip with all lengths multiplied."""
+        return ClipFile(
+            self.path, self.rate_hz, self.joint_names, self.parents, factor * self.offsets,
+            self.rotations, factor * self.translations,
+        )  # fmt: skip
+
+    def thinned(self, max_frames: int) -> 'ClipFile':
+        """Return evenly spaced frames of the clip, at most so many."""
+        step = -(-self.n_frames // max_frames)
+        return ClipFile(
+            self.path, self.rate_hz / step, self.joint_names, self.parents, self.offsets,
+            self.rotations[::step], self.translations[::step],
+        )  # fmt: skip
+
     def world(self) -> tuple[Quats, Vec3s]:
         """
         Return all joints in the file's world, for all frames.

@@ -3,9 +3,11 @@
 """
 Which joint of a clip file carries which segment: built-in namings, YAML maps, and the search.
 
-Names are compared without case, without a namespace ('mixamorig:Hips') and without a prefix that
-all joints of the file share ('Actor1_Hips'). Hands, feet and the head may be missing if the
-chain has an end there; the spine may be missing altogether.
+Names are compared without case and separators (blank, dot, hyphen, underscore), without a
+namespace ('mixamorig:Hips', 'Bip01 L Thigh') and without a prefix that all joints of the file
+share ('Actor1_Hips'). Joints that no map names (fingers, twist bones, helpers) are passed over.
+Hands, feet and the head may be missing if the chain has an end there; the spine may be missing
+altogether.
 
 """
 
@@ -30,7 +32,8 @@ KNOWN_MAPS = tuple(BUILT_IN)
 _END_SEGMENTS = frozenset(
     ('head', 'left_hand', 'right_hand', 'left_foot', 'right_foot')
 )  # fmt: skip
-_NAMESPACE = re.compile(r'^(.*:|mixamorig\d*_?)', re.IGNORECASE)
+_NAMESPACE = re.compile(r'^(.*:|mixamorig\d*_?|(bn_)?bip\d+[ _.-]+)', re.IGNORECASE)
+_SEPARATORS = str.maketrans('', '', ' _.-')
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +139,19 @@ def _plain_names(clip: ClipFile) -> dict[str, int]:
     """Return joints (no tips) by name without case and namespace, with and without prefix."""
     real = [i for i in range(len(clip.joint_names)) if not clip.is_tip(i)]
     names = {i: _NAMESPACE.sub('', clip.joint_names[i]).lower() for i in real}
-    shared = os.path.commonprefix(list(names.values())) if len(names) > 1 else ''
+    # The root is often a helper without the prefix.
+    below = list(names.values())[1:]
+    shared = os.path.commonprefix(below) if len(below) > 1 else ''
     cut = max(shared.rfind('_'), shared.rfind(' '), shared.rfind('.')) + 1
     plain: dict[str, int] = {}
     for start in (0, cut):
-        for i in real:
-            plain.setdefault(names[i][start:], i)
+        for i in (i for i in real if names[i].startswith(shared[:start])):
+            plain.setdefault(names[i][start:].translate(_SEPARATORS), i)
     return plain
+
+
+def _plain(candidate: str) -> str:
+    return _NAMESPACE.sub('', candidate).lower().translate(_SEPARATORS)
 
 
 def _find(plain_names: Mapping[str, int], name_map: NameMap) -> dict[str, int]:
@@ -151,7 +160,7 @@ def _find(plain_names: Mapping[str, int], name_map: NameMap) -> dict[str, int]:
     # The chest before the spine: a single spine joint is the chest.
     for role in sorted(name_map.joints, key=lambda role: role == 'spine'):
         for candidate in name_map.joints[role]:
-            joint = plain_names.get(_NAMESPACE.sub('', candidate).lower())
+            joint = plain_names.get(_plain(candidate))
             if joint is not None and joint not in joints.values():
                 joints[role] = joint
                 break

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from puppet_core.errors import ConfigError
 
-UP_AXES = ('auto', 'y', 'z')
+AUTO = 'auto'
+UP_AXES = (AUTO, 'y', 'z')
+UNITS_M = {'mm': 0.001, 'cm': 0.01, 'in': 0.0254, 'm': 1.0}  # what --unit takes by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +16,16 @@ class ClipOptions:
     """Overrides for reading a clip; the defaults suit the known sources."""
 
     unit_m: float | None = None
-    """Length of the file's unit [m]; None for centimetres in BVH, what :units says in ASF."""
+    """Length of the file's unit [m]; None for what the file says, or for what suits a body."""
 
     rate_hz: float | None = None
     """Frames per second; None for what the file says, 120 for AMC."""
 
-    up_axis: str = 'auto'
-    """The file's vertical, y or z; auto takes the one along which the body stands."""
+    up_axis: str = AUTO
+    """The file's vertical, y or z; auto takes what the file says, or how the body stands."""
+
+    marker_set: str | None = None
+    """Marker set of a C3D: a built-in name or a YAML file; None for the one that fits."""
 
     drop_artificial_start: bool = True
     """Drop first frames that jump: conversions put a T-pose there, in another place."""
@@ -39,6 +44,24 @@ class ClipOptions:
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
                 raise ConfigError(f'{name}: expected {low:g} .. {high:g}, got {value}')
+
+
+def unit_length_m(text: str) -> float:
+    """
+    Return the length [m] of a unit given by name (mm, cm, in, m) or as a number of metres.
+
+    Raises
+    ------
+    ConfigError : if it is neither.
+
+    """
+    if text in UNITS_M:
+        return UNITS_M[text]
+    try:
+        return float(text)
+    except ValueError:
+        known = ', '.join(UNITS_M)
+        raise ConfigError(f'unit: expected one of {known} or metres, got {text!r}') from None
 
 
 DEFAULT_OPTIONS = ClipOptions()

@@ -14,13 +14,12 @@ to Z up: of a Y-up file, z (the front) becomes X and x (the left) becomes Y.
 import numpy as np
 from puppet_core import quaternion
 from puppet_core.arrays import Floats, Quat, Quats, Vec3s
+from puppet_core.clip_detect import find_up_axis, leg_length
 from puppet_core.clip_file import ClipFile
 from puppet_core.clip_floor import fit_floor, FloorFit, standing_frames
 from puppet_core.clip_name_map import match_joints, NameMap, SegmentJoints, T_POSE
-from puppet_core.clip_name_tables import PUPPET
-from puppet_core.clip_options import ClipOptions, DEFAULT_OPTIONS
+from puppet_core.clip_options import AUTO, ClipOptions, DEFAULT_OPTIONS
 from puppet_core.clip_rest_pose import (
-    bone_vector,
     canonical_direction,
     finger_vector,
     segment_axes,
@@ -73,7 +72,7 @@ def to_motion(
     joints = match_joints(clip, name_map)
     if options.drop_artificial_start:
         _, p_file = clip.world()
-        count = count_artificial_frames(p_file, clip.rate_hz, _leg_length(clip, joints))
+        count = count_artificial_frames(p_file, clip.rate_hz, leg_length(clip, joints))
         clip = clip.without_first(count)
     q_file, p_file = clip.world()
     q_world_file = _world_axes(clip, joints, p_file, options.up_axis)
@@ -100,24 +99,10 @@ def to_motion(
     )
 
 
-def _leg_length(clip: ClipFile, joints: SegmentJoints) -> float:
-    """Return hip to ankle along the rest bones, mean of both legs [m]."""
-    bones = [
-        bone_vector(clip, joints, f'{side}_{upper}', f'{side}_{lower}')
-        for side in ('left', 'right')
-        for upper, lower in (('thigh', 'shank'), ('shank', 'foot'))
-    ]
-    return max(0.5 * float(np.linalg.norm(bones, axis=1).sum()), _MIN_BONE_M)
-
-
 def _world_axes(clip: ClipFile, joints: SegmentJoints, p_file: Vec3s, up_axis: str) -> Quat:
     """Return the rotation from the file's world to ours, before levelling."""
-    if up_axis == 'auto':
-        feet = [joints.origins[_LEFT_FOOT], joints.origins[_RIGHT_FOOT]]
-        head = joints.origins[SEGMENT_INDEX['head']]
-        body = np.median(p_file[:, head] - p_file[:, feet].mean(axis=1), axis=0)
-        is_own = joints.map.name == PUPPET
-        up_axis = 'z' if not is_own and abs(body[2]) > abs(body[1]) else 'y'
+    if up_axis == AUTO:
+        up_axis = find_up_axis(clip, joints, p_file).value
     return Q_WORLD_Z_UP if up_axis == 'z' else Q_WORLD_Y_UP
 
 
@@ -134,7 +119,7 @@ def _find_floor(
         own = rotate(q_file[:, joints.frames[foot]], middle)
         middles.append(p_file[:, joints.origins[foot]] + own)
     feet = rotate(q_world_file, np.stack(middles, axis=1))
-    return fit_floor(feet, clip.rate_hz, _leg_length(clip, joints))
+    return fit_floor(feet, clip.rate_hz, leg_length(clip, joints))
 
 
 def _has_own_soles(clip: ClipFile, joints: SegmentJoints) -> bool:

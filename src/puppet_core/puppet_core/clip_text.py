@@ -20,6 +20,7 @@ from puppet_core.errors import InputFileError
 # are left out.
 _BINARY_BYTES = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1A}) + b'\x7f'
 _PROBE_BYTES = 65536
+MAX_FILE_BYTES = 512 * 2**20  # hours of motion; bounds what a file that is none can cost
 
 
 def read_text(path: Path, kind: str) -> str:
@@ -40,10 +41,14 @@ def read_text(path: Path, kind: str) -> str:
 
     Raises
     ------
-    InputFileError : if the file cannot be read, is empty, or is not text.
+    InputFileError : if the file cannot be read, is empty, too large, or is not text.
 
     """
     try:
+        size = path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            wanted = f'a {kind} file of at most {MAX_FILE_BYTES >> 20} MiB'
+            raise InputFileError(path, wanted, f'{size >> 20} MiB')
         data = path.read_bytes()
     except OSError as err:
         raise InputFileError(path, f'a readable {kind} file', err.strerror or str(err)) from err

@@ -130,6 +130,37 @@ def test_a_rounded_frame_time_gives_the_whole_rate(read):
     assert read(SMALL.replace('0.01', '0.0333667')).rate_hz == pytest.approx(29.97, abs=1e-3)
 
 
+@pytest.mark.parametrize('line', ['', 'Frame Time: 0\n', 'Frame Time: -1\n', 'Frame Time: x\n'])
+def test_without_a_frame_time_the_rate_must_be_given(read, line):
+    text = SMALL.replace('Frame Time: 0.01\n', line)
+    assert '; or give the rate, --rate-hz' in _error(read, text)
+    clip = read(text, rate_hz=50.0)
+    assert clip.rate_hz == 50.0
+    np.testing.assert_array_equal(clip.translations, read(SMALL).translations)
+
+
+def test_joints_without_channels_stand_still(read):
+    text = SMALL.replace('    CHANNELS 2 Yrotation Xrotation\n', '')
+    text = text.replace(' 40 50', '').replace('0 0 0 0 0\n7', '0 0 0\n7').replace('90 0 0', '90')
+    clip = read(text)
+    np.testing.assert_array_equal(clip.rotations[:, 1], [[1.0, 0.0, 0.0, 0.0]] * 3)
+    np.testing.assert_allclose(clip.translations[2, 0], [0.07, 0.08, 0.09])
+
+
+def test_the_place_of_a_joint_without_offset_is_in_its_channels(read):
+    text = SMALL.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
+    text = text.replace('OFFSET 0 10 0', 'OFFSET 0 0 0')
+    text = text.replace('30 40', '30 11 40').replace('0 0 0 0 0\n7', '0 0 0 9 0 0\n7')
+    clip = read(text.replace('90 0 0', '90 10 0 0'))
+    np.testing.assert_allclose(clip.translations[:, 1, 1], [0.11, 0.09, 0.10])
+    np.testing.assert_allclose(clip.offsets[1], [0.0, 0.10, 0.0])
+
+
+def test_a_promise_of_absurdly_many_frames_costs_nothing(read):
+    text = SMALL.replace('Frames: 3', 'Frames: 999999999999999')
+    assert 'expected 999999999999999 frames of 8 values, got 3 frames' in _error(read, text)
+
+
 def test_two_end_sites_get_two_names(read):
     site = '    End Site\n    {\n      OFFSET 0 0 20\n    }\n'
     assert read(SMALL.replace(site, site + site)).joint_names[2:] == ('arm (end)', 'arm 2 (end)')
@@ -148,7 +179,7 @@ def test_two_end_sites_get_two_names(read):
         ('OFFSET 0 10 0', 'OFFSET 0 10', ':9: arm OFFSET: expected 3 finite numbers'),
         ('OFFSET 0 10 0', 'OFFSET 0 nan 0', ":8: arm OFFSET: .* got '0 nan 0'"),
         ('OFFSET 0 10 0\n', '', ':13: arm OFFSET: expected an OFFSET, got none'),
-        ('    CHANNELS 2 Yrotation Xrotation\n', '', ':13: arm CHANNELS: expected CHANNELS'),
+        ('      OFFSET 0 0 20', 'OFFSET 0 0 20 CHANNELS 1 Xrotation', ':13: arm .end. CHANNELS: '),
         ('CHANNELS 2', 'CHANNELS two', ":9: arm CHANNELS: expected a channel count .* 'two'"),
         ('CHANNELS 2', 'CHANNELS 3', ":10: arm CHANNELS: expected 3 different ones .* 'End'"),
         ('CHANNELS 2', 'CHANNELS -1', ":9: arm CHANNELS: expected a channel count .* '-1'"),

@@ -6,7 +6,10 @@ import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError
+from puppet_core.procedural_range import range_of_motion
 from puppet_driver import flock_of_birds as flock
+from puppet_driver.emulator.assembly import EmulatorConfig, within_range
+from puppet_driver.emulator.assembly import performance as performed
 from puppet_driver.emulator.bursts import LineBursts
 from puppet_driver.emulator.default_body import default_body
 from puppet_driver.emulator.device import FlockDevice
@@ -185,3 +188,12 @@ def test_dropped_records_shorten_the_burst(poses):
     bursts.load(0, poses)
     lengths = {len(bursts.burst(tick)) for tick in range(20)}
     assert lengths <= {0, 13, 26, 39} and len(lengths) > 2
+
+
+def test_a_range_of_motion_can_be_performed_instead_of_the_show(tmp_path):
+    config = EmulatorConfig(links=(tmp_path / 'line0',), rate_hz=60.0)
+    body = default_body()
+    looped = performed(config, body, None, 1.0, 'range')
+    expected = range_of_motion(body, 60.0, 1.0)
+    np.testing.assert_array_equal(looped.motion.rotations, expected.rotations)
+    assert within_range(config, looped) is looped

@@ -14,6 +14,7 @@ from puppet_core.errors import ConfigError
 from puppet_core.motion_loop import clip_loop, LoopedMotion
 from puppet_core.posture import Motion
 from puppet_core.procedural_performer import procedural_motion
+from puppet_core.procedural_range import range_of_motion
 from puppet_driver.emulator.bursts import LineBursts
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.mounting import DEFAULT_SENSORS, random_mounting
@@ -24,6 +25,8 @@ from puppet_driver.emulator.pty_server import EmulatedLine, PtyServer
 from puppet_driver.emulator.twins import make_twins, TWINS
 from puppet_driver.line_plan import spread
 
+SHOW, RANGE = 'show', 'range'
+SCRIPTS = {SHOW: procedural_motion, RANGE: range_of_motion}  # without a clip
 RANGE_MARGIN = 0.98  # of full scale
 
 
@@ -72,11 +75,12 @@ class EmulatorConfig:
 
 
 def performance(
-    config: EmulatorConfig, body: Character, clip: Motion | None, t_pose_s: float
-) -> LoopedMotion:
-    """Return what is performed: the clip if there is one, else the procedural performance."""
+    config: EmulatorConfig, body: Character, clip: Motion | None, t_pose_s: float,
+    script: str = SHOW,
+) -> LoopedMotion:  # fmt: skip
+    """Return what is performed: the clip if there is one, else a procedural script."""
     if clip is None:
-        return LoopedMotion(procedural_motion(body, config.rate_hz, t_pose_s), 0)
+        return LoopedMotion(SCRIPTS[script](body, config.rate_hz, t_pose_s), 0)
     return clip_loop(clip, config.rate_hz, t_pose_s)
 
 

@@ -17,10 +17,18 @@ import sys
 import tempfile
 
 from puppet_core.character import Character, load_character, save_character
-from puppet_core.clip import load_clip
+from puppet_core.clip_command_line import add_reading_options, read_clip_as_told
 from puppet_core.errors import PuppetError
+from puppet_core.motion_loop import LoopedMotion
 from puppet_core.posture import Motion
-from puppet_driver.emulator.assembly import build_server, EmulatorConfig, performance, within_range
+from puppet_driver.emulator.assembly import (
+    build_server,
+    EmulatorConfig,
+    performance,
+    SCRIPTS,
+    SHOW,
+    within_range,
+)
 from puppet_driver.emulator.default_body import clip_body, default_body
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.motionstar_assembly import build_motionstar_server
@@ -56,9 +64,15 @@ def parser() -> argparse.ArgumentParser:
     ports.add_argument('--range-in', type=int, choices=(36, 72, 144), default=144)
     ports.add_argument('--first-address', type=int, default=2, help='default %(default)s')
     show = p.add_argument_group('performance')
-    show.add_argument('--clip', type=Path, metavar='FILE', help='BVH or AMC; procedural if absent')
+    show.add_argument(
+        '--clip', type=Path, metavar='FILE', help='BVH, AMC or C3D; procedural if absent'
+    )
+    show.add_argument(
+        '--script', choices=tuple(SCRIPTS), default=SHOW,
+        help='what is done without a clip: the show, or a range of motion for calibration',
+    )
     show.add_argument('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
-    show.add_argument('--name-map', metavar='MAP', help='names of the clip, built in or a file')
+    add_reading_options(show, '--clip-rate-hz')
     show.add_argument('--character', type=Path, metavar='YAML', help='body of the procedural one')
     show.add_argument('--write-character', type=Path, metavar='YAML', help='save the body used')
     show.add_argument('--t-pose-s', type=float, default=2.0, help='default %(default)s')
@@ -67,6 +81,12 @@ def parser() -> argparse.ArgumentParser:
     show.add_argument(
         '--transmitter-m', nargs=3, type=float, metavar=('X', 'Y', 'Z'), default=(0.0, 0.0, 1.0)
     )
+    out = p.add_argument_group('recording instead of ports')
+    out.add_argument(
+        '--export', type=Path, metavar='FILE.mcap',
+        help='write /tracker/raw to an .mcap file, or a folder as a rosbag, and end',
+    )
+    out.add_argument('--export-s', type=float, metavar='S', help='how long; one pass if absent')
     noise, rates = NoiseLevels(), FaultRates()
     bad = p.add_argument_group('noise and faults, seeded')
     bad.add_argument('--seed', type=int, default=1)
@@ -98,12 +118,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
     config = _config(arguments, at_exit)
     body, clip = _body(arguments)
-    planned = performance(config, body, clip, arguments.t_pose_s)
+    planned = performance(config, body, clip, arguments.t_pose_s, arguments.script)
     looped = within_range(config, planned)
     if looped is not planned:
         print('tracker_emulator: clip moved to where the tracker can see it', file=sys.stderr)
     if arguments.write_character:
         save_character(body, arguments.write_character)
+    if arguments.export:
+        _export(config, looped, arguments)
+        return
     if arguments.device == 'motionstar':
         addresses = [parse_endpoint(f'tcp://{name}') for name in arguments.listen]
         server = build_motionstar_server(config, looped, addresses)
@@ -117,6 +140,16 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
     server.serve()
 
 
+def _export(
+    config: EmulatorConfig, looped: LoopedMotion, arguments: argparse.Namespace
+) -> None:
+    # here, because rosbags takes half a second that the ports need not wait for
+    from puppet_driver.emulator.recording_export import export_recording
+
+    n_frames = export_recording(config, looped, arguments.export, arguments.export_s)
+    print(f'{arguments.export}: {n_frames} frames of {len(config.sensors)} sensors', flush=True)
+
+
 def _go_first() -> None:
     """Run before ordinary processes where that is allowed: hardware does not wait for them."""
     try:
@@ -125,9 +158,13 @@ def _go_first() -> None:
         pass
 
 
+def _say(text: str) -> None:
+    print(f'tracker_emulator: {text}', file=sys.stderr)
+
+
 def _body(arguments: argparse.Namespace) -> tuple[Character, Motion | None]:
     if arguments.clip:
-        clip = load_clip(arguments.clip, asf=arguments.asf, name_map=arguments.name_map)
+        clip = read_clip_as_told(arguments.clip, arguments, arguments.asf, _say)
         return clip_body(clip, arguments.clip.stem), clip
     if arguments.character:
         return load_character(arguments.character), None

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
 from pathlib import Path
+import sys
 from typing import Any, Protocol
 
 from puppet_core import atomic_file
 from puppet_core.character import AUTO, Character, load_character
-from puppet_core.clip import load_clip, SUFFIXES
-from puppet_core.clip_options import ClipOptions, UP_AXES
+from puppet_core.clip import SUFFIXES
+from puppet_core.clip_command_line import add_reading_options, read_clip_as_told
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.parameter_rows import check_values, Row
 from puppet_core.posture import Motion
@@ -88,10 +89,7 @@ class ClipTuning:
 def add_clip_options(parser: argparse.ArgumentParser) -> None:
     """Declare what can be said about how a clip is to be read."""
     group = parser.add_argument_group('reading the clip')
-    group.add_argument('--name-map', metavar='MAP', help='joint names: built in, or a YAML file')
-    group.add_argument('--unit-m', type=float, metavar='M', help="length of the file's unit")
-    group.add_argument('--rate-hz', type=float, metavar='HZ', help='frames per second')
-    group.add_argument('--up-axis', choices=UP_AXES, default='auto', help='default %(default)s')
+    add_reading_options(group)
 
 
 def add_tuning_options(
@@ -129,10 +127,11 @@ def read_clip(
         raise InputFileError(
             path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='bags are not yet supported'
         )
-    options = ClipOptions(
-        unit_m=arguments.unit_m, rate_hz=arguments.rate_hz, up_axis=arguments.up_axis
-    )
-    return load_clip(path, asf, arguments.name_map, options)
+    return read_clip_as_told(path, arguments, asf, _say)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f'{text}\n')
 
 
 def procedural_clip(files: ConfigFiles) -> Motion:

@@ -1,0 +1,144 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Reader of C3D marker files, through ezc3d, which is an optional dependency.
+
+Only labelled points are taken; analog channels and what a program computed from the markers
+are passed over. The unit is the file's own (POINT:UNITS), as is the vertical where the file
+says how it wants to be shown (POINT:Y_SCREEN).
+
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from puppet_core.clip_c3d_child import load_content
+from puppet_core.clip_detect import Finding
+from puppet_core.clip_file import ClipFile
+from puppet_core.clip_markers import (
+    body_points,
+    MarkerData,
+    missing_markers,
+    plain_label,
+    to_clip_file,
+)
+from puppet_core.clip_name_map import NameMap
+from puppet_core.clip_options import AUTO, ClipOptions
+from puppet_core.clip_skeleton_map import Q_WORLD_Y_UP, Q_WORLD_Z_UP
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.marker_set import built_in_sets, load_marker_set, MarkerSet
+
+SUFFIX = '.c3d'
+UNIT_NAMES_M = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254, 'inch': 0.0254, 'inches': 0.0254}
+_FAR_M = 1e4  # what lies beyond is no marker
+
+
+def read_c3d(
+    path: Path, options: ClipOptions
+) -> tuple[ClipFile, NameMap, Finding, Finding, tuple[str, ...]]:
+    """
+    Return the body in a C3D file: clip, its name map, unit, vertical, and notes.
+
+    Raises
+    ------
+    InputFileError : naming the field and what was expected.
+    ConfigError : if ezc3d is not installed, or the marker set is unknown.
+
+    """
+    data, unit, screen_up = _read(path, options)
+    marker_set = _fitting_set(data, options.marker_set)
+    points = body_points(data, marker_set)
+    up_axis = _up_axis(options.up_axis, screen_up, marker_set, points)
+    q_world_file = Q_WORLD_Z_UP if up_axis.value == 'z' else Q_WORLD_Y_UP
+    clip, names, note = to_clip_file(data, marker_set, points, q_world_file)
+    return clip, names, unit, up_axis, (note,) if note else ()
+
+
+def _read(path: Path, options: ClipOptions) -> tuple[MarkerData, Finding, str]:
+    _check_header(path)
+    content = load_content(path)
+    n_frames, n_points = content.points.shape[:2]
+    if not n_points or n_frames < 2:
+        got = f'{n_points} labels and {n_frames} frames'
+        raise InputFileError(path, 'labelled points over two frames or more', got, field='POINT')
+    rate_hz = options.rate_hz or content.rate_hz
+    if not 0.1 <= rate_hz <= 1e4:
+        raise InputFileError(path, 'a rate in 0.1 .. 10000', f'{rate_hz:g}', field='POINT:RATE',
+                             hint='or give the rate, --rate-hz')  # fmt: skip
+    unit_m, unit = _unit(path, content.unit, options.unit_m)
+    positions = content.points * unit_m
+    with np.errstate(invalid='ignore'):
+        unseen = ~np.isfinite(positions).all(axis=2) | (np.abs(positions) > _FAR_M).any(axis=2)
+        # By the format a negative residual marks a point that was not seen; zeros do so too.
+        unseen |= (content.residuals < 0.0) | ~positions.any(axis=2)
+    positions[unseen] = np.nan
+    widths = {name: 0.001 * value for name, value in content.measures.items()}
+    data = MarkerData(path, rate_hz, content.labels, positions, widths)
+    return data, unit, content.y_screen
+
+
+def _check_header(path: Path) -> None:
+    """Refuse what is no C3D, or promises more than the file has, before memory is taken."""
+    try:
+        with path.open('rb') as file:
+            head = file.read(512)
+            file.seek(512 * (max(head[0], 1) - 1) if head else 0)
+            section = file.read(4)
+            size = file.seek(0, 2)
+    except OSError as err:
+        raise InputFileError(path, 'a readable C3D file', err.strerror or str(err)) from err
+    if len(head) < 512 or head[1] != 0x50 or head[0] == 0:
+        raise InputFileError(path, 'a C3D file', 'something else or less')
+    if len(section) < 4 or section[3] not in (84, 85, 86):
+        got = 'no parameter section' if len(section) < 4 else f'processor type {section[3]}'
+        raise InputFileError(path, 'a C3D file', got, field='parameters')
+    order = '>' if section[3] == 86 else '<'
+    points, _, first, last = np.frombuffer(head[2:10], f'{order}u2').astype(int)
+    if points * max(last - first + 1, 1) * 8 > size * 1.01 + 8 * points and last < 65535:
+        got = f'{size} bytes for {points} points over {last - first + 1} frames'
+        raise InputFileError(path, 'a whole C3D file', got, field='header')
+
+
+def _unit(path: Path, text: str, given_m: float | None) -> tuple[float, Finding]:
+    if given_m is not None:
+        return given_m, Finding(f'{given_m:g} m', 'as given')
+    if text.lower() in UNIT_NAMES_M:
+        return UNIT_NAMES_M[text.lower()], Finding(text, 'POINT:UNITS')
+    if not text:
+        return 0.001, Finding('mm', 'usual in C3D; POINT:UNITS is empty', is_sure=False)
+    known = ', '.join(UNIT_NAMES_M)
+    raise InputFileError(path, f'one of {known}', repr(text), field='POINT:UNITS',
+                         hint='or give the unit, --unit')  # fmt: skip
+
+
+def _fitting_set(data: MarkerData, name: str | None) -> MarkerSet:
+    names = [name] if name is not None else list(built_in_sets())
+    trials = [(missing_markers(data, found), found) for found in map(load_marker_set, names)]
+    if not trials:
+        raise ConfigError('markers: expected an installed marker set, found none; give a file')
+    fitting = [found for missing, found in trials if not missing]
+    if fitting:
+        return max(fitting, key=lambda found: len(found.names()))
+    missing, nearest = min(trials, key=lambda trial: len(trial[0]))
+    here = ', '.join(label for label in data.labels if not plain_label(label).startswith('*'))
+    raise InputFileError(
+        data.path, f'the markers of {nearest.name}', f'none for {", ".join(missing)}',
+        field='POINT:LABELS', hint=f'markers here: {here}; or give a marker set, --markers',
+    )  # fmt: skip
+
+
+def _up_axis(
+    given: str, screen_up: str, marker_set: MarkerSet, points: Mapping[str, np.ndarray]
+) -> Finding:
+    if given != AUTO:
+        return Finding(given, 'as given')
+    letter = screen_up.strip('+- ').lower()
+    if letter in ('y', 'z'):
+        return Finding(letter, 'POINT:Y_SCREEN')
+    head = points[plain_label(marker_set.segments['head'].origin)]
+    pelvis = points[plain_label(marker_set.segments['pelvis'].origin)]
+    body = np.nanmedian(head - pelvis, axis=0)
+    axis = 'z' if abs(body[2]) > abs(body[1]) else 'y'
+    clear = abs(body['xyz'.index(axis)]) > 0.8 * np.linalg.norm(body)
+    return Finding(axis, 'the trunk stands along it', is_sure=bool(clear))

@@ -1,0 +1,73 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Options of every command that reads a clip: what the file does not say, or says wrongly."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from puppet_core.clip import read_clip
+from puppet_core.clip_name_tables import PUPPET
+from puppet_core.clip_options import AUTO, ClipOptions, unit_length_m, UP_AXES
+from puppet_core.errors import ConfigError
+from puppet_core.posture import Motion
+
+
+def add_reading_options(
+    parser: argparse._ActionsContainer, rate_option: str = '--rate-hz'
+) -> None:
+    """
+    Declare the options.
+
+    Parameters
+    ----------
+    parser : argument parser or group
+        Where.
+    rate_option : str
+        What the clip's rate is called, where --rate-hz means something else.
+
+    """
+    add = parser.add_argument
+    add('--name-map', metavar='MAP', help='joint names: built in, or a YAML file')
+    add('--markers', metavar='MAP', help='marker set of a C3D: built in, or a YAML file')
+    add(
+        '--unit', '--unit-m', dest='unit_m', type=_unit, metavar='U',
+        help="the file's unit: mm, cm, in, m or its length in metres; found if not given",
+    )
+    add(
+        '--up-axis', choices=UP_AXES, default=AUTO,
+        help="the file's vertical; %(default)s looks how the body stands",
+    )
+    add(rate_option, dest='clip_rate_hz', type=float, metavar='HZ', help='frames per second')
+
+
+def read_clip_as_told(
+    path: str | Path,
+    arguments: argparse.Namespace,
+    asf: str | Path | None,
+    tell: Callable[[str], None],
+) -> Motion:
+    """
+    Return the clip, read as the options say; tell what was found out about it.
+
+    Raises
+    ------
+    InputFileError : naming file, line and what was expected.
+    ConfigError : if an option does not fit.
+
+    """
+    options = ClipOptions(
+        unit_m=arguments.unit_m, rate_hz=arguments.clip_rate_hz, up_axis=arguments.up_axis,
+        marker_set=arguments.markers,
+    )  # fmt: skip
+    read = read_clip(path, asf, arguments.name_map, options)
+    if read.names != PUPPET:  # of our own files there is nothing to find out
+        tell(read.text)
+    return read.motion
+
+
+def _unit(text: str) -> float:
+    try:
+        return unit_length_m(text)
+    except ConfigError as err:
+        raise argparse.ArgumentTypeError(str(err)) from err

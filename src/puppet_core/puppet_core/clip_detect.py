@@ -1,0 +1,154 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a clip file does not say, found from the body in it: its unit and its vertical axis.
+
+The unit is the one in which the legs are a human's; bones do not depend on the pose, so that
+no motion can mislead it. The vertical is the axis along which the head is above the feet.
+
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.arrays import Vec3s
+from puppet_core.clip_file import ClipFile
+from puppet_core.clip_name_map import SegmentJoints
+from puppet_core.clip_name_tables import PUPPET
+from puppet_core.clip_rest_pose import bone_vector
+from puppet_core.skeleton import SEGMENT_INDEX
+
+# Hip to ankle over stature, DrillisContini1966: hips at 0.530, ankles at 0.039.
+LEG_PER_STATURE = 0.491
+# Name and length [m] of what exporters write, the most usual first. The CMU database's unit is
+# an inch over 0.45.
+UNITS = (
+    ('centimetres', 0.01),
+    ('metres', 1.0),
+    ('inches', 0.0254),
+    ('millimetres', 0.001),
+    ("CMU's unit, 1/0.45 inch", 0.0254 / 0.45),
+)
+_STATURE_M = 1.7
+_LOW_STATURE_M, _HIGH_STATURE_M = 0.9, 2.6  # for the usual unit, and for the one a file names
+_CLEAR_SHARE = 0.8  # of the body's direction along an axis: about 37 degrees from it
+_MIN_BONE_M = 1e-4
+
+
+class Finding(NamedTuple):
+    """Something found out about a file."""
+
+    value: str
+    """What it is, for code and for people."""
+
+    why: str
+    """What it was found by."""
+
+    is_sure: bool = True
+    """False if the user had better check it."""
+
+
+class FoundUnit(NamedTuple):
+    """The length of a file's unit."""
+
+    unit_m: float
+    """[m]."""
+
+    finding: Finding
+    """Its name, and why."""
+
+
+def leg_length(clip: ClipFile, joints: SegmentJoints) -> float:
+    """Return hip to ankle along the rest bones, mean of both legs [m]."""
+    bones = [
+        bone_vector(clip, joints, f'{side}_{upper}', f'{side}_{lower}')
+        for side in ('left', 'right')
+        for upper, lower in (('thigh', 'shank'), ('shank', 'foot'))
+    ]
+    return max(0.5 * float(np.linalg.norm(bones, axis=1).sum()), _MIN_BONE_M)
+
+
+def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> FoundUnit:
+    """
+    Return the unit in which the body has a human's size.
+
+    The unit that was assumed stays as long as the size is believable, from a child to a giant.
+
+    Parameters
+    ----------
+    clip : ClipFile
+        The file, read in the assumed unit.
+    joints : SegmentJoints
+        Its joints.
+    assumed_m : float
+        The unit it was read in [m].
+
+    """
+    if joints.map.name == PUPPET:
+        return FoundUnit(assumed_m, Finding(_unit_name(assumed_m), 'written by this suite'))
+    leg_units = leg_length(clip, joints) / assumed_m
+    candidates = [assumed_m, *(unit for _, unit in UNITS if unit != assumed_m)]
+    statures = np.array([leg_units * unit for unit in candidates]) / LEG_PER_STATURE
+    if _is_human(statures[0]):
+        return FoundUnit(
+            assumed_m, Finding(_unit_name(assumed_m), f'stature about {statures[0]:.2f} m')
+        )
+    best = int(np.argmin(np.abs(np.log(statures / _STATURE_M))))
+    if not _is_human(statures[best]):
+        why = f'no usual unit gives a human size; stature about {statures[0]:.3g} m'
+        return FoundUnit(assumed_m, Finding(_unit_name(assumed_m), why, is_sure=False))
+    why = f'stature about {statures[best]:.2f} m; it would be {statures[0]:.3g} m in '
+    return FoundUnit(
+        candidates[best], Finding(_unit_name(candidates[best]), why + _unit_name(assumed_m))
+    )
+
+
+def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Finding:
+    """
+    Return 'y' or 'z', the axis of the file's world along which the body stands.
+
+    Parameters
+    ----------
+    clip : ClipFile
+        The file.
+    joints : SegmentJoints
+        Its joints.
+    p_world : ndarray, shape (n, j, 3)
+        Its joints in its own world.
+
+    """
+    if joints.map.name == PUPPET:
+        return Finding('y', 'written by this suite')
+    left, right, head = (
+        joints.origins[SEGMENT_INDEX[name]] for name in ('left_foot', 'right_foot', 'head')
+    )
+    bodies = p_world[:, head] - 0.5 * (p_world[:, left] + p_world[:, right])
+    lengths = np.maximum(np.linalg.norm(bodies, axis=1, keepdims=True), _MIN_BONE_M)
+    shares = np.abs(np.median(bodies / lengths, axis=0))
+    axis = 'z' if shares[2] > shares[1] else 'y'
+    along = np.abs(bodies / lengths)[:, 'xyz'.index(axis)] > _CLEAR_SHARE
+    rest = clip.rest_offset(left, head) + clip.rest_offset(right, head)
+    rest_shares = np.abs(rest) / max(float(np.linalg.norm(rest)), _MIN_BONE_M)
+    rest_axis = 'z' if rest_shares[2] > rest_shares[1] else 'y'
+    rest_stands = rest_shares['xyz'.index(rest_axis)] >= _CLEAR_SHARE
+    if shares['xyz'.index(axis)] >= _CLEAR_SHARE:
+        why = f'head over feet along {axis} in {np.mean(along):.0%} of the frames'
+        # Somebody who lies all the time, or a file whose root alone was turned.
+        agrees = not rest_stands or rest_axis == axis
+        doubt = '' if agrees else f'; the rest pose stands along {rest_axis}'
+        return Finding(axis, why + doubt, agrees)
+    if rest_stands:
+        return Finding(rest_axis, 'the rest pose stands along it; the motion does not say')
+    why = 'a guess: neither motion nor rest pose stands upright'
+    return Finding(axis, why, is_sure=False)
+
+
+def _is_human(stature_m: float) -> bool:
+    return bool(_LOW_STATURE_M <= stature_m <= _HIGH_STATURE_M)
+
+
+def _unit_name(unit_m: float) -> str:
+    return next(
+        (name for name, length in UNITS if np.isclose(length, unit_m, rtol=1e-3)),
+        f'{unit_m:g} m',
+    )

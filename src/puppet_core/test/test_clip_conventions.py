@@ -1,0 +1,217 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whole skeletons of common programs, in any unit and axes: the same motion comes out."""
+
+from clip_conventions import Convention, convention_text, CONVENTIONS, Style
+from clip_samples import pure_angles_deg, wave_motion, Y_UP
+import numpy as np
+from puppet_core.clip import load_clip, read_clip
+from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.clip_options import ClipOptions
+from puppet_core.skeleton import Skeleton
+import pytest
+from scipy.spatial.transform import Rotation
+
+ANGLE_TOL_DEG = 1e-5  # the samples have ten decimals
+POSITION_TOL_M = 1e-6
+UNITS = {'centimetres': 0.01, 'metres': 1.0, 'inches': 0.0254, 'millimetres': 0.001,
+         "CMU's unit, 1/0.45 inch": 0.0254 / 0.45}  # fmt: skip
+
+
+@pytest.fixture
+def motion(rng, adult_character):
+    """Return a motion that ends in a squat on the floor."""
+    return wave_motion(adult_character.skeleton, rng)
+
+
+@pytest.fixture
+def write(tmp_path, motion, rng):
+    """Return a function that writes the motion as a convention's file."""
+    path = tmp_path / 'sample.bvh'
+
+    def write_file(name='mixamo', style=Style(), change=lambda text: text):
+        text = convention_text(motion, CONVENTIONS[name], rng, style)
+        path.write_bytes(change(text).encode())
+        return path
+
+    return write_file
+
+
+def assert_same(motion, loaded):
+    """Compare orientations, joint positions and skeleton."""
+    q_a, p_a = motion.world_segments()
+    q_b, p_b = loaded.world_segments()
+    assert pure_angles_deg(q_a, q_b).max() < ANGLE_TOL_DEG
+    np.testing.assert_allclose(p_a, p_b, atol=POSITION_TOL_M)
+    np.testing.assert_allclose(
+        motion.skeleton.offsets, loaded.skeleton.offsets, atol=POSITION_TOL_M
+    )
+
+
+@pytest.mark.parametrize('name', CONVENTIONS)
+def test_each_convention_gives_the_motion(write, motion, tmp_path, name):
+    loaded = load_clip(write(name))
+    assert_same(motion, loaded)
+    write_bvh(loaded, tmp_path / 'ours.bvh')
+    assert_same(loaded, load_clip(tmp_path / 'ours.bvh'))
+
+
+@pytest.mark.parametrize('name', ['mixamo', 'biped', 'daz genesis 8'])
+def test_six_degrees_of_freedom_and_orders_by_joint_do_not_matter(write, motion, rng, name):
+    assert_same(motion, load_clip(write(name, Style(six_dof=True, rng=rng))))
+
+
+def _without_offsets(text):
+    head, rest = text.split('MOTION')
+    rows = ['  OFFSET 0 0 0' if 'OFFSET' in row and 'End' not in row else row
+            for row in head.split('\n')]  # fmt: skip
+    return '\n'.join(rows) + 'MOTION' + rest
+
+
+def test_offsets_that_are_in_the_channels_alone_are_found(write, motion):
+    assert_same(motion, load_clip(write('humanik', Style(six_dof=True), _without_offsets)))
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        lambda text: '\ufeff' + text,
+        lambda text: '\ufeff' + text.replace('\n', '\r\n').replace('  ', '\t'),
+        lambda text: text.replace('\n', '\n\n'),
+        lambda text: text.replace('MOTION\nFrames: 80\n', 'MOTION\nFrames: 80 '),
+    ],
+    ids=['byte order mark', 'windows and tabs', 'blank lines', 'one head line'],
+)
+def test_layout_does_not_matter(write, motion, change):
+    assert_same(motion, load_clip(write('mixamo', change=change)))
+
+
+def _still_toes(text):
+    """Return the text with channels of no joint called toe; its columns go."""
+    head, rest = text.split('MOTION')
+    rows, kept, column, name = [], [], 0, ''
+    for row in head.split('\n'):
+        words = row.split()
+        name = words[-1] if words[:1] in (['JOINT'], ['ROOT']) else name
+        if words[:1] == ['CHANNELS']:
+            count, is_toe = int(words[1]), 'Toe' in name
+            kept += [] if is_toe else range(column, column + count)
+            column += count
+            if is_toe:
+                continue
+        rows.append(row)
+    lines = rest.strip().split('\n')
+    values = [' '.join(np.array(line.split())[kept]) for line in lines[2:]]
+    return '\n'.join([*rows[:-1], 'MOTION', *lines[:2], *values])
+
+
+def test_joints_without_channels_stand_still(write, motion):
+    assert_same(motion, load_clip(write('mixamo', change=_still_toes)))
+
+
+@pytest.mark.parametrize('unit', UNITS)
+@pytest.mark.parametrize('world', ['y', 'z'])
+def test_unit_and_up_axis_are_found_and_said(write, motion, unit, world):
+    style = Style(UNITS[unit], Y_UP if world == 'y' else Rotation.identity())
+    read = read_clip(write('mixamo', style))
+    assert_same(motion, read.motion)
+    assert (read.unit.value, read.up_axis.value) == (unit, world)
+    assert f'unit {unit} (stature about 1.7' in read.text
+    assert f'; up {world} (head over feet along {world} in ' in read.text
+    assert 'check' not in read.text
+
+
+@pytest.mark.parametrize('heading_deg', [0.0, 70.0, 180.0])
+def test_a_turned_copy_has_the_same_axes(write, motion, heading_deg):
+    turn = Rotation.from_euler('z', heading_deg, degrees=True)
+    loaded = load_clip(write('rokoko', Style(world=Y_UP * turn)))
+    own = loaded.world_segments()[1] - loaded.root_positions[:, None]
+    expected = motion.world_segments()[1] - motion.root_positions[:, None]
+    np.testing.assert_allclose(
+        own, turn.apply(expected.reshape(-1, 3)).reshape(own.shape), atol=POSITION_TOL_M
+    )
+
+
+@pytest.mark.parametrize('factor', [0.6, 1.0, 1.4])
+def test_children_and_giants_are_no_other_unit(tmp_path, rng, adult_character, factor):
+    body = adult_character.skeleton
+    body = Skeleton(factor * body.offsets, factor * body.interaction_points)
+    motion = wave_motion(body, rng)
+    (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['mixamo'], rng))
+    assert read_clip(tmp_path / 'a.bvh').unit.value == 'centimetres'
+
+
+def test_what_is_given_is_not_looked_for(write):
+    path = write('mixamo', Style(0.001))
+    read = read_clip(path, options=ClipOptions(unit_m=0.01, up_axis='z'))
+    assert read.text.endswith('; unit 0.01 m (as given); up z (as given)')
+    assert read.motion.skeleton.leg_length > 5.0
+
+
+def test_an_unlikely_size_stays_and_is_said(write):
+    read = read_clip(write('mixamo', Style(1e-5)))
+    assert 'unit centimetres (no usual unit gives a human size; stature about' in read.text
+    assert 'check with --unit' in read.text
+
+
+def test_a_performer_that_lies_is_judged_by_the_rest_pose(tmp_path, rng, adult_character):
+    motion = wave_motion(adult_character.skeleton, rng)
+    rotations = np.array(motion.rotations)
+    heading = np.linspace(0.0, 0.5 * np.pi, motion.n_frames)[:, None] * [0.0, 0.0, 1.0]
+    turned = Rotation.from_rotvec(heading) * Rotation.from_euler('y', 0.5 * np.pi)
+    rotations[:, 0] = turned.as_quat()[:, [3, 0, 1, 2]]
+    lying_motion = type(motion).from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions, rotations
+    )
+    path = tmp_path / 'a.bvh'
+    path.write_text(convention_text(lying_motion, CONVENTIONS['mixamo'], rng))
+    found = read_clip(path).up_axis
+    assert found == ('y', 'the rest pose stands along it; the motion does not say', True)
+
+
+@pytest.mark.filterwarnings('ignore:Gimbal lock')
+def test_a_motion_that_disagrees_with_its_rest_pose_is_to_be_checked(write, motion):
+    # The root alone is turned, as some conversions from Y up to Z up do.
+    def turn(text):
+        head, rest = text.split('MOTION')
+        rows = rest.strip().split('\n')
+        for k, row in enumerate(rows[2:], start=2):
+            values = np.array(row.split(), dtype=float)
+            quarter = Rotation.from_euler('x', 90.0, degrees=True)
+            values[:3] = quarter.apply(values[:3])
+            own = quarter * Rotation.from_euler('ZXY', values[3:6], degrees=True)
+            values[3:6] = own.as_euler('ZXY', degrees=True)
+            rows[k] = ' '.join(f'{value:.10f}' for value in values)
+        return head + 'MOTION\n' + '\n'.join(rows) + '\n'
+
+    read = read_clip(write('mixamo', change=turn))
+    assert read.up_axis.value == 'z'
+    assert '; the rest pose stands along y, check with --up-axis)' in read.text
+    p_world = read.motion.world_segments()[1]
+    assert np.ptp(p_world[-1, :, 2]) == pytest.approx(
+        np.ptp(motion.world_segments()[1][-1, :, 2]), abs=1e-5
+    )
+
+
+def test_a_yaml_map_overrides_the_built_in_one(write, tmp_path, motion):
+    path = write('humanik')
+    text = path.read_text()
+    map_path = tmp_path / 'map.yaml'
+    names = {'pelvis': 'Character1_Hips', 'chest': 'Character1_Spine2', 'head': 'Character1_Head'}
+    for side in ('left', 'right'):
+        for part, name in (('upper_arm', 'Arm'), ('forearm', 'ForeArm'), ('hand', 'Hand'),
+                           ('thigh', 'UpLeg'), ('shank', 'Leg'), ('foot', 'Foot')):  # fmt: skip
+            names[f'{side}_{part}'] = f'Character1_{side.capitalize()}{name}'
+    rows = ''.join(f'  {role}: {name}\n' for role, name in names.items())
+    map_path.write_text(f'format: puppet-name-map/1\njoints:\n{rows}')
+    assert 'Spine3' in text
+    read = read_clip(path, name_map=map_path)
+    assert read.names == 'map'
+    # the chest's joint is halfway down now
+    p_world = read.motion.world_segments()[1] - motion.world_segments()[1]
+    assert np.linalg.norm(p_world[:, 2], axis=1).min() > 0.02
+    np.testing.assert_allclose(p_world[:, 10:], 0.0, atol=POSITION_TOL_M)
+
+
+def test_a_convention_is_a_value():
+    assert all(isinstance(convention, Convention) for convention in CONVENTIONS.values())
