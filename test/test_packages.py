@@ -35,7 +35,7 @@ KEY_OF_MODULE = {
 }
 
 # rosdep has no key for these: the README says how to get them.
-WITHOUT_KEY = {'mcap', 'mink', 'mujoco', 'viser'}
+WITHOUT_KEY = {'ezc3d', 'mcap', 'mink', 'mujoco', 'viser'}
 
 # Installed with every ROS, or part of every Python environment.
 ALWAYS_THERE = {'setuptools'}

@@ -29,7 +29,7 @@ setup(
             'retarget = puppet_retarget.retarget_node:main',
             'visualization = puppet_retarget.visualization_node:main',
             'puppet_clip = puppet_retarget.cli:main',
-            'calibrate = puppet_retarget.surface_command:main',
+            'calibrate = puppet_retarget.calibrate_command:main',
         ],
     },
 )

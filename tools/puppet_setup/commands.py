@@ -34,7 +34,7 @@ COMMANDS = {
                             'compare the pose filter with others on the same noisy data'),
     'render': _clip('render', 'draw bodies at instants of a clip'),
     'calibrate': Command('puppet_retarget', 'calibrate',
-                         "record the performer's surface, touched with a sensor"),
+                         "a performer's sensors and lengths, or surface: live, bag or clip"),
 }
 
 # Commands of the set-up itself.

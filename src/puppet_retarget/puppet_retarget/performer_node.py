@@ -5,7 +5,8 @@ The performer node: filtered sensors to the performer's posture (SPEC 3.3).
 
 Subscribes /tracker/filtered and /tf_static (world -> the sensors' frame), publishes
 /performer/posture with the input's stamp and rate, and /performer/robot_description, latched.
-The service ~/calibrate records a T-pose; without a calibration the node waits for one.
+The service ~/calibrate records a T-pose, or that and a range of motion; without a calibration
+the node waits for a T-pose.
 
 """
 
@@ -22,7 +23,7 @@ from puppet_msgs.msg import PoseFrame, Posture
 from puppet_msgs.srv import Calibrate
 from puppet_retarget.performer.calibration import load_calibration, save_calibration
 from puppet_retarget.performer.parameters import PERFORMER_ROWS, PerformerConfig
-from puppet_retarget.performer.performer_model import CalibrationOutcome, PerformerModel
+from puppet_retarget.performer.performer_model import CalibrationOutcome, KINDS, PerformerModel
 from puppet_retarget.performer.posture_estimate import EstimatedPosture
 from puppet_retarget.performer.sensor_layout import load_layout
 from puppet_retarget.performer.warm_up import warm_up
@@ -156,12 +157,12 @@ class PerformerNode(Node):
         refusal = self._refusal(request)
         if refusal:
             return Calibrate.Response(message=refusal)
-        self._model.request_calibration(request.duration_s)
+        self._model.request_calibration(request.duration_s, request.kind)
         return request.duration_s + REQUEST_SLACK_S
 
     def _refusal(self, request: Calibrate.Request) -> str:
-        if request.kind != Calibrate.Request.KIND_POSE:
-            return f'kind: expected one of {Calibrate.Request.KIND_POSE}, got {request.kind!r}'
+        if request.kind not in KINDS:
+            return f'kind: expected one of {", ".join(KINDS)}, got {request.kind!r}'
         if not 0.0 < request.duration_s <= MAX_DURATION_S:
             return f'duration_s: expected 0 < s <= {MAX_DURATION_S:g}, got {request.duration_s}'
         if self._service.is_pending:

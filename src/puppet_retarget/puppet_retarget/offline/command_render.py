@@ -26,7 +26,7 @@ MAX_INSTANTS = 24
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's arguments."""
     add = parser.add_argument
-    add('clip', nargs='?', metavar='CLIP', type=Path, help='.bvh or .amc')
+    add('clip', nargs='?', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d')
     add('--procedural', action='store_true', help='the built-in performer instead of a clip')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add(

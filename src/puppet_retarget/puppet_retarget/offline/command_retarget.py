@@ -28,7 +28,7 @@ EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character sally --repor
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's arguments."""
     add = parser.add_argument
-    add('clip', metavar='IN', type=Path, help='.bvh or .amc')
+    add('clip', metavar='IN', type=Path, help='.bvh, .amc or .c3d')
     add('out', metavar='OUT', type=Path, help='.bvh: Y up, centimetres, T-pose at rest')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--character', default='blubby', metavar='C', help='name or file; default %(default)s')

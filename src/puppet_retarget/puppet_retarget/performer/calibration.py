@@ -3,19 +3,33 @@
 """
 A calibration: how each sensor sits on its segment, with the residuals it was found with.
 
-Saved as YAML and loaded back; how it is found from a recording is `pose_calibration`'s.
+Saved as YAML and loaded back; how it is found from a recording is `pose_calibration`'s and
+`functional_calibration`'s. A file without lengths and verdict is one of a pose alone.
 
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from puppet_core import atomic_file, quaternion_batch
 from puppet_core.arrays import check_array, Floats, Ints, Quats, read_only, Vec3s
-from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS
+from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.yaml_source import load_yaml, Section
+from puppet_retarget.performer.verdict import Verdict
+from puppet_retarget.performer.verdict_yaml import (
+    read_skeleton,
+    read_verdict,
+    skeleton_tree,
+    verdict_tree,
+)
 import yaml
+
+_SensorRow = tuple[
+    str, int, Floats, Floats, float, float, float | None, float | None
+]  # fmt: skip
 
 FORMAT = 'puppet-calibration/1'
 UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
@@ -55,10 +69,27 @@ class Calibration:
     heading: float = 0.0
     """Yaw that the performer faced in the T-pose, in (-pi, pi] [rad]."""
 
+    sds_m: Floats | None = None
+    """Standard deviation of each position, shape (n,) [m]; None if unknown."""
+
+    sds_rad: Floats | None = None
+    """Standard deviation of each rotation, shape (n,) [rad]; None if unknown."""
+
+    skeleton: Skeleton | None = None
+    """The performer's own lengths; None where only a pose was recorded."""
+
+    verdict: Verdict | None = None
+    """What was found in the range of motion; None where only a pose was recorded."""
+
     def __post_init__(self) -> None:
         n = len(self.sensors)
         object.__setattr__(self, 'segments', read_only(self.segments, np.int64))
-        shapes = {'rotations': (n, 4), 'positions': (n, 3), 'spreads_m': (n,), 'spreads_rad': (n,)}
+        shapes: dict[str, tuple[int, ...]] = {
+            'rotations': (n, 4), 'positions': (n, 3), 'spreads_m': (n,), 'spreads_rad': (n,)
+        }  # fmt: skip
+        for name in ('sds_m', 'sds_rad'):
+            if getattr(self, name) is not None:
+                shapes[name] = (n,)
         for name, shape in shapes.items():
             values = check_array(name, getattr(self, name), shape)
             if name == 'rotations':
@@ -78,7 +109,7 @@ class Calibration:
 
 def save_calibration(calibration: Calibration, path: str | Path) -> None:
     """Write a calibration that `load_calibration` reads back to the same values."""
-    tree = {
+    tree: dict[str, Any] = {
         'format': FORMAT,
         'performer': calibration.performer,
         'layout': calibration.layout,
@@ -95,9 +126,14 @@ def save_calibration(calibration: Calibration, path: str | Path) -> None:
                 'spread_m': float(calibration.spreads_m[i]),
                 'spread_deg': float(np.degrees(calibration.spreads_rad[i])),
             }
+            | _uncertainty_tree(calibration, i)
             for i, name in enumerate(calibration.sensors)
         ],
     }
+    if calibration.skeleton is not None:
+        tree['skeleton'] = skeleton_tree(calibration.skeleton)
+    if calibration.verdict is not None:
+        tree['verdict'] = verdict_tree(calibration.verdict)
     text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=99)
     atomic_file.write_text(path, text)
 
@@ -116,7 +152,7 @@ def load_calibration(path: str | Path) -> Calibration:
     rows = [_read_sensor(entry) for entry in entries]
     if not rows:
         raise source.error('sensors', 'at least one sensor', 'none')
-    names, segments, rotations, positions, spreads_m, spreads_deg = zip(*rows)
+    names, segments, rotations, positions, spreads_m, spreads_deg, sds_m, sds_deg = zip(*rows)
     for i, entry in enumerate(entries):
         if names.count(names[i]) > 1:
             raise entry.error('sensor', 'each sensor once', repr(names[i]))
@@ -133,6 +169,10 @@ def load_calibration(path: str | Path) -> Calibration:
         spreads_m=np.array(spreads_m),
         spreads_rad=np.radians(spreads_deg),
         heading=float(np.radians(source.number('heading_deg', 0.0))),
+        sds_m=_known(sds_m),
+        sds_rad=_known([None if sd is None else np.radians(sd) for sd in sds_deg]),
+        skeleton=read_skeleton(source.section('skeleton')) if 'skeleton' in source else None,
+        verdict=read_verdict(source.section('verdict')) if 'verdict' in source else None,
     )
     for derived in ('residual_m', 'residual_deg'):
         source.number(derived, 0.0, low=0.0)
@@ -140,7 +180,21 @@ def load_calibration(path: str | Path) -> Calibration:
     return calibration
 
 
-def _read_sensor(entry: Section) -> tuple[str, int, Floats, Floats, float, float]:
+def _uncertainty_tree(calibration: Calibration, sensor: int) -> dict[str, float]:
+    tree = {}
+    if calibration.sds_m is not None:
+        tree['sd_m'] = float(calibration.sds_m[sensor])
+    if calibration.sds_rad is not None:
+        tree['sd_deg'] = float(np.degrees(calibration.sds_rad[sensor]))
+    return tree
+
+
+def _known(values: Sequence[float | None]) -> Floats | None:
+    """Return values as an array, None unless all of them are known."""
+    return None if None in values else np.array(values, dtype=np.float64)
+
+
+def _read_sensor(entry: Section) -> _SensorRow:
     segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS)]
     rotation = entry.numbers('rotation_wxyz', 4)
     if abs(np.linalg.norm(rotation) - 1.0) > UNIT_TOLERANCE:
@@ -152,6 +206,8 @@ def _read_sensor(entry: Section) -> tuple[str, int, Floats, Floats, float, float
         entry.numbers('position_m', 3),
         entry.number('spread_m', 0.0, low=0.0),
         entry.number('spread_deg', 0.0, low=0.0),
+        entry.number('sd_m', low=0.0) if 'sd_m' in entry else None,
+        entry.number('sd_deg', low=0.0) if 'sd_deg' in entry else None,
     )
     entry.finish()
     return row

@@ -4,8 +4,8 @@
 The performer as a whole: waits for a calibration, takes it, then estimates postures.
 
 A calibration is either waited for (a still T-pose, as long as it takes) or requested (what
-comes is recorded and judged at the end). While a requested one runs, and after it failed,
-the calibration before it stays in force.
+comes, a pose or a pose and a motion, is recorded and judged at the end). While a requested one
+runs, and after it failed, the calibration before it stays in force.
 
 """
 
@@ -15,15 +15,18 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.arrays import Quat, Vec3
 from puppet_core.character import Character
-from puppet_core.errors import CalibrationError
+from puppet_core.errors import CalibrationError, PuppetError
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_retarget.performer.calibration import Calibration
+from puppet_retarget.performer.functional_calibration import calibrate_motion
 from puppet_retarget.performer.parameters import PerformerConfig
 from puppet_retarget.performer.pose_calibration import calibrate_pose
 from puppet_retarget.performer.pose_recorder import PoseRecorder
 from puppet_retarget.performer.posture_estimate import EstimatedPosture, PostureEstimator
+from puppet_retarget.performer.recording_parts import split_recording, StreamRecorder
 from puppet_retarget.performer.sensor_layout import SensorLayout
 
+KINDS = POSE, MOTION = 'pose', 'motion'  # of a calibration, those of Calibrate.srv
 STRAY_FACTOR = 2.0  # the window's first frame is itself off the mean
 
 
@@ -67,6 +70,8 @@ class PerformerModel:
         self._date = date
         self._tracker: tuple[Vec3, Quat] | None = None
         self._recorder: PoseRecorder | None = None
+        self._stream: StreamRecorder | None = None
+        self._stream_s = 0.0
         self._requested = False
         self._estimator: PostureEstimator | None = None
         self.calibration: Calibration | None = None
@@ -111,8 +116,9 @@ class PerformerModel:
             return
         self._tracker = (np.array(p_world_tracker), np.array(q_world_tracker))
         self._rebuild()
-        if self._recorder is not None:
-            self._recorder.restart()
+        for recorder in (self._recorder, self._stream):
+            if recorder is not None:
+                recorder.restart()
 
     @property
     def is_placed(self) -> bool:
@@ -122,16 +128,20 @@ class PerformerModel:
     @property
     def is_recording(self) -> bool:
         """Whether a requested calibration is being recorded."""
-        return self._recorder is not None and self._requested
+        return self._requested
 
-    def request_calibration(self, duration_s: float) -> None:
+    def request_calibration(self, duration_s: float, kind: str = POSE) -> None:
         """Record from the next frame on; the outcome follows after the duration [s]."""
-        self._recorder = self._make_recorder(duration_s, np.inf)
+        self.cancel_request()
         self._requested = True
+        if kind == MOTION:
+            self._stream, self._stream_s = StreamRecorder(self._layout.sensors), duration_s
+        else:
+            self._recorder = self._make_recorder(duration_s, np.inf)
 
     def cancel_request(self) -> None:
         """Stop recording a requested calibration."""
-        self._recorder, self._requested = None, False
+        self._recorder, self._stream, self._requested = None, None, False
 
     def step(self, frame: FilteredFrame) -> EstimatedPosture | None:
         """
@@ -143,11 +153,16 @@ class PerformerModel:
         self.outcome = None
         if self._tracker is None:
             return None
-        if self._recorder is None and self.calibration is None and self._config.auto_calibrate:
+        waits = self.calibration is None and self._config.auto_calibrate and not self._requested
+        if self._recorder is None and waits:
             stray_m = STRAY_FACTOR * self._config.max_movement_m
             self._recorder = self._make_recorder(self._config.calibration_duration_s, stray_m)
         if self._recorder is not None and self._recorder.add(frame):
             self._try_to_calibrate(self._recorder)
+        if self._stream is not None:
+            self._stream.add(frame, *self._tracker)
+            if self._stream.duration_s >= self._stream_s:
+                self._try_motion(self._stream)
         return self._estimator.step(frame) if self._estimator is not None else None
 
     def _try_to_calibrate(self, recorder: PoseRecorder) -> None:
@@ -164,6 +179,25 @@ class PerformerModel:
         self.use(calibration)
         self.outcome = CalibrationOutcome(calibration, '', requested)
 
+    def _try_motion(self, stream: StreamRecorder) -> None:
+        self.cancel_request()
+        limits, performer = self._config.limits, self._character
+        try:
+            pose, motion = split_recording(stream.recording(), self._layout, performer, limits)
+            calibration, verdict = calibrate_motion(
+                pose, motion, self._layout, performer, limits, self._date()
+            )
+        except PuppetError as err:
+            self.outcome = CalibrationOutcome(None, str(err), True)
+            return
+        if calibration is None or not verdict.usable:
+            text = '; '.join(finding.text for finding in verdict.findings)
+            text = text or 'a joint centre is too uncertain; move all joints more'
+            self.outcome = CalibrationOutcome(None, text, True)
+            return
+        self.use(calibration)
+        self.outcome = CalibrationOutcome(calibration, '', True)
+
     def _make_recorder(self, duration_s: float, max_stray_m: float) -> PoseRecorder:
         assert self._tracker is not None
         position, quaternion = self._tracker
@@ -174,6 +208,6 @@ class PerformerModel:
             return
         position, quaternion = self._tracker
         self._estimator = PostureEstimator(
-            self._character.skeleton, self.calibration, quaternion, position,
-            self._config.posture,
+            self.calibration.skeleton or self._character.skeleton, self.calibration, quaternion,
+            position, self._config.posture,
         )  # fmt: skip

@@ -10,8 +10,10 @@ from a recording that cannot be trusted: the errors say which sensor, and by how
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quats, Vec3s
 from puppet_core.character import Character
@@ -51,8 +53,24 @@ class PoseRecording:
     rotations: Quats
     """Shape (frames, sensors, 4)."""
 
-    usable: Floats
+    usable: NDArray[np.bool_]
     """True where a sensor was measured, shape (frames, sensors), bool."""
+
+
+class MeanPose(NamedTuple):
+    """Sensors in world while the performer holds still, outliers left out."""
+
+    positions: Vec3s
+    """Shape (n, 3) [m]."""
+
+    rotations: Quats
+    """Shape (n, 4)."""
+
+    spreads_m: Floats
+    """RMS movement of each sensor's position, shape (n,) [m]."""
+
+    spreads_rad: Floats
+    """The same of its rotation, shape (n,) [rad]."""
 
 
 def calibrate_pose(
@@ -70,9 +88,7 @@ def calibrate_pose(
     CalibrationError : if a sensor is missing, the performer moves, or this is no T-pose.
 
     """
-    _require_all_sensors(recording, layout)
-    positions, rotations = _mean_poses(recording)
-    spreads_m, spreads_rad = _require_still(recording, layout, limits, positions, rotations)
+    positions, rotations, spreads_m, spreads_rad = mean_pose(recording, layout, limits)
     skeleton = performer.skeleton
     pose = fit_t_pose(layout, skeleton, positions)
     require_t_pose(layout, skeleton, pose, positions, limits.max_mismatch_m)
@@ -90,6 +106,23 @@ def calibrate_pose(
         spreads_rad=spreads_rad,
         heading=pose.heading,
     )
+
+
+def mean_pose(
+    recording: PoseRecording, layout: SensorLayout, limits: CalibrationLimits
+) -> MeanPose:
+    """
+    Return where the sensors are while the performer holds a pose.
+
+    Raises
+    ------
+    CalibrationError : if a sensor is missing or the performer moves.
+
+    """
+    _require_all_sensors(recording, layout)
+    positions, rotations = _mean_poses(recording)
+    spreads_m, spreads_rad = _require_still(recording, layout, limits, positions, rotations)
+    return MeanPose(positions, rotations, spreads_m, spreads_rad)
 
 
 def _require_all_sensors(recording: PoseRecording, layout: SensorLayout) -> None:

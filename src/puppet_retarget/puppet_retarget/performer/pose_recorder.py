@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
-from puppet_core.sensor_frames import FILTER_OK, FILTER_REINITIALISED, FilteredFrame
+from puppet_core.sensor_frames import FILTER_OK, FILTER_REINITIALISED, FilteredFrame, SensorFrame
 from puppet_retarget.performer.pose_calibration import PoseRecording
 
 MAX_FRAMES = 20_000  # two minutes at the fastest tracker's rate
@@ -66,7 +66,9 @@ class PoseRecorder:
 
     def add(self, frame: FilteredFrame) -> bool:
         """Take a frame; return True once the window is full."""
-        positions, rotations, usable = self._in_world(frame)
+        positions, rotations, usable = in_world(
+            frame, self._sensors, self._q_world_tracker, self._p_world_tracker
+        )
         stale = frame.stamp_ns <= self._last_ns or len(self._frames) >= MAX_FRAMES
         if self._frames and (stale or self._has_moved(positions, usable)):
             self.restart()
@@ -81,26 +83,48 @@ class PoseRecorder:
         positions, rotations, usable = zip(*self._frames)
         return PoseRecording(np.array(positions), np.array(rotations), np.array(usable))
 
-    def _in_world(self, frame: FilteredFrame) -> tuple[Vec3s, Quats, NDArray[np.bool_]]:
-        n = len(self._sensors)
-        positions, rotations = np.zeros((n, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
-        usable = np.zeros(n, dtype=bool)
-        for i, name in enumerate(self._sensors):
-            if name not in frame.sensors:
-                continue
-            row = frame.sensors.index(name)
-            pose = np.concatenate((frame.positions[row], frame.quaternions[row]))
-            measured = frame.status[row] in (FILTER_OK, FILTER_REINITIALISED)
-            if measured and np.all(np.isfinite(pose)):
-                positions[i], rotations[i], usable[i] = pose[:3], pose[3:], True
-        return (
-            quaternion_batch.rotate(self._q_world_tracker, positions) + self._p_world_tracker,
-            quaternion_batch.multiply(self._q_world_tracker, rotations),
-            usable,
-        )
-
     def _has_moved(self, positions: Vec3s, usable: NDArray[np.bool_]) -> bool:
         first, _, first_usable = self._frames[0]
         both = usable & first_usable
         moved = np.linalg.norm(positions - first, axis=1) > self._max_stray_m
         return bool(np.any(both)) and float(np.mean(moved[both])) > STRAY_SHARE
+
+
+def in_world(
+    frame: FilteredFrame | SensorFrame, sensors: tuple[str, ...], q_world_tracker: Quat,
+    p_world_tracker: Vec3,
+) -> tuple[Vec3s, Quats, NDArray[np.bool_]]:  # fmt: skip
+    """
+    Return some sensors of a frame in world.
+
+    Parameters
+    ----------
+    frame : FilteredFrame or SensorFrame
+        Poses in the tracker's axes; what is good has the same status in both.
+    sensors : tuple of str
+        Which, in this order; the frame may lack some.
+    q_world_tracker, p_world_tracker : ndarray, shapes (4,) and (3,)
+        Frame of the sensor poses in world.
+
+    Returns
+    -------
+    positions, rotations, usable : ndarray, shapes (n, 3), (n, 4), (n,)
+        Position [m], rotation, and whether it was measured in this frame.
+
+    """
+    n = len(sensors)
+    positions, rotations = np.zeros((n, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
+    usable = np.zeros(n, dtype=bool)
+    for i, name in enumerate(sensors):
+        if name not in frame.sensors:
+            continue
+        row = frame.sensors.index(name)
+        pose = np.concatenate((frame.positions[row], frame.quaternions[row]))
+        measured = frame.status[row] in (FILTER_OK, FILTER_REINITIALISED)
+        if measured and np.all(np.isfinite(pose)):
+            positions[i], rotations[i], usable[i] = pose[:3], pose[3:], True
+    return (
+        quaternion_batch.rotate(q_world_tracker, positions) + p_world_tracker,
+        quaternion_batch.multiply(q_world_tracker, rotations),
+        usable,
+    )

@@ -72,8 +72,7 @@ def fit_t_pose(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> TP
     expected = _expected_places(layout, skeleton)
     left, right = layout.pairs.T
     across = (positions[left] - positions[right])[:, :2]
-    across_rest = (expected[left] - expected[right])[:, :2]
-    heading = _fit_heading(across, across_rest)
+    heading = fit_heading(across, (expected[left] - expected[right])[:, :2])
     pose = TPose(heading, np.array([0.0, 0.0, skeleton.rest_root_height]))
     _require_sides(layout, pose, positions)
     middles = 0.5 * (pose.to_body(positions[left]) + pose.to_body(positions[right]))
@@ -81,6 +80,34 @@ def fit_t_pose(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> TP
     place = robust_mean((middles - middles_rest)[:, :2], ASYMMETRY_M)
     offset = quaternion_batch.rotate(pose.orientation, np.append(place, 0.0))
     return TPose(heading, pose.pelvis + offset)
+
+
+def fit_heading(across: Floats, across_rest: Floats) -> float:
+    """
+    Return the yaw that turns left-right pairs' rest directions into the measured ones [rad].
+
+    Parameters
+    ----------
+    across, across_rest : ndarray, shape (k, 2)
+        From the right one of each pair to the left one, measured in world and at rest facing
+        +X, horizontally [m].
+
+    """
+    angles = np.arctan2(across[:, 1], across[:, 0])
+    angles = angles - np.arctan2(across_rest[:, 1], across_rest[:, 0])
+    widths = np.linalg.norm(across_rest, axis=1)
+
+    def sideways(heading: float) -> Floats:
+        return 2.0 * widths * np.sin(0.5 * (angles - heading))
+
+    # the pair that the others agree with best is the start, so that a swapped pair is not
+    costs = [float(np.sum(np.abs(sideways(angle)))) for angle in angles]
+    heading = float(angles[int(np.argmin(costs))])
+    for _ in range(ITERATIONS):
+        errors = (angles - heading + math.pi) % (2.0 * math.pi) - math.pi
+        weights = tukey_weights(np.abs(sideways(heading)), ASYMMETRY_M) * widths**2
+        heading += float(weights @ errors / np.sum(weights))
+    return math.atan2(math.sin(heading), math.cos(heading))
 
 
 def require_t_pose(
@@ -117,25 +144,6 @@ def require_t_pose(
 
 def _expected_places(layout: SensorLayout, skeleton: Skeleton) -> Vec3s:
     return skeleton.rest_positions()[layout.segments] + layout.mountings
-
-
-def _fit_heading(across: Floats, across_rest: Floats) -> float:
-    """Return the yaw that turns the pairs' rest directions into the measured ones [rad]."""
-    angles = np.arctan2(across[:, 1], across[:, 0])
-    angles = angles - np.arctan2(across_rest[:, 1], across_rest[:, 0])
-    widths = np.linalg.norm(across_rest, axis=1)
-
-    def sideways(heading: float) -> Floats:
-        return 2.0 * widths * np.sin(0.5 * (angles - heading))
-
-    # the pair that the others agree with best is the start, so that a swapped pair is not
-    costs = [float(np.sum(np.abs(sideways(angle)))) for angle in angles]
-    heading = float(angles[int(np.argmin(costs))])
-    for _ in range(ITERATIONS):
-        errors = (angles - heading + math.pi) % (2.0 * math.pi) - math.pi
-        weights = tukey_weights(np.abs(sideways(heading)), ASYMMETRY_M) * widths**2
-        heading += float(weights @ errors / np.sum(weights))
-    return math.atan2(math.sin(heading), math.cos(heading))
 
 
 def _require_sides(layout: SensorLayout, pose: TPose, positions: Vec3s) -> None:

@@ -132,10 +132,10 @@ def test_arguments_are_refused_by_name(
     ('name', 'says'),
     [
         ('absent.bvh', 'absent.bvh: expected a readable BVH file, got No such file'),
-        ('walk.fbx', "walk.fbx: expected a .bvh or .amc file, got suffix '.fbx'"),
-        ('walk.mcap', 'expected a .bvh or .amc file, got a bag; bags are not yet supported'),
+        ('walk.fbx', "walk.fbx: expected a .bvh or .amc or .c3d file, got suffix '.fbx'"),
+        ('walk.mcap', 'or .c3d file, got a bag; bags are not yet supported'),
         ('walk.amc', 'expected the .asf skeleton of this motion, got none; name it with --asf'),
-        ('.', 'expected a .bvh or .amc file'),
+        ('.', 'expected a .bvh or .amc or .c3d file'),
     ],
 )
 def test_clips_of_no_use_are_named(

@@ -189,7 +189,7 @@ def test_what_does_not_fit_is_refused(
 def test_folder_without_clips_is_refused(run: Callable, tmp_path: Path) -> None:
     done = run('bench', tmp_path)
     assert done.code == 2
-    assert 'expected a folder with .bvh or .amc files, got none' in done.err
+    assert 'expected a folder with .bvh or .amc or .c3d files, got none' in done.err
 
 
 @pytest.mark.mocap

@@ -2,13 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibration files: round trip, and what broken ones are told."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from puppet_core.errors import InputFileError
 from puppet_retarget.performer.calibration import load_calibration, save_calibration
+from puppet_retarget.performer.verdict import (
+    Finding,
+    JointReport,
+    LengthReport,
+    RANGE,
+    Verdict,
+)
 import pytest
+
+VERDICT = Verdict(
+    (JointReport(5, 0.004, 0.0021, (120.0, 80.5, 10.0)),),
+    (LengthReport(4, 0.31, 0.003),),
+    (Finding(RANGE, ('left_foot',), 'left_foot: moved through 3 deg, expected 30; more'),),
+)
 
 
 def test_saved_calibration_loads_back_to_the_same_values(tmp_path: Path, virtual: Any) -> None:
@@ -21,6 +35,64 @@ def test_saved_calibration_loads_back_to_the_same_values(tmp_path: Path, virtual
         np.testing.assert_allclose(
             getattr(loaded, name), getattr(calibration, name), atol=1e-15, err_msg=name
         )
+
+
+def _with_motion(virtual: Any) -> Any:
+    plain = virtual.calibrate()
+    n = len(plain.sensors)
+    return replace(
+        plain, sds_m=np.linspace(0.0, 0.01, n), sds_rad=np.linspace(0.0, 0.02, n),
+        skeleton=virtual.character.skeleton, verdict=VERDICT,
+    )  # fmt: skip
+
+
+def test_what_a_range_of_motion_told_loads_back_to_the_same_values(
+    tmp_path: Path, virtual: Any
+) -> None:
+    calibration = _with_motion(virtual)
+    save_calibration(calibration, tmp_path / 'c.yaml')
+    loaded = load_calibration(tmp_path / 'c.yaml')
+    assert loaded.verdict == VERDICT
+    for name in ('sds_m', 'sds_rad'):
+        np.testing.assert_allclose(getattr(loaded, name), getattr(calibration, name), atol=1e-15)
+    assert loaded.skeleton is not None
+    np.testing.assert_array_equal(loaded.skeleton.offsets, calibration.skeleton.offsets)
+    np.testing.assert_array_equal(
+        loaded.skeleton.interaction_points, calibration.skeleton.interaction_points
+    )
+
+
+def test_file_of_a_pose_alone_has_neither_lengths_nor_verdict(
+    tmp_path: Path, virtual: Any
+) -> None:
+    save_calibration(virtual.calibrate(), tmp_path / 'c.yaml')
+    loaded = load_calibration(tmp_path / 'c.yaml')
+    assert (loaded.skeleton, loaded.verdict, loaded.sds_m, loaded.sds_rad) == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'message'),
+    [
+        ('    left_shank: [', '    left_shin: [', r'skeleton\.joints_m\.left_shank'),
+        ('kind: range', 'kind: rage', 'one of swapped'),
+        ('length_m: 0.31', 'length_m: -0.31', 'a number > 0'),
+        ('range_deg: [120.0, ', 'range_deg: [', '3 finite numbers'),
+        ('joint: left_forearm', 'joint: left_elbow', 'one of pelvis'),
+        ('sd_m: 0.0021', 'sd: 0.0021', r'verdict\.joints\[0\]\.sd_m'),
+        ('names: [left_foot]', 'names: left_foot', 'a list of names'),
+    ],
+    ids=['joint place', 'kind', 'length', 'range', 'joint', 'sd', 'names'],
+)  # fmt: skip
+def test_broken_verdict_is_refused_with_its_line(
+    tmp_path: Path, virtual: Any, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / 'c.yaml'
+    save_calibration(_with_motion(virtual), path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputFileError, match=rf'c\.yaml:\d+: .*{message}'):
+        load_calibration(path)
 
 
 def test_file_says_what_it_is_and_how_good(tmp_path: Path, virtual: Any) -> None:

@@ -5,10 +5,16 @@
 from dataclasses import replace
 from typing import Any
 
+from motion_samples import ADULT, EXACT, exchanged, LAYOUT, make_take
 import numpy as np
 from puppet_core.errors import CalibrationError
+from puppet_core.sensor_frames import FilteredFrame
 from puppet_retarget.performer.parameters import PerformerConfig
-from puppet_retarget.performer.performer_model import CalibrationOutcome, PerformerModel
+from puppet_retarget.performer.performer_model import (
+    CalibrationOutcome,
+    MOTION,
+    PerformerModel,
+)
 import pytest
 
 CONFIG = PerformerConfig(calibration_duration_s=0.2)
@@ -129,3 +135,42 @@ def test_foreign_calibration_is_refused(virtual: Any, change: dict, message: str
     calibration = replace(virtual.calibrate(), **change)
     with pytest.raises(CalibrationError, match=message):
         _model(virtual).use(calibration)
+
+
+def _play(model: PerformerModel, take: Any) -> list[CalibrationOutcome]:
+    """Feed a recording in world; return the outcomes."""
+    poses, outcomes, n = take.recording.poses, [], len(LAYOUT.sensors)
+    for k in range(take.recording.n_frames):
+        model.step(FilteredFrame(
+            (k + 1) * 33_333_333, k, LAYOUT.sensors, poses.positions[k], poses.rotations[k],
+            np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 6, 6)), np.zeros(n, dtype=np.uint8),
+        ))  # fmt: skip
+        if model.outcome is not None:
+            outcomes.append(model.outcome)
+    return outcomes
+
+
+def _asked_for_motion() -> PerformerModel:
+    model = PerformerModel(ADULT, LAYOUT, PerformerConfig(), lambda: 'now')
+    model.place_tracker(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    model.request_calibration(26.0, MOTION)
+    return model
+
+
+def test_requested_motion_gives_lengths_that_are_used() -> None:
+    take, model = make_take(21, EXACT, 30.0), _asked_for_motion()
+    (outcome,) = _play(model, take)
+    assert outcome.requested and outcome.calibration is model.calibration
+    assert np.max(take.length_errors(outcome.calibration)) < 1e-6
+    assert not model.is_recording
+
+
+def test_motion_with_exchanged_sensors_is_refused_and_changes_nothing() -> None:
+    take, model = make_take(22, EXACT, 30.0), _asked_for_motion()
+    before = replace(take.calibrate().calibration, date='before')
+    model.use(before)
+    swapped = exchanged(take.recording, LAYOUT, 'left_foot', 'right_foot')
+    (outcome,) = _play(model, take._replace(recording=swapped))
+    assert outcome.calibration is None
+    assert 'left_foot and right_foot seem to be exchanged' in outcome.text
+    assert model.calibration is before

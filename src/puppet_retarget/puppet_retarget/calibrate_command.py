@@ -1,0 +1,239 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Command `calibrate`: a performer's mountings and lengths from a T-pose and a range of motion.
+
+The recording comes live, with prompts; from a bag; or from a clip through virtual sensors.
+What was found is printed as a table. Exit code 1: the calibration should not be used, and is
+not written; 2: bad input. `--rezero` finds one sensor's mounting anew, from a T-pose alone;
+`--surface` records surface points instead, see `--surface --help`.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+import sys
+
+import numpy as np
+from puppet_core.atomic_file import check_writable
+from puppet_core.character import Character, default_capsules, load_character, save_character
+from puppet_core.errors import CalibrationError, ConfigError, PuppetError
+from puppet_retarget import surface_command
+from puppet_retarget.calibrate_bag import read_bag
+from puppet_retarget.calibrate_clip import record_clip, VirtualTake
+from puppet_retarget.calibrate_live import LiveSession, retried
+from puppet_retarget.performer.calibration import (
+    Calibration,
+    load_calibration,
+    save_calibration,
+)
+from puppet_retarget.performer.calibration_bench import bench_lines
+from puppet_retarget.performer.functional_calibration import calibrate_motion
+from puppet_retarget.performer.motion_recording import MotionRecording
+from puppet_retarget.performer.pose_calibration import CalibrationLimits, PoseRecording
+from puppet_retarget.performer.recording_parts import find_pose, split_recording
+from puppet_retarget.performer.rezero import rezero_sensor
+from puppet_retarget.performer.sensor_layout import load_layout, SensorLayout
+from puppet_retarget.performer.virtual_sensors import Disturbances
+from puppet_ros import share
+from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK
+import rclpy
+from rclpy.utilities import remove_ros_args
+
+EXIT_FAILED = 1
+BAG, LIVE, CLIP = 'bag', 'live', 'clip'
+LIMITS = CalibrationLimits()
+EXAMPLE = """\
+example: ./puppet calibrate --from live --output my_calibration.yaml
+         ./puppet calibrate --from bag session.mcap --output my_calibration.yaml
+         ./puppet calibrate --from clip walk.bvh --noise-mm 2 --noise-deg 0.5
+         ./puppet calibrate --from live --rezero left_hand --output my_calibration.yaml
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if '--surface' in arguments:
+        return surface_command.main(arguments)
+    try:
+        options = make_parser().parse_args(remove_ros_args(arguments))
+        return run(options, arguments)
+    except KeyboardInterrupt:
+        print('interrupted: nothing was written', file=sys.stderr)
+        return EXIT_FAILED
+    except SystemExit as err:
+        return EXIT_OK if err.code == 0 else EXIT_BAD_INPUT
+    except CalibrationError as err:
+        print(f'calibrate: {err}', file=sys.stderr)
+        return EXIT_FAILED
+    except PuppetError as err:
+        print(f'calibrate: {err}', file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except (OSError, RuntimeError) as err:
+        print(f'calibrate: {err}', file=sys.stderr)
+        return EXIT_FAILED
+    finally:
+        rclpy.try_shutdown()
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's own arguments."""
+    parser = argparse.ArgumentParser(
+        prog='calibrate', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    add = parser.add_argument
+    add('--from', dest='origin', choices=(BAG, LIVE, CLIP), required=True,
+        help='where the recording comes from')
+    add('file', nargs='?', type=Path,
+        help='the bag, or a BVH clip; a clip is the built-in range of motion by default')
+    add('--output', type=Path, help='calibration file to write, or to re-zero a sensor of')
+    add('--rezero', metavar='SENSOR', help='only this sensor, which was moved')
+    add('--force', action='store_true', help='write what should not be used, too')
+    add('--performer', default='performer', metavar='CHARACTER',
+        help='whose proportions fill in what is not measured; by name or path')
+    add('--write-character', type=Path, metavar='YAML', help="save the performer's own body")
+    add('--layout', default='default14', help='of the sensors, by name or path')
+    bag = parser.add_argument_group('from a bag')
+    bag.add_argument('--topic', default='', help='/tracker/filtered by default, or the raw one')
+    bag.add_argument('--transmitter-m', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
+                     help='where the tracker stands, for a bag without /tf_static')
+    clip = parser.add_argument_group('from a clip: how the virtual sensors are disturbed')
+    clip.add_argument('--noise-mm', type=float, default=0.0)
+    clip.add_argument('--noise-deg', type=float, default=0.0)
+    clip.add_argument('--outliers', type=float, default=0.0, help='share of the samples')
+    clip.add_argument('--skin-mm', type=float, default=0.0, help='soft tissue')
+    clip.add_argument('--seed', type=int, default=1)
+    clip.add_argument('--trials', type=int, metavar='N',
+                      help='measure N performers of random proportions instead')
+    return parser
+
+
+def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
+    """Calibrate as the options ask for; return the exit code."""
+    for path, name in (
+        (options.output, '--output'), (options.write_character, '--write-character')
+    ):  # fmt: skip
+        if path is not None:
+            check_writable(path, name)
+    if options.origin == BAG and options.file is None:
+        raise ConfigError('--from bag: expected the path of a bag, got none')
+    if options.rezero and (options.output is None or options.write_character is not None):
+        raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
+    performer = load_character(share.character_file(options.performer))
+    layout = load_layout(share.layout_file(options.layout))
+    if options.trials is not None:
+        return bench(options, performer, layout)
+    if options.rezero:
+        return rezero(options, performer, layout, ros_arguments)
+    pose, motion, truth = record(options, performer, layout, ros_arguments)
+    outcome = calibrate_motion(pose, motion, layout, performer, LIMITS, _date())
+    print(outcome.verdict.table())
+    if outcome.calibration is not None and truth is not None:
+        print(truth.compare(outcome.calibration))
+    usable = outcome.verdict.usable
+    if outcome.calibration is not None and (usable or options.force):
+        write(options, performer, outcome.calibration)
+    return EXIT_OK if usable else EXIT_FAILED
+
+
+def bench(options: argparse.Namespace, performer: Character, layout: SensorLayout) -> int:
+    """Print how far calibrations are off over many performers; return the exit code."""
+    if options.origin != CLIP or options.file is not None or not 1 <= options.trials <= 1000:
+        raise ConfigError('--trials: expected 1 .. 1000, with --from clip and no file')
+    for line in bench_lines(performer, layout, _disturbances(options), options.trials):
+        print(line, flush=True)
+    return EXIT_OK
+
+
+def record(
+    options: argparse.Namespace, performer: Character, layout: SensorLayout,
+    ros_arguments: Sequence[str],
+) -> tuple[PoseRecording, MotionRecording, VirtualTake | None]:  # fmt: skip
+    """Return the pose, the motion after it, and the truth of a clip or None."""
+    if options.origin == LIVE:
+        session = LiveSession(layout, performer, LIMITS, ros_arguments)
+        try:
+            return retried(session), session.motion(), None
+        finally:
+            session.close()
+    recording, truth = _recorded(options, performer, layout)
+    return (*split_recording(recording, layout, performer, LIMITS), truth)
+
+
+def rezero(
+    options: argparse.Namespace, performer: Character, layout: SensorLayout,
+    ros_arguments: Sequence[str],
+) -> int:  # fmt: skip
+    """Find one sensor's mounting anew and write the file; return the exit code."""
+    before = load_calibration(options.output)
+    if options.rezero not in before.sensors:
+        known = ', '.join(before.sensors)
+        raise ConfigError(f'--rezero: expected one of {known}, got {options.rezero!r}')
+    pose = _held_pose(options, performer, layout, ros_arguments)
+    after = rezero_sensor(
+        before, pose, layout, options.rezero, performer.skeleton, LIMITS, _date()
+    )
+    row = after.sensors.index(options.rezero)
+    moved = float(np.linalg.norm(after.positions[row] - before.positions[row]))
+    cosine = min(abs(float(after.rotations[row] @ before.rotations[row])), 1.0)
+    save_calibration(after, options.output)
+    print(f'{options.rezero}: moved by {1e3 * moved:.0f} mm and '
+          f'{np.degrees(2.0 * np.arccos(cosine)):.0f} deg; written: {options.output}')
+    return EXIT_OK
+
+
+def write(options: argparse.Namespace, performer: Character, calibration: Calibration) -> None:
+    """Write what was asked for."""
+    if options.output is not None:
+        save_calibration(calibration, options.output)
+        print(f'written: {options.output}')
+    if options.write_character is not None and calibration.skeleton is not None:
+        capsules = default_capsules(calibration.skeleton)
+        own = replace(performer, skeleton=calibration.skeleton, capsules=capsules)
+        save_character(own, options.write_character)
+        print(f'written: {options.write_character}')
+
+
+def _held_pose(
+    options: argparse.Namespace, performer: Character, layout: SensorLayout,
+    ros_arguments: Sequence[str],
+) -> PoseRecording:  # fmt: skip
+    if options.origin == LIVE:
+        session = LiveSession(layout, performer, LIMITS, ros_arguments)
+        try:
+            return retried(session)
+        finally:
+            session.close()
+    recording, _ = _recorded(options, performer, layout)
+    return find_pose(recording, layout, performer, LIMITS)[0]
+
+
+def _recorded(
+    options: argparse.Namespace, performer: Character, layout: SensorLayout
+) -> tuple[MotionRecording, VirtualTake | None]:
+    if options.origin == BAG:
+        place = None
+        if options.transmitter_m is not None:
+            place = np.array(options.transmitter_m), np.array([1.0, 0.0, 0.0, 0.0])
+        return read_bag(options.file, layout.sensors, options.topic, place), None
+    take = record_clip(options.file, performer, layout, _disturbances(options), options.seed)
+    return take.recording, take
+
+
+def _disturbances(options: argparse.Namespace) -> Disturbances:
+    return Disturbances(
+        options.noise_mm, options.noise_deg, options.outliers, options.skin_mm
+    )
+
+
+def _date() -> str:
+    return datetime.now().astimezone().isoformat(timespec='seconds')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,81 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+How far each joint moved, about which axes, and what to do where it was not enough.
+
+The relative rotations' spread about their mean has three principal axes. A ball joint must
+have moved about two of them: one alone leaves its centre open along the axis. Elbows and
+knees move about one axis mainly, their hinge, which also tells how their segments are rolled.
+
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats
+from puppet_core.skeleton import SEGMENTS
+from puppet_retarget.performer.motion_recording import Joint, RelativePoses
+from puppet_retarget.performer.robust_mean import robust_mean_rotation
+
+FIRST_RANGE_DEG = 30.0  # what every joint must move through, from end to end
+SECOND_RANGE_DEG = {'upper_arm': 30.0, 'thigh': 15.0, 'hand': 15.0, 'foot': 10.0}
+UNSURE_M = 0.006  # of a centre, beyond which a second axis is asked for
+TAILS = (0.005, 0.995)  # beyond are outliers
+MEAN_SAMPLES = 300
+PROMPTS = {
+    'upper_arm': 'swing the arm forward and back, up and down, and roll it',
+    'forearm': 'bend and stretch the elbow fully, and turn the palm up and down',
+    'hand': 'bend the wrist up and down and to both sides',
+    'thigh': 'raise the leg forward, backward and sideways',
+    'shank': 'bend the knee fully, and turn the toes in and out while it is bent',
+    'foot': 'point the toes and pull them up, and roll the foot to both sides',
+}
+
+
+class Range(NamedTuple):
+    """What one joint was moved through."""
+
+    extents_deg: Floats
+    """From end to end about the three principal axes, falling, shape (3,) [deg]."""
+
+
+def joint_range(relative: RelativePoses) -> Range:
+    """Return the range of one joint's relative rotations."""
+    turns = quaternion_batch.from_matrix(relative.rotations)
+    step = max(len(turns) // MEAN_SAMPLES, 1)
+    mean = robust_mean_rotation(turns[::step], 0.5)
+    # in the parent's axes, about the mean; a rotation vector is the angle about each axis
+    vectors = quaternion_batch.log(
+        quaternion_batch.multiply(turns, quaternion_batch.conjugate(mean))
+    )
+    centred = vectors - np.median(vectors, axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    low, high = np.quantile(centred @ axes, TAILS, axis=0)
+    return Range(np.sort(np.degrees(high - low))[::-1])
+
+
+def range_complaint(joint: Joint, moved: Range, sd_m: float = math.inf) -> str:
+    """
+    Return what was too small and what to do about it; '' if nothing.
+
+    Parameters
+    ----------
+    joint, moved : Joint and Range
+        Which joint, and what it was moved through.
+    sd_m : float
+        How well its centre is determined; one axis is enough where that is well [m].
+
+    """
+    name = SEGMENTS[joint.segment]
+    part = name.split('_', 1)[-1]
+    first, second = moved.extents_deg[:2]
+    if first < FIRST_RANGE_DEG:
+        text = f'moved through {first:.0f} deg, expected {FIRST_RANGE_DEG:.0f}'
+    elif sd_m > UNSURE_M and second < SECOND_RANGE_DEG.get(part, 0.0):
+        text = (f'moved about one axis only ({second:.0f} deg about a second one, expected '
+                f'{SECOND_RANGE_DEG[part]:.0f})')  # fmt: skip
+    else:
+        return ''
+    return f'{name}: {text}; {PROMPTS.get(part, "move it more")}'

@@ -1,0 +1,28 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of the default fourteen sensors on performers much like the built-in adult."""
+
+from pathlib import Path
+
+from puppet_core.character import load_character
+from puppet_retarget.performer import known_take
+from puppet_retarget.performer.known_take import exchanged, RATE_HZ, slipped, Take
+from puppet_retarget.performer.sensor_layout import load_layout, SensorLayout
+from puppet_retarget.performer.virtual_sensors import Disturbances
+
+__all__ = ['ADULT', 'CONFIG', 'EXACT', 'exchanged', 'LAYOUT', 'make_take', 'REAL', 'slipped',
+           'Take']  # fmt: skip
+
+CONFIG = Path(__file__).resolve().parents[3] / 'config'
+EXACT = Disturbances()
+REAL = Disturbances(noise_mm=2.0, noise_deg=0.5, outliers=0.01, skin_mm=5.0)
+ADULT = load_character(CONFIG / 'characters' / 'performer.yaml')
+LAYOUT = load_layout(CONFIG / 'layouts' / 'default14.yaml')
+
+
+def make_take(
+    seed: int, disturbances: Disturbances, rate_hz: float = RATE_HZ,
+    layout: SensorLayout = LAYOUT, stretch: float = 0.1,
+) -> Take:  # fmt: skip
+    """Return a recording of a performer of random proportions."""
+    return known_take.make_take(ADULT, layout, disturbances, seed, rate_hz, stretch)

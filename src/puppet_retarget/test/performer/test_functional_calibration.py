@@ -1,0 +1,195 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Functional calibration on recordings whose truth is known: what issue 5 asks for."""
+
+from functools import cache
+
+from motion_samples import EXACT, exchanged, LAYOUT, make_take, REAL, slipped, Take
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.errors import CalibrationError
+from puppet_core.posture import Motion
+from puppet_core.sensor_frames import FilteredFrame
+from puppet_core.skeleton import LIMB_SEGMENTS
+from puppet_retarget.performer.functional_calibration import Outcome
+from puppet_retarget.performer.posture_estimate import PostureConfig, PostureEstimator
+from puppet_retarget.performer.sensor_layout import SensorLayout
+from puppet_retarget.performer.verdict import RANGE, SLIPPED, SWAPPED
+from puppet_retarget.performer.virtual_sensors import Disturbances, measure
+import pytest
+
+EXACT_TOL_M = 1e-6  # issue 5
+CENTRE_TOL_M, LENGTH_TOL_M, ANGLE_TOL_DEG = 0.010, 0.008, 1.5  # issue 5
+SEEDS = tuple(range(5))
+
+
+@cache
+def _real(seed: int) -> tuple[Take, Outcome]:
+    take = make_take(seed, REAL)
+    return take, take.calibrate()
+
+
+def test_everything_is_exact_without_noise() -> None:
+    take = make_take(7, EXACT)
+    calibration = take.calibrate().calibration
+    assert calibration is not None
+    assert np.max(take.centre_errors(calibration)) < EXACT_TOL_M
+    assert np.max(take.length_errors(calibration)) < EXACT_TOL_M
+    between = quaternion_batch.multiply(
+        quaternion_batch.conjugate(calibration.rotations), take.mounting.rotations
+    )
+    assert np.max(np.abs(quaternion_batch.log(between))) < EXACT_TOL_M
+
+
+def test_unmeasured_segments_have_the_right_size_where_proportions_are_ordinary() -> None:
+    take = make_take(3, EXACT, stretch=0.0)
+    calibration = take.calibrate().calibration
+    assert calibration is not None and calibration.skeleton is not None
+    np.testing.assert_allclose(
+        calibration.skeleton.offsets, take.skeleton.offsets, atol=EXACT_TOL_M
+    )
+    np.testing.assert_allclose(
+        calibration.skeleton.interaction_points, take.skeleton.interaction_points,
+        atol=EXACT_TOL_M,
+    )  # fmt: skip
+
+
+def test_centres_and_lengths_keep_their_tolerances_in_the_real_world() -> None:
+    centres, lengths = [], []
+    for seed in SEEDS:
+        take, outcome = _real(seed)
+        assert outcome.calibration is not None
+        centres.append(take.centre_errors(outcome.calibration))
+        lengths.append(take.length_errors(outcome.calibration))
+    assert np.quantile(centres, 0.95) < CENTRE_TOL_M
+    assert np.max(lengths) < LENGTH_TOL_M
+
+
+def test_errors_are_about_as_large_as_the_uncertainty_says() -> None:
+    shares = []
+    for seed in SEEDS:
+        take, outcome = _real(seed)
+        assert outcome.calibration is not None
+        sds = np.array([joint.sd_m for joint in outcome.verdict.joints])
+        shares.append(take.centre_errors(outcome.calibration).max(axis=1) / sds)
+    # length of a Gaussian 3-vector, in its worst direction's standard deviations
+    assert np.quantile(shares, 0.95) < 2.8
+    assert np.median(shares) > 0.3
+
+
+@pytest.mark.parametrize('seed', SEEDS)
+def test_nothing_is_named_when_all_is_well(seed: int) -> None:
+    _, outcome = _real(seed)
+    assert outcome.verdict.findings == ()
+    assert outcome.verdict.usable
+
+
+@pytest.mark.parametrize('seed', SEEDS[:2])
+def test_posture_angles_keep_their_tolerance(seed: int) -> None:
+    take, outcome = _real(seed)
+    calibration, poses = outcome.calibration, take.recording.poses
+    assert calibration is not None and calibration.skeleton is not None
+    estimator = PostureEstimator(
+        calibration.skeleton, calibration, np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3),
+        PostureConfig(),
+    )  # fmt: skip
+    clean = take.recording.without_spikes().poses.usable.all(axis=1)
+    n, measured = len(LAYOUT.sensors), [0, *LIMB_SEGMENTS.reshape(-1)]
+    errors = []
+    for k in np.flatnonzero(clean)[::10]:
+        estimator.reset()
+        rotations = estimator.step(FilteredFrame(
+            int(k), int(k), LAYOUT.sensors, np.ascontiguousarray(poses.positions[k]),
+            np.ascontiguousarray(poses.rotations[k]), np.zeros((n, 3)), np.zeros((n, 3)),
+            np.zeros((n, 6, 6)), np.zeros(n, dtype=np.uint8),
+        )).posture.rotations  # fmt: skip
+        off = quaternion_batch.multiply(
+            quaternion_batch.conjugate(take.motion.rotations[k]), rotations
+        )
+        errors.append(np.linalg.norm(quaternion_batch.log(off), axis=1)[measured])
+    assert np.degrees(np.sqrt(np.mean(np.square(errors)))) < ANGLE_TOL_DEG
+
+
+@pytest.mark.parametrize('names', [
+    ('left_hand', 'right_hand'), ('left_upper_arm', 'left_forearm'),
+    ('right_thigh', 'right_shank'),
+    ('left_foot', 'right_foot'), ('pelvis', 'chest'), ('left_forearm', 'right_shank'),
+    ('pelvis', 'left_thigh'),
+], ids='-'.join)  # fmt: skip
+def test_exchanged_sensors_are_named(names: tuple[str, str]) -> None:
+    take, _ = _real(1)
+    outcome = take.calibrate(exchanged(take.recording, LAYOUT, *names))
+    assert [set(f.names) for f in outcome.verdict.of_kind(SWAPPED)] == [set(names)]
+    assert outcome.calibration is None
+    assert not outcome.verdict.usable
+
+
+def test_arms_worn_on_the_wrong_sides_are_told_by_the_pose() -> None:
+    take, _ = _real(2)
+    pairs = [(f'left_{part}', f'right_{part}') for part in ('upper_arm', 'forearm', 'hand')]
+    flat = [name for pair in pairs for name in pair]
+    outcome = take.calibrate(exchanged(take.recording, LAYOUT, *flat))
+    assert [f.names for f in outcome.verdict.of_kind(SWAPPED)] == pairs
+
+
+def test_all_of_one_side_worn_on_the_other_is_told_by_knees_and_elbows() -> None:
+    take, _ = _real(2)
+    pairs = [(LAYOUT.sensors[i], LAYOUT.sensors[j]) for i, j in LAYOUT.pairs]
+    outcome = take.calibrate(
+        exchanged(take.recording, LAYOUT, *[name for pair in pairs for name in pair])
+    )
+    assert [f.names for f in outcome.verdict.of_kind(SWAPPED)] == pairs
+
+
+@pytest.mark.parametrize(('name', 'when_s'), [
+    ('left_hand', 15.0), ('right_foot', 17.0), ('chest', 8.0), ('left_forearm', 12.0),
+    ('right_thigh', 10.0),
+])  # fmt: skip
+def test_slipped_sensor_is_named_with_the_instant(name: str, when_s: float) -> None:
+    take, _ = _real(3)
+    outcome = take.calibrate(slipped(take.recording, LAYOUT, name, when_s))
+    slips = outcome.verdict.of_kind(SLIPPED)
+    assert [finding.names for finding in slips] == [(name,)]
+    told_s = float(slips[0].text.split(' after ')[1].split(' s')[0])
+    assert abs(told_s - when_s) < 2.5
+    assert not outcome.verdict.usable
+
+
+def test_joint_that_was_not_moved_is_named_with_what_to_do() -> None:
+    take, _ = _real(4)
+    still = take.motion.rotations.copy()
+    still[:, LIMB_SEGMENTS[2, 2]] = [1.0, 0.0, 0.0, 0.0]  # the left foot
+    verdict = _remade(take, still).verdict
+    assert [f.names for f in verdict.of_kind(RANGE)] == [('left_foot',)]
+    assert 'point the toes' in verdict.findings[0].text
+    assert not verdict.usable
+
+
+def test_fewer_sensors_calibrate_too() -> None:
+    kept = [i for i, name in enumerate(LAYOUT.sensors) if not name.endswith(('hand', 'foot'))]
+    layout = SensorLayout(
+        'ten', tuple(LAYOUT.sensors[i] for i in kept), LAYOUT.segments[kept],
+        LAYOUT.mountings[kept],
+    )  # fmt: skip
+    take = make_take(5, EXACT, layout=layout)
+    calibration = take.calibrate().calibration
+    assert calibration is not None
+    assert np.max(take.centre_errors(calibration)) < EXACT_TOL_M
+
+
+def test_layout_without_neighbours_is_refused() -> None:
+    kept = [LAYOUT.sensors.index(name) for name in ('pelvis', 'left_hand', 'right_hand')]
+    layout = SensorLayout(
+        'three', tuple(LAYOUT.sensors[i] for i in kept), LAYOUT.segments[kept],
+        LAYOUT.mountings[kept],
+    )  # fmt: skip
+    take = make_take(5, Disturbances(), layout=layout)
+    with pytest.raises(CalibrationError, match='neighbouring segments'):
+        take.calibrate()
+
+
+def _remade(take: Take, rotations: np.ndarray) -> Outcome:
+    motion = Motion.from_rotations(
+        take.skeleton, take.motion.rate_hz, take.motion.root_positions, rotations
+    )
+    return take.calibrate(measure(motion, LAYOUT, take.mounting, REAL, 99))
