@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.arrays import Floats
+from puppet_core.errors import ConfigError
 from puppet_core.motion_loop import smooth_step
 
 
@@ -16,6 +17,14 @@ class End(NamedTuple):
     value: float
     velocity: float = 0.0
     acceleration: float = 0.0
+
+
+def check_timing(t_pose_s: float, rate_hz: float) -> None:
+    """Raise ConfigError unless a performance can begin with such a T-pose at such a rate."""
+    if not 0.0 <= t_pose_s < 1e4 or not 1.0 <= rate_hz < 1e4:
+        raise ConfigError(
+            f'expected t_pose_s >= 0 and rate_hz >= 1, got {t_pose_s:g} s and {rate_hz:g} Hz'
+        )
 
 
 def eased(t: Floats, keys: Sequence[tuple[float, float]]) -> Floats:

@@ -11,10 +11,10 @@ the floor, palms touch the table and each other, and all curves have two derivat
 
 import numpy as np
 from puppet_core.character import Character
-from puppet_core.errors import ConfigError
 from puppet_core.posture import Motion, world_segments
 from puppet_core.procedural_arms import add_arms
 from puppet_core.procedural_body import make_body
+from puppet_core.procedural_curve import check_timing
 from puppet_core.procedural_plan import make_plan
 from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
 
@@ -42,10 +42,7 @@ def procedural_motion(
     ConfigError : if a time is negative or not finite.
 
     """
-    if not 0.0 <= t_pose_s < 1e4 or not 1.0 <= rate_hz < 1e4:
-        raise ConfigError(
-            f'expected t_pose_s >= 0 and rate_hz >= 1, got {t_pose_s:g} s and {rate_hz:g} Hz'
-        )
+    check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character
     plan = make_plan(skeleton, t_pose_s)
     n_frames = round(plan.duration_s * rate_hz)

@@ -17,9 +17,8 @@ from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quats
 from puppet_core.character import Character
 from puppet_core.clip_rest_pose import canonical_direction, canonical_hinge
-from puppet_core.errors import ConfigError
 from puppet_core.posture import Motion
-from puppet_core.procedural_curve import eased
+from puppet_core.procedural_curve import check_timing, eased
 from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
 
 T_POSE_S = 2.0
@@ -92,10 +91,7 @@ def range_of_motion(
     ConfigError : if a time is negative or not finite.
 
     """
-    if not 0.0 <= t_pose_s < 1e4 or not 1.0 <= rate_hz < 1e4:
-        raise ConfigError(
-            f'expected t_pose_s >= 0 and rate_hz >= 1, got {t_pose_s:g} s and {rate_hz:g} Hz'
-        )
+    check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character
     t = np.arange(round((t_pose_s + RANGE_S) * rate_hz)) / rate_hz - t_pose_s
     rotations = np.zeros((len(t), len(SEGMENT_INDEX), 4))

@@ -20,7 +20,7 @@ import sys
 import numpy as np
 from puppet_core.atomic_file import check_writable
 from puppet_core.character import Character, default_capsules, load_character, save_character
-from puppet_core.errors import CalibrationError, ConfigError, PuppetError
+from puppet_core.errors import ConfigError
 from puppet_retarget import surface_command
 from puppet_retarget.calibrate_bag import read_bag
 from puppet_retarget.calibrate_clip import record_clip, VirtualTake
@@ -39,11 +39,10 @@ from puppet_retarget.performer.rezero import rezero_sensor
 from puppet_retarget.performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.performer.virtual_sensors import Disturbances
 from puppet_ros import share
-from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK
-import rclpy
+from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.spin import EXIT_OK
 from rclpy.utilities import remove_ros_args
 
-EXIT_FAILED = 1
 BAG, LIVE, CLIP = 'bag', 'live', 'clip'
 LIMITS = CalibrationLimits()
 EXAMPLE = """\
@@ -59,25 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if '--surface' in arguments:
         return surface_command.main(arguments)
-    try:
-        options = make_parser().parse_args(remove_ros_args(arguments))
-        return run(options, arguments)
-    except KeyboardInterrupt:
-        print('interrupted: nothing was written', file=sys.stderr)
-        return EXIT_FAILED
-    except SystemExit as err:
-        return EXIT_OK if err.code == 0 else EXIT_BAD_INPUT
-    except CalibrationError as err:
-        print(f'calibrate: {err}', file=sys.stderr)
-        return EXIT_FAILED
-    except PuppetError as err:
-        print(f'calibrate: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except (OSError, RuntimeError) as err:
-        print(f'calibrate: {err}', file=sys.stderr)
-        return EXIT_FAILED
-    finally:
-        rclpy.try_shutdown()
+    return run_command(
+        'calibrate',
+        lambda: run(make_parser().parse_args(remove_ros_args(arguments)), arguments),
+        'nothing was written',
+    )
 
 
 def make_parser() -> argparse.ArgumentParser:

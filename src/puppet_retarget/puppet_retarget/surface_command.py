@@ -22,7 +22,7 @@ from puppet_core.arrays import Vec3
 from puppet_core.atomic_file import check_writable
 from puppet_core.body_surface import read_surface, save_surface, surface_samples
 from puppet_core.character import load_character
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.errors import ConfigError
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_core.skeleton import SEGMENTS
 from puppet_msgs.msg import PoseFrame, Posture
@@ -37,9 +37,10 @@ from puppet_retarget.performer.surface_recorder import (
     TouchConfig,
 )
 from puppet_ros import pose_frame, posture_msg, qos, share
+from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.flat_array import MessageError
 from puppet_ros.posture_msg import PostureRecord, WORLD
-from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK, make_executor
+from puppet_ros.spin import EXIT_OK, make_executor
 from puppet_ros.stamped_join import StampedJoin
 from puppet_ros.static_transforms import StaticTransforms
 import rclpy
@@ -47,7 +48,6 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-EXIT_FAILED = 1
 FILTERED_TOPIC = '/tracker/filtered'
 POSTURE_TOPIC = '/performer/posture'
 SILENCE_LIMIT_S = 10.0
@@ -141,22 +141,11 @@ class SurfaceNode(Node):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:
-        options = make_parser().parse_args(remove_ros_args(arguments))
-        return run(options, arguments)
-    except KeyboardInterrupt:
-        print('interrupted: what is complete is saved; the same command goes on', file=sys.stderr)
-        return EXIT_FAILED
-    except SystemExit as err:
-        return EXIT_OK if err.code == 0 else EXIT_BAD_INPUT
-    except PuppetError as err:
-        print(f'calibrate: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except (OSError, RuntimeError) as err:
-        print(f'calibrate: {err}', file=sys.stderr)
-        return EXIT_FAILED
-    finally:
-        rclpy.try_shutdown()
+    return run_command(
+        'calibrate',
+        lambda: run(make_parser().parse_args(remove_ros_args(arguments)), arguments),
+        'what is complete is saved; the same command goes on',
+    )
 
 
 def make_parser() -> argparse.ArgumentParser:

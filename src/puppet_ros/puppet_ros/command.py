@@ -1,0 +1,48 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a command that talks to nodes ends: one line for what went wrong, and its exit code."""
+
+from collections.abc import Callable
+import sys
+
+from puppet_core.errors import CalibrationError, PuppetError
+from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK
+import rclpy
+
+EXIT_FAILED = 1
+
+
+def run_command(name: str, command: Callable[[], int], interrupted: str) -> int:
+    """
+    Run a command and return its exit code; ROS is shut down whatever happens.
+
+    Parameters
+    ----------
+    name : str
+        Begins the line of an error.
+    command : callable
+        Reads its arguments, which may exit, and returns its exit code.
+    interrupted : str
+        What is so after Ctrl-C.
+
+    Returns
+    -------
+    exit_code : int
+        That of the command; 1 for a failed run or Ctrl-C, 2 for bad input.
+
+    """
+    try:
+        return command()
+    except KeyboardInterrupt:
+        print(f'interrupted: {interrupted}', file=sys.stderr)
+        return EXIT_FAILED
+    except SystemExit as err:
+        return EXIT_OK if err.code == 0 else EXIT_BAD_INPUT
+    except (CalibrationError, OSError, RuntimeError) as err:
+        print(f'{name}: {err}', file=sys.stderr)
+        return EXIT_FAILED
+    except PuppetError as err:
+        print(f'{name}: {err}', file=sys.stderr)
+        return EXIT_BAD_INPUT
+    finally:
+        rclpy.try_shutdown()

@@ -1,0 +1,46 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Exit codes of commands, and what they say."""
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+
+from puppet_core.errors import CalibrationError, ConfigError  # noqa: E402,I100
+from puppet_ros.command import run_command  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+
+@pytest.mark.parametrize(
+    ('error', 'code', 'said'),
+    [
+        (ConfigError('a.yaml:3: expected x'), 2, 'name: a.yaml:3: expected x\n'),
+        (CalibrationError('moved'), 1, 'name: moved\n'),
+        (OSError('no space'), 1, 'name: no space\n'),
+        (RuntimeError('no context'), 1, 'name: no context\n'),
+        (KeyboardInterrupt(), 1, 'interrupted: nothing\n'),
+        (SystemExit(0), 0, ''),
+        (SystemExit(2), 2, ''),
+    ],
+)
+def test_what_goes_wrong_is_a_line_and_a_code(error, code: int, said: str, capsys) -> None:
+    def command() -> int:
+        raise error
+
+    assert run_command('name', command, 'nothing') == code
+    assert capsys.readouterr().err == said
+
+
+def test_what_goes_well_returns_its_code_and_ros_is_shut_down() -> None:
+    def command() -> int:
+        rclpy.init(args=[])
+        return 7
+
+    assert run_command('name', command, 'nothing') == 7
+    assert not rclpy.ok()
+
+
+def test_a_bug_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_command('name', lambda: 1 // 0, 'nothing')
