@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 import uuid
 
@@ -19,6 +18,8 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 packages = pytest.importorskip('ament_index_python.packages', reason='needs ROS 2')
+
+from puppet_ros.testing import spin_until  # noqa: E402,I100
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
@@ -143,11 +144,11 @@ class Graph:
     def __init__(self, folder: Path) -> None:
         from puppet_bringup.demo_run import DemoRun
         from puppet_bringup.monitor import Monitor
-        from puppet_bringup.private_domain import free_domain
         from puppet_bringup.process_table import SOURCES
         from puppet_bringup.program import child_environment
         from puppet_bringup.supervisor import Supervisor
         from puppet_bringup.up import prepared
+        from puppet_ros.private_domain import free_domain
         from puppet_ros.spin import make_executor
 
         domain = free_domain()
@@ -168,10 +169,7 @@ class Graph:
 
     def spin_until(self, condition: Callable[[], bool], deadline_s: float) -> bool:
         """Spin the monitor until the condition holds."""
-        deadline = time.monotonic() + deadline_s
-        while not condition() and time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.05)
-        return condition()
+        return spin_until(self.executor, condition, deadline_s)
 
     def close(self) -> None:
         """Stop everything."""

@@ -11,7 +11,6 @@ pose does not continue.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-import os
 from pathlib import Path
 import time
 from typing import Any
@@ -49,19 +48,11 @@ from puppet_filter.pose_filter_node import FILTERED_TOPIC, PoseFilterNode  # noq
 from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_ros import pose_frame, qos  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
-# Once, at the end of all tests in one process, not every sensor had come back in time after a
-# fault; alone it has always passed. Until that is found it runs when asked for.
-pytestmark = [
-    pytest.mark.ros,
-    pytest.mark.skipif(
-        'PUPPET_FILTERED_FAULTS' not in os.environ,
-        reason='runs alone: PUPPET_FILTERED_FAULTS=1 ./puppet test test/test_filtered_faults.py',
-    ),
-]
+pytestmark = pytest.mark.ros
 
-DEADLINE_S = 60.0
 SENSORS = ('pelvis', 'chest', 'left_hand', 'right_hand', 'left_foot', 'right_foot')
 N_FAULTY = 3  # sensors on the line with the faults, the first ones
 UNPLUGGED_S, SILENT_S, NOISY_S, MISSING_S, HELD_OFF_S = 3.0, 1.0, 1.0, 0.8, 0.3
@@ -119,10 +110,7 @@ class Run:
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
         """Spin until a condition holds or a deadline passes."""
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.05)
-        return condition()
+        return spin_until(self.executor, condition)
 
     def last(self, seconds: float) -> None:
         """Let something last."""
@@ -240,12 +228,10 @@ def assert_complete(frames: list[FilteredFrame]) -> None:
 def run(tmp_path: Path) -> Iterator[Run]:
     """Yield a running graph on a domain of this process."""
     warm_up()
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
-    run = Run(context, tmp_path)
-    yield run
-    run.close()
-    rclpy.try_shutdown(context=context)
+    with isolated_context() as context:
+        run = Run(context, tmp_path)
+        yield run
+        run.close()
 
 
 def test_filtered_poses_stay_finite_and_do_not_jump_without_saying_so(run: Run) -> None:

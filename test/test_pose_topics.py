@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tracker that only speaks PoseStamped drives the pose filter, on real topics."""
 
-from collections.abc import Callable, Iterator
-import os
+from collections.abc import Iterator
 import time
 from typing import Any
 
@@ -22,11 +21,11 @@ from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_ros import flat_array, pose_frame, qos  # noqa: E402
 from puppet_ros.pose_array import to_poses  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 60.0
 STEP_NS = 8_333_333
 SENSORS = ['pelvis', 'head', 'gone']
 SPEED = np.array([0.5, 0.0, 0.25])  # [m/s], Y up
@@ -35,10 +34,8 @@ SPEED = np.array([0.5, 0.0, 0.25])  # [m/s], Y up
 @pytest.fixture
 def context() -> Iterator[Any]:
     """Yield an initialised context of its own, on a domain of this process."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
-    yield context
-    rclpy.try_shutdown(context=context)
+    with isolated_context() as context:
+        yield context
 
 
 def test_poses_of_another_tracker_come_out_filtered_in_our_axes(context: Any) -> None:
@@ -56,15 +53,9 @@ def test_poses_of_another_tracker_come_out_filtered_in_our_axes(context: Any) ->
     for node in nodes:
         executor.add_node(node)
 
-    def spin_until(condition: Callable[[], bool]) -> bool:
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            executor.spin_once(timeout_sec=0.02)
-        return condition()
-
-    assert spin_until(lambda: all(p.get_subscription_count() for p in publishers))
-    assert spin_until(lambda: source.count_subscribers('/tracker/raw') > 0)
-    assert spin_until(lambda: nodes[1].count_subscribers('/tracker/filtered') > 0)
+    assert spin_until(executor, lambda: all(p.get_subscription_count() for p in publishers))
+    assert spin_until(executor, lambda: source.count_subscribers('/tracker/raw') > 0)
+    assert spin_until(executor, lambda: nodes[1].count_subscribers('/tracker/filtered') > 0)
     begin_ns, n_frames = time.time_ns(), 60
     for k in range(n_frames):
         place = SPEED * k * STEP_NS * 1e-9
@@ -72,11 +63,9 @@ def test_poses_of_another_tracker_come_out_filtered_in_our_axes(context: Any) ->
             msg = PoseStamped(pose=to_poses(place[None] + row, np.array([[1.0, 0, 0, 0]]))[0])
             flat_array.write_stamp(begin_ns + k * STEP_NS, msg.header.stamp)
             publisher.publish(msg)
-        assert spin_until(lambda: len(filtered) > k)  # noqa: B023
+        assert spin_until(executor, lambda: len(filtered) > k)  # noqa: B023
     out = pose_frame.from_msg(filtered[-1])
     executor.shutdown()
-    for node in nodes:
-        node.destroy_node()
     assert out.sensors == tuple(SENSORS) and len(filtered) == n_frames
     assert list(out.status) == [FILTER_OK, FILTER_OK, FILTER_LOST]
     assert out.stamp_ns == begin_ns + (n_frames - 1) * STEP_NS

@@ -23,7 +23,6 @@ import time
 from puppet_bringup.demo_run import DemoRun, PipelineError, Say
 from puppet_bringup.figures import Figures, figures, summary
 from puppet_bringup.monitor import Monitor
-from puppet_bringup.private_domain import free_domain
 from puppet_bringup.process_table import Process, SIM, SOURCES
 from puppet_bringup.program import child_environment
 from puppet_bringup.supervisor import Supervisor
@@ -32,6 +31,7 @@ from puppet_core import atomic_file
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros import share
+from puppet_ros.private_domain import free_domain
 from puppet_ros.spin import make_executor
 import rclpy
 from rclpy.signals import SignalHandlerOptions

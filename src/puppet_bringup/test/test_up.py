@@ -5,7 +5,6 @@
 from pathlib import Path
 
 from puppet_bringup import up
-from puppet_bringup.private_domain import free_domain
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError, PuppetError
 import pytest
@@ -60,7 +59,3 @@ def test_bad_input_is_exit_code_2_and_one_line(
     error = capsys.readouterr().err
     assert message in error
     assert 'Traceback' not in error
-
-
-def test_free_domain_is_one_that_dds_can_use() -> None:
-    assert 1 <= free_domain() <= 101

@@ -3,9 +3,7 @@
 """Controls set the nodes' parameters, and show what the nodes have."""
 
 from collections.abc import Callable, Iterator
-import os
 import queue
-import time
 from typing import Any
 
 import pytest
@@ -14,11 +12,10 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from puppet_bringup.view_settings import NodeSettings  # noqa: E402,I100
 from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rcl_interfaces.msg import SetParametersResult  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-
-DEADLINE_S = 60.0
 
 pytestmark = pytest.mark.ros
 
@@ -54,11 +51,7 @@ class Rig:
 
     def step_until(self, condition: Callable[[], bool]) -> bool:
         """Step and spin until the condition holds or the deadline passes."""
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            self.settings.step()
-            self.executor.spin_once(timeout_sec=0.02)
-        return condition()
+        return spin_until(self.executor, condition, before=self.settings.step)
 
     def value(self, node: Node, name: str) -> object:
         """Return a parameter's value."""
@@ -68,14 +61,10 @@ class Rig:
 @pytest.fixture
 def rig() -> Iterator[Rig]:
     """Yield a rig on a context of its own."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
-    made = Rig(context)
-    yield made
-    made.executor.shutdown()
-    for node in (made.importance, *made.bodies, made.viewer):
-        node.destroy_node()
-    rclpy.try_shutdown(context=context)
+    with isolated_context() as context:
+        made = Rig(context)
+        yield made
+        made.executor.shutdown()
 
 
 def test_values_of_the_nodes_are_shown(rig: Rig) -> None:

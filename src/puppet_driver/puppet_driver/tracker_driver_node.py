@@ -53,11 +53,11 @@ class TrackerDriverNode(LifecycleNode):
     """Ports to frames."""
 
     def __init__(self, **kwargs: Any) -> None:
+        self._reader: LineReader | None = None  # also of a node that parameters refuse
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(
             self, DRIVER_ROWS, lambda values: build_config(DriverConfig, values)
         )
-        self._reader: LineReader | None = None
         self._strays = Strays()
         self._publisher: Any = None
         self._writer: TrackerFrameWriter | None = None
@@ -146,6 +146,8 @@ class TrackerDriverNode(LifecycleNode):
         """Stop reading before the publishers go."""
         self._stop_reader()
         super().destroy_node()
+        # holds the node, which rclpy leaves to the garbage collector
+        self._state_machine.destroy_when_not_in_use()
 
     def _autostart(self) -> None:
         # once, from the executor: the ports open when everything else is ready

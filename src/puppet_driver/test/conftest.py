@@ -3,7 +3,6 @@
 """Fixtures of puppet_driver's tests: seeded numbers, plausible poses, an emulator on ptys."""
 
 from collections.abc import Callable, Iterator
-import os
 from pathlib import Path
 import threading
 import time
@@ -84,11 +83,11 @@ def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[...
 @pytest.fixture
 def ros_context() -> Iterator[object]:
     """Yield an initialised context of its own, on a domain of this process."""
-    rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
-    yield context
-    rclpy.try_shutdown(context=context)
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    from puppet_ros.testing import isolated_context
+
+    with isolated_context() as context:
+        yield context
 
 
 @pytest.fixture

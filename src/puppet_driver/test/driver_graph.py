@@ -11,11 +11,10 @@ from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, TrackerDriverNode
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
 from puppet_ros.spin import make_executor
+from puppet_ros.testing import spin_until
 import rclpy
 from rclpy.parameter import Parameter
 from tf2_msgs.msg import TFMessage
-
-DEADLINE_S = 60.0
 
 
 class Graph:
@@ -49,10 +48,7 @@ class Graph:
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
         """Spin until a condition holds or a deadline has passed."""
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            self._executor.spin_once(timeout_sec=0.05)
-        return condition()
+        return spin_until(self._executor, condition)
 
     def has(self, n_frames: int) -> Callable[[], bool]:
         """Return a condition: so many more frames have come."""

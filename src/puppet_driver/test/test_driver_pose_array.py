@@ -3,8 +3,7 @@
 """The driver's raw frames as PoseArray, on request."""
 
 from collections.abc import Callable
-import os
-import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,46 +23,38 @@ from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros import qos, tracker_frame  # noqa: E402
 from puppet_ros.pose_array import from_poses  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 60.0
-
 
 def test_pose_array_has_the_poses_of_the_frame_with_its_stamp(
-    emulator: Callable[..., PtyServer],
+    ros_context: Any, emulator: Callable[..., PtyServer]
 ) -> None:
     ports = [str(line.pty.link) for line in emulator().lines]
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
     given = {'ports': ports, 'auto_configure_pause_s': 0.3, 'pose_array': 'all'}
     node = TrackerDriverNode(
-        context=context, parameter_overrides=[Parameter(k, value=v) for k, v in given.items()]
+        context=ros_context, parameter_overrides=[Parameter(k, value=v) for k, v in given.items()]
     )
-    listener = rclpy.create_node('listener', context=context)
+    listener = rclpy.create_node('listener', context=ros_context)
     frames: dict[int, TrackerFrame] = {}
     arrays: list[PoseArray] = []
     listener.create_subscription(
         TrackerFrame, OUTPUT_TOPIC, lambda m: frames.update({stamp_of(m): m}), qos.STREAM
     )
     listener.create_subscription(PoseArray, POSE_ARRAY_TOPIC, arrays.append, qos.STREAM)
-    executor = make_executor(context)
+    executor = make_executor(ros_context)
     executor.add_node(node)
     executor.add_node(listener)
 
     def both() -> list[PoseArray]:
         return [msg for msg in arrays if stamp_of(msg) in frames]
 
-    deadline = time.monotonic() + DEADLINE_S
-    while not both() and time.monotonic() < deadline:
-        executor.spin_once(timeout_sec=0.05)
+    assert spin_until(executor, lambda: bool(both()))
     found = both()
     executor.shutdown()
-    node.destroy_node()
-    listener.destroy_node()
-    rclpy.try_shutdown(context=context)
-    assert found and found[0].header.frame_id == 'transmitter'
+    assert found[0].header.frame_id == 'transmitter'
     frame = tracker_frame.from_msg(frames[stamp_of(found[0])])
     positions, quaternions = from_poses(found[0].poses)
     np.testing.assert_array_equal(positions, frame.positions)

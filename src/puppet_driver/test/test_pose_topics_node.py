@@ -3,7 +3,6 @@
 """pose_topics on real topics: PoseStamped and PoseArray in, whole frames in our axes out."""
 
 from collections.abc import Callable, Iterator
-import os
 from pathlib import Path
 import time
 from typing import Any
@@ -39,6 +38,7 @@ from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros import flat_array, qos, tracker_frame  # noqa: E402
 from puppet_ros.pose_array import from_poses, to_poses  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.testing import spin_until  # noqa: E402
 from puppet_ros.tf_message import TransformsWriter  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -46,7 +46,6 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 60.0
 CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'pose_topics.yaml'
 SENSORS = ['pelvis', 'head']
 PLACES = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.25]])
@@ -89,10 +88,7 @@ class Graph:
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
         """Spin until the condition holds or a deadline passes."""
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.05)
-        return condition()
+        return spin_until(self.executor, condition)
 
     def frame(self, number: int = 1) -> SensorFrame:
         """Return the arrays of the frame of that number, from 1."""
@@ -107,20 +103,17 @@ class Graph:
 
 
 @pytest.fixture
-def graph() -> Iterator[Callable[..., Graph]]:
+def graph(ros_context: Any) -> Iterator[Callable[..., Graph]]:
     """Yield a function that makes a graph on a domain of this process."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
     graphs: list[Graph] = []
 
     def make(**overrides: Any) -> Graph:
-        graphs.append(Graph(context, **overrides))
+        graphs.append(Graph(ros_context, **overrides))
         return graphs[-1]
 
     yield make
     for one in graphs:
         one.close()
-    rclpy.try_shutdown(context=context)
 
 
 def stamped(row: int, stamp_ns: int, frame_id: str = 'lab') -> PoseStamped:

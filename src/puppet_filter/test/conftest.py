@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of puppet_filter: seeded numbers, frames of samples, and runs over a motion."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
@@ -29,6 +29,16 @@ class Run(NamedTuple):
 def rng() -> np.random.Generator:
     """Return a seeded generator."""
     return np.random.default_rng(20261120)
+
+
+@pytest.fixture
+def ros_context() -> Iterator[Any]:
+    """Yield an initialised context of its own, on a domain of this process."""
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    from puppet_ros.testing import isolated_context
+
+    with isolated_context() as context:
+        yield context
 
 
 @pytest.fixture(scope='session')

@@ -81,13 +81,11 @@ def test_other_sensors_start_the_recording_anew(make_frame: Callable) -> None:
 
 
 def test_command_records_from_the_topic(
-    make_frame: Callable, rng: np.random.Generator, tmp_path: Path, monkeypatch: Any
-) -> None:
-    domain = 1 + os.getpid() % 100
-    monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=domain)
-    publisher = Node('talker', context=context).create_publisher(
+    ros_context: Any, make_frame: Callable, rng: np.random.Generator, tmp_path: Path,
+    monkeypatch: Any,
+) -> None:  # fmt: skip
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(ros_context.get_domain_id()))
+    publisher = Node('talker', context=ros_context).create_publisher(
         TrackerFrame, measure_noise.RAW_TOPIC, qos.STREAM
     )
     stop = threading.Event()
@@ -109,7 +107,6 @@ def test_command_records_from_the_topic(
     finally:
         stop.set()
         thread.join()
-        rclpy.try_shutdown(context=context)
     assert np.sqrt(load_noise(path).matrices['s0'][0, 0]) == pytest.approx(5e-4, rel=0.3)
 
 

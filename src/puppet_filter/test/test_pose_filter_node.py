@@ -5,9 +5,7 @@
 from array import array
 from collections.abc import Callable, Iterator
 import math
-import os
 from pathlib import Path
-import time
 from typing import Any
 
 import numpy as np
@@ -32,22 +30,12 @@ from puppet_filter.pose_filter_node import (  # noqa: E402
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
 from puppet_ros import pose_frame, qos, tracker_frame  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 pytestmark = pytest.mark.ros
-
-DEADLINE_S = 60.0
-
-
-@pytest.fixture
-def ros_context() -> Iterator[Any]:
-    """Yield an initialised context of its own, on a domain of this process."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
-    yield context
-    rclpy.try_shutdown(context=context)
 
 
 class Graph:
@@ -82,10 +70,7 @@ class Graph:
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
         """Spin until the condition holds or a deadline passes."""
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.05)
-        return condition()
+        return spin_until(self.executor, condition)
 
     def send(self, msg: TrackerFrame) -> PoseFrame:
         """Publish a frame and return what comes back."""

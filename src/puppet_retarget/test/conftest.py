@@ -4,7 +4,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-import os
 from pathlib import Path
 from typing import Any
 
@@ -196,11 +195,11 @@ def captured(mocap_dir: Path) -> Callable[[str], Motion]:
 @pytest.fixture
 def ros_context() -> Iterator[Any]:
     """Yield an initialised ROS context of its own, on a domain of this process."""
-    rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
-    yield context
-    rclpy.try_shutdown(context=context)
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    from puppet_ros.testing import isolated_context
+
+    with isolated_context() as context:
+        yield context
 
 
 @pytest.fixture(scope='session')

@@ -3,7 +3,6 @@
 """The visualization node on topics: TF with the data's stamps, markers with lifetimes."""
 
 from collections.abc import Callable, Iterator
-import os
 from pathlib import Path
 import time
 from typing import Any
@@ -119,20 +118,17 @@ class Rig:
 
 
 @pytest.fixture
-def make_rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+def make_rig(ros_context: Any, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
     """Yield a maker of rigs on a context of their own."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
     rigs: list[Rig] = []
 
     def make(**parameters: Any) -> Rig:
-        rigs.append(Rig(context, tmp_path, **parameters))
+        rigs.append(Rig(ros_context, tmp_path, **parameters))
         return rigs[-1]
 
     yield make
     for rig in rigs:
         rig.close()
-    rclpy.try_shutdown(context=context)
 
 
 @pytest.mark.parametrize('body', ['performer', 'puppet'])

@@ -3,16 +3,12 @@
 """Fixtures of puppet_ros: seeded numbers and an isolated ROS context."""
 
 from collections.abc import Callable, Iterator
-import os
-import time
 
 import numpy as np
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-SPIN_DEADLINE_S = 60.0
 
 
 @pytest.fixture
@@ -24,16 +20,17 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def ros_context() -> Iterator['rclpy.Context']:
     """Yield an initialised context of its own, on a domain of this process."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
-    yield context
-    rclpy.try_shutdown(context=context)
+    from puppet_ros.testing import isolated_context
+
+    with isolated_context() as context:
+        yield context
 
 
 @pytest.fixture
 def spin_until(ros_context: 'rclpy.Context') -> Iterator[Callable]:
     """Yield a function of (nodes, condition) that spins until it holds or a deadline."""
     from puppet_ros.spin import make_executor
+    from puppet_ros.testing import spin_until as wait
 
     executor = make_executor(ros_context)
     added = set()
@@ -43,10 +40,7 @@ def spin_until(ros_context: 'rclpy.Context') -> Iterator[Callable]:
             if node not in added:
                 executor.add_node(node)
                 added.add(node)
-        deadline = time.monotonic() + SPIN_DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            executor.spin_once(timeout_sec=0.05)
-        return condition()
+        return wait(executor, condition)
 
     yield run
     executor.shutdown()

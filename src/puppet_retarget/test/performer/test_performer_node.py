@@ -3,7 +3,6 @@
 """The performer node on topics: calibration by itself, by service, from a file; bad input."""
 
 from collections.abc import Callable, Iterator
-import os
 from pathlib import Path
 import time
 from typing import Any
@@ -22,6 +21,7 @@ from puppet_retarget.performer.calibration import save_calibration  # noqa: E402
 from puppet_retarget.performer_node import PerformerNode  # noqa: E402
 from puppet_ros import pose_frame, posture_msg, qos  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.testing import spin_until  # noqa: E402
 from puppet_ros.tf_message import TransformsWriter  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -83,10 +83,7 @@ class Rig:
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
         """Spin without feeding."""
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition() and time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.05)
-        return condition()
+        return spin_until(self.executor, condition)
 
     def close(self) -> None:
         """Destroy the nodes."""
@@ -102,21 +99,18 @@ def _header(stamp_ns: int) -> Header:
 
 
 @pytest.fixture
-def make_rig(virtual: Any, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+def make_rig(ros_context: Any, virtual: Any, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
     """Yield a maker of rigs, each on a context of its own."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, domain_id=1 + os.getpid() % 100)
     save_character(virtual.character, tmp_path / 'random.yaml')
     rigs: list[Rig] = []
 
     def make(**parameters: Any) -> Rig:
-        rigs.append(Rig(context, virtual, tmp_path / 'random.yaml', **parameters))
+        rigs.append(Rig(ros_context, virtual, tmp_path / 'random.yaml', **parameters))
         return rigs[-1]
 
     yield make
     for rig in rigs:
         rig.close()
-    rclpy.try_shutdown(context=context)
 
 
 def _calibrated(make_rig: Callable[..., Rig], **parameters: Any) -> Rig:

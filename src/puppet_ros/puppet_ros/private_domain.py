@@ -8,14 +8,15 @@ import socket
 
 from puppet_core.errors import ConfigError
 
-# Ports of a domain, DDSI-RTPS 9.6.1.1: 7400 + 250 d, unicast of the first participant at + 10.
-PORT_BASE, DOMAIN_GAIN, FIRST_UNICAST = 7400, 250, 10
+# Ports of a domain, DDSI-RTPS 9.6.1.1: 7400 + 250 d; participant p listens at + 10 + 2 p.
+PORT_BASE, DOMAIN_GAIN, FIRST_UNICAST, PARTICIPANT_GAIN = 7400, 250, 10, 2
+N_PARTICIPANTS = 10  # looked for; the first of a domain may have a later number
 HIGHEST_DOMAIN = 101  # above it, ports reach into Linux' ephemeral range
 
 
 def free_domain() -> int:
     """
-    Return a domain id whose first participant port is free.
+    Return a domain id of which no participant listens on this machine.
 
     Raises
     ------
@@ -23,11 +24,8 @@ def free_domain() -> int:
 
     """
     for domain in _candidates():
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.bind(('', PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST))
-            except OSError:
-                continue
+        first = PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST
+        if all(_is_free(first + PARTICIPANT_GAIN * p) for p in range(N_PARTICIPANTS)):
             return domain
     raise ConfigError(f'ROS_DOMAIN_ID: expected a free one in 1 to {HIGHEST_DOMAIN}, got none')
 
@@ -36,3 +34,12 @@ def _candidates() -> Iterator[int]:
     # begin somewhere else in each process, so that simultaneous starts rarely meet
     start = os.getpid()
     return (1 + (start + i) % HIGHEST_DOMAIN for i in range(HIGHEST_DOMAIN))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(('', port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,74 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Real nodes in one process of tests: a context that leaves nothing behind, and waiting."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import time
+from typing import Any
+from unittest import mock
+
+from puppet_ros.private_domain import free_domain
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import Executor
+from rclpy.node import Node
+
+DEADLINE_S = 60.0  # a condition that takes longer on a busy machine has failed
+
+@contextmanager
+def isolated_context() -> Iterator[Context]:
+    """
+    Make an initialised context on a domain of its own, and destroy its nodes at the end.
+
+    A node that nobody destroys stays on the network until Python collects it, maybe many tests
+    later: its subscriptions are counted, and what others publish is sent to it. Nodes whose own
+    constructor failed are destroyed as well.
+
+    """
+    nodes: list[Node] = []
+    construct = Node.__init__
+    context = Context()
+
+    def remember(self: Node, *args: Any, **kwargs: Any) -> None:
+        construct(self, *args, **kwargs)
+        if self.context is context:
+            nodes.append(self)
+
+    rclpy.init(args=[], context=context, domain_id=free_domain())
+    try:
+        with mock.patch.object(Node, '__init__', remember):
+            yield context
+    finally:
+        for node in nodes:
+            node.destroy_node()
+        rclpy.try_shutdown(context=context)
+
+
+def spin_until(
+    executor: Executor,
+    condition: Callable[[], bool],
+    deadline_s: float = DEADLINE_S,
+    before: Callable[[], object] | None = None,
+) -> bool:
+    """
+    Spin an executor until a condition holds or a deadline passes.
+
+    Parameters
+    ----------
+    executor : whose callbacks run, one at a time.
+    condition : looked at before each of them.
+    deadline_s : how long to wait [s].
+    before : what to do before each round, such as to publish once more.
+
+    Returns
+    -------
+    whether the condition holds.
+
+    """
+    deadline = time.monotonic() + deadline_s
+    while not condition() and time.monotonic() < deadline:
+        if before is not None:
+            before()
+        executor.spin_once(timeout_sec=0.05)
+    return condition()

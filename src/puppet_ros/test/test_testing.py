@@ -1,0 +1,67 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""testing: what a test leaves behind, and conditions."""
+
+import os
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+
+from puppet_ros.private_domain import free_domain, HIGHEST_DOMAIN  # noqa: E402,I100
+from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+
+class Refused(Node):
+    def __init__(self, **options: object) -> None:
+        super().__init__('refused', **options)
+        raise ValueError('on purpose')
+
+
+def _n_threads() -> int:
+    return len(os.listdir('/proc/self/task'))
+
+
+def test_no_participant_outlives_its_context() -> None:
+    with isolated_context() as context:  # the middleware's own thread stays
+        Node('first', context=context)
+    before = _n_threads()
+    with isolated_context() as context:
+        kept = [Node('forgotten', context=context), Node('destroyed', context=context)]
+        kept[1].destroy_node()
+        with pytest.raises(ValueError, match='on purpose'):
+            Refused(context=context)
+        assert _n_threads() > before
+    assert _n_threads() == before
+    assert not context.ok()
+
+
+def test_contexts_with_nodes_are_on_domains_of_their_own() -> None:
+    with isolated_context() as one:
+        Node('one', context=one)
+        with isolated_context() as two:
+            domains = {one.get_domain_id(), two.get_domain_id(), free_domain()}
+            assert len(domains) == 2 and 1 <= min(domains) <= max(domains) <= HIGHEST_DOMAIN
+            Node('two', context=two)
+            assert free_domain() not in {one.get_domain_id(), two.get_domain_id()}
+
+
+def test_a_node_of_another_context_is_left_alone() -> None:
+    with isolated_context() as outer:
+        with isolated_context() as inner:
+            other = Node('other', context=outer)
+            Node('one', context=inner)
+        assert other.get_topic_names_and_types()
+
+
+def test_condition_is_awaited_and_a_deadline_kept() -> None:
+    with isolated_context() as context:
+        executor = SingleThreadedExecutor(context=context)
+        rounds: list[int] = []
+        assert spin_until(executor, lambda: len(rounds) == 3, before=lambda: rounds.append(1))
+        assert not spin_until(executor, lambda: False, deadline_s=0.01)
+        executor.shutdown()
