@@ -3,7 +3,6 @@
 """measure_noise: recordings to a file, from real topics, and everything that can go wrong."""
 
 from collections.abc import Callable
-import os
 from pathlib import Path
 import threading
 from typing import Any
@@ -82,9 +81,7 @@ def test_other_sensors_start_the_recording_anew(make_frame: Callable) -> None:
 
 def test_command_records_from_the_topic(
     ros_context: Any, make_frame: Callable, rng: np.random.Generator, tmp_path: Path,
-    monkeypatch: Any,
 ) -> None:  # fmt: skip
-    monkeypatch.setenv('ROS_DOMAIN_ID', str(ros_context.get_domain_id()))
     publisher = Node('talker', context=ros_context).create_publisher(
         TrackerFrame, measure_noise.RAW_TOPIC, qos.STREAM
     )
@@ -111,10 +108,9 @@ def test_command_records_from_the_topic(
 
 
 def test_silence_is_an_error_that_asks_for_the_driver(
-    tmp_path: Path, monkeypatch: Any, capfd: Any
+    ros_context: Any, tmp_path: Path, monkeypatch: Any, capfd: Any
 ) -> None:
     monkeypatch.setattr(measure_noise, 'SILENCE_LIMIT_S', 0.3)
-    monkeypatch.setenv('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
     assert main(['--output', str(tmp_path / 'n.yaml')]) == 1
     assert 'is the driver running' in capfd.readouterr().err
     assert not (tmp_path / 'n.yaml').exists()

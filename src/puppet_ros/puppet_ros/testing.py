@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+import os
 import time
 from typing import Any
 from unittest import mock
@@ -16,10 +17,13 @@ from rclpy.node import Node
 
 DEADLINE_S = 60.0  # a condition that takes longer on a busy machine has failed
 
+
 @contextmanager
 def isolated_context() -> Iterator[Context]:
     """
     Make an initialised context on a domain of its own, and destroy its nodes at the end.
+
+    The environment names the domain as well, for what a test starts or initialises itself.
 
     A node that nobody destroys stays on the network until Python collects it, maybe many tests
     later: its subscriptions are counted, and what others publish is sent to it. Nodes whose own
@@ -35,9 +39,13 @@ def isolated_context() -> Iterator[Context]:
         if self.context is context:
             nodes.append(self)
 
-    rclpy.init(args=[], context=context, domain_id=free_domain())
+    domain = free_domain()
+    rclpy.init(args=[], context=context, domain_id=domain)
     try:
-        with mock.patch.object(Node, '__init__', remember):
+        with (
+            mock.patch.object(Node, '__init__', remember),
+            mock.patch.dict(os.environ, ROS_DOMAIN_ID=str(domain)),
+        ):
             yield context
     finally:
         for node in nodes:
@@ -56,14 +64,19 @@ def spin_until(
 
     Parameters
     ----------
-    executor : whose callbacks run, one at a time.
-    condition : looked at before each of them.
-    deadline_s : how long to wait [s].
-    before : what to do before each round, such as to publish once more.
+    executor : Executor
+        Whose callbacks run, one at a time.
+    condition : callable
+        Looked at before each of them.
+    deadline_s : float, optional
+        How long to wait [s].
+    before : callable, optional
+        What to do before each round, such as to publish once more.
 
     Returns
     -------
-    whether the condition holds.
+    bool
+        Whether the condition holds.
 
     """
     deadline = time.monotonic() + deadline_s

@@ -4,7 +4,6 @@
 
 from collections.abc import Callable, Iterator
 from itertools import count
-import os
 import signal
 import subprocess
 import sys
@@ -57,15 +56,14 @@ sys.exit(spin_node(build, sys.argv[2:], warm_up, usage='ticks; example: ticker')
 
 
 @pytest.fixture
-def start(tmp_path: Any) -> Iterator[Callable[..., subprocess.Popen]]:
+def start(ros_context: Any, tmp_path: Any) -> Iterator[Callable[..., subprocess.Popen]]:
     """Yield a function that starts PROGRAM; whatever still runs is killed at the end."""
     running: list[subprocess.Popen] = []
-    environment = {**os.environ, 'ROS_DOMAIN_ID': str(1 + os.getpid() % 100)}
 
     def run(*arguments: str) -> subprocess.Popen:
         process = subprocess.Popen(
             [sys.executable, '-c', PROGRAM, *arguments],
-            env=environment, cwd=tmp_path, text=True,
+            cwd=tmp_path, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         running.append(process)

@@ -3,7 +3,6 @@
 """The command calibrate: from a clip, from bags, live; exit codes; re-zeroing."""
 
 from collections.abc import Callable, Iterator
-import os
 from pathlib import Path
 import threading
 from typing import Any
@@ -239,7 +238,6 @@ class Publisher:
 @pytest.fixture
 def publisher(ros_context: Any, monkeypatch: Any, exact: Take) -> Iterator[Publisher]:
     """Return one who moves once the command says so."""
-    monkeypatch.setenv('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
     monkeypatch.setattr(calibrate_live, 'COUNTDOWN_S', 1)
     who = Publisher(ros_context, exact)
 
@@ -273,7 +271,6 @@ def test_live_calibration_is_guided_to_its_end(
 def test_silence_is_a_failure_with_what_to_do(
     ros_context: Any, monkeypatch: Any, capfd: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setenv('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
     monkeypatch.setattr(calibrate_live, 'COUNTDOWN_S', 0)
     monkeypatch.setattr(calibrate_live, 'SILENCE_LIMIT_S', 0.2)
     assert main(['--from', 'live', *OWN]) == 1
