@@ -20,8 +20,7 @@ FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
 HIGHEST_SAFE_DOMAIN = 101
 
-# Without the working folder on the path: the folder launch/ would pass for ROS's package.
-RUN_PYTEST = 'import sys; sys.path.pop(0); import pytest; sys.exit(pytest.console_main())'
+RUN_TESTS = ROOT / 'tools' / 'puppet_setup' / 'run_tests.py'
 
 
 def main(arguments: list[str]) -> int:
@@ -70,7 +69,7 @@ def _run(name: str, rest: list[str]) -> int:
         os.chdir(ROOT)
         # Runs of the tests do not hear each other.
         domain = {'ROS_DOMAIN_ID': str(1 + os.getpid() % HIGHEST_SAFE_DOMAIN)}
-        return _become([ready.python, '-c', RUN_PYTEST, *rest],
+        return _become([ready.python, str(RUN_TESTS), *rest],
                        domain | _on_own_machine(ready.environ))
     command = COMMANDS[name] if name in COMMANDS else Command(rest.pop(0), rest.pop(0), '')
     return _start(command, rest, ready)

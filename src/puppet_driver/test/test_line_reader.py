@@ -65,9 +65,13 @@ def session() -> Iterator[Callable[..., Session]]:
 def test_frames_are_the_emulated_poses(emulator, session, wait_until):
     server = emulator()
     run = session(server)
-    assert wait_until(run.has(30))
-    truth = server._source.block(0, 60)
-    for _, poses in run.frames[:30]:
+
+    def whole() -> list[np.ndarray]:  # a starved emulator may leave sensors out
+        return [poses for _, poses in list(run.frames) if np.isfinite(poses).all()]
+
+    assert wait_until(lambda: len(whole()) >= 30)
+    truth = server._source.block(0, 60 + len(run.frames))
+    for poses in whole()[:30]:
         error = np.abs(truth[..., :3] - poses[:, :3]).max(axis=(1, 2))
         nearest = truth[int(error.argmin())]
         assert error.min() < POSITION_TOL_M
