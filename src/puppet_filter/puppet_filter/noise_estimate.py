@@ -29,6 +29,10 @@ LEAST_ROTATION_RAD = 1e-5
 SWAY_LIMIT = 0.3
 SWAY_LEAST_M = 2e-4  # below it steps of the device's resolution look like sway
 SWAY_LEAST_RAD = 5e-4
+# A smaller sway is a line in the spectrum. The ordinates of white noise are exponential about its
+# variance, so the largest of K exceeds ln(K / ALARM) variances in ALARM of all recordings. What is
+# faster than a tenth of the rate is not a body's, but mains hum.
+ALARM, SLOW = 1e-4, 0.1
 # The filter's gate keeps out what is somewhere else altogether; R is that of the others.
 OUTLIER_DEVIATIONS = 10.0  # from the median, by the median deviation
 OUTLIER_LEAST_M, OUTLIER_LEAST_RAD = 5e-3, 1e-2
@@ -119,7 +123,7 @@ def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
         n_samples=len(positions),
         n_outliers=n_outliers,
         drift=drift,
-        warning=_judge(matrix, drift, _sways(deviations)),
+        warning=_judge(matrix, drift, _sways(deviations) or _swings(deviations, floor)),
     )
 
 
@@ -181,6 +185,21 @@ def _sways(deviations: Floats) -> bool:
     steps = np.mean(np.diff(deviations, axis=0) ** 2, axis=0)
     least = np.repeat([SWAY_LEAST_M, SWAY_LEAST_RAD], 3) ** 2
     return bool(np.any((variance > least) & (steps < SWAY_LIMIT * variance)))
+
+
+def _swings(deviations: Floats, floor: Floats) -> bool:
+    """
+    Return whether an axis swings slowly, if far less than its noise, and by more than a floor.
+
+    Where a device's own filter colours the noise, its slow part is the level to compare with.
+
+    """
+    n = len(deviations)
+    spectrum = np.abs(np.fft.rfft(deviations, axis=0)[1:]) ** 2 / n
+    slow = spectrum[:max(int(SLOW * n), 1)]
+    level = np.maximum(np.median(slow, axis=0) / np.log(2.0), deviations.var(axis=0))
+    limit = np.log(slow.size / ALARM)
+    return bool(np.any((slow > limit * level) & (2.0 * slow / n > floor)))
 
 
 def _drift(deviations: Floats) -> float:

@@ -3,10 +3,16 @@
 """How gaps are bridged, and what is said where one ends."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from puppet_core import quaternion_batch
-from puppet_core.sensor_frames import FILTER_OK, FILTER_PREDICTED, FILTER_REINITIALISED
+from puppet_core.sensor_frames import (
+    FILTER_OK,
+    FILTER_PREDICTED,
+    FILTER_REINITIALISED,
+    FILTER_REJECTED,
+)
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
 import pytest
@@ -26,12 +32,32 @@ def test_gap_is_not_bridged_faster_than_a_body_moves(run_filter: Callable) -> No
     positions, quaternions = still(40)
     positions[1] = [0.14, 0.0, 0.0]  # 17 m/s
     positions[2:] = np.nan
-    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    # a new state believes in 6 x 3 m/s, less than the fastest body, so the limit is set lower
+    limit_m_s = 10.0
+    config = replace(CONFIG, gate_jump_speed_m_s=limit_m_s)
+    run = run_filter(PoseFilter(config), positions, quaternions)
     assert run.status[1, 0] == FILTER_OK and (run.status[2:] == FILTER_PREDICTED).all()
     ways = np.diff(run.positions[1:, 0, 0])
-    assert 0.9 * CONFIG.gate_jump_speed_m_s / RATE_HZ < ways[0]
-    assert ways.max() <= CONFIG.gate_jump_speed_m_s / RATE_HZ
-    assert run.linear[2:].max() <= CONFIG.gate_jump_speed_m_s
+    assert 0.9 * limit_m_s / RATE_HZ < ways[0]
+    assert ways.max() <= limit_m_s / RATE_HZ
+    assert run.linear[2:].max() <= limit_m_s
+
+
+@pytest.mark.parametrize('n_missing', [0, 1, 3])
+@pytest.mark.parametrize('speed_m_s', [8.0, 12.0, 15.0, 19.0])
+def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(
+    run_filter: Callable, speed_m_s: float, n_missing: int
+) -> None:
+    times = np.arange(360) / RATE_HZ
+    speeds = speed_m_s * np.sin(np.pi * np.clip((times - 1.0) / 0.4, 0.0, 1.0)) ** 2
+    positions, quaternions = still(len(times))
+    positions[:, 0, 0] = np.cumsum(speeds) / RATE_HZ
+    truth = positions.copy()
+    positions[144:144 + n_missing] = np.nan  # where it is fastest
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    assert not (run.status == FILTER_REJECTED).any()
+    assert (run.status[1:] != FILTER_REINITIALISED).all()
+    assert np.abs(run.positions - truth).max() < 0.02
 
 
 def test_end_of_a_gap_says_so_where_the_pose_does_not_continue(run_filter: Callable) -> None:

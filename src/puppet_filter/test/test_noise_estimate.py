@@ -5,6 +5,7 @@
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.errors import CalibrationError
+from puppet_filter import noise_estimate
 from puppet_filter.noise_estimate import estimate_noise, mean_rotation, resolution
 import pytest
 
@@ -153,6 +154,57 @@ def test_resting_sensor_is_hardly_ever_suspected(
 ) -> None:
     warnings = [estimate_noise(*samples(rng, matrix, 300)).warning for _ in range(100)]
     assert sum(map(bool, warnings)) <= 3
+
+
+@pytest.mark.parametrize('part', [0, 1])
+@pytest.mark.parametrize('hertz', [0.3, 1.0, 2.3, 6.0])
+def test_small_sway_under_the_noise_is_found(
+    rng: np.random.Generator, matrix: np.ndarray, hertz: float, part: int
+) -> None:
+    """A twentieth of the noise's variance in ten seconds, at any phase."""
+    times = np.arange(1200) / 120.0
+
+    def is_found() -> bool:
+        recording = list(samples(rng, matrix, len(times)))
+        size = np.sqrt(matrix[3 * part, 3 * part] / 20.0)
+        sway = size * np.sqrt(2.0) * np.sin(2.0 * np.pi * (hertz * times + rng.random()))
+        if part == 0:
+            recording[0][:, 0] += sway
+        else:
+            turn = quaternion_batch.exp(sway[:, None] * np.array([1.0, 0.0, 0.0]))
+            recording[1] = quaternion_batch.multiply(recording[1], turn)
+        return estimate_noise(*recording).warning.startswith('samples sway slowly')
+
+    assert sum(is_found() for _ in range(20)) >= 17
+
+
+@pytest.mark.parametrize('n_samples', [50, 300, 1200])
+def test_false_alarms_of_swinging_are_as_rare_as_stated(
+    rng: np.random.Generator, n_samples: int
+) -> None:
+    floor = np.full(6, 1e-12)
+    alarms = sum(
+        noise_estimate._swings(rng.normal(size=(n_samples, 6)), floor) for _ in range(3000)
+    )
+    # Poisson with a mean of 0.3
+    assert alarms <= 3000 * noise_estimate.ALARM + 4
+
+
+def test_noise_that_the_device_has_filtered_is_no_swing(rng: np.random.Generator) -> None:
+    floor, alarms = np.full(6, 1e-12), 0
+    for _ in range(300):
+        white = rng.normal(size=(1200, 6))
+        for k in range(1, len(white)):
+            white[k] += 0.5 * white[k - 1]
+        alarms += noise_estimate._swings(white, floor)
+    assert alarms <= 6
+
+
+def test_mains_hum_is_noise_and_no_swing(rng: np.random.Generator, matrix: np.ndarray) -> None:
+    positions, quaternions = samples(rng, matrix)
+    hum = np.sin(2.0 * np.pi * 50.0 * np.arange(N) / 120.0)
+    positions[:, 0] += np.sqrt(matrix[0, 0]) * hum
+    assert estimate_noise(positions, quaternions).warning == ''
 
 
 def test_variance_is_at_least_that_of_the_devices_steps(rng: np.random.Generator) -> None:
