@@ -3,177 +3,65 @@
 """
 Merging the records of several lines into ticks (kernel layer).
 
-A ring of slots holds the ticks that are still being collected, oldest first. A line starts a
-new tick when its sensors begin again or after a pause. Its ticks fill the slots in order,
-also when they come late, for a process that was held up delivers all it has. Only a line that
-is late again and again, soonest if by just one period, has lost a tick and skips one. Ticks
-that were read together are told apart by dating the earlier ones back by whole periods.
+A ring of slots holds the ticks that are still being collected, oldest first; tick_kernels says
+which one a record belongs to. Ticks that were read together are told apart by dating the earlier
+ones back: each was measured at least one period before the next.
 
 """
-
-from typing import NamedTuple
 
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints
 from puppet_driver.phase_kernels import next_phase, own_phase
+from puppet_driver.tick_kernels import (
+    Assembly,
+    BEGUN_NS,
+    HELD_UNTIL_NS,
+    LAST_NS,
+    LUMPED,
+    N_SLOTS,
+    NEWEST_NS,
+    NEXT,
+    note_lumps,
+    OLDEST,
+    PATIENCE,
+    PERIOD_NS,
+    SHIFT_NS,
+    starts_tick,
+    STRAGGLERS,
+    tick_at,
+    TIMEOUT_NS,
+)
 
-N_SLOTS = 32  # a quarter of a second at 120 Hz
-LATE = 0.6  # of a period: from when on a line is late for a tick
-ONE_PERIOD_LATE = 0.15  # of a period: how close to a whole one looks like a lost tick
-MAX_LATENESS = 24  # sum over ticks in a row: 1 for a late one, more for one that looks lost
-LOST_LATENESS = 8
-PATIENCE = 3  # ticks in a row that a sensor may miss before nobody waits for it
-
-# rows of `counters`
-OLDEST, NEXT, STRAGGLERS, SHIFT_NS, NEWEST_NS = 0, 1, 2, 3, 4
-N_COUNTERS = 5
-# rows of `timing`
-PERIOD_NS, TIMEOUT_NS = 0, 1
-
-
-class Assembly(NamedTuple):
-    """State of the ring and of the lines, all arrays."""
-
-    counters: Ints
-    """Oldest tick not handed out, next tick to open, records too late for their tick; of the last
-    frame how much later than its first line the latest one measured, and when that came [ns]."""
-
-    timing: Ints
-    """Period of the ticks and longest wait for a tick's last record [ns]."""
-
-    first_row: Ints
-    """First frame row of each line, and the number of rows at the end, (lines + 1,)."""
-
-    line_tick: Ints
-    """Tick that each line is in, -1 before its first record."""
-
-    line_ordinal: Ints
-    """Ordinal of each line's last record."""
-
-    line_ns: Ints
-    """Arrival of each line's last record [ns]."""
-
-    row_ns: Ints
-    """Arrival of the tick of each row's last record [ns]."""
-
-    missed: Ints
-    """Ticks in a row that each row has been missing."""
-
-    line_late: Ints
-    """How much each line has been late in its last ticks, see MAX_LATENESS."""
-
-    slot_ns: Ints
-    """Arrival of each slot's first byte, dated back where ticks were read together [ns]."""
-
-    slot_line_ns: Ints
-    """Arrival of each line's first byte in each slot, likewise, -1 if none, (N_SLOTS, lines)."""
-
-    phase_ns: Floats
-    """How much later than the first line each line mostly comes, (lines,) [ns]."""
-
-    has: np.ndarray
-    """Whether slot and row have a record, uint8, (N_SLOTS, rows)."""
-
-    poses: Floats
-    """Shape (N_SLOTS, rows, 7)."""
-
-
-def new_assembly(sensors_per_line: tuple[int, ...], period_ns: int, timeout_ns: int) -> Assembly:
-    """Return the state before the first record."""
-    first_row = np.concatenate(([0], np.cumsum(sensors_per_line))).astype(np.int64)
-    n_lines, n_rows = len(sensors_per_line), int(first_row[-1])
-    return Assembly(
-        np.zeros(N_COUNTERS, dtype=np.int64),
-        np.array([period_ns, timeout_ns], dtype=np.int64),
-        first_row,
-        np.full(n_lines, -1, dtype=np.int64),
-        np.full(n_lines, -1, dtype=np.int64),
-        np.zeros(n_lines, dtype=np.int64),
-        np.zeros(n_rows, dtype=np.int64),
-        np.zeros(n_rows, dtype=np.int64),
-        np.zeros(n_lines, dtype=np.int64),
-        np.zeros(N_SLOTS, dtype=np.int64),
-        np.full((N_SLOTS, n_lines), -1, dtype=np.int64),
-        np.zeros(n_lines),
-        np.zeros((N_SLOTS, n_rows), dtype=np.uint8),
-        np.full((N_SLOTS, n_rows, 7), np.nan),
-    )
+HOLD = 0.25  # of a period: how long a tick at an odd time waits for others that follow at once
+ODD = 0.5  # of a period: how far a step from tick to tick is from one period if it is odd
 
 
 @njit(cache=True)
-def starts_tick(a: Assembly, line: int, ordinal: int, stamp_ns: int) -> bool:
-    """Return whether a record is the first of a new tick on its line."""
-    pause_ns = stamp_ns - a.line_ns[line]
-    return (
-        a.line_tick[line] < 0
-        or ordinal <= a.line_ordinal[line]
-        or 2 * pause_ns > a.timing[PERIOD_NS]
-    )
-
-
-@njit(cache=True)
-def lateness_of(delay_ns: int, period_ns: int) -> int:
-    """Return 0 for a line in time for a tick, else how much its delay looks like a lost tick."""
-    if delay_ns < LATE * period_ns:
-        return 0
-    return LOST_LATENESS if abs(delay_ns - period_ns) < ONE_PERIOD_LATE * period_ns else 1
-
-
-@njit(cache=True)
-def tick_in_time(a: Assembly, arrival_ns: int) -> int:
-    """Return the newest tick, handed out or not, that began about then; -1 if none did."""
-    newest = a.counters[NEXT] - 1
-    for tick in range(newest, max(min(newest, a.counters[OLDEST]), 0) - 1, -1):
-        if abs(arrival_ns - a.slot_ns[tick % N_SLOTS]) < LATE * a.timing[PERIOD_NS]:
-            return tick
-    return -1
-
-
-@njit(cache=True)
-def tick_in_order(a: Assembly, line: int, arrival_ns: int) -> int:
-    """Return the tick that follows the line's last one, later if the line has lost one."""
-    for tick in range(a.line_tick[line] + 1, a.counters[NEXT]):
-        delay_ns = arrival_ns - a.slot_ns[tick % N_SLOTS]
-        lateness = lateness_of(delay_ns, a.timing[PERIOD_NS])
-        if lateness == 0 or a.line_late[line] < MAX_LATENESS:
-            a.line_late[line] = a.line_late[line] + lateness if lateness > 0 else 0
-            return tick
-    return -1
-
-
-@njit(cache=True)
-def tick_at(a: Assembly, line: int, arrival_ns: int) -> int:
-    """Return the tick that a line's next records belong to; opens one if there is none."""
-    last = a.line_tick[line]
-    if last >= 0 and last + 1 >= a.counters[OLDEST]:
-        tick = tick_in_order(a, line, arrival_ns)
-    else:
-        # new, or left behind: order says nothing
-        tick = tick_in_time(a, arrival_ns)
-    if tick > last:
-        slot = tick % N_SLOTS
-        a.slot_ns[slot] = min(a.slot_ns[slot], arrival_ns)
-        return tick
-    a.line_late[line] = 0
-    tick = a.counters[NEXT]
-    a.counters[NEXT] += 1
-    a.slot_ns[tick % N_SLOTS] = arrival_ns
-    if tick == 0:
-        a.row_ns[:] = arrival_ns
-    return tick
-
-
-@njit(cache=True)
-def later_ticks(a: Assembly, line: int, ordinals: Ints, stamps_ns: Ints, n: int) -> int:
-    """Return how many of the batch's records begin another tick of their line."""
-    ticks = 0
-    previous = a.line_ordinal[line]
+def later_ticks(
+    a: Assembly, line: int, ordinals: Ints, stamps_ns: Ints, n: int
+) -> tuple[int, int]:
+    """Return how many of a batch's records begin another tick, and when the last of them came."""
+    ticks, begun_ns = 0, 0
+    previous, previous_ns = a.line_ordinal[line], a.line_ns[line]
     for i in range(n):
-        if ordinals[i] <= previous or (i == 0 and starts_tick(a, line, ordinals[0], stamps_ns[0])):
+        if starts_tick(a, line, previous, ordinals[i], stamps_ns[i] - previous_ns):
             ticks += 1
-        previous = ordinals[i]
-    return ticks
+            begun_ns = stamps_ns[i]
+        previous, previous_ns = ordinals[i], stamps_ns[i]
+    return ticks, begun_ns
+
+
+@njit(cache=True)
+def begin_tick(a: Assembly, line: int, stamp_ns: int, arrival_ns: int) -> None:
+    """Let a line go on to its next tick, which came at a time and has another as its date."""
+    newest = a.counters[NEXT]
+    tick = tick_at(a, line, arrival_ns)
+    a.line_tick[line] = tick
+    if a.counters[NEXT] > newest:
+        a.counters[BEGUN_NS] = stamp_ns
+    if tick >= a.counters[OLDEST]:
+        a.slot_line_ns[tick % N_SLOTS, line] = arrival_ns
 
 
 @njit(cache=True)
@@ -181,17 +69,19 @@ def add_records(
     a: Assembly, line: int, ordinals: Ints, stamps_ns: Ints, poses: Floats, start: int, n: int
 ) -> int:
     """Place records start .. n of a batch; return where it stopped because the ring is full."""
-    to_come = later_ticks(a, line, ordinals[start:n], stamps_ns[start:n], n - start)
+    to_come, begun_ns = later_ticks(a, line, ordinals[start:n], stamps_ns[start:n], n - start)
     for i in range(start, n):
         ordinal, stamp_ns = ordinals[i], stamps_ns[i]
-        if starts_tick(a, line, ordinal, stamp_ns):
+        pause_ns = stamp_ns - a.line_ns[line]
+        if starts_tick(a, line, a.line_ordinal[line], ordinal, pause_ns):
             if a.counters[NEXT] - a.counters[OLDEST] >= N_SLOTS:
                 return i
-            to_come -= 1
-            arrival_ns = stamp_ns - to_come * a.timing[PERIOD_NS]
-            a.line_tick[line] = tick_at(a, line, arrival_ns)
-            if a.line_tick[line] >= a.counters[OLDEST]:
-                a.slot_line_ns[a.line_tick[line] % N_SLOTS, line] = arrival_ns
+            to_come = max(to_come - 1, 0)
+            note_lumps(a, line, to_come > 0)
+            dated_ns = min(stamp_ns, begun_ns - to_come * a.timing[PERIOD_NS])
+            begin_tick(a, line, stamp_ns, dated_ns)
+        elif 2 * pause_ns > a.timing[PERIOD_NS]:
+            note_lumps(a, line, True)
         a.line_ordinal[line] = ordinal
         a.line_ns[line] = stamp_ns
         row = a.first_row[line] + ordinal
@@ -229,11 +119,40 @@ def follow_phases(a: Assembly, slot: int) -> None:
         if own_ns < 0:
             continue
         phase_ns, period_ns = a.phase_ns[line], a.timing[PERIOD_NS]
-        a.phase_ns[line] = next_phase(phase_ns, own_ns - a.slot_ns[slot], period_ns)
+        # lumps are late by themselves, which hides the phase
+        delay_ns = 0 if a.line_lumped[line] > LUMPED else own_ns - a.slot_ns[slot]
+        a.phase_ns[line] = next_phase(phase_ns, delay_ns, period_ns)
         shift_ns = max(shift_ns, own_phase(a.phase_ns[line], period_ns))
         newest_ns = max(newest_ns, own_ns)
     a.counters[SHIFT_NS] = int(shift_ns)
     a.counters[NEWEST_NS] = newest_ns
+
+
+@njit(cache=True)
+def date_back(a: Assembly) -> None:
+    """Date the oldest tick at least one period before each one that waits behind it."""
+    oldest = a.counters[OLDEST]
+    slot = oldest % N_SLOTS
+    for tick in range(oldest + 1, a.counters[NEXT]):
+        latest_ns = a.slot_ns[tick % N_SLOTS] - (tick - oldest) * a.timing[PERIOD_NS]
+        a.slot_ns[slot] = min(a.slot_ns[slot], latest_ns)
+
+
+@njit(cache=True)
+def is_held(a: Assembly, now_ns: int) -> bool:
+    """
+    Return whether the oldest tick waits for others that may follow at once.
+
+    After a pause it is either late, and what comes behind it says by how much, or others were
+    lost. It waits until nothing has followed for a while; HELD_UNTIL_NS is when that will be.
+
+    """
+    step_ns = a.slot_ns[a.counters[OLDEST] % N_SLOTS] - a.counters[LAST_NS]
+    period_ns = a.timing[PERIOD_NS]
+    if not ODD * period_ns < abs(step_ns - period_ns) < N_SLOTS * period_ns:
+        return False
+    a.counters[HELD_UNTIL_NS] = a.counters[BEGUN_NS] + int(HOLD * period_ns)
+    return now_ns < a.counters[HELD_UNTIL_NS]
 
 
 @njit(cache=True)
@@ -266,12 +185,16 @@ def take_frame(
     if tick == a.counters[NEXT]:
         return -1
     slot = tick % N_SLOTS
-    stamp_ns = a.slot_ns[slot]
-    if not force and now_ns - stamp_ns < a.timing[TIMEOUT_NS]:
+    a.counters[HELD_UNTIL_NS] = 0
+    if not force and now_ns - a.slot_ns[slot] < a.timing[TIMEOUT_NS]:
         for line in range(len(a.line_tick)):
             for row in range(a.first_row[line], a.first_row[line + 1]):
                 if is_awaited(a, tick, line, row):
                     return -1
+    date_back(a)
+    if not force and is_held(a, now_ns):
+        return -1
+    stamp_ns = a.slot_ns[slot]
     follow_phases(a, slot)
     for line in range(len(a.line_tick)):
         newer_ns = a.counters[SHIFT_NS] - int(own_phase(a.phase_ns[line], a.timing[PERIOD_NS]))
@@ -285,4 +208,5 @@ def take_frame(
             a.poses[slot, row] = np.nan
             a.has[slot, row] = 0
     a.counters[OLDEST] += 1
+    a.counters[LAST_NS] = stamp_ns
     return stamp_ns

@@ -53,15 +53,16 @@ class ClockFit:
         self._nominal_ns = 1e9 / rate_hz
         self._clock = kernels.new_clock(self._nominal_ns)
 
-    def stamp(self, arrival_ns: int) -> int:
+    def stamp(self, arrival_ns: int, in_lumps: bool = False) -> int:
         """
         Return when a tick was sent, from its first byte's arrival [ns].
 
-        Ticks are given in their order. Stamps increase strictly, and are not later than the
-        arrival; only a host's clock that is set back breaks one of both.
+        `in_lumps` says that bytes are known to be collected on the way. Ticks are given in their
+        order. Stamps increase strictly, and are not later than the arrival; only a host's clock
+        that is set back breaks one of both.
 
         """
-        return int(kernels.stamp_tick(self._clock, arrival_ns))
+        return int(kernels.stamp_tick(self._clock, arrival_ns, in_lumps))
 
     @property
     def status(self) -> ClockStatus:

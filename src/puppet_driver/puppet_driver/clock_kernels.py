@@ -37,6 +37,8 @@ WRONG_PERIOD = 0.01
 MAX_DENIALS = 2  # times in a row without any period until arrivals are the stamps again
 MAX_CORRECTION = 0.02  # of the period that the line began with
 LATE = 0.93  # of a period: a tick later than this is the next one
+LATE_IN_LUMPS, EARLY_IN_LUMPS = 1.1, -0.5  # where any delay up to a period is as likely
+LUMPED_BLOCK = 64  # ticks among which there is one that came almost at once
 MAX_LOSSES = 8
 FAR = 0.2  # of a period: a block so far off says that the phase has changed
 FAR_BLOCKS = 3  # in a row
@@ -50,8 +52,8 @@ JITTER_MEMORY = 0.01  # weight of one tick in the mean square of the delays
 # rows of `ints`
 STAMP_NS, ARRIVAL_NS, LINE_NS, N_SEEN, STATE, IN_BLOCK = 0, 1, 2, 3, 4, 5
 PHASE_BLOCKS, PERIOD_BLOCKS, FAR_COUNT, WATCHED, RESTARTS = 6, 7, 8, 9, 10
-SUSPECTED, SUSPECTED_LOST, LOSSES, DENIALS = 11, 12, 13, 14
-N_INTS = 15
+SUSPECTED, SUSPECTED_LOST, LOSSES, DENIALS, SEEN_LUMPS, IN_LUMPS = 11, 12, 13, 14, 15, 16
+N_INTS = 17
 # rows of `floats`
 FRACTION_NS, PERIOD_NS, NOMINAL_NS, FIRST_PERIOD_NS, EARLIEST_NS, MEAN_SQUARE = 0, 1, 2, 3, 4, 5
 USUAL_NS = 6
@@ -108,6 +110,16 @@ def begin_line(c: Clock, arrival_ns: int, period_ns: float) -> None:
 
 
 @njit(cache=True)
+def find_period(c: Clock) -> float:
+    """Return the period of the watched ticks, -1 if there is none; see whether they lump."""
+    nominal_ns = c.floats[NOMINAL_NS]
+    period_ns = measured_period(c.watched_ns, nominal_ns)
+    is_counted = period_ns == nominal_ns and time_keeping(c.watched_ns, nominal_ns) <= UNCLEAR
+    c.ints[SEEN_LUMPS] = is_counted
+    return period_ns
+
+
+@njit(cache=True)
 def watch(c: Clock, arrival_ns: int) -> None:
     """Find the period by the first WATCHED_TICKS; correct or drop it if later ones deny it."""
     c.watched_ns[c.ints[WATCHED]] = arrival_ns
@@ -117,7 +129,7 @@ def watch(c: Clock, arrival_ns: int) -> None:
     c.ints[WATCHED] = 0
     c.floats[USUAL_NS] = usual_step(c.watched_ns)
     if c.ints[STATE] == ACQUIRING:
-        period_ns = measured_period(c.watched_ns, c.floats[NOMINAL_NS])
+        period_ns = find_period(c)
         if period_ns > 0.0:
             begin_line(c, arrival_ns, period_ns)
         return
@@ -126,9 +138,9 @@ def watch(c: Clock, arrival_ns: int) -> None:
     is_slower = shortest_step(c.watched_ns) > MAX_USUAL * c.floats[PERIOD_NS]
     is_slower |= is_too_fast(c.watched_ns, c.floats[PERIOD_NS], c.floats[NOMINAL_NS])
     if keeping >= UNCLEAR and not is_slower:
-        c.ints[DENIALS] = 0
+        c.ints[DENIALS] = c.ints[SEEN_LUMPS] = 0
         return
-    period_ns = measured_period(c.watched_ns, c.floats[NOMINAL_NS])
+    period_ns = find_period(c)
     is_other = abs(period_ns / c.floats[PERIOD_NS] - 1.0) > WRONG_PERIOD
     # the nominal period is believed on less evidence, see measured_period
     needed = UNCLEAR if period_ns == c.floats[NOMINAL_NS] and is_slower else CLEAR
@@ -187,6 +199,10 @@ def lost_ticks(c: Clock, late: float) -> int:
     """
     was_suspected = c.ints[SUSPECTED] != 0
     c.ints[SUSPECTED] = 0
+    if c.ints[IN_LUMPS]:
+        c.ints[SUSPECTED] = late >= LATE_IN_LUMPS
+        is_lost = late < EARLY_IN_LUMPS or (was_suspected and c.ints[SUSPECTED] != 0)
+        return int(np.floor(late)) if is_lost else 0
     if late < LATE - 1.0:
         c.ints[LOSSES] = max(c.ints[LOSSES] - 1, -MAX_LOSSES)
         return int(np.floor(late + 1.0 - LATE))
@@ -219,13 +235,14 @@ def track(c: Clock, arrival_ns: int) -> int:
         c.floats[EARLIEST_NS] = min(c.floats[EARLIEST_NS], late_ns)
     c.ints[IN_BLOCK] += max(1 + lost, 0)
     was_settling = c.ints[STATE] == SETTLING
-    if c.ints[IN_BLOCK] >= BLOCK_TICKS and c.floats[EARLIEST_NS] < NEVER_NS:
+    block = LUMPED_BLOCK if c.ints[IN_LUMPS] else BLOCK_TICKS
+    if c.ints[IN_BLOCK] >= block and c.floats[EARLIEST_NS] < NEVER_NS:
         end_block(c)
     return arrival_ns if was_settling else min(line_ns, arrival_ns)
 
 
 @njit(cache=True)
-def stamp_tick(c: Clock, arrival_ns: int) -> int:
+def stamp_tick(c: Clock, arrival_ns: int, in_lumps: bool) -> int:
     """
     Return when a tick was sent, from when it came.
 
@@ -235,6 +252,8 @@ def stamp_tick(c: Clock, arrival_ns: int) -> int:
         The fit, which is corrected.
     arrival_ns : int
         Arrival of the tick's first byte, in ticks' order [ns].
+    in_lumps : bool
+        Whether bytes are known to be collected on the way; without it, what arrivals say of it.
 
     Returns
     -------
@@ -243,6 +262,7 @@ def stamp_tick(c: Clock, arrival_ns: int) -> int:
         host's clock was set back [ns].
 
     """
+    c.ints[IN_LUMPS] = in_lumps or c.ints[SEEN_LUMPS] != 0
     step_ns = arrival_ns - c.ints[ARRIVAL_NS]
     gap_ns = max(GAP_PERIODS * c.floats[PERIOD_NS], MIN_GAP_NS)
     if c.ints[N_SEEN] == 0 or abs(step_ns) > gap_ns:

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_driver import assembly_kernels as kernels
+from puppet_driver import tick_kernels as ticks
 from puppet_driver.clock_fit import ClockFit
-from puppet_driver.clock_kernels import CLOCK_STEP_NS
+from puppet_driver.clock_kernels import CLOCK_STEP_NS, MIN_STEP
 from puppet_driver.frame_queue import QueuedFrame
 from puppet_driver.tracker import POSE_SIZE, RecordBatch
 
@@ -67,7 +68,7 @@ class FrameAssembler:
     ) -> None:
         period_ns, timeout_ns = round(1e9 / rate_hz), round(1e9 * timeout_s)
         self._layout = tuple(sensors_per_line), period_ns, timeout_ns
-        self._state = kernels.new_assembly(*self._layout)
+        self._state = ticks.new_assembly(*self._layout)
         self._latency_ns = round(1e9 * latency_s)
         self.timeout_ns = timeout_ns
         self.clock = ClockFit(rate_hz)
@@ -91,26 +92,26 @@ class FrameAssembler:
     @property
     def period_ns(self) -> int:
         """From one tick to the next, as configured until the clock says otherwise [ns]."""
-        return int(self._state.timing[kernels.PERIOD_NS])
+        return int(self._state.timing[ticks.PERIOD_NS])
 
     @property
     def counters(self) -> FrameCounters:
         """Totals since construction."""
-        late = int(self._state.counters[kernels.STRAGGLERS])
+        late = int(self._state.counters[ticks.STRAGGLERS])
         return FrameCounters(self._frames, self._incomplete, self._missing_rows, late)
 
     @property
     def is_collecting(self) -> bool:
         """Whether a tick has begun that has not been handed out."""
         counters = self._state.counters
-        return bool(counters[kernels.NEXT] > counters[kernels.OLDEST])
+        return bool(counters[ticks.NEXT] > counters[ticks.OLDEST])
 
     def restart(self) -> None:
         """Forget ticks that have begun, because the lines are opened anew; totals go on."""
-        late, period_ns = self._state.counters[kernels.STRAGGLERS], self.period_ns
-        self._state = kernels.new_assembly(*self._layout)
-        self._state.timing[kernels.PERIOD_NS] = period_ns
-        self._state.counters[kernels.STRAGGLERS] = late
+        late, period_ns = self._state.counters[ticks.STRAGGLERS], self.period_ns
+        self._state = ticks.new_assembly(*self._layout)
+        self._state.timing[ticks.PERIOD_NS] = period_ns
+        self._state.counters[ticks.STRAGGLERS] = late
 
     def successor(self) -> 'FrameAssembler':
         """Return a copy to go on with, while this one is left to a thread that does not end."""
@@ -128,9 +129,13 @@ class FrameAssembler:
         )
 
     def wait_ns(self, now_ns: int) -> int:
-        """Return how long until the oldest tick times out, 0 or more [ns]."""
-        slot = self._state.counters[kernels.OLDEST] % kernels.N_SLOTS
-        return max(int(self._state.slot_ns[slot]) + self.timeout_ns - now_ns, 0)
+        """Return how long until the oldest tick is due though none follows, 0 or more [ns]."""
+        counters = self._state.counters
+        slot = counters[ticks.OLDEST] % ticks.N_SLOTS
+        due_ns = int(self._state.slot_ns[slot]) + self.timeout_ns
+        if counters[ticks.HELD_UNTIL_NS] > 0:
+            due_ns = min(due_ns, int(counters[ticks.HELD_UNTIL_NS]))
+        return max(due_ns - now_ns, 0)
 
     def add(self, line: int, batch: RecordBatch, start: int = 0) -> int:
         """
@@ -165,7 +170,7 @@ class FrameAssembler:
         self.arrival_ns = arrival_ns
         self.stamp_ns = self._stamp(arrival_ns)
         if abs(self.clock.period_ns / self.period_ns - 1.0) > OTHER_RATE:
-            self._state.timing[kernels.PERIOD_NS] = round(self.clock.period_ns)
+            self._state.timing[ticks.PERIOD_NS] = round(self.clock.period_ns)
         n_missing = int(self.missing.sum())
         if n_missing and self._frames == 0 and self._skipped < MAX_SKIPPED:
             # lines that have just been opened do not begin with the same tick
@@ -181,13 +186,28 @@ class FrameAssembler:
     def _stamp(self, arrival_ns: int) -> int:
         """Return when the latest line of a frame has measured, by the first line's arrival."""
         counters = self._state.counters
-        stamp_ns = self.clock.stamp(arrival_ns) + int(counters[kernels.SHIFT_NS])
-        early_ns = stamp_ns - int(counters[kernels.NEWEST_NS])
+        in_lumps = bool(self._state.line_lumped.max() > ticks.LUMPED)
+        stamp_ns = self.clock.stamp(arrival_ns, in_lumps) + int(counters[ticks.SHIFT_NS])
+        early_ns = stamp_ns - int(counters[ticks.NEWEST_NS])
         if early_ns > 0:  # the line's phase is a mean; no stamp is after the arrival
             stamp_ns -= early_ns
             np.maximum(self.ages_s - 1e-9 * early_ns, 0.0, out=self.ages_s)
-        # a latest line that is missing now and then must not make stamps go back
-        if 0 <= self._tick_ns - stamp_ns < CLOCK_STEP_NS:
-            stamp_ns = self._tick_ns + 1
+        late_ns = self._tick_ns + self._least_step_ns() - stamp_ns
+        if 0 < late_ns < CLOCK_STEP_NS:
+            stamp_ns += late_ns
+            self.ages_s += 1e-9 * late_ns
         self._tick_ns = stamp_ns
         return stamp_ns - self._latency_ns
+
+    def _least_step_ns(self) -> int:
+        """
+        Return by how much a stamp exceeds the last one at least.
+
+        Bodies do not move in no time, so it is MIN_STEP of a period; less where that many ticks
+        that wait would come more than a period after the last arrival.
+
+        """
+        counters, period_ns = self._state.counters, self.clock.period_ns
+        n_ticks = 1 + int(counters[ticks.NEXT] - counters[ticks.OLDEST])
+        room_ns = int(counters[ticks.BEGUN_NS]) + period_ns - self._tick_ns
+        return max(int(min(MIN_STEP * period_ns, room_ns / n_ticks)), 1)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from puppet_core.errors import PuppetError
 from puppet_driver.errors import LinkError, LinkTimeout
+from puppet_driver.hearing import Hearing
 from puppet_driver.link import LineState, LineStatus, Patience, Port
 from puppet_driver.record_stream import MAX_READ_BYTES
 from puppet_driver.start_sequence import StartSequence
@@ -65,6 +66,7 @@ class Line:
         if isinstance(tracker, PolledTracker) and tracker.poll_command:
             self._poll, self._poll_ns = tracker.poll_command, round(1e9 * tracker.poll_period_s)
         self._flush_at_ns = NEVER_NS
+        self._hearing = Hearing(tracker.n_sensors, patience.silence_s)
         self._open_port = open_port
         self._patience = patience
         self._tell = tell
@@ -132,10 +134,11 @@ class Line:
                 data = bytes(self._buffer[:n_bytes])
                 self._follow(self._start.on_bytes(data, now_ns), now_ns)
                 return 0
+            n_records = self.stream.feed(self._data, n_bytes, arrival_ns)
+            self._hearing.check(self.stream, n_records, now_ns)
         except PuppetError as err:
             self._fail(err, now_ns)
             return 0
-        n_records = self.stream.feed(self._data, n_bytes, arrival_ns)
         self._n_bytes += n_bytes
         if n_records:
             self._on_records(now_ns)
@@ -212,6 +215,7 @@ class Line:
         self.state = LineState.STREAMING
         self._n_bytes = 0
         self._silent_since_ns = now_ns
+        self._hearing.restart(now_ns)
         self._next_poll_ns = now_ns if self._poll else NEVER_NS
         self._set_watch(now_ns)
 

@@ -12,10 +12,13 @@ from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 from puppet_driver import flock_of_birds as flock
 from puppet_driver.devices import DEVICES
 from puppet_driver.line_plan import burst_seconds, spread
+from puppet_driver.network_port import is_network_name, parse_endpoint, SCHEMES
 from puppet_driver.plausible_path import MAX_SPEED_MPS
 from puppet_driver.roll_pitch_yaw import rotation_of
 
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
+COLLECTING_S = 0.02  # and that adapters collect bytes before they hand them over
+BAUD_RATES_BPS = (2400, 4800, 9600, 19200, 38400, 57600, 115200)  # of all that have RS-232
 DEFAULT_SENSORS = (
     'pelvis', 'chest', 'left_upper_arm', 'left_forearm', 'left_hand', 'right_upper_arm',
     'right_forearm', 'right_hand', 'left_thigh', 'left_shank', 'left_foot', 'right_thigh',
@@ -29,7 +32,7 @@ DRIVER_ROWS = (
         description='Serial ports, or tcp://HOST[:PORT], udp://HOST[:PORT] and, for a '
         'MotionStar, tcp+udp://HOST[:PORT]; the sensors are spread over them in order, evenly.',
     ),
-    Row('baud_rate_bps', 115200, 'bit/s', 2400, 921600, description='Speed of the ports.'),
+    Row('baud_rate_bps', 115200, 'bit/s', 2400, 115200, description='Speed of the ports.'),
     Row(
         'sensors', DEFAULT_SENSORS,
         description='Names of the sensors in the order of their units, port by port.',
@@ -152,7 +155,27 @@ class DriverConfig:
             if repeated or '' in values:
                 got = f'{repeated[0]!r} twice' if repeated else 'an empty one'
                 raise ConfigError(f'{name}: expected different names, got {got}')
+        if self.retry_first_s > self.retry_last_s:
+            raise ConfigError(
+                f'retry_first_s: expected value <= retry_last_s = {self.retry_last_s:g}, '
+                f'got {self.retry_first_s:g}'
+            )
+        if self.silence_timeout_s <= 1.0 / self.rate_hz:
+            raise ConfigError(
+                f'silence_timeout_s: expected value > {1.0 / self.rate_hz:g}, a period of '
+                f'rate_hz = {self.rate_hz:g}, got {self.silence_timeout_s:g}'
+            )
+        if DEVICES[self.device].is_serial:
+            self._check_line()
         DEVICES[self.device].check(self)
+
+    def _check_line(self) -> None:
+        if self.baud_rate_bps not in BAUD_RATES_BPS:
+            known = ', '.join(map(str, BAUD_RATES_BPS))
+            raise ConfigError(f'baud_rate_bps: expected one of {known}, got {self.baud_rate_bps}')
+        for port in self.ports:
+            if is_network_name(port) or port.partition(':')[0] in SCHEMES:
+                parse_endpoint(port)
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -186,6 +209,7 @@ class DriverConfig:
         if DEVICES[self.device].is_serial:
             largest = max(self.sensors_per_line)
             burst_s = burst_seconds(largest, self.baud_rate_bps, self.record_bytes)
+            burst_s += COLLECTING_S
         return burst_s + WAIT_PERIODS / self.rate_hz
 
     @property

@@ -55,6 +55,12 @@ def test_defaults_fit_the_nominal_load():
     ({'transmitter__position_m': [0.0, 1.0]}, r'transmitter.position_m: expected 3 element'),
     ({'rate_hz': -1.0}, r'rate_hz: expected 1.0 <= value <= 1000.0, got -1.0'),
     ({'baud_rate_bps': 9600}, r'baud_rate_bps: expected enough for one sensor at 9600 bps'),
+    ({'retry_first_s': 0.5}, r'retry_first_s: expected value <= retry_last_s = 0.25, got 0.5'),
+    ({'rate_hz': 2.0}, r'silence_timeout_s: expected value > 0.5, a period of rate_hz = 2, got 0'),
+    ({'baud_rate_bps': 100000}, r'baud_rate_bps: expected one of .* 57600, 115200, got 100000'),
+    ({'ports': ['tcp://']}, r"ports: expected tcp://HOST\[:PORT\] or udp://.* got 'tcp://'"),
+    ({'ports': ['tcp:/lab:4000']}, r"ports: expected tcp://HOST.* got 'tcp:/lab:4000'"),
+    ({'ports': ['tcp://lab:port']}, r"ports: expected a port number .* in 'tcp://lab:port'"),
     ({'device': 'sextant'}, r"device: expected one of flock_of_birds.* got 'sextant'"),
 ])  # fmt: skip
 def test_what_cannot_work_is_refused_by_name(given, text):
@@ -63,11 +69,14 @@ def test_what_cannot_work_is_refused_by_name(given, text):
 
 
 def test_a_higher_speed_needs_fewer_lines():
-    assert config(ports=['/dev/a'], baud_rate_bps=460800).sensors_per_line == (14,)
+    six = {'sensors': list('abcdef'), 'ports': ['/dev/a']}
+    assert config(**six).sensors_per_line == (6,)
+    with pytest.raises(ConfigError, match='ports: expected 2 or more lines'):
+        config(**six, baud_rate_bps=57600)
 
 
 def test_frame_timeout_follows_from_rate_and_speed():
-    assert config().frame_wait_s == pytest.approx(5 * 15 * 10 / 115200 + 3.0 / 120)
+    assert config().frame_wait_s == pytest.approx(5 * 15 * 10 / 115200 + 0.02 + 3.0 / 120)
     assert config(frame_timeout_s=0.1).frame_wait_s == 0.1
 
 

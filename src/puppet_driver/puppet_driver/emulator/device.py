@@ -119,6 +119,14 @@ class FlockDevice:
         self._pending = self._held_reply = b''
         self.n_points = 0
 
+    def power_cycle(self) -> None:
+        """Lose power and have it back: all units are as they came from the factory."""
+        self._bus.power_cycle()
+        self._pending = self._held_reply = b''
+        self._is_sleeping = self.is_streaming = self.is_held_off = self.has_group_mode = False
+        self.report_every, self.error_code, self.n_points = 1, 0, 0
+        self.version += 1
+
     def take_points(self) -> int:
         """Return how many POINT commands are unanswered, and forget them."""
         n_points, self.n_points = self.n_points, 0

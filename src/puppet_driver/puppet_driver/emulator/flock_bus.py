@@ -21,6 +21,12 @@ class Unit:
     values: dict[int, bytes] = field(default_factory=dict)
     """What CHANGE VALUE has set, by number."""
 
+    def power_cycle(self) -> None:
+        """Forget what it was told."""
+        self.command, self.hemisphere = POWER_UP_FORMAT, flock.HEMISPHERES['front']
+        self.scale_code = 0
+        self.values.clear()
+
 
 @dataclass(slots=True)
 class Bus:
@@ -28,3 +34,9 @@ class Bus:
 
     units: dict[int, Unit]
     is_configured: bool = False
+
+    def power_cycle(self) -> None:
+        """Let all units have lost power."""
+        self.is_configured = False
+        for unit in self.units.values():
+            unit.power_cycle()
