@@ -21,6 +21,8 @@ INFERRED = -1  # from the neighbouring segments
 NOTHING = -2  # held as it was
 FRESH = -3  # nothing was given out yet: the first value is taken as it comes
 CHANGED = -4  # whatever comes next differs from it
+BY_NEIGHBOUR = -5  # from the other segment of the limb and where its end is
+BY_END = -6  # from hand or foot alone
 
 
 class Ease(NamedTuple):
@@ -35,16 +37,17 @@ class Ease(NamedTuple):
 class EaseTimes(NamedTuple):
     """How fast differences decay."""
 
-    hold: float  # a lost rotation is kept as it was [s]
-    fade: float  # then it goes over to the inferred one [s]
-    back: float  # a measurement that is there again takes over [s]
+    hold: float  # a rotation of which nothing tells any more is kept as it was [s]
+    fade: float  # then it goes over to that of a body at rest [s]
+    back: float  # a measurement that is there again, or others that tell, take over [s]
 
 
 @kernel
 def decay(age: float, source: int, times: EaseTimes) -> float:
     """Return what is left of a difference: 1 at a change of source, 0 once it is over."""
-    hold = times.hold if source < 0 else 0.0
-    span = times.fade if source < 0 else times.back
+    is_lost = source == INFERRED or source == NOTHING
+    hold = times.hold if is_lost else 0.0
+    span = times.fade if is_lost else times.back
     if age >= hold + span:
         return 0.0
     share = max(age - hold, 0.0) / span
@@ -100,3 +103,11 @@ def ease_point(
     left = decay(ease.ages[slot], 0, times)
     for k in range(3):
         out[k] = target[k] + left * shift[k]
+
+
+@kernel
+def detour_share(age: float, times: EaseTimes) -> float:
+    """Return 1 until measurements have taken over, then falling to 0 in the same time."""
+    if age < times.back:
+        return 1.0
+    return decay(age - times.back, 0, times)

@@ -21,9 +21,9 @@ from puppet_core.packed_arrays import pack_arrays
 from puppet_core.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_core.skeleton import N_SEGMENTS, Skeleton
+from puppet_retarget.performer.body_arrays import BodyArrays, N_POINTS, Proportions
 from puppet_retarget.performer.calibration import Calibration
 from puppet_retarget.performer.ease_kernels import CHANGED, Ease, EaseTimes, FRESH
-from puppet_retarget.performer.posture_kernels import BodyArrays, N_POINTS, Proportions
 from puppet_retarget.performer.posture_step import PostureArrays, step_posture
 from puppet_retarget.performer.sensor_kernels import Mounting, Sensed
 
@@ -87,7 +87,7 @@ class PostureEstimator:
             _times(config),
             BodyArrays(
                 _identities(), np.zeros(3), _identities(), _points(), np.array(IDENTITY),
-                np.zeros((8, 3)), np.zeros((8, 3)),
+                np.zeros((8, 3)), np.zeros((8, 3)), _identities(),
             ),
             np.zeros(N_SEGMENTS, dtype=np.uint8),
         ))  # fmt: skip

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 from puppet_core.arrays import Ints, Quats, Vec3s
 from puppet_core.kernel import kernel
+from puppet_retarget.performer.body_arrays import BodyArrays, Proportions
 from puppet_retarget.performer.ease_kernels import Ease, EaseTimes
-from puppet_retarget.performer.posture_kernels import BodyArrays, estimate_posture, Proportions
+from puppet_retarget.performer.posture_kernels import estimate_posture
 from puppet_retarget.performer.sensor_kernels import Mounting, read_sensors, Sensed
 
 
@@ -95,5 +96,5 @@ def _times(record: Any) -> EaseTimes:
 def _body(record: Any) -> BodyArrays:
     return BodyArrays(
         record.rotations[:], record.root[:], record.q_world[:], record.p_world[:],
-        record.torso[:], record.points[:], record.velocities[:],
+        record.torso[:], record.points[:], record.velocities[:], record.eased[:],
     )  # fmt: skip

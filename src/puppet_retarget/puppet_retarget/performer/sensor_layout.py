@@ -16,7 +16,7 @@ import numpy as np
 from puppet_core.arrays import check_array, Ints, read_only, Vec3s
 from puppet_core.errors import ConfigError
 from puppet_core.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
-from puppet_core.yaml_source import load_yaml
+from puppet_core.yaml_source import load_yaml, Section
 
 FORMAT = 'puppet-layout/1'
 MAX_MOUNTING_M = 1.0  # a sensor sits on its segment, not beside it
@@ -39,12 +39,16 @@ class SensorLayout:
     mountings: Vec3s
     """About where each sensor sits in its segment's frame, shape (n, 3) [m]."""
 
+    unused: tuple[str, ...] = ()
+    """Sensors that are worn too, but where the skeleton has no segment."""
+
     def __post_init__(self) -> None:
         n = len(self.sensors)
         object.__setattr__(self, 'segments', read_only(self.segments, np.int64))
         mountings = check_array('mountings', self.mountings, (n, 3))
         object.__setattr__(self, 'mountings', read_only(mountings))
-        for kind, names in (('sensor', self.sensors), ('segment', self.segment_names)):
+        worn = self.sensors + self.unused
+        for kind, names in (('sensor', worn), ('segment', self.segment_names)):
             twice = sorted({x for x in names if names.count(x) > 1})
             if twice:
                 raise ConfigError(f'{kind}: expected each once, got {twice[0]} more than once')
@@ -96,10 +100,18 @@ def load_layout(path: str | Path) -> SensorLayout:
     name = source.text('name', Path(path).stem)
     source.text('title', '')
     entries = source.sections('sensors')
-    sensors, segments, mountings = [], [], []
+    sensors: list[str] = []
+    segments: list[int] = []
+    mountings = []
     for entry in entries:
         segment = entry.text('segment', choices=SEGMENTS)
-        sensors.append(entry.text('sensor', segment))
+        sensor = entry.text('sensor', segment)
+        for key, value, others in (
+            ('segment', SEGMENT_INDEX[segment], segments), ('sensor', sensor, sensors)
+        ):  # fmt: skip
+            if value in others:
+                raise entry.error(key, 'each once', entry.text(key, segment))
+        sensors.append(sensor)
         segments.append(SEGMENT_INDEX[segment])
         mounting = entry.numbers('mounted_at_m', 3, np.zeros(3))
         if np.max(np.abs(mounting)) > MAX_MOUNTING_M:
@@ -107,12 +119,21 @@ def load_layout(path: str | Path) -> SensorLayout:
             raise entry.error('mounted_at_m', expected, mounting.tolist())
         mountings.append(mounting)
         entry.finish()
+    unused = _names(source, 'unused')
     source.finish()
     try:
         return SensorLayout(
-            name, tuple(sensors), np.array(segments), np.array(mountings).reshape(-1, 3)
+            name, tuple(sensors), np.array(segments), np.array(mountings).reshape(-1, 3), unused
         )
     except ConfigError as err:
         _, _, rest = str(err).partition(': expected ')
         expected, _, got = rest.partition(', got ')
         raise source.error('sensors', expected, got) from err
+
+
+def _names(source: Section, key: str) -> tuple[str, ...]:
+    """Return a list of texts, empty if the key is absent."""
+    names = source.raw(key, [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise source.error(key, 'a list of names', names)
+    return tuple(names)

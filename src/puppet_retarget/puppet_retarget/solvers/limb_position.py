@@ -14,6 +14,7 @@ import math
 
 from puppet_core.arrays import Vec3
 from puppet_core.kernel import kernel
+from puppet_core.limb_triangle import polar_limit, soft_distance
 from puppet_core.quaternion import between, rotate
 from puppet_core.work_array import work_array
 
@@ -22,24 +23,6 @@ HINT_SHARE = 0.3  # weight of the hint for a perfectly straight limb [-]
 EXACT_SHARE = 0.998  # of the limb's length, as the default stretch_limit [-]
 REACH_ROOM = 0.5  # share of the reach within which a goal of no importance is slowed [-]
 HINT_CHANGE_RAD = 0.05  # correction at which half of that weight is there
-
-
-@kernel
-def polar_limit(side: float, axis: float, opposite: float) -> float:
-    """
-    Return the angle between sides `side` and `axis` of a triangle with this third side.
-
-    Clamped to [0, pi] where the triangle does not close: the law of cosines, in the form of
-    half-angle tangents, which keeps full precision for thin triangles.
-
-    """
-    top = (opposite - (side - axis)) * (opposite + (side - axis))
-    bottom = ((side + axis) - opposite) * ((side + axis) + opposite)
-    if top <= 0.0:
-        return 0.0
-    if bottom <= 0.0:
-        return math.pi
-    return 2.0 * math.atan2(math.sqrt(top), math.sqrt(bottom))
 
 
 @kernel
@@ -60,18 +43,8 @@ def soft_reach(distance: float, current: float, upper: float, lower: float) -> f
         Segment lengths [m].
 
     """
-    length, fold = upper + lower, abs(upper - lower)
-    kept_back = (1.0 - EXACT_SHARE) * length
-    far, near = length - kept_back, fold + kept_back
-    if current > 0.0:
-        far, near = max(far, current), min(near, current)
-    if distance > far:
-        left = 0.5 * max(length - far, 1e-12)
-        return far + left * (1.0 - math.exp((far - distance) / left))
-    if distance < near:
-        left = 0.5 * max(near - fold, 1e-12)
-        return near - left * (1.0 - math.exp((distance - near) / left))
-    return distance
+    kept_back = (1.0 - EXACT_SHARE) * (upper + lower)
+    return soft_distance(distance, current, upper, lower, kept_back)
 
 
 @kernel

@@ -1,0 +1,131 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The limb's angles made to agree with the position of its end (kernel layer, SPEC 3.3).
+
+Measured angles on a skeleton whose lengths are a little wrong, under skin that moves, do not
+lead to where the hand is. Of all limbs whose wrist is there, the one is taken whose segments
+turn least: it minimises the sum over both segments of length (1 - cos turn). With u0 and l0
+the measured directions of the segments and n the direction to the wrist, the sum is linear in
+the elbow's place on its circle about n, and least where the elbow lies to the side of
+u0 - l0. Twists stay as measured. A limb measured straight has no such side; there its joint's
+own way of bending decides, as far as the bend has to change.
+
+"""
+
+import math
+
+from puppet_core.arrays import Quat, Vec3
+from puppet_core.kernel import kernel
+from puppet_core.limb_triangle import polar_limit, soft_distance
+from puppet_core.quaternion import between, multiply, rotate
+from puppet_core.work_array import work_array
+
+KEPT_BACK_M = 1.8e-4  # for stopping at full stretch; costs the hand at most 0.1 mm
+STRAIGHT = 0.2  # |u0 - l0| square to n below which a limb counts as straight [-]
+HINT_SHARE = 0.3  # weight of the way of bending for a perfectly straight limb [-]
+HINT_CHANGE_RAD = 0.05  # correction of the bend at which half of that weight is there
+EXACT_M = 1e-9  # a wrist that near is there
+NEGLIGIBLE_M = 1e-6  # nearer than this, the rest is let be more and more
+
+
+@kernel
+def set_bend_axis(limb: int, out: Vec3) -> None:
+    """Write to which side of the upper segment, in its frame, elbow or knee stands when bent."""
+    out[0], out[1], out[2] = -1.0 if limb < 2 else 1.0, 0.0, 0.0
+
+
+@kernel
+def reach_goal(
+    limb: int, to_elbow: Vec3, to_wrist: Vec3, goal: Vec3, q_upper: Quat, q_lower: Quat
+) -> None:
+    """
+    Turn both segments of a limb so that the wrist comes to its goal.
+
+    Continuous in everything but where a goal lies at the shoulder.
+
+    Parameters
+    ----------
+    limb : int
+        Index into LIMBS.
+    to_elbow, to_wrist : ndarray, shape (3,)
+        Elbow in the upper segment's frame, wrist in the lower segment's [m].
+    goal : ndarray, shape (3,)
+        From the shoulder, in world; one out of reach is pointed at [m].
+    q_upper, q_lower : ndarray, shape (4,)
+        In: as measured; out: turned, in world.
+
+    """
+    upper_arm, forearm, axis = work_array(3), work_array(3), work_array(3)
+    side, turn = work_array(3), work_array(4)
+    rotate(q_upper, to_elbow, upper_arm)
+    rotate(q_lower, to_wrist, forearm)
+    for k in range(3):
+        axis[k] = upper_arm[k] + forearm[k]
+    missing = _distance(goal, axis)
+    if missing <= EXACT_M:
+        return
+    upper, lower, current = _length(upper_arm), _length(forearm), _length(axis)
+    square = missing * missing
+    share = square / (square + NEGLIGIBLE_M * NEGLIGIBLE_M)
+    for k in range(3):
+        axis[k] += share * (goal[k] - axis[k])
+    distance = _length(axis)
+    if distance < EXACT_M:
+        return
+    for k in range(3):
+        axis[k] /= distance
+    distance = soft_distance(distance, current, upper, lower, KEPT_BACK_M)
+    wanted = polar_limit(upper, distance, lower)
+    change = abs(wanted - polar_limit(upper, current, lower))
+    _bend_side(limb, q_upper, upper_arm, forearm, upper, lower, axis, change, side)
+    along, across = upper * math.cos(wanted), upper * math.sin(wanted)
+    for k in range(3):
+        side[k] = along * axis[k] + across * side[k]  # the elbow, from the shoulder
+        axis[k] = distance * axis[k] - side[k]  # and the wrist from it
+    between(upper_arm, side, turn)
+    multiply(turn, q_upper, q_upper)
+    between(forearm, axis, turn)
+    multiply(turn, q_lower, q_lower)
+
+
+@kernel
+def _bend_side(
+    limb: int, q_upper: Quat, upper_arm: Vec3, forearm: Vec3, upper: float, lower: float,
+    axis: Vec3, change: float, out: Vec3,
+) -> None:  # fmt: skip
+    """Write the unit vector, square to the axis, to which the elbow stands; zero if none."""
+    hint = work_array(3)
+    for k in range(3):
+        out[k] = upper_arm[k] / upper - forearm[k] / lower
+    take_out(axis, out)
+    doubt = max(1.0 - _length(out) / STRAIGHT, 0.0)
+    if doubt > 0.0:
+        share = HINT_SHARE * doubt * doubt * change / (change + HINT_CHANGE_RAD)
+        set_bend_axis(limb, hint)
+        rotate(q_upper, hint, hint)
+        take_out(axis, hint)
+        for k in range(3):
+            out[k] += share * hint[k]
+    norm = _length(out)
+    scale = 1.0 / norm if norm > 1e-12 else 0.0
+    for k in range(3):
+        out[k] *= scale
+
+
+@kernel
+def take_out(axis: Vec3, v: Vec3) -> None:
+    """Make a vector square to a unit vector."""
+    along = axis[0] * v[0] + axis[1] * v[1] + axis[2] * v[2]
+    for k in range(3):
+        v[k] -= along * axis[k]
+
+
+@kernel
+def _length(v: Vec3) -> float:
+    return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+
+
+@kernel
+def _distance(a: Vec3, b: Vec3) -> float:
+    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
