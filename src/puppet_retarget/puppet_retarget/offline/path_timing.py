@@ -32,7 +32,7 @@ from puppet_retarget.solvers.registry import make_solver
 STAGES = ('posture', 'importance', 'solver')
 WARM_UP_FRAMES = 50
 PASSES = 3
-_TRACKER_M = (0.0, 0.0, 1.0)
+TRACKER_M = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class LivePath:
         self._hips = np.zeros(3)
         self._period_ns = round(1e9 / motion.rate_hz)
         self._posture = PostureEstimator(
-            motion.skeleton, _calibration(layout), _identity(), np.array(_TRACKER_M),
+            motion.skeleton, known_calibration(layout), _identity(), np.array(TRACKER_M),
             PostureConfig(),
         )  # fmt: skip
         self._importance = ImportanceModel(
@@ -144,7 +144,7 @@ def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:
     q_world, p_world = motion.world_segments()
     q = q_world[:, layout.segments]
     mounted = quaternion_batch.rotate(q, layout.mountings)
-    positions = p_world[:, layout.segments] + mounted - _TRACKER_M
+    positions = p_world[:, layout.segments] + mounted - TRACKER_M
     quaternions = quaternion_batch.multiply(q, _mounting_rotations(layout))
     linear, angular = np.zeros_like(positions), np.zeros_like(positions)
     linear[1:] = np.diff(positions, axis=0) * motion.rate_hz
@@ -162,7 +162,7 @@ def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:
     ]  # fmt: skip
 
 
-def _calibration(layout: SensorLayout) -> Calibration:
+def known_calibration(layout: SensorLayout) -> Calibration:
     """Return the calibration that knows how `sensor_frames` wears the sensors."""
     zeros = np.zeros(len(layout.sensors))
     return Calibration(

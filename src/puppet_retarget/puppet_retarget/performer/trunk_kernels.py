@@ -3,9 +3,10 @@
 """
 Pelvis, spine, chest and head of one frame (kernel layer).
 
-An unmeasured spine stands halfway between pelvis and chest. An unmeasured chest goes with the
-head: it takes a share of the head's turn, and leans so that the neck comes to where the
-head's sensor has it. Without a head's sensor the head follows the chest.
+An unmeasured spine is turned halfway between pelvis and chest, and leans to where the chest's
+sensor has the chest. An unmeasured chest goes with the head: it takes a share of the head's
+turn, and leans so that the neck comes to where the head's sensor has it. Without a sensor of
+its own the head follows the chest.
 
 """
 
@@ -25,6 +26,7 @@ from puppet_retarget.performer.body_arrays import (
 )
 from puppet_retarget.performer.ease_kernels import (
     advance,
+    BY_NEIGHBOUR,
     Ease,
     ease_point,
     ease_rotation,
@@ -83,20 +85,14 @@ def settle_torso(
     times: EaseTimes, body: BodyArrays, scratch: Quats,
 ) -> None:  # fmt: skip
     """Fill the rotations of spine, chest and head."""
-    quality, measured = sensed.quality, sensed.orientations
     target, inverse = scratch[0], scratch[1]
     conjugate(body.rotations[PELVIS], inverse)
     # chest in the pelvis' frame: its sensor's, else the spine's, else the head's
     source, restarted = _torso_target(skeleton, mounting, sensed, body, inverse, target)
     changed = advance(CHEST, source, restarted, dt, ease)
     ease_rotation(target, CHEST, changed, ease, times, body.torso)
-    if quality[SPINE] != ABSENT:
-        source = SPINE
-        multiply(inverse, measured[SPINE], target)
-    else:
-        source = INFERRED
-        _halfway(body.torso, target)
-    changed = advance(SPINE, source, quality[SPINE] == RESTARTED, dt, ease)
+    source, restarted = _spine_target(skeleton, mounting, sensed, body, inverse, target)
+    changed = advance(SPINE, source, restarted, dt, ease)
     ease_rotation(target, SPINE, changed, ease, times, body.rotations[SPINE])
     conjugate(body.rotations[SPINE], target)
     multiply(target, body.torso, target)
@@ -139,18 +135,49 @@ def _torso_target(
     target[0], target[1], target[2], target[3] = 1.0, 0.0, 0.0, 0.0
     if quality[HEAD] == ABSENT or quality[PELVIS] == ABSENT:
         return INFERRED, False
-    head, neck, joint = work_array(4), work_array(3), work_array(3)
+    head, neck = work_array(4), work_array(3)
     multiply(inverse, sensed.orientations[HEAD], head)
     slerp(target, head, HEAD_SHARE, target)
-    joint_of_sensor(HEAD, sensed, mounting, neck)
-    joint_of_sensor(PELVIS, sensed, mounting, joint)
-    for k in range(3):
-        neck[k] -= joint[k]
-    rotate(inverse, neck, neck)
-    for k in range(3):
-        neck[k] -= skeleton.offsets[SPINE, k]
+    _from_spine(HEAD, skeleton, mounting, sensed, inverse, neck)
     _lean_to(skeleton, neck, target)
     return HEAD, quality[HEAD] == RESTARTED or quality[PELVIS] == RESTARTED
+
+
+@kernel
+def _spine_target(
+    skeleton: Proportions, mounting: Mounting, sensed: Sensed, body: BodyArrays,
+    inverse: Quat, target: Quat,
+) -> tuple[int, bool]:  # fmt: skip
+    """Write the spine in the pelvis' frame; return its source and whether that restarted."""
+    quality = sensed.quality
+    if quality[SPINE] != ABSENT:
+        multiply(inverse, sensed.orientations[SPINE], target)
+        return SPINE, quality[SPINE] == RESTARTED
+    _halfway(body.torso, target)
+    if quality[CHEST] == ABSENT or quality[PELVIS] == ABSENT:
+        return INFERRED, False
+    chest, reached, lean = work_array(3), work_array(3), work_array(4)
+    _from_spine(CHEST, skeleton, mounting, sensed, inverse, chest)
+    rotate(target, skeleton.offsets[CHEST], reached)
+    between(reached, chest, lean)
+    multiply(lean, target, target)
+    return BY_NEIGHBOUR, quality[CHEST] == RESTARTED or quality[PELVIS] == RESTARTED
+
+
+@kernel
+def _from_spine(
+    segment: int, skeleton: Proportions, mounting: Mounting, sensed: Sensed, inverse: Quat,
+    out: Vec3,
+) -> None:  # fmt: skip
+    """Write a segment's joint by position data, from the spine's, in the pelvis' frame [m]."""
+    pelvis = work_array(3)
+    joint_of_sensor(segment, sensed, mounting, out)
+    joint_of_sensor(PELVIS, sensed, mounting, pelvis)
+    for k in range(3):
+        out[k] -= pelvis[k]
+    rotate(inverse, out, out)
+    for k in range(3):
+        out[k] -= skeleton.offsets[SPINE, k]
 
 
 @kernel

@@ -145,11 +145,11 @@ def test_end_effectors_come_from_positions_not_angles(virtual: Any) -> None:
     np.testing.assert_allclose(moved[1:], 0.0, atol=EXACT_TOL)
 
 
-def test_spine_is_halfway_and_head_follows(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable
-) -> None:
+def test_spine_is_halfway_and_head_follows(virtual: Any) -> None:
+    """An evenly bent torso is recovered."""
     root, rotations = virtual.t_pose()
-    rotations[SEGMENT_INDEX['chest']] = quaternion_batch.exp(np.array([0.3, 0.2, -0.4]))
+    even = quaternion_batch.exp(np.array([0.15, 0.1, -0.2]))
+    rotations[[SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest']]] = even
     estimate = virtual.estimator().step(virtual.frame(root, rotations))
     spine = estimate.posture.rotations[SEGMENT_INDEX['spine']]
     np.testing.assert_allclose(
@@ -159,6 +159,15 @@ def test_spine_is_halfway_and_head_follows(
     np.testing.assert_allclose(
         estimate.posture.rotations[SEGMENT_INDEX['head']], [1.0, 0.0, 0.0, 0.0], atol=EXACT_TOL
     )
+
+
+def test_spine_leans_to_where_the_chest_is(virtual: Any, rng: np.random.Generator) -> None:
+    """A torso that bends anywhere: all joints but none of the spine's twist are told."""
+    root, rotations = virtual.t_pose()
+    rotations[1:3] = quaternion_batch.exp(rng.normal(size=(2, 3)) * 0.4)
+    _, p, _ = virtual.truth(root, rotations)
+    estimate = virtual.estimator().step(virtual.frame(root, rotations))
+    np.testing.assert_allclose(estimate.p_world, p, atol=EXACT_TOL)
 
 
 def test_rows_may_come_in_another_order_and_with_strangers(
