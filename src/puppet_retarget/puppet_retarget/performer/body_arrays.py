@@ -23,6 +23,7 @@ class BodyArrays(NamedTuple):
     points: Vec3s  # general end-effectors, (8, 3) [m]
     velocities: Vec3s  # (8, 3) [m/s]
     eased: Quats  # (16, 4) rotations of the limbs before their ends are put to the points
+    turns: Quats  # (8, 4) that do that, in world: upper and lower segment of each limb
 
 
 class Proportions(NamedTuple):

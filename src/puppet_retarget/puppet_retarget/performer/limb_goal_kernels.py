@@ -11,22 +11,27 @@ the elbow's place on its circle about n, and least where the elbow lies to the s
 u0 - l0. Twists stay as measured. A limb measured straight has no such side; there its joint's
 own way of bending decides, as far as the bend has to change.
 
+No choice of a side can be continuous for all limbs and goals, and while sensors come and go
+angles and goal may disagree by anything. So the turns that are added to the measured angles
+may change at a limited speed only: then the hand is late, and nothing whips round.
+
 """
 
 import math
 
 from puppet_core.arrays import Quat, Vec3
-from puppet_core.kernel import kernel
+from puppet_core.kernel import copy, kernel
 from puppet_core.limb_triangle import polar_limit, soft_distance
-from puppet_core.quaternion import between, multiply, rotate
+from puppet_core.quaternion import between, conjugate, exp, log, multiply, rotate
 from puppet_core.work_array import work_array
 
-KEPT_BACK_M = 1.8e-4  # for stopping at full stretch; costs the hand at most 0.1 mm
+KEPT_BACK_M = 1.7e-4  # for stopping at full stretch; costs the hand at most 0.1 mm
 STRAIGHT = 0.2  # |u0 - l0| square to n below which a limb counts as straight [-]
 HINT_SHARE = 0.3  # weight of the way of bending for a perfectly straight limb [-]
 HINT_CHANGE_RAD = 0.05  # correction of the bend at which half of that weight is there
 EXACT_M = 1e-9  # a wrist that near is there
 NEGLIGIBLE_M = 1e-6  # nearer than this, the rest is let be more and more
+TURN_SPEED_RAD_S = 10.0  # of what is added to a segment; an elbow's own is up to twice that
 
 
 @kernel
@@ -87,6 +92,43 @@ def reach_goal(
     multiply(turn, q_upper, q_upper)
     between(forearm, axis, turn)
     multiply(turn, q_lower, q_lower)
+
+
+@kernel
+def follow_turn(q_start: Quat, q_end: Quat, limit: float, turn: Quat) -> None:
+    """
+    Move an orientation towards another, the turn between them following at a limited speed.
+
+    Parameters
+    ----------
+    q_start : ndarray, shape (4,)
+        As measured.
+    q_end : ndarray, shape (4,)
+        In: as wanted; out: as far as it can be by now.
+    limit : float
+        How far the turn may go from what it was [rad].
+    turn : ndarray, shape (4,)
+        From measured to given out; in: the last one, out: the new one.
+
+    """
+    step, rotvec = work_array(4), work_array(3)
+    conjugate(q_start, step)
+    multiply(q_end, step, step)
+    last = work_array(4)
+    copy(turn, last)
+    copy(step, turn)
+    conjugate(last, last)
+    multiply(step, last, step)
+    log(step, rotvec)
+    angle = _length(rotvec)
+    if angle <= limit:
+        return
+    for k in range(3):
+        rotvec[k] *= limit / angle
+    exp(rotvec, step)
+    conjugate(last, last)
+    multiply(step, last, turn)
+    multiply(turn, q_start, q_end)
 
 
 @kernel

@@ -27,9 +27,14 @@ from puppet_retarget.performer.ease_kernels import (
     ease_point,
     ease_rotation,
     EaseTimes,
+    FRESH,
     INFERRED,
 )
-from puppet_retarget.performer.limb_goal_kernels import reach_goal
+from puppet_retarget.performer.limb_goal_kernels import (
+    follow_turn,
+    reach_goal,
+    TURN_SPEED_RAD_S,
+)
 from puppet_retarget.performer.limb_inference_kernels import follow_segment, infer_limb
 from puppet_retarget.performer.sensor_kernels import (
     ABSENT,
@@ -44,6 +49,8 @@ from puppet_retarget.performer.trunk_kernels import settle_segment
 
 _SEGMENTS = np.array(LIMB_SEGMENTS)
 _TRUNK = np.array(PARENTS[LIMB_SEGMENTS[:, 0]])
+# about X: an arm of which nothing is known hangs down [rad]
+_REST_TURNS = np.array([-1.3, 1.3, 0.0, 0.0])
 
 
 @kernel
@@ -53,6 +60,7 @@ def settle_limb(
 ) -> None:  # fmt: skip
     """Fill the segments of a limb and its two general end-effectors; the trunk is settled."""
     start, trunk = _SEGMENTS[limb, 0], _TRUNK[limb]
+    is_first = ease.sources[ROOT_SLOT + 1 + limb] == FRESH
     q, aims = work_table(3, 4), work_table(3, 4)
     wrist, goal = work_array(3), work_array(3)
     q_trunk, shoulder = body.q_world[trunk], body.p_world[start]
@@ -67,8 +75,7 @@ def settle_limb(
     rotate(q[2], skeleton.interaction_points[limb], goal)
     for k in range(3):
         goal[k] = body.points[limb, k] - goal[k] - shoulder[k]
-    to_elbow, to_wrist = skeleton.offsets[start + 1], skeleton.offsets[start + 2]
-    reach_goal(limb, to_elbow, to_wrist, goal, q[0], q[1])
+    _turn_to_goal(limb, start, skeleton, goal, np.inf if is_first else dt, body, q)
     _place_segments(start, trunk, skeleton, q, body)
     _settle_middle(limb, start + 1, mounting, sensed, dt, ease, times, body)
 
@@ -107,7 +114,7 @@ def settle_segments(
         own = body.eased[segment]
         if sensed.quality[segment] != ABSENT:
             copy(sensed.orientations[segment], aims[i])
-        elif source == INFERRED or i == 2:
+        elif i == 2 or source == INFERRED:
             copy(aims[i - 1] if i else parent, aims[i])
         if sensed.quality[segment] == ABSENT and source != INFERRED and i < 2:
             conjugate(parent, target)
@@ -115,7 +122,8 @@ def settle_segments(
             changed = advance(segment, source, False, dt, ease)
             ease_rotation(target, segment, changed, ease, times, own)
         else:
-            settle_segment(segment, sensed, dt, ease, times, parent, own, target)
+            rest = _REST_TURNS[limb] if i == 0 else 0.0
+            settle_segment(segment, rest, sensed, dt, ease, times, parent, own, target)
         multiply(parent, own, q[i])
 
 
@@ -189,6 +197,20 @@ def _wrist_by_angles(start: int, skeleton: Proportions, q: Quats, out: Vec3) -> 
     rotate(q[1], skeleton.offsets[start + 2], step)
     for k in range(3):
         out[k] += step[k]
+
+
+@kernel
+def _turn_to_goal(
+    limb: int, start: int, skeleton: Proportions, goal: Vec3, dt: float, body: BodyArrays,
+    q: Quats,
+) -> None:  # fmt: skip
+    """Turn upper and lower segment so that the wrist comes to its goal."""
+    before = work_table(2, 4)
+    for i in range(2):
+        copy(q[i], before[i])
+    reach_goal(limb, skeleton.offsets[start + 1], skeleton.offsets[start + 2], goal, q[0], q[1])
+    for i in range(2):
+        follow_turn(before[i], q[i], TURN_SPEED_RAD_S * dt, body.turns[2 * limb + i])
 
 
 @kernel

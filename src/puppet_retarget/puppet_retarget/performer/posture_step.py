@@ -97,4 +97,5 @@ def _body(record: Any) -> BodyArrays:
     return BodyArrays(
         record.rotations[:], record.root[:], record.q_world[:], record.p_world[:],
         record.torso[:], record.points[:], record.velocities[:], record.eased[:],
+        record.turns[:],
     )  # fmt: skip

@@ -10,6 +10,8 @@ its own the head follows the chest.
 
 """
 
+import math
+
 from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
 from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import align_sign, between, conjugate, multiply, rotate, slerp
@@ -100,23 +102,31 @@ def settle_torso(
     for segment in range(SPINE, CHEST + 1):
         parent = body.q_world[_PARENTS[segment]]
         multiply(parent, body.rotations[segment], body.q_world[segment])
-    settle_segment(HEAD, sensed, dt, ease, times, body.q_world[CHEST], body.rotations[HEAD], target)
+    own = body.rotations[HEAD]
+    settle_segment(HEAD, 0.0, sensed, dt, ease, times, body.q_world[CHEST], own, target)
     multiply(body.q_world[CHEST], body.rotations[HEAD], body.q_world[HEAD])
 
 
 @kernel
 def settle_segment(
-    segment: int, sensed: Sensed, dt: float, ease: Ease, times: EaseTimes,
+    segment: int, rest: float, sensed: Sensed, dt: float, ease: Ease, times: EaseTimes,
     parent: Quat, own: Quat, target: Quat,
 ) -> None:  # fmt: skip
-    """Fill the joint rotation of a segment that follows its parent if it is not measured."""
+    """
+    Fill the joint rotation of a segment that follows its parent if it is not measured.
+
+    `rest` is its angle about X then [rad].
+
+    """
     if sensed.quality[segment] != ABSENT:
         source = segment
         conjugate(parent, target)
         multiply(target, sensed.orientations[segment], target)
     else:
         source = INFERRED
-        target[0], target[1], target[2], target[3] = 1.0, 0.0, 0.0, 0.0
+        target[0], target[1], target[2], target[3] = (
+            math.cos(0.5 * rest), math.sin(0.5 * rest), 0.0, 0.0
+        )  # fmt: skip
     changed = advance(segment, source, sensed.quality[segment] == RESTARTED, dt, ease)
     ease_rotation(target, segment, changed, ease, times, own)
 
