@@ -33,6 +33,7 @@ COMMANDS = {
     'bench-filter': Command('puppet_filter', 'bench_filter',
                             'compare the pose filter with others on the same noisy data'),
     'render': _clip('render', 'draw bodies at instants of a clip'),
+    'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),
     'calibrate': Command('puppet_retarget', 'calibrate',
                          "a performer's sensors and lengths, or surface: live, bag or clip"),
 }

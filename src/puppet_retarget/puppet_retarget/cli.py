@@ -15,7 +15,12 @@ import traceback
 from typing import NoReturn
 
 from puppet_core.errors import ConfigError, PuppetError
-from puppet_retarget.offline import command_bench, command_render, command_retarget
+from puppet_retarget.offline import (
+    command_bench,
+    command_layouts,
+    command_render,
+    command_retarget,
+)
 from puppet_ros import share
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -23,6 +28,7 @@ SUBCOMMANDS = {
     'retarget': (command_retarget, 'give the motion of a clip to a character'),
     'bench': (command_bench, 'measure quality and speed over clips, characters and solvers'),
     'render': (command_render, 'draw bodies at instants of a clip'),
+    'layouts': (command_layouts, 'measure what each sensor layout tells of a motion'),
 }
 
 

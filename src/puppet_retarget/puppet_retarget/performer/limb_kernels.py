@@ -12,7 +12,7 @@ hand that is lost eases the elbow that it told.
 """
 
 import numpy as np
-from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
+from puppet_core.arrays import Quats, Vec3
 from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import align_sign, conjugate, multiply, rotate
 from puppet_core.skeleton import LIMB_SEGMENTS, PARENTS

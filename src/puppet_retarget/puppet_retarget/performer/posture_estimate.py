@@ -4,9 +4,10 @@
 Calibrated sensors to the performer's posture, frame by frame (SPEC 3.3).
 
 Segment orientations come from the sensors' rotations, end-effector positions from their
-positions and velocities from the filter's twist. The spine stands halfway between pelvis
-and chest, the head follows the chest, and a segment whose sensor is lost keeps its joint
-rotation and then fades to what its neighbours suggest.
+positions and velocities from the filter's twist; shoulders and elbows, hips and knees turn as
+little as makes the angles agree with the positions. What has no sensor, or has lost it, is
+inferred from what the neighbours and the limb's end tell, or held and faded to rest where
+nothing tells.
 
 """
 

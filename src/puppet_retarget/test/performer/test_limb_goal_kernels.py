@@ -1,0 +1,139 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Limbs put to where their ends are: exact in reach, least turns, continuous when straight."""
+
+from collections.abc import Callable
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats, Quat, Vec3
+from puppet_retarget.performer import limb_goal_kernels
+from puppet_retarget.performer.limb_goal_kernels import follow_turn, reach_goal
+import pytest
+
+TO_ELBOW, TO_WRIST = np.array([0.0, 0.3, 0.01]), np.array([0.0, 0.25, 0.0])
+UPPER, LOWER = np.linalg.norm(TO_ELBOW), np.linalg.norm(TO_WRIST)
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+WRIST_TOL_M = 1e-6  # the rest that is let be is at most half a micrometre
+both = pytest.mark.parametrize(
+    'reach', [reach_goal, limb_goal_kernels.reach_goal.py_func], ids=['jit', 'py']
+)
+
+
+def _wrist(q_upper: Quat, q_lower: Quat) -> Vec3:
+    return quaternion_batch.rotate(q_upper, TO_ELBOW) + quaternion_batch.rotate(q_lower, TO_WRIST)
+
+
+def _bent_limb(rng: np.random.Generator) -> tuple[Quat, Quat]:
+    """Return a limb bent by half a radian to two."""
+    q_upper = quaternion_batch.normalize(rng.normal(size=4))
+    bend = np.array([0.0, 0.0, rng.uniform(0.5, 2.0)])
+    return q_upper, quaternion_batch.multiply(q_upper, quaternion_batch.exp(bend))
+
+
+def _turned(q_upper: Quat, q_lower: Quat, goal: Vec3) -> tuple[Quat, Quat]:
+    upper, lower = q_upper.copy(), q_lower.copy()
+    reach_goal(0, TO_ELBOW, TO_WRIST, goal, upper, lower)
+    return upper, lower
+
+
+@both
+def test_wrist_comes_to_a_goal_in_reach(reach: Callable, rng: np.random.Generator) -> None:
+    for _ in range(50):
+        q_upper, q_lower = _bent_limb(rng)
+        goal = rng.normal(size=3)
+        goal *= rng.uniform(1.02 * (UPPER - LOWER), 0.999 * (UPPER + LOWER)) / np.linalg.norm(goal)
+        reach(0, TO_ELBOW, TO_WRIST, goal, q_upper, q_lower)
+        np.testing.assert_allclose(_wrist(q_upper, q_lower), goal, atol=WRIST_TOL_M)
+
+
+def test_all_that_is_in_reach_is_met_to_a_tenth_of_a_millimetre() -> None:
+    """The stop before full stretch costs no more, whatever the angles say."""
+    q_lower = quaternion_batch.exp(np.array([0.0, 0.0, 0.3]))
+    for missing in np.geomspace(1e-9, 1e-2, 200):
+        goal = np.array([0.0, UPPER + LOWER - missing, 0.0])
+        assert np.linalg.norm(_wrist(*_turned(IDENTITY, q_lower, goal)) - goal) < 1e-4
+
+
+def test_goal_out_of_reach_is_pointed_at(rng: np.random.Generator) -> None:
+    for _ in range(20):
+        goal = rng.normal(size=3)
+        goal *= 0.9 / np.linalg.norm(goal)
+        wrist = _wrist(*_turned(*_bent_limb(rng), goal))
+        np.testing.assert_allclose(wrist / np.linalg.norm(wrist), goal / 0.9, atol=1e-9)
+        assert UPPER + LOWER - 2e-4 < np.linalg.norm(wrist) <= UPPER + LOWER + 1e-12
+
+
+def test_angles_that_agree_with_the_goal_stay(rng: np.random.Generator) -> None:
+    for _ in range(20):
+        q_upper, q_lower = _bent_limb(rng)
+        upper, lower = _turned(q_upper, q_lower, _wrist(q_upper, q_lower))
+        np.testing.assert_array_equal(upper, q_upper)
+        np.testing.assert_array_equal(lower, q_lower)
+
+
+def test_no_other_elbow_turns_the_segments_less(rng: np.random.Generator) -> None:
+    """Brute force: all elbows on the circle, cost length (1 - cos turn) of both segments."""
+    for _ in range(20):
+        q_upper, q_lower = _bent_limb(rng)
+        u, v = (quaternion_batch.rotate(q, x) for q, x in ((q_upper, TO_ELBOW),
+                                                         (q_lower, TO_WRIST)))  # fmt: skip
+        goal = 0.95 * (u + v) + rng.normal(size=3) * 0.03
+        upper, _ = _turned(q_upper, q_lower, goal)
+        elbow = quaternion_batch.rotate(upper, TO_ELBOW)
+        distance = np.linalg.norm(goal)
+        axis = goal / distance
+        along = (UPPER**2 - LOWER**2 + distance**2) / (2.0 * distance)
+        square = np.linalg.svd(axis[None])[2][1:]
+        angles = np.linspace(0.0, 2.0 * np.pi, 3600)
+        circle = np.stack((np.cos(angles), np.sin(angles)), axis=1) @ square
+        elbows = along * axis + np.sqrt(UPPER**2 - along**2) * circle
+        assert _cost(elbow[None], goal, u, v)[0] < np.min(_cost(elbows, goal, u, v)) + 1e-9
+
+
+def _cost(elbows: Floats, goal: Vec3, u: Vec3, v: Vec3) -> Floats:
+    forearms = goal - elbows
+    return UPPER * (1.0 - elbows @ u / UPPER**2) + LOWER * (1.0 - forearms @ v / LOWER**2)
+
+
+def test_residual_is_shared_by_shoulder_and_elbow() -> None:
+    q_lower = quaternion_batch.exp(np.array([0.0, 0.0, 1.2]))
+    goal = _wrist(IDENTITY, q_lower) * 1.05
+    turns = [
+        np.linalg.norm(quaternion_batch.log(quaternion_batch.multiply(
+            quaternion_batch.conjugate(a), b)))
+        for a, b in zip((IDENTITY, q_lower), _turned(IDENTITY, q_lower, goal))
+    ]  # fmt: skip
+    assert 0.4 < turns[0] / turns[1] < 2.5
+
+
+def test_elbow_is_continuous_through_full_stretch() -> None:
+    """A limb that is measured bent or straight while its goal goes out of reach and back."""
+    for bend in (0.0, 0.02, 0.3):
+        q_lower = quaternion_batch.exp(np.array([0.0, 0.0, bend]))
+        elbows = []
+        for distance in np.arange(0.5492, 0.5507, 1e-6):
+            upper, _ = _turned(IDENTITY, q_lower, np.array([0.0, distance, 0.0]))
+            elbows.append(quaternion_batch.rotate(upper, TO_ELBOW))
+        steps = np.linalg.norm(np.diff(elbows, axis=0), axis=1)
+        assert np.max(steps) < 1e-4  # a hundred times the goal's step, at the very stretch
+
+
+def test_straight_knee_bends_forward_and_elbow_back() -> None:
+    for limb, sign in ((0, -1.0), (2, 1.0)):
+        upper, lower = IDENTITY.copy(), IDENTITY.copy()
+        to_elbow = np.array([0.0, 0.3, 0.0])
+        reach_goal(limb, to_elbow, TO_WRIST, np.array([0.0, 0.5, 0.0]), upper, lower)
+        assert sign * quaternion_batch.rotate(upper, to_elbow)[0] > 0.05
+
+
+def test_turns_follow_at_a_limited_speed(rng: np.random.Generator) -> None:
+    start, wanted = quaternion_batch.normalize(rng.normal(size=(2, 4)))
+    turn, reached = IDENTITY.copy(), wanted.copy()
+    follow_turn(start, reached, 0.1, turn)
+    moved = quaternion_batch.multiply(reached, quaternion_batch.conjugate(start))
+    assert np.linalg.norm(quaternion_batch.log(moved)) == pytest.approx(0.1)
+    for _ in range(40):
+        reached = wanted.copy()
+        follow_turn(start, reached, 0.1, turn)
+    np.testing.assert_array_equal(reached, wanted)
