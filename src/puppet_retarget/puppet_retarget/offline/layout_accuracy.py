@@ -78,12 +78,11 @@ def described(segments: Sequence[str]) -> str:
     words = []
     for name in segments:
         side, _, part = name.partition('_')
-        if side not in ('left', 'right'):
-            words.append(name)
-        elif side == 'left' and f'right_{part}' in segments:
-            words.append(_PLURALS.get(part, f'{part}s').replace('_', ' '))
-        elif f'left_{part}' not in segments:
+        other = {'left': f'right_{part}', 'right': f'left_{part}'}.get(side)
+        if other not in segments:
             words.append(name.replace('_', ' '))
+        elif side == 'left':
+            words.append(_PLURALS.get(part, f'{part}s').replace('_', ' '))
     return ', '.join(words)
 
 
