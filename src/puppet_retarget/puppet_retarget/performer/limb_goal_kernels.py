@@ -11,6 +11,11 @@ the elbow's place on its circle about n, and least where the elbow lies to the s
 u0 - l0. Twists stay as measured. A limb measured straight has no such side; there its joint's
 own way of bending decides, as far as the bend has to change.
 
+How far the limb is bent, its angles tell as well, and near full stretch better: 5 mm less from
+shoulder to wrist bend a straight arm by 15 deg and move its elbow by 4 cm, far more than
+sensors' rotations are off. So there positions along the limb give way to angles; square to
+the limb they always win.
+
 No choice of a side can be continuous for all limbs and goals, and while sensors come and go
 angles and goal may disagree by anything. So the turns that are added to the measured angles
 may change at a limited speed only: then the hand is late, and nothing whips round.
@@ -31,7 +36,11 @@ HINT_SHARE = 0.3  # weight of the way of bending for a perfectly straight limb [
 HINT_CHANGE_RAD = 0.05  # correction of the bend at which half of that weight is there
 EXACT_M = 1e-9  # a wrist that near is there
 NEGLIGIBLE_M = 1e-6  # nearer than this, the rest is let be more and more
+# A wrist that is 4 mm off along the limb, as calibrations leave it, bends an elbow that stands
+# so far off the line from shoulder to wrist by 1.5 deg, as much as angles may be off.
+LEVER_M = 0.15
 TURN_SPEED_RAD_S = 10.0  # of what is added to a segment; an elbow's own is up to twice that
+INFERRED_SPEED_RAD_S = 25.0  # of an inferred segment against its parent; a fast boxer's arm
 
 
 @kernel
@@ -47,6 +56,7 @@ def reach_goal(
     """
     Turn both segments of a limb so that the wrist comes to its goal.
 
+    Along the line from the shoulder a nearly straight limb goes only a part of the way.
     Continuous in everything but where a goal lies at the shoulder.
 
     Parameters
@@ -81,7 +91,9 @@ def reach_goal(
     for k in range(3):
         axis[k] /= distance
     distance = soft_distance(distance, current, upper, lower, KEPT_BACK_M)
-    wanted = polar_limit(upper, distance, lower)
+    bend = _weighed_bend(upper, lower, current, distance)
+    along, across = upper + lower * math.cos(bend), lower * math.sin(bend)
+    distance, wanted = math.hypot(along, across), math.atan2(across, along)
     change = abs(wanted - polar_limit(upper, current, lower))
     _bend_side(limb, q_upper, upper_arm, forearm, upper, lower, axis, change, side)
     along, across = upper * math.cos(wanted), upper * math.sin(wanted)
@@ -111,24 +123,46 @@ def follow_turn(q_start: Quat, q_end: Quat, limit: float, turn: Quat) -> None:
         From measured to given out; in: the last one, out: the new one.
 
     """
+    wanted = work_array(4)
+    conjugate(q_start, wanted)
+    multiply(q_end, wanted, wanted)
+    if approach(turn, wanted, limit):
+        multiply(wanted, q_start, q_end)
+    copy(wanted, turn)
+
+
+@kernel
+def approach(last: Quat, q: Quat, limit: float) -> bool:
+    """
+    Bring a rotation as near to where it was last as it may have gone since.
+
+    Parameters
+    ----------
+    last : ndarray, shape (4,)
+        What it was.
+    q : ndarray, shape (4,)
+        In: as wanted; out: as far as it can be by now.
+    limit : float
+        How far it may go [rad].
+
+    Returns
+    -------
+    bool
+        Whether it cannot be there yet.
+
+    """
     step, rotvec = work_array(4), work_array(3)
-    conjugate(q_start, step)
-    multiply(q_end, step, step)
-    last = work_array(4)
-    copy(turn, last)
-    copy(step, turn)
-    conjugate(last, last)
-    multiply(step, last, step)
+    conjugate(last, step)
+    multiply(q, step, step)
     log(step, rotvec)
     angle = _length(rotvec)
     if angle <= limit:
-        return
+        return False
     for k in range(3):
         rotvec[k] *= limit / angle
     exp(rotvec, step)
-    conjugate(last, last)
-    multiply(step, last, turn)
-    multiply(turn, q_start, q_end)
+    multiply(step, last, q)
+    return True
 
 
 @kernel
@@ -153,6 +187,31 @@ def _bend_side(
     scale = 1.0 / norm if norm > 1e-12 else 0.0
     for k in range(3):
         out[k] *= scale
+
+
+@kernel
+def _weighed_bend(upper: float, lower: float, current: float, distance: float) -> float:
+    """
+    Return the bend of a limb that its angles and its end tell differently [rad].
+
+    The wrist goes along the line from the shoulder by as much as the elbow stands off that
+    line, per radian of bend. Where that lever is long the end tells the bend, and by the
+    angles' errors the wrist would be off by centimetres. Where the limb is nearly straight the
+    lever is short, and the end's errors would bend it by many degrees for millimetres: there
+    the angles tell the bend, and the wrist stays off along the line by these millimetres.
+
+    """
+    by_angles, by_end = _bend(upper, lower, current), _bend(upper, lower, distance)
+    middle = 0.5 * (by_angles + by_end)
+    along, across = upper + lower * math.cos(middle), lower * math.sin(middle)
+    lever = upper * across / max(math.hypot(along, across), EXACT_M)
+    share = min(lever / LEVER_M, 1.0)
+    return by_angles + share * share * (3.0 - 2.0 * share) * (by_end - by_angles)
+
+
+@kernel
+def _bend(upper: float, lower: float, distance: float) -> float:
+    return math.pi - polar_limit(upper, lower, distance)
 
 
 @kernel

@@ -31,7 +31,9 @@ from puppet_retarget.performer.ease_kernels import (
     INFERRED,
 )
 from puppet_retarget.performer.limb_goal_kernels import (
+    approach,
     follow_turn,
+    INFERRED_SPEED_RAD_S,
     reach_goal,
     TURN_SPEED_RAD_S,
 )
@@ -61,6 +63,7 @@ def settle_limb(
     """Fill the segments of a limb and its two general end-effectors; the trunk is settled."""
     start, trunk = _SEGMENTS[limb, 0], _TRUNK[limb]
     is_first = ease.sources[ROOT_SLOT + 1 + limb] == FRESH
+    turn_s = np.inf if is_first else dt
     q, aims = work_table(3, 4), work_table(3, 4)
     wrist, goal = work_array(3), work_array(3)
     q_trunk, shoulder = body.q_world[trunk], body.p_world[start]
@@ -70,12 +73,14 @@ def settle_limb(
     carrier = _measured_wrist(start, skeleton, mounting, sensed, wrist)
     for k in range(3):
         wrist[k] -= shoulder[k]
-    settle_segments(limb, start, carrier, wrist, skeleton, sensed, dt, ease, times, body, aims, q)
+    settle_segments(
+        limb, start, carrier, wrist, skeleton, sensed, dt, turn_s, ease, times, body, aims, q
+    )
     _settle_end(limb, start, carrier, wrist, skeleton, sensed, dt, ease, times, body, aims, q)
     rotate(q[2], skeleton.interaction_points[limb], goal)
     for k in range(3):
         goal[k] = body.points[limb, k] - goal[k] - shoulder[k]
-    _turn_to_goal(limb, start, skeleton, goal, np.inf if is_first else dt, body, q)
+    _turn_to_goal(limb, start, skeleton, goal, turn_s, body, q)
     _place_segments(start, trunk, skeleton, q, body)
     _settle_middle(limb, start + 1, mounting, sensed, dt, ease, times, body)
 
@@ -103,10 +108,17 @@ def _measured_wrist(
 @kernel
 def settle_segments(
     limb: int, start: int, carrier: int, wrist: Vec3, skeleton: Proportions, sensed: Sensed,
-    dt: float, ease: Ease, times: EaseTimes, body: BodyArrays, aims: Quats, q: Quats,
+    dt: float, turn_s: float, ease: Ease, times: EaseTimes, body: BodyArrays, aims: Quats,
+    q: Quats,
 ) -> None:  # fmt: skip
-    """Write orientations in world: what they are eased to, and as they are eased now."""
-    target = work_array(4)
+    """
+    Write orientations in world: what they are eased to, and as they are eased now.
+
+    An inferred segment turns no faster than a person's: while a lost trunk comes back its
+    shoulder may go past the hand, and where the hand is at the shoulder nothing tells an elbow.
+
+    """
+    target, last = work_array(4), work_array(4)
     source = _limb_targets(limb, start, carrier, wrist, skeleton, sensed, body, aims)
     for i in range(3):
         segment = start + i
@@ -120,7 +132,9 @@ def settle_segments(
             conjugate(parent, target)
             multiply(target, aims[i], target)
             changed = advance(segment, source, False, dt, ease)
+            copy(own, last)
             ease_rotation(target, segment, changed, ease, times, own)
+            approach(last, own, INFERRED_SPEED_RAD_S * turn_s)
         else:
             rest = _REST_TURNS[limb] if i == 0 else 0.0
             settle_segment(segment, rest, sensed, dt, ease, times, parent, own, target)

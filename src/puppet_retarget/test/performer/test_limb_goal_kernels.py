@@ -1,20 +1,27 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Limbs put to where their ends are: exact in reach, least turns, continuous when straight."""
+"""Limbs put to where their ends are: exact when bent, least turns, steady when straight."""
 
 from collections.abc import Callable
 
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quat, Vec3
+from puppet_core.quaternion import between
 from puppet_retarget.performer import limb_goal_kernels
-from puppet_retarget.performer.limb_goal_kernels import follow_turn, reach_goal
+from puppet_retarget.performer.limb_goal_kernels import (
+    approach,
+    follow_turn,
+    LEVER_M,
+    reach_goal,
+)
 import pytest
 
 TO_ELBOW, TO_WRIST = np.array([0.0, 0.3, 0.01]), np.array([0.0, 0.25, 0.0])
 UPPER, LOWER = np.linalg.norm(TO_ELBOW), np.linalg.norm(TO_WRIST)
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 WRIST_TOL_M = 1e-6  # the rest that is let be is at most half a micrometre
+WELL_BENT = (1.3, 2.5)  # where the elbow stands LEVER_M and more off the line [rad]
 both = pytest.mark.parametrize(
     'reach', [reach_goal, limb_goal_kernels.reach_goal.py_func], ids=['jit', 'py']
 )
@@ -24,10 +31,12 @@ def _wrist(q_upper: Quat, q_lower: Quat) -> Vec3:
     return quaternion_batch.rotate(q_upper, TO_ELBOW) + quaternion_batch.rotate(q_lower, TO_WRIST)
 
 
-def _bent_limb(rng: np.random.Generator) -> tuple[Quat, Quat]:
-    """Return a limb bent by half a radian to two."""
+def _bent_limb(
+    rng: np.random.Generator, bends: tuple[float, float] = (0.5, 2.0)
+) -> tuple[Quat, Quat]:
+    """Return a limb bent by half a radian to two, or else."""
     q_upper = quaternion_batch.normalize(rng.normal(size=4))
-    bend = np.array([0.0, 0.0, rng.uniform(0.5, 2.0)])
+    bend = np.array([0.0, 0.0, rng.uniform(*bends)])
     return q_upper, quaternion_batch.multiply(q_upper, quaternion_batch.exp(bend))
 
 
@@ -37,31 +46,65 @@ def _turned(q_upper: Quat, q_lower: Quat, goal: Vec3) -> tuple[Quat, Quat]:
     return upper, lower
 
 
+def _bend(q_upper: Quat, q_lower: Quat) -> float:
+    """Return the angle between both segments' directions, by the law of cosines [rad]."""
+    distance = np.linalg.norm(_wrist(q_upper, q_lower))
+    cosine = (distance**2 - UPPER**2 - LOWER**2) / (2.0 * UPPER * LOWER)
+    return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
+def _distance(bend: float) -> float:
+    """Return the distance from shoulder to wrist of a limb bent so far [m]."""
+    return float(np.sqrt(UPPER**2 + LOWER**2 + 2.0 * UPPER * LOWER * np.cos(bend)))
+
+
 @both
-def test_wrist_comes_to_a_goal_in_reach(reach: Callable, rng: np.random.Generator) -> None:
+def test_wrist_of_a_bent_limb_comes_to_its_goal(
+    reach: Callable, rng: np.random.Generator
+) -> None:
     for _ in range(50):
-        q_upper, q_lower = _bent_limb(rng)
+        q_upper, q_lower = _bent_limb(rng, WELL_BENT)
         goal = rng.normal(size=3)
-        goal *= rng.uniform(1.02 * (UPPER - LOWER), 0.999 * (UPPER + LOWER)) / np.linalg.norm(goal)
+        goal *= _distance(rng.uniform(*WELL_BENT)) / np.linalg.norm(goal)
         reach(0, TO_ELBOW, TO_WRIST, goal, q_upper, q_lower)
         np.testing.assert_allclose(_wrist(q_upper, q_lower), goal, atol=WRIST_TOL_M)
 
 
-def test_all_that_is_in_reach_is_met_to_a_tenth_of_a_millimetre() -> None:
-    """The stop before full stretch costs no more, whatever the angles say."""
-    q_lower = quaternion_batch.exp(np.array([0.0, 0.0, 0.3]))
-    for missing in np.geomspace(1e-9, 1e-2, 200):
-        goal = np.array([0.0, UPPER + LOWER - missing, 0.0])
-        assert np.linalg.norm(_wrist(*_turned(IDENTITY, q_lower, goal)) - goal) < 1e-4
+def test_limb_bent_enough_stands_off_by_the_lever() -> None:
+    """Area of the triangle of shoulder, elbow and wrist by Heron's formula."""
+    for bend in np.linspace(*WELL_BENT, 20):
+        distance = _distance(bend)
+        half = 0.5 * (UPPER + LOWER + distance)
+        area = np.sqrt(half * (half - UPPER) * (half - LOWER) * (half - distance))
+        assert 2.0 * area / distance > LEVER_M
 
 
-def test_goal_out_of_reach_is_pointed_at(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize('off_m', [-0.004, 0.004])
+def test_millimetres_along_the_limb_bend_it_by_a_degree_or_two(off_m: float) -> None:
+    """However straight; exactly they would need 14 degrees from full stretch."""
+    straight = np.empty(4)
+    between(TO_WRIST, TO_ELBOW, straight)
+    for bend in np.linspace(0.0, 2.5, 60):
+        q_lower = quaternion_batch.exp(np.array([0.0, 0.0, bend]))
+        q_lower = quaternion_batch.multiply(straight, q_lower)
+        wrist = _wrist(IDENTITY, q_lower)
+        goal = wrist * (1.0 + off_m / np.linalg.norm(wrist))
+        turned = _turned(IDENTITY, q_lower, goal)
+        assert abs(_bend(*turned) - _bend(IDENTITY, q_lower)) < np.radians(2.0)
+
+
+def test_goal_in_any_direction_is_pointed_at(rng: np.random.Generator) -> None:
+    """Also out of reach; the wrist goes towards it along that direction, not beyond."""
     for _ in range(20):
+        q_upper, q_lower = _bent_limb(rng, (0.0, 2.5))
+        before = np.linalg.norm(_wrist(q_upper, q_lower))
         goal = rng.normal(size=3)
-        goal *= 0.9 / np.linalg.norm(goal)
-        wrist = _wrist(*_turned(*_bent_limb(rng), goal))
-        np.testing.assert_allclose(wrist / np.linalg.norm(wrist), goal / 0.9, atol=1e-9)
-        assert UPPER + LOWER - 2e-4 < np.linalg.norm(wrist) <= UPPER + LOWER + 1e-12
+        distance = np.linalg.norm(goal)
+        wrist = _wrist(*_turned(q_upper, q_lower, goal))
+        after = np.linalg.norm(wrist)
+        np.testing.assert_allclose(wrist / after, goal / distance, atol=1e-9)
+        near, far = sorted((before, distance))
+        assert near - 1e-4 < after < min(far, UPPER + LOWER) + 1e-4
 
 
 def test_angles_that_agree_with_the_goal_stay(rng: np.random.Generator) -> None:
@@ -78,9 +121,8 @@ def test_no_other_elbow_turns_the_segments_less(rng: np.random.Generator) -> Non
         q_upper, q_lower = _bent_limb(rng)
         u, v = (quaternion_batch.rotate(q, x) for q, x in ((q_upper, TO_ELBOW),
                                                          (q_lower, TO_WRIST)))  # fmt: skip
-        goal = 0.95 * (u + v) + rng.normal(size=3) * 0.03
-        upper, _ = _turned(q_upper, q_lower, goal)
-        elbow = quaternion_batch.rotate(upper, TO_ELBOW)
+        turned = _turned(q_upper, q_lower, 0.95 * (u + v) + rng.normal(size=3) * 0.03)
+        goal, elbow = _wrist(*turned), quaternion_batch.rotate(turned[0], TO_ELBOW)
         distance = np.linalg.norm(goal)
         axis = goal / distance
         along = (UPPER**2 - LOWER**2 + distance**2) / (2.0 * distance)
@@ -124,7 +166,7 @@ def test_straight_knee_bends_forward_and_elbow_back() -> None:
         upper, lower = IDENTITY.copy(), IDENTITY.copy()
         to_elbow = np.array([0.0, 0.3, 0.0])
         reach_goal(limb, to_elbow, TO_WRIST, np.array([0.0, 0.5, 0.0]), upper, lower)
-        assert sign * quaternion_batch.rotate(upper, to_elbow)[0] > 0.05
+        assert sign * quaternion_batch.rotate(upper, to_elbow)[0] > 0.03
 
 
 def test_turns_follow_at_a_limited_speed(rng: np.random.Generator) -> None:
@@ -137,3 +179,15 @@ def test_turns_follow_at_a_limited_speed(rng: np.random.Generator) -> None:
         reached = wanted.copy()
         follow_turn(start, reached, 0.1, turn)
     np.testing.assert_array_equal(reached, wanted)
+
+
+def test_rotation_in_reach_is_not_held_back(rng: np.random.Generator) -> None:
+    last = quaternion_batch.normalize(rng.normal(size=4))
+    wanted = quaternion_batch.multiply(last, quaternion_batch.exp(np.array([0.05, 0.0, 0.0])))
+    for sign in (1.0, -1.0):
+        reached = sign * wanted
+        assert not approach(last, reached, 0.06)
+        np.testing.assert_array_equal(reached, sign * wanted)
+        assert approach(last, reached, 0.04)
+        left = quaternion_batch.multiply(quaternion_batch.conjugate(reached), wanted)
+        assert np.linalg.norm(quaternion_batch.log(left)) == pytest.approx(0.01)
