@@ -15,6 +15,8 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.character import save_character  # noqa: E402,I100
 from puppet_core.errors import CalibrationError, ConfigError  # noqa: E402
+from puppet_core.sensor_frames import FILTER_LOST  # noqa: E402
+from puppet_core.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
 from puppet_msgs.srv import Calibrate  # noqa: E402
 from puppet_retarget.performer.calibration import save_calibration  # noqa: E402
@@ -66,19 +68,24 @@ class Rig:
         position, quaternion = self.virtual.p_world_tracker, self.virtual.q_world_tracker
         self._statics.publish(writer.fill(0, position[None], quaternion[None]))
 
-    def feed(self, pose: Any = None) -> Any:
+    def feed(self, pose: Any = None, lost: tuple[str, ...] = ()) -> Any:
         """Publish a frame of the T-pose, or of another, and let the node work."""
         frame = self.virtual.frame(*(self.virtual.t_pose() if pose is None else pose))
+        for row in map(frame.sensors.index, lost):
+            frame.positions[row] = frame.quaternions[row] = np.nan
+            frame.status[row] = FILTER_LOST
         self._frames.publish(pose_frame.to_msg(frame, _header(frame.stamp_ns)))
         for _ in range(4):  # one event each
             self.executor.spin_once(timeout_sec=0.001)
         return frame
 
-    def feed_until(self, condition: Callable[[], bool], pose: Any = None) -> bool:
+    def feed_until(
+        self, condition: Callable[[], bool], pose: Any = None, lost: tuple[str, ...] = ()
+    ) -> bool:
         """Feed frames until the condition holds or the deadline passes."""
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
-            self.feed(pose)
+            self.feed(pose, lost)
         return condition()
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
@@ -133,6 +140,37 @@ def test_t_pose_then_motion_gives_the_true_posture(
     np.testing.assert_allclose(record.posture.end_effectors, points, atol=1e-9)
     assert (record.body, rig.postures[-1].header.frame_id) == ('random', 'world')
     assert record.leg_length == pytest.approx(rig.virtual.character.skeleton.leg_length)
+
+
+def test_lost_sensors_degrade_to_what_is_inferred_and_come_back_without_a_jump(
+    make_rig: Callable[..., Rig], pose_of: Callable, rng: np.random.Generator
+) -> None:
+    """A still body that loses pelvis, an upper arm and a foot: nothing is faster than 4 m/s."""
+    rig = _calibrated(make_rig)
+    pose, arm = pose_of(rng, rig.virtual.place), SEGMENT_INDEX['left_upper_arm']
+    assert rig.feed_until(_settled(rig, pose), pose)
+    first = len(rig.postures) - 1
+    lost = ('pelvis', 'left_upper_arm', 'right_foot')
+    assert rig.feed_until(
+        lambda: rig.postures[-1].status[arm] == Posture.STATUS_INFERRED, pose, lost
+    )
+    assert rig.feed_until(_settled(rig, pose), pose)
+    records = [posture_msg.from_msg(msg) for msg in rig.postures[first:]]
+    points = np.array([np.vstack((r.segments, r.posture.end_effectors)) for r in records])
+    spans_s = np.diff([record.stamp_ns for record in records]) * 1e-9
+    speeds = np.linalg.norm(np.diff(points, axis=0), axis=2).max(axis=1) / spans_s
+    assert 0.01 < speeds.max() < 4.0
+    assert {int(record.status[arm]) for record in records} == {
+        Posture.STATUS_MEASURED, Posture.STATUS_STALE, Posture.STATUS_INFERRED
+    }  # fmt: skip
+
+
+def _settled(rig: Rig, pose: Any) -> Callable[[], bool]:
+    """Return a predicate: the last posture is the pose."""
+    _, truth, _ = rig.virtual.truth(*pose)
+    return lambda: np.allclose(
+        posture_msg.from_msg(rig.postures[-1]).segments, truth, atol=1e-9
+    )
 
 
 def test_stamp_and_frame_index_travel_unchanged(make_rig: Callable[..., Rig]) -> None:
