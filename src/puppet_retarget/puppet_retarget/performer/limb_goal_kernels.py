@@ -33,7 +33,7 @@ from puppet_core.work_array import work_array
 KEPT_BACK_M = 1.7e-4  # for stopping at full stretch; costs the hand at most 0.1 mm
 STRAIGHT = 0.2  # |u0 - l0| square to n below which a limb counts as straight [-]
 HINT_SHARE = 0.3  # weight of the way of bending for a perfectly straight limb [-]
-HINT_CHANGE_RAD = 0.05  # correction of the bend at which half of that weight is there
+HINT_CHANGE_RAD = 0.1  # correction of the bend at which half of that weight is there
 EXACT_M = 1e-9  # a wrist that near is there
 NEGLIGIBLE_M = 1e-6  # nearer than this, the rest is let be more and more
 # A wrist that is 4 mm off along the limb, as calibrations leave it, bends an elbow that stands
@@ -91,12 +91,14 @@ def reach_goal(
     for k in range(3):
         axis[k] /= distance
     distance = soft_distance(distance, current, upper, lower, KEPT_BACK_M)
-    bend = _weighed_bend(upper, lower, current, distance)
-    along, across = upper + lower * math.cos(bend), lower * math.sin(bend)
-    distance, wanted = math.hypot(along, across), math.atan2(across, along)
-    change = abs(wanted - polar_limit(upper, current, lower))
+    by_angles = _bend(upper, lower, current)
+    bend = _weighed_bend(upper, lower, by_angles, _bend(upper, lower, distance))
+    change = abs(bend - by_angles)
     _bend_side(limb, q_upper, upper_arm, forearm, upper, lower, axis, change, side)
-    along, across = upper * math.cos(wanted), upper * math.sin(wanted)
+    along, across = upper + lower * math.cos(bend), lower * math.sin(bend)
+    distance = math.sqrt(along * along + across * across)
+    # of the upper segment, along the line to the wrist and square to it
+    along, across = upper * along / distance, upper * across / distance
     for k in range(3):
         side[k] = along * axis[k] + across * side[k]  # the elbow, from the shoulder
         axis[k] = distance * axis[k] - side[k]  # and the wrist from it
@@ -154,10 +156,11 @@ def approach(last: Quat, q: Quat, limit: float) -> bool:
     step, rotvec = work_array(4), work_array(3)
     conjugate(last, step)
     multiply(q, step, step)
+    # the usual case, without an arc tangent
+    if limit >= math.pi or abs(step[0]) >= math.cos(0.5 * limit):
+        return False
     log(step, rotvec)
     angle = _length(rotvec)
-    if angle <= limit:
-        return False
     for k in range(3):
         rotvec[k] *= limit / angle
     exp(rotvec, step)
@@ -190,7 +193,7 @@ def _bend_side(
 
 
 @kernel
-def _weighed_bend(upper: float, lower: float, current: float, distance: float) -> float:
+def _weighed_bend(upper: float, lower: float, by_angles: float, by_end: float) -> float:
     """
     Return the bend of a limb that its angles and its end tell differently [rad].
 
@@ -201,10 +204,9 @@ def _weighed_bend(upper: float, lower: float, current: float, distance: float) -
     the angles tell the bend, and the wrist stays off along the line by these millimetres.
 
     """
-    by_angles, by_end = _bend(upper, lower, current), _bend(upper, lower, distance)
     middle = 0.5 * (by_angles + by_end)
     along, across = upper + lower * math.cos(middle), lower * math.sin(middle)
-    lever = upper * across / max(math.hypot(along, across), EXACT_M)
+    lever = upper * across / max(math.sqrt(along * along + across * across), EXACT_M)
     share = min(lever / LEVER_M, 1.0)
     return by_angles + share * share * (3.0 - 2.0 * share) * (by_end - by_angles)
 

@@ -186,19 +186,19 @@ def _settle_end(
 
     """
     target, by_angles, detour = work_array(3), work_array(3), work_array(3)
-    _wrist_by_angles(start, skeleton, q, by_angles)
-    if carrier == INFERRED:
-        copy(by_angles, wrist)
-    else:
-        _wrist_by_angles(start, skeleton, aims, detour)
-    rotate(q[2], skeleton.interaction_points[limb], target)
     slot = ROOT_SLOT + 1 + limb
     changed = advance(slot, carrier, _restarted(carrier, sensed), dt, ease)
     share = detour_share(ease.ages[slot], times)
+    if carrier == INFERRED:
+        _wrist_by_angles(start, skeleton, q, wrist)
+    elif share > 0.0:
+        _wrist_by_angles(start, skeleton, q, by_angles)
+        _wrist_by_angles(start, skeleton, aims, detour)
+        for k in range(3):
+            wrist[k] += share * (by_angles[k] - detour[k])
+    rotate(q[2], skeleton.interaction_points[limb], target)
     for k in range(3):
         target[k] += body.p_world[start, k] + wrist[k]
-        if carrier != INFERRED:
-            target[k] += share * (by_angles[k] - detour[k])
     ease_point(target, slot, changed, ease, times, body.points[limb])
     _set_velocity(limb, start + 2, sensed, body)
 
