@@ -2,16 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of the default fourteen sensors on performers much like the built-in adult."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
 from puppet_core.character import load_character
+from puppet_core.sensor_frames import FilteredFrame
 from puppet_retarget.performer import known_take
+from puppet_retarget.performer.calibration import Calibration
 from puppet_retarget.performer.known_take import exchanged, RATE_HZ, slipped, Take
+from puppet_retarget.performer.pose_calibration import PoseRecording
+from puppet_retarget.performer.posture_estimate import (
+    EstimatedPosture,
+    PostureConfig,
+    PostureEstimator,
+)
 from puppet_retarget.performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.performer.virtual_sensors import Disturbances
 
-__all__ = ['ADULT', 'CONFIG', 'EXACT', 'exchanged', 'LAYOUT', 'make_take', 'REAL', 'slipped',
-           'Take']  # fmt: skip
+__all__ = ['ADULT', 'CONFIG', 'estimates', 'EXACT', 'exchanged', 'LAYOUT', 'make_take', 'REAL',
+           'slipped', 'Take']  # fmt: skip
 
 CONFIG = Path(__file__).resolve().parents[3] / 'config'
 EXACT = Disturbances()
@@ -26,3 +36,22 @@ def make_take(
 ) -> Take:  # fmt: skip
     """Return a recording of a performer of random proportions."""
     return known_take.make_take(ADULT, layout, disturbances, seed, rate_hz, stretch)
+
+
+def estimates(
+    calibration: Calibration, poses: PoseRecording, frames: Iterable[int]
+) -> Iterator[EstimatedPosture]:
+    """Yield the posture of some frames of a recording in world, each as if it were the first."""
+    assert calibration.skeleton is not None
+    estimator = PostureEstimator(
+        calibration.skeleton, calibration, np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3),
+        PostureConfig(),
+    )  # fmt: skip
+    n = len(calibration.sensors)
+    for k in frames:
+        estimator.reset()
+        yield estimator.step(FilteredFrame(
+            int(k), int(k), calibration.sensors, np.ascontiguousarray(poses.positions[k]),
+            np.ascontiguousarray(poses.rotations[k]), np.zeros((n, 3)), np.zeros((n, 3)),
+            np.zeros((n, 6, 6)), np.zeros(n, dtype=np.uint8),
+        ))  # fmt: skip

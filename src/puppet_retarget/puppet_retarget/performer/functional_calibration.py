@@ -111,11 +111,12 @@ def calibrate_motion(
     )  # fmt: skip
     stance = _faced(stance, joints, centres, means)
     lengths, length_sds = centres.lengths(np.array([b for _, b in bones]).reshape(-1, 2))
+    reports = joint_reports(joints, relatives, centres)
     verdict = Verdict(
-        joint_reports(joints, relatives, centres),
+        reports,
         tuple(LengthReport(s, float(length), float(sd))
               for (s, _), length, sd in zip(bones, lengths, length_sds)),
-        motion_findings(joints, relatives, centres, layout, motion, means),
+        motion_findings(joints, relatives, centres, reports, layout, motion, means),
     )  # fmt: skip
     calibration = _assemble(
         joints, relatives, centres, layout, performer, stance, means, skeleton, date, verdict

@@ -15,7 +15,7 @@ from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats
 from puppet_core.skeleton import SEGMENTS
 from puppet_retarget.performer.joint_centres import Centres, residual_vectors
-from puppet_retarget.performer.joint_range import joint_range, range_complaint
+from puppet_retarget.performer.joint_range import joint_range, Range, range_complaint
 from puppet_retarget.performer.motion_recording import Joint, MotionRecording, RelativePoses
 from puppet_retarget.performer.pose_calibration import MeanPose, PoseRecording
 from puppet_retarget.performer.sensor_layout import SensorLayout
@@ -78,7 +78,8 @@ def swap_findings(
 
 def motion_findings(
     joints: Sequence[Joint], relatives: Sequence[RelativePoses], centres: Centres,
-    layout: SensorLayout, motion: MotionRecording, means: MeanPose,
+    reports: Sequence[JointReport], layout: SensorLayout, motion: MotionRecording,
+    means: MeanPose,
 ) -> tuple[Finding, ...]:  # fmt: skip
     """Return what is wrong with a recording whose sensors are where they belong."""
     findings = []
@@ -90,13 +91,12 @@ def motion_findings(
             f'{name} slipped on its segment after {when:.0f} s, its joints moved by about '
             f'{2e3 * slip.moved_m:.0f} mm; fasten it and record again'
         )))  # fmt: skip
-    sds = centres.sds_m()
     blamed = {slip.sensor for slip in slips}
-    for j, joint in enumerate(joints):
+    for j, (joint, report) in enumerate(zip(joints, reports)):
         name = SEGMENTS[joint.segment]
         if blamed.isdisjoint(joint[1:]):
             findings += _joint_findings(joint, centres, j, means, name)
-        complaint = range_complaint(joint, joint_range(relatives[j]), float(sds[j]))
+        complaint = range_complaint(joint, Range(np.array(report.range_deg)), report.sd_m)
         if complaint:
             findings.append(Finding(RANGE, (name,), complaint))
     return tuple(findings)
