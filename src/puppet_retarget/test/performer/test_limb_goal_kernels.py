@@ -119,8 +119,7 @@ def test_no_other_elbow_turns_the_segments_less(rng: np.random.Generator) -> Non
     """Brute force: all elbows on the circle, cost length (1 - cos turn) of both segments."""
     for _ in range(20):
         q_upper, q_lower = _bent_limb(rng)
-        u, v = (quaternion_batch.rotate(q, x) for q, x in ((q_upper, TO_ELBOW),
-                                                         (q_lower, TO_WRIST)))  # fmt: skip
+        u, v = map(quaternion_batch.rotate, (q_upper, q_lower), (TO_ELBOW, TO_WRIST))
         turned = _turned(q_upper, q_lower, 0.95 * (u + v) + rng.normal(size=3) * 0.03)
         goal, elbow = _wrist(*turned), quaternion_batch.rotate(turned[0], TO_ELBOW)
         distance = np.linalg.norm(goal)
