@@ -170,7 +170,7 @@ def test_example_of_the_help_runs(
         (('--characters', 'sally,nobody'), "or the path of a YAML file, got 'nobody'"),
         (('--characters', 'sally,,frog'), "expected names with commas between, got 'sally,,frog'"),
         (('--presets', 'best'), "preset: expected one of default, as_printed, got 'best'"),
-        (('--layout', 'none'), 'layout: expected one of default14'),
+        (('--layout', 'none'), 'layout: expected one of choi_ko13'),
         (('--json', '.'), '--json: expected a file name, got the folder'),
         (('--figures', __file__), '--figures: expected a folder, got'),
         (('--figures', 'x', '--json', 'y'), '--json: not allowed with argument --figures'),
