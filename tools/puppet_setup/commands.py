@@ -34,6 +34,7 @@ COMMANDS = {
                             'compare the pose filter with others on the same noisy data'),
     'render': _clip('render', 'draw bodies at instants of a clip'),
     'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),
+    'character': _clip('character', 'make a character: from a clip, a calibration, a robot'),
     'calibrate': Command('puppet_retarget', 'calibrate',
                          "a performer's sensors and lengths, or surface: live, bag or clip"),
 }

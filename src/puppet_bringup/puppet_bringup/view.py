@@ -59,7 +59,8 @@ class ViewNode(Node):
             self._keep_latest(Posture, topic, who)
         self._keep_latest(Importance, '/importance', 'importance')
         for who, topic in (
-            (PERFORMER, '/performer/robot_description'), (PUPPET, '/robot_description'),
+            (PERFORMER, '/performer/robot_description'),
+            (PUPPET, '/puppet/robot_description'),
         ):  # fmt: skip
             self.create_subscription(String, topic, self._description_callback(who), qos.LATCHED)
         self.create_subscription(MarkerArray, '/markers', self._on_markers, 10)

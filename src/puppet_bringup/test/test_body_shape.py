@@ -17,10 +17,14 @@ from puppet_core import quaternion_batch
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError
 from puppet_core.posture import world_segments
+from puppet_core.robot_character import character_from_urdf
+from puppet_core.robot_map import RobotMap
+from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS
 from puppet_core.urdf import urdf_text
 import pytest
 
 CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
+HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
 TESSELLATION = 0.02  # how far a 24-sided round solid is inside the true one
 
 
@@ -31,6 +35,18 @@ def test_solids_are_the_capsules_of_the_character(name: str) -> None:
     cores = [c for c in character.capsules if not np.allclose(c.start, c.end)]
     assert sum(s.kind == CYLINDER for s in solids) == len(cores)
     assert sum(s.kind == SPHERE for s in solids) == len(character.capsules) + len(cores)
+
+
+def test_a_robot_has_a_body_made_of_its_own_solids() -> None:
+    """Its URDF's links are not ours: the description by segments shows it."""
+    robot = character_from_urdf(HUMANOID, RobotMap()).character
+    parts = merged_parts(read_shape(urdf_text(robot)))
+    # waist joints meet in one point: spine and chest are one part
+    assert {SEGMENTS[p.segment] for p in parts} == set(SEGMENTS) - {'spine'}
+    foot = np.concatenate([p.vertices for p in parts if p.segment == SEGMENT_INDEX['left_foot']])
+    # a box of 22 x 10 x 3 cm, 7 cm below the ankle
+    np.testing.assert_allclose(np.ptp(foot, axis=0), [0.22, 0.10, 0.03], atol=TESSELLATION)
+    assert foot[:, 2].min() == pytest.approx(-0.07, abs=TESSELLATION)
 
 
 def test_cylinders_reach_from_end_to_end_of_their_capsules() -> None:

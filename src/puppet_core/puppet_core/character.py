@@ -19,6 +19,8 @@ from puppet_core.capsule import Capsule
 from puppet_core.default_shape import default_capsules
 from puppet_core.errors import ConfigError
 from puppet_core.joint_limits import joint_limits_tree, JointLimit, read_joint_limits, SECTION
+from puppet_core.robot import read_robot, Robot, robot_section
+from puppet_core.robot import SECTION as ROBOT
 from puppet_core.skeleton import END_EFFECTORS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.yaml_source import dump_yaml, load_yaml, Section
 
@@ -61,6 +63,9 @@ class Character:
     joint_limits: tuple[JointLimit, ...] = ()
     """Of the joints that have any, in the order of SEGMENTS."""
 
+    robot: Robot | None = None
+    """The robot that this is, with its own joints."""
+
     def colour_of(self, capsule: Capsule) -> tuple[float, float, float]:
         """Return the capsule's own colour, or the body's."""
         return self.colour if capsule.colour is None else capsule.colour
@@ -98,6 +103,7 @@ def load_character(path: str | Path) -> Character:
         world_scale=_ratio(source, 'world_scale', 1.0, AUTO),
         root_height_ratio=_ratio(source, 'root_height_ratio', LEGS, LEGS),
         joint_limits=read_joint_limits(source),
+        robot=read_robot(source),
     )
     source.finish()
     return character
@@ -128,6 +134,7 @@ def save_character(character: Character, path: str | Path) -> None:
             for c in character.capsules
         ],
         **({SECTION: joint_limits_tree(limits)} if (limits := character.joint_limits) else {}),
+        **({ROBOT: robot_section(robot, Path(path))} if (robot := character.robot) else {}),
     }
     atomic_file.write_text(path, dump_yaml(tree))
 

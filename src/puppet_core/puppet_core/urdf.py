@@ -22,6 +22,11 @@ from puppet_core.skeleton import PARENTS, SEGMENTS
 _AXIS_TEXT = {'z': '0 0 1', 'y': '0 1 0', 'x': '1 0 0'}
 
 
+def description_text(character: Character) -> str:
+    """Return what describes a character's joints: its robot's own URDF, or one made for it."""
+    return urdf_text(character) if character.robot is None else character.robot.urdf
+
+
 def urdf_text(character: Character) -> str:
     """Return the URDF of a character: 16 segment links, 30 links between, 45 joints."""
     robot = Xml.Element('robot', name=character.name)

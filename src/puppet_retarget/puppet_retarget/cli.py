@@ -17,10 +17,11 @@ from typing import NoReturn
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_retarget.offline import (
     command_bench,
+    command_character,
     command_layouts,
     command_render,
     command_retarget,
-)
+)  # fmt: skip
 from puppet_ros import share
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -29,6 +30,7 @@ SUBCOMMANDS = {
     'bench': (command_bench, 'measure quality and speed over clips, characters and solvers'),
     'render': (command_render, 'draw bodies at instants of a clip'),
     'layouts': (command_layouts, 'measure what each sensor layout tells of a motion'),
+    'character': (command_character, 'make a character file, or look over one'),
 }
 
 

@@ -14,16 +14,17 @@ from time import perf_counter
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.character import Character
-from puppet_core.joint_split import JointSplit
+from puppet_core.joint_split import JOINT_NAMES, JointSplit
 from puppet_core.kinematics import end_effector_positions, forward_kinematics, hip_centre
 from puppet_retarget.importance.contact_rows import SELF_ROW
 from puppet_retarget.importance.environment import Environment
-from puppet_retarget.importance.estimator import ROW
+from puppet_retarget.importance.estimator import GOAL, ROW
 from puppet_retarget.importance.importance_model import MAX_LEG_LENGTH_M, MIN_LEG_LENGTH_M
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.solvers.hold_and_ease import HoldAndEase
 from puppet_retarget.solvers.input_check import is_usable
 from puppet_retarget.solvers.registry import make_solver
+from puppet_retarget.solvers.robot_follower import follower_of, RobotFollower
 from puppet_retarget.solvers.solver import Solver, SolverOutput
 
 
@@ -35,7 +36,7 @@ class RetargetedFrame:
     """Posture and figures of the solver, the posture eased where `eased` says so."""
 
     angles: Floats
-    """Joint angles in the order of JOINT_NAMES, shape (45,) [rad]."""
+    """Joint angles in the order of the model's `joint_names`, shape (n,) [rad]."""
 
     end_effector_velocities: Vec3s
     """Of the puppet, by causal differences, shape (8, 3) [m/s]."""
@@ -61,16 +62,26 @@ class RetargetModel:
         self._stamp_ns: int | None = None
         self._positions = np.zeros((8, 3))
         self._hips = np.zeros(3)
+        self._robot: RobotFollower | None = None
+        self._robot_of: Character | None = None
         self._velocities = np.zeros((8, 3))
         self.configure(character, config)
 
     def configure(self, character: Character, config: RetargetConfig) -> None:
         """Take another character or tuning; the puppet eases into what comes of it."""
+        if character is not self._robot_of:
+            # the angles of the same robot go on from where they are
+            self._robot_of, self._robot = character, follower_of(character)
         self._character = character
         self._offsets = character.skeleton.offsets.copy()
         self._points = character.skeleton.interaction_points.copy()
         self._config = config
         self._leg_length = 0.0
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Return the names of the angles: the robot's own, or those of the joint split."""
+        return JOINT_NAMES if self._robot is None else self._robot.names
 
     def warm_up(self) -> None:
         """Compile everything a frame needs, before the first one comes."""
@@ -134,8 +145,12 @@ class RetargetModel:
             end_effector_positions(
                 self._points, solution.q_world, solution.p_world, solution.end_effectors
             )
+        if self._robot is None:
+            angles = self._split.step(solution.rotations)
+        else:
+            goals = self._character.scale_for(leg_length) * rows[:, GOAL: GOAL + 3]
+            angles = self._robot.step(solution, goals)
         self._differentiate(solution.end_effectors, dt_s)
-        angles = self._split.step(solution.rotations)
         return RetargetedFrame(solution, angles, self._velocities, solve_time_us, eased)
 
     def _advance(self, stamp_ns: int) -> float:

@@ -5,7 +5,9 @@ The retarget node: the puppet's joint angles and posture (SPEC 3.5).
 
 Subscribes /performer/posture and /importance, joined on equal stamps; publishes
 /joint_states, /puppet/posture and /retarget/status with that stamp and rate, and
-/robot_description, latched. Solver, character and tuning may change while running.
+/robot_description and /puppet/robot_description, latched: the robot's own URDF if the puppet is
+one, and always that of our sixteen segments. Solver, character and tuning may change while
+running.
 
 """
 
@@ -16,9 +18,8 @@ from typing import Any
 import numpy as np
 from puppet_core.character import Character, load_character
 from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.joint_split import JOINT_NAMES
 from puppet_core.posture import Posture
-from puppet_core.urdf import urdf_text
+from puppet_core.urdf import description_text, urdf_text
 from puppet_msgs.msg import Importance, RetargetStatus
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance.environment import load_environment
@@ -43,7 +44,7 @@ IMPORTANCE_TOPIC = '/importance'
 JOINT_STATES_TOPIC = '/joint_states'
 PUPPET_TOPIC = '/puppet/posture'
 STATUS_TOPIC = '/retarget/status'
-DESCRIPTION_TOPIC = '/robot_description'
+DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
 MEASURED = np.zeros(16, dtype=np.uint8)  # Posture.STATUS_MEASURED for every segment
 
 
@@ -61,15 +62,16 @@ class RetargetNode(Node):
         self._model.warm_up()
         self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
         self._solved = 0
-        self._joint_writer = JointStateWriter(JOINT_NAMES)
+        self._joint_writer = JointStateWriter(self._model.joint_names)
         self._status_writer = RetargetStatusWriter(posture_msg.WORLD)
         self._posture_writer = _posture_writer(self._character)
         self._joints = self.create_publisher(JointState, JOINT_STATES_TOPIC, qos.JOINT_STATES)
         self._puppet = self.create_publisher(PostureMsg, PUPPET_TOPIC, qos.STREAM)
         self._status = self.create_publisher(RetargetStatus, STATUS_TOPIC, qos.STREAM)
         self._description = RobotDescriptionPublisher(
-            self, DESCRIPTION_TOPIC, urdf_text(self._character)
+            self, DESCRIPTION_TOPIC, description_text(self._character)
         )
+        self._body = RobotDescriptionPublisher(self, BODY_TOPIC, urdf_text(self._character))
         self._diagnostics = Diagnostics(self)
         guarded = self._diagnostics.guarded
         self._inputs = (
@@ -157,7 +159,9 @@ class RetargetNode(Node):
         self._model.configure(self._character, config)
         if self._character is not before:
             self._posture_writer = _posture_writer(self._character)
-            self._description.publish(urdf_text(self._character))
+            self._joint_writer = JointStateWriter(self._model.joint_names)
+            self._description.publish(description_text(self._character))
+            self._body.publish(urdf_text(self._character))
 
     def _load(self, config: RetargetConfig) -> Character:
         """Return the character; reading the file takes 0.1 s, too long for every slider."""

@@ -4,7 +4,8 @@
 The visualization node: TF of both bodies, and markers, for RViz.
 
 Subscribes /performer/posture, /puppet/posture and /importance; publishes /tf, thinned to a
-rate, with the stamps of the postures, and /markers at 30 Hz or less. What nobody subscribes
+rate, with the stamps of the postures, and /markers at 30 Hz or less. A puppet that is a robot
+has the frames of its own links, from /joint_states, too. What nobody subscribes
 to is not computed, and messages that are not due are not even decoded. The range balls of the
 puppet's own body need all three of a frame: they wait for each other by their stamp.
 
@@ -18,6 +19,7 @@ from typing import Any
 from puppet_core.character import Character, load_character
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_core.parameter_rows import build_config
+from puppet_core.robot import Robot
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
@@ -29,11 +31,14 @@ from puppet_retarget.markers import (
     self_ball_markers,
 )
 from puppet_retarget.rate_limit import RateLimit
+from puppet_retarget.robot_frames import RobotFrames
 from puppet_retarget.self_ball_view import SelfBallView
 from puppet_retarget.visualization_parameters import VISUALIZATION_ROWS, VisualizationConfig
 from puppet_ros import importance_msg, marker_message, posture_msg, qos, raw_header, share
 from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.joint_state import angles_of
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.posture_msg import PostureRecord
 from puppet_ros.spin import spin_node
 from puppet_ros.stamped_join import StampedJoin
 from puppet_ros.tf_message import TransformsWriter
@@ -41,6 +46,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
@@ -48,6 +54,7 @@ NODE_NAME = 'visualization'
 PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
 BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
 IMPORTANCE_TOPIC = '/importance'
+JOINT_STATES_TOPIC = '/joint_states'
 TF_TOPIC = '/tf'
 MARKERS_TOPIC = '/markers'
 ENVIRONMENT_PERIOD_S = 1.0
@@ -60,12 +67,38 @@ class BodyView:
     """The frames of one body, and when they are due."""
 
     def __init__(self, prefix: str) -> None:
-        self.frames = LinkFrames(prefix)
-        self.writer = TransformsWriter(self.frames.frames)
+        self._prefix = prefix
+        self._frames = LinkFrames(prefix)
+        self._writer = TransformsWriter(self._frames.frames)
+        self._robot_frames: RobotFrames | None = None
+        self.robot: Robot | None = None
+        """Whose links are shown instead of the segments."""
         self.limit = RateLimit(0.0)
         self.idle_limit = RateLimit(IDLE_RATE_HZ)
         self.leg_length = 0.0
         """Of the last posture [m]; 0 before the first."""
+
+    def become(self, robot: Robot | None) -> None:
+        """Show the links of a robot, or the segments."""
+        self.robot = robot
+        self._robot_frames = None if robot is None else RobotFrames(robot, self._prefix)
+        frames = (self._robot_frames or self._frames).frames
+        self._writer = TransformsWriter(frames)
+
+    def transforms(self, record: PostureRecord, joints: JointState | None) -> TFMessage | None:
+        """Return the frames of a posture; None for joints that are not the robot's."""
+        posture = record.posture
+        if self.robot is None or self._robot_frames is None:
+            steps = self._frames.step(posture.root_position, posture.rotations, record.segments)
+            return self._writer.fill(record.stamp_ns, *steps)
+        names = self.robot.published_names
+        angles = None if joints is None else angles_of(joints, names)
+        if angles is None:
+            return None
+        return self._writer.fill(
+            record.stamp_ns,
+            *self._robot_frames.step(posture.root_position, posture.rotations[0], angles),
+        )
 
 
 class RawFrames:
@@ -99,10 +132,11 @@ class VisualizationNode(Node):
         config = self._table.config
         self._environment = load_environment(share.environment_file(config.environment))
         self._views = {topic: BodyView(prefix) for topic, prefix in BODIES.items()}
+        self._diagnostics = Diagnostics(self)
+        self._joints_input: Any = None
         self._on_config(config)
         self._tf = self.create_publisher(TFMessage, TF_TOPIC, qos.TRANSFORMS)
         self._markers = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
-        self._diagnostics = Diagnostics(self)
         self._inputs = [
             self._subscribe(Posture, topic, self._posture_callback(topic, view))
             for topic, view in self._views.items()
@@ -116,21 +150,36 @@ class VisualizationNode(Node):
     def _posture_callback(self, topic: str, view: BodyView) -> Callable[[bytes], None]:
         def on_posture(data: bytes) -> None:
             self._show_self_balls(topic, data)
-            watched = self._tf.get_subscription_count() > 0
-            if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
-                return
-            record = posture_msg.from_msg(deserialize_message(data, Posture))
-            view.leg_length = record.leg_length
-            self._diagnostics.frame(record.stamp_ns)
-            if not watched:
-                return
-            posture = record.posture
-            transforms = view.frames.step(
-                posture.root_position, posture.rotations, record.segments
-            )
-            self._tf.publish(view.writer.fill(record.stamp_ns, *transforms))
+            if view.robot is None:
+                self._show_body(view, data)
+            else:
+                self._show_robot(self._robot_join.push_left(raw_header.stamp_ns(data), data))
 
         return on_posture
+
+    def _on_joints(self, data: bytes) -> None:
+        self._show_robot(self._robot_join.push_right(raw_header.stamp_ns(data), data))
+
+    def _show_robot(self, pair: tuple[bytes, bytes] | None) -> None:
+        if pair is not None:
+            self._show_body(self._views[PUPPET_TOPIC], *pair)
+
+    def _show_body(self, view: BodyView, data: bytes, joints: bytes | None = None) -> None:
+        """Publish the frames of a posture, and of the joints with its stamp, if they are due."""
+        watched = self._tf.get_subscription_count() > 0
+        if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
+            return
+        record = posture_msg.from_msg(deserialize_message(data, Posture))
+        view.leg_length = record.leg_length
+        self._diagnostics.frame(record.stamp_ns)
+        if not watched:
+            return
+        states = None if joints is None else deserialize_message(joints, JointState)
+        transforms = view.transforms(record, states)
+        if transforms is None:
+            self._diagnostics.drop('joints_of_another_robot')
+        else:
+            self._tf.publish(transforms)
 
     def _show_self_balls(self, topic: str, data: bytes) -> None:
         """Publish the balls of the puppet's own body if this completes a frame that is due."""
@@ -198,6 +247,13 @@ class VisualizationNode(Node):
     def _on_config(self, config: VisualizationConfig) -> None:
         self._character = _load(config)
         self._self_balls = SelfBallView(self._character)
+        self._views[PUPPET_TOPIC].become(self._character.robot)
+        self._robot_join: StampedJoin[bytes, bytes] = StampedJoin()
+        if self._joints_input is not None:
+            self.destroy_subscription(self._joints_input)
+            self._joints_input = None
+        if self._character.robot is not None:
+            self._joints_input = self._subscribe(JointState, JOINT_STATES_TOPIC, self._on_joints)
         self._raw_frames = RawFrames()
         self._ball_limit = RateLimit(config.marker_rate_hz)
         self._marker_limit = RateLimit(config.marker_rate_hz)

@@ -1,12 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""sensor_msgs/JointState from an array of angles, one kept message refilled."""
+"""sensor_msgs/JointState and arrays of angles; to write, one kept message is refilled."""
 
 from collections.abc import Sequence
 
+import numpy as np
 from puppet_core.arrays import Floats
 from puppet_ros import flat_array
 from sensor_msgs.msg import JointState
+
+
+def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
+    """Return the angles of exactly these joints in their order [rad]; None for other joints."""
+    if tuple(msg.name) != tuple(names) or len(msg.position) != len(names):
+        return None
+    return np.frombuffer(msg.position, dtype=np.float64)
 
 
 class JointStateWriter:

@@ -159,7 +159,7 @@ def find_character(
     character = load_character(files.character_file(name_or_path))
     if world_scale is None:
         return character
-    return replace(character, world_scale=_world_scale(world_scale))
+    return replace(character, world_scale=parse_world_scale(world_scale))
 
 
 def find_environment(
@@ -249,7 +249,7 @@ def _over(
     return replace(config, **{name: values[prefix + name] for name in names})
 
 
-def _world_scale(text: str) -> float | str:
+def parse_world_scale(text: str) -> float | str:
     if text == AUTO:
         return AUTO
     try:

@@ -3,7 +3,7 @@
 """One clip through the live models in a loop: importance, solver, and the report on both."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +27,7 @@ from puppet_retarget.offline.quality import MotionArrays
 from puppet_retarget.offline.reachability import impossible_share
 from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import make_solver
+from puppet_retarget.solvers.robot_follower import follower_of
 from puppet_retarget.solvers.solver import Solver
 
 
@@ -87,6 +88,9 @@ class RetargetResult:
     frame_ms: Floats
     """Time of each frame in importance and solver, shape (n,) [ms]."""
 
+    robot_angles: Floats
+    """Joints of a puppet that is a robot, shape (n, joints) [rad]; of others (n, 0)."""
+
     def motion(self, character: Character, rate_hz: float) -> Motion:
         """Return the puppet's motion, for writing and drawing."""
         p = self.puppet
@@ -127,6 +131,8 @@ def retarget_motion(
         solver = make_solver(
             job.solver, job.character, job.environment, motion.skeleton.leg_length, job.tuning
         )
+    robot, scale = follower_of(job.character), job.character.scale_for(motion.skeleton.leg_length)
+    angles = np.empty((n, 0 if robot is None else len(robot.names)))
     segments = np.ascontiguousarray(motion.world_segments()[1])
     hips = np.ascontiguousarray(segments[:, LIMB_SEGMENTS[2:, 0]].mean(axis=1))
     roots, rotations = motion.root_positions.copy(), motion.rotations.copy()
@@ -150,6 +156,8 @@ def retarget_motion(
         near = model.step(stamp_ns, posture, segments[i])
         assert near is not None
         out = solver.solve(roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows)
+        if robot is not None:
+            angles[i] = robot.step(out, scale * near.rows[:, GOAL: GOAL + 3])
         frame_ms[i] = (perf_counter() - start) * 1e3
         rows[i], self_rows[i] = near
         self_depths[i] = out.self_depths
@@ -163,13 +171,14 @@ def retarget_motion(
             progress(100)
     return RetargetResult(
         puppet, q_world, p_world, rows, self_rows, goal_errors, penetrations, self_depths,
-        iterations, frame_ms,
+        iterations, frame_ms, angles,
     )
 
 
 def copied_angles(motion: Motion, job: RetargetJob) -> MotionArrays:
     """Return the puppet of a job with the captured joint angles and nothing else."""
-    plain = RetargetJob(job.character, job.environment, 'joint_angles', job.importance)
+    human = replace(job.character, robot=None)
+    plain = RetargetJob(human, job.environment, 'joint_angles', job.importance)
     return retarget_motion(motion, plain).puppet
 
 

@@ -1,0 +1,120 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is refused as a robot: broken files, what is no humanoid, sections that do not fit."""
+
+import re
+
+from puppet_core.character import load_character, save_character
+from puppet_core.errors import InputFileError
+from puppet_core.robot_character import character_from_urdf
+from puppet_core.robot_map import RobotMap
+import pytest
+from urdf_walk import HUMANOID
+
+TEXT = HUMANOID.read_text()
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a function that makes the character of a URDF text."""
+    def run(text, robot_map=None):
+        path = tmp_path / 'robot.urdf'
+        path.write_text(text)
+        return character_from_urdf(path, robot_map or RobotMap())
+
+    return run
+
+
+BAD = [
+    ('<robot name', '<!DOCTYPE robot [<!ENTITY a "b">]><robot name', 'expected no DOCTYPE'),
+    ('<robot name', '<!DOCTYPE robot SYSTEM "x.dtd"><robot name', 'expected no DOCTYPE'),
+    ('</robot>', '', 'expected valid XML'),
+    ('<robot name="tin">', '<model name="tin">', 'expected valid XML'),
+    ('<child link="torso"/>', '<child link="tors"/>', "a link of this file, got 'tors'"),
+    ('<child link="torso"/>', '<child link="base"/>', 'expected one tree'),
+    ('<child link="head"/>', '<child link="torso"/>', 'one joint above the link torso'),
+    ('type="revolute"', 'type="hinge"', "got 'hinge'"),
+    ('lower="-1.5" upper="1.5"', 'lower="1.5" upper="-1.5"', 'expected lower <= upper'),
+    ('lower="-1.5" upper="1.5"', 'lower="x" upper="1.5"', "1 finite number as lower, got 'x'"),
+    ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>', 'an axis with a direction'),
+    ('xyz="0 0 0.09"', 'xyz="0 0 nan"', "3 finite numbers as xyz, got '0 0 nan'"),
+    ('<link name="neck"/>', '<link name="neck"/><link name="neck"/>', 'each link once'),
+    ('<link name="neck"/>', '<xacro:macro name="neck"/>', 'run xacro on it first'),
+    ('radius="0.09"', 'radius="-0.09"', 'a size > 0'),
+    ('radius="0.09"', 'radius="nan"', "head: expected 1 finite number as radius, got 'nan'"),
+    ('<sphere radius="0.09"/>', '<mesh/>', 'head: expected the attribute filename'),
+    ('<sphere radius="0.09"/>', '<blob/>', 'head: expected a solid, one of box, cylinder'),
+    ('<parent link="left_shank"/>', '<parent link="left_ankle"/>',
+     'left_ankle_pitch: expected one tree below the link base'),
+    ('<child link="left_ankle"/>', '<child link="left_thigh"/>',
+     'left_ankle_pitch: expected one joint above the link left_thigh'),
+    ('<axis xyz="0 0 -1"/>', '<mimic joint="no"/>', 'left_hip_pitch: expected to mimic a joint'),
+    ('<axis xyz="0 0 -1"/>', '<mimic joint="left_hip_pitch"/>', 'that mimics none'),
+    ('<axis xyz="0 0 -1"/>', '<mimic joint="left_knee" offset="inf"/>', '1 finite number as offs'),
+    ('<link name="neck"/>', '<link/>', '<link>: expected the attribute name'),
+]
+
+
+@pytest.mark.parametrize('old, new, words', BAD, ids=[row[2] + row[1][:12] for row in BAD])
+def test_a_bad_urdf_is_told_with_file_and_line(made, old, new, words):
+    assert old in TEXT
+    with pytest.raises(InputFileError, match=r'robot\.urdf:\d+: ') as caught:
+        made(TEXT.replace(old, new, 1))
+    assert words in str(caught.value)
+
+
+def test_an_entity_is_never_expanded(made, tmp_path):
+    (tmp_path / 'secret').write_text('secret')
+    bomb = ('<?xml version="1.0"?>\n<!DOCTYPE r [<!ENTITY x SYSTEM "secret">]>\n'
+            '<robot name="&x;"><link name="a"/></robot>')  # fmt: skip
+    with pytest.raises(InputFileError) as caught:
+        made(bomb)
+    assert 'no DOCTYPE and no entities' in str(caught.value) and ':2:' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    'text, words',
+    [
+        ('<robot name="a"/>', 'expected links'),
+        ('<robot name="a"><link name="b"/></robot>', 'expected two legs'),
+        (re.sub(r'type="revolute"', 'type="prismatic"', TEXT), 'expected two legs'),
+        (re.sub(r'(_shoulder_\w+|_elbow)" type="revolute"', r'\1" type="fixed"', TEXT),
+         'expected two arms'),
+        (re.sub(r'(_knee)" type="revolute"', r'\1" type="fixed"', TEXT), 'left_leg: hip and knee'),
+        (re.sub(r'(_knee)" type="revolute"', r'\1" type="prismatic"', TEXT), 'hip and knee with'),
+        (TEXT.replace('xyz="0 -0.36 0"', 'xyz="0 0 0"'), 'left_leg: hip and knee with two parts'),
+        (re.sub(r'(="(left|right)_knee.*?)(<axis)', r'\1<mimic joint="\2_hip_pitch"/>\3', TEXT,
+                flags=re.S), 'left_leg: hip and knee'),
+        (re.sub(r'(left_hip_\w+)" type="revolute"', r'\1" type="fixed"', TEXT),
+         'expected two legs'),
+        (re.sub(r'origin xyz="[^"]*"', 'origin xyz="0 0 0"', TEXT), 'expected two legs'),
+    ],
+    ids=['nothing', 'one link', 'sliding', 'stiff arms', 'no knees', 'sliding knees', 'no thighs',
+         'mimicking knees', 'one leg', 'one point'],
+)
+def test_what_is_no_humanoid_is_refused_with_a_hint(made, text, words):
+    with pytest.raises(InputFileError, match=words):
+        made(text)
+
+
+@pytest.mark.parametrize(
+    'old, new, words',
+    [
+        ('joint: left_knee', 'joint: left_nee', "the URDF, got 'left_nee'"),
+        ('joint: left_knee\n    segment: left_shank', 'joint: left_knee\n    segment: left_calf',
+         'expected one of spine'),
+        ('joint: left_knee', 'joint: right_knee', 'each joint once, got right_knee'),
+        ('axis: [0.0, 0.0, 1.0]', 'axis: [0.0, 0.0, 2.0]', '3 numbers of length 1'),
+        ('lower_rad: -1.5', 'lower_rad: 2.5', 'a number in 2.5 .. inf'),
+        ('urdf: ', 'urdf: no_', 'a readable file'),
+    ],
+)
+def test_a_bad_section_is_told_with_file_and_key(made, tmp_path, old, new, words):
+    path = tmp_path / 'tin.yaml'
+    save_character(made(TEXT).character, path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputFileError) as caught:
+        load_character(path)
+    assert words in str(caught.value)

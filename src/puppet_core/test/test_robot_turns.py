@@ -1,0 +1,133 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A rotation as turns about any one to three axes: exact where it can be, else the nearest."""
+
+import numpy as np
+from puppet_core.robot_turn_kernels import (
+    compose_turns,
+    place_angle,
+    refine_angles,
+    turn_angles,
+    turn_left,
+)  # fmt: skip
+import pytest
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+
+COUNTS = pytest.mark.parametrize('count', [1, 2, 3])
+
+
+def unit(rng, shape):
+    values = rng.normal(size=shape)
+    return values / np.linalg.norm(values, axis=-1, keepdims=True)
+
+
+def product(axes, angles):
+    """Return the turns one after the other, by scipy."""
+    turned = Rotation.identity()
+    for axis, angle in zip(axes, angles):
+        turned = turned * Rotation.from_rotvec(angle * axis)
+    return turned
+
+
+def quat(rotation):
+    return rotation.as_quat(scalar_first=True)
+
+
+def left(q, axes, angles):
+    """Return the angle between a rotation and the turns, by scipy."""
+    back = product(axes, angles).inv() * Rotation.from_quat(q, scalar_first=True)
+    return back.magnitude()
+
+
+def best_angles(axes, q):
+    """Return the better of the two solutions."""
+    count, found = len(axes), []
+    for family in range(2):
+        out = np.zeros(3)
+        turn_angles(axes, 0, count, q, np.zeros(count), family, out)
+        found.append(out[:count].copy())
+    return min(found, key=lambda angles: left(q, axes, angles))
+
+
+@COUNTS
+def test_turns_of_any_axes_are_found_again(rng, count):
+    for _ in range(200):
+        axes = unit(rng, (count, 3))
+        q = quat(product(axes, rng.uniform(-np.pi, np.pi, count)))
+        assert left(q, axes, best_angles(axes, q)) < 1e-7
+
+
+def test_square_axes_reach_every_rotation_in_any_order(rng):
+    for order in ([0, 1, 2], [2, 1, 0], [2, 0, 1], [0, 1, 0], [2, 0, 2], [1, 2, 1]):
+        for q in unit(rng, (20, 4)):
+            axes = np.eye(3)[order] * rng.choice([-1.0, 1.0], (3, 1))
+            assert left(q, axes, best_angles(axes, q)) < 1e-7
+
+
+@pytest.mark.parametrize('count', [1, 2])
+def test_one_and_two_axes_come_nearest(rng, count):
+    for _ in range(6):
+        axes, q = unit(rng, (count, 3)), unit(rng, 4)
+        grid = np.stack(np.meshgrid(*[np.linspace(-np.pi, np.pi, 13)] * count), -1)
+        start = min(grid.reshape(-1, count), key=lambda angles: left(q, axes, angles))
+        least = minimize(lambda angles: left(q, axes, angles) ** 2, start, tol=1e-12)
+        ours = left(q, axes, best_angles(axes, q))
+        assert ours <= np.sqrt(least.fun) + 1e-6
+
+
+@COUNTS
+def test_left_over_is_the_angle_between(rng, count):
+    axes, angles, q = unit(rng, (count, 3)), rng.uniform(-3, 3, count), unit(rng, 4)
+    assert turn_left(q, axes, angles, 0, count) == pytest.approx(left(q, axes, angles), abs=1e-9)
+    out = np.empty(4)
+    compose_turns(axes, angles, 0, count, out)
+    assert abs(out @ quat(product(axes, angles))) == pytest.approx(1.0)
+
+
+@COUNTS
+def test_refined_angles_stay_in_limits_and_cannot_be_bettered_one_by_one(rng, count):
+    for _ in range(30):
+        axes, q = unit(rng, (count, 3)), unit(rng, 4)
+        lower = rng.uniform(-1.5, 0.0, count)
+        upper = lower + rng.uniform(0.0, 2.0, count)
+        angles = rng.uniform(lower, upper)
+        before = left(q, axes, angles)
+        for _ in range(20):
+            refine_angles(axes, 0, count, q, lower, upper, angles)
+        assert np.all(lower <= angles) and np.all(angles <= upper)
+        after = left(q, axes, angles)
+        assert after <= before + 1e-12
+        for i in range(count):
+            for other in np.linspace(lower[i], upper[i], 9):
+                trial = angles.copy()
+                trial[i] = other
+                assert after <= left(q, axes, trial) + 1e-5
+
+
+def test_limits_with_other_axes_square_give_the_nearest_of_all(rng):
+    """About a, then b square to it: scipy's bounded search finds nothing nearer."""
+    lower, upper = np.array([-0.4, -0.7, -0.3]), np.array([0.5, 0.2, 0.6])
+    for rotvec in rng.uniform(-1.0, 1.0, (20, 3)):
+        q = quat(Rotation.from_rotvec(rotvec))
+        axes = np.eye(3)
+        angles = np.clip(best_angles(axes, q), lower, upper)
+        refine_angles(axes, 0, 3, q, lower, upper, angles)
+        least = minimize(lambda a, q=q: left(q, np.eye(3), a) ** 2, np.zeros(3),
+                         bounds=list(zip(lower, upper)), method='L-BFGS-B')  # fmt: skip
+        assert left(q, axes, angles) <= np.sqrt(least.fun) + 1e-4
+
+
+def test_an_angle_is_placed_within_its_limits_or_at_the_nearer(rng):
+    turn = 2.0 * np.pi
+    for angle, near in rng.uniform(-20.0, 20.0, (500, 2)):
+        low, high = np.sort(rng.uniform(-4.0, 4.0, 2))
+        placed = place_angle(angle, low, high, near)
+        assert low <= placed <= high
+        fits = [angle + k * turn for k in range(-8, 9) if low <= angle + k * turn <= high]
+        if fits and abs(near) < 2.0 * np.pi:
+            assert min(abs(placed - f) for f in fits) < 1e-9
+        elif not fits:
+            way = [min((angle - end) % turn, (end - angle) % turn) for end in (low, high)]
+            assert placed == (low, high)[int(np.argmin(way))]
+    assert place_angle(9.0, -np.inf, np.inf, 15.0) == pytest.approx(9.0 + turn)

@@ -1,0 +1,124 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`puppet_clip character`: make a character file, or look over one."""
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+import re
+
+from puppet_core.character import Character, default_capsules, load_character, save_character
+from puppet_core.character_check import findings
+from puppet_core.errors import ConfigError
+from puppet_core.robot_character import character_from_urdf
+from puppet_core.robot_map import load_robot_map, RobotMap
+from puppet_core.skeleton import Skeleton
+from puppet_retarget.offline import clip_arguments
+from puppet_retarget.offline.clip_arguments import ConfigFiles
+from puppet_retarget.performer.calibration import load_calibration
+
+EXAMPLE = 'example: ./puppet character new robot.yaml --from-urdf robot.urdf'
+_COLOUR = re.compile(r'#?([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommand's arguments."""
+    words = parser.add_subparsers(dest='action', metavar='ACTION', required=True)
+    new = words.add_parser('new', help='write a character file')
+    new.add_argument('file', metavar='OUT.yaml', type=Path, help='the file to write')
+    source = new.add_mutually_exclusive_group(required=True)
+    source.add_argument('--from-clip', metavar='F', type=Path, help='the body of a .bvh or .amc')
+    source.add_argument(
+        '--from-calibration', metavar='F', type=Path, help='the performer of a calibration file'
+    )
+    source.add_argument('--from-urdf', metavar='F', type=Path, help='a humanoid robot')
+    add = new.add_argument
+    add('--map', metavar='MAP.yaml', type=Path,
+        help="joints of the robot's segments, and where it faces")
+    add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    add('--name', help="short name; default the file's")
+    add('--title', default='', help='one line for people')
+    add('--colour', metavar='RRGGBB', help='of the body, as six hexadecimal digits')
+    add('--world-scale', metavar='K', help="size of the character's world, a number or auto")
+    clip_arguments.add_clip_options(new)
+    check = words.add_parser('check', help='look over a character file')
+    check.add_argument('file', metavar='FILE', help='name or file of a character')
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """
+    Write or look over a character; return what there is to say.
+
+    Raises
+    ------
+    PuppetError : for bad input; nothing is written then.
+
+    """
+    if arguments.action == 'check':
+        path = files.character_file(arguments.file)
+        character = load_character(path)
+        return _told(f'{path}: {_summary(character)}', findings(character))
+    out = arguments.file
+    clip_arguments.check_output(out, 'OUT.yaml', '.yaml')
+    character, notes = _made(arguments, files)
+    character = _dressed(character, arguments)
+    save_character(character, out)
+    found = findings(character)
+    told = [note for note in notes if not any(note.split(':')[0] in text for text in found)]
+    return _told(f'{out}: {_summary(character)}', [*told, *found])
+
+
+def _made(arguments: argparse.Namespace, files: ConfigFiles) -> tuple[Character, tuple[str, ...]]:
+    if arguments.from_urdf is not None:
+        chosen = load_robot_map(arguments.map) if arguments.map is not None else RobotMap()
+        made = character_from_urdf(arguments.from_urdf, chosen)
+        return made.character, made.notes
+    if arguments.map is not None:
+        raise ConfigError('--map: expected with --from-urdf, got it without')
+    if arguments.from_clip is not None:
+        path = arguments.from_clip
+        asf = clip_arguments.skeleton_beside(path, arguments.asf)
+        return _body(clip_arguments.read_clip(path, arguments, asf).skeleton, path), ()
+    calibration = load_calibration(arguments.from_calibration)
+    # a calibration from a pose alone assumes the lengths of a character
+    if calibration.skeleton is not None:
+        return _body(calibration.skeleton, arguments.from_calibration), ()
+    base = load_character(files.character_file(calibration.performer))
+    return base, (f'lengths: those of {base.name}, which the calibration assumed; a range of '
+                  'motion would measure them',)  # fmt: skip
+
+
+def _body(skeleton: Skeleton, path: Path) -> Character:
+    return Character(path.stem, f'The body of {path.name}', skeleton, default_capsules(skeleton))
+
+
+def _dressed(character: Character, arguments: argparse.Namespace) -> Character:
+    """Return the character with what was said about it."""
+    changes: dict = {'name': arguments.name or arguments.file.stem}
+    if arguments.title:
+        changes['title'] = arguments.title
+    if arguments.colour is not None:
+        parts = _COLOUR.fullmatch(arguments.colour)
+        if parts is None:
+            raise ConfigError(
+                f'--colour: expected six hexadecimal digits, got {arguments.colour!r}'
+            )
+        changes['colour'] = tuple(round(int(part, 16) / 255.0, 3) for part in parts.groups())
+    if arguments.world_scale is not None:
+        changes['world_scale'] = clip_arguments.parse_world_scale(arguments.world_scale)
+    return replace(character, **changes)
+
+
+def _summary(character: Character) -> str:
+    text = f'{character.name}, legs {character.skeleton.leg_length:.3f} m'
+    if character.robot is not None:
+        text += f', {len(character.robot.names)} robot joints'
+    if character.joint_limits:
+        text += f', limits on {len(character.joint_limits)} joints'
+    return text
+
+
+def _told(first: str, rest: Iterable[str]) -> str:
+    lines = [f'  {text}' for text in rest]
+    return '\n'.join([first, *(lines or ['  nothing odd about it'])])

@@ -1,0 +1,128 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A humanoid robot follows walks: within its limits, and its planted feet do not slide."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_core.character import Character
+from puppet_core.posture import Motion, world_segments
+from puppet_core.robot import Robot
+from puppet_core.robot_character import character_from_urdf
+from puppet_core.robot_map import RobotMap
+from puppet_core.skeleton import LIMB_SEGMENTS
+from puppet_retarget.offline import quality
+from puppet_retarget.offline.clip_retarget import performer_arrays, RetargetResult
+import pytest
+
+HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
+MOST_SLIDE_MM_S = 5.0  # beyond the performer's
+FASTEST_LEG_RAD_S = 20.0
+SOLE_TOL_M, PALM_TOL_M = 2e-5, 0.004
+KNEE_TOL_M, TILT_TOL_DEG = 0.06, 3.0
+
+
+@pytest.fixture(scope='module')
+def tin() -> Character:
+    """Return a humanoid robot."""
+    return character_from_urdf(HUMANOID, RobotMap()).character
+
+
+@pytest.fixture(scope='module')
+def robot(tin: Character) -> Robot:
+    """Return its joints."""
+    assert tin.robot is not None
+    return tin.robot
+
+
+@pytest.fixture(scope='module', params=['procedural', 'captured'])
+def walk(request: pytest.FixtureRequest) -> Motion:
+    """Return the built-in performance, and a captured walk where there are clips."""
+    if request.param == 'procedural':
+        return request.getfixturevalue('procedural')
+    return request.getfixturevalue('captured')('02_01')
+
+
+@pytest.fixture(scope='module')
+def walked(walk: Motion, tin: Character, retarget: Callable) -> RetargetResult:
+    """Return what the robot does of the walk."""
+    return retarget(walk, tin)
+
+
+def test_no_limit_is_violated(walked: RetargetResult, robot: Robot) -> None:
+    angles = walked.robot_angles
+    assert angles.shape[1] == len(robot.names) == 29
+    assert np.isfinite(angles).all()
+    assert np.count_nonzero((angles < robot.lower) | (angles > robot.upper)) == 0
+    # it walks: hips and knees go through a good part of their range
+    moved = dict(zip(robot.names, np.ptp(angles, axis=0)))
+    assert moved['left_hip_pitch'] > 0.5 and moved['right_knee'] > 0.5
+
+
+def assert_planted_feet_do_not_slide(walk: Motion, walked: RetargetResult) -> None:
+    """Compare the soles' mean speeds while the performer's are planted."""
+    performer = performer_arrays(walk)
+    planted = quality.planted_feet(performer, walk.rate_hz)
+    assert planted.sum() > 100
+    robots, performers = (
+        quality.slide_mm_s(body, planted, walk.rate_hz) for body in (walked.puppet, performer)
+    )
+    assert robots <= performers + MOST_SLIDE_MM_S
+
+
+def test_planted_feet_slide_as_little_as_the_performers(
+    walk: Motion, walked: RetargetResult
+) -> None:
+    assert_planted_feet_do_not_slide(walk, walked)
+
+
+def test_feet_stay_planted_where_hips_are_at_their_limits(
+    captured: Callable[[str], Motion], retarget: Callable, tin: Character, robot: Robot
+) -> None:
+    """A clip with legs spread farther than the robot's: a limit is no reason to let a foot go."""
+    motion = captured('02_10')
+    result = retarget(motion, tin)
+    angles = result.robot_angles
+    assert np.count_nonzero((angles < robot.lower) | (angles > robot.upper)) == 0
+    roll = robot.names.index('left_hip_roll')
+    assert np.count_nonzero(angles[:, roll] == robot.lower[roll]) > 100
+    assert_planted_feet_do_not_slide(motion, result)
+
+
+def test_soles_and_palms_are_where_the_solver_puts_them(
+    walk: Motion, walked: RetargetResult, tin: Character, retarget: Callable
+) -> None:
+    asked = retarget(walk, replace(tin, robot=None))
+    off = np.linalg.norm(walked.puppet.end_effectors - asked.puppet.end_effectors, axis=2)
+    assert off[:, 2:4].max() < SOLE_TOL_M
+    assert off[:, :2].max() < PALM_TOL_M
+    assert off[:, 6:].max() < KNEE_TOL_M
+    for foot in LIMB_SEGMENTS[2:, 2]:
+        up = [qb.rotate(q[:, foot], np.array([0.0, 0.0, 1.0]))
+              for q in (walked.q_world, asked.q_world)]  # fmt: skip
+        tilt = np.degrees(np.arccos(np.clip(np.sum(up[0] * up[1], axis=1), -1.0, 1.0)))
+        assert tilt.max() < TILT_TOL_DEG
+
+
+def test_the_posture_is_one_of_the_robots_own(
+    walk: Motion, walked: RetargetResult, tin: Character
+) -> None:
+    """Segments are those of its skeleton, and a knee turns about its hinge alone."""
+    puppet = walked.puppet
+    _, p = world_segments(tin.skeleton, puppet.root_positions, puppet.rotations)
+    # hip and shoulder axes that do not meet in a point leave centimetres to the skeleton
+    assert np.abs(p - walked.p_world).max() < 0.04
+    knee = qb.log(puppet.rotations[:, LIMB_SEGMENTS[2, 1]])
+    knee /= np.maximum(np.linalg.norm(knee, axis=1, keepdims=True), 1e-9)
+    bent = np.linalg.norm(qb.log(puppet.rotations[:, LIMB_SEGMENTS[2, 1]]), axis=1) > 0.1
+    assert bent.any()
+    np.testing.assert_allclose(np.abs(knee[bent][:, 1]), 1.0, atol=1e-6)
+
+
+def test_legs_do_not_race(walk: Motion, walked: RetargetResult, robot: Robot) -> None:
+    """Arms pass near the gimbal lock of their shoulders, where angles turn faster than they do."""
+    legs = np.abs(np.diff(walked.robot_angles, axis=0))[:, robot.segments >= LIMB_SEGMENTS[2, 0]]
+    assert legs.max() * walk.rate_hz < FASTEST_LEG_RAD_S
