@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""`puppet_clip character`: make a character file, or look over one."""
+"""`puppet_clip character`: make a character file, look over one, see a robot follow clips."""
 
 import argparse
 from collections.abc import Iterable
@@ -16,6 +16,8 @@ from puppet_core.robot_map import load_robot_map, RobotMap
 from puppet_core.skeleton import Skeleton
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles
+from puppet_retarget.offline.clip_retarget import RetargetJob
+from puppet_retarget.offline.robot_report import robot_figures, robot_table
 from puppet_retarget.performer.calibration import load_calibration
 
 EXAMPLE = 'example: ./puppet character new robot.yaml --from-urdf robot.urdf'
@@ -44,11 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(new)
     check = words.add_parser('check', help='look over a character file')
     check.add_argument('file', metavar='FILE', help='name or file of a character')
+    follow = words.add_parser('follow', help='measure what a robot leaves undone of motions')
+    follow.add_argument('file', metavar='FILE', help='name or file of a robot')
+    follow.add_argument(
+        'clips', nargs='*', metavar='CLIP', type=Path,
+        help='.bvh, .amc (its .asf beside it) or .c3d; the built-in performer if there is none',
+    )  # fmt: skip
+    clip_arguments.add_clip_options(follow)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
-    Write or look over a character; return what there is to say.
+    Write or look over a character, or let it follow clips; return what there is to say.
 
     Raises
     ------
@@ -59,6 +68,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         path = files.character_file(arguments.file)
         character = load_character(path)
         return _told(f'{path}: {_summary(character)}', findings(character))
+    if arguments.action == 'follow':
+        return _followed(arguments, files)
     out = arguments.file
     clip_arguments.check_output(out, 'OUT.yaml', '.yaml')
     character, notes = _made(arguments, files)
@@ -67,6 +78,21 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     found = findings(character)
     told = [note for note in notes if not any(note.split(':')[0] in text for text in found)]
     return _told(f'{out}: {_summary(character)}', [*told, *found])
+
+
+def _followed(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    character = clip_arguments.find_character(files, arguments.file)
+    figures = []
+    for path in arguments.clips or (None,):
+        if path is None:
+            motion = clip_arguments.procedural_clip(files)
+        else:
+            asf = clip_arguments.skeleton_beside(path, None)
+            motion = clip_arguments.read_clip(path, arguments, asf)
+        environment = clip_arguments.find_environment(files, None, path is None)
+        name = 'built-in performance' if path is None else path.stem
+        figures.append(robot_figures(name, motion, RetargetJob(character, environment)))
+    return robot_table(figures)
 
 
 def _made(arguments: argparse.Namespace, files: ConfigFiles) -> tuple[Character, tuple[str, ...]]:

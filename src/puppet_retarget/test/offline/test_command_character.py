@@ -114,6 +114,27 @@ def test_bad_input_is_told_and_nothing_is_written(
     assert not out.exists()
 
 
+def test_what_a_robot_leaves_undone_is_told(
+    run: Callable, walk_bvh: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / 'tin.yaml'
+    assert run('character', 'new', out, '--from-urdf', HUMANOID).code == 0
+    done = run('character', 'follow', out, walk_bvh)
+    assert done.code == 0, done.err
+    head, _, line = ([cell.strip() for cell in row.strip('|').split('|')]
+                     for row in done.out.splitlines())  # fmt: skip
+    row = dict(zip(head, line))
+    assert row['motion'] == walk_bvh.stem and row['limits violated'] == '0'
+    median, most = (float(word) for word in row['soles, mm'].split('/'))
+    assert 0.0 <= median <= most < 0.1
+    assert float(row['fastest joint, rad/s']) > 0.0
+
+
+def test_only_robots_are_measured(run: Callable, walk_bvh: Path) -> None:
+    done = run('character', 'follow', 'sally', walk_bvh)
+    assert done.code == 2 and 'sally: expected a robot' in done.err
+
+
 def test_an_output_that_is_no_yaml_is_refused(run: Callable, tmp_path: Path) -> None:
     done = run('character', 'new', tmp_path / 'x.txt', '--from-urdf', HUMANOID)
     assert done.code == 2 and 'expected a .yaml file' in done.err
