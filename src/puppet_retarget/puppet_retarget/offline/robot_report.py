@@ -57,17 +57,16 @@ def robot_figures(name: str, motion: Motion, job: RetargetJob) -> RobotFigures:
     done = retarget_motion(motion, job)
     asked = retarget_motion(motion, replace(job, character=replace(job.character, robot=None)))
     away = np.linalg.norm(done.puppet.end_effectors - asked.puppet.end_effectors, axis=2)
-    turns = [
-        np.linalg.norm(qb.log(qb.multiply(qb.conjugate(asked.q_world[:, part]),
-                                          done.q_world[:, part])), axis=2)
-        for part in (HANDS, FEET)
-    ]  # fmt: skip
+    turned = np.linalg.norm(
+        qb.log(qb.multiply(qb.conjugate(asked.q_world), done.q_world)), axis=2
+    )
     angles = done.robot_angles[:, : len(robot.names)]
     steps = np.abs(np.diff(angles, axis=0)) if len(angles) > 1 else np.zeros((1, len(robot.names)))
     return RobotFigures(
         name,
         {part: away[:, _POINTS[part]] for part in PARTS},
-        *turns,
+        turned[:, HANDS],
+        turned[:, FEET],
         steps.max(axis=0) * motion.rate_hz,
         int(np.count_nonzero((angles < robot.lower) | (angles > robot.upper))),
     )
