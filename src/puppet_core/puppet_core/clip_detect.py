@@ -30,7 +30,7 @@ UNITS = (
     ("CMU's unit, 1/0.45 inch", 0.0254 / 0.45),
 )
 _STATURE_M = 1.7
-_LOW_STATURE_M, _HIGH_STATURE_M = 0.9, 2.6  # for the usual unit, and for the one a file names
+LOW_STATURE_M, HIGH_STATURE_M = 0.9, 2.6  # for the usual unit, and for the one a file names
 _CLEAR_SHARE = 0.8  # of the body's direction along an axis: about 37 degrees from it
 _MIN_BONE_M = 1e-4
 
@@ -144,7 +144,7 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
 
 
 def _is_human(stature_m: float) -> bool:
-    return bool(_LOW_STATURE_M <= stature_m <= _HIGH_STATURE_M)
+    return bool(LOW_STATURE_M <= stature_m <= HIGH_STATURE_M)
 
 
 def _unit_name(unit_m: float) -> str:

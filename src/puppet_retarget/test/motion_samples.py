@@ -32,10 +32,10 @@ LAYOUT = load_layout(CONFIG / 'layouts' / 'default14.yaml')
 
 def make_take(
     seed: int, disturbances: Disturbances, rate_hz: float = RATE_HZ,
-    layout: SensorLayout = LAYOUT, stretch: float = 0.1,
+    layout: SensorLayout = LAYOUT, stretch: float = 0.1, pose_deg: float = 0.0,
 ) -> Take:  # fmt: skip
     """Return a recording of a performer of random proportions."""
-    return known_take.make_take(ADULT, layout, disturbances, seed, rate_hz, stretch)
+    return known_take.make_take(ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg)
 
 
 def estimates(

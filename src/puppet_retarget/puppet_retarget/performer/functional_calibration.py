@@ -5,8 +5,8 @@ Functional calibration: a known pose and a range of motion to mountings, lengths
 
 The pose says how the performer stands and faces, the motion where the joint centres are
 (Bodenheimer1997; OBrien2000), both together how the sensors are turned on their segments.
-What cannot be trusted is named: exchanged sensors, a sensor that slipped, a joint that was
-hardly moved.
+What cannot be trusted is named: a wrong unit, exchanged sensors, a pose that is no T-pose, a
+sensor that slipped, a joint that was hardly moved.
 
 """
 
@@ -36,6 +36,7 @@ from puppet_retarget.performer.pose_calibration import (
     MeanPose,
     PoseRecording,
 )
+from puppet_retarget.performer.pose_check import place_findings, pose_findings
 from puppet_retarget.performer.recording_check import (
     joint_reports,
     motion_findings,
@@ -43,8 +44,9 @@ from puppet_retarget.performer.recording_check import (
 )
 from puppet_retarget.performer.segment_rotations import segment_rotations
 from puppet_retarget.performer.sensor_layout import SensorLayout
+from puppet_retarget.performer.size_check import size_findings
 from puppet_retarget.performer.t_pose import fit_heading, fit_t_pose, TPose
-from puppet_retarget.performer.verdict import LengthReport, Verdict
+from puppet_retarget.performer.verdict import Finding, LengthReport, Verdict
 
 EFFECTIVE_FRAMES = 10.0  # of a held pose: slow noise repeats itself
 
@@ -53,7 +55,7 @@ class Outcome(NamedTuple):
     """How a functional calibration ended."""
 
     calibration: Calibration | None
-    """None if sensors were exchanged."""
+    """None if sensors were exchanged or the unit is wrong."""
 
     verdict: Verdict
     """What was found."""
@@ -95,33 +97,53 @@ def calibrate_motion(
         raise CalibrationError(
             'layout: expected sensors on neighbouring segments, got none; calibrate by pose'
         )
-    swaps = swap_findings(motion, joints, layout, means)
-    if swaps:
-        return Outcome(None, Verdict(findings=tuple(swaps)))
+    wrong = size_findings(layout, performer.skeleton, means.positions) or swap_findings(
+        motion, joints, layout, means
+    )
+    if wrong:
+        return Outcome(None, Verdict(findings=tuple(wrong)))
     relatives = [relative_poses(motion, joint.parent, joint.child) for joint in joints]
     skeleton = sized(performer.skeleton, layout, means.positions)
     stance = fit_t_pose(layout, skeleton, means.positions)
-    expected = _expected_centres(joints, skeleton, stance, means)
-    bones = _bones(joints)
-    noise = rotation_noise(motion)
-    centres = solve_joints(
-        joints, relatives, expected, _pairs(joints, bones), motion.rate_hz,
-        np.array([[noise[joint.parent], noise[joint.child]] for joint in joints]),
-        straight_limbs(joints, means, stance),
-    )  # fmt: skip
+    centres = _solved(joints, relatives, motion, skeleton, stance, means)
     stance = _faced(stance, joints, centres, means)
-    lengths, length_sds = centres.lengths(np.array([b for _, b in bones]).reshape(-1, 2))
-    reports = joint_reports(joints, relatives, centres)
-    verdict = Verdict(
-        reports,
-        tuple(LengthReport(s, float(length), float(sd))
-              for (s, _), length, sd in zip(bones, lengths, length_sds)),
-        motion_findings(joints, relatives, centres, reports, layout, motion, means),
-    )  # fmt: skip
+    of_pose = pose_findings(
+        joints, relatives, centres, layout, stance, means
+    ) or place_findings(layout, skeleton, stance, means, limits)
+    verdict = _judged(joints, relatives, centres, layout, motion, means, of_pose)
     calibration = _assemble(
         joints, relatives, centres, layout, performer, stance, means, skeleton, date, verdict
     )
     return Outcome(calibration, verdict)
+
+
+def _solved(
+    joints: Sequence[Joint], relatives: Sequence[RelativePoses], motion: MotionRecording,
+    skeleton: Skeleton, stance: TPose, means: MeanPose,
+) -> Centres:  # fmt: skip
+    noise = rotation_noise(motion)
+    return solve_joints(
+        joints, relatives, _expected_centres(joints, skeleton, stance, means),
+        _pairs(joints, _bones(joints)), motion.rate_hz,
+        np.array([[noise[joint.parent], noise[joint.child]] for joint in joints]),
+        straight_limbs(joints, means, stance),
+    )  # fmt: skip
+
+
+def _judged(
+    joints: Sequence[Joint], relatives: Sequence[RelativePoses], centres: Centres,
+    layout: SensorLayout, motion: MotionRecording, means: MeanPose, of_pose: Sequence[Finding],
+) -> Verdict:  # fmt: skip
+    bones = _bones(joints)
+    lengths, sds = centres.lengths(np.array([b for _, b in bones]).reshape(-1, 2))
+    reports = joint_reports(joints, relatives, centres)
+    of_motion = motion_findings(joints, relatives, centres, reports, layout, motion, means)
+    return Verdict(
+        reports,
+        tuple(LengthReport(s, float(length), float(sd))
+              for (s, _), length, sd in zip(bones, lengths, sds)),
+        (*of_pose, *of_motion),
+    )  # fmt: skip
 
 
 def _assemble(

@@ -15,7 +15,7 @@ from puppet_core.arrays import Floats, Vec3s
 from puppet_core.character import Character
 from puppet_core.posture import Motion
 from puppet_core.procedural_range import range_of_motion
-from puppet_core.skeleton import Skeleton
+from puppet_core.skeleton import N_SEGMENTS, PARENTS, Skeleton
 from puppet_retarget.performer.calibration import Calibration
 from puppet_retarget.performer.functional_calibration import calibrate_motion, Outcome
 from puppet_retarget.performer.motion_recording import measured_joints, MotionRecording
@@ -30,6 +30,7 @@ from puppet_retarget.performer.virtual_sensors import (
 )
 
 T_POSE_S, RANGE_S = 2.0, 25.0
+FADE_S = 1.0  # in which the errors of a pose go when the motion begins
 RATE_HZ = 60.0
 LIMITS = CalibrationLimits()
 SLIP_M, SLIP_DEG = 0.025, 12.0
@@ -82,7 +83,7 @@ class Take(NamedTuple):
 
 def make_take(
     ordinary: Character, layout: SensorLayout, disturbances: Disturbances, seed: int,
-    rate_hz: float = RATE_HZ, stretch: float = 0.1,
+    rate_hz: float = RATE_HZ, stretch: float = 0.1, pose_deg: float = 0.0,
 ) -> Take:  # fmt: skip
     """
     Return what a performer does, measured with sensors put on anyhow.
@@ -99,16 +100,46 @@ def make_take(
         Frames per second.
     stretch : float
         How much the performer differs from the ordinary body along each axis, as a share.
+    pose_deg : float
+        How far each segment is turned from the T-pose, standard deviation per axis [deg].
 
     """
     rng = np.random.default_rng(seed)
     factors = 1.0 + rng.uniform(-stretch, stretch, 3)
     body = ordinary.skeleton
     skeleton = Skeleton(body.offsets * factors, body.interaction_points * factors)
-    motion = range_of_motion(skeleton, rate_hz, T_POSE_S)
+    off = np.radians(pose_deg) * np.random.default_rng(seed + 3000).normal(size=(N_SEGMENTS, 3))
+    motion = posed_badly(range_of_motion(skeleton, rate_hz, T_POSE_S), T_POSE_S, off)
     mounting = random_mounting(layout, seed + 1000)
     recording = measure(motion, layout, mounting, disturbances, seed + 2000)
     return Take(skeleton, motion, mounting, recording, layout, ordinary)
+
+
+def posed_badly(motion: Motion, pose_s: float, off: Vec3s) -> Motion:
+    """
+    Return a motion in whose opening pose the segments are turned.
+
+    Parameters
+    ----------
+    motion : Motion
+        Begins with a held T-pose.
+    pose_s : float
+        How long; the errors fade in FADE_S after it [s].
+    off : ndarray, shape (16, 3)
+        Rotation vector of each segment's error, in the world and so not adding up [rad].
+
+    """
+    t = np.arange(motion.n_frames) / motion.rate_hz - pose_s
+    share = np.clip(1.0 - t / FADE_S, 0.0, 1.0)
+    world, _ = motion.world_segments()
+    world = quaternion_batch.multiply(world, quaternion_batch.exp(share[:, None, None] * off))
+    rotations = world.copy()
+    rotations[:, 1:] = quaternion_batch.multiply(
+        quaternion_batch.conjugate(world[:, PARENTS[1:]]), world[:, 1:]
+    )
+    return Motion.from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions, rotations
+    )
 
 
 def exchanged(recording: MotionRecording, layout: SensorLayout, *names: str) -> MotionRecording:

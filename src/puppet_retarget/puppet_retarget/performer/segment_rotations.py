@@ -17,18 +17,18 @@ import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quat, Quats, Vec3
 from puppet_core.clip_rest_pose import canonical_direction, canonical_hinge
-from puppet_core.skeleton import PARENTS, SEGMENTS
+from puppet_core.skeleton import SEGMENTS
+from puppet_retarget.performer.hinge_axis import Hinge, hinge_axis
 from puppet_retarget.performer.joint_centres import Centres
 from puppet_retarget.performer.motion_recording import Joint, RelativePoses
-from puppet_retarget.performer.robust_mean import tukey_weights
 
 POSE_TILT_DEG = 3.0  # how far a segment points from where the T-pose wants it
-POSE_ROLL_DEG = 5.0  # how far it is rolled about its own length
+# How far it is rolled about its own length, which on a straight limb nobody sees: the palm may
+# be turned by shoulder or forearm.
+POSE_ROLL_DEG = 10.0
 TRUNK_DEG = 3.0
 SKIN_M = 0.004  # by which soft tissue moves the centres that a bone lies between
 HINGE_DEG = 5.0  # how far a body's hinge is from the anatomical axis that it stands for
-MIN_SWEEP = 0.05  # variance of the bone's direction below which it sweeps no plane
-HINGES = ('upper_arm', 'thigh')
 ITERATIONS = 10
 
 
@@ -81,8 +81,8 @@ def segment_rotations(
         bone = bone_joints(joints, sensor, int(segment))
         if bone is not None:
             rows.append(_bone_row(bone, centres, centre_sds, by_pose[sensor], name))
-            if name.split('_', 1)[-1] in HINGES:
-                rows += _hinge_row(bone[1], joints, relatives, centres, by_pose[sensor], name)
+            hinge = hinge_axis(bone, joints, relatives, centres)
+            rows += _hinge_row(hinge, by_pose[sensor], name)
         weights = _pose_weights(name, bone is not None)
         rotations[sensor], sds[sensor] = _solve(by_pose[sensor], rows, weights)
         if not rows:
@@ -112,37 +112,12 @@ def _bone_row(
     return _Row(seen, canonical_direction(name), float(sd))
 
 
-def _hinge_row(
-    far: int, joints: Sequence[Joint], relatives: Sequence[RelativePoses], centres: Centres,
-    by_pose: Quat, name: str,
-) -> list[_Row]:  # fmt: skip
+def _hinge_row(hinge: Hinge | None, by_pose: Quat, name: str) -> list[_Row]:
     """Return the hinge at a segment's far end as a row, none if the motion does not show it."""
-    beyond = [j for j, joint in enumerate(joints) if joint.parent == joints[far].child]
-    if len(beyond) != 1 or PARENTS[joints[beyond[0]].segment] != joints[far].segment:
+    if hinge is None:
         return []
-    bone = centres.points[beyond[0], 0] - centres.points[far, 1]
-    swept = relatives[far].rotations @ (bone / max(float(np.linalg.norm(bone)), 1e-3))
-    normal, variances = _plane(swept)
-    if variances[1] < MIN_SWEEP:
-        return []
-    seen, wanted = quaternion_batch.rotate(by_pose, normal), canonical_hinge(name)
-    if seen @ wanted < 0.0:
-        seen = -seen
-    unsure = np.sqrt(max(variances[0], 0.0) / variances[1])
-    return [_Row(seen, wanted, float(np.hypot(np.radians(HINGE_DEG), unsure)))]
-
-
-def _plane(directions: Floats) -> tuple[Vec3, Floats]:
-    """Return the normal of the plane that directions (n, 3) sweep, and their variances."""
-    weights = np.ones(len(directions))
-    normal, variances = np.zeros(3), np.zeros(3)
-    for _ in range(5):
-        mean = weights @ directions / np.sum(weights)
-        centred = directions - mean
-        variances, axes = np.linalg.eigh((centred.T * weights) @ centred / np.sum(weights))
-        normal = axes[:, 0]
-        weights = tukey_weights(np.abs(centred @ normal), 1e-6)
-    return normal, variances
+    seen = quaternion_batch.rotate(by_pose, hinge.axis)
+    return [_Row(seen, canonical_hinge(name), float(np.hypot(np.radians(HINGE_DEG), hinge.sd)))]
 
 
 def _pose_weights(name: str, has_bone: bool) -> Floats:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from puppet_core.skeleton import SEGMENTS
 
-SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE = (
-    'swapped', 'slipped', 'range', 'residual', 'pose'
+SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT = (
+    'swapped', 'slipped', 'range', 'residual', 'pose', 'unit'
 )  # fmt: skip
-KINDS = (SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE)
+KINDS = (SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT)
 MAX_SD_M = 0.015  # of a centre, with which a calibration should not be used
 
 

@@ -1,0 +1,126 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Functional calibration by poses that are no T-pose, or not quite, and in a wrong unit."""
+
+from motion_samples import ADULT, EXACT, LAYOUT, make_take, REAL, Take
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats
+from puppet_core.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
+from puppet_retarget.performer.calibration import Calibration
+from puppet_retarget.performer.functional_calibration import calibrate_motion, Outcome
+from puppet_retarget.performer.known_take import LIMITS, posed_badly, T_POSE_S
+from puppet_retarget.performer.motion_recording import MotionRecording
+from puppet_retarget.performer.pose_calibration import PoseRecording
+from puppet_retarget.performer.recording_parts import split_recording
+from puppet_retarget.performer.verdict import POSE, UNIT
+from puppet_retarget.performer.virtual_sensors import measure
+import pytest
+
+COARSE_HZ = 30.0
+LEFT_ARM = tuple(f'left_{part}' for part in ('upper_arm', 'forearm', 'hand'))
+RIGHT_ARM = tuple(name.replace('left', 'right') for name in LEFT_ARM)
+LEFT_LEG = tuple(f'left_{part}' for part in ('thigh', 'shank', 'foot'))
+TRUNK = ('pelvis', 'spine', 'chest', 'head')
+
+
+@pytest.fixture(scope='module')
+def exact() -> Take:
+    """Return a recording without noise."""
+    return make_take(11, EXACT, COARSE_HZ)
+
+
+def _posed(take: Take, *turned: tuple[tuple[str, ...], tuple[float, float, float]]) -> Outcome:
+    """Return the calibration with segments turned in the pose, in degrees about x, y and z."""
+    off = np.zeros((N_SEGMENTS, 3))
+    for names, vector in turned:
+        off[[SEGMENT_INDEX[name] for name in names]] = np.radians(vector)
+    motion = posed_badly(take.motion, T_POSE_S, off)
+    return take.calibrate(measure(motion, take.layout, take.mounting, EXACT, 99))
+
+
+def _errors_deg(take: Take, calibration: Calibration | None) -> dict[str, float]:
+    assert calibration is not None
+    off: Floats = quaternion_batch.log(quaternion_batch.multiply(
+        quaternion_batch.conjugate(calibration.rotations), take.mounting.rotations
+    ))  # fmt: skip
+    return dict(zip(take.layout.sensors, np.degrees(np.linalg.norm(off, axis=1)).tolist()))
+
+
+@pytest.mark.parametrize(('turned', 'named'), [
+    ([(LEFT_ARM, (-70.0, 0.0, 0.0)), (RIGHT_ARM, (70.0, 0.0, 0.0))], {*LEFT_ARM[:2],
+                                                                     *RIGHT_ARM[:2]}),
+    ([(LEFT_ARM, (0.0, -90.0, 0.0))], {'left_upper_arm'}),
+    ([(LEFT_ARM, (0.0, 150.0, 0.0))], {'left_upper_arm'}),
+    ([(LEFT_LEG, (25.0, 0.0, 0.0))], {'left_thigh', 'left_shank'}),
+    ([(LEFT_LEG, (0.0, 0.0, 45.0))], {'left_thigh'}),
+    ([(SEGMENTS, (0.0, 15.0, 0.0))], {'trunk'}),
+    ([(TRUNK, (0.0, 15.0, 0.0))], {'trunk'}),
+    ([(('spine', 'chest'), (0.0, 0.0, 40.0))], {'shoulders'}),
+], ids=['A-pose', 'palms-back', 'rolled-over', 'leg-aside', 'leg-turned', 'all-lean', 'bow',
+        'chest-turned'])  # fmt: skip
+def test_pose_that_is_no_t_pose_is_named(
+    exact: Take, turned: list[tuple[tuple[str, ...], tuple[float, float, float]]],
+    named: set[str],
+) -> None:  # fmt: skip
+    verdict = _posed(exact, *turned).verdict
+    assert {name for f in verdict.of_kind(POSE) for name in f.names} >= named
+    assert not verdict.usable
+    assert all('record again' in finding.text for finding in verdict.of_kind(POSE))
+
+
+def test_pose_found_by_falling_back_is_named_too(exact: Take) -> None:
+    off = np.zeros((N_SEGMENTS, 3))
+    off[[SEGMENT_INDEX[name] for name in LEFT_ARM]] = [np.radians(-70.0), 0.0, 0.0]
+    motion = posed_badly(exact.motion, T_POSE_S, off)
+    recording = measure(motion, LAYOUT, exact.mounting, EXACT, 99)
+    pose, rest = split_recording(recording, LAYOUT, ADULT, LIMITS)
+    outcome = calibrate_motion(pose, rest, LAYOUT, ADULT, LIMITS, '')
+    assert outcome.verdict.of_kind(POSE) and not outcome.verdict.usable
+
+
+@pytest.mark.parametrize(('names', 'vector'), [
+    (('left_upper_arm',), (0.0, 15.0, 0.0)), (('left_upper_arm',), (0.0, -15.0, 0.0)),
+    (('left_thigh',), (0.0, 0.0, 15.0)), (('left_thigh',), (0.0, 0.0, -15.0)),
+])  # fmt: skip
+def test_hinge_corrects_a_rolled_limb(
+    exact: Take, names: tuple[str, ...], vector: tuple[float, float, float]
+) -> None:
+    outcome = _posed(exact, (names, vector))
+    assert outcome.verdict.usable
+    errors = _errors_deg(exact, outcome.calibration)
+    # pose and hinge are weighed, 10 degrees against 5: a fifth of the error stays
+    assert errors.pop(names[0]) < 4.0
+    assert max(errors.values()) < 1.0
+
+
+def test_bones_correct_a_limb_that_points_elsewhere(exact: Take) -> None:
+    outcome = _posed(exact, (LEFT_ARM, (-10.0, 0.0, 0.0)))
+    errors = _errors_deg(exact, outcome.calibration)
+    assert outcome.verdict.usable
+    assert max(errors['left_upper_arm'], errors['left_forearm']) < 3.0
+    # of a hand only the pose tells
+    assert errors['left_hand'] == pytest.approx(10.0, abs=0.5)
+
+
+def test_ordinary_pose_is_good_enough() -> None:
+    upper = []
+    for seed in range(2):
+        take = make_take(seed, REAL, COARSE_HZ, pose_deg=3.0)
+        outcome = take.calibrate()
+        assert outcome.verdict.usable, outcome.verdict.findings
+        errors = _errors_deg(take, outcome.calibration)
+        upper += [error for name, error in errors.items() if name[-5:] in ('r_arm', 'thigh')]
+    # the pose alone would leave 3 degrees about each axis, 5.2 in all
+    assert np.sqrt(np.mean(np.square(upper))) < 2.0
+
+
+@pytest.mark.parametrize('factor', [2.54, 1.0 / 2.54])
+def test_wrong_unit_is_named(exact: Take, factor: float) -> None:
+    poses = exact.recording.poses
+    outcome = exact.calibrate(MotionRecording(exact.recording.rate_hz, PoseRecording(
+        poses.positions * factor, poses.rotations, poses.usable
+    )))  # fmt: skip
+    assert [finding.kind for finding in outcome.verdict.findings] == [UNIT]
+    assert outcome.calibration is None and not outcome.verdict.usable
+    assert 'metres' in outcome.verdict.findings[0].text
