@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 from puppet_core import atomic_file, quaternion_batch
 from puppet_core.arrays import check_array, Floats, Ints, Quats, read_only, Vec3s
+from puppet_core.errors import CalibrationError
 from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.yaml_source import load_yaml, Section
+from puppet_retarget.performer.sensor_layout import SensorLayout
 from puppet_retarget.performer.verdict import Verdict
 from puppet_retarget.performer.verdict_yaml import (
     read_skeleton,
@@ -95,6 +97,28 @@ class Calibration:
             if name == 'rotations':
                 values = quaternion_batch.normalize(values)
             object.__setattr__(self, name, read_only(values))
+
+    def require_layout(self, layout: SensorLayout) -> None:
+        """
+        Refuse a layout with other sensors, or with one on another segment.
+
+        Raises
+        ------
+        CalibrationError : saying what differs.
+
+        """
+        if set(self.sensors) != set(layout.sensors):
+            raise CalibrationError(
+                f'calibration: expected the sensors of layout {layout.name}, '
+                f'got {", ".join(self.sensors)}; calibrate again'
+            )
+        wanted = dict(zip(layout.sensors, layout.segments.tolist()))
+        for name, segment in zip(self.sensors, self.segments.tolist()):
+            if segment != wanted[name]:
+                raise CalibrationError(
+                    f'calibration: expected {name} on the {SEGMENTS[wanted[name]]} as in layout '
+                    f'{layout.name}, got the {SEGMENTS[segment]}; calibrate again'
+                )
 
     @property
     def residual_m(self) -> float:

@@ -91,14 +91,10 @@ class PerformerModel:
 
         Raises
         ------
-        CalibrationError : if it is for other sensors or another body.
+        CalibrationError : if it is for other sensors, other segments or another body.
 
         """
-        if set(calibration.sensors) != set(self._layout.sensors):
-            raise CalibrationError(
-                f'calibration: expected the sensors of layout {self._layout.name}, '
-                f'got {", ".join(calibration.sensors)}; calibrate again'
-            )
+        calibration.require_layout(self._layout)
         if calibration.performer != self._character.name:
             raise CalibrationError(
                 f'calibration: expected one of {self._character.name}, '
@@ -192,7 +188,6 @@ class PerformerModel:
             return
         if calibration is None or not verdict.usable:
             text = '; '.join(finding.text for finding in verdict.findings)
-            text = text or 'a joint centre is too uncertain; move all joints more'
             self.outcome = CalibrationOutcome(None, text, True)
             return
         self.use(calibration)

@@ -97,11 +97,7 @@ def _row(calibration: Calibration, layout: SensorLayout, sensor: str) -> int:
     if sensor not in calibration.sensors:
         known = ', '.join(calibration.sensors)
         raise CalibrationError(f'sensor: expected one of {known}, got {sensor!r}')
-    if set(calibration.sensors) != set(layout.sensors):
-        raise CalibrationError(
-            f'calibration: expected the sensors of layout {layout.name}, '
-            f'got {", ".join(calibration.sensors)}; calibrate again'
-        )
+    calibration.require_layout(layout)
     if len(calibration.sensors) <= MIN_OTHERS:
         raise CalibrationError(
             f'sensors: expected at least {MIN_OTHERS} others to tell the stance by, '

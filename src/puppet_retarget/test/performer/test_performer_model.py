@@ -128,8 +128,9 @@ def test_moved_tracker_keeps_the_calibration(virtual: Any) -> None:
 @pytest.mark.parametrize(
     ('change', 'message'),
     [({'performer': 'sally'}, 'one of random, got one of sally'),
-     ({'sensors': tuple('abcdefghijklmn')}, 'sensors of layout default14')],
-    ids=['other performer', 'other sensors'],
+     ({'sensors': tuple('abcdefghijklmn')}, 'sensors of layout default14'),
+     ({'segments': LAYOUT.segments[::-1]}, 'expected pelvis on the pelvis .* got the right_foot')],
+    ids=['other performer', 'other sensors', 'other segments'],
 )  # fmt: skip
 def test_foreign_calibration_is_refused(virtual: Any, change: dict, message: str) -> None:
     calibration = replace(virtual.calibrate(), **change)

@@ -3,6 +3,7 @@
 """Re-zeroing one sensor: its mounting is found again, and nothing else changes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,10 @@ def test_sensor_on_another_segment_is_refused(virtual: Any) -> None:
 def test_unknown_sensor_is_refused_with_those_there_are(virtual: Any) -> None:
     with pytest.raises(CalibrationError, match="expected one of pelvis, .* got 'tail'"):
         _rezero(virtual, virtual.calibrate(), _recording(virtual), 'tail')
+
+
+def test_calibration_for_other_segments_is_refused(virtual: Any) -> None:
+    before = virtual.calibrate()
+    changed = replace(before, segments=before.segments[::-1])
+    with pytest.raises(CalibrationError, match='expected pelvis on the pelvis .* right_foot'):
+        _rezero(virtual, changed, _recording(virtual), 'left_hand')
