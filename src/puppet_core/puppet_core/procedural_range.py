@@ -4,7 +4,7 @@
 A range-of-motion script for calibration, performed by formulas.
 
 After the T-pose the joints go through their ranges one after another, shoulders, elbows,
-wrists, each leg, the trunk, and then together; 25 s in all, and back in the T-pose without a
+wrists, each leg, trunk and head, and then together; 25 s in all, and back in the T-pose without a
 seam. The standing foot stays where it is: the pelvis leans about the hips' axis only.
 
 """
@@ -67,7 +67,9 @@ _TRUNK = {
     'bow': (Turn(18.4, 20.2, (35.0, -10.0)), Turn(21.4, 24.8, (15.0, -5.0))),
     'side': (Turn(19.2, 21.0, (25.0, -25.0)), Turn(21.3, 24.7, (12.0, -12.0))),
     'twist': (Turn(19.8, 21.6, (30.0, -30.0)), Turn(21.6, 24.7, (-15.0, 15.0))),
-    'nod': (Turn(18.6, 21.4, (25.0, -20.0)),),
+    'nod': (Turn(18.4, 21.0, (35.0, -30.0)), Turn(21.6, 24.6, (20.0, -20.0, 15.0))),
+    'shake': (Turn(18.8, 21.3, (50.0, -50.0)), Turn(21.4, 24.7, (-35.0, 30.0))),
+    'tip': (Turn(19.2, 21.4, (25.0, -25.0)), Turn(21.8, 24.7, (20.0, -20.0))),
 }  # fmt: skip
 
 
@@ -104,14 +106,16 @@ def range_of_motion(
 
 
 def _add_trunk(rotations: Quats, t: Floats) -> None:
-    lean, bow, side, twist, nod = (_curve(t, _TRUNK[name]) for name in _TRUNK)
+    lean, bow, side, twist, nod, shake, tip = (_curve(t, _TRUNK[name]) for name in _TRUNK)
     rotations[:, SEGMENT_INDEX['pelvis']] = _about(_Y, lean)
     # both vertebrae alike: what lies between two sensors is taken as an even bend
     half = quaternion_batch.exp(0.5 * (
         bow[:, None] * _Y + side[:, None] * _X + twist[:, None] * _Z
     ))  # fmt: skip
     rotations[:, SEGMENT_INDEX['spine']] = rotations[:, SEGMENT_INDEX['chest']] = half
-    rotations[:, SEGMENT_INDEX['head']] = _about(_Y, nod)
+    rotations[:, SEGMENT_INDEX['head']] = _product(
+        _about(_Z, shake), _about(_Y, nod), _about(_X, tip)
+    )
 
 
 def _add_arm(rotations: Quats, t: Floats, side: str) -> None:

@@ -3,21 +3,17 @@
 """
 Calibration of a performer that is a clip: virtual sensors, and how far the result is off.
 
-Without a clip the built-in range of motion is performed by the performer's own character.
 The sensors are put on at random, so nothing of the truth is in what they measure.
 
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from puppet_core import quaternion_batch
-from puppet_core.character import Character
-from puppet_core.clip import load_clip
-from puppet_core.motion_loop import clip_loop_motion
 from puppet_core.posture import Motion
-from puppet_core.procedural_range import range_of_motion
+from puppet_core.skeleton import N_SEGMENTS
+from puppet_retarget.offline.known_take import posed_badly
 from puppet_retarget.performer.calibration import Calibration
 from puppet_retarget.performer.motion_recording import MotionRecording
 from puppet_retarget.performer.sensor_layout import SensorLayout
@@ -59,21 +55,24 @@ class VirtualTake(NamedTuple):
 
 
 def record_clip(
-    clip: Path | None, performer: Character, layout: SensorLayout, disturbances: Disturbances,
-    seed: int,
+    motion: Motion, layout: SensorLayout, disturbances: Disturbances, seed: int,
+    pose_deg: float = 0.0,
 ) -> VirtualTake:  # fmt: skip
     """
-    Return what the sensors of a layout measure of a clip, after a T-pose.
+    Return what the sensors of a layout measure of a motion that begins with a T-pose.
 
-    Raises
-    ------
-    InputFileError : if the clip cannot be read.
+    Parameters
+    ----------
+    motion, layout, disturbances : Motion, SensorLayout and Disturbances
+        What is done, and how it is measured.
+    seed : int
+        Of mounting, disturbances and pose, >= 0.
+    pose_deg : float
+        How far each segment is turned from the T-pose, standard deviation per axis [deg].
 
     """
-    if clip is None:
-        motion = range_of_motion(performer, RATE_HZ, T_POSE_S)
-    else:
-        motion = clip_loop_motion(load_clip(clip), RATE_HZ, T_POSE_S)
+    off = np.radians(pose_deg) * np.random.default_rng(seed + 2).normal(size=(N_SEGMENTS, 3))
+    motion = posed_badly(motion, T_POSE_S, off)
     mounting = random_mounting(layout, seed)
     recording = measure(motion, layout, mounting, disturbances, seed + 1)
     return VirtualTake(motion, mounting, recording)

@@ -21,16 +21,20 @@ import numpy as np
 from puppet_core.atomic_file import check_writable
 from puppet_core.character import Character, default_capsules, load_character, save_character
 from puppet_core.errors import ConfigError
+from puppet_core.motion_loop import clip_loop_motion
+from puppet_core.posture import Motion
+from puppet_core.procedural_range import range_of_motion
 from puppet_retarget import surface_command
 from puppet_retarget.calibrate_bag import read_bag
-from puppet_retarget.calibrate_clip import record_clip, VirtualTake
+from puppet_retarget.calibrate_clip import RATE_HZ, record_clip, T_POSE_S, VirtualTake
 from puppet_retarget.calibrate_live import LiveSession, retried
+from puppet_retarget.offline import clip_arguments
+from puppet_retarget.offline.calibration_bench import bench_lines
 from puppet_retarget.performer.calibration import (
     Calibration,
     load_calibration,
     save_calibration,
 )
-from puppet_retarget.performer.calibration_bench import bench_lines
 from puppet_retarget.performer.functional_calibration import calibrate_motion
 from puppet_retarget.performer.motion_recording import MotionRecording
 from puppet_retarget.performer.pose_calibration import CalibrationLimits, PoseRecording
@@ -45,10 +49,12 @@ from rclpy.utilities import remove_ros_args
 
 BAG, LIVE, CLIP = 'bag', 'live', 'clip'
 LIMITS = CalibrationLimits()
+MAX_POSE_DEG = 90.0
 EXAMPLE = """\
 example: ./puppet calibrate --from live --output my_calibration.yaml
          ./puppet calibrate --from bag session.mcap --output my_calibration.yaml
          ./puppet calibrate --from clip walk.bvh --noise-mm 2 --noise-deg 0.5
+         ./puppet calibrate --from clip 07_01.amc --asf 07.asf
          ./puppet calibrate --from live --rezero left_hand --output my_calibration.yaml
 """
 
@@ -75,7 +81,7 @@ def make_parser() -> argparse.ArgumentParser:
     add('--from', dest='origin', choices=(BAG, LIVE, CLIP), required=True,
         help='where the recording comes from')
     add('file', nargs='?', type=Path,
-        help='the bag, or a BVH clip; a clip is the built-in range of motion by default')
+        help='the bag, or a clip: .bvh, .amc or .c3d; the built-in range of motion by default')
     add('--output', type=Path, help='calibration file to write, or to re-zero a sensor of')
     add('--rezero', metavar='SENSOR', help='only this sensor, which was moved')
     add('--force', action='store_true', help='write what should not be used, too')
@@ -92,9 +98,13 @@ def make_parser() -> argparse.ArgumentParser:
     clip.add_argument('--noise-deg', type=float, default=0.0)
     clip.add_argument('--outliers', type=float, default=0.0, help='share of the samples')
     clip.add_argument('--skin-mm', type=float, default=0.0, help='soft tissue')
+    clip.add_argument('--pose-deg', type=float, default=0.0,
+                      help='of each segment from the T-pose, standard deviation per axis')
     clip.add_argument('--seed', type=int, default=1)
     clip.add_argument('--trials', type=int, metavar='N',
                       help='measure N performers of random proportions instead')
+    clip.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    clip_arguments.add_clip_options(parser)
     return parser
 
 
@@ -111,6 +121,10 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
     performer = load_character(share.character_file(options.performer))
     layout = load_layout(share.layout_file(options.layout))
+    if not 0.0 <= options.pose_deg <= MAX_POSE_DEG:
+        raise ConfigError(f'--pose-deg: expected 0 .. {MAX_POSE_DEG:g}, got {options.pose_deg:g}')
+    if options.seed < 0:
+        raise ConfigError(f'--seed: expected 0 or more, got {options.seed}')
     if options.trials is not None:
         return bench(options, performer, layout)
     if options.rezero:
@@ -130,7 +144,8 @@ def bench(options: argparse.Namespace, performer: Character, layout: SensorLayou
     """Print how far calibrations are off over many performers; return the exit code."""
     if options.origin != CLIP or options.file is not None or not 1 <= options.trials <= 1000:
         raise ConfigError('--trials: expected 1 .. 1000, with --from clip and no file')
-    for line in bench_lines(performer, layout, _disturbances(options), options.trials):
+    disturbances = _disturbances(options)
+    for line in bench_lines(performer, layout, disturbances, options.trials, options.pose_deg):
         print(line, flush=True)
     return EXIT_OK
 
@@ -206,8 +221,19 @@ def _recorded(
         if options.transmitter_m is not None:
             place = np.array(options.transmitter_m), np.array([1.0, 0.0, 0.0, 0.0])
         return read_bag(options.file, layout.sensors, options.topic, place), None
-    take = record_clip(options.file, performer, layout, _disturbances(options), options.seed)
+    take = record_clip(
+        _motion(options, performer), layout, _disturbances(options), options.seed,
+        options.pose_deg,
+    )  # fmt: skip
     return take.recording, take
+
+
+def _motion(options: argparse.Namespace, performer: Character) -> Motion:
+    if options.file is None:
+        return range_of_motion(performer, RATE_HZ, T_POSE_S)
+    asf = clip_arguments.skeleton_beside(options.file, options.asf)
+    clip = clip_arguments.read_clip(options.file, options, asf)
+    return clip_loop_motion(clip, RATE_HZ, T_POSE_S)
 
 
 def _disturbances(options: argparse.Namespace) -> Disturbances:

@@ -39,7 +39,8 @@ MOTION_PROMPT = """\
 now move, one after the other and then all together, for about 25 s:
   shoulders: swing, raise and roll the arms    elbows: bend, and turn the palms
   wrists: up, down, sideways                   legs: raise, spread, bend, turn the toes
-  feet: point, pull up, roll                   trunk: bow, lean, twist"""
+  feet: point, pull up, roll                   trunk: bow, lean, twist
+  head: nod, turn, tip to both sides"""
 
 
 class LiveNode(Node):

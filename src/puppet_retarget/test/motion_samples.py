@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from puppet_core.character import load_character
 from puppet_core.sensor_frames import FilteredFrame
-from puppet_retarget.performer import known_take
+from puppet_retarget.offline import known_take
+from puppet_retarget.offline.known_take import exchanged, RATE_HZ, slipped, Take
 from puppet_retarget.performer.calibration import Calibration
-from puppet_retarget.performer.known_take import exchanged, RATE_HZ, slipped, Take
 from puppet_retarget.performer.pose_calibration import PoseRecording
 from puppet_retarget.performer.posture_estimate import (
     EstimatedPosture,

@@ -20,8 +20,9 @@ from puppet_retarget.performer.motion_recording import Joint, RelativePoses
 from puppet_retarget.performer.robust_mean import robust_mean_rotation
 
 FIRST_RANGE_DEG = 30.0  # what every joint must move through, from end to end
-SECOND_RANGE_DEG = {'upper_arm': 30.0, 'thigh': 15.0, 'hand': 15.0, 'foot': 10.0}
+SECOND_RANGE_DEG = {'head': 30.0, 'upper_arm': 30.0, 'thigh': 15.0, 'hand': 15.0, 'foot': 10.0}
 UNSURE_M = 0.006  # of a centre, beyond which a second axis is asked for
+MAX_SD_M = 0.015  # of a centre, with which a calibration should not be used
 TAILS = (0.005, 0.995)  # beyond are outliers
 MEAN_SAMPLES = 300
 PROMPTS = {
@@ -31,6 +32,9 @@ PROMPTS = {
     'thigh': 'raise the leg forward, backward and sideways',
     'shank': 'bend the knee fully, and turn the toes in and out while it is bent',
     'foot': 'point the toes and pull them up, and roll the foot to both sides',
+    'head': 'nod, turn the head to both sides, and tip it',
+    'chest': 'bow, turn the chest to both sides, and lean to both sides',
+    'spine': 'bow, turn the chest to both sides, and lean to both sides',
 }
 
 
@@ -76,6 +80,9 @@ def range_complaint(joint: Joint, moved: Range, sd_m: float = math.inf) -> str:
     elif sd_m > UNSURE_M and second < SECOND_RANGE_DEG.get(part, 0.0):
         text = (f'moved about one axis only ({second:.0f} deg about a second one, expected '
                 f'{SECOND_RANGE_DEG[part]:.0f})')  # fmt: skip
+    elif math.isfinite(sd_m) and sd_m > MAX_SD_M:
+        text = (f'its centre is unsure by {1e3 * sd_m:.0f} mm, expected at most '
+                f'{1e3 * MAX_SD_M:.0f}; move it farther and longer')  # fmt: skip
     else:
         return ''
     return f'{name}: {text}; {PROMPTS.get(part, "move it more")}'

@@ -10,7 +10,6 @@ SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT = (
     'swapped', 'slipped', 'range', 'residual', 'pose', 'unit'
 )  # fmt: skip
 KINDS = (SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT)
-MAX_SD_M = 0.015  # of a centre, with which a calibration should not be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Verdict:
     @property
     def usable(self) -> bool:
         """Whether the calibration should be used."""
-        return not self.findings and all(joint.sd_m <= MAX_SD_M for joint in self.joints)
+        return not self.findings
 
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind."""

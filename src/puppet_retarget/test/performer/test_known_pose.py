@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functional calibration by poses that are no T-pose, or not quite, and in a wrong unit."""
 
-from motion_samples import ADULT, EXACT, LAYOUT, make_take, REAL, Take
+from motion_samples import ADULT, CONFIG, EXACT, LAYOUT, make_take, REAL, Take
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats
+from puppet_core.posture import Motion
 from puppet_core.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
+from puppet_retarget.offline.known_take import LIMITS, posed_badly, T_POSE_S
 from puppet_retarget.performer.calibration import Calibration
 from puppet_retarget.performer.functional_calibration import calibrate_motion, Outcome
-from puppet_retarget.performer.known_take import LIMITS, posed_badly, T_POSE_S
-from puppet_retarget.performer.motion_recording import MotionRecording
+from puppet_retarget.performer.joint_range import Range, range_complaint
+from puppet_retarget.performer.motion_recording import Joint, MotionRecording
 from puppet_retarget.performer.pose_calibration import PoseRecording
 from puppet_retarget.performer.recording_parts import split_recording
+from puppet_retarget.performer.sensor_layout import load_layout
 from puppet_retarget.performer.verdict import POSE, UNIT
 from puppet_retarget.performer.virtual_sensors import measure
 import pytest
@@ -113,6 +116,34 @@ def test_ordinary_pose_is_good_enough() -> None:
         upper += [error for name, error in errors.items() if name[-5:] in ('r_arm', 'thigh')]
     # the pose alone would leave 3 degrees about each axis, 5.2 in all
     assert np.sqrt(np.mean(np.square(upper))) < 2.0
+
+
+@pytest.mark.parametrize('name', ['head15', 'choi_ko13', 'enhance11'])
+def test_layouts_with_a_head_are_calibrated_by_the_built_in_range_of_motion(name: str) -> None:
+    layout = load_layout(CONFIG / 'layouts' / f'{name}.yaml')
+    verdict = make_take(3, REAL, COARSE_HZ, layout=layout).calibrate().verdict
+    assert verdict.usable, verdict.findings
+
+
+def test_every_refusal_names_the_joint_and_what_to_do() -> None:
+    take = make_take(4, REAL, COARSE_HZ, layout=load_layout(CONFIG / 'layouts' / 'head15.yaml'))
+    rotations = take.motion.rotations.copy()
+    turns = quaternion_batch.log(rotations[:, SEGMENT_INDEX['head']])
+    turns[:, [0, 2]] = 0.0  # nods only
+    rotations[:, SEGMENT_INDEX['head']] = quaternion_batch.exp(turns)
+    motion = Motion.from_rotations(
+        take.skeleton, take.motion.rate_hz, take.motion.root_positions, rotations
+    )
+    verdict = take.calibrate(measure(motion, take.layout, take.mounting, REAL, 99)).verdict
+    assert not verdict.usable
+    assert [finding.names for finding in verdict.findings] == [('head',)]
+    assert 'turn the head' in verdict.findings[0].text
+
+
+def test_unsure_centre_is_a_complaint_however_far_the_joint_moved() -> None:
+    joint, moved = Joint(SEGMENT_INDEX['left_thigh'], 0, 1), Range(np.array([90.0, 60.0, 40.0]))
+    assert range_complaint(joint, moved, 0.01) == ''
+    assert 'unsure by 20 mm' in range_complaint(joint, moved, 0.02)
 
 
 @pytest.mark.parametrize('factor', [2.54, 1.0 / 2.54])
