@@ -57,6 +57,8 @@ def read_bag(
     CalibrationError : if there are hardly any frames.
 
     """
+    if not path.exists():
+        raise InputFileError(path, 'a bag with a metadata.yaml', 'nothing')
     folder = path if path.is_dir() else path.parent
     try:
         with Reader(folder) as reader:

@@ -137,6 +137,8 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     usable = outcome.verdict.usable
     if outcome.calibration is not None and (usable or options.force):
         write(options, performer, outcome.calibration)
+    if options.output is None and options.write_character is None:
+        print('nothing was written: there is no --output')
     return EXIT_OK if usable else EXIT_FAILED
 
 

@@ -102,7 +102,10 @@ def calibrate_motion(
     )
     if wrong:
         return Outcome(None, Verdict(findings=tuple(wrong)))
-    relatives = [relative_poses(motion, joint.parent, joint.child) for joint in joints]
+    relatives = [
+        relative_poses(motion, joint.parent, joint.child, names=layout.sensors)
+        for joint in joints
+    ]
     skeleton = sized(performer.skeleton, layout, means.positions)
     stance = fit_t_pose(layout, skeleton, means.positions)
     centres = _solved(joints, relatives, motion, skeleton, stance, means)

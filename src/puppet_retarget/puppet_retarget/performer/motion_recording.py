@@ -8,6 +8,7 @@ that slips, which changes everything after it, is not mistaken for outliers.
 
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -123,10 +124,22 @@ def measured_joints(layout: SensorLayout) -> tuple[Joint, ...]:
 
 
 def relative_poses(
-    recording: MotionRecording, parent: int, child: int, step: int = 1
-) -> RelativePoses:
+    recording: MotionRecording, parent: int, child: int, step: int = 1,
+    names: Sequence[str] = (),
+) -> RelativePoses:  # fmt: skip
     """
     Return the poses of one sensor in another's frame, every `step`-th frame.
+
+    Parameters
+    ----------
+    recording : MotionRecording
+        Of all sensors.
+    parent, child : int
+        Which two.
+    step : int
+        Frames from one to the next.
+    names : sequence of str, optional
+        Of all sensors, for people.
 
     Raises
     ------
@@ -136,9 +149,10 @@ def relative_poses(
     poses = recording.poses
     frames = np.flatnonzero(poses.usable[:, parent] & poses.usable[:, child])[::step]
     if len(frames) < MIN_FRAMES:
+        first, second = (names[i] if names else f'sensor {i + 1}' for i in (parent, child))
         raise CalibrationError(
             f'recording: expected at least {MIN_FRAMES} frames with each two neighbouring '
-            f'sensors, got {len(frames)} with the sensors {parent + 1} and {child + 1}'
+            f'sensors, got {len(frames)} with {first} and {second}'
         )
     inverse = quaternion_batch.conjugate(poses.rotations[frames, parent])
     apart = poses.positions[frames, child] - poses.positions[frames, parent]

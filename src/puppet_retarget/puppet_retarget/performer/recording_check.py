@@ -34,6 +34,7 @@ from puppet_retarget.performer.verdict import (
 MAX_RESIDUAL_M = 0.03  # RMS; what no soft tissue moves by
 MAX_OUTLIERS = 0.1  # share of the samples
 MAX_POSE_OFF_M = 0.03  # of a joint in the pose from where the motion has it
+MIRRORED = ' (or all is upside down or mirrored: see where the tracker stands, and its axes)'
 LOOK = 'look for metal nearby and loose sensors'
 
 
@@ -67,12 +68,14 @@ def swap_findings(
         poses.positions[:, order], poses.rotations[:, order], poses.usable[:, order]
     ))  # fmt: skip
     means = MeanPose(*(values[order] for values in means))
-    pairs += swapped_sides(motion, joints, layout, means)
+    sides = swapped_sides(motion, joints, layout, means)
+    pairs += sides
+    hint = MIRRORED if 1 < len(sides) == len(layout.pairs) else ''
     findings = []
     for i, j in pairs:
         names = (layout.sensors[min(i, j)], layout.sensors[max(i, j)])
         text = f'{names[0]} and {names[1]} seem to be exchanged; exchange them and record again'
-        findings.append(Finding(SWAPPED, names, text))
+        findings.append(Finding(SWAPPED, names, text + hint))
     return findings
 
 

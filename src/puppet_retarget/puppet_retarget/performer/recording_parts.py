@@ -31,6 +31,7 @@ from puppet_retarget.performer.pose_calibration import (
 )
 from puppet_retarget.performer.pose_recorder import in_world
 from puppet_retarget.performer.sensor_layout import SensorLayout
+from puppet_retarget.performer.size_check import size_findings
 
 POSE_S = 1.0
 PATIENCE_S = 5.0  # after the first still pose, for one that is a T-pose
@@ -139,10 +140,24 @@ def find_pose(
             continue
         return pose, float(start_s)
     if still is None:
+        _require_size(recording, layout, performer)
         raise refusal or CalibrationError(
             f'recording: expected a T-pose of {pose_s:g} s, got {recording.duration_s:.1f} s'
         )
     return still
+
+
+def _require_size(
+    recording: MotionRecording, layout: SensorLayout, performer: Character
+) -> None:
+    """Refuse a wrong unit, in which nobody seems to stand still."""
+    poses = part_of(recording, 0.0, POSE_S).poses
+    seen = np.any(poses.usable, axis=0)
+    if not np.all(seen):
+        return
+    held = np.where(poses.usable[..., None], poses.positions, np.nan)
+    for finding in size_findings(layout, performer.skeleton, np.nanmedian(held, axis=0)):
+        raise CalibrationError(f'recording: {finding.text}')
 
 
 def part_of(recording: MotionRecording, start_s: float, end_s: float) -> MotionRecording:
@@ -164,7 +179,9 @@ def left_to_move(
     n_left = 0
     for joint in joints:
         try:
-            moved = joint_range(relative_poses(cleaned, joint.parent, joint.child))
+            moved = joint_range(
+                relative_poses(cleaned, joint.parent, joint.child, names=layout.sensors)
+            )
         except CalibrationError as err:
             complaint = str(err)
         else:

@@ -69,7 +69,7 @@ def swapped_sides(
     for joint in joints:
         sign = FLEXION.get(SEGMENTS[joint.segment].split('_', 1)[-1], 0.0)
         if sign != 0.0:
-            forward += sign * _bending(recording, joint, pose)
+            forward += sign * _bending(recording, joint, layout, pose)
     size = float(np.linalg.norm(forward))
     if size < MIN_BENDING_M:
         return []
@@ -81,9 +81,11 @@ def swapped_sides(
     ]
 
 
-def _bending(recording: MotionRecording, joint: Joint, pose: MeanPose) -> Floats:
+def _bending(
+    recording: MotionRecording, joint: Joint, layout: SensorLayout, pose: MeanPose
+) -> Floats:
     """Return how far the child's sensor is from its place in the pose on average, in (2,) [m]."""
-    relative = relative_poses(recording, joint.parent, joint.child)
+    relative = relative_poses(recording, joint.parent, joint.child, names=layout.sensors)
     q_parent = pose.rotations[joint.parent]
     moved = quaternion_batch.rotate(q_parent, np.mean(relative.positions, axis=0))
     moved -= pose.positions[joint.child] - pose.positions[joint.parent]

@@ -6,6 +6,7 @@ from motion_samples import ADULT, CONFIG, EXACT, LAYOUT, make_take, REAL, Take
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats
+from puppet_core.errors import CalibrationError
 from puppet_core.posture import Motion
 from puppet_core.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_retarget.offline.known_take import LIMITS, posed_badly, T_POSE_S
@@ -16,7 +17,7 @@ from puppet_retarget.performer.motion_recording import Joint, MotionRecording
 from puppet_retarget.performer.pose_calibration import PoseRecording
 from puppet_retarget.performer.recording_parts import split_recording
 from puppet_retarget.performer.sensor_layout import load_layout
-from puppet_retarget.performer.verdict import POSE, UNIT
+from puppet_retarget.performer.verdict import POSE, SWAPPED, UNIT
 from puppet_retarget.performer.virtual_sensors import measure
 import pytest
 
@@ -155,3 +156,34 @@ def test_wrong_unit_is_named(exact: Take, factor: float) -> None:
     assert [finding.kind for finding in outcome.verdict.findings] == [UNIT]
     assert outcome.calibration is None and not outcome.verdict.usable
     assert 'metres' in outcome.verdict.findings[0].text
+
+
+def test_wrong_unit_in_which_nobody_stands_still_is_told() -> None:
+    take = make_take(11, REAL, COARSE_HZ)
+    poses = take.recording.poses
+    recording = MotionRecording(take.recording.rate_hz, PoseRecording(
+        poses.positions * 1e3, poses.rotations, poses.usable
+    ))  # fmt: skip
+    with pytest.raises(CalibrationError, match='would be about 1.* m tall.* in metres'):
+        split_recording(recording, LAYOUT, ADULT, LIMITS)
+
+
+def test_sensors_that_were_hardly_measured_are_named(exact: Take) -> None:
+    poses = exact.recording.poses
+    usable = poses.usable.copy()
+    usable[100:, LAYOUT.sensors.index('left_shank')] = False
+    with pytest.raises(CalibrationError, match='got .* with left_thigh and left_shank'):
+        exact.calibrate(MotionRecording(exact.recording.rate_hz, PoseRecording(
+            poses.positions, poses.rotations, usable
+        )))  # fmt: skip
+
+
+def test_upside_down_is_told_where_all_sides_are_exchanged(exact: Take) -> None:
+    poses = exact.recording.poses
+    mirror = np.array([1.0, -1.0, 1.0])
+    outcome = exact.calibrate(MotionRecording(exact.recording.rate_hz, PoseRecording(
+        poses.positions * mirror, poses.rotations * [1.0, -1.0, 1.0, -1.0], poses.usable
+    )))  # fmt: skip
+    findings = outcome.verdict.of_kind(SWAPPED)
+    assert len(findings) == len(LAYOUT.pairs)
+    assert all('upside down or mirrored' in finding.text for finding in findings)
