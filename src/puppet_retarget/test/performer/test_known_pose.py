@@ -24,6 +24,7 @@ import pytest
 COARSE_HZ = 30.0
 LEFT_ARM = tuple(f'left_{part}' for part in ('upper_arm', 'forearm', 'hand'))
 RIGHT_ARM = tuple(name.replace('left', 'right') for name in LEFT_ARM)
+UPPER_BONES = {*LEFT_ARM[:2], *RIGHT_ARM[:2]}
 LEFT_LEG = tuple(f'left_{part}' for part in ('thigh', 'shank', 'foot'))
 TRUNK = ('pelvis', 'spine', 'chest', 'head')
 
@@ -52,8 +53,7 @@ def _errors_deg(take: Take, calibration: Calibration | None) -> dict[str, float]
 
 
 @pytest.mark.parametrize(('turned', 'named'), [
-    ([(LEFT_ARM, (-70.0, 0.0, 0.0)), (RIGHT_ARM, (70.0, 0.0, 0.0))], {*LEFT_ARM[:2],
-                                                                     *RIGHT_ARM[:2]}),
+    ([(LEFT_ARM, (-70.0, 0.0, 0.0)), (RIGHT_ARM, (70.0, 0.0, 0.0))], UPPER_BONES),
     ([(LEFT_ARM, (0.0, -90.0, 0.0))], {'left_upper_arm'}),
     ([(LEFT_ARM, (0.0, 150.0, 0.0))], {'left_upper_arm'}),
     ([(LEFT_LEG, (25.0, 0.0, 0.0))], {'left_thigh', 'left_shank'}),
