@@ -29,6 +29,7 @@ from puppet_bringup.supervisor import Supervisor
 from puppet_bringup.up import prepared
 from puppet_core import atomic_file
 from puppet_core.character import load_character
+from puppet_core.clip_options import UP_AXES
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros import share
 from puppet_ros.private_domain import free_domain
@@ -53,7 +54,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--asf', default='', metavar='FILE', help='skeleton of an AMC clip')
     p.add_argument('--name-map', default='', metavar='MAP', help="names of the clip's joints")
     p.add_argument('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
-    p.add_argument('--up-axis', default='', choices=('', 'y', 'z'), help="the clip's vertical")
+    p.add_argument('--up-axis', default='', choices=('', *UP_AXES[1:]),
+          help="the clip's axis that points up; --up-axis=-y if it points down")
     p.add_argument('--character', default='blubby', metavar='NAME', help='default %(default)s')
     p.add_argument('--solver', default='', metavar='NAME', help='importance_based if absent')
     p.add_argument('--environment', default='', metavar='NAME',

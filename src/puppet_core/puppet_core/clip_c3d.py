@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.clip_c3d_child import load_content
-from puppet_core.clip_detect import Finding
+from puppet_core.clip_detect import CLEAR_SHARE, Finding, signed_axis
 from puppet_core.clip_file import ClipFile
 from puppet_core.clip_markers import (
     body_points,
@@ -24,8 +24,8 @@ from puppet_core.clip_markers import (
     to_clip_file,
 )
 from puppet_core.clip_name_map import NameMap
-from puppet_core.clip_options import AUTO, ClipOptions
-from puppet_core.clip_skeleton_map import Q_WORLD_Y_UP, Q_WORLD_Z_UP
+from puppet_core.clip_options import AUTO, ClipOptions, UP_AXES
+from puppet_core.clip_skeleton_map import Q_WORLD_FILE
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.marker_set import built_in_sets, load_marker_set, MarkerSet
 
@@ -50,8 +50,7 @@ def read_c3d(
     marker_set = _fitting_set(data, options.marker_set)
     points = body_points(data, marker_set)
     up_axis = _up_axis(options.up_axis, screen_up, marker_set, points)
-    q_world_file = Q_WORLD_Z_UP if up_axis.value == 'z' else Q_WORLD_Y_UP
-    clip, names, note = to_clip_file(data, marker_set, points, q_world_file)
+    clip, names, note = to_clip_file(data, marker_set, points, Q_WORLD_FILE[up_axis.value])
     return clip, names, unit, up_axis, (note,) if note else ()
 
 
@@ -133,12 +132,17 @@ def _up_axis(
 ) -> Finding:
     if given != AUTO:
         return Finding(given, 'as given')
-    letter = screen_up.strip('+- ').lower()
-    if letter in ('y', 'z'):
-        return Finding(letter, 'POINT:Y_SCREEN')
     head = points[plain_label(marker_set.segments['head'].origin)]
     pelvis = points[plain_label(marker_set.segments['pelvis'].origin)]
     body = np.nanmedian(head - pelvis, axis=0)
-    axis = 'z' if abs(body[2]) > abs(body[1]) else 'y'
-    clear = abs(body['xyz'.index(axis)]) > 0.8 * np.linalg.norm(body)
-    return Finding(axis, 'the trunk stands along it', is_sure=bool(clear))
+    body /= np.linalg.norm(body)
+    axis, share = signed_axis(body)
+    stated = screen_up.strip().lower().lstrip('+')
+    if stated not in UP_AXES or stated == AUTO:
+        # Of labs none is X up: then somebody lies.
+        is_sure = share > CLEAR_SHARE and axis.strip('-') != 'x'
+        return Finding(axis, 'the trunk stands along it', is_sure)
+    along = body['xyz'.index(stated[-1])] * (-1.0 if stated.startswith('-') else 1.0)
+    if along < -CLEAR_SHARE:
+        return Finding(stated, f'POINT:Y_SCREEN; the trunk stands along {axis}', is_sure=False)
+    return Finding(stated, 'POINT:Y_SCREEN')

@@ -36,7 +36,8 @@ def add_reading_options(
     )
     add(
         '--up-axis', choices=UP_AXES, default=AUTO,
-        help="the file's vertical; %(default)s looks how the body stands",
+        help="the file's axis that points up, --up-axis=-y if it points down; %(default)s looks "
+        'how the body stands',
     )
     add(rate_option, dest='clip_rate_hz', type=float, metavar='HZ', help='frames per second')
 

@@ -11,7 +11,7 @@ no motion can mislead it. The vertical is the axis along which the head is above
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Vec3s
+from puppet_core.arrays import Vec3, Vec3s
 from puppet_core.clip_file import ClipFile
 from puppet_core.clip_name_map import SegmentJoints
 from puppet_core.clip_name_tables import PUPPET
@@ -31,7 +31,9 @@ UNITS = (
 )
 _STATURE_M = 1.7
 LOW_STATURE_M, HIGH_STATURE_M = 0.9, 2.6  # for the usual unit, and for the one a file names
-_CLEAR_SHARE = 0.8  # of the body's direction along an axis: about 37 degrees from it
+CLEAR_SHARE = 0.8  # of the body's direction along an axis: about 37 degrees from it
+_STRETCHED_LEGS = 1.3  # ankles to head over hip to ankle; a standing human has 1.7
+_ALWAYS = 0.9  # of the frames
 _MIN_BONE_M = 1e-4
 
 
@@ -103,9 +105,30 @@ def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> FoundU
     )
 
 
+def signed_axis(direction: Vec3) -> tuple[str, float]:
+    """
+    Return the axis nearest to a direction, and the direction's part along it.
+
+    Parameters
+    ----------
+    direction : ndarray, shape (3,)
+        At most of length one.
+
+    Returns
+    -------
+    axis : str
+        x, y or z, with a minus if the direction is against it.
+    share : float
+        0 to 1.
+
+    """
+    k = int(np.argmax(np.abs(direction)))
+    return ('-' if direction[k] < 0.0 else '') + 'xyz'[k], float(abs(direction[k]))
+
+
 def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Finding:
     """
-    Return 'y' or 'z', the axis of the file's world along which the body stands.
+    Return the axis of the file's world along which the body stands: x, y, z, -x, -y or -z.
 
     Parameters
     ----------
@@ -123,24 +146,29 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
         joints.origins[SEGMENT_INDEX[name]] for name in ('left_foot', 'right_foot', 'head')
     )
     bodies = p_world[:, head] - 0.5 * (p_world[:, left] + p_world[:, right])
-    lengths = np.maximum(np.linalg.norm(bodies, axis=1, keepdims=True), _MIN_BONE_M)
-    shares = np.abs(np.median(bodies / lengths, axis=0))
-    axis = 'z' if shares[2] > shares[1] else 'y'
-    along = np.abs(bodies / lengths)[:, 'xyz'.index(axis)] > _CLEAR_SHARE
-    rest = clip.rest_offset(left, head) + clip.rest_offset(right, head)
-    rest_shares = np.abs(rest) / max(float(np.linalg.norm(rest)), _MIN_BONE_M)
-    rest_axis = 'z' if rest_shares[2] > rest_shares[1] else 'y'
-    rest_stands = rest_shares['xyz'.index(rest_axis)] >= _CLEAR_SHARE
-    if shares['xyz'.index(axis)] >= _CLEAR_SHARE:
-        why = f'head over feet along {axis} in {np.mean(along):.0%} of the frames'
-        # Somebody who lies all the time, or a file whose root alone was turned.
-        agrees = not rest_stands or rest_axis == axis
-        doubt = '' if agrees else f'; the rest pose stands along {rest_axis}'
-        return Finding(axis, why + doubt, agrees)
-    if rest_stands:
-        return Finding(rest_axis, 'the rest pose stands along it; the motion does not say')
-    why = 'a guess: neither motion nor rest pose stands upright'
-    return Finding(axis, why, is_sure=False)
+    bodies /= np.maximum(np.linalg.norm(bodies, axis=1, keepdims=True), _MIN_BONE_M)
+    axis, share = signed_axis(np.median(bodies, axis=0))
+    along = bodies[:, 'xyz'.index(axis[-1])] * (-1.0 if axis.startswith('-') else 1.0)
+    often = float(np.mean(along > CLEAR_SHARE))
+    rest = 0.5 * (clip.rest_offset(left, head) + clip.rest_offset(right, head))
+    height = max(float(np.linalg.norm(rest)), _MIN_BONE_M)
+    rest_axis, rest_share = signed_axis(rest / height)
+    # Some files have all bones along one axis at rest: folded, and nothing stands.
+    is_stretched = height > _STRETCHED_LEGS * leg_length(clip, joints)
+    rest_stands = is_stretched and rest_share >= CLEAR_SHARE
+    if share < CLEAR_SHARE:
+        if rest_stands:
+            return Finding(rest_axis, 'the rest pose stands along it; the motion does not say')
+        why = 'a guess: neither motion nor rest pose stands upright'
+        return Finding(axis, why, is_sure=False)
+    why = f'head over feet along {axis} in {often:.0%} of the frames'
+    if not rest_stands or rest_axis == axis:
+        return Finding(axis, why)
+    # A file whose root alone was turned, from Y up to Z up as a rule, or somebody who lies; who
+    # stands on the hands does so for a while.
+    if axis[-1] == 'x' or (axis[-1] == rest_axis[-1] and often < _ALWAYS):
+        return Finding(rest_axis, f'the rest pose stands along it; {why}', is_sure=False)
+    return Finding(axis, f'{why}; the rest pose stands along {rest_axis}', is_sure=False)
 
 
 def _is_human(stature_m: float) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from puppet_core.errors import ConfigError
 
 AUTO = 'auto'
-UP_AXES = (AUTO, 'y', 'z')
+UP_AXES = (AUTO, 'x', 'y', 'z', '-x', '-y', '-z')
 UNITS_M = {'mm': 0.001, 'cm': 0.01, 'in': 0.0254, 'm': 1.0}  # what --unit takes by name
 
 
@@ -22,7 +22,12 @@ class ClipOptions:
     """Frames per second; None for what the file says, 120 for AMC."""
 
     up_axis: str = AUTO
-    """The file's vertical, y or z; auto takes what the file says, or how the body stands."""
+    """
+    The file's axis that points up, x, y or z, with a minus if it points down.
+
+    auto takes what the file says, or how the body stands.
+
+    """
 
     marker_set: str | None = None
     """Marker set of a C3D: a built-in name or a YAML file; None for the one that fits."""

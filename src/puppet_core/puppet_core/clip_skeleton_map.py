@@ -41,6 +41,15 @@ from puppet_core.skeleton import (
 # Our world's axes from the file's: z -> x, x -> y, y -> z is a third of a turn about (1, 1, 1).
 Q_WORLD_Y_UP = np.array([0.5, 0.5, 0.5, 0.5])
 Q_WORLD_Z_UP = np.array([1.0, 0.0, 0.0, 0.0])
+# Where an axis points down, the one that becomes our x stays: half a turn about it comes after.
+Q_WORLD_FILE = {
+    'x': np.array([0.5, -0.5, -0.5, -0.5]),  # y -> x, z -> y, x -> z
+    'y': Q_WORLD_Y_UP,
+    'z': Q_WORLD_Z_UP,
+    '-x': np.array([0.5, 0.5, 0.5, -0.5]),  # y -> x, z -> -y, x -> -z
+    '-y': np.array([-0.5, 0.5, -0.5, 0.5]),  # z -> x, x -> -y, y -> -z
+    '-z': np.array([0.0, 1.0, 0.0, 0.0]),  # x -> x, y -> -y, z -> -z
+}
 # Where a file has no hand or foot: usual places relative to the segment above.
 _PALM_PER_FOREARM = 0.3
 _SOLE_FORWARD_PER_SHANK = 0.15
@@ -103,7 +112,7 @@ def _world_axes(clip: ClipFile, joints: SegmentJoints, p_file: Vec3s, up_axis: s
     """Return the rotation from the file's world to ours, before levelling."""
     if up_axis == AUTO:
         up_axis = find_up_axis(clip, joints, p_file).value
-    return Q_WORLD_Z_UP if up_axis == 'z' else Q_WORLD_Y_UP
+    return Q_WORLD_FILE[up_axis]
 
 
 def _find_floor(

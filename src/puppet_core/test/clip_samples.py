@@ -18,6 +18,15 @@ from scipy.spatial.transform import Rotation
 
 # File axes from ours: x_file is our left, y_file our up, z_file our front.
 Y_UP = Rotation.from_matrix([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+# From our world to files', by the axis that points up: rows are the file's axes in ours.
+WORLDS = {
+    'x': Rotation.from_matrix([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    'y': Y_UP,
+    'z': Rotation.identity(),
+    '-x': Rotation.from_matrix([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
+    '-y': Rotation.from_matrix([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
+    '-z': Rotation.from_matrix([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]),
+}
 RATE_HZ = 100.0
 ORDERS = ('XYZ', 'XZY', 'YXZ', 'YZX', 'ZXY', 'ZYX')
 

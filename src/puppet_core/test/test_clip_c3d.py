@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """C3D: markers of a known motion come back as that motion; units, axes, gaps, bad files."""
 
-from clip_samples import pure_angles_deg, Y_UP
+from clip_samples import pure_angles_deg, WORLDS
 from marker_samples import helen_hayes, marker_motion, plug_in_gait, trajectories
 import numpy as np
 from puppet_core.clip import load_clip, read_clip
@@ -25,11 +25,13 @@ def write(tmp_path, motion):
     """Return a function that writes markers of the motion."""
     path = tmp_path / 'sample.c3d'
 
-    def write_file(worn=None, unit='mm', prefix='', change=None, y_screen='+Z', analog=False):
+    def write_file(worn=None, unit='mm', prefix='', change=None, y_screen='+Z', analog=False,
+                   world=None):  # fmt: skip
         worn = plug_in_gait() if worn is None else worn
         points = trajectories(motion, worn)
-        if y_screen == '+Y':
-            points = Y_UP.apply(points.reshape(-1, 3)).reshape(points.shape)
+        if world is None:
+            world = y_screen.lower().lstrip('+') or 'z'
+        points = WORLDS[world].apply(points.reshape(-1, 3)).reshape(points.shape)
         if change is not None:
             change(points, list(worn))
         content = ezc3d.c3d()
@@ -88,6 +90,23 @@ def test_unit_and_vertical_are_the_files(write, motion, unit, y_screen):
     says = 'POINT:Y_SCREEN' if y_screen else 'the trunk stands along it'
     assert f'names of plug_in_gait; unit {unit} (POINT:UNITS); up ' in read.text
     assert says in read.text
+
+
+@pytest.mark.parametrize('world', WORLDS)
+def test_any_axis_can_be_up(write, motion, world):
+    sign = '' if world.startswith('-') else '+'
+    for y_screen in (sign + world.upper(), ''):
+        read = read_clip(write(y_screen=y_screen, world=world))
+        assert gaps(motion, read.motion).max() < POSITION_TOL_M
+        assert read.up_axis.value == world
+        assert read.up_axis.is_sure == (y_screen != '' or world[-1] != 'x')
+    given = load_clip(path=write(y_screen='', world=world), options=ClipOptions(up_axis=world))
+    assert gaps(motion, given).max() < POSITION_TOL_M
+
+
+def test_a_screen_that_shows_a_body_on_its_head_is_to_be_checked(write):
+    read = read_clip(write(y_screen='-Z', world='z'))
+    assert read.up_axis == ('-z', 'POINT:Y_SCREEN; the trunk stands along z', False)
 
 
 def test_what_is_given_counts(write, motion):

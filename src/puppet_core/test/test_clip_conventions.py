@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole skeletons of common programs, in any unit and axes: the same motion comes out."""
 
+import itertools
+
 from clip_conventions import Convention, convention_text, CONVENTIONS, Style
-from clip_samples import pure_angles_deg, wave_motion, Y_UP
+from clip_samples import pure_angles_deg, wave_motion, WORLDS, Y_UP
 import numpy as np
 from puppet_core.clip import load_clip, read_clip
 from puppet_core.clip_bvh_write import write_bvh
@@ -109,10 +111,12 @@ def test_joints_without_channels_stand_still(write, motion):
     assert_same(motion, load_clip(write('mixamo', change=_still_toes)))
 
 
-@pytest.mark.parametrize('unit', UNITS)
-@pytest.mark.parametrize('world', ['y', 'z'])
+@pytest.mark.parametrize(
+    ('unit', 'world'),
+    [*itertools.product(UNITS, 'yz'), *(('centimetres', world) for world in WORLDS)],
+)
 def test_unit_and_up_axis_are_found_and_said(write, motion, unit, world):
-    style = Style(UNITS[unit], Y_UP if world == 'y' else Rotation.identity())
+    style = Style(UNITS[unit], WORLDS[world])
     read = read_clip(write('mixamo', style))
     assert_same(motion, read.motion)
     assert (read.unit.value, read.up_axis.value) == (unit, world)
@@ -167,6 +171,41 @@ def test_a_performer_that_lies_is_judged_by_the_rest_pose(tmp_path, rng, adult_c
     path.write_text(convention_text(lying_motion, CONVENTIONS['mixamo'], rng))
     found = read_clip(path).up_axis
     assert found == ('y', 'the rest pose stands along it; the motion does not say', True)
+
+
+@pytest.mark.parametrize('world', WORLDS)
+def test_the_up_axis_can_be_given(write, motion, world):
+    path = write('mixamo', Style(world=WORLDS[world]))
+    assert_same(motion, load_clip(path, options=ClipOptions(up_axis=world)))
+
+
+def turned(motion, share, turn):
+    """Return the motion with its root turned in the first `share` of the frames."""
+    rotations = np.array(motion.rotations)
+    few = slice(0, int(share * motion.n_frames))
+    root = turn * Rotation.from_quat(rotations[few, 0][:, [1, 2, 3, 0]])
+    rotations[few, 0] = root.as_quat()[:, [3, 0, 1, 2]]
+    return type(motion).from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions, rotations
+    )
+
+
+@pytest.mark.parametrize(
+    ('share', 'turn', 'axis'),
+    [(0.7, [np.pi, 0.0, 0.0], 'y'), (1.0, [np.pi, 0.0, 0.0], '-y'),
+     (1.0, [0.5 * np.pi, 0.0, 0.0], 'y')],
+    ids=['handstand', 'turned file', 'lying'],
+)  # fmt: skip
+def test_who_is_not_upright_is_to_be_checked(
+    tmp_path, rng, adult_character, share, turn, axis
+):
+    motion = turned(
+        wave_motion(adult_character.skeleton, rng), share, Rotation.from_rotvec(turn)
+    )
+    (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['mixamo'], rng))
+    found = read_clip(tmp_path / 'a.bvh').up_axis
+    assert (found.value, found.is_sure) == (axis, False)
+    assert 'the rest pose stands along' in found.why
 
 
 @pytest.mark.filterwarnings('ignore:Gimbal lock')

@@ -232,7 +232,7 @@ def test_one_frame_is_a_motion(clip):
 @pytest.mark.parametrize(
     'fields, text',
     [
-        ({'up_axis': 'x'}, "up_axis: expected one of auto, y, z, got 'x'"),
+        ({'up_axis': 'w'}, "up_axis: expected one of auto, x, y, z, -x, -y, -z, got 'w'"),
         ({'unit_m': 0.0}, 'unit_m: expected 1e-06 .. 1000, got 0.0'),
         ({'unit_m': float('nan')}, 'unit_m: expected .* got nan'),
         ({'rate_hz': -1.0}, 'rate_hz: expected 0.1 .. 10000, got -1.0'),
