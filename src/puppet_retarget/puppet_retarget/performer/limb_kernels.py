@@ -131,9 +131,9 @@ def settle_segments(
         if sensed.quality[segment] == ABSENT and source != INFERRED and i < 2:
             conjugate(parent, target)
             multiply(target, aims[i], target)
-            changed = advance(segment, source, False, dt, ease)
+            change = advance(segment, source, False, dt, ease)
             copy(own, last)
-            ease_rotation(target, segment, changed, ease, times, own)
+            ease_rotation(target, segment, change, dt, ease, times, own)
             approach(last, own, INFERRED_SPEED_RAD_S * turn_s)
         else:
             rest = _REST_TURNS[limb] if i == 0 else 0.0
@@ -187,7 +187,7 @@ def _settle_end(
     """
     target, by_angles, detour = work_array(3), work_array(3), work_array(3)
     slot = ROOT_SLOT + 1 + limb
-    changed = advance(slot, carrier, _restarted(carrier, sensed), dt, ease)
+    change = advance(slot, carrier, _restarted(carrier, sensed), dt, ease)
     share = detour_share(ease.ages[slot], times)
     if carrier == INFERRED:
         _wrist_by_angles(start, skeleton, q, wrist)
@@ -199,7 +199,7 @@ def _settle_end(
     rotate(q[2], skeleton.interaction_points[limb], target)
     for k in range(3):
         target[k] += body.p_world[start, k] + wrist[k]
-    ease_point(target, slot, changed, ease, times, body.points[limb])
+    ease_point(target, slot, change, dt, ease, times, body.points[limb])
     _set_velocity(limb, start + 2, sensed, body)
 
 
@@ -259,8 +259,8 @@ def _settle_middle(
     else:
         copy(body.p_world[middle], target)
     slot = ROOT_SLOT + 5 + limb
-    changed = advance(slot, source, _restarted(source, sensed), dt, ease)
-    ease_point(target, slot, changed, ease, times, body.points[4 + limb])
+    change = advance(slot, source, _restarted(source, sensed), dt, ease)
+    ease_point(target, slot, change, dt, ease, times, body.points[4 + limb])
     _set_velocity(4 + limb, middle, sensed, body)
 
 

@@ -24,7 +24,7 @@ from puppet_core.sensor_frames import FilteredFrame
 from puppet_core.skeleton import N_SEGMENTS, Skeleton
 from puppet_retarget.performer.body_arrays import BodyArrays, N_POINTS, Proportions
 from puppet_retarget.performer.calibration import Calibration
-from puppet_retarget.performer.ease_kernels import CHANGED, Ease, EaseTimes, FRESH
+from puppet_retarget.performer.ease_kernels import CHANGED, EaseTimes, FRESH, fresh_ease
 from puppet_retarget.performer.posture_step import PostureArrays, step_posture
 from puppet_retarget.performer.sensor_kernels import Mounting, Sensed
 
@@ -75,7 +75,6 @@ class PostureEstimator:
     ) -> None:
         self._sensors = calibration.sensors
         self._segments = calibration.segments
-        slots = N_SEGMENTS + N_POINTS
         self._packed, self._arrays = pack_arrays(PostureArrays(
             Proportions(skeleton.offsets, skeleton.interaction_points),
             _mounting(calibration, q_world_tracker, p_world_tracker),
@@ -84,7 +83,7 @@ class PostureEstimator:
                 np.zeros(N_SEGMENTS, dtype=np.int64), _points(), _identities(), _points(),
                 _points(),
             ),
-            Ease(np.full(slots, FRESH), np.zeros(slots), _identities(), np.zeros((N_POINTS, 3))),
+            fresh_ease(N_SEGMENTS, N_POINTS),
             _times(config),
             BodyArrays(
                 _identities(), np.zeros(3), _identities(), _points(), np.array(IDENTITY),

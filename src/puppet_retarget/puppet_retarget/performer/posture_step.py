@@ -84,7 +84,12 @@ def _sensed(record: Any) -> Sensed:
 
 @kernel
 def _ease(record: Any) -> Ease:
-    return Ease(record.sources[:], record.ages[:], record.turns[:], record.shifts[:])
+    return Ease(
+        record.sources[:], record.befores[:], record.ages[:], record.sinces[:],
+        record.aheads[:], record.wholes[:], record.speeds[:], record.turns[:],
+        record.targets[:], record.earlier[:], record.steps[:], record.shifts[:],
+        record.places[:], record.earlier_places[:], record.moves[:],
+    )  # fmt: skip
 
 
 @kernel

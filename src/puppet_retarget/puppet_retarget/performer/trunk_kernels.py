@@ -76,8 +76,8 @@ def settle_pelvis(
     else:
         source = NOTHING
         copy(body.rotations[PELVIS], target)
-    changed = advance(PELVIS, source, sensed.quality[PELVIS] == RESTARTED, dt, ease)
-    ease_rotation(target, PELVIS, changed, ease, times, body.rotations[PELVIS])
+    change = advance(PELVIS, source, sensed.quality[PELVIS] == RESTARTED, dt, ease)
+    ease_rotation(target, PELVIS, change, dt, ease, times, body.rotations[PELVIS])
     copy(body.rotations[PELVIS], body.q_world[PELVIS])
 
 
@@ -91,11 +91,11 @@ def settle_torso(
     conjugate(body.rotations[PELVIS], inverse)
     # chest in the pelvis' frame: its sensor's, else the spine's, else the head's
     source, restarted = _torso_target(skeleton, mounting, sensed, body, inverse, target)
-    changed = advance(CHEST, source, restarted, dt, ease)
-    ease_rotation(target, CHEST, changed, ease, times, body.torso)
+    change = advance(CHEST, source, restarted, dt, ease)
+    ease_rotation(target, CHEST, change, dt, ease, times, body.torso)
     source, restarted = _spine_target(skeleton, mounting, sensed, body, inverse, target)
-    changed = advance(SPINE, source, restarted, dt, ease)
-    ease_rotation(target, SPINE, changed, ease, times, body.rotations[SPINE])
+    change = advance(SPINE, source, restarted, dt, ease)
+    ease_rotation(target, SPINE, change, dt, ease, times, body.rotations[SPINE])
     conjugate(body.rotations[SPINE], target)
     multiply(target, body.torso, target)
     align_sign(body.rotations[CHEST], target, body.rotations[CHEST])
@@ -127,8 +127,8 @@ def settle_segment(
         target[0], target[1], target[2], target[3] = (
             math.cos(0.5 * rest), math.sin(0.5 * rest), 0.0, 0.0
         )  # fmt: skip
-    changed = advance(segment, source, sensed.quality[segment] == RESTARTED, dt, ease)
-    ease_rotation(target, segment, changed, ease, times, own)
+    change = advance(segment, source, sensed.quality[segment] == RESTARTED, dt, ease)
+    ease_rotation(target, segment, change, dt, ease, times, own)
 
 
 @kernel
@@ -234,8 +234,8 @@ def settle_root(
                 target[k] -= step[k]
             segment = _PARENTS[segment]
     restarted = source >= 0 and sensed.quality[source] == RESTARTED
-    changed = advance(ROOT_SLOT, source, restarted, dt, ease)
-    ease_point(target, ROOT_SLOT, changed, ease, times, body.root)
+    change = advance(ROOT_SLOT, source, restarted, dt, ease)
+    ease_point(target, ROOT_SLOT, change, dt, ease, times, body.root)
     copy(body.root, body.p_world[PELVIS])
     for segment in range(SPINE, HEAD + 1):
         parent = _PARENTS[segment]

@@ -7,7 +7,16 @@ from collections.abc import Callable
 import numpy as np
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_REINITIALISED
 from puppet_retarget.performer import ease_kernels, sensor_kernels
-from puppet_retarget.performer.ease_kernels import CHANGED, Ease, EaseTimes, FRESH, INFERRED
+from puppet_retarget.performer.ease_kernels import (
+    CHANGED,
+    Ease,
+    EaseTimes,
+    fresh_ease,
+    INFERRED,
+    KNOWN_SOURCE,
+    SAME,
+    SWITCHED,
+)
 from puppet_retarget.performer.sensor_kernels import ABSENT, MEASURED, Mounting, RESTARTED, Sensed
 import pytest
 
@@ -17,7 +26,7 @@ both = {'ids': ['jit', 'py']}
 
 
 def _ease() -> Ease:
-    return Ease(np.full(3, FRESH), np.zeros(3), np.tile(IDENTITY, (2, 1)), np.zeros((1, 3)))
+    return fresh_ease(2, 1)
 
 
 def _sensed() -> Sensed:
@@ -52,6 +61,8 @@ def test_slot_notices_a_change_of_source(advance: Callable) -> None:
     assert not advance(0, INFERRED, False, 0.1, ease)
     assert ease.ages[0] == pytest.approx(0.1)
     assert advance(0, INFERRED, True, 0.1, ease)
+    assert advance(0, 4, False, 0.1, ease) == KNOWN_SOURCE
+    assert advance(0, 5, False, 0.1, ease) == SWITCHED
 
 
 @pytest.mark.parametrize(
@@ -61,10 +72,10 @@ def test_rotation_leaves_where_it_was_and_arrives_at_the_target(ease_rotation: C
     ease, out = _ease(), np.array([0.0, 1.0, 0.0, 0.0])
     target = np.array([-0.6, 0.0, 0.8, 0.0])
     ease.sources[0], ease.ages[0] = 5, 0.0
-    ease_rotation(target, 0, True, ease, TIMES, out)
+    ease_rotation(target, 0, SWITCHED, 0.0, ease, TIMES, out)
     np.testing.assert_allclose(np.abs(out), [0.0, 1.0, 0.0, 0.0], atol=1e-12)
     ease.ages[0] = TIMES.back
-    ease_rotation(target, 0, False, ease, TIMES, out)
+    ease_rotation(target, 0, SAME, 0.0, ease, TIMES, out)
     assert abs(out @ target) == pytest.approx(1.0)
 
 
@@ -75,10 +86,10 @@ def test_point_leaves_where_it_was_and_arrives_at_the_target(ease_point: Callabl
     ease, out = _ease(), np.array([1.0, 2.0, 3.0])
     ease.sources[2] = CHANGED
     target = np.zeros(3)
-    ease_point(target, 2, True, ease, TIMES, out)
+    ease_point(target, 2, SWITCHED, 0.0, ease, TIMES, out)
     np.testing.assert_array_equal(out, [1.0, 2.0, 3.0])
     ease.ages[2] = 0.5 * TIMES.back
-    ease_point(target, 2, False, ease, TIMES, out)
+    ease_point(target, 2, SAME, 0.0, ease, TIMES, out)
     np.testing.assert_allclose(out, [0.5, 1.0, 1.5])
 
 
