@@ -68,7 +68,7 @@ ARGUMENTS = (
     Argument('asf', '', "The AMC file's skeleton.", (SIM,)),
     Argument('name_map', '', "Names of the clip's joints; found if empty.", (SIM,)),
     Argument('unit', '', "The clip's unit: mm, cm, in, m or metres; found if empty.", (SIM,)),
-    Argument('up_axis', '', "The clip's axis that points up: x, -x, y, ...; found if empty.", (SIM,)),
+    Argument('up_axis', '', "The clip's axis that is up: x, -x, y, ...; found if empty.", (SIM,)),
     Argument('t_pose_s', '10', 'How long it first stands in the T-pose: until all nodes listen.',
              (SIM,)),
     Argument('seed', '', 'Of mounting, noise and faults of the emulated sensors.', (SIM,)),

@@ -14,7 +14,13 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.clip_c3d_child import load_content
-from puppet_core.clip_detect import CLEAR_SHARE, Finding, signed_axis
+from puppet_core.clip_detect import (
+    choose_unit,
+    CLEAR_SHARE,
+    Finding,
+    LEG_PER_STATURE,
+    signed_axis,
+)
 from puppet_core.clip_file import ClipFile
 from puppet_core.clip_markers import (
     body_points,
@@ -48,7 +54,9 @@ def read_c3d(
     """
     data, unit, screen_up = _read(path, options)
     marker_set = _fitting_set(data, options.marker_set)
-    points = body_points(data, marker_set)
+    if options.unit_m is None:
+        data, unit = _in_human_unit(data, marker_set, unit)
+    points = body_points(data.without_beyond(_FAR_M), marker_set)
     up_axis = _up_axis(options.up_axis, screen_up, marker_set, points)
     clip, names, note = to_clip_file(data, marker_set, points, Q_WORLD_FILE[up_axis.value])
     return clip, names, unit, up_axis, (note,) if note else ()
@@ -68,12 +76,12 @@ def _read(path: Path, options: ClipOptions) -> tuple[MarkerData, Finding, str]:
     unit_m, unit = _unit(path, content.unit, options.unit_m)
     positions = content.points * unit_m
     with np.errstate(invalid='ignore'):
-        unseen = ~np.isfinite(positions).all(axis=2) | (np.abs(positions) > _FAR_M).any(axis=2)
         # By the format a negative residual marks a point that was not seen; zeros do so too.
-        unseen |= (content.residuals < 0.0) | ~positions.any(axis=2)
+        unseen = ~np.isfinite(positions).all(axis=2) | ~positions.any(axis=2)
+        unseen |= content.residuals < 0.0
     positions[unseen] = np.nan
     widths = {name: 0.001 * value for name, value in content.measures.items()}
-    data = MarkerData(path, rate_hz, content.labels, positions, widths)
+    data = MarkerData(path, rate_hz, content.labels, positions, widths, unit_m)
     return data, unit, content.y_screen
 
 
@@ -109,6 +117,31 @@ def _unit(path: Path, text: str, given_m: float | None) -> tuple[float, Finding]
     known = ', '.join(UNIT_NAMES_M)
     raise InputFileError(path, f'one of {known}', repr(text), field='POINT:UNITS',
                          hint='or give the unit, --unit')  # fmt: skip
+
+
+def _in_human_unit(
+    data: MarkerData, marker_set: MarkerSet, stated: Finding
+) -> tuple[MarkerData, Finding]:
+    """Return the markers in the unit that gives a human's size, the stated one if it does."""
+
+    def stature_m(unit_m: float) -> float:
+        points = body_points(data.in_unit(unit_m).without_beyond(_FAR_M), marker_set)
+        legs = []
+        for side in ('left', 'right'):
+            hip, knee, ankle = (
+                points[plain_label(marker_set.segments[f'{side}_{name}'].origin)]
+                for name in ('thigh', 'shank', 'foot')
+            )
+            lengths = np.linalg.norm(knee - hip, axis=1) + np.linalg.norm(ankle - knee, axis=1)
+            lengths = lengths[np.isfinite(lengths)]
+            legs.append(float(np.median(lengths)) if len(lengths) else 0.0)
+        return 0.5 * sum(legs) / LEG_PER_STATURE
+
+    found = choose_unit(data.unit_m, stature_m)
+    if found.unit_m == data.unit_m and found.finding.is_sure:
+        return data, stated
+    why = f'{stated.why} says {stated.value}; {found.finding.why}'
+    return data.in_unit(found.unit_m), found.finding._replace(why=why)
 
 
 def _fitting_set(data: MarkerData, name: str | None) -> MarkerSet:

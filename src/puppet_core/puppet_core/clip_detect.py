@@ -8,6 +8,7 @@ no motion can mislead it. The vertical is the axis along which the head is above
 
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -88,14 +89,30 @@ def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> FoundU
     """
     if joints.map.name == PUPPET:
         return FoundUnit(assumed_m, Finding(_unit_name(assumed_m), 'written by this suite'))
-    leg_units = leg_length(clip, joints) / assumed_m
+    stature_units = leg_length(clip, joints) / assumed_m / LEG_PER_STATURE
+    return choose_unit(assumed_m, lambda unit_m: stature_units * unit_m)
+
+
+def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> FoundUnit:
+    """
+    Return the unit that gives a human's size, the assumed one if it does; see `find_unit`.
+
+    Parameters
+    ----------
+    assumed_m : float
+        The unit that is usual, or that the file names [m].
+    stature_m : callable
+        The body's stature, given a unit, both in metres.
+
+    """
     candidates = [assumed_m, *(unit for _, unit in UNITS if unit != assumed_m)]
-    statures = np.array([leg_units * unit for unit in candidates]) / LEG_PER_STATURE
+    statures = [stature_m(assumed_m)]
     if _is_human(statures[0]):
         return FoundUnit(
             assumed_m, Finding(_unit_name(assumed_m), f'stature about {statures[0]:.2f} m')
         )
-    best = int(np.argmin(np.abs(np.log(statures / _STATURE_M))))
+    statures += [stature_m(unit_m) for unit_m in candidates[1:]]
+    best = int(np.argmin(np.abs(np.log(np.maximum(statures, _MIN_BONE_M) / _STATURE_M))))
     if not _is_human(statures[best]):
         why = f'no usual unit gives a human size; stature about {statures[0]:.3g} m'
         return FoundUnit(assumed_m, Finding(_unit_name(assumed_m), why, is_sure=False))

@@ -10,7 +10,7 @@ that noise and a marker that slips for a while do not change the body.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +47,19 @@ class MarkerData:
 
     widths_m: Mapping[str, float]
     """The subject's measures that the file has, by name [m]."""
+
+    unit_m: float = 1.0
+    """Length of the file's unit [m]."""
+
+    def in_unit(self, unit_m: float) -> 'MarkerData':
+        """Return the markers of a file with that unit [m]."""
+        return replace(self, positions=self.positions * (unit_m / self.unit_m), unit_m=unit_m)
+
+    def without_beyond(self, distance_m: float) -> 'MarkerData':
+        """Return the markers without what is further from the origin along an axis [m]."""
+        with np.errstate(invalid='ignore'):
+            far = (np.abs(self.positions) > distance_m).any(axis=2, keepdims=True)
+        return replace(self, positions=np.where(far, np.nan, self.positions))
 
 
 def plain_label(label: str) -> str:

@@ -6,7 +6,7 @@ from clip_samples import pure_angles_deg, WORLDS
 from marker_samples import helen_hayes, marker_motion, plug_in_gait, trajectories
 import numpy as np
 from puppet_core.clip import load_clip, read_clip
-from puppet_core.clip_options import ClipOptions
+from puppet_core.clip_options import ClipOptions, UNITS_M
 from puppet_core.errors import ConfigError, InputFileError, PuppetError
 import pytest
 
@@ -26,7 +26,7 @@ def write(tmp_path, motion):
     path = tmp_path / 'sample.c3d'
 
     def write_file(worn=None, unit='mm', prefix='', change=None, y_screen='+Z', analog=False,
-                   world=None):  # fmt: skip
+                   world=None, actual=None):  # fmt: skip
         worn = plug_in_gait() if worn is None else worn
         points = trajectories(motion, worn)
         if world is None:
@@ -36,7 +36,7 @@ def write(tmp_path, motion):
             change(points, list(worn))
         content = ezc3d.c3d()
         values = np.ones((4, len(worn), len(points)))
-        values[:3] = points.transpose(2, 1, 0) / {'mm': 1e-3, 'm': 1.0, 'in': 0.0254}[unit]
+        values[:3] = points.transpose(2, 1, 0) / UNITS_M[actual or unit]
         content['parameters']['POINT']['RATE']['value'] = [motion.rate_hz]
         content['parameters']['POINT']['LABELS']['value'] = [prefix + name for name in worn]
         content['parameters']['POINT']['UNITS']['value'] = [unit]
@@ -107,6 +107,23 @@ def test_any_axis_can_be_up(write, motion, world):
 def test_a_screen_that_shows_a_body_on_its_head_is_to_be_checked(write):
     read = read_clip(write(y_screen='-Z', world='z'))
     assert read.up_axis == ('-z', 'POINT:Y_SCREEN; the trunk stands along z', False)
+
+
+@pytest.mark.parametrize(('says', 'name'), [('m', 'millimetres'), ('mm', 'metres')])
+def test_a_unit_that_gives_no_human_is_not_believed(write, motion, says, name):
+    read = read_clip(write(unit=says, actual={'m': 'mm', 'mm': 'm'}[says]))
+    assert read.unit.value == name
+    assert f'unit {name} (POINT:UNITS says {says}; stature about 1.' in read.text
+    assert gaps(motion, read.motion).max() < POSITION_TOL_M
+
+
+def test_a_size_of_no_human_is_said(write):
+    def grow(points, names):
+        points *= 100.0
+
+    read = read_clip(write(change=grow))
+    assert 'no usual unit gives a human size' in read.text
+    assert 'check with --unit' in read.text
 
 
 def test_what_is_given_counts(write, motion):
