@@ -183,7 +183,8 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
         return Finding(axis, why)
     # A file whose root alone was turned, from Y up to Z up as a rule, or somebody who lies; who
     # stands on the hands does so for a while.
-    if axis[-1] == 'x' or (axis[-1] == rest_axis[-1] and often < _ALWAYS):
+    is_for_a_while = float(np.mean(along > 0.0)) < _ALWAYS
+    if axis[-1] == 'x' or (axis[-1] == rest_axis[-1] and is_for_a_while):
         return Finding(rest_axis, f'the rest pose stands along it; {why}', is_sure=False)
     return Finding(axis, f'{why}; the rest pose stands along {rest_axis}', is_sure=False)
 
