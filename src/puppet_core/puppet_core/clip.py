@@ -20,6 +20,7 @@ from puppet_core.clip_name_map import (
 )
 from puppet_core.clip_options import AUTO, ClipOptions, DEFAULT_OPTIONS
 from puppet_core.clip_skeleton_map import to_motion
+from puppet_core.clip_tears import describe_tears
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.posture import Motion
 
@@ -120,7 +121,7 @@ def read_clip(
         up_axis = find_up_axis(few, joints, few.world()[1])
         options = replace(options, up_axis=up_axis.value)
     motion = to_motion(clip, joints.map, options)
-    return ReadClip(motion, Path(path), joints.map.name, unit, up_axis)
+    return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, _tears(motion))
 
 
 def _read_markers(path: Path, asf: str | Path | None, options: ClipOptions) -> ReadClip:
@@ -128,7 +129,12 @@ def _read_markers(path: Path, asf: str | Path | None, options: ClipOptions) -> R
         raise _no_asf_wanted(path, asf)
     clip, names, unit, up_axis, notes = clip_c3d.read_c3d(path, options)
     motion = to_motion(clip, names, replace(options, up_axis='z'))
-    return ReadClip(motion, path, names.name, unit, up_axis, notes)
+    return ReadClip(motion, path, names.name, unit, up_axis, notes + _tears(motion))
+
+
+def _tears(motion: Motion) -> tuple[str, ...]:
+    text = describe_tears(motion)
+    return () if text is None else (text,)
 
 
 def read_clip_file(
