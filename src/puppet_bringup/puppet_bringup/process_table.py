@@ -266,7 +266,7 @@ def _emulator(values: Mapping[str, str]) -> Process:
     words = ['--ports-dir', values['ports_dir'], '--lines', str(EMULATED_LINES)]
     for argument in ('clip', 'asf', 'name_map', 'unit', 'up_axis', 'seed'):
         if values[argument]:
-            words += [f'--{argument.replace("_", "-")}', values[argument]]
+            words.append(f'--{argument.replace("_", "-")}={values[argument]}')  # one may be -y
     words += ['--t-pose-s', repr(_number('t_pose_s', values['t_pose_s']))]
     if values['rate_hz']:
         words += ['--rate-hz', repr(_number('rate_hz', values['rate_hz']))]

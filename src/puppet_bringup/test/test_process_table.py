@@ -15,6 +15,7 @@ from puppet_bringup.process_table import (
     VARIANTS,
 )
 from puppet_core.errors import ConfigError
+from puppet_driver.emulator.cli import parser as emulator_parser
 import pytest
 import yaml
 
@@ -73,6 +74,12 @@ def test_emulator_and_driver_agree_on_ports_and_rate() -> None:
     assert driver.parameters['rate_hz'] == 100.0
     assert ('--lines', '3') == emulator.arguments[2:4]
     assert ('--rate-hz', '100.0') == emulator.arguments[-2:]
+
+
+def test_emulator_understands_an_axis_that_points_down() -> None:
+    listed = processes(SIM, {**SIM_GIVEN, 'clip': 'walk.bvh', 'up_axis': '-y'})
+    options = emulator_parser().parse_args(_named(listed, 'tracker_emulator').arguments)
+    assert (options.clip, options.up_axis) == (Path('walk.bvh'), '-y')
 
 
 def test_built_in_performance_has_its_table_and_a_clip_has_not() -> None:
