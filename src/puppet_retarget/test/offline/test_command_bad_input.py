@@ -78,7 +78,7 @@ def strange_names(lines: list[str]) -> list[str]:
 def test_broken_clips_are_named_with_their_line(
     refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path, change: Callable, says: str
 ) -> None:
-    """Issue 2, bad input."""
+    """Bad input is named, with exit code 2 (SPEC 6)."""
     assert re.search(says, refused('retarget', damaged(walk_bvh, tmp_path, change), out))
 
 

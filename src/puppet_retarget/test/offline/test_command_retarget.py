@@ -39,7 +39,7 @@ SCHEMA = {
 
 
 def test_report_has_the_promised_keys(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
-    """Issue 2, how it shows."""
+    """These keys and no others."""
     report = tmp_path / 'r.json'
     done = run('retarget', walk_bvh, tmp_path / 'out.bvh', '--report', report)
     assert done.code == 0, done.err
@@ -181,7 +181,7 @@ def test_example_of_the_help_runs(
 def test_captured_walk_keeps_its_promises(
     run: Callable, mocap_dir: Path, tmp_path: Path, character: str
 ) -> None:
-    """Issue 2, how it shows: slide, jerk, floor, free limbs."""
+    """Slide, jerk, floor, free limbs."""
     folder = mocap_dir / 'cmu_asfamc'
     report = tmp_path / 'r.json'
     done = run(

@@ -26,7 +26,7 @@ CLIPS = {
     '02_01': '02', '02_03': '02', '02_04': '02', '02_10': '02', '03_01': '03', '01_14': '01',
     'salsa_10': '', 'martial_04': '', 'indian_13': '',
 }  # fmt: skip
-MAX_RMS_M = 0.005  # issue 5
+MAX_RMS_M = 0.005
 JOINT_TOL_M = 5e-4  # of joints whose place two sensors tell, and of the trunk's between them
 POSE_TOL_M = 2e-4  # of a body whose left and right differ, taken as a mirror image in the T-pose
 N_FRAMES = 60  # of each clip, evenly spaced
@@ -87,13 +87,13 @@ def test_a_sensor_on_every_segment_gives_the_clip_back(
 def test_fourteen_sensors_calibrated_by_a_pose_give_every_joint(
     clip: Motion, layout14: SensorLayout, make_virtual: Any
 ) -> None:
-    """Within 5 mm RMS (issue 5), and much less; also above the spine that no sensor is on."""
+    """Within 5 mm RMS, and much less; also above the spine that no sensor is on."""
     errors = errors_m(clip, layout14, make_virtual, 4)
     assert errors.max() < POSE_TOL_M
 
 
 def test_fourteen_sensors_calibrated_by_a_motion_give_every_joint(clip: Motion) -> None:
-    """Within 5 mm RMS (issue 5); soles, which stand on the floor in the T-pose, are off most."""
+    """Within 5 mm RMS; soles, which stand on the floor in the T-pose, are off most."""
     calibration, mounting = _by_motion(clip.skeleton)
     poses = measure(clip, LAYOUT, mounting, EXACT, 0).poses
     errors = _distances(clip, estimates(calibration, poses, range(N_FRAMES)))

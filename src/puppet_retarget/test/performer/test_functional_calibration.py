@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Functional calibration on recordings whose truth is known: what issue 5 asks for."""
+"""Functional calibration on recordings whose truth is known: how far from it they may be."""
 
 from functools import cache
 
@@ -16,8 +16,8 @@ from puppet_retarget.performer.verdict import RANGE, SLIPPED, SWAPPED
 from puppet_retarget.performer.virtual_sensors import Disturbances, measure
 import pytest
 
-EXACT_TOL_M = 1e-6  # issue 5
-CENTRE_TOL_M, LENGTH_TOL_M, ANGLE_TOL_DEG = 0.010, 0.008, 1.5  # issue 5
+EXACT_TOL_M = 1e-6
+CENTRE_TOL_M, LENGTH_TOL_M, ANGLE_TOL_DEG = 0.010, 0.008, 1.5
 SEEDS = tuple(range(5))
 COARSE_HZ = 30.0  # is enough where nothing is averaged
 
