@@ -131,7 +131,8 @@ def _robot(robot: Robot, skeleton: Skeleton) -> Iterator[str]:
     ends = asked[np.concatenate((LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]))]
     ends[:4] += skeleton.interaction_points
     rotations, p_world = q_world.copy(), asked.copy()
-    joints.step(asked[0].copy(), rotations, q_world, p_world, ends)
+    # what limits alone leave: an arm turns for its palm's sake too
+    joints.step(asked[0].copy(), rotations, q_world, p_world, ends, is_reaching=False)
     off = np.linalg.norm(qb.log(q_world), axis=1)
     worst = [f'{SEGMENTS[i]} by {math.degrees(off[i]):.0f} deg'
              for i in np.flatnonzero(off > ROBOT_REST_TOL_RAD)]  # fmt: skip

@@ -5,13 +5,10 @@
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_core.quaternion import multiply
 from puppet_core.robot import Robot
 from puppet_core.robot_kernels import follow_segments, read_posture, RobotArrays, RobotState
 from puppet_core.robot_reach_kernels import reach
 from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
-
-_ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
 
 
 def robot_arrays(robot: Robot, skeleton: Skeleton) -> RobotArrays:
@@ -49,7 +46,6 @@ class RobotJoints:
             np.zeros(N_SEGMENTS), np.zeros((4, 3)), np.zeros((N_SEGMENTS, 4)),
             np.zeros((N_SEGMENTS, 3)),
         )  # fmt: skip
-        self._end = np.zeros(4)
         self.reset()
 
     def reset(self) -> None:
@@ -58,8 +54,9 @@ class RobotJoints:
         self._state.angles[:] = np.clip(0.0, self._robot.lower, self._robot.upper)
 
     def step(
-        self, root: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s, ends: Vec3s
-    ) -> Floats:
+        self, root: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s, ends: Vec3s,
+        is_reaching: bool = True,
+    ) -> Floats:  # fmt: skip
         """
         Return the angles of the next posture, and make the posture that of the robot.
 
@@ -75,6 +72,8 @@ class RobotJoints:
             Out: joint centres in world [m].
         ends : ndarray, shape (8, 3)
             In: general end-effectors asked for; out: the robot's [m].
+        is_reaching : bool, optional
+            Whether palms and soles count; if not, segments turn as asked as far as they can.
 
         Returns
         -------
@@ -86,9 +85,8 @@ class RobotJoints:
         if not all(np.isfinite(values).all() for values in (root, q_world, ends)):
             return self._angles
         follow_segments(self._robot, self._state, root, q_world, ends, self._is_first)
-        for limb, end in enumerate(_ENDS):
-            multiply(q_world[end], self._robot.rest[end], self._end)
-            reach(self._robot, self._state, limb, ends, self._end, self._is_first)
+        for limb in range(4 if is_reaching else 0):
+            reach(self._robot, self._state, limb, ends, q_world, self._is_first)
         self._is_first = False
         read_posture(self._robot, self._state, rotations, q_world, p_world, ends)
         return self._angles

@@ -4,40 +4,51 @@
 A robot's limb moved within its limits until palm or sole is where it should be (kernel layer).
 
 Damped least squares on the limb's own joints: J'J + lambda I with lambda from the error that is
-left, which stays well behaved where there is no solution (Sugihara2011). The place of palm or
-sole counts far more than its orientation: where a limit lets only one of them be right, the foot
-stays where it is and tilts. Elbow and knee count too: with six joints a hand or foot that is
-turned as no wrist or ankle turns would else swing them about. Of arms the way of each joint from
-where it was counts a little, or angles rush past where two axes are one.
+left, which stays well behaved where there is no solution (Sugihara2011); it shrinks while steps
+better the place, or the search ends before its end. Each step is the best that limits allow.
+The place of palm or sole counts far more than its orientation: where a limit lets only one of
+them be right, the foot stays where it is and tilts. Elbow and knee count too: with six joints a
+hand or foot that is turned as no wrist or ankle turns would else swing them about. So do the
+orientations of upper arm and forearm, or an arm that cannot get where it should rolls over for
+little. Of arms the way of each joint from where it was counts as well, or angles rush past where
+two axes are one.
 
 """
 
 import math
 from typing import Any
 
-from puppet_core.arrays import Floats, Quat, Vec3, Vec3s
+from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import conjugate, log, multiply, rotate
 from puppet_core.robot_kernels import body_point, move_body
+from puppet_core.robot_step_kernels import bounded_step
 from puppet_core.skeleton import LIMB_SEGMENTS, PARENTS
 from puppet_core.work_array import work_array, work_table
 
 # what a radian of a hand's or foot's orientation counts as of its place
 ORIENTATION_M = (0.01, 0.01, 0.004, 0.004)
+PART_M = (0.006, 0.006, 0.0, 0.0)  # of those of the parts above it
 MIDDLE = (0.3, 0.3, 0.02, 0.02)  # what an elbow's or knee's place counts, of the end's [-]
 HOLD_M = (0.006, 0.006, 0.0, 0.0)  # what a radian of a joint's way since the last frame does
 MAX_ITERATIONS = 30
+MAX_FIRST_ITERATIONS = 300
 PLACE_TOL_M = 1e-9
 STEP_TOL_RAD = 1e-7
+ERRORS = 15
 MIN_DAMPING = 1e-9  # [m^2]
-ERROR_DAMPING = 0.5  # of the squared error [-]
+ERROR_DAMPING = 0.5  # of the squared error, at first [-]
+MIN_SHARE = 1e-4
+DAMPING_CHANGE = 4.0  # a better place lowers the share so many times, a worse one raises it
 MAX_STEP_RAD = 0.3
 _ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
 _ABOVE = tuple(int(PARENTS[s]) for s in LIMB_SEGMENTS[:, 0])
 
 
 @kernel
-def reach(robot: Any, state: Any, limb: int, ends: Vec3s, q_end: Quat, is_first: bool) -> None:
+def reach(
+    robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, is_first: bool
+) -> None:
     """
     Move a limb's joints so that its palm or sole comes to a place.
 
@@ -49,8 +60,8 @@ def reach(robot: Any, state: Any, limb: int, ends: Vec3s, q_end: Quat, is_first:
         Which limb, 0 .. 3.
     ends : ndarray, shape (8, 3)
         Where general end-effectors should be, in world [m].
-    q_end : ndarray, shape (4,)
-        Orientation that the body of hand or foot should have, in world.
+    q_world : ndarray, shape (16, 4)
+        Orientations asked of the segments, in world.
     is_first : bool
         Whether there is no frame before.
 
@@ -58,21 +69,44 @@ def reach(robot: Any, state: Any, limb: int, ends: Vec3s, q_end: Quat, is_first:
     end = _ENDS[limb]
     first = robot.first[end - 2]
     count = robot.first[end] + robot.n_joints[end] - first
-    rows, step, error = work_table(9, 9), work_array(9), work_array(9)
-    for _ in range(MAX_ITERATIONS):
-        square = _error(robot, state, limb, ends, q_end, error)
+    rows, step, error = work_table(9, 15), work_array(9), work_array(15)
+    kept, hold = work_array(9), 0.0 if is_first else HOLD_M[limb] ** 2
+    square = _error(robot, state, limb, ends, q_world, error)
+    least = square + hold * _way(state, first, count)
+    share = ERROR_DAMPING
+    for _ in range(MAX_FIRST_ITERATIONS if is_first else MAX_ITERATIONS):
         if not square > PLACE_TOL_M**2:
             return
         _jacobian(robot, state, limb, rows)
-        damping = MIN_DAMPING + ERROR_DAMPING * square
-        hold = 0.0 if is_first else HOLD_M[limb] ** 2
+        damping = MIN_DAMPING + share * square
         moved = _step(rows, error, damping, hold, state, first, count, step)
         for k in range(count):
             i = first + k
-            state.angles[i] = min(max(state.angles[i] + step[k], state.low[i]), state.high[i])
+            kept[k] = state.angles[i]
+            state.angles[i] = min(max(kept[k] + step[k], state.low[i]), state.high[i])
         _move(robot, state, limb)
+        square = _error(robot, state, limb, ends, q_world, error)
+        total = square + hold * _way(state, first, count)
+        if total <= least:
+            least = total
+            share = max(share / DAMPING_CHANGE, MIN_SHARE)
+        else:
+            for k in range(count):
+                state.angles[first + k] = kept[k]
+            _move(robot, state, limb)
+            square = _error(robot, state, limb, ends, q_world, error)
+            share *= DAMPING_CHANGE
         if moved < STEP_TOL_RAD:
             return
+
+
+@kernel
+def _way(state: Any, first: int, count: int) -> float:
+    """Return the squared way of some joints since the last frame [rad^2]."""
+    total = 0.0
+    for i in range(first, first + count):
+        total += (state.angles[i] - state.before[i]) ** 2
+    return total
 
 
 @kernel
@@ -84,28 +118,34 @@ def _move(robot: Any, state: Any, limb: int) -> None:
 
 @kernel
 def _error(
-    robot: Any, state: Any, limb: int, ends: Vec3s, q_end: Quat, error: Floats
+    robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, error: Floats
 ) -> float:
-    """Write what is missing of place, orientation and middle, (9,) [m]; return its square."""
+    """Write what is missing: place, middle, orientations, (15,) [m]; return its square."""
     end = _ENDS[limb]
     here, turn, vector, middle = work_array(3), work_array(4), work_array(3), work_array(3)
     body_point(state.q_body[end], state.p_body[end], robot.points[limb], here)
     body_point(state.q_body[end - 2], state.p_body[end - 2], robot.centres[end - 1], middle)
-    conjugate(state.q_body[end], turn)
-    multiply(q_end, turn, turn)
-    log(turn, vector)
-    square = 0.0
     for k in range(3):
         error[k] = ends[limb, k] - here[k]
-        error[3 + k] = ORIENTATION_M[limb] * vector[k]
-        error[6 + k] = MIDDLE[limb] * (ends[4 + limb, k] - middle[k])
-        square += error[k] ** 2 + error[3 + k] ** 2 + error[6 + k] ** 2
+        error[3 + k] = MIDDLE[limb] * (ends[4 + limb, k] - middle[k])
+    for part in range(3):
+        segment = end - part
+        conjugate(state.q_body[segment], turn)
+        multiply(robot.rest[segment], turn, turn)
+        multiply(q_world[segment], turn, turn)
+        log(turn, vector)
+        weight = ORIENTATION_M[limb] if part == 0 else PART_M[limb]
+        for k in range(3):
+            error[6 + 3 * part + k] = weight * vector[k]
+    square = 0.0
+    for k in range(ERRORS):
+        square += error[k] ** 2
     return square
 
 
 @kernel
 def _jacobian(robot: Any, state: Any, limb: int, rows: Floats) -> None:
-    """Write how the errors shrink with each joint of the limb, a row of 9 each [m/rad]."""
+    """Write how the errors shrink with each joint of the limb, a row of 15 each [m/rad]."""
     end = _ENDS[limb]
     q, p = work_array(4), work_array(3)
     here, middle, axis = work_array(3), work_array(3), work_array(3)
@@ -115,7 +155,7 @@ def _jacobian(robot: Any, state: Any, limb: int, rows: Floats) -> None:
     above = _ABOVE[limb]
     copy(state.q_body[above], q)
     copy(state.p_body[above], p)
-    first, lower = robot.first[end - 2], robot.first[end - 1]
+    first, lower, hand = robot.first[end - 2], robot.first[end - 1], robot.first[end]
     for i in range(first, robot.first[end] + robot.n_joints[end]):
         rotate(q, robot.axes[i], axis)
         rotate(q, robot.origins[i], arm)
@@ -127,11 +167,13 @@ def _jacobian(robot: Any, state: Any, limb: int, rows: Floats) -> None:
         row = rows[i - first]
         _turned(axis, p, here, 1.0, row[:3])
         # joints of the lower part do not move its upper end
-        _turned(axis, p, middle, MIDDLE[limb] if i < lower else 0.0, row[6:])
+        _turned(axis, p, middle, MIDDLE[limb] if i < lower else 0.0, row[3:6])
         multiply(q, turn, q)
         rotate(q, robot.origins[i], arm)
         for k in range(3):
-            row[3 + k] = ORIENTATION_M[limb] * axis[k]
+            row[6 + k] = ORIENTATION_M[limb] * axis[k]
+            row[9 + k] = PART_M[limb] * axis[k] if i < hand else 0.0
+            row[12 + k] = PART_M[limb] * axis[k] if i < lower else 0.0
             p[k] -= arm[k]
 
 
@@ -149,64 +191,24 @@ def _step(
     rows: Floats, error: Floats, damping: float, hold: float, state: Any, first: int, count: int,
     step: Floats,
 ) -> float:  # fmt: skip
-    """Write the damped step of each joint, 0 for one that its limit stops; return the longest."""
+    """Write the damped step of each joint within what the frame allows; return the longest."""
     matrix, right = work_table(9, 9), work_array(9)
+    low, high = work_array(9), work_array(9)
     for i in range(count):
-        right[i] = hold * (state.before[first + i] - state.angles[first + i])
-        for k in range(9):
-            right[i] += rows[i, k] * error[k]
-    for _ in range(count):
-        for i in range(count):
-            for k in range(i + 1):
-                matrix[i, k] = damping + hold if i == k else 0.0
-                for m in range(9):
-                    matrix[i, k] += rows[i, m] * rows[k, m]
-        _solve_positive(matrix, right, count, step)
-        # a step out of a limit is none, and the others have to do without it
-        if not _stop(rows, right, step, state, first, count):
-            break
+        joint = first + i
+        angle = state.angles[joint]
+        right[i] = hold * (state.before[joint] - angle)
+        for m in range(ERRORS):
+            right[i] += rows[i, m] * error[m]
+        for k in range(i + 1):
+            matrix[i, k] = damping + hold if i == k else 0.0
+            for m in range(ERRORS):
+                matrix[i, k] += rows[i, m] * rows[k, m]
+            matrix[k, i] = matrix[i, k]
+        low[i] = min(max(state.low[joint] - angle, -MAX_STEP_RAD), 0.0)
+        high[i] = max(min(state.high[joint] - angle, MAX_STEP_RAD), 0.0)
+    bounded_step(matrix, right, low, high, count, step)
     longest = 0.0
     for i in range(count):
         longest = max(longest, abs(step[i]))
-    if longest > MAX_STEP_RAD:
-        for i in range(count):
-            step[i] *= MAX_STEP_RAD / longest
     return longest
-
-
-@kernel
-def _stop(
-    rows: Floats, right: Floats, step: Floats, state: Any, first: int, count: int
-) -> bool:
-    """Take joints that would leave their limits out of the equations; return whether any."""
-    found = False
-    for i in range(count):
-        angle = state.angles[first + i]
-        leaves_high = angle >= state.high[first + i] and step[i] > 0.0
-        if leaves_high or (angle <= state.low[first + i] and step[i] < 0.0):
-            found = True
-            right[i] = 0.0
-            for k in range(9):
-                rows[i, k] = 0.0
-    return found
-
-
-@kernel
-def _solve_positive(matrix: Floats, right: Floats, count: int, out: Floats) -> None:
-    """Write the solution for a positive definite matrix, lower half given, Cholesky in place."""
-    for i in range(count):
-        for k in range(i + 1):
-            total = matrix[i, k]
-            for m in range(k):
-                total -= matrix[i, m] * matrix[k, m]
-            matrix[i, k] = math.sqrt(max(total, 1e-300)) if i == k else total / matrix[k, k]
-    for i in range(count):
-        total = right[i]
-        for m in range(i):
-            total -= matrix[i, m] * out[m]
-        out[i] = total / matrix[i, i]
-    for i in range(count - 1, -1, -1):
-        total = out[i]
-        for m in range(i + 1, count):
-            total -= matrix[m, i] * out[m]
-        out[i] = total / matrix[i, i]
