@@ -61,16 +61,16 @@ def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -
 
     """
     urdf = read_urdf(path)
-    whole = make_tree(urdf, robot_map.facing)
-    found = find_groups(whole, robot_map.segments)
+    whole = make_tree(urdf, robot_map.facing, with_mimics=True)
+    notes: list[str] = []
+    found = find_groups(whole, robot_map.segments, notes)
     by_name = {segment: [whole.names[j] for j in group] for segment, group in found.items()}
     moved = {name for names in by_name.values() for name in names}
     held = {joint.name: float(np.clip(0.0, joint.lower, joint.upper))
-            for joint in whole.joints if joint.name not in moved}  # fmt: skip
+            for joint in whole.joints if joint.turns and joint.name not in moved}  # fmt: skip
     tree = make_tree(urdf, robot_map.facing, moved, held)
     groups = {s: tuple(tree.names.index(n) for n in names) for s, names in by_name.items()}
     _require_our_tree(tree, groups)
-    notes: list[str] = []
     body = _Body(tree, groups, notes)
     skeleton = body.skeleton()
     order = [j for s in SEGMENTS for j in groups.get(s, ())]

@@ -27,11 +27,13 @@ HINTS = {
     'foot': ('ankle', 'foot'),
 }
 NOT_OURS = ('finger', 'thumb', 'gripper', 'jaw', 'toe', 'knuckle', 'index', 'camera')
+MAX_LEAD = {'upper_arm': 1, 'thigh': 0}  # joints held before a limb: a clavicle
 MIN_PART = 0.2  # of a limb is each of its two parts at least
 MIN_REACH = 0.4  # of the way to its tip are both together
 MAX_SPREAD = 0.15  # of a limb is the RMS distance of a joint's axes from its centre
 MIN_LIMB_M = 0.02
 NAME_COST, EXTRA_COST, AXIS_COST, TWIST_COST, DROP_COST = 1.0, 0.3, 10.0, 2.0, 0.7
+LEAD_COST = 1.0
 _REGULAR = 1e-4  # how much a joint's origin says where on parallel axes its centre is
 
 
@@ -82,12 +84,14 @@ def share_out(tree: RobotTree, row: Sequence[int], parts: tuple[str, str, str],
     """
     Return the joints of the three segments of a limb; None if no way to cut them fits.
 
+    A clavicle before the shoulder is left over, as are joints of fingers after the hand.
+
     Parameters
     ----------
     tree : RobotTree
         The robot.
     row : sequence of int
-        Joints from the trunk outwards; last ones that are no part of the limb are left over.
+        Joints from the trunk outwards.
     parts : tuple of str
         Keys of HINTS.
     tip : ndarray, shape (3,)
@@ -95,13 +99,21 @@ def share_out(tree: RobotTree, row: Sequence[int], parts: tuple[str, str, str],
 
     """
     best, least = None, np.inf
-    for groups in _cuts(row):
-        cost = _cost(tree, groups, parts, tip)
-        cost += sum(0.0 if _is_not_ours(tree.names[j]) else DROP_COST
-                    for j in row[sum(map(len, groups)):])  # fmt: skip
-        if cost < least:
-            best, least = groups, cost
+    for lead in range(MAX_LEAD[parts[0]] + 1):
+        for groups in _cuts(row[lead:]):
+            cost = LEAD_COST * lead + _cost(tree, groups, parts, tip)
+            cost += DROP_COST * len(left_over(tree, row[lead:], groups))
+            if cost < least:
+                best, least = groups, cost
     return best
+
+
+def left_over(
+    tree: RobotTree, row: Sequence[int], groups: Sequence[Sequence[int]]
+) -> tuple[int, ...]:
+    """Return the joints of a row that move no segment and whose names do not say why."""
+    taken = {j for group in groups for j in group}
+    return tuple(j for j in row if j not in taken and not _is_not_ours(tree.names[j]))
 
 
 def _cuts(row: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from puppet_core.arrays import Floats, Vec3, Vec3s
-from puppet_core.urdf_parts import UrdfJoint, UrdfRobot
+from puppet_core.urdf_parts import TURNING, UrdfJoint, UrdfRobot
 from scipy.spatial.transform import Rotation
 
 ROOT = -1
@@ -70,7 +70,7 @@ class RobotTree:
 
 def make_tree(
     urdf: UrdfRobot, facing: Floats, moved: Collection[str] | None = None,
-    held: Mapping[str, float] | None = None,
+    held: Mapping[str, float] | None = None, with_mimics: bool = False,
 ) -> RobotTree:  # fmt: skip
     """
     Return a robot's tree.
@@ -85,6 +85,8 @@ def make_tree(
         Joints to move; by default all that have an angle of their own.
     held : mapping, optional
         Angles of joints that are not moved, by default zero [rad].
+    with_mimics : bool, optional
+        Whether joints that follow others count too; else they are fixed at zero.
 
     """
     root = np.eye(4)
@@ -95,7 +97,8 @@ def make_tree(
     for joint in urdf.joints:
         pose = poses[joint.parent] @ joint.pose
         body = bodies[joint.parent]
-        if joint.turns and (moved is None or joint.name in moved):
+        turns = joint.kind in TURNING if with_mimics else joint.turns
+        if turns and (moved is None or joint.name in moved):
             parents.append(body)
             body = len(joints)
             joints.append(joint)
