@@ -17,6 +17,7 @@ from typing import Any
 from puppet_core.errors import ConfigError
 
 SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
+SHOW = 'show'  # the emulator's usual script
 VARIANTS = {
     SIM: 'emulated tracker and performer on pseudo-terminals, then the whole graph',
     HARDWARE: 'a real tracker on serial ports, then the whole graph',
@@ -65,6 +66,7 @@ ARGUMENTS = (
     Argument('autostart', '', 'false: the driver waits for a lifecycle manager.', (SIM, HARDWARE)),
     Argument('ports_dir', '', 'Folder for the emulated ports; a new one if empty.', (SIM,)),
     Argument('clip', '', 'BVH or AMC file to perform; a built-in performance if empty.', (SIM,)),
+    Argument('script', '', 'What is done without a clip: show, or range for calibration.', (SIM,)),
     Argument('asf', '', "The AMC file's skeleton.", (SIM,)),
     Argument('name_map', '', "Names of the clip's joints; found if empty.", (SIM,)),
     Argument('unit', '', "The clip's unit: mm, cm, in, m or metres; found if empty.", (SIM,)),
@@ -219,7 +221,8 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
         values[name] = value
     if variant == SIM and not values['ports_dir']:
         raise ConfigError('ports_dir: expected a folder, got none')
-    if variant == SIM and not values['environment'] and not values['clip']:
+    has_table = not values.get('clip') and values.get('script', '') in ('', SHOW)
+    if variant == SIM and not values['environment'] and has_table:
         values['environment'] = 'demo'  # the built-in performance reaches for its table
     return values
 
@@ -264,7 +267,7 @@ def _truth(argument: str, text: str) -> bool:
 
 def _emulator(values: Mapping[str, str]) -> Process:
     words = ['--ports-dir', values['ports_dir'], '--lines', str(EMULATED_LINES)]
-    for argument in ('clip', 'asf', 'name_map', 'unit', 'up_axis', 'seed'):
+    for argument in ('clip', 'script', 'asf', 'name_map', 'unit', 'up_axis', 'seed'):
         if values[argument]:
             words.append(f'--{argument.replace("_", "-")}={values[argument]}')  # one may be -y
     words += ['--t-pose-s', repr(_number('t_pose_s', values['t_pose_s']))]

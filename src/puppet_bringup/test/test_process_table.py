@@ -89,6 +89,13 @@ def test_built_in_performance_has_its_table_and_a_clip_has_not() -> None:
     assert 'environment' not in with_clip.parameters
 
 
+def test_a_range_of_motion_is_performed_without_a_table() -> None:
+    listed = processes(SIM, {**SIM_GIVEN, 'script': 'range'})
+    options = emulator_parser().parse_args(_named(listed, 'tracker_emulator').arguments)
+    assert options.script == 'range'
+    assert 'environment' not in _named(listed, 'importance').parameters
+
+
 def test_replay_runs_on_simulated_time() -> None:
     assert all(p.parameters['use_sim_time'] for p in processes(REPLAY, {}) if p.is_node)
 
