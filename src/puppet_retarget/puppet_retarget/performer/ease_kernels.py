@@ -17,7 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints, Quat, Quats, Vec3, Vec3s
+from puppet_core.arrays import Floats, Ints, Quat, Vec3
 from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import align_sign, conjugate, exp, log, multiply
 from puppet_core.work_array import work_array
@@ -51,18 +51,21 @@ class Ease(NamedTuple):
     sources: Ints  # (r + p,) what each value came from last
     befores: Ints  # (r + p,) what it came from before that
     ages: Floats  # (r + p,) since its last change, infinite before the first [s]
-    sinces: Floats  # (r + p,) since the source before told [s]
-    aheads: Floats  # (r + p,) by how much the ease is further than its age [s]
-    wholes: Floats  # (r + p,) what the decay began with at the last change
-    speeds: Floats  # (r + p,) at which the difference shrank last [rad/s], [m/s]
-    turns: Quats  # (r, 4) from the new source's rotation to the value then given out
-    targets: Quats  # (r, 4) what the source said last
-    earlier: Quats  # (r, 4) what the source before said last
-    steps: Quats  # (r, 4) how far the source's rotation went in the last frame
-    shifts: Vec3s  # (p, 3) as turns, for points [m]
-    places: Vec3s  # (p, 3) as targets [m]
-    earlier_places: Vec3s  # (p, 3) [m]
-    moves: Vec3s  # (p, 3) as steps [m]
+    numbers: Floats  # (r + p, 4) SINCE, AHEAD, WHOLE, SPEED
+    rotations: Floats  # (r, 4, 4) DIFFERENCE, TARGET, EARLIER, STEP
+    points: Floats  # (p, 4, 3) the same for points [m]
+
+
+# Of `numbers`
+SINCE = 0  # the source before told last [s]
+AHEAD = 1  # by how much the ease is further than its age [s]
+WHOLE = 2  # what the decay began with at the last change
+SPEED = 3  # at which the difference shrank last [rad/s], [m/s]
+# Of `rotations` and `points`
+DIFFERENCE = 0  # from the new source's value to the one then given out
+TARGET = 1  # what the source said last
+EARLIER = 2  # what the source before said last
+STEP = 3  # how far the source's value went in the last frame
 
 
 class EaseTimes(NamedTuple):
@@ -77,12 +80,11 @@ def fresh_ease(n_rotations: int, n_points: int) -> Ease:
     """Return slots out of which nothing was given yet."""
     slots = n_rotations + n_points
     sources, befores = np.full((2, slots), FRESH)
-    ages, sinces, aheads, speeds = np.zeros((4, slots))
-    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (4, n_rotations, 1))
-    points = np.zeros((4, n_points, 3))
-    return Ease(
-        sources, befores, ages, sinces, aheads, np.ones(slots), speeds, *rotations, *points
-    )
+    numbers = np.zeros((slots, 4))
+    numbers[:, WHOLE] = 1.0
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (n_rotations, 4, 1))
+    points = np.zeros((n_points, 4, 3))
+    return Ease(sources, befores, np.zeros(slots), numbers, rotations, points)
 
 
 @kernel
@@ -102,19 +104,19 @@ def advance(slot: int, source: int, restarted: bool, dt: float, ease: Ease) -> i
     """Age a slot; return what changed, so that the difference is taken anew."""
     last = ease.sources[slot]
     ease.sources[slot] = source
-    ease.sinces[slot] += dt
+    ease.numbers[slot, SINCE] += dt
     if last == FRESH:
         ease.ages[slot] = np.inf
         ease.befores[slot] = FRESH
-        ease.speeds[slot] = 0.0
+        ease.numbers[slot, SPEED] = 0.0
         return SAME
     if source == last and not restarted:
         ease.ages[slot] += dt
         return SAME
     if last == CHANGED:
-        ease.speeds[slot] = 0.0
+        ease.numbers[slot, SPEED] = 0.0
     elif last == INFERRED or last == NOTHING:
-        ease.speeds[slot] *= max(1.0 - ease.ages[slot] / MEMORY_S, 0.0)
+        ease.numbers[slot, SPEED] *= max(1.0 - ease.ages[slot] / MEMORY_S, 0.0)
     ease.ages[slot] = 0.0
     change = JUMPED
     if source != last:
@@ -128,22 +130,26 @@ def ease_rotation(
     target: Quat, slot: int, change: int, dt: float, ease: Ease, times: EaseTimes, out: Quat
 ) -> None:
     """Move `out`, the rotation given out last, to the target turned by what is left."""
-    turn, source = ease.turns[slot], ease.sources[slot]
+    source, numbers, own = ease.sources[slot], ease.numbers[slot], ease.rotations[slot]
+    _follow_rotation(target, source, change, dt, numbers, own)
+    if change == SAME and ease.ages[slot] == np.inf:
+        align_sign(out, target, out)
+        return
+    turn = own[DIFFERENCE]
     rotvec, eased = work_array(3), work_array(4)
-    _follow_rotation(target, slot, change, dt, ease)
-    if change:
-        multiply(ease.steps[slot], out, eased)
+    if change != SAME:
+        multiply(own[STEP], out, eased)
         conjugate(target, turn)
         multiply(turn, eased, turn)
         log(turn, rotvec)
-        _carry_on(slot, source, _length(rotvec), dt, ease, times)
-    left = _left(slot, source, ease, times)
+        _carry_on(source, _length(rotvec), dt, numbers, times)
+    left = _left(ease.ages[slot], source, numbers, times)
     if left == 0.0:
-        ease.speeds[slot] = 0.0
+        numbers[SPEED] = 0.0
         align_sign(out, target, out)
         return
     log(turn, rotvec)
-    _set_speed(slot, source, _length(rotvec), dt, ease, times)
+    _set_speed(ease.ages[slot], source, _length(rotvec), dt, numbers, times)
     for k in range(3):
         rotvec[k] *= left
     exp(rotvec, eased)
@@ -156,28 +162,29 @@ def ease_point(
     target: Vec3, slot: int, change: int, dt: float, ease: Ease, times: EaseTimes, out: Vec3
 ) -> None:
     """Move `out`, the point given out last, to the target moved by what is left."""
-    row = slot - ease.turns.shape[0]
-    shift = ease.shifts[row]
-    _follow_point(target, slot, row, change, dt, ease)
-    if change:
+    numbers, own = ease.numbers[slot], ease.points[slot - ease.rotations.shape[0]]
+    shift = own[DIFFERENCE]
+    _follow_point(target, ease.sources[slot], change, dt, numbers, own)
+    if change != SAME:
         for k in range(3):
-            shift[k] = out[k] + ease.moves[row, k] - target[k]
-        _carry_on(slot, 0, _length(shift), dt, ease, times)
-    left = _left(slot, 0, ease, times)
-    if left == 0.0:
-        ease.speeds[slot] = 0.0
-    else:
-        _set_speed(slot, 0, _length(shift), dt, ease, times)
+            shift[k] = out[k] + own[STEP, k] - target[k]
+        _carry_on(0, _length(shift), dt, numbers, times)
+    left = _left(ease.ages[slot], 0, numbers, times)
+    numbers[SPEED] = 0.0
+    if left > 0.0:
+        _set_speed(ease.ages[slot], 0, _length(shift), dt, numbers, times)
     for k in range(3):
         out[k] = target[k] + left * shift[k]
 
 
 @kernel
-def _follow_rotation(target: Quat, slot: int, change: int, dt: float, ease: Ease) -> None:
+def _follow_rotation(
+    target: Quat, source: int, change: int, dt: float, numbers: Floats, own: Floats
+) -> None:
     """Find how far the source turned in this frame, and remember what it says."""
-    step, last, earlier = ease.steps[slot], ease.targets[slot], ease.earlier[slot]
-    since = ease.sinces[slot]
-    if dt == 0.0 or ease.sources[slot] == NOTHING:
+    step, last, earlier = own[STEP], own[TARGET], own[EARLIER]
+    since = numbers[SINCE]
+    if dt == 0.0 or source == NOTHING:
         step[0], step[1], step[2], step[3] = 1.0, 0.0, 0.0, 0.0
     elif change == SAME:
         conjugate(last, step)
@@ -194,18 +201,18 @@ def _follow_rotation(target: Quat, slot: int, change: int, dt: float, ease: Ease
         copy(wanted, step)
     if change == SWITCHED or change == KNOWN_SOURCE:
         copy(last, earlier)
-        ease.sinces[slot] = dt
+        numbers[SINCE] = dt
     copy(target, last)
 
 
 @kernel
 def _follow_point(
-    target: Vec3, slot: int, row: int, change: int, dt: float, ease: Ease
+    target: Vec3, source: int, change: int, dt: float, numbers: Floats, own: Floats
 ) -> None:
     """Find how far the source went in this frame, and remember what it says."""
-    move, last, earlier = ease.moves[row], ease.places[row], ease.earlier_places[row]
-    since = ease.sinces[slot]
-    if dt == 0.0 or ease.sources[slot] == NOTHING:
+    move, last, earlier = own[STEP], own[TARGET], own[EARLIER]
+    since = numbers[SINCE]
+    if dt == 0.0 or source == NOTHING:
         move[0] = move[1] = move[2] = 0.0
     elif change == SAME:
         for k in range(3):
@@ -220,42 +227,39 @@ def _follow_point(
             move[k] += share * more[k]
     if change == SWITCHED or change == KNOWN_SOURCE:
         copy(last, earlier)
-        ease.sinces[slot] = dt
+        numbers[SINCE] = dt
     copy(target, last)
 
 
 @kernel
-def _carry_on(
-    slot: int, source: int, size: float, dt: float, ease: Ease, times: EaseTimes
-) -> None:
+def _carry_on(source: int, size: float, dt: float, numbers: Floats, times: EaseTimes) -> None:
     """Begin the decay of a difference where it shrinks as fast as the last one did."""
-    ease.aheads[slot], ease.wholes[slot] = 0.0, 1.0
-    speed = ease.speeds[slot] * times.back
+    numbers[AHEAD], numbers[WHOLE] = 0.0, 1.0
+    speed = numbers[SPEED] * times.back
     if source == INFERRED or source == NOTHING or speed <= 0.0 or size == 0.0:
         return
     # 6 s / ((1 - s) (1 + 2 s)), speed over what is left of a smoothstep, is to be `head`
     head = min(speed / size, MAX_HEAD_START)
     share = (head - 6.0 + math.sqrt((head - 6.0) ** 2 + 8.0 * head * head)) / (4.0 * head)
-    ease.wholes[slot] = decay(share * times.back, source, times)
-    ease.aheads[slot] = share * times.back + dt
+    numbers[WHOLE] = decay(share * times.back, source, times)
+    numbers[AHEAD] = share * times.back + dt
 
 
 @kernel
-def _left(slot: int, source: int, ease: Ease, times: EaseTimes) -> float:
+def _left(age: float, source: int, numbers: Floats, times: EaseTimes) -> float:
     """Return what is left of the difference at the last change, 1 to 0."""
-    return decay(ease.ages[slot] + ease.aheads[slot], source, times) / ease.wholes[slot]
+    return decay(age + numbers[AHEAD], source, times) / numbers[WHOLE]
 
 
 @kernel
 def _set_speed(
-    slot: int, source: int, size: float, dt: float, ease: Ease, times: EaseTimes
+    age: float, source: int, size: float, dt: float, numbers: Floats, times: EaseTimes
 ) -> None:
     """Remember how fast a difference shrinks by now; one that is held counts as before."""
     if source == INFERRED or source == NOTHING:
         return
-    age = ease.ages[slot] + ease.aheads[slot]
-    share = min(max(age, dt) / times.back, 1.0)
-    ease.speeds[slot] = size * 6.0 * share * (1.0 - share) / (ease.wholes[slot] * times.back)
+    share = min(max(age + numbers[AHEAD], dt) / times.back, 1.0)
+    numbers[SPEED] = size * 6.0 * share * (1.0 - share) / (numbers[WHOLE] * times.back)
 
 
 @kernel

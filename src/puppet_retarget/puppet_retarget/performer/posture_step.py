@@ -85,10 +85,8 @@ def _sensed(record: Any) -> Sensed:
 @kernel
 def _ease(record: Any) -> Ease:
     return Ease(
-        record.sources[:], record.befores[:], record.ages[:], record.sinces[:],
-        record.aheads[:], record.wholes[:], record.speeds[:], record.turns[:],
-        record.targets[:], record.earlier[:], record.steps[:], record.shifts[:],
-        record.places[:], record.earlier_places[:], record.moves[:],
+        record.sources[:], record.befores[:], record.ages[:], record.numbers[:],
+        record.rotations[:], record.points[:],
     )  # fmt: skip
 
 
