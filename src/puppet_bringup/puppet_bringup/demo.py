@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--name-map', default='', metavar='MAP', help="names of the clip's joints")
     p.add_argument('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
     p.add_argument('--up-axis', default='', choices=('', *UP_AXES[1:]),
-          help="the clip's axis that points up; --up-axis=-y if it points down")
+                   help="the clip's axis that points up; --up-axis=-y if it points down")
     p.add_argument('--character', default='blubby', metavar='NAME', help='default %(default)s')
     p.add_argument('--solver', default='', metavar='NAME', help='importance_based if absent')
     p.add_argument('--environment', default='', metavar='NAME',
