@@ -15,9 +15,10 @@ is said in one sentence; a unit that lost its sensor is only noted, the others s
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
+from puppet_core.fastest_motion import FASTEST_M_S
 from puppet_driver import flock_of_birds as flock
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.plausible_path import MAX_SPEED_MPS, Reach
+from puppet_driver.plausible_path import Reach
 from puppet_driver.record_stream import PhasedRecordStream
 from puppet_driver.tracker import Exchange, Exchanges
 
@@ -60,7 +61,7 @@ class FlockLineConfig:
     record_format: str = 'position_quaternion'
     """What records hold, one of POSE_FORMATS."""
 
-    max_speed_mps: float = MAX_SPEED_MPS
+    max_speed_mps: float = FASTEST_M_S
     """Speed beyond which a record needs to be confirmed [m/s]."""
 
     point_mode: bool = False

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from puppet_core.errors import ConfigError
+from puppet_core.fastest_motion import FASTEST_M_S
 from puppet_driver import birdnet_status as status
 from puppet_driver.birdnet import (
     ANSWERS,
@@ -38,7 +39,7 @@ from puppet_driver.flock_of_birds import (
     UNIT_HAS_SENSOR,
 )
 from puppet_driver.motionstar_port import parse_way
-from puppet_driver.plausible_path import MAX_SPEED_MPS, Reach
+from puppet_driver.plausible_path import Reach
 from puppet_driver.tracker import Exchange, Exchanges
 
 DEVICE = 'motionstar'
@@ -70,7 +71,7 @@ class MotionStarConfig:
     inverted: bool = False
     """Whether the device reports inverse rotations."""
 
-    max_speed_mps: float = MAX_SPEED_MPS
+    max_speed_mps: float = FASTEST_M_S
     """Speed beyond which a record needs to be confirmed [m/s]."""
 
     has_datagrams: bool = False

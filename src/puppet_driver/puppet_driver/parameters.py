@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from puppet_core.arrays import Quat, Vec3
 from puppet_core.errors import ConfigError
+from puppet_core.fastest_motion import FASTEST_M_S
 from puppet_core.parameter_rows import Row
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 from puppet_driver import flock_of_birds as flock
 from puppet_driver.devices import DEVICES
 from puppet_driver.line_plan import burst_seconds, spread
 from puppet_driver.network_port import is_network_name, parse_endpoint, SCHEMES
-from puppet_driver.plausible_path import MAX_SPEED_MPS
 from puppet_driver.roll_pitch_yaw import rotation_of
 
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
@@ -77,7 +77,7 @@ DRIVER_ROWS = (
         description='The device reports inverse rotations; calibration fails if this is wrong.',
     ),
     Row(
-        'max_speed_mps', MAX_SPEED_MPS, 'm/s', 1.0, 1000.0,
+        'max_speed_mps', FASTEST_M_S, 'm/s', 1.0, 1000.0,
         description="A record that is further from its sensor's last one counts as damaged "
         'until two more confirm it.',
     ),

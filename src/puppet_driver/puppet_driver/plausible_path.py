@@ -6,12 +6,9 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
 from puppet_driver.path_kernels import MEMORY_SIZE, N_DOUBTED, Paths
 
-# The fastest limbs that sport science measures are kicking feet, 17 m/s, and elbows that extend
-# in a pitch, 2400 deg/s = 42 rad/s (Corcoran2024, Fleisig1999). The filter has the same limits.
-MAX_SPEED_MPS = 20.0
-MAX_TURN_RADPS = 60.0
 NOISE_M = 0.01  # of a sensor far from its transmitter
 
 
@@ -22,7 +19,7 @@ class Reach:
     rate_hz: float = 120.0
     """Records a second of each sensor."""
 
-    max_speed_mps: float = MAX_SPEED_MPS
+    max_speed_mps: float = FASTEST_M_S
     """Speed of the fastest sensor [m/s]; infinite: nothing is implausible."""
 
     @property
@@ -33,7 +30,7 @@ class Reach:
     @property
     def angle_rad(self) -> float:
         """By how much it turns at most [rad]."""
-        return min(MAX_TURN_RADPS / self.rate_hz, math.pi)
+        return min(FASTEST_RAD_S / self.rate_hz, math.pi)
 
     def paths(self, n_sensors: int) -> Paths:
         """Return the memory of so many sensors, none of which has been seen."""

@@ -5,8 +5,9 @@
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
+from puppet_core.fastest_motion import FASTEST_M_S
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.plausible_path import MAX_SPEED_MPS, Reach
+from puppet_driver.plausible_path import Reach
 from puppet_driver.polhemus_records import RecordLayout
 from puppet_driver.tracker import Exchange
 
@@ -34,7 +35,7 @@ class PolhemusLineConfig:
     inverted: bool = False
     """Whether the device reports inverse rotations."""
 
-    max_speed_mps: float = MAX_SPEED_MPS
+    max_speed_mps: float = FASTEST_M_S
     """Speed beyond which a record needs to be confirmed [m/s]."""
 
     baud_rate_bps: int = 115200

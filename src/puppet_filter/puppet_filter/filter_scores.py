@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quats, Vec3s
+from puppet_core.fastest_motion import FASTEST_M_S
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_filter.baselines import FrameFilter
 from puppet_filter.synthetic_motion import SensorMotion
@@ -18,7 +19,6 @@ SETTLED_FROM_S = 0.5  # leaves out how each filter starts
 LAG_RANGE_MS = (-30.0, 100.0)
 AFTER_STOP_S = 0.15  # in which an overshoot is looked for
 REST_SPEED_M_S = 1e-3
-JUMP_SPEED_M_S = 20.0  # nothing on a body is as fast
 LEAST_WAY_M = 0.02  # of a movement whose end is looked at
 PASSES = 2  # of which the faster is timed
 
@@ -157,12 +157,12 @@ def movements(speed: Floats, window: int) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     start = 0
     for k in range(1, len(speed) - window):
-        if speed[k] > JUMP_SPEED_M_S:
+        if speed[k] > FASTEST_M_S:
             found.append((k, k + 1))
         elif speed[k - 1] < REST_SPEED_M_S <= speed[k]:
             start = k
         elif speed[k] < REST_SPEED_M_S <= speed[k - 1]:
             rests = bool((speed[k:k + window] < REST_SPEED_M_S).all())
-            if rests and speed[start:k].max() < JUMP_SPEED_M_S:
+            if rests and speed[start:k].max() < FASTEST_M_S:
                 found.append((start, k))
     return found

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from puppet_core.errors import ConfigError
+from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
 from puppet_core.parameter_rows import build_config, Row
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 
@@ -65,10 +66,10 @@ ROWS = (
     Row('gate.jump_count', 2, '-', 1, 1000, True,
         'outliers in a row that agree with each other and mean a true jump, which is followed '
         'so many samples late less one; 1 lets every outlier through'),
-    Row('gate.jump_speed_m_s', 20.0, 'm/s', 0.0, 1e3, True,
+    Row('gate.jump_speed_m_s', FASTEST_M_S, 'm/s', 0.0, 1e3, True,
         'fastest motion of a body: with which outliers still agree, and a gap is bridged',
         low_open=True),
-    Row('gate.jump_rate_rad_s', 60.0, 'rad/s', 0.0, 1e3, True,
+    Row('gate.jump_rate_rad_s', FASTEST_RAD_S, 'rad/s', 0.0, 1e3, True,
         'fastest rotation, likewise', low_open=True),
     Row('gap.hold_s', 0.03, 's', 0.0, 10.0, True,
         'gap without samples that is bridged at constant velocity'),
@@ -120,8 +121,8 @@ class PoseFilterConfig:
     initial_rate_rad_s: float = 10.0
     gate_mahalanobis_limit: float = 6.0
     gate_jump_count: int = 2
-    gate_jump_speed_m_s: float = 20.0
-    gate_jump_rate_rad_s: float = 60.0
+    gate_jump_speed_m_s: float = FASTEST_M_S
+    gate_jump_rate_rad_s: float = FASTEST_RAD_S
     gap_hold_s: float = 0.03
     gap_decay_s: float = 0.30
     gap_reach_m: float = 0.50

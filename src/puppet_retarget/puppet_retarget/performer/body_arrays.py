@@ -20,6 +20,7 @@ class BodyArrays(NamedTuple):
     q_world: Quats  # (16, 4)
     p_world: Vec3s  # (16, 3) [m]
     torso: Quat  # (4,) chest in the pelvis' frame
+    carrying: Quat  # (4,) that as it was when the chest began to carry the pelvis
     points: Vec3s  # general end-effectors, (8, 3) [m]
     velocities: Vec3s  # (8, 3) [m/s]
     eased: Quats  # (16, 4) rotations of the limbs before their ends are put to the points

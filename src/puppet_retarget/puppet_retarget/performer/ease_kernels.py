@@ -8,8 +8,9 @@ between what was given out and what the new source says is kept, and decays.
 
 A sensor may come and go many times within one easing, so a change begins nothing anew. What was
 given out goes on moving for that one frame as its source moves, else every change would leave
-the value behind by a frame's motion. And the difference goes on shrinking at the speed at
-which it shrank before, so that frames in which a sensor is seen add up.
+the value behind by a frame's motion; no body accelerates so that a leap would go on likewise.
+And the difference goes on shrinking at the speed at which it shrank before, so that frames in
+which a sensor is seen add up.
 
 """
 
@@ -38,7 +39,7 @@ SWITCHED = 1  # to a source that did not tell of late
 KNOWN_SOURCE = 2  # back to the source before the last one
 JUMPED = 3  # the source is the same and began anew
 
-# How fast a step may change between two sources' words: a body accelerates no faster
+# How fast a step may change: a body accelerates no faster
 MAX_TURN_RATE_RAD_S2 = 1000.0
 MAX_RATE_M_S2 = 100.0
 MEMORY_S = 0.3  # after a loss so long the speed of the easing before it counts no more
@@ -187,8 +188,11 @@ def _follow_rotation(
     if dt == 0.0 or source == NOTHING:
         step[0], step[1], step[2], step[3] = 1.0, 0.0, 0.0, 0.0
     elif change == SAME:
-        conjugate(last, step)
-        multiply(target, step, step)
+        wanted = work_array(4)
+        conjugate(last, wanted)
+        multiply(target, wanted, wanted)
+        approach(step, wanted, MAX_TURN_RATE_RAD_S2 * dt * dt)
+        copy(wanted, step)
     elif change == KNOWN_SOURCE:
         rotvec, wanted = work_array(3), work_array(4)
         conjugate(earlier, wanted)
@@ -214,14 +218,13 @@ def _follow_point(
     since = numbers[SINCE]
     if dt == 0.0 or source == NOTHING:
         move[0] = move[1] = move[2] = 0.0
-    elif change == SAME:
-        for k in range(3):
-            move[k] = target[k] - last[k]
-    elif change == KNOWN_SOURCE:
+    elif change == SAME or change == KNOWN_SOURCE:
+        base = last if change == SAME else earlier
+        span = dt if change == SAME else since
         more = work_array(3)
         for k in range(3):
-            more[k] = (target[k] - earlier[k]) * dt / since - move[k]
-        limit = MAX_RATE_M_S2 * dt * since
+            more[k] = (target[k] - base[k]) * dt / span - move[k]
+        limit = MAX_RATE_M_S2 * dt * span
         share = min(1.0, limit / max(_length(more), limit))
         for k in range(3):
             move[k] += share * more[k]

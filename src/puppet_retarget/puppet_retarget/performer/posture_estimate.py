@@ -87,7 +87,7 @@ class PostureEstimator:
             _times(config),
             BodyArrays(
                 _identities(), np.zeros(3), _identities(), _points(), np.array(IDENTITY),
-                np.zeros((8, 3)), np.zeros((8, 3)), _identities(),
+                np.array(IDENTITY), np.zeros((8, 3)), np.zeros((8, 3)), _identities(),
                 _identities()[:8],
             ),
             np.zeros(N_SEGMENTS, dtype=np.uint8),

@@ -99,6 +99,6 @@ def _times(record: Any) -> EaseTimes:
 def _body(record: Any) -> BodyArrays:
     return BodyArrays(
         record.rotations[:], record.root[:], record.q_world[:], record.p_world[:],
-        record.torso[:], record.points[:], record.velocities[:], record.eased[:],
-        record.turns[:],
+        record.torso[:], record.carrying[:], record.points[:], record.velocities[:],
+        record.eased[:], record.turns[:],
     )  # fmt: skip

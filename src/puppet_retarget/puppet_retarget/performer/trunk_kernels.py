@@ -65,13 +65,21 @@ def settle_trunk(
 def settle_pelvis(
     sensed: Sensed, dt: float, ease: Ease, times: EaseTimes, body: BodyArrays, target: Quat
 ) -> None:
-    """Fill the root's rotation: its sensor's, else carried by the chest, else held."""
+    """
+    Fill the root's rotation: its sensor's, else carried by the chest, else held.
+
+    The chest carries the pelvis at the angle they had at first, not in the last frame: what is
+    eased is already in that, and the pelvis would turn on and on.
+
+    """
     if sensed.quality[PELVIS] != ABSENT:
         source = PELVIS
         copy(sensed.orientations[PELVIS], target)
     elif sensed.quality[CHEST] != ABSENT:
         source = INFERRED
-        conjugate(body.torso, target)
+        if ease.sources[PELVIS] != INFERRED:
+            copy(body.torso, body.carrying)
+        conjugate(body.carrying, target)
         multiply(sensed.orientations[CHEST], target, target)
     else:
         source = NOTHING

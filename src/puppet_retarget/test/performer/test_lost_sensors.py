@@ -78,6 +78,41 @@ def test_sensors_that_go_and_return_never_jump(
     np.testing.assert_allclose(estimate.posture.end_effectors, points, atol=EXACT_TOL)
 
 
+@pytest.mark.parametrize('names', [('left_hand',), ('pelvis',), ('right_foot',),
+                                   ('pelvis', 'left_upper_arm', 'right_foot')])  # fmt: skip
+def test_loss_right_after_a_leap_does_not_carry_the_leap_on(
+    virtual: Any, rng: np.random.Generator, pose_of: Callable, names: tuple[str, ...]
+) -> None:
+    """A whole body that is elsewhere at once, then loses sensors, stays where it is."""
+    names = tuple(n for n in names if n in virtual.layout.sensors)
+    estimator, pose = virtual.estimator(), pose_of(rng, virtual.place)
+    for _ in range(2):
+        estimator.step(virtual.frame(*virtual.t_pose()))
+    estimate = estimator.step(virtual.frame(*pose))
+    last = np.concatenate((estimate.p_world, estimate.posture.end_effectors))
+    for step in range(2 * SETTLE_FRAMES):
+        frame = virtual.frame(*pose)
+        estimate = estimator.step(_lose(frame, *names) if step < SETTLE_FRAMES else frame)
+        now = np.concatenate((estimate.p_world, estimate.posture.end_effectors))
+        assert np.max(np.linalg.norm(now - last, axis=1)) < 0.02
+        last = now
+
+
+def test_lost_pelvis_does_not_turn_on(virtual: Any) -> None:
+    """A trunk that twists at 3 rad/s loses the pelvis in its last frame of motion, and stands."""
+    root, rotations = virtual.t_pose()
+    estimator, twist = virtual.estimator(), 0.5 * 3.0 * PERIOD_S
+    last = 30
+    for step in range(last + SETTLE_FRAMES):
+        now, half = np.array(rotations), 0.5 * twist * min(step, last)
+        for segment in (SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest']):
+            now[segment] = [np.cos(half), 0.0, 0.0, np.sin(half)]
+        frame = virtual.frame(root, now)
+        estimate = estimator.step(frame if step < last else _lose(frame, 'pelvis'))
+        turned = 2.0 * np.arccos(min(abs(estimate.posture.rotations[0] @ now[0]), 1.0))
+        assert turned < 2.0 * twist + EXACT_TOL
+
+
 def test_lost_pelvis_is_carried_by_the_chest(virtual: Any) -> None:
     root, rotations = virtual.t_pose()
     estimator = virtual.estimator()
