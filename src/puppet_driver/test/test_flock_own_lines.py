@@ -82,7 +82,7 @@ def test_units_on_lines_of_their_own_stream_over_terminals(
     try:
         assert wait_until(run.has(40))
         assert wait_until(lambda: np.isfinite(run.frames[-1]).all())
-        truth = server._source.block(0, 600)
+        truth = server.poses_so_far()
         # a flock's words are 0.45 mm apart
         assert np.abs(truth[..., :3] - run.frames[-1][:, :3]).max(axis=(1, 2)).min() < 1e-3
         assert not [text for is_error, text in run.news if is_error]

@@ -124,7 +124,7 @@ def test_frames_are_the_emulated_poses_and_stopping_stops(serve, session, wait_u
     server = serve()
     run = session(names(server, scheme))
     assert wait_until(run.has(30))
-    truth = server._source.block(0, 60)
+    truth = server.poses_so_far()
     for _, poses in run.frames[:30]:
         nearest = np.abs(truth[..., :3] - poses[:, :3]).max(axis=(1, 2)).argmin()
         position, quaternion = pose_error(poses, truth[nearest])
@@ -276,7 +276,7 @@ def test_datagrams_lost_doubled_overtaken_and_cut_short(serve, session, wait_unt
     assert wait_until(run.has(150))
     counters = run.reader.lines[0].status.counters
     assert counters.rejected_records > 0 and counters.resyncs > 0 and run.n_streams() == 1
-    truth = server._source.block(0, 1200)
+    truth = server.poses_so_far()
     for _, poses in run.frames[-50:]:
         found = np.isfinite(poses[:, 0])
         error = np.abs(truth[:, found, :3] - poses[found, :3]).max(axis=(1, 2))

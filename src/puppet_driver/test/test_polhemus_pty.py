@@ -79,7 +79,7 @@ def test_frames_are_the_emulated_poses_and_stopping_stops_the_device(
     server = emulator(n_lines, device=device, rate_hz=rate_hz)
     run = session(server, device, rate_hz)
     assert wait_until(run.has(8))
-    truth = server._source.block(0, 60)
+    truth = server.poses_so_far()
     for poses in run.frames[2:8]:
         error = np.nanmax(np.abs(truth[..., :3] - poses[:, :3]), axis=(1, 2))
         nearest = truth[int(error.argmin())]

@@ -16,6 +16,7 @@ import threading
 import time
 from typing import NamedTuple
 
+from puppet_core.arrays import Floats
 from puppet_driver.emulator.cable import Bursts, Cable
 from puppet_driver.emulator.performer_source import PerformerSource
 from puppet_driver.emulator.twin import DeviceTwin
@@ -125,6 +126,10 @@ class PtyServer:
                 return
             for descriptor in ready:
                 self._serve_line(waiting[descriptor])
+
+    def poses_so_far(self) -> Floats:
+        """Return the sensors' poses at each tick that may have been sent, shape (n, s, 7)."""
+        return self._source.block(0, self.tick + 2)
 
     def _look(self) -> None:
         for line in self.lines:
