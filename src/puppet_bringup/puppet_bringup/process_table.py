@@ -51,7 +51,8 @@ ARGUMENTS = (
     Argument('character', '', 'Puppet, by name or path of its YAML file.'),
     Argument(
         'solver', '',
-        'How the puppet is posed: importance_based, elbow_circle, joint_angles, position.',
+        'How the puppet is posed: importance_based, elbow_circle, rate_control, '
+        'joint_angles, position.',
     ),  # fmt: skip
     Argument('environment', '', 'Environment, by name or path of its YAML file.'),
     Argument('performer', '', "The performer's character, by name or path."),

@@ -47,9 +47,12 @@ def read_clip_as_told(
     arguments: argparse.Namespace,
     asf: str | Path | None,
     tell: Callable[[str], None],
+    mend: bool = True,
 ) -> Motion:
     """
     Return the clip, read as the options say; tell what was found out about it.
+
+    Without `mend` the floor is not levelled or moved and no first frames are dropped.
 
     Raises
     ------
@@ -59,7 +62,8 @@ def read_clip_as_told(
     """
     options = ClipOptions(
         unit_m=arguments.unit_m, rate_hz=arguments.clip_rate_hz, up_axis=arguments.up_axis,
-        marker_set=arguments.markers,
+        marker_set=arguments.markers, drop_artificial_start=mend, level_floor=mend,
+        shift_to_floor=mend,
     )  # fmt: skip
     read = read_clip(path, asf, arguments.name_map, options)
     if read.names != PUPPET:  # of our own files there is nothing to find out

@@ -17,17 +17,21 @@ from typing import NoReturn
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_retarget.offline import (
     command_bench,
+    command_bench_rate,
     command_character,
+    command_enhance,
     command_layouts,
     command_render,
     command_retarget,
-)  # fmt: skip
+)
 from puppet_ros import share
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 SUBCOMMANDS = {
     'retarget': (command_retarget, 'give the motion of a clip to a character'),
     'bench': (command_bench, 'measure quality and speed over clips, characters and solvers'),
+    'bench-rate': (command_bench_rate, 'inverse rate control on the experiments of its paper'),
+    'enhance': (command_enhance, 'mend a captured motion by measured end-effectors'),
     'render': (command_render, 'draw bodies at instants of a clip'),
     'layouts': (command_layouts, 'measure what each sensor layout tells of a motion'),
     'character': (command_character, 'make a character file, or look over one'),
@@ -45,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     top = _Parser(
         prog='puppet_clip',
-        description='Retarget, measure and draw motion clips.',
+        description='Retarget, enhance, measure and draw motion clips.',
         epilog=command_retarget.EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

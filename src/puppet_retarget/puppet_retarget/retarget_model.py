@@ -8,7 +8,7 @@ The retarget node is this class with messages around it.
 
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -23,7 +23,7 @@ from puppet_retarget.importance.importance_model import MAX_LEG_LENGTH_M, MIN_LE
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.solvers.hold_and_ease import HoldAndEase
 from puppet_retarget.solvers.input_check import is_usable
-from puppet_retarget.solvers.registry import make_solver
+from puppet_retarget.solvers.registry import make_solver, SOLVER_NAMES
 from puppet_retarget.solvers.robot_follower import follower_of, RobotFollower
 from puppet_retarget.solvers.solver import Solver, SolverOutput
 
@@ -84,17 +84,19 @@ class RetargetModel:
         return JOINT_NAMES if self._robot is None else self._robot.names
 
     def warm_up(self) -> None:
-        """Compile everything a frame needs, before the first one comes."""
+        """Compile everything a frame needs by any solver, before the first one comes."""
         rest = self._character.skeleton
         rotations = np.zeros((16, 4))
         rotations[:, 0] = 1.0
         segments = rest.rest_positions() + [0.0, 0.0, rest.rest_root_height]
-        model = RetargetModel(self._character, self._environment, self._config)
-        for stamp_ns in (0, 10_000_000, 10_000_000_000):
-            model.step(
-                stamp_ns, segments[0].copy(), segments, rotations, np.zeros((4, ROW)),
-                np.zeros((8, SELF_ROW)), rest.leg_length,
-            )  # fmt: skip
+        for solver in SOLVER_NAMES:
+            config = replace(self._config, solver=solver)
+            model = RetargetModel(self._character, self._environment, config)
+            for stamp_ns in (0, 10_000_000, 10_000_000_000):
+                model.step(
+                    stamp_ns, segments[0].copy(), segments, rotations, np.zeros((4, ROW)),
+                    np.zeros((8, SELF_ROW)), rest.leg_length,
+                )  # fmt: skip
 
     def step(
         self, stamp_ns: int, root: Vec3, segments: Vec3s, rotations: Quats, rows: Floats,

@@ -62,7 +62,9 @@ def test_position_puts_every_end_effector_where_the_performers_is(
 
 
 def test_registry_knows_the_solvers_by_name(short_character: Character) -> None:
-    assert SOLVER_NAMES == ('importance_based', 'elbow_circle', 'joint_angles', 'position')
+    assert SOLVER_NAMES == (
+        'importance_based', 'elbow_circle', 'rate_control', 'joint_angles', 'position'
+    )
     for name in SOLVER_NAMES:
         solver = make_solver(name, short_character, floor_only(), 0.93, SolverConfig())
         assert solver.name == name

@@ -23,11 +23,13 @@ from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetModel
 from puppet_retarget.solvers import end_effector_solver, hold_and_ease, input_check
+from puppet_retarget.solvers.rate import live_kernels
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
 KERNELS = (
     es.estimate_packed, input_check.is_usable,
     posture_check.is_posture, self_interaction._step, end_effector_solver.solve_packed,
+    end_effector_solver.pose_captured_packed, live_kernels.solve_rate_packed,
     hold_and_ease.measure_gap, hold_and_ease.add_gap,
 )
 
@@ -55,8 +57,10 @@ velocities = motion.end_effector_velocities()
 for n, i in enumerate(range(0, motion.n_frames, 20)):
     # a gap, another character, another solver, on the way
     stamp = n * 8333333 + (10**9 if n > 50 else 0)
-    if n in (80, 90, 100):
-        solver = {80: 'importance_based', 90: 'elbow_circle', 100: 'position'}[n]
+    others = {80: 'importance_based', 84: 'joint_angles', 90: 'elbow_circle', 95: 'rate_control',
+              100: 'position'}
+    if n in others:
+        solver = others[n]
         model.configure(characters[1], RetargetConfig(solver=solver))
     root = from_message(np.append(motion.root_positions[i], [0, 0, 0, 1])[None])[0, :3]
     posture = Posture(
@@ -88,7 +92,7 @@ def counts(repository) -> tuple[dict[str, int], dict[str, int]]:
 
 def test_a_live_run_compiles_each_kernel_for_one_layout(counts) -> None:
     _, after = counts
-    assert after == dict.fromkeys(after, 1) and len(after) == 7
+    assert after == dict.fromkeys(after, 1) and len(after) == 9
 
 
 def test_warm_up_compiles_all_that_a_live_run_needs(counts) -> None:

@@ -76,7 +76,7 @@ def test_tuning_may_change_while_running() -> None:
 @pytest.mark.parametrize(
     ('name', 'value', 'text'),
     [
-        ('solver', 'ik', 'solver: expected one of importance_based, elbow_circle, joint_angles'),
+        ('solver', 'ik', 'solver: expected one of importance_based, elbow_circle, rate_control'),
         ('root_form', 'middle', 'root_form: expected one of projection, mean'),
         ('stretch_limit', 1.1, 'stretch_limit: expected 0.5 <= value <= 1.0, got 1.1'),
         ('posture_weight', 0.0, 'posture_weight: expected 0.0 < value <= 100.0, got 0.0'),

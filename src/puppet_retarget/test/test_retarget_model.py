@@ -163,12 +163,14 @@ def test_new_tuning_is_eased_into_while_the_puppet_goes_on(live: Live) -> None:
     assert np.mean(moved[32:] > 0.2 * moved[:30].mean()) > 0.6
 
 
-def test_other_solver_is_eased_into(live: Live) -> None:
+@pytest.mark.parametrize('solver', ['joint_angles', 'rate_control'])
+def test_other_solver_is_eased_into(live: Live, solver: str) -> None:
     live.run(30)
-    live.model.configure(live.model._character, RetargetConfig(solver='joint_angles'))
-    live.run(100)
+    for name in (solver, 'importance_based'):
+        live.model.configure(live.model._character, RetargetConfig(solver=name))
+        live.run(100)
+        assert not live.eased[-1]
     live.assert_no_jump()
-    assert not live.eased[-1]
 
 
 def test_other_leg_length_of_the_performer_is_eased_into(

@@ -112,10 +112,13 @@ def add_tuning_options(
 
 
 def read_clip(
-    path: str | Path, arguments: argparse.Namespace, asf: str | Path | None = None
-) -> Motion:
+    path: str | Path, arguments: argparse.Namespace, asf: str | Path | None = None,
+    mend: bool = True,
+) -> Motion:  # fmt: skip
     """
     Return the clip that a path names, read as the clip options say.
+
+    Without `mend` every frame stays where the file has it.
 
     Raises
     ------
@@ -127,7 +130,7 @@ def read_clip(
         raise InputFileError(
             path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='bags are not yet supported'
         )
-    return read_clip_as_told(path, arguments, asf, _say)
+    return read_clip_as_told(path, arguments, asf, _say, mend)
 
 
 def _say(text: str) -> None:

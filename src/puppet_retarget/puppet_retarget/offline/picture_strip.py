@@ -32,6 +32,9 @@ class StripRow:
     objects: Sequence[Solid | Pill] = ()
     """Solids that stand in all of them."""
 
+    marks: Sequence[Sequence[Solid | Pill]] = ()
+    """Solids of each instant; none if empty."""
+
 
 def even_instants(n_frames: int, count: int) -> Ints:
     """Return `count` frame indices spread evenly over a clip, its very ends left out."""
@@ -86,7 +89,8 @@ def render_strip(
                 # left of the head: at the bottom it would lie over the feet
                 place = (0.22 * cell_px[0], 2.4 * _TITLE_MARGIN_PX)
                 labels.append(Label(row.title, place, 24))
-            cells.append(render_scene(bodies, camera, cell_px, labels, row.objects))
+            solids = [*row.objects, *(row.marks[column] if row.marks else ())]
+            cells.append(render_scene(bodies, camera, cell_px, labels, solids))
         lines.append(_joined(cells, axis=1))
     return _joined(lines, axis=0)
 

@@ -12,11 +12,15 @@ from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
 from puppet_retarget.solvers.joint_angles import JointAnglesSolver
 from puppet_retarget.solvers.position import PositionSolver
 from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.rate_control import RateControlSolver
 from puppet_retarget.solvers.solver import Solver
 
 _SOLVERS: dict[str, Callable[[Character, Environment, float, SolverConfig], Solver]] = {
     solver.name: solver
-    for solver in (ImportanceBasedSolver, ElbowCircleSolver, JointAnglesSolver, PositionSolver)
+    for solver in (
+        ImportanceBasedSolver, ElbowCircleSolver, RateControlSolver, JointAnglesSolver,
+        PositionSolver,
+    )
 }
 SOLVER_NAMES = tuple(_SOLVERS)
 
