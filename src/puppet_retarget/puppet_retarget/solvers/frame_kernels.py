@@ -38,7 +38,7 @@ def pose_captured(
 
 
 @kernel
-def _keep_end_orientations(model: PuppetModel, goals: Goals, frame: Frame) -> None:
+def keep_end_orientations(model: PuppetModel, goals: Goals, frame: Frame) -> None:
     """Note the captured hand and foot orientations, and where they want wrist and ankle."""
     palm = work_array(3)
     for limb in range(4):
@@ -129,7 +129,7 @@ def solve_frame(
 
     """
     pose_captured(model, tuning, hips, rotations, frame)
-    _keep_end_orientations(model, goals, frame)
+    keep_end_orientations(model, goals, frame)
     iterations = _estimate_body(model, tuning, captured_root, goals, dt, frame)
     update_kinematics(model, frame)
     pose_limbs(model, tuning, objects, goals, dt, frame)

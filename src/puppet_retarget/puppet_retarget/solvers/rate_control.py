@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop inverse rate control of the whole puppet at once (ChoiKo2000), live."""
 
-import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3
 from puppet_core.character import Character
 from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.solvers.end_effector_solver import EndEffectorSolver, NOTHING_NEAR
+from puppet_retarget.solvers.frame_kernels import REACHABLE_TOL_M
 from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.rate.controller import RateConfig, RateController
 from puppet_retarget.solvers.rate.live_kernels import solve_rate_packed
+from puppet_retarget.solvers.rate.step_kernels import WISH_FIRST
 from puppet_retarget.solvers.rate.tasks import ORIENTATION, POSITION, Task
 from puppet_retarget.solvers.rate.tree import BodyTree
 from puppet_retarget.solvers.solver import SolverOutput
@@ -18,7 +19,7 @@ from puppet_retarget.solvers.solver import SolverOutput
 TURN_WEIGHT = 0.3  # of the orientations of hands and feet: a radian counts as 0.3 m
 SHIFT_MOBILITY, TURN_MOBILITY, TORSO_MOBILITY = 0.2, 0.1, 0.2
 """How readily pelvis and torso move for hands and feet; the joints of the limbs 1 [-]."""
-CONFIG = RateConfig(tolerance=1e-4)
+CONFIG = RateConfig(tolerance=1e-4, estimate=WISH_FIRST)
 
 
 class RateControlSolver(EndEffectorSolver):
@@ -55,7 +56,7 @@ class RateControlSolver(EndEffectorSolver):
         """Return the puppet's posture; see `Solver.solve`. Self-interaction is not kept."""
         output = self._output
         output.body_iterations = solve_rate_packed(
-            self._packed, self._controller.packed, hips, rotations, rows, self_rows,
-            not dt < np.inf,
+            self._packed, self._controller.packed, root, hips, rotations, rows, self_rows, dt
         )
+        output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
         return output

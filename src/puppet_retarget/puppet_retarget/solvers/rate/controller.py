@@ -39,7 +39,7 @@ from puppet_retarget.solvers.rate.rate_arrays import (
     Settings,
     STEPS,
 )
-from puppet_retarget.solvers.rate.step_kernels import ALL_RATES, NO_ESTIMATE, TASKS_ONLY
+from puppet_retarget.solvers.rate.step_kernels import ALL_RATES, NO_ESTIMATE, TASKS_ONLY, WISH_FIRST
 from puppet_retarget.solvers.rate.tasks import MAX_ROWS, MAX_TASKS, Task
 from puppet_retarget.solvers.rate.tree import BASE_DOFS, BodyTree
 
@@ -100,7 +100,7 @@ class RateConfig:
     """Whether steps that lead away from the goals are shortened."""
 
     def __post_init__(self) -> None:
-        if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES}:
+        if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST}:
             raise ConfigError(f'estimate: expected 0, 1 or 2, got {self.estimate}')
         for name in ('max_sub_steps', 'sub_step_m', 'sub_step_rad', 'max_turn_rad'):
             if not 0.0 < getattr(self, name) < np.inf:

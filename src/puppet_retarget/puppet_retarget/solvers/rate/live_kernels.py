@@ -14,21 +14,29 @@ import math
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3
 from puppet_core.kernel import copy, kernel
-from puppet_core.quaternion import align_sign, slerp
+from puppet_core.quaternion import align_sign, rotate, slerp
 from puppet_core.skeleton import LIMB_SEGMENTS
+from puppet_core.work_array import work_array
 from puppet_retarget.importance.environment import objects_of
 from puppet_retarget.solvers.end_effector_solver import set_goals
 from puppet_retarget.solvers.frame_arrays import (
+    ATTACHED_TO,
     Frame,
     frame_of,
     Goals,
     range_goals_of,
+    STARTS,
     update_kinematics,
 )
-from puppet_retarget.solvers.frame_kernels import measure, pose_captured
+from puppet_retarget.solvers.frame_kernels import (
+    keep_end_orientations,
+    measure,
+    pose_captured,
+)
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limb_ranges import ease
-from puppet_retarget.solvers.puppet_model import model_of
+from puppet_retarget.solvers.limb_rotation import solve_limb
+from puppet_retarget.solvers.puppet_model import model_of, PuppetModel, REFERENCE, Tuning
 from puppet_retarget.solvers.rate.frame_kernels import advance, begin
 from puppet_retarget.solvers.rate.rate_arrays import (
     ERROR,
@@ -43,6 +51,8 @@ from puppet_retarget.solvers.rate.rate_arrays import (
     work_of,
 )
 from puppet_retarget.solvers.rate.tree_kernels import pose_tree
+from puppet_retarget.solvers.root_balls import hold_root
+from puppet_retarget.solvers.root_offset import place_root, smooth_root
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
@@ -51,18 +61,43 @@ _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
 
 
 @kernel
+def _place_root(
+    model: PuppetModel, tuning: Tuning, captured_root: Vec3, goals: Goals, dt: float,
+    frame: Frame,
+) -> None:  # fmt: skip
+    """
+    Put the root where it reaches the important goals, as softly as the other solvers do.
+
+    It is what pelvis and angles imitate. The captured place would do as well, but for limbs that
+    become straight: there the pelvis would be stopped in a frame, and be let go in one.
+
+    """
+    frame.relaxation[0] = place_root(
+        model, tuning, goals.positions, frame.wrist_goals, goals.importances,
+        frame.end_effectors, frame.p_world, frame.balls, frame.root,
+    )  # fmt: skip
+    smooth_root(tuning, captured_root, frame.follower, dt, frame.root)
+    if tuning.root_smoothing > 0.0 and tuning.root_form != REFERENCE:
+        hold_root(model, tuning, goals.importances, frame.balls, frame.root)
+    update_kinematics(model, frame)
+
+
+@kernel
 def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
     """
     Fill the inputs from goals and from a frame that is posed as captured.
 
     What is free goes along with the root: it is not to hold on to a place in the air that has
-    no meaning. Returned is how far from its goals the captured posture is [m].
+    no meaning. Where nothing matters that does not hold for the root either: it is where it
+    should be. Returned is how far from its goals the captured posture is [m].
 
     """
-    square = 0.0
+    square, free = 0.0, 1.0
+    for limb in range(4):
+        free *= 1.0 - ease(goals.importances[limb])
     for limb in range(4):
         share = ease(goals.importances[limb])
-        inputs.carried[limb] = 1.0 - share
+        inputs.carried[limb] = (1.0 - share) * (1.0 - free)
         for k in range(3):
             captured = frame.end_effectors[limb, k]
             away = share * (goals.positions[limb, k] - captured)
@@ -74,6 +109,29 @@ def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
     for joint in range(1, 16):
         copy(frame.rotations[joint], inputs.imitated[joint])
     return math.sqrt(square)
+
+
+@kernel
+def _bend_limbs(model: PuppetModel, inputs: Inputs, frame: Frame) -> None:
+    """
+    Bend the limbs that are imitated as far as their goals want, in closed form.
+
+    No rate bends a straight limb, so a Jacobian cannot bring its end nearer; captured legs are
+    straight whenever the performer stands.
+
+    """
+    wrist = work_array(3)
+    for limb in range(4):
+        start = STARTS[limb]
+        own = inputs.imitated[start: start + 3]
+        rotate(frame.q_ends[limb], model.interaction_points[limb], wrist)
+        for k in range(3):
+            wrist[k] = inputs.positions[limb, k] - wrist[k]
+        solve_limb(
+            limb, frame.q_world[ATTACHED_TO[limb]], frame.p_world[start], own,
+            frame.q_ends[limb], model.offsets[start + 1: start + 3],
+            model.upper_lengths[limb], model.lower_lengths[limb], wrist, 0.0, 1.0, own,
+        )  # fmt: skip
 
 
 @kernel
@@ -98,8 +156,8 @@ def _take(state: State, rotations: Quats, frame: Frame) -> None:
 
 @kernel
 def solve_rate_packed(
-    packed: np.ndarray, controller: np.ndarray, hips: Vec3, rotations: Quats, rows: Floats,
-    self_rows: Floats, is_start: bool,
+    packed: np.ndarray, controller: np.ndarray, root: Vec3, hips: Vec3, rotations: Quats,
+    rows: Floats, self_rows: Floats, dt: float,
 ) -> int:  # fmt: skip
     """
     Solve a frame in place; return how many steps it took.
@@ -111,10 +169,8 @@ def solve_rate_packed(
     controller : ndarray, shape (1,)
         The controller's RateArrays: the same skeleton, positions of the end-effectors as its
         first four tasks, orientations of hands and feet as the next.
-    hips, rotations, rows, self_rows : ndarray
+    root, hips, rotations, rows, self_rows, dt
         As in `Solver.solve`.
-    is_start : bool
-        Whether nothing is to be remembered of the frames before.
 
     """
     record, control = packed[0], controller[0]
@@ -123,11 +179,16 @@ def solve_rate_packed(
     goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
     set_goals(goals, rows, numbers.world_scale)
     pose_captured(model, numbers, hips, rotations, frame)
+    keep_end_orientations(model, goals, frame)
+    for k in range(3):
+        frame.root_offset[k] = -frame.root[k]
+    _place_root(model, numbers, root, goals, dt, frame)
     tree, inputs = tree_of(control.tree), inputs_of(control.inputs)
     state = state_of(control.state)
     captured_error = _ask(inputs, goals, frame)
+    _bend_limbs(model, inputs, frame)
     rounds = 1
-    if is_start:
+    if not dt < math.inf:
         _approach_captured(tree, state, frame, 1.0)
         begin(tree, state)
         rounds = START_ROUNDS
@@ -140,6 +201,6 @@ def solve_rate_packed(
         limit_joints(model.limits, frame.rotations)
     update_kinematics(model, frame)
     for k in range(3):
-        frame.root_offset[k] = frame.root[k] - inputs.base_position[k]
+        frame.root_offset[k] += frame.root[k]
     measure(model, objects_of(record.objects), goals, frame)
     return int(state.measures[STEPS])

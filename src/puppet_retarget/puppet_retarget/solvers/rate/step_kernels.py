@@ -16,6 +16,7 @@ from puppet_core.kernel import copy, kernel
 from puppet_retarget.solvers.rate.inverse_kernels import (
     prepare_inverse,
     pseudo_inverse,
+    through_jacobian,
 )
 from puppet_retarget.solvers.rate.rate_arrays import (
     DEXTERITY,
@@ -31,7 +32,7 @@ from puppet_retarget.solvers.rate.task_kernels import (
 )
 from puppet_retarget.solvers.rate.tree_kernels import move_tree, pose_tree, wish_rates
 
-NO_ESTIMATE, TASKS_ONLY, ALL_RATES = 0, 1, 2  # RateConfig.estimate
+NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST = 0, 1, 2, 3  # RateConfig.estimate
 MAX_SHORTENINGS = 4
 WORTH_A_STEP = 0.8  # share of the error that a correction may leave to be followed by another
 
@@ -124,8 +125,13 @@ def estimate_errors(
         for i in range(n):
             work.errors[i] -= work.moves[i]
         return
-    wish = work.wish if settings.estimate == ALL_RATES else work.driven
-    pseudo_inverse(work.moves, wish, inputs.mobilities, tree.sizes[1], n, work, work.rates)
+    if settings.estimate == WISH_FIRST:
+        for d in range(tree.sizes[1]):
+            work.rates[d] = work.wish[d]
+        through_jacobian(work.jacobian, work.wish, tree.sizes[1], n, work.moves)
+    else:
+        wish = work.wish if settings.estimate == ALL_RATES else work.driven
+        pseudo_inverse(work.moves, wish, inputs.mobilities, tree.sizes[1], n, work, work.rates)
     _limit_rates(tree, inputs, settings, work.driven, work.rates)
     _keep(tree, state, work)
     move_tree(tree, work.rates, 1.0, work.tried, state)
