@@ -34,6 +34,7 @@ from puppet_retarget.solvers.frame_kernels import (
     pose_captured,
 )
 from puppet_retarget.solvers.joint_limits import limit_joints
+from puppet_retarget.solvers.limb_position import into_reach
 from puppet_retarget.solvers.limb_ranges import ease
 from puppet_retarget.solvers.limb_rotation import solve_limb
 from puppet_retarget.solvers.puppet_model import model_of, PuppetModel, REFERENCE, Tuning
@@ -51,12 +52,13 @@ from puppet_retarget.solvers.rate.rate_arrays import (
     work_of,
 )
 from puppet_retarget.solvers.rate.tree_kernels import pose_tree
-from puppet_retarget.solvers.root_balls import hold_root
+from puppet_retarget.solvers.root_balls import HELD_POWER, hold_root
 from puppet_retarget.solvers.root_offset import place_root, smooth_root
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
 UNTANGLING = 0.1  # share of the way back to the captured posture in each such frame [-]
+RELAXED_M = 0.01  # so far out of the root's reach, goals are half the whole body's [m]
 _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
 
 
@@ -112,7 +114,34 @@ def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
 
 
 @kernel
-def _bend_limbs(model: PuppetModel, inputs: Inputs, frame: Frame) -> None:
+def _distance(a: Vec3, b: Vec3) -> float:
+    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
+
+
+@kernel
+def _bring_into_reach(
+    importance: float, relaxation: float, shoulder: Vec3, captured: Vec3, reach: float,
+    wrist: Vec3,
+) -> None:  # fmt: skip
+    """
+    Bring a goal into the reach of its limb, in place, unless pelvis and torso are wanted.
+
+    That is where the root alone does not bring all that matters within reach. Otherwise it has
+    been put there, and what matters less is not worth moving it.
+
+    """
+    near = work_array(3)
+    copy(wrist, near)
+    into_reach(shoulder, captured, reach, 1.0 - importance, near)
+    kept = importance**HELD_POWER * relaxation / (relaxation + RELAXED_M)
+    for k in range(3):
+        wrist[k] += (1.0 - kept) * (near[k] - wrist[k])
+
+
+@kernel
+def _bend_limbs(
+    model: PuppetModel, tuning: Tuning, goals: Goals, inputs: Inputs, frame: Frame
+) -> None:
     """
     Bend the limbs that are imitated as far as their goals want, in closed form.
 
@@ -120,17 +149,24 @@ def _bend_limbs(model: PuppetModel, inputs: Inputs, frame: Frame) -> None:
     straight whenever the performer stands.
 
     """
-    wrist = work_array(3)
+    wrist, palm = work_array(3), work_array(3)
     for limb in range(4):
         start = STARTS[limb]
         own = inputs.imitated[start: start + 3]
-        rotate(frame.q_ends[limb], model.interaction_points[limb], wrist)
+        upper, lower = model.upper_lengths[limb], model.lower_lengths[limb]
+        rotate(frame.q_ends[limb], model.interaction_points[limb], palm)
         for k in range(3):
-            wrist[k] = inputs.positions[limb, k] - wrist[k]
+            wrist[k] = inputs.positions[limb, k] - palm[k]
+        _bring_into_reach(
+            min(goals.importances[limb], 1.0), frame.relaxation[0], frame.p_world[start],
+            frame.p_world[start + 2], tuning.stretch_limit * (upper + lower), wrist,
+        )  # fmt: skip
+        for k in range(3):
+            inputs.positions[limb, k] = wrist[k] + palm[k]
         solve_limb(
             limb, frame.q_world[ATTACHED_TO[limb]], frame.p_world[start], own,
-            frame.q_ends[limb], model.offsets[start + 1: start + 3],
-            model.upper_lengths[limb], model.lower_lengths[limb], wrist, 0.0, 1.0, own,
+            frame.q_ends[limb], model.offsets[start + 1: start + 3], upper, lower, wrist,
+            _distance(frame.p_world[start], frame.p_world[start + 2]), 1.0, own,
         )  # fmt: skip
 
 
@@ -186,7 +222,7 @@ def solve_rate_packed(
     tree, inputs = tree_of(control.tree), inputs_of(control.inputs)
     state = state_of(control.state)
     captured_error = _ask(inputs, goals, frame)
-    _bend_limbs(model, inputs, frame)
+    _bend_limbs(model, numbers, goals, inputs, frame)
     rounds = 1
     if not dt < math.inf:
         _approach_captured(tree, state, frame, 1.0)
