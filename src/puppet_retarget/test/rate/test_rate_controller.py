@@ -172,5 +172,5 @@ def test_impossible_tasks_are_refused(adult_character: Character) -> None:
         RateController(tree, [Task(16)])
     with pytest.raises(ConfigError, match='segment: expected one of pelvis'):
         tree.index('tail')
-    with pytest.raises(ConfigError, match='estimate: expected 0, 1 or 2'):
+    with pytest.raises(ConfigError, match='estimate: expected 0 to 3'):
         RateConfig(estimate=3)

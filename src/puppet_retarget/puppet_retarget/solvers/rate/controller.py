@@ -39,7 +39,12 @@ from puppet_retarget.solvers.rate.rate_arrays import (
     Settings,
     STEPS,
 )
-from puppet_retarget.solvers.rate.step_kernels import ALL_RATES, NO_ESTIMATE, TASKS_ONLY, WISH_FIRST
+from puppet_retarget.solvers.rate.step_kernels import (
+    ALL_RATES,
+    NO_ESTIMATE,
+    TASKS_ONLY,
+    WISH_FIRST,
+)
 from puppet_retarget.solvers.rate.tasks import MAX_ROWS, MAX_TASKS, Task
 from puppet_retarget.solvers.rate.tree import BASE_DOFS, BodyTree
 
@@ -49,7 +54,7 @@ class RateConfig:
     """Tuning of rate control; `AS_PRINTED` is the paper's."""
 
     estimate: int = ALL_RATES
-    """How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY or ALL_RATES."""
+    """How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY, ALL_RATES or WISH_FIRST."""
 
     max_sub_steps: int = 16
     """Most parts that a frame is divided into [-]."""
@@ -101,7 +106,7 @@ class RateConfig:
 
     def __post_init__(self) -> None:
         if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST}:
-            raise ConfigError(f'estimate: expected 0, 1 or 2, got {self.estimate}')
+            raise ConfigError(f'estimate: expected 0 to 3, got {self.estimate}')
         for name in ('max_sub_steps', 'sub_step_m', 'sub_step_rad', 'max_turn_rad'):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ConfigError(f'{name}: expected a number > 0, got {getattr(self, name)}')

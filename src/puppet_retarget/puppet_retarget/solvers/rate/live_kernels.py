@@ -14,7 +14,7 @@ import math
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3
 from puppet_core.kernel import copy, kernel
-from puppet_core.quaternion import align_sign, rotate, slerp
+from puppet_core.quaternion import align_sign, angle_between, rotate, slerp
 from puppet_core.skeleton import LIMB_SEGMENTS
 from puppet_core.work_array import work_array
 from puppet_retarget.importance.environment import objects_of
@@ -57,7 +57,8 @@ from puppet_retarget.solvers.root_offset import place_root, smooth_root
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
-UNTANGLING = 0.1  # share of the way back to the captured posture in each such frame [-]
+TANGLED_RAD = 0.3  # a joint so far from what it should imitate, and could: a dead end
+UNTANGLING = 0.1  # share of the way back to what is imitated in each such frame [-]
 RELAXED_M = 0.01  # so far out of the root's reach, goals are half the whole body's [m]
 _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
 
@@ -171,13 +172,27 @@ def _bend_limbs(
 
 
 @kernel
-def _approach_captured(tree: TreeArrays, state: State, frame: Frame, share: float) -> None:
-    """Bring the body a share of the way to the captured posture; 1 is all of it."""
-    for k in range(3):
-        state.p_world[0, k] += share * (frame.root[k] - state.p_world[0, k])
-    slerp(state.q_world[0], frame.rotations[0], share, state.q_world[0])
+def _is_tangled(inputs: Inputs, state: State, frame: Frame, captured_error: float) -> bool:
+    """Return whether the body is in a dead end, such as an arm wound about its shoulder."""
+    if state.measures[ERROR] > captured_error + TANGLED_M:
+        return True
+    if frame.relaxation[0] > 0.0:
+        return False
+    # what is imitated meets the goals then, so nothing keeps a joint far from it
     for joint in range(1, 16):
-        slerp(state.rotations[joint], frame.rotations[joint], share, state.rotations[joint])
+        if angle_between(state.rotations[joint], inputs.imitated[joint]) > TANGLED_RAD:
+            return True
+    return False
+
+
+@kernel
+def _approach(tree: TreeArrays, inputs: Inputs, state: State, share: float) -> None:
+    """Bring the body a share of the way to the posture that it imitates; 1 is all of it."""
+    for k in range(3):
+        state.p_world[0, k] += share * (inputs.base_position[k] - state.p_world[0, k])
+    slerp(state.q_world[0], inputs.base_orientation, share, state.q_world[0])
+    for joint in range(1, 16):
+        slerp(state.rotations[joint], inputs.imitated[joint], share, state.rotations[joint])
     pose_tree(tree, state.rotations, state.q_world, state.p_world)
 
 
@@ -225,11 +240,11 @@ def solve_rate_packed(
     _bend_limbs(model, numbers, goals, inputs, frame)
     rounds = 1
     if not dt < math.inf:
-        _approach_captured(tree, state, frame, 1.0)
+        _approach(tree, inputs, state, 1.0)
         begin(tree, state)
         rounds = START_ROUNDS
-    elif state.measures[ERROR] > captured_error + TANGLED_M:
-        _approach_captured(tree, state, frame, UNTANGLING)
+    elif _is_tangled(inputs, state, frame, captured_error):
+        _approach(tree, inputs, state, UNTANGLING)
     for _ in range(rounds):
         advance(tree, inputs, state, settings_of(control.settings), work_of(control.work))
     _take(state, rotations, frame)

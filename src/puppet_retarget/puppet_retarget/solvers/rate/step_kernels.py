@@ -116,6 +116,8 @@ def estimate_errors(
 
     Steps 1 to 3 before ChoiKo2000 eq. 17. As printed the step that is tried out moves for the
     goals alone; with ALL_RATES for the secondary task as well, whose curvature is as large.
+    With WISH_FIRST it moves for the secondary task alone, and the pseudo-inverse is left what
+    that misses: near singularities a wish that meets the goals is not projected away.
     The error of the secondary task is not estimated: it would differ from the plain one by
     what the tasks use, which the null space takes out again.
 
