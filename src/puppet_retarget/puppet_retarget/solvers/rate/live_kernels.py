@@ -178,7 +178,9 @@ def _is_tangled(inputs: Inputs, state: State, frame: Frame, captured_error: floa
         return True
     if frame.relaxation[0] > 0.0:
         return False
-    # what is imitated meets the goals then, so nothing keeps a joint far from it
+    # what is imitated meets the goals then, so nothing keeps root or joints far from it
+    if _distance(state.p_world[0], inputs.base_position) > TANGLED_M:
+        return True
     for joint in range(1, 16):
         if angle_between(state.rotations[joint], inputs.imitated[joint]) > TANGLED_RAD:
             return True
