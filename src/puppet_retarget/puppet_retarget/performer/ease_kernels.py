@@ -164,8 +164,10 @@ def ease_point(
 ) -> None:
     """Move `out`, the point given out last, to the target moved by what is left."""
     numbers, own = ease.numbers[slot], ease.points[slot - ease.rotations.shape[0]]
-    shift = own[DIFFERENCE]
-    _follow_point(target, ease.sources[slot], change, dt, numbers, own)
+    source, shift = ease.sources[slot], own[DIFFERENCE]
+    _follow_point(target, source, change, dt, numbers, own)
+    if source == NOTHING:  # held; the speed counts when its source is back
+        return
     if change != SAME:
         for k in range(3):
             shift[k] = out[k] + own[STEP, k] - target[k]

@@ -182,12 +182,15 @@ def _settle_end(
 
     A hand that comes back must not go straight to where it is, which may be through its own
     shoulder: while it takes over, it goes where the limb's eased angles lead, off by what
-    the angles that are eased to are off.
+    the angles that are eased to are off. These leap where a segment's source changes.
 
     """
     target, by_angles, detour = work_array(3), work_array(3), work_array(3)
     slot = ROOT_SLOT + 1 + limb
-    change = advance(slot, carrier, _restarted(carrier, sensed), dt, ease)
+    restarted = _restarted(carrier, sensed)
+    if carrier != INFERRED and detour_share(ease.ages[slot] + dt, times) > 0.0:
+        restarted = restarted or ease.ages[start] == 0.0 or ease.ages[start + 1] == 0.0
+    change = advance(slot, carrier, restarted, dt, ease)
     share = detour_share(ease.ages[slot], times)
     if carrier == INFERRED:
         _wrist_by_angles(start, skeleton, q, wrist)

@@ -33,6 +33,7 @@ from puppet_retarget.performer.ease_kernels import (
     ease_point,
     ease_rotation,
     EaseTimes,
+    FRESH,
     INFERRED,
     NOTHING,
 )
@@ -69,16 +70,19 @@ def settle_pelvis(
     Fill the root's rotation: its sensor's, else carried by the chest, else held.
 
     The chest carries the pelvis at the angle they had at first, not in the last frame: what is
-    eased is already in that, and the pelvis would turn on and on.
+    eased is already in that, and the pelvis would turn on and on. A chest that flickers carries
+    it at that angle again.
 
     """
+    last = ease.sources[PELVIS]
+    if sensed.quality[PELVIS] == ABSENT and last != INFERRED and last != NOTHING:
+        copy(body.torso, body.carrying)
+        ease.befores[PELVIS] = FRESH  # at another angle, so not the source that told before
     if sensed.quality[PELVIS] != ABSENT:
         source = PELVIS
         copy(sensed.orientations[PELVIS], target)
     elif sensed.quality[CHEST] != ABSENT:
         source = INFERRED
-        if ease.sources[PELVIS] != INFERRED:
-            copy(body.torso, body.carrying)
         conjugate(body.carrying, target)
         multiply(sensed.orientations[CHEST], target, target)
     else:

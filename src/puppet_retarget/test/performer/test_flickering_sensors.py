@@ -25,7 +25,9 @@ WALK_AND_CLAP = slice(2100, 2100 + N_FRAMES)
 N_PATTERNS = 6
 # A loss after another one may begin where the body is not yet where it was seen.
 WORSE, WORSE_M = 1.4, 0.03
+CARRIED_M = 0.15  # more than a pelvis that a chest carries that does not flicker
 EASING_M_S = 2.0  # of the losses here; the root is never half a metre off
+TRUNK_TOO_M_S = 5.0  # of those of trunk and leg at once
 
 
 @cache
@@ -44,15 +46,21 @@ def _frames(layout: str) -> list[FilteredFrame]:
 
 
 def _play(layout: str, names: tuple[str, ...], lost: NDArray[np.bool_]) -> Vec3s:
-    """Return joints and end-effectors, shape (n, 24, 3) [m]; `lost` has shape (n,)."""
+    """
+    Return joints and end-effectors, shape (n, 24, 3) [m].
+
+    `lost` has shape (n,), or (n, k) for each of the k `names` its own.
+
+    """
+    lost = np.broadcast_to(lost.reshape(N_FRAMES, -1), (N_FRAMES, len(names)))
     found = load_layout(CONFIG / f'layouts/{layout}.yaml')
     estimator = PostureEstimator(
         _motion().skeleton, known_calibration(found), np.array([1.0, 0.0, 0.0, 0.0]),
         np.array(TRACKER_M), PostureConfig(),
     )  # fmt: skip
     rows = []
-    for frame, is_gone in zip(_frames(layout), lost):
-        gone = np.isin(frame.sensors, names) & is_gone
+    for frame, are_gone in zip(_frames(layout), lost):
+        gone = np.isin(frame.sensors, np.array(names)[are_gone])
         status = np.where(gone, FILTER_LOST, frame.status).astype(np.uint8)
         estimate = estimator.step(frame._replace(status=status))
         rows.append(np.concatenate((estimate.p_world, estimate.posture.end_effectors)))
@@ -94,3 +102,25 @@ def test_flicker_is_hardly_worse_than_loss(
         played = _play(layout, names, lost)
         assert _error(played, whole) < WORSE * always + WORSE_M
         assert _speed(played) < _speed(whole) + EASING_M_S
+
+
+@pytest.mark.parametrize('seen, lost', [(1, 1), (2, 2), (10, 3)])
+def test_chest_that_flickers_carries_a_lost_pelvis(seen: int, lost: int) -> None:
+    names, index = ('pelvis', 'chest'), np.arange(N_FRAMES)
+    gone = np.zeros((N_FRAMES, 2), dtype=bool)
+    whole = _play('default14', names, gone)
+    gone[FLICKER, 0] = True
+    always = _play('default14', names, gone)
+    gone[FLICKER, 1] = (index % (seen + lost) < lost)[FLICKER]
+    played = _play('default14', names, gone)
+    assert _error(played, whole) < _error(always, whole) + CARRIED_M
+    assert _speed(played) < _speed(whole) + EASING_M_S
+
+
+def test_foot_that_is_back_does_not_leap_as_its_leg_flickers(rng: np.random.Generator) -> None:
+    """The hip is elsewhere than it seems to the leg: pelvis and chest come and go, too."""
+    names = ('pelvis', 'chest', 'left_shank', 'left_thigh', 'left_foot')
+    whole = _play('default14', names, np.zeros(N_FRAMES, dtype=bool))
+    for _ in range(N_PATTERNS):
+        gone = rng.permuted(np.array(_patterns(rng)), axis=0)[: len(names)].T
+        assert _speed(_play('default14', names, gone)) < _speed(whole) + TRUNK_TOO_M_S
