@@ -7,6 +7,7 @@ from pathlib import Path
 
 from puppet_core.character import Character, default_capsules, save_character
 from puppet_core.clip import load_clip
+from puppet_core.clip_command_line import skeleton_beside
 from puppet_core.clip_options import AUTO, ClipOptions, unit_length_m
 
 
@@ -32,7 +33,7 @@ def write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
         up_axis=given.get('up_axis') or AUTO,
     )
     clip, asf, names = (given.get(key) or None for key in ('clip', 'asf', 'name_map'))
-    motion = load_clip(clip or '', asf, names, options)
+    motion = load_clip(clip or '', skeleton_beside(Path(clip or ''), asf), names, options)
     name = Path(clip or '').stem
     character = Character(
         name, f'The performer of {name}', motion.skeleton, default_capsules(motion.skeleton)

@@ -52,7 +52,8 @@ def read_clip_as_told(
     """
     Return the clip, read as the options say; tell what was found out about it.
 
-    Without `mend` the floor is not levelled or moved and no first frames are dropped.
+    The skeleton of an .amc is `asf`, or the one beside it. Without `mend` the floor is not
+    levelled or moved and no first frames are dropped.
 
     Raises
     ------
@@ -65,10 +66,18 @@ def read_clip_as_told(
         marker_set=arguments.markers, drop_artificial_start=mend, level_floor=mend,
         shift_to_floor=mend,
     )  # fmt: skip
-    read = read_clip(path, asf, arguments.name_map, options)
+    read = read_clip(path, skeleton_beside(Path(path), asf), arguments.name_map, options)
     if read.names != PUPPET:  # of our own files there is nothing to find out
         tell(read.text)
     return read.motion
+
+
+def skeleton_beside(clip: Path, asf: str | Path | None) -> str | Path | None:
+    """Return the .asf of an .amc: the one given, else SUBJECT.asf beside SUBJECT_TAKE.amc."""
+    if clip.suffix.lower() != '.amc' or asf is not None:
+        return asf
+    beside = clip.with_name(clip.stem.rpartition('_')[0] + '.asf')
+    return beside if beside.is_file() else None
 
 
 def _unit(text: str) -> float:

@@ -2,10 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """AMC reader: the order and axes of rotations, units, and every way a file can be wrong."""
 
+from argparse import ArgumentParser
+
 from clip_samples import pure_angles_deg, SMALL_AMC, SMALL_ASF
 import numpy as np
 from puppet_core.clip_amc import read_amc
 from puppet_core.clip_asf import read_asf
+from puppet_core.clip_command_line import (
+    add_reading_options,
+    read_clip_as_told,
+    skeleton_beside,
+)
 from puppet_core.errors import InputFileError, PuppetError
 import pytest
 from scipy.spatial.transform import Rotation
@@ -147,3 +154,23 @@ def test_any_damage_is_an_input_error_or_none(read):
         except PuppetError:
             continue
         assert np.isfinite(clip.rotations).all()
+
+
+def test_the_skeleton_beside_a_motion_is_taken_unless_another_is_named(tmp_path):
+    motion, body = tmp_path / '02_01.amc', tmp_path / '02.asf'
+    assert skeleton_beside(motion, None) is None
+    body.write_text(SMALL_ASF)
+    assert skeleton_beside(motion, None) == body
+    assert skeleton_beside(motion, 'other.asf') == 'other.asf'
+    assert skeleton_beside(tmp_path / '02_01.bvh', None) is None
+
+
+@pytest.mark.mocap
+def test_commands_read_a_motion_by_the_skeleton_beside_it(mocap_dir):
+    parser = ArgumentParser()
+    add_reading_options(parser)
+    told = []
+    read_clip_as_told(
+        mocap_dir / 'cmu_asfamc' / '02_01.amc', parser.parse_args([]), None, told.append
+    )
+    assert '02_01.amc' in told[0]

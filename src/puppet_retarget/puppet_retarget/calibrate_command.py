@@ -233,8 +233,7 @@ def _recorded(
 def _motion(options: argparse.Namespace, performer: Character) -> Motion:
     if options.file is None:
         return range_of_motion(performer, RATE_HZ, T_POSE_S)
-    asf = clip_arguments.skeleton_beside(options.file, options.asf)
-    clip = clip_arguments.read_clip(options.file, options, asf)
+    clip = clip_arguments.read_clip(options.file, options, options.asf)
     return clip_loop_motion(clip, RATE_HZ, T_POSE_S)
 
 

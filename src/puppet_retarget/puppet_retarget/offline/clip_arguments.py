@@ -147,14 +147,6 @@ def is_bag(path: str | Path) -> bool:
     return Path(path).suffix.lower() in BAG_SUFFIXES or (Path(path) / 'metadata.yaml').is_file()
 
 
-def skeleton_beside(clip: Path, asf: str | Path | None) -> str | Path | None:
-    """Return the .asf of an .amc: the one given, else SUBJECT.asf beside SUBJECT_TAKE.amc."""
-    if clip.suffix.lower() != '.amc' or asf is not None:
-        return asf
-    beside = clip.with_name(clip.stem.rpartition('_')[0] + '.asf')
-    return beside if beside.is_file() else None
-
-
 def find_character(
     files: ConfigFiles, name_or_path: str, world_scale: str | None = None
 ) -> Character:

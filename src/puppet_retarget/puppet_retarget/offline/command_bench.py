@@ -258,9 +258,8 @@ def _motions(
         yield PROCEDURAL, clip_arguments.procedural_clip(files)
     names = [path.stem for path in paths]
     for path in paths:
-        asf = clip_arguments.skeleton_beside(path, arguments.asf)
         name = path.stem if names.count(path.stem) == 1 else str(path)
-        yield name, clip_arguments.read_clip(path, arguments, asf)
+        yield name, clip_arguments.read_clip(path, arguments, arguments.asf)
 
 
 def _processor() -> str:

@@ -87,8 +87,7 @@ def _followed(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         if path is None:
             motion = clip_arguments.procedural_clip(files)
         else:
-            asf = clip_arguments.skeleton_beside(path, None)
-            motion = clip_arguments.read_clip(path, arguments, asf)
+            motion = clip_arguments.read_clip(path, arguments)
         environment = clip_arguments.find_environment(files, None, path is None)
         name = 'built-in performance' if path is None else path.stem
         figures.append(robot_figures(name, motion, RetargetJob(character, environment)))
@@ -104,8 +103,8 @@ def _made(arguments: argparse.Namespace, files: ConfigFiles) -> tuple[Character,
         raise ConfigError('--map: expected with --from-urdf, got it without')
     if arguments.from_clip is not None:
         path = arguments.from_clip
-        asf = clip_arguments.skeleton_beside(path, arguments.asf)
-        return _body(clip_arguments.read_clip(path, arguments, asf).skeleton, path), ()
+        clip = clip_arguments.read_clip(path, arguments, arguments.asf)
+        return _body(clip.skeleton, path), ()
     calibration = load_calibration(arguments.from_calibration)
     # a calibration from a pose alone assumes the lengths of a character
     if calibration.skeleton is not None:

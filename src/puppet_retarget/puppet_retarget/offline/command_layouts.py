@@ -49,5 +49,4 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 def _motion(arguments: argparse.Namespace, files: ConfigFiles) -> Motion:
     if arguments.clip is None:
         return procedural_motion(clip_arguments.find_character(files, PERFORMER), RATE_HZ)
-    asf = clip_arguments.skeleton_beside(arguments.clip, arguments.asf)
-    return clip_arguments.read_clip(arguments.clip, arguments, asf)
+    return clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)

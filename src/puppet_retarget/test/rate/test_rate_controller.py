@@ -173,4 +173,4 @@ def test_impossible_tasks_are_refused(adult_character: Character) -> None:
     with pytest.raises(ConfigError, match='segment: expected one of pelvis'):
         tree.index('tail')
     with pytest.raises(ConfigError, match='estimate: expected 0 to 3'):
-        RateConfig(estimate=3)
+        RateConfig(estimate=4)
