@@ -19,7 +19,7 @@ from puppet_core.arrays import check_array, Floats, Ints, Quats, read_only, Vec3
 from puppet_core.errors import CalibrationError
 from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.yaml_source import load_yaml, Section
-from puppet_retarget.performer.sensor_layout import SensorLayout
+from puppet_retarget.performer.sensor_layout import MAX_MOUNTING_M, SensorLayout
 from puppet_retarget.performer.verdict import Verdict
 from puppet_retarget.performer.verdict_yaml import (
     read_skeleton,
@@ -223,11 +223,15 @@ def _read_sensor(entry: Section) -> _SensorRow:
     rotation = entry.numbers('rotation_wxyz', 4)
     if abs(np.linalg.norm(rotation) - 1.0) > UNIT_TOLERANCE:
         raise entry.error('rotation_wxyz', 'a unit quaternion', rotation.tolist())
+    position = entry.numbers('position_m', 3)
+    if np.max(np.abs(position)) > MAX_MOUNTING_M:
+        expected = f'3 numbers in -{MAX_MOUNTING_M:g} .. {MAX_MOUNTING_M:g}'
+        raise entry.error('position_m', expected, position.tolist())
     row = (
         entry.text('sensor'),
         segment,
         rotation,
-        entry.numbers('position_m', 3),
+        position,
         entry.number('spread_m', 0.0, low=0.0),
         entry.number('spread_deg', 0.0, low=0.0),
         entry.number('sd_m', low=0.0) if 'sd_m' in entry else None,

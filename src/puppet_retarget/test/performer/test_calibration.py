@@ -132,11 +132,21 @@ def test_broken_file_is_refused_with_its_line(
         load_calibration(path)
 
 
-def test_quaternion_must_be_unit(tmp_path: Path, virtual: Any) -> None:
+@pytest.mark.parametrize(
+    ('key', 'numbers', 'message'),
+    [
+        ('rotation_wxyz', '1.0, 1.0, 0.0, 0.0', 'a unit quaternion'),
+        ('position_m', '-105.0, 12.0, 25.0', '3 numbers in -1 .. 1'),
+    ],
+    ids=['no unit quaternion', 'millimetres'],
+)
+def test_mounting_that_cannot_be_is_refused(
+    tmp_path: Path, virtual: Any, key: str, numbers: str, message: str
+) -> None:
     path = tmp_path / 'c.yaml'
     save_calibration(virtual.calibrate(), path)
-    lines = path.read_text().split('rotation_wxyz: [')
-    lines[1] = '1.0, 1.0, 0.0, 0.0' + lines[1][lines[1].index(']'):]
-    path.write_text('rotation_wxyz: ['.join(lines))
-    with pytest.raises(InputFileError, match='a unit quaternion'):
+    lines = path.read_text().split(f'{key}: [')
+    lines[1] = numbers + lines[1][lines[1].index(']'):]
+    path.write_text(f'{key}: ['.join(lines))
+    with pytest.raises(InputFileError, match=message):
         load_calibration(path)
