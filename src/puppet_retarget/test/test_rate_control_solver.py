@@ -102,9 +102,9 @@ def test_signs_of_the_rotations_are_the_captured_ones(
 def test_goals_far_out_of_reach_are_left_in_peace(
     puppet: Character, adult_character: Character, rate_hz: float
 ) -> None:
-    """All at once important, metres away and moving; then back: bounded, and as before."""
+    """All at once important, metres away and moving; two seconds later all is as before."""
     act = Act(puppet, adult_character)
-    t = np.concatenate((phase(rate_hz), np.zeros(60)))
+    t = np.concatenate((phase(rate_hz), np.zeros(round(2.0 * rate_hz))))
     script = act.stage.script(len(t))
     home = script.rows.copy()
     script.rows[..., IMPORTANCE] = swell(t)[:, None]

@@ -40,6 +40,7 @@ from puppet_retarget.solvers.limb_rotation import solve_limb
 from puppet_retarget.solvers.puppet_model import model_of, PuppetModel, REFERENCE, Tuning
 from puppet_retarget.solvers.rate.frame_kernels import advance, begin
 from puppet_retarget.solvers.rate.rate_arrays import (
+    ASTRAY,
     ERROR,
     Inputs,
     inputs_of,
@@ -57,8 +58,10 @@ from puppet_retarget.solvers.root_offset import place_root, smooth_root
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
-TANGLED_RAD = 0.3  # a joint so far from what it should imitate, and could: a dead end
 UNTANGLING = 0.1  # share of the way back to what is imitated in each such frame [-]
+ASTRAY_M, ASTRAY_RAD = 0.1, 1.0  # root or joint so far from what it should imitate, and could ..
+PATIENCE_S = 0.2  # .. for so long: astray
+RETURN_S = 0.3  # in which it is brought back
 RELAXED_M = 0.01  # so far out of the root's reach, goals are half the whole body's [m]
 _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
 
@@ -172,19 +175,26 @@ def _bend_limbs(
 
 
 @kernel
-def _is_tangled(inputs: Inputs, state: State, frame: Frame, captured_error: float) -> bool:
-    """Return whether the body is in a dead end, such as an arm wound about its shoulder."""
-    if state.measures[ERROR] > captured_error + TANGLED_M:
-        return True
-    if frame.relaxation[0] > 0.0:
-        return False
-    # what is imitated meets the goals then, so nothing keeps root or joints far from it
-    if _distance(state.p_world[0], inputs.base_position) > TANGLED_M:
-        return True
+def _way_back(inputs: Inputs, state: State, frame: Frame, dt: float) -> float:
+    """
+    Return the share of the way to what is imitated that a body astray has to go now, or 0.
+
+    Such is an arm wound about its shoulder: no small step of its hand unwinds it. Where what is
+    imitated meets the goals nothing but that keeps root or joints so far from it for long.
+
+    """
+    waited = state.measures[ASTRAY]
+    if waited < 0.0:
+        share = min(1.0, -dt / waited)
+        state.measures[ASTRAY] = min(waited + dt, 0.0)
+        return share
+    far = _distance(state.p_world[0], inputs.base_position) / ASTRAY_M
     for joint in range(1, 16):
-        if angle_between(state.rotations[joint], inputs.imitated[joint]) > TANGLED_RAD:
-            return True
-    return False
+        turn = angle_between(state.rotations[joint], inputs.imitated[joint])
+        far = max(far, turn / ASTRAY_RAD)
+    waited = waited + dt if far > 1.0 and frame.relaxation[0] == 0.0 else 0.0
+    state.measures[ASTRAY] = waited if waited <= PATIENCE_S else -RETURN_S
+    return 0.0
 
 
 @kernel
@@ -240,12 +250,20 @@ def solve_rate_packed(
     state = state_of(control.state)
     captured_error = _ask(inputs, goals, frame)
     _bend_limbs(model, numbers, goals, inputs, frame)
-    rounds = 1
+    rounds, way_back = 1, 0.0
+    if dt < math.inf:
+        way_back = _way_back(inputs, state, frame, dt)
     if not dt < math.inf:
         _approach(tree, inputs, state, 1.0)
         begin(tree, state)
+        state.measures[ASTRAY] = 0.0
         rounds = START_ROUNDS
-    elif _is_tangled(inputs, state, frame, captured_error):
+    elif way_back > 0.0:
+        # without a step of the tasks, which would undo it
+        _approach(tree, inputs, state, way_back)
+        begin(tree, state)
+        rounds = state.measures[STEPS] = 0
+    elif state.measures[ERROR] > captured_error + TANGLED_M:
         _approach(tree, inputs, state, UNTANGLING)
     for _ in range(rounds):
         advance(tree, inputs, state, settings_of(control.settings), work_of(control.work))

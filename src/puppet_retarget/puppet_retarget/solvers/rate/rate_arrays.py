@@ -66,10 +66,11 @@ class State(NamedTuple):
     strongest: Floats  # (R,) direction of the largest singular value
     weakest: Floats  # (R,) and of the smallest
     gap: Floats  # (6,) from the given pose of a new base: shift [m], turn [rad]
-    measures: Floats  # (4,) see DEXTERITY and those that follow
+    measures: Floats  # (5,) see DEXTERITY and those that follow
 
 
-DEXTERITY, DAMPING, STEPS, ERROR = 0, 1, 2, 3  # in State.measures
+# In State.measures; ASTRAY: how long the live body has been astray, or -, will be brought back [s]
+DEXTERITY, DAMPING, STEPS, ERROR, ASTRAY = range(5)
 
 
 class Work(NamedTuple):
@@ -166,7 +167,7 @@ def empty_arrays(settings: Settings) -> RateArrays:
         ),
         State(
             _units(s), _units(s), floats((s, 3)), floats((t, 3)), _units(t), floats(3),
-            floats(r), floats(r), floats(6), floats(4),
+            floats(r), floats(r), floats(6), floats(5),
         ),
         Work(
             floats((d, r)), floats((r, r)), floats((r, r)), floats(r), floats(r), floats(r),
