@@ -62,3 +62,19 @@ def soft_distance(
         left = 0.5 * max(near - fold, 1e-12)
         return near - left * (1.0 - math.exp((distance - near) / left))
     return distance
+
+
+@kernel
+def soft_distance_slope(
+    distance: float, current: float, upper: float, lower: float, kept_back: float
+) -> float:
+    """Return the derivative of `soft_distance`, with its arguments, by the distance, in [0, 1]."""
+    length, fold = upper + lower, abs(upper - lower)
+    far, near = length - kept_back, fold + kept_back
+    if current > 0.0:
+        far, near = max(far, current), min(near, current)
+    if distance > far:
+        return math.exp((far - distance) / (0.5 * max(length - far, 1e-12)))
+    if distance < near:
+        return math.exp((distance - near) / (0.5 * max(near - fold, 1e-12)))
+    return 1.0

@@ -15,7 +15,8 @@ from puppet_core.skeleton import N_SEGMENTS, Skeleton
 HYBRID, FULL = 'hybrid', 'full'
 SOLVERS = (HYBRID, FULL)
 MAX_LEVELS = 12
-ROOT_RIGIDITY = 4.0  # of the root's position [1/m^2], where a joint's is 1 [1/rad^2]
+ROOT_RIGIDITY = 100.0  # of the root's position [1/m^2]: a decimetre is as dear as a radian
+PELVIS_RIGIDITY = 5.0  # of its orientation, with which all turns, where a joint's is 1 [1/rad^2]
 HEAD_JOINT_HEIGHT = 0.87  # of the body's height, where the head turns [-]
 
 
@@ -44,7 +45,9 @@ class EditConfig:
     root_rigidity: float = ROOT_RIGIDITY
     """What displacing the root costs [1/m^2] (alpha_0 of eq. 4)."""
 
-    joint_rigidity: Floats = field(default_factory=lambda: np.ones(N_SEGMENTS))
+    joint_rigidity: Floats = field(
+        default_factory=lambda: np.array([PELVIS_RIGIDITY] + [1.0] * (N_SEGMENTS - 1))
+    )
     """What turning each joint costs, shape (16,) [1/rad^2]; row 0 the root's orientation."""
 
     joint_limits: Sequence[JointLimit] = ()

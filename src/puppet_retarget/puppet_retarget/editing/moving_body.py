@@ -1,0 +1,71 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A motion that is being edited, as arrays with their forward kinematics."""
+
+import numpy as np
+from puppet_core.arrays import Floats, Ints, Quats, Vec3s
+from puppet_core.kernel import kernel
+from puppet_core.kinematics import end_effector_positions
+from puppet_core.posture import Motion
+from puppet_core.skeleton import Skeleton
+from puppet_retarget.editing.displacement_kernels import displace
+from puppet_retarget.editing.edit_config import Bodies
+from puppet_retarget.editing.frame_solver_kernels import place_frames
+
+
+class MovingBody:
+    """Root positions, rotations, and where all segments are; changed by displacement maps."""
+
+    def __init__(self, motion: Motion, bodies: Bodies) -> None:
+        self._motion, self._bodies = motion, bodies
+        self._offsets = np.array(bodies.offsets)
+        self.roots: Vec3s = np.array(motion.root_positions)
+        self.rotations: Quats = np.array(motion.rotations)
+        self.q_world: Quats = np.empty_like(self.rotations)
+        self.p_world: Vec3s = np.empty((*self.rotations.shape[:2], 3))
+        self._place()
+
+    @property
+    def n_frames(self) -> int:
+        """Return the number of frames."""
+        return len(self.roots)
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """Return the body, or what stands for it where it changes."""
+        return self._motion.skeleton
+
+    def displace(self, displacements: Floats) -> None:
+        """Apply a displacement map, shape (n, 51)."""
+        displace(displacements, self.roots, self.rotations)
+        self._place()
+
+    def with_frames(self, frames: Ints, roots: Vec3s, rotations: Quats) -> 'MovingBody':
+        """Return a copy with other postures in some frames."""
+        other = object.__new__(MovingBody)
+        other._motion, other._bodies, other._offsets = self._motion, self._bodies, self._offsets
+        other.roots, other.rotations = self.roots.copy(), self.rotations.copy()
+        other.roots[frames], other.rotations[frames] = roots, rotations
+        other.q_world, other.p_world = np.empty_like(self.q_world), np.empty_like(self.p_world)
+        other._place()
+        return other
+
+    def motion(self) -> Motion:
+        """Return what has become of the motion, with the end-effectors of its angles."""
+        points = np.empty((self.n_frames, 8, 3))
+        interaction = np.array(self._bodies.interaction_points)
+        _end_effectors(interaction, self.q_world, self.p_world, points)
+        return Motion(
+            self.skeleton, self._motion.rate_hz, self.roots.copy(), self.rotations.copy(), points
+        )
+
+    def _place(self) -> None:
+        place_frames(self._offsets, self.roots, self.rotations, self.q_world, self.p_world)
+
+
+@kernel
+def _end_effectors(interaction: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s) -> None:
+    for frame in range(len(out)):
+        end_effector_positions(
+            interaction[frame], q_world[frame], p_world[frame], out[frame]
+        )
