@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats, Ints, Quats, Vec3s
 from puppet_core.errors import ConfigError
 from puppet_core.skeleton import LIMB_SEGMENTS
@@ -64,10 +63,6 @@ class Part(NamedTuple):
 
     rows: Floats
     """As for the kernels, shape (k, N_ITEM)."""
-
-    offsets: Vec3s
-    """The point in its segment's frame, shape (k, 3) [m]."""
-
 
 def point_offsets(point: BodyPoint, bodies: Bodies, frames: Ints) -> Vec3s:
     """Return a point in its segment's frame, in some frames, shape (k, 3) [m]."""
@@ -150,10 +145,9 @@ def _point_part(
     index: int, c: Constraint, point: BodyPoint, kind: int, bodies: Bodies
 ) -> Part:
     rows = np.zeros((len(c.frames), N_ITEM))
-    offsets = point_offsets(point, bodies, c.frames)
     rows[:, KIND], rows[:, SEGMENT], rows[:, WEIGHT] = kind, point.segment, c.weight
-    rows[:, OFFSET:OFFSET + 3] = offsets
-    return Part(index, c.frames, rows, offsets)
+    rows[:, OFFSET:OFFSET + 3] = point_offsets(point, bodies, c.frames)
+    return Part(index, c.frames, rows)
 
 
 def _orientation(
@@ -162,7 +156,7 @@ def _orientation(
     rows = np.zeros((len(frames), N_ITEM))
     rows[:, KIND], rows[:, SEGMENT], rows[:, WEIGHT] = ORIENTATION, segment, weight
     rows[:, DATA:DATA + 4] = goals
-    return Part(index, frames, rows, np.zeros((len(frames), 3)))
+    return Part(index, frames, rows)
 
 
 def _kept(
@@ -174,13 +168,6 @@ def _kept(
         _orientation(index, c.frames, segment, q_world[c.frames, segment], c.weight)
         for segment in sorted(segments)
     ]
-
-
-def world_points(part: Part, q_world: Quats, p_world: Vec3s) -> Vec3s:
-    """Return where a part's point is in its frames, shape (k, 3) [m]."""
-    segment = int(part.rows[0, SEGMENT])
-    turned = qb.rotate(q_world[part.frames, segment], part.offsets)
-    return turned + p_world[part.frames, segment]
 
 
 def set_planes(part: Part, constraint: OnSurface, points: Vec3s) -> Floats:

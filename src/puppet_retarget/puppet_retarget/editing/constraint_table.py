@@ -12,17 +12,20 @@ frames settles it there.
 from collections.abc import Sequence
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints, Vec3s
+from puppet_core.arrays import Floats, Ints, Quats, Vec3, Vec3s
 from puppet_retarget.editing.constraint_items import (
     constraint_parts,
     item_count,
     Part,
     set_planes,
-    world_points,
 )
 from puppet_retarget.editing.constraints import Constraint, ON, OnSurface, Plant, PointGoal
 from puppet_retarget.editing.edit_config import Bodies, EditConfig
-from puppet_retarget.editing.frame_solver_kernels import FrameTasks, item_errors
+from puppet_retarget.editing.frame_solver_kernels import (
+    FrameTasks,
+    item_errors,
+    item_points,
+)
 from puppet_retarget.editing.limit_table import limit_table
 from puppet_retarget.editing.moving_body import MovingBody
 from puppet_retarget.editing.pose_arrays import (
@@ -31,7 +34,6 @@ from puppet_retarget.editing.pose_arrays import (
     MASK,
     N_ITEM,
     ORIENTATION,
-    POINT,
     SEGMENT,
 )
 
@@ -64,18 +66,16 @@ class ConstraintTable:
             unique, np.append(starts, len(order)), items, np.array(bodies.offsets), rigidity,
             limit_table(config.joint_limits, body.skeleton),
         )  # fmt: skip
-        self._moving = [
-            i for i, part in enumerate(self._parts)
-            if isinstance(self._of(part), (Plant, OnSurface)) and part.rows[0, KIND] != ORIENTATION
-        ]
-        self._contacts = [
-            i for i, part in enumerate(self._parts)
-            if part.rows[0, KIND] != ORIENTATION and _is_contact(self._of(part))
-        ]
+        self._item_frames = np.sort(frames)
+        self._item_ranks = np.repeat(np.arange(len(unique)), np.diff(self.tasks.starts))
+        kinds = [int(part.rows[0, KIND]) for part in self._parts]
+        owners = [self._of(part) for part in self._parts]
+        points = [i for i, kind in enumerate(kinds) if kind != ORIENTATION]
+        self._moving = [i for i in points if isinstance(owners[i], (Plant, OnSurface))]
+        self._contacts = [i for i in points if _is_contact(owners[i])]
         self._goals = [
-            i for i, part in enumerate(self._parts)
-            if isinstance(self._of(part), PointGoal) and part.rows[0, KIND] == POINT
-            and part.rows[0, MASK:MASK + 3].all()
+            i for i in points
+            if isinstance(owners[i], PointGoal) and self._parts[i].rows[0, MASK:MASK + 3].all()
         ]
 
     @property
@@ -93,41 +93,68 @@ class ConstraintTable:
         """Return whether anything has to be decided again as the motion changes."""
         return bool(self._moving)
 
-    def update(self, body: MovingBody) -> float:
-        """Let planes and places follow a motion; return how far off they were at most [m]."""
+    def update(self, body: MovingBody) -> None:
+        """Let planes and places follow a motion."""
+        if self._moving:
+            self._update(self._points(self._item_frames, body.q_world, body.p_world))
+
+    def follow(self, q_world: Quats, p_world: Vec3s) -> float:
+        """
+        Let planes and places follow postures of the constrained frames.
+
+        Parameters
+        ----------
+        q_world, p_world : ndarray, shapes (k, 16, 4) and (k, 16, 3)
+            Their segments [m].
+
+        Returns
+        -------
+        farthest : float
+            How far off planes and places were at most [m].
+
+        """
+        return self._update(self._points(self._item_ranks, q_world, p_world))
+
+    def _points(self, places: Ints, q_world: Quats, p_world: Vec3s) -> Vec3s:
+        points = np.empty((len(places), 3))
+        item_points(self.tasks.items, places, q_world, p_world, points)
+        return points
+
+    def _update(self, points: Vec3s) -> float:
         farthest = 0.0
         for i in self._moving:
-            part, constraint = self._parts[i], self._of(self._parts[i])
-            points = world_points(part, body.q_world, body.p_world)
+            part, constraint, places = self._parts[i], self._of(self._parts[i]), self._places[i]
+            own = points[places]
             if isinstance(constraint, OnSurface):
                 before = part.rows[:, DATA:DATA + 4].copy()
-                after = set_planes(part, constraint, points)
-                gaps = np.sum((after[:, :3] - before[:, :3]) * points, axis=1)
+                after = set_planes(part, constraint, own)
+                gaps = np.sum((after[:, :3] - before[:, :3]) * own, axis=1)
                 gaps -= after[:, 3] - before[:, 3]
-                farthest = max(farthest, float(np.abs(gaps).max()))
             else:
-                place = self._place(part, constraint, points, body)
-                farthest = max(farthest, float(np.abs(place - part.rows[0, DATA:DATA + 3]).max()))
+                place = self._place(part, constraint, own, points)
+                gaps = place - part.rows[0, DATA:DATA + 3]
                 part.rows[:, DATA:DATA + 3] = place
-            self.tasks.items[self._places[i]] = part.rows
+            farthest = max(farthest, float(np.abs(gaps).max()))
+            self.tasks.items[places] = part.rows
         return farthest
 
     def shifts(self, body: MovingBody) -> tuple[Ints, Vec3s]:
         """Return frames with contacts, and how far these have to move on average (k, 3) [m]."""
         total = np.zeros((body.n_frames, 3))
         count = np.zeros(body.n_frames)
+        points = self._points(self._item_frames, body.q_world, body.p_world)
         for i in self._contacts:
             part, constraint = self._parts[i], self._of(self._parts[i])
-            points = world_points(part, body.q_world, body.p_world)
+            own = points[self._places[i]]
             if isinstance(constraint, OnSurface):
-                planes = set_planes(part, constraint, points)
-                gaps = planes[:, 3] - np.sum(planes[:, :3] * points, axis=1)
+                planes = set_planes(part, constraint, own)
+                gaps = planes[:, 3] - np.sum(planes[:, :3] * own, axis=1)
                 total[part.frames, 2] += gaps / planes[:, 2]
             elif isinstance(constraint, Plant):
-                total[part.frames] += self._place(part, constraint, points, body) - points
+                total[part.frames] += self._place(part, constraint, own, points) - own
             else:
                 mask = part.rows[:, MASK:MASK + 3]
-                total[part.frames] += mask * (part.rows[:, DATA:DATA + 3] - points)
+                total[part.frames] += mask * (part.rows[:, DATA:DATA + 3] - own)
             count[part.frames] += 1.0
         frames = np.flatnonzero(count)
         return frames, total[frames] / count[frames, None]
@@ -146,8 +173,8 @@ class ConstraintTable:
     def _of(self, part: Part) -> Constraint:
         return self._constraints[part.constraint]
 
-    def _place(self, part: Part, plant: Plant, points: Vec3s, body: MovingBody) -> Floats:
-        says = np.ones(len(points))
+    def _place(self, part: Part, plant: Plant, own: Vec3s, points: Vec3s) -> Vec3:
+        says = np.ones(len(own))
         for i in self._goals:
             goal = self._parts[i]
             if goal.rows[0, SEGMENT] != part.rows[0, SEGMENT]:
@@ -156,11 +183,11 @@ class ConstraintTable:
                 part.frames, goal.frames, assume_unique=True, return_indices=True
             )
             if len(common):
-                now = world_points(goal, body.q_world, body.p_world)
-                points = points.copy()
-                points[mine] += (goal.rows[:, DATA:DATA + 3] - now)[theirs]
+                gaps = goal.rows[:, DATA:DATA + 3] - points[self._places[i]]
+                own = own.copy()
+                own[mine] += gaps[theirs]
                 says[mine] = SETTLED
-        place = says @ points / says.sum()
+        place: Vec3 = says @ own / says.sum()
         if plant.surface is not None:
             height = plant.surface.height(place[0:1], place[1:2])
             place[2] = np.asarray(height, dtype=np.float64).reshape(-1)[0] + plant.clearance_m

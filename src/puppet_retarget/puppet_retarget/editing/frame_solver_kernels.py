@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quats, Vec3s
 from puppet_core.kernel import copy, kernel
-from puppet_core.quaternion import conjugate, log, multiply
+from puppet_core.quaternion import conjugate, log, multiply, rotate
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_core.work_array import work_array, work_table
 from puppet_retarget.editing.goal_kernels import constraint_residual, Residual
-from puppet_retarget.editing.pose_arrays import Pose, PoseTask, Unknowns
+from puppet_retarget.editing.pose_arrays import OFFSET, Pose, PoseTask, SEGMENT, Unknowns
 from puppet_retarget.editing.pose_place_kernels import place_all
 from puppet_retarget.editing.pose_solver_kernels import solve_pose
 
@@ -126,3 +126,29 @@ def item_errors(
             for row in range(3):
                 square += residual.values[row] * residual.values[row]
             out[i] = np.sqrt(square)
+
+
+@kernel
+def item_points(
+    items: Floats, places: Ints, q_world: Quats, p_world: Vec3s, out: Vec3s
+) -> None:
+    """
+    Write where the point of each item is, shape (m, 3) [m].
+
+    Parameters
+    ----------
+    items : ndarray, shape (m, N_ITEM)
+        Constraints.
+    places : ndarray, shape (m,)
+        Which of the placed postures each item is of.
+    q_world, p_world : ndarray, shapes (n, 16, 4) and (n, 16, 3)
+        Placed postures.
+    out : ndarray, shape (m, 3)
+        Out.
+
+    """
+    for i in range(len(items)):
+        segment, place = int(items[i, SEGMENT]), places[i]
+        rotate(q_world[place, segment], items[i, OFFSET:OFFSET + 3], out[i])
+        for k in range(3):
+            out[i, k] += p_world[place, segment, k]

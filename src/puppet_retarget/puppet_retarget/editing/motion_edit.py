@@ -83,12 +83,12 @@ class _Edit:
         displacements = np.zeros((self.body.n_frames, N_UNKNOWNS))
         displacements[:, :3] = curves
         self.body.displace(displacements)
+        self.table.update(self.body)
 
     def solve(self, tolerance: float) -> Floats:
-        """Return displacements of the constrained frames that put them right, (k, 51)."""
+        """Return displacements that put the constrained frames right, after `errors`, (k, 51)."""
         n = len(self.table.frames)
         displacements = np.empty((n, N_UNKNOWNS))
-        self.table.update(self.body)
         for _ in range(ROUNDS):
             solve_frames(
                 self.table.tasks, self.body.roots, self.body.rotations,
@@ -101,8 +101,8 @@ class _Edit:
 
     def _follow(self) -> float:
         """Let planes and places follow the solutions; return how far off they were [m]."""
-        solved = self.body.with_frames(self.table.frames, self._roots, self._rotations)
-        return self.table.update(solved)
+        placed = self.body.placed(self.table.frames, self._roots, self._rotations)
+        return self.table.follow(*placed)
 
     def fit(self, displacements: Floats, spacing: float) -> None:
         """Displace the motion by the B-spline that fits displacements."""

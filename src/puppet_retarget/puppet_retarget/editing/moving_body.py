@@ -7,7 +7,7 @@ from puppet_core.arrays import Floats, Ints, Quats, Vec3s
 from puppet_core.kernel import kernel
 from puppet_core.kinematics import end_effector_positions
 from puppet_core.posture import Motion
-from puppet_core.skeleton import Skeleton
+from puppet_core.skeleton import N_SEGMENTS, Skeleton
 from puppet_retarget.editing.displacement_kernels import displace
 from puppet_retarget.editing.edit_config import Bodies
 from puppet_retarget.editing.frame_solver_kernels import place_frames
@@ -40,15 +40,11 @@ class MovingBody:
         displace(displacements, self.roots, self.rotations)
         self._place()
 
-    def with_frames(self, frames: Ints, roots: Vec3s, rotations: Quats) -> 'MovingBody':
-        """Return a copy with other postures in some frames."""
-        other = object.__new__(MovingBody)
-        other._motion, other._bodies, other._offsets = self._motion, self._bodies, self._offsets
-        other.roots, other.rotations = self.roots.copy(), self.rotations.copy()
-        other.roots[frames], other.rotations[frames] = roots, rotations
-        other.q_world, other.p_world = np.empty_like(self.q_world), np.empty_like(self.p_world)
-        other._place()
-        return other
+    def placed(self, frames: Ints, roots: Vec3s, rotations: Quats) -> tuple[Quats, Vec3s]:
+        """Return where the segments are in other postures of some frames."""
+        q_world, p_world = np.empty_like(rotations), np.empty((len(frames), N_SEGMENTS, 3))
+        place_frames(self._offsets[frames], roots, rotations, q_world, p_world)
+        return q_world, p_world
 
     def motion(self) -> Motion:
         """Return what has become of the motion, with the end-effectors of its angles."""
