@@ -33,8 +33,9 @@ def basis(u: float, out: Floats) -> int:
 
 @kernel
 def fit_control_points(
-    frames: Ints, values: Floats, spacing: float, shares: Floats, control_points: Floats
-) -> None:
+    frames: Ints, values: Floats, counts: Floats, spacing: float, shares: Floats,
+    control_points: Floats,
+) -> None:  # fmt: skip
     """
     Write the control points that locally fit values at some frames best.
 
@@ -45,13 +46,15 @@ def fit_control_points(
     ----------
     frames : ndarray, shape (k,)
         Frame indices.
-    values : ndarray, shape (k, c)
-        What to fit.
+    values : ndarray, shape (k, 3 g)
+        What to fit, in groups of three.
+    counts : ndarray, shape (k, g)
+        1 where there is a value, else 0.
     spacing : float
         Frames from knot to knot.
-    shares : ndarray, shape (p,)
+    shares : ndarray, shape (p, g)
         Working space.
-    control_points : ndarray, shape (p, c)
+    control_points : ndarray, shape (p, 3 g)
         Out; p is at least floor((n - 1) / spacing) + 4 for n frames.
 
     """
@@ -65,15 +68,17 @@ def fit_control_points(
             square += weights[k] * weights[k]
         for k in range(4):
             omega = weights[k]
-            shares[first + k] += omega * omega
             share = omega * omega * omega / square
-            if share > 0.0:
-                for c in range(values.shape[1]):
-                    control_points[first + k, c] += share * values[i, c]
-    for j in range(len(shares)):
-        if shares[j] > 0.0:
-            for c in range(values.shape[1]):
-                control_points[j, c] /= shares[j]
+            for g in range(counts.shape[1]):
+                if counts[i, g] != 0.0 and share > 0.0:
+                    shares[first + k, g] += omega * omega
+                    for c in range(3 * g, 3 * g + 3):
+                        control_points[first + k, c] += share * values[i, c]
+    for j in range(shares.shape[0]):
+        for g in range(shares.shape[1]):
+            if shares[j, g] > 0.0:
+                for c in range(3 * g, 3 * g + 3):
+                    control_points[j, c] /= shares[j, g]
 
 
 @kernel

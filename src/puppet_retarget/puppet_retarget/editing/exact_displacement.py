@@ -14,9 +14,45 @@ from puppet_core.arrays import Floats, Ints
 from scipy.linalg import solveh_banded
 
 
-def exact_displacement(frames: Ints, values: Floats, n_frames: int, reach: int) -> Floats:
+def exact_displacement(
+    frames: Ints, values: Floats, counts: Floats, n_frames: int, reach: int
+) -> Floats:
     """
-    Return a displacement map through values at some frames.
+    Return a displacement map through values where there are any.
+
+    Parameters
+    ----------
+    frames : ndarray, shape (k,)
+        Rising.
+    values : ndarray, shape (k, 3 g)
+        There, in groups of three.
+    counts : ndarray, shape (k, g)
+        1 where there is a value, else 0.
+    n_frames : int
+        Of the motion.
+    reach : int
+        Frames until it has faded out, at least 1.
+
+    Returns
+    -------
+    displacements : ndarray, shape (n_frames, 3 g)
+
+    """
+    out = np.zeros((n_frames, values.shape[1]))
+    patterns, which = np.unique(counts, axis=1, return_inverse=True)
+    for number, pattern in enumerate(patterns.T):
+        groups = np.flatnonzero(which.reshape(-1) == number)
+        columns = (3 * groups[:, None] + np.arange(3)).reshape(-1)
+        given = np.flatnonzero(pattern)
+        if len(given):
+            part = values[given][:, columns]
+            out[:, columns] = least_bent(frames[given], part, n_frames, reach)
+    return out
+
+
+def least_bent(frames: Ints, values: Floats, n_frames: int, reach: int) -> Floats:
+    """
+    Return the curves through values at some frames that bend least.
 
     Of all that agree at those frames and are zero at frames at least `reach` away from them, it
     has the least sum of squared second differences.

@@ -11,7 +11,16 @@ from puppet_core.quaternion import conjugate, log, multiply, rotate
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_core.work_array import work_array, work_table
 from puppet_retarget.editing.goal_kernels import constraint_residual, Residual
-from puppet_retarget.editing.pose_arrays import OFFSET, Pose, PoseTask, SEGMENT, Unknowns
+from puppet_retarget.editing.pose_arrays import (
+    CLOSED,
+    LIMB_OF,
+    MODE,
+    OFFSET,
+    Pose,
+    PoseTask,
+    SEGMENT,
+    Unknowns,
+)
 from puppet_retarget.editing.pose_place_kernels import place_all
 from puppet_retarget.editing.pose_solver_kernels import solve_pose
 
@@ -31,7 +40,7 @@ class FrameTasks(NamedTuple):
 def solve_frames(
     tasks: FrameTasks, roots: Vec3s, rotations: Quats, is_full: bool, max_iterations: int,
     tolerance: float, columns: Ints, row_of: Ints, out_roots: Vec3s, out_rotations: Quats,
-    displacements: Floats,
+    displacements: Floats, involved: Floats,
 ) -> int:  # fmt: skip
     """
     Solve every constrained frame from the motion as it is; return the steps of all together.
@@ -50,6 +59,8 @@ def solve_frames(
         Out: the solutions.
     displacements : ndarray, shape (k, 51)
         Out: m - m_0 of LeeShin1999 eq. 1, root and rotation vectors.
+    involved : ndarray, shape (k, 17)
+        Out: 1 for the root's position and each segment that a constraint depends on, else 0.
 
     """
     space, limbs = work_table(93, 51), work_table(4, 21)
@@ -79,6 +90,7 @@ def solve_frames(
         total += solve_pose(
             task, pose, trial, is_full, max_iterations, tolerance, unknowns, residual, space, out
         )
+        _fill_involved(task, unknowns, involved[j])
         for k in range(3):
             displacements[j, k] = out_roots[j, k] - roots[frame, k]
         for segment in range(N_SEGMENTS):
@@ -87,6 +99,16 @@ def solve_frames(
             multiply(turn, out_rotations[j, segment], turn)
             log(turn, displacements[j, first:first + 3])
     return total
+
+
+@kernel
+def _fill_involved(task: PoseTask, unknowns: Unknowns, out: Floats) -> None:
+    out[0] = 1.0
+    for segment in range(N_SEGMENTS):
+        limb = LIMB_OF[segment]
+        is_closed = limb >= 0 and task.limbs[limb, MODE] == CLOSED
+        has_unknown = unknowns.row_of[3 + 3 * segment] >= 0
+        out[1 + segment] = 1.0 if is_closed or has_unknown else 0.0
 
 
 @kernel

@@ -7,6 +7,9 @@ Algorithm 1: at each level the constrained frames are solved from the motion so 
 B-spline that fits the displacements, of half the knot spacing of the level before, displaces
 all frames: m_h = ((m_0 + d_1) + d_2) ... (eq. 3). A last pass is exact.
 
+Of a frame only those joints count that its constraints depend on. If the arms of every frame
+with a planted foot were data too, with no displacement, a hand could hardly be moved.
+
 """
 
 from collections.abc import Callable, Sequence
@@ -56,6 +59,7 @@ class _Edit:
         self._percent = 100.0 / height
         n = len(self.table.frames)
         self._roots, self._rotations = np.empty((n, 3)), np.empty((n, 16, 4))
+        self._involved = np.empty((n, N_UNKNOWNS // 3))
         self._columns, self._rows = np.empty(N_UNKNOWNS, np.int64), np.empty(N_UNKNOWNS, np.int64)
 
     def errors(self) -> Floats:
@@ -76,8 +80,9 @@ class _Edit:
         if not len(frames):
             return
         rest, curves = shifts.copy(), np.zeros((self.body.n_frames, 3))
+        ones = np.ones((len(frames), 1))
         for level in range(max(self.config.levels, 1)):
-            curve = self._fitted(frames, rest, self.config.frames_per_knot / 2**level)
+            curve = self._fitted(frames, rest, ones, self.config.frames_per_knot / 2**level)
             curves += curve
             rest -= curve[frames]
         displacements = np.zeros((self.body.n_frames, N_UNKNOWNS))
@@ -94,6 +99,7 @@ class _Edit:
                 self.table.tasks, self.body.roots, self.body.rotations,
                 self.config.solver == FULL, self.config.max_iterations, tolerance,
                 self._columns, self._rows, self._roots, self._rotations, displacements,
+                self._involved,
             )  # fmt: skip
             if not self.table.moves or self._follow() < DECIDED_M:
                 break
@@ -106,19 +112,22 @@ class _Edit:
 
     def fit(self, displacements: Floats, spacing: float) -> None:
         """Displace the motion by the B-spline that fits displacements."""
-        self.body.displace(self._fitted(self.table.frames, displacements, spacing))
+        self.body.displace(
+            self._fitted(self.table.frames, displacements, self._involved, spacing)
+        )
 
     def make_exact(self, displacements: Floats) -> None:
         """Displace the motion by exactly these at constrained frames."""
         finest = self.config.frames_per_knot / 2 ** max(self.config.levels - 1, 0)
         reach = max(int(math.ceil(EXACT_REACH * finest)), 2)
-        self.body.displace(
-            exact_displacement(self.table.frames, displacements, self.body.n_frames, reach)
-        )
+        self.body.displace(exact_displacement(
+            self.table.frames, displacements, self._involved, self.body.n_frames, reach
+        ))
 
-    def _fitted(self, frames: Ints, values: Floats, spacing: float) -> Floats:
+    def _fitted(self, frames: Ints, values: Floats, counts: Floats, spacing: float) -> Floats:
         points = np.empty((self.knots(spacing), values.shape[1]))
-        fit_control_points(frames, values, spacing, np.empty(len(points)), points)
+        shares = np.empty((len(points), counts.shape[1]))
+        fit_control_points(frames, values, counts, spacing, shares, points)
         out = np.empty((self.body.n_frames, values.shape[1]))
         evaluate(points, spacing, out)
         return out

@@ -80,7 +80,7 @@ def _solved(
     # no step: what is left is the closed form
     solve_frames(
         tasks, roots, rotations, False, 0, 0.0, room, room.copy(), out_roots, out_rotations,
-        np.empty((n, 51)),
+        np.empty((n, 51)), np.empty((n, 17)),
     )  # fmt: skip
     q_world, p_world = _placed(offsets, out_roots, out_rotations)
     return q_world, p_world, out_rotations

@@ -12,15 +12,22 @@ from puppet_retarget.editing.displacement_kernels import (
     evaluate,
     fit_control_points,
 )
-from puppet_retarget.editing.exact_displacement import exact_displacement
+from puppet_retarget.editing.exact_displacement import exact_displacement, least_bent
 import pytest
 from scipy.interpolate import BSpline
 
 
+def _points(frames: list[int], values: Floats, spacing: float, n_frames: int) -> Floats:
+    """Fit columns of values, one group of three."""
+    points, counts = np.empty((int((n_frames - 1) // spacing) + 4, 3)), np.ones((len(frames), 1))
+    fit_control_points(
+        np.array(frames), values, counts, spacing, np.empty((len(points), 1)), points
+    )
+    return points
+
+
 def _curve(frames: list[int], values: Floats, spacing: float, n_frames: int) -> Floats:
-    points = np.empty((int((n_frames - 1) // spacing) + 4, values.shape[1]))
-    fit_control_points(np.array(frames), values, spacing, np.empty(len(points)), points)
-    out = np.empty((n_frames, values.shape[1]))
+    points, out = _points(frames, values, spacing, n_frames), np.empty((n_frames, 3))
     evaluate(points, spacing, out)
     return out
 
@@ -29,7 +36,7 @@ def _curve(frames: list[int], values: Floats, spacing: float, n_frames: int) -> 
 @pytest.mark.parametrize('frame', [0, 17, 40])
 def test_one_value_is_interpolated(spacing: float, frame: int) -> None:
     """SPEC 5.9: with the printed denominator it is not."""
-    values = np.array([[0.3, -1.0]])
+    values = np.array([[0.3, -1.0, 0.2]])
     curve = _curve([frame], values, spacing, 41)
     np.testing.assert_allclose(curve[frame], values[0], atol=1e-14)
     assert np.abs(curve).max() <= 1.0 + 1e-9
@@ -37,7 +44,7 @@ def test_one_value_is_interpolated(spacing: float, frame: int) -> None:
 
 def test_influence_ends_within_seven_knots() -> None:
     spacing, frame = 4.0, 50
-    curve = _curve([frame], np.ones((1, 1)), spacing, 101)[:, 0]
+    curve = _curve([frame], np.ones((1, 3)), spacing, 101)[:, 0]
     touched = np.flatnonzero(curve)
     assert touched[-1] - touched[0] < 7 * spacing
     assert frame - 4 * spacing < touched[0] < frame < touched[-1] < frame + 4 * spacing
@@ -46,18 +53,17 @@ def test_influence_ends_within_seven_knots() -> None:
 def test_control_points_are_the_weighted_means_of_eq_2(rng: np.random.Generator) -> None:
     n, spacing = 30, 3.7
     frames = np.sort(rng.choice(n, 11, replace=False))
-    values, weights = rng.normal(size=(11, 2)), np.zeros(4)
-    points = np.empty((int((n - 1) // spacing) + 4, 2))
-    fit_control_points(frames, values, spacing, np.empty(len(points)), points)
+    values, weights = rng.normal(size=(11, 3)), np.zeros(4)
+    points = _points(list(frames), values, spacing, n)
     for j in range(len(points)):
-        top, bottom = np.zeros(2), 0.0
+        top, bottom = np.zeros(3), 0.0
         for frame, x in zip(frames, values):
             first = basis(frame / spacing, weights)
             if first <= j < first + 4:
                 omega = weights[j - first]
                 top += omega**2 * omega * x / np.sum(weights**2)
                 bottom += omega**2
-        expected = top / bottom if bottom > 0.0 else np.zeros(2)
+        expected = top / bottom if bottom > 0.0 else np.zeros(3)
         np.testing.assert_allclose(points[j], expected, atol=1e-13)
 
 
@@ -71,7 +77,7 @@ def test_curves_are_b_splines(rng: np.random.Generator) -> None:
 
 def test_sum_of_levels_comes_nearer_at_every_level(rng: np.random.Generator) -> None:
     frames = np.sort(rng.choice(200, 40, replace=False))
-    rest = np.sin(0.05 * frames)[:, None] + 0.02 * rng.normal(size=(40, 1))
+    rest = np.sin(0.05 * frames)[:, None] + 0.02 * rng.normal(size=(40, 3))
     errors = [np.abs(rest).max()]
     for level in range(6):
         rest = rest - _curve(list(frames), rest, 16.0 / 2**level, 200)[frames]
@@ -113,13 +119,13 @@ def test_exact_displacement_bends_least(
     rng: np.random.Generator, frames: list[int], reach: int
 ) -> None:
     values = rng.normal(size=(len(frames), 2))
-    out = exact_displacement(np.array(frames), values, 30, reach)
+    out = least_bent(np.array(frames), values, 30, reach)
     np.testing.assert_array_equal(out[frames], values)
     np.testing.assert_allclose(out, _brute_force(frames, values, 30, reach), atol=1e-6)
 
 
 def test_exact_displacement_does_not_pop() -> None:
-    out = exact_displacement(np.array([50]), np.ones((1, 1)), 101, 8)[:, 0]
+    out = least_bent(np.array([50]), np.ones((1, 1)), 101, 8)[:, 0]
     assert np.abs(np.diff(out)).max() < 0.25
     assert not out[:43].any()
     assert not out[58:].any()
@@ -127,6 +133,20 @@ def test_exact_displacement_does_not_pop() -> None:
 
 @pytest.mark.parametrize('n', [1, 2, 3])
 def test_exact_displacement_of_hardly_any_frames(n: int) -> None:
-    out = exact_displacement(np.array([0]), np.ones((1, 1)), n, 4)
+    out = least_bent(np.array([0]), np.ones((1, 1)), n, 4)
     assert out[0, 0] == 1.0
     assert np.all(np.isfinite(out))
+
+
+def test_groups_without_a_value_in_a_frame_are_free_there(rng: np.random.Generator) -> None:
+    frames, values = np.array([5, 10, 15]), rng.normal(size=(3, 9))
+    counts = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    out = exact_displacement(frames, values, counts, 21, 8)
+    np.testing.assert_array_equal(out[frames, :3], values[:, :3])
+    np.testing.assert_array_equal(out[[5, 15], 3:6], values[[0, 2], 3:6])
+    np.testing.assert_allclose(out[:, 3:6], least_bent(frames[[0, 2]], values[[0, 2], 3:6], 21, 8))
+    assert not out[:, 6:].any()
+    points = np.empty((9, 9))
+    fit_control_points(frames, values, counts, 4.0, np.empty((9, 3)), points)
+    assert not points[:, 6:].any()
+    np.testing.assert_allclose(points[:, 3:6], _points([5, 15], values[[0, 2], 3:6], 4.0, 21))
