@@ -16,7 +16,9 @@ HYBRID, FULL = 'hybrid', 'full'
 SOLVERS = (HYBRID, FULL)
 MAX_LEVELS = 12
 ROOT_RIGIDITY = 100.0  # of the root's position [1/m^2]: a decimetre is as dear as a radian
-PELVIS_RIGIDITY = 5.0  # of its orientation, with which all turns, where a joint's is 1 [1/rad^2]
+# of the orientations of pelvis, spine and chest, with which much turns, where a joint of a limb
+# has 1 [1/rad^2]
+TORSO_RIGIDITY = (10.0, 8.0, 8.0)
 HEAD_JOINT_HEIGHT = 0.87  # of the body's height, where the head turns [-]
 
 
@@ -46,7 +48,7 @@ class EditConfig:
     """What displacing the root costs [1/m^2] (alpha_0 of eq. 4)."""
 
     joint_rigidity: Floats = field(
-        default_factory=lambda: np.array([PELVIS_RIGIDITY] + [1.0] * (N_SEGMENTS - 1))
+        default_factory=lambda: np.array([*TORSO_RIGIDITY, *[1.0] * (N_SEGMENTS - 3)])
     )
     """What turning each joint costs, shape (16,) [1/rad^2]; row 0 the root's orientation."""
 

@@ -10,9 +10,16 @@ penalty here: nothing inside the limits, and beyond them how far the joint has g
 
 import math
 
-from puppet_core.arrays import Floats, Quat, Vec3
+from puppet_core.arrays import Floats, Quat, Quats, Vec3
 from puppet_core.kernel import kernel
-from puppet_core.quaternion import exp, multiply, rotate
+from puppet_core.quaternion import (
+    align_sign,
+    angle_between,
+    conjugate,
+    exp,
+    multiply,
+    rotate,
+)
 from puppet_core.work_array import work_array
 from puppet_retarget.editing.pose_arrays import (
     CENTRE,
@@ -88,6 +95,28 @@ def _turn_rates(
 
 
 @kernel
+def _split(limit: Floats, q: Quat, swing: Vec3, parts: Floats) -> float:
+    """
+    Write a joint's swing, and where it is in its limits; return its twist.
+
+    The parts are the swing by its two axes [rad], its share of the cone, where 1 is the limit,
+    and the twist from the middle of its range [rad].
+
+    """
+    local = work_array(4)
+    multiply(limit[CENTRE:CENTRE + 4], q, local)
+    twist = split_swing_twist(local, limit[TWIST_AXIS:TWIST_AXIS + 3], swing)
+    parts[0] = dot(swing, limit[FIRST:FIRST + 3])
+    parts[1] = dot(swing, limit[SWING_SECOND:SWING_SECOND + 3])
+    parts[2] = math.sqrt(
+        (parts[0] / limit[SWINGS]) ** 2 + (parts[1] / limit[SWINGS + 1]) ** 2
+    )
+    offset = twist - 0.5 * (limit[TWISTS] + limit[TWISTS + 1])
+    parts[3] = offset - 2.0 * math.pi * math.floor(offset / (2.0 * math.pi) + 0.5)
+    return twist
+
+
+@kernel
 def limit_rows(limit: Floats, q: Quat, values: Floats, rows: Floats) -> int:
     """
     Write by how much a joint is beyond its limits.
@@ -111,18 +140,13 @@ def limit_rows(limit: Floats, q: Quat, values: Floats, rows: Floats) -> int:
     """
     if limit[HAS] == 0.0:
         return 0
-    local, swing = work_array(4), work_array(3)
+    swing, parts = work_array(3), work_array(4)
     along, side, about = work_array(3), work_array(3), work_array(3)
     axis = limit[TWIST_AXIS:TWIST_AXIS + 3]
-    multiply(limit[CENTRE:CENTRE + 4], q, local)
-    twist = split_swing_twist(local, axis, swing)
-    x, y = dot(swing, limit[FIRST:FIRST + 3]), dot(swing, limit[SWING_SECOND:SWING_SECOND + 3])
+    twist = _split(limit, q, swing, parts)
+    x, y, rho, offset = parts[0], parts[1], parts[2] / KEPT_INSIDE, parts[3]
     a, b = KEPT_INSIDE * limit[SWINGS], KEPT_INSIDE * limit[SWINGS + 1]
-    rho = math.sqrt((x / a) ** 2 + (y / b) ** 2)
-    middle = 0.5 * (limit[TWISTS] + limit[TWISTS + 1])
     half = 0.5 * KEPT_INSIDE * (limit[TWISTS + 1] - limit[TWISTS])
-    offset = twist - middle
-    offset -= 2.0 * math.pi * math.floor(offset / (2.0 * math.pi) + 0.5)
     if rho <= 1.0 and abs(offset) <= half:
         return 0
     sigma = _turn_rates(axis, swing, twist, along, side, about)
@@ -146,3 +170,51 @@ def limit_rows(limit: Floats, q: Quat, values: Floats, rows: Floats) -> int:
             rows[n, k] = sign * about[k]
         n += 1
     return n
+
+
+@kernel
+def keep_limits(limits: Floats, before: Quats, rotations: Quats) -> int:
+    """
+    Bring displaced joints back to their limits in place; return how many there were.
+
+    Between constrained frames no penalty has a say. A joint that was beyond its limits before
+    may be so still, but not more.
+
+    Parameters
+    ----------
+    limits : ndarray, shape (16, N_LIMIT)
+        Of all joints.
+    before, rotations : ndarray, shape (n, 16, 4)
+        The motion before and after editing.
+
+    """
+    swing, was, parts = work_array(3), work_array(4), work_array(4)
+    q, turn = work_array(4), work_array(4)
+    n_changed = 0
+    for segment in range(1, limits.shape[0]):
+        limit = limits[segment]
+        if limit[HAS] == 0.0:
+            continue
+        half = 0.5 * (limit[TWISTS + 1] - limit[TWISTS])
+        for frame in range(len(rotations)):
+            if angle_between(before[frame, segment], rotations[frame, segment]) == 0.0:
+                continue
+            _split(limit, before[frame, segment], swing, was)
+            twist = _split(limit, rotations[frame, segment], swing, parts)
+            cone, wide = max(was[2], 1.0), max(abs(was[3]), half)
+            if parts[2] <= cone and abs(parts[3]) <= wide:
+                continue
+            n_changed += 1
+            twist += min(max(parts[3], -wide), wide) - parts[3]
+            share = min(cone / parts[2], 1.0) if parts[2] > 0.0 else 1.0
+            for k in range(3):
+                swing[k] *= share
+            exp(swing, q)
+            for k in range(3):
+                swing[k] = twist * limit[TWIST_AXIS + k]
+            exp(swing, turn)
+            multiply(q, turn, q)
+            conjugate(limit[CENTRE:CENTRE + 4], turn)
+            multiply(turn, q, q)
+            align_sign(before[frame, segment], q, rotations[frame, segment])
+    return n_changed

@@ -124,6 +124,11 @@ class _Edit:
             self.table.frames, displacements, self._involved, self.body.n_frames, reach
         ))
 
+    def keep_limits(self) -> None:
+        """Bring joints that the displacements took beyond their limits back."""
+        if self.config.joint_limits:
+            self.body.keep_limits(self.table.tasks.limits)
+
     def _fitted(self, frames: Ints, values: Floats, counts: Floats, spacing: float) -> Floats:
         points = np.empty((self.knots(spacing), values.shape[1]))
         shares = np.empty((len(points), counts.shape[1]))
@@ -177,6 +182,7 @@ def edit_motion(
     for level in range(config.levels):
         began, spacing = time.perf_counter(), config.frames_per_knot / 2**level
         edit.fit(edit.solve(LEVEL_TOL), spacing)
+        edit.keep_limits()
         percent = edit.percent()
         took = time.perf_counter() - began
         levels.append(LevelReport(spacing, edit.knots(spacing), took, percent))
@@ -186,10 +192,11 @@ def edit_motion(
     exact = None
     if config.exact:
         edit.make_exact(edit.solve(EXACT_TOL))
+        edit.keep_limits()
         exact = edit.percent()
         say('exact', exact)
     errors = edit.errors()
-    edited = edit.body.motion()
+    edited = edit.body.motion() if constraints else motion
     return EditResult(
         edited, tuple(levels), exact, time.perf_counter() - start, len(edit.table.frames),
         edit.table.count, errors, initial,

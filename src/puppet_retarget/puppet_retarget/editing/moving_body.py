@@ -11,6 +11,7 @@ from puppet_core.skeleton import N_SEGMENTS, Skeleton
 from puppet_retarget.editing.displacement_kernels import displace
 from puppet_retarget.editing.edit_config import Bodies
 from puppet_retarget.editing.frame_solver_kernels import place_frames
+from puppet_retarget.editing.limit_row_kernels import keep_limits
 
 
 class MovingBody:
@@ -18,7 +19,7 @@ class MovingBody:
 
     def __init__(self, motion: Motion, bodies: Bodies) -> None:
         self._motion, self._bodies = motion, bodies
-        self._offsets = np.array(bodies.offsets)
+        self._offsets, self._before = np.array(bodies.offsets), np.array(motion.rotations)
         self.roots: Vec3s = np.array(motion.root_positions)
         self.rotations: Quats = np.array(motion.rotations)
         self.q_world: Quats = np.empty_like(self.rotations)
@@ -38,6 +39,11 @@ class MovingBody:
     def displace(self, displacements: Floats) -> None:
         """Apply a displacement map, shape (n, 51)."""
         displace(displacements, self.roots, self.rotations)
+        self._place()
+
+    def keep_limits(self, limits: Floats) -> None:
+        """Bring displaced joints back to their limits, as in PoseTask."""
+        keep_limits(limits, self._before, self.rotations)
         self._place()
 
     def placed(self, frames: Ints, roots: Vec3s, rotations: Quats) -> tuple[Quats, Vec3s]:
