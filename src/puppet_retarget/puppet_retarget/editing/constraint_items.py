@@ -180,9 +180,12 @@ def set_planes(part: Part, constraint: OnSurface, points: Vec3s) -> Floats:
     places = np.stack((x, y, heights), axis=1)
     levels = np.sum(normals * places, axis=1, keepdims=True)
     planes = np.concatenate((normals, levels), axis=1)
-    if not np.all(np.isfinite(planes)):
-        raise ConfigError('surface: expected finite heights and gradients')
+    check_surface(planes)
     part.rows[:, DATA:DATA + 4] = planes
     return planes
 
 
+def check_surface(values: Floats) -> None:
+    """Raise ConfigError if what was made of a surface is not finite."""
+    if not np.all(np.isfinite(values)):
+        raise ConfigError('surface: expected finite heights and gradients')

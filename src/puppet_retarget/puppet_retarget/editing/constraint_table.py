@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quats, Vec3, Vec3s
 from puppet_retarget.editing.constraint_items import (
+    check_surface,
     constraint_parts,
     item_count,
     Part,
@@ -191,6 +192,7 @@ class ConstraintTable:
         if plant.surface is not None:
             height = plant.surface.height(place[0:1], place[1:2])
             place[2] = np.asarray(height, dtype=np.float64).reshape(-1)[0] + plant.clearance_m
+            check_surface(place)
         return place
 
 
