@@ -10,6 +10,7 @@ frames settles it there.
 """
 
 from collections.abc import Sequence
+import math
 
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quats, Vec3, Vec3s
@@ -38,6 +39,7 @@ from puppet_retarget.editing.pose_arrays import (
     SEGMENT,
 )
 
+DECIDED_M = 1e-5  # change of a plane or place that needs no further round
 SETTLED = 1e4  # say of a frame in which a goal settles a plant's place, where others have 1
 
 
@@ -73,6 +75,7 @@ class ConstraintTable:
         owners = [self._of(part) for part in self._parts]
         points = [i for i, kind in enumerate(kinds) if kind != ORIENTATION]
         self._moving = [i for i in points if isinstance(owners[i], (Plant, OnSurface))]
+        self._planes = [i for i in points if isinstance(owners[i], OnSurface)]
         self._contacts = [i for i in points if _is_contact(owners[i])]
         self._goals = [
             i for i in points
@@ -114,6 +117,11 @@ class ConstraintTable:
             How far off planes and places were at most [m].
 
         """
+        lengths = np.empty(len(self._item_ranks))
+        item_errors(self.tasks.items, self._item_ranks, q_world, p_world, lengths)
+        if not self._planes and lengths.max(initial=0.0) < DECIDED_M:
+            # all points are where the plants want them: these would stay
+            return 0.0
         return self._update(self._points(self._item_ranks, q_world, p_world))
 
     def _points(self, places: Ints, q_world: Quats, p_world: Vec3s) -> Vec3s:
@@ -163,9 +171,9 @@ class ConstraintTable:
     def errors(self, body: MovingBody) -> Floats:
         """Return the largest error of each constraint [m]."""
         self.update(body)
-        lengths = np.zeros(len(self.tasks.items))
+        lengths = np.empty(len(self._item_frames))
         item_errors(
-            self.tasks, body.roots, body.rotations, body.q_world, body.p_world, lengths
+            self.tasks.items, self._item_frames, body.q_world, body.p_world, lengths
         )
         out = np.zeros(len(self._constraints))
         np.maximum.at(out, self._owner, lengths)
@@ -175,7 +183,7 @@ class ConstraintTable:
         return self._constraints[part.constraint]
 
     def _place(self, part: Part, plant: Plant, own: Vec3s, points: Vec3s) -> Vec3:
-        says = np.ones(len(own))
+        says: Floats | None = None
         for i in self._goals:
             goal = self._parts[i]
             if goal.rows[0, SEGMENT] != part.rows[0, SEGMENT]:
@@ -184,15 +192,16 @@ class ConstraintTable:
                 part.frames, goal.frames, assume_unique=True, return_indices=True
             )
             if len(common):
+                says, own = np.ones(len(own)) if says is None else says, own.copy()
                 gaps = goal.rows[:, DATA:DATA + 3] - points[self._places[i]]
-                own = own.copy()
                 own[mine] += gaps[theirs]
                 says[mine] = SETTLED
-        place: Vec3 = says @ own / says.sum()
+        place: Vec3 = own.mean(axis=0) if says is None else says @ own / says.sum()
         if plant.surface is not None:
             height = plant.surface.height(place[0:1], place[1:2])
             place[2] = np.asarray(height, dtype=np.float64).reshape(-1)[0] + plant.clearance_m
-            check_surface(place)
+            if not math.isfinite(place[2]):
+                check_surface(place)
         return place
 
 

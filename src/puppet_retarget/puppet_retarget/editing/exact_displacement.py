@@ -39,11 +39,12 @@ def exact_displacement(
 
     """
     out = np.zeros((n_frames, values.shape[1]))
-    patterns, which = np.unique(counts, axis=1, return_inverse=True)
-    for number, pattern in enumerate(patterns.T):
-        groups = np.flatnonzero(which.reshape(-1) == number)
-        columns = (3 * groups[:, None] + np.arange(3)).reshape(-1)
-        given = np.flatnonzero(pattern)
+    alike: dict[bytes, list[int]] = {}
+    for group, pattern in enumerate(np.ascontiguousarray(counts.T)):
+        alike.setdefault(pattern.tobytes(), []).append(group)
+    for groups in alike.values():
+        columns = (3 * np.array(groups)[:, None] + np.arange(3)).reshape(-1)
+        given = np.flatnonzero(counts[:, groups[0]])
         if len(given):
             part = values[given][:, columns]
             out[:, columns] = least_bent(frames[given], part, n_frames, reach)

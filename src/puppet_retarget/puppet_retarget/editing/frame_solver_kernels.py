@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse kinematics of many frames, and their constraints' errors (kernel layer)."""
 
+import math
 from typing import NamedTuple
 
-import numpy as np
 from puppet_core.arrays import Floats, Ints, Quats, Vec3s
 from puppet_core.kernel import copy, kernel
 from puppet_core.quaternion import conjugate, log, multiply, rotate
@@ -129,25 +129,23 @@ def place_frames(
 
 @kernel
 def item_errors(
-    tasks: FrameTasks, roots: Vec3s, rotations: Quats, q_world: Quats, p_world: Vec3s,
-    out: Floats,
-) -> None:  # fmt: skip
-    """Write the length of each item's residual, shape (m,) [m], for a placed motion."""
-    matrices = work_table(48, 3)
-    matrices[:] = 0.0
+    items: Floats, places: Ints, q_world: Quats, p_world: Vec3s, out: Floats
+) -> None:
+    """Write the length of each item's residual, shape (m,) [m]; see `item_points`."""
+    nothing = work_array(3)
     residual = Residual(
         work_array(3), work_array(3), work_array(3), work_table(3, 3), work_table(3, 3),
         work_table(3, 3),
     )  # fmt: skip
-    for j in range(len(tasks.frames)):
-        frame = tasks.frames[j]
-        pose = Pose(roots[frame], rotations[frame], q_world[frame], p_world[frame], matrices)
-        for i in range(tasks.starts[j], tasks.starts[j + 1]):
-            constraint_residual(tasks.items[i], pose, residual)
-            square = 0.0
-            for row in range(3):
-                square += residual.values[row] * residual.values[row]
-            out[i] = np.sqrt(square)
+    matrices = work_table(48, 3)
+    matrices[:] = 0.0
+    for i in range(len(items)):
+        q, p = q_world[places[i]], p_world[places[i]]
+        constraint_residual(items[i], Pose(nothing, q, q, p, matrices), residual)
+        square = 0.0
+        for row in range(3):
+            square += residual.values[row] * residual.values[row]
+        out[i] = math.sqrt(square)
 
 
 @kernel

