@@ -16,13 +16,13 @@ from puppet_retarget.editing.edit_config import Bodies, EditConfig
 from puppet_retarget.editing.goal_kernels import Residual
 from puppet_retarget.editing.moving_body import MovingBody
 from puppet_retarget.editing.pose_arrays import N_LIMB, N_UNKNOWNS, Pose, PoseTask, Unknowns
+from puppet_retarget.editing.pose_objective_kernels import deviation, penalties, pose_gradient
 from puppet_retarget.editing.pose_place_kernels import (
     choose_unknowns,
     move_pose,
     place_all,
     prepare_limbs,
 )
-from puppet_retarget.editing.pose_solver_kernels import deviation, penalties, pose_gradient
 
 
 def random_motion(

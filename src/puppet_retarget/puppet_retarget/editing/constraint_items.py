@@ -64,6 +64,7 @@ class Part(NamedTuple):
     rows: Floats
     """As for the kernels, shape (k, N_ITEM)."""
 
+
 def point_offsets(point: BodyPoint, bodies: Bodies, frames: Ints) -> Vec3s:
     """Return a point in its segment's frame, in some frames, shape (k, 3) [m]."""
     if point.offset is None and point.segment in _ENDS:

@@ -139,10 +139,12 @@ class ConstraintTable:
                 after = set_planes(part, constraint, own)
                 gaps = np.sum((after[:, :3] - before[:, :3]) * own, axis=1)
                 gaps -= after[:, 3] - before[:, 3]
-            else:
+            elif isinstance(constraint, Plant):
                 place = self._place(part, constraint, own, points)
                 gaps = place - part.rows[0, DATA:DATA + 3]
                 part.rows[:, DATA:DATA + 3] = place
+            else:
+                continue
             farthest = max(farthest, float(np.abs(gaps).max()))
             self.tasks.items[places] = part.rows
         return farthest

@@ -9,83 +9,26 @@ interval, and where that is the editor decides.
 
 """
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import check_array, Floats, Ints, Quats, read_only, Vec3, Vec3s
 from puppet_core.errors import ConfigError
-from puppet_core.skeleton import (
-    END_EFFECTORS,
-    GENERAL_END_EFFECTORS,
-    LIMB_SEGMENTS,
-    N_SEGMENTS,
-    SEGMENT_INDEX,
-    SEGMENTS,
-    Skeleton,
-)
+from puppet_core.skeleton import SEGMENTS
+from puppet_retarget.editing.body_point import BodyPoint, check_segment
+from puppet_retarget.editing.surface import FlatSurface, Surface
+
+__all__ = [
+    'ABOVE', 'BELOW', 'BodyPoint', 'check_frames', 'Constraint', 'FlatSurface', 'frame_range',
+    'LookAt', 'ON', 'OnSurface', 'OrientationGoal', 'Plant', 'PointGoal', 'Relative', 'Surface',
+]  # fmt: skip
 
 MAX_COORDINATE_M = 1e4  # of a goal from the origin
 MAX_WEIGHT = 1e3
 ON, ABOVE, BELOW = 'on', 'above', 'below'
 SIDES = (ON, ABOVE, BELOW)
-_END_SEGMENTS = LIMB_SEGMENTS[:, 2].tolist()
-
-
-class Surface(Protocol):
-    """Ground or another height field; both methods broadcast."""
-
-    def height(self, x: Floats, y: Floats) -> Floats:
-        """Return z of the surface [m] over places x, y [m]."""
-        ...
-
-    def gradient(self, x: Floats, y: Floats) -> Floats:
-        """Return how z changes with x and with y, shape (..., 2) [-]."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class BodyPoint:
-    """A point fixed in a segment."""
-
-    segment: int
-    """Index into SEGMENTS."""
-
-    offset: Vec3 | None = None
-    """In the segment's frame [m]; None for the palm or sole centre, or else the joint."""
-
-    def __post_init__(self) -> None:
-        _check_segment(self.segment)
-        if self.offset is not None:
-            object.__setattr__(self, 'offset', read_only(check_array('offset', self.offset, (3,))))
-
-    @classmethod
-    def named(cls, name: str) -> 'BodyPoint':
-        """Return a general end-effector, or else the joint of a segment, by name."""
-        if name in GENERAL_END_EFFECTORS:
-            row = GENERAL_END_EFFECTORS.index(name)
-            return cls(int(LIMB_SEGMENTS[row % 4, 2 if row < 4 else 1]))
-        if name in SEGMENT_INDEX:
-            return cls(SEGMENT_INDEX[name])
-        known = ', '.join(dict.fromkeys(GENERAL_END_EFFECTORS + SEGMENTS))
-        raise ConfigError(f'point: expected one of {known}, got {name!r}')
-
-    @property
-    def name(self) -> str:
-        """Return how reports name the point."""
-        if self.offset is None and self.segment in _END_SEGMENTS:
-            return END_EFFECTORS[_END_SEGMENTS.index(self.segment)]
-        return SEGMENTS[self.segment]
-
-    def offset_in(self, skeleton: Skeleton) -> Vec3:
-        """Return the point in its segment's frame of a body, shape (3,) [m]."""
-        if self.offset is not None:
-            return self.offset
-        if self.segment in _END_SEGMENTS:
-            return skeleton.interaction_points[_END_SEGMENTS.index(self.segment)]
-        return np.zeros(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +83,7 @@ class OrientationGoal:
 
     def __post_init__(self) -> None:
         _check_common(self, self.weight)
-        _check_segment(self.segment)
+        check_segment(self.segment)
         rows = _set_rows(self, 'orientations', 4)
         if np.any(np.linalg.norm(rows, axis=-1) < 1e-6):
             raise ConfigError('orientations: expected unit quaternions, got a zero one')
@@ -284,22 +227,6 @@ class Plant:
 Constraint = PointGoal | OrientationGoal | LookAt | OnSurface | Relative | Plant
 
 
-@dataclass(frozen=True, slots=True)
-class FlatSurface:
-    """A level floor or ceiling."""
-
-    z: float = field(default=0.0)
-    """Its height [m]."""
-
-    def height(self, x: Floats, y: Floats) -> Floats:
-        """Return z everywhere [m]."""
-        return np.full(np.broadcast(x, y).shape, self.z)
-
-    def gradient(self, x: Floats, y: Floats) -> Floats:
-        """Return zeros, shape (..., 2)."""
-        return np.zeros((*np.broadcast(x, y).shape, 2))
-
-
 def frame_range(first: int, last: int) -> Ints:
     """Return all frames of an interval, both ends among them."""
     return np.arange(first, last + 1, dtype=np.int64)
@@ -319,11 +246,6 @@ def _check_common(constraint: Constraint, weight: float) -> None:
     object.__setattr__(constraint, 'frames', check_frames(constraint.frames))
     if not 0.0 < weight <= MAX_WEIGHT:
         raise ConfigError(f'weight: expected 0 < value <= {MAX_WEIGHT:g}, got {weight}')
-
-
-def _check_segment(segment: int) -> None:
-    if not 0 <= segment < N_SEGMENTS:
-        raise ConfigError(f'segment: expected 0 .. {N_SEGMENTS - 1}, got {segment}')
 
 
 def _set_rows(constraint: Constraint, name: str, width: int) -> Floats:
