@@ -33,14 +33,15 @@ def basis(u: float, out: Floats) -> int:
 
 @kernel
 def fit_control_points(
-    frames: Ints, values: Floats, counts: Floats, spacing: float, shares: Floats,
+    frames: Ints, values: Floats, says: Floats, spacing: float, shares: Floats,
     control_points: Floats,
 ) -> None:  # fmt: skip
     """
     Write the control points that locally fit values at some frames best.
 
     LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (SPEC 5.9): a single
-    value then is interpolated. Control points that no value reaches are zero.
+    value then is interpolated. Each value has a weight besides. Control points that no value
+    reaches are zero.
 
     Parameters
     ----------
@@ -48,8 +49,8 @@ def fit_control_points(
         Frame indices.
     values : ndarray, shape (k, 3 g)
         What to fit, in groups of three.
-    counts : ndarray, shape (k, g)
-        1 where there is a value, else 0.
+    says : ndarray, shape (k, g)
+        Weight of each group, 0 where it has no value.
     spacing : float
         Frames from knot to knot.
     shares : ndarray, shape (p, g)
@@ -69,11 +70,11 @@ def fit_control_points(
         for k in range(4):
             omega = weights[k]
             share = omega * omega * omega / square
-            for g in range(counts.shape[1]):
-                if counts[i, g] != 0.0 and share > 0.0:
-                    shares[first + k, g] += omega * omega
+            for g in range(says.shape[1]):
+                if says[i, g] > 0.0 and share > 0.0:
+                    shares[first + k, g] += says[i, g] * omega * omega
                     for c in range(3 * g, 3 * g + 3):
-                        control_points[first + k, c] += share * values[i, c]
+                        control_points[first + k, c] += says[i, g] * share * values[i, c]
     for j in range(shares.shape[0]):
         for g in range(shares.shape[1]):
             if shares[j, g] > 0.0:

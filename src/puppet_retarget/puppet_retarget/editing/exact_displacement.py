@@ -15,7 +15,7 @@ from scipy.linalg import solveh_banded
 
 
 def exact_displacement(
-    frames: Ints, values: Floats, counts: Floats, n_frames: int, reach: int
+    frames: Ints, values: Floats, says: Floats, n_frames: int, reach: int
 ) -> Floats:
     """
     Return a displacement map through values where there are any.
@@ -26,8 +26,8 @@ def exact_displacement(
         Rising.
     values : ndarray, shape (k, 3 g)
         There, in groups of three.
-    counts : ndarray, shape (k, g)
-        1 where there is a value, else 0.
+    says : ndarray, shape (k, g)
+        0 where there is no value.
     n_frames : int
         Of the motion.
     reach : int
@@ -40,11 +40,11 @@ def exact_displacement(
     """
     out = np.zeros((n_frames, values.shape[1]))
     alike: dict[bytes, list[int]] = {}
-    for group, pattern in enumerate(np.ascontiguousarray(counts.T)):
+    for group, pattern in enumerate(np.ascontiguousarray(says.T)):
         alike.setdefault(pattern.tobytes(), []).append(group)
     for groups in alike.values():
         columns = (3 * np.array(groups)[:, None] + np.arange(3)).reshape(-1)
-        given = np.flatnonzero(counts[:, groups[0]])
+        given = np.flatnonzero(says[:, groups[0]])
         if len(given):
             part = values[given][:, columns]
             out[:, columns] = least_bent(frames[given], part, n_frames, reach)

@@ -24,6 +24,8 @@ from puppet_retarget.editing.pose_arrays import (
 from puppet_retarget.editing.pose_place_kernels import place_all
 from puppet_retarget.editing.pose_solver_kernels import solve_pose
 
+TORSO_SAY = 0.05  # or a pelvis could hardly be moved while feet are planted before and after
+
 
 class FrameTasks(NamedTuple):
     """Constraints of a motion's frames, and what does not change from frame to frame."""
@@ -40,7 +42,7 @@ class FrameTasks(NamedTuple):
 def solve_frames(
     tasks: FrameTasks, roots: Vec3s, rotations: Quats, is_full: bool, max_iterations: int,
     tolerance: float, columns: Ints, row_of: Ints, out_roots: Vec3s, out_rotations: Quats,
-    displacements: Floats, involved: Floats,
+    displacements: Floats, says: Floats,
 ) -> int:  # fmt: skip
     """
     Solve every constrained frame from the motion as it is; return the steps of all together.
@@ -59,8 +61,10 @@ def solve_frames(
         Out: the solutions.
     displacements : ndarray, shape (k, 51)
         Out: m - m_0 of LeeShin1999 eq. 1, root and rotation vectors.
-    involved : ndarray, shape (k, 17)
-        Out: 1 for the root's position and each segment that a constraint depends on, else 0.
+    says : ndarray, shape (k, 17)
+        Out: what the root's position and each segment have to say about the displacement map: 0
+        if no constraint depends on them, TORSO_SAY for the torso where all constraints are of
+        limbs, which can meet them with other torsos too, else 1.
 
     """
     space, limbs = work_table(93, 51), work_table(4, 21)
@@ -90,7 +94,7 @@ def solve_frames(
         total += solve_pose(
             task, pose, trial, is_full, max_iterations, tolerance, unknowns, residual, space, out
         )
-        _fill_involved(task, unknowns, involved[j])
+        _fill_says(task, unknowns, says[j])
         for k in range(3):
             displacements[j, k] = out_roots[j, k] - roots[frame, k]
         for segment in range(N_SEGMENTS):
@@ -102,13 +106,19 @@ def solve_frames(
 
 
 @kernel
-def _fill_involved(task: PoseTask, unknowns: Unknowns, out: Floats) -> None:
-    out[0] = 1.0
+def _fill_says(task: PoseTask, unknowns: Unknowns, out: Floats) -> None:
+    is_told = False
+    for i in range(len(task.items)):
+        if LIMB_OF[int(task.items[i, SEGMENT])] < 0:
+            is_told = True
+    torso = 1.0 if is_told else TORSO_SAY
+    out[0] = torso
     for segment in range(N_SEGMENTS):
         limb = LIMB_OF[segment]
         is_closed = limb >= 0 and task.limbs[limb, MODE] == CLOSED
         has_unknown = unknowns.row_of[3 + 3 * segment] >= 0
-        out[1 + segment] = 1.0 if is_closed or has_unknown else 0.0
+        say = 1.0 if limb >= 0 else torso
+        out[1 + segment] = say if is_closed or has_unknown else 0.0
 
 
 @kernel

@@ -7,8 +7,9 @@ Algorithm 1: at each level the constrained frames are solved from the motion so 
 B-spline that fits the displacements, of half the knot spacing of the level before, displaces
 all frames: m_h = ((m_0 + d_1) + d_2) ... (eq. 3). A last pass is exact.
 
-Of a frame only those joints count that its constraints depend on. If the arms of every frame
-with a planted foot were data too, with no displacement, a hand could hardly be moved.
+Of a frame only those joints count that its constraints depend on, and the torso counts little
+where they are all of limbs. If arms and pelvis of every frame with a planted foot were data too,
+with no displacement, they could hardly be moved.
 
 """
 
@@ -62,7 +63,7 @@ class _Edit:
         self._percent = 100.0 / height
         n = len(self.table.frames)
         self._roots, self._rotations = np.empty((n, 3)), np.empty((n, 16, 4))
-        self._involved = np.empty((n, N_UNKNOWNS // 3))
+        self._says = np.empty((n, N_UNKNOWNS // 3))
         self._columns, self._rows = np.empty(N_UNKNOWNS, np.int64), np.empty(N_UNKNOWNS, np.int64)
 
     def errors(self) -> Floats:
@@ -106,7 +107,7 @@ class _Edit:
                 self.table.tasks, self.body.roots, self.body.rotations,
                 self.config.solver == FULL, self.config.max_iterations, tolerance,
                 self._columns, self._rows, self._roots, self._rotations, displacements,
-                self._involved,
+                self._says,
             )  # fmt: skip
             if not self.table.moves or self._follow() < DECIDED_M:
                 break
@@ -120,7 +121,7 @@ class _Edit:
     def fit(self, displacements: Floats, spacing: float) -> None:
         """Displace the motion by the B-spline that fits displacements."""
         self.body.displace(
-            self._fitted(self.table.frames, displacements, self._involved, spacing)
+            self._fitted(self.table.frames, displacements, self._says, spacing)
         )
 
     def make_exact(self, displacements: Floats) -> None:
@@ -128,7 +129,7 @@ class _Edit:
         finest = self.config.frames_per_knot / 2 ** max(self.config.levels - 1, 0)
         reach = max(int(math.ceil(EXACT_REACH * finest)), 2)
         self.body.displace(exact_displacement(
-            self.table.frames, displacements, self._involved, self.body.n_frames, reach
+            self.table.frames, displacements, self._says, self.body.n_frames, reach
         ))
 
     def keep_limits(self) -> None:
@@ -136,10 +137,10 @@ class _Edit:
         if self.config.joint_limits:
             self.body.keep_limits(self.table.tasks.limits)
 
-    def _fitted(self, frames: Ints, values: Floats, counts: Floats, spacing: float) -> Floats:
+    def _fitted(self, frames: Ints, values: Floats, says: Floats, spacing: float) -> Floats:
         points = np.empty((self.knots(spacing), values.shape[1]))
-        shares = np.empty((len(points), counts.shape[1]))
-        fit_control_points(frames, values, counts, spacing, shares, points)
+        shares = np.empty((len(points), says.shape[1]))
+        fit_control_points(frames, values, says, spacing, shares, points)
         out = np.empty((self.body.n_frames, values.shape[1]))
         evaluate(points, spacing, out)
         return out

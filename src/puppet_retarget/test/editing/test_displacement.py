@@ -150,3 +150,14 @@ def test_groups_without_a_value_in_a_frame_are_free_there(rng: np.random.Generat
     fit_control_points(frames, values, counts, 4.0, np.empty((9, 3)), points)
     assert not points[:, 6:].any()
     np.testing.assert_allclose(points[:, 3:6], _points([5, 15], values[[0, 2], 3:6], 4.0, 21))
+
+
+def test_values_have_weights(rng: np.random.Generator) -> None:
+    frames, values, says = np.array([5, 6]), rng.normal(size=(2, 3)), np.array([[1.0], [0.25]])
+    points, weights = np.empty((9, 3)), np.zeros(4)
+    fit_control_points(frames, values, says, 4.0, np.empty((9, 1)), points)
+    omegas = [weights.copy() for frame in frames if basis(frame / 4.0, weights) == 1]
+    betas = [omegas[i][:, None] * values[i] / np.sum(omegas[i] ** 2) for i in range(2)]
+    top = sum(says[i] * omegas[i][:, None] ** 2 * betas[i] for i in range(2))
+    bottom = sum(says[i] * omegas[i] ** 2 for i in range(2))
+    np.testing.assert_allclose(points[1:5], top / bottom[:, None], atol=1e-14)

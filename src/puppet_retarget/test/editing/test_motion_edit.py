@@ -113,6 +113,20 @@ def test_errors_fall_at_every_level_and_end_as_in_table_1(walk: Motion) -> None:
     assert result.exact_max_error_percent <= EXACT_PERCENT
 
 
+@pytest.mark.parametrize('moved', ['hand', 'pelvis'])
+def test_planted_feet_do_not_hold_the_rest_of_the_body(walk: Motion, moved: str) -> None:
+    feet = [
+        PointGoal(frame_range(0, 59), point, walk.end_effectors[:, row], keep_orientation=True)
+        for point, row in ((LEFT_FOOT, 2), (RIGHT_FOOT, 3))
+    ]
+    goals: dict[str, Constraint] = {
+        'hand': PointGoal([MIDDLE], LEFT_HAND, walk.end_effectors[MIDDLE, 0] + [0.1, 0.0, 0.4]),
+        'pelvis': PointGoal([MIDDLE], BodyPoint(0), walk.root_positions[MIDDLE] - [0, 0, 0.15]),
+    }
+    result = edit_motion(walk, [*feet, goals[moved]])
+    assert result.levels[-1].max_error_percent < LEVEL_4_PERCENT
+
+
 def test_plants_keep_still_and_lie_on_their_surface(walk: Motion) -> None:
     plants = _planted(walk)
     moved = edit_motion(walk, plants).motion
