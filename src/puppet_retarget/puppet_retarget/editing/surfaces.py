@@ -1,0 +1,209 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Surfaces that feet stand on: heights over the floor's plane, with their slopes and normals.
+
+A surface is a height for each place (x, y). It is a grid of measured heights, drawn smooth by
+a cubic spline, or one of a few named functions. Beyond a grid's edge its last height holds.
+
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from puppet_core.arrays import check_array, Floats, read_only, Vec3s
+from puppet_core.errors import ConfigError
+from puppet_core.motion_loop import smooth_step
+from puppet_retarget.editing.constraints import FlatSurface, Surface
+from scipy.interpolate import BSpline, RectBivariateSpline
+
+MIN_GRID = 4  # heights along each side: a cubic needs so many
+ROUGH_SPACING = 0.8  # of the body's height, between control points (LeeShin1999 section 6)
+ROUGH_RANGE = 1.2  # of the body's height, over which control points vary (ditto)
+
+
+def normals(surface: Surface, x: Floats, y: Floats) -> Vec3s:
+    """Return unit normals that point up, shape (..., 3)."""
+    slope = surface.gradient(x, y)
+    upward = np.concatenate((-slope, np.ones_like(slope[..., :1])), axis=-1)
+    return np.asarray(upward / np.linalg.norm(upward, axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class HeightField:
+    """Heights on a grid, smooth between its points."""
+
+    heights: Floats
+    """Rows along y, columns along x, at least 4 of each, shape (rows, columns) [m]."""
+
+    cell_m: float
+    """Distance of neighbouring points [m]."""
+
+    origin_m: tuple[float, float] = (0.0, 0.0)
+    """Place of the first row's first point [m]."""
+
+    spline: RectBivariateSpline = field(init=False, repr=False, compare=False)
+    """Of the heights, over (y, x)."""
+
+    def __post_init__(self) -> None:
+        heights = read_only(check_array('heights', self.heights, (None, None)))
+        if min(heights.shape) < MIN_GRID:
+            raise ConfigError(f'heights: expected at least {MIN_GRID} rows and columns, '
+                              f'got {heights.shape[0]} x {heights.shape[1]}')  # fmt: skip
+        if not 1e-4 <= self.cell_m <= 1e4:
+            raise ConfigError(f'cell_m: expected 0.0001 <= value <= 10000, got {self.cell_m:g}')
+        check_array('origin_m', self.origin_m, (2,))
+        object.__setattr__(self, 'heights', heights)
+        x, y = (
+            start + self.cell_m * np.arange(count)
+            for start, count in zip(self.origin_m, heights.shape[::-1])
+        )
+        object.__setattr__(self, 'spline', RectBivariateSpline(y, x, heights))
+
+    def height(self, x: Floats, y: Floats) -> Floats:
+        """Return heights at places of any equal shape [m]."""
+        x, y = self._inside(x, y)
+        return np.asarray(self.spline.ev(y, x))
+
+    def gradient(self, x: Floats, y: Floats) -> Floats:
+        """Return slopes along x and y, shape (..., 2) [-]; beyond the edge 0 across it."""
+        inner = self._inside(x, y)
+        slopes = [self.spline.ev(inner[1], inner[0], dx=dy, dy=dx) for dx, dy in ((1, 0), (0, 1))]
+        beyond = [np.asarray(given) != held for given, held in zip((x, y), inner)]
+        return np.stack([np.where(out, 0.0, s) for out, s in zip(beyond, slopes)], axis=-1)
+
+    def _inside(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        low = np.asarray(self.origin_m)
+        high = low + self.cell_m * (np.array(self.heights.shape[::-1]) - 1)
+        return np.clip(x, low[0], high[0]), np.clip(y, low[1], high[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A height that changes along one direction only."""
+
+    along: Callable[[Floats], Floats]
+    """Height over the way [m]."""
+
+    slope: Callable[[Floats], Floats]
+    """Its derivative [-]."""
+
+    heading_rad: float = 0.0
+    """Direction of the way, from +x to +y."""
+
+    start_m: tuple[float, float] = (0.0, 0.0)
+    """Where the way is zero [m]."""
+
+    def height(self, x: Floats, y: Floats) -> Floats:
+        """Return heights at places of any equal shape [m]."""
+        return np.asarray(self.along(self._way(x, y)))
+
+    def gradient(self, x: Floats, y: Floats) -> Floats:
+        """Return slopes along x and y, shape (..., 2) [-]."""
+        slope = np.asarray(self.slope(self._way(x, y)))
+        turn = self.heading_rad
+        return np.stack((np.cos(turn) * slope, np.sin(turn) * slope), axis=-1)
+
+    def _way(self, x: Floats, y: Floats) -> Floats:
+        dx, dy = np.asarray(x) - self.start_m[0], np.asarray(y) - self.start_m[1]
+        return np.asarray(np.cos(self.heading_rad) * dx + np.sin(self.heading_rad) * dy)
+
+
+FLOOR: Surface = FlatSurface()
+
+
+def sine(height_m: float = 0.15, length_m: float = 2.0, heading_rad: float = 0.0) -> Surface:
+    """Return waves, `height_m` from their middle to their top."""
+    k = 2.0 * np.pi / _positive('length_m', length_m)
+    return Profile(
+        lambda way: height_m * np.sin(k * way), lambda way: height_m * k * np.cos(k * way),
+        heading_rad,
+    )  # fmt: skip
+
+
+def ramp(slope_deg: float = 10.0, heading_rad: float = 0.0) -> Surface:
+    """Return a plane that rises from the origin on, and falls behind it."""
+    if not -60.0 <= slope_deg <= 60.0:
+        raise ConfigError(f'slope_deg: expected -60 <= value <= 60, got {slope_deg:g}')
+    slope = float(np.tan(np.radians(slope_deg)))
+    return Profile(
+        lambda way: slope * way, lambda way: np.full(np.shape(way), slope), heading_rad
+    )
+
+
+def steps(
+    rise_m: float = 0.12, tread_m: float = 0.6, edge_m: float = 0.08, heading_rad: float = 0.0
+) -> Surface:
+    """Return stairs without end; each riser takes `edge_m` of the way, as a smooth step."""
+    _positive('tread_m', tread_m)
+    if not 0.0 < edge_m <= tread_m:
+        raise ConfigError(f'edge_m: expected 0 < value <= tread_m, got {edge_m:g}')
+
+    def along(way: Floats) -> Floats:
+        whole = np.floor(way / tread_m)
+        share = (way - whole * tread_m - (tread_m - edge_m)) / edge_m
+        return np.asarray(rise_m * (whole + smooth_step(share)))
+
+    def slope(way: Floats) -> Floats:
+        u = (way - np.floor(way / tread_m) * tread_m - (tread_m - edge_m)) / edge_m
+        u = np.clip(u, 0.0, 1.0)
+        # derivative of the quintic smooth step
+        return np.asarray(rise_m / edge_m * 30.0 * (u * (1.0 - u)) ** 2)
+
+    return Profile(along, slope, heading_rad)
+
+
+def rough(
+    seed: float = 1, body_height_m: float = 1.75, size_m: float = 40.0, roughness: float = 1.0
+) -> Surface:
+    """
+    Return hills as in the first experiment of LeeShin1999.
+
+    A uniform cubic B-spline surface; its control points are 0.8 body heights apart and their
+    heights are even over 1.2 body heights, times `roughness`.
+
+    """
+    spacing = ROUGH_SPACING * _positive('body_height_m', body_height_m)
+    count = int(np.ceil(_positive('size_m', size_m) / spacing)) + 4
+    rng = np.random.default_rng(int(seed))
+    control = ROUGH_RANGE * body_height_m * roughness * rng.uniform(-0.5, 0.5, (count, count))
+    # sampled where the cubic grid through the samples is the surface itself, nearly
+    fine = 6
+    at = np.arange(fine * (count - 3) + 1) / fine
+    basis = BSpline(np.arange(-3.0, count + 1.0), np.eye(count), 3)(at)
+    heights = basis @ control @ basis.T
+    half = 0.5 * spacing * at[-1]
+    return HeightField(heights, spacing / fine, (-half, -half))
+
+
+FUNCTIONS: Mapping[str, Callable[..., Surface]] = {
+    'sine': sine, 'ramp': ramp, 'steps': steps, 'rough': rough,
+}  # fmt: skip
+
+
+def named_surface(name: str, settings: Mapping[str, float]) -> Surface:
+    """
+    Return a surface by the name of its function.
+
+    Raises
+    ------
+    ConfigError : for an unknown name or setting, or a value out of range.
+
+    """
+    if name not in FUNCTIONS:
+        raise ConfigError(f'surface: expected one of {", ".join(FUNCTIONS)}, got {name!r}')
+    make = FUNCTIONS[name]
+    known = make.__code__.co_varnames[: make.__code__.co_argcount]
+    for key, value in settings.items():
+        if key not in known:
+            raise ConfigError(f'surface {name}: expected {", ".join(known)}, got {key!r}')
+        if not isinstance(value, (int, float)) or not np.isfinite(value):
+            raise ConfigError(f'surface {name}: {key}: expected a number, got {value!r}')
+    return make(**settings)
+
+
+def _positive(name: str, value: float) -> float:
+    if not 1e-3 <= value <= 1e4:
+        raise ConfigError(f'{name}: expected 0.001 <= value <= 10000, got {value:g}')
+    return value
