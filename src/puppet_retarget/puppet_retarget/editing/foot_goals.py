@@ -20,7 +20,7 @@ from puppet_core.motion_loop import smooth_step
 from puppet_core.posture import Motion
 from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
 from puppet_retarget.editing.constraints import Surface
-from puppet_retarget.editing.foot_contacts import foot_points, FootContacts, HEEL, FootPlant, TOE
+from puppet_retarget.editing.foot_contacts import foot_points, FootContacts, FootPlant, HEEL, TOE
 from puppet_retarget.editing.surfaces import FLOOR, normals
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from puppet_core.arrays import Floats, read_only
 from puppet_core.posture import Motion
-from puppet_retarget.editing.foot_contacts import detect_contacts, FootContacts
+from puppet_retarget.editing.foot_contacts import FootContacts
 from puppet_retarget.editing.posture_distance import distances, posture_features
 from scipy.interpolate import CubicHermiteSpline
 
@@ -118,12 +118,12 @@ def dynamic_pairs(
 
 
 def aligned_seam(
-    motions: tuple[Motion, Motion], windows: tuple[Window, Window], alignment: str
-) -> Seam:
+    motions: tuple[Motion, Motion], contacts: tuple[FootContacts, FootContacts],
+    windows: tuple[Window, Window], alignment: str,
+) -> Seam:  # fmt: skip
     """Return the seam of two windows with one of ALIGNMENTS."""
     pairs: Pairs = ()
     if alignment == CONTACTS:
-        contacts = (detect_contacts(motions[0]), detect_contacts(motions[1]))
         pairs = contact_pairs(contacts, windows)
     elif alignment == DYNAMIC:
         pairs = dynamic_pairs(motions, windows)

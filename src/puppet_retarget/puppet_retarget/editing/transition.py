@@ -10,7 +10,7 @@ into the seam, for the editor to enforce (LeeShin1999 section 6).
 
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,17 +42,29 @@ class Transition:
     motion: Motion
     """The first clip, the seam, the second clip."""
 
-    seam: Seam
-    """Where, and how time runs in it."""
+    seams: tuple[Seam, ...]
+    """Where, and how time runs in them; the last one last."""
 
     contacts: FootContacts
     """Of the clip that counts more in each frame, and where the mixed feet are."""
 
     turn_rad: float
-    """How the second clip was turned about the vertical."""
+    """How the last clip was turned about the vertical."""
 
     shift: Vec3
     """And moved after that [m]."""
+
+    def cut(self, first: int, n_frames: int) -> 'Transition':
+        """Return a part of it that holds all seams."""
+        last = first + n_frames
+        seams = tuple(replace(seam, start=seam.start - first) for seam in self.seams)
+        if not 0 <= first < last <= self.motion.n_frames or seams[0].start < 0:
+            raise ConfigError(
+                f'cut: expected frames 0 .. {self.motion.n_frames} with all seams, '
+                f'got {first} .. {last}'
+            )
+        contacts = FootContacts(self.contacts.flags[first:last], self.contacts.points[first:last])
+        return replace(self, motion=cut(self.motion, first, last), seams=seams, contacts=contacts)
 
 
 def find_windows(first: Motion, second: Motion, fade_s: float = FADE_S) -> tuple[Window, Window]:
@@ -81,7 +93,7 @@ def find_windows(first: Motion, second: Motion, fade_s: float = FADE_S) -> tuple
 
 
 def join(
-    first: Motion, second: Motion, windows: tuple[Window, Window] | None = None,
+    first: Motion | Transition, second: Motion, windows: tuple[Window, Window] | None = None,
     alignment: str = CONTACTS, fade_s: float = FADE_S,
 ) -> Transition:  # fmt: skip
     """
@@ -89,7 +101,9 @@ def join(
 
     Parameters
     ----------
-    first, second : Motion
+    first : Motion or Transition
+        One clip, or several that are joined already.
+    second : Motion
         Of the same body and rate.
     windows : tuple of tuple of int, optional
         First and last frame of each clip to be mixed; the best ones without.
@@ -103,9 +117,14 @@ def join(
     ConfigError : if the clips do not fit each other, or a window does not fit its clip.
 
     """
+    if isinstance(first, Transition):
+        seams, contacts, first = first.seams, first.contacts, first.motion
+    else:
+        seams, contacts = (), detect_contacts(first)
     _check(first, second, windows, alignment)
     windows = windows or find_windows(first, second, fade_s)
-    seam = aligned_seam((first, second), windows, alignment)
+    both = (contacts, detect_contacts(second))
+    seam = aligned_seam((first, second), both, windows, alignment)
     turn, shift = _placement(first, second, seam)
     placed = _moved(second, turn, shift)
     share = _fade(seam.n_frames)
@@ -120,28 +139,35 @@ def join(
                         placed.root_positions[rest:])),
         np.concatenate((first.rotations[: seam.start], mixed, placed.rotations[rest:])),
     )  # fmt: skip
-    flags = _joined_flags(detect_contacts(first), detect_contacts(second), seam, rest)
+    flags = _joined_flags(*both, seam, rest)
     points = world_foot_points(motion.skeleton, *motion.world_segments())
-    return Transition(motion, seam, FootContacts(flags, points), turn, shift)
+    return Transition(motion, (*seams, seam), FootContacts(flags, points), turn, shift)
+
+
+def cut(motion: Motion, first: int, end: int) -> Motion:
+    """Return the frames of a motion from `first` to before `end`."""
+    return Motion.from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions[first:end],
+        motion.rotations[first:end],
+    )  # fmt: skip
 
 
 def seam_constraints(transition: Transition) -> list[Constraint]:
     """
-    Return what holds the feet over a seam: every plant that has a frame in it, all its frames.
+    Return what holds the feet over the seams: every plant with a frame in one, all its frames.
 
     A plant keeps the place and orientation that it has on the average; plants wholly outside
-    of the seam are as they were.
+    of seams are as they were.
 
     """
     goals = firm_poses(transition.motion, transition.contacts)
-    seam = transition.seam
     touched = np.zeros(goals.planted.shape, dtype=bool)
     for foot in range(2):
         for begin, end in stretches(goals.planted[:, foot]):
-            touched[begin:end, foot] = begin <= seam.end and end > seam.start
-    return foot_constraints(
-        type(goals)(goals.soles, goals.rotations, touched), swings=False
-    )
+            touched[begin:end, foot] = any(
+                begin <= seam.end and end > seam.start for seam in transition.seams
+            )
+    return foot_constraints(replace(goals, planted=touched), swings=False)
 
 
 def _check(

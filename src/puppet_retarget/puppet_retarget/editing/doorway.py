@@ -1,0 +1,101 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Doorways: what makes a body stoop under a lintel (LeeShin1999 section 6).
+
+Head and upper body must keep below a ceiling that is as low as the lintel in the doorway and
+rises before and behind it: so stooping begins some steps ahead, and ends after the door.
+
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_core.arrays import Floats
+from puppet_core.errors import ConfigError
+from puppet_core.posture import Motion
+from puppet_core.procedural_plan import ADULT_LEG_LENGTH_M
+from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_retarget.editing.constraints import BELOW, BodyPoint, Constraint
+from puppet_retarget.editing.foot_constraints import keep_beside
+from puppet_retarget.editing.surfaces import Profile
+
+HEAD_TOP_M = 0.235  # of an adult, above the head's joint
+APPROACH_M = 0.9  # before and behind the door, the ceiling has risen by APPROACH_RISE_M
+APPROACH_RISE_M = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Doorway:
+    """A lintel across the way."""
+
+    place_m: tuple[float, float]
+    """Middle of the threshold seen from above [m]."""
+
+    heading_rad: float
+    """Which way one goes through."""
+
+    lintel_m: float
+    """Height of its lower edge in world [m]."""
+
+    width_m: float = 1.2
+    """Between the posts [m]."""
+
+    depth_m: float = 0.3
+    """Along the way [m]."""
+
+    def __post_init__(self) -> None:
+        for name in ('width_m', 'depth_m'):
+            if not 0.0 < getattr(self, name) <= 100.0:
+                raise ConfigError(f'{name}: expected 0 < value <= 100, '
+                                  f'got {getattr(self, name):g}')  # fmt: skip
+
+    def ceiling(self) -> Profile:
+        """Return the surface to keep under: level in the door, rising on both sides."""
+        half = 0.5 * self.depth_m
+
+        def along(way: Floats) -> Floats:
+            beyond = np.maximum(np.abs(way) - half, 0.0) / APPROACH_M
+            return np.asarray(self.lintel_m + APPROACH_RISE_M * beyond**2)
+
+        def slope(way: Floats) -> Floats:
+            beyond = np.maximum(np.abs(way) - half, 0.0) / APPROACH_M
+            return np.asarray(2.0 * APPROACH_RISE_M / APPROACH_M * np.sign(way) * beyond)
+
+        return Profile(along, slope, self.heading_rad, self.place_m)
+
+    def frames(self, motion: Motion) -> list[int]:
+        """Return the frames in which a body is in the door or near it."""
+        way = motion.root_positions[:, :2] - self.place_m
+        turn = np.array([np.cos(self.heading_rad), np.sin(self.heading_rad)])
+        along, aside = way @ turn, way @ (-turn[1], turn[0])
+        near = np.abs(along) < APPROACH_M + 0.5 * self.depth_m
+        return np.flatnonzero(near & (np.abs(aside) < 0.5 * self.width_m)).tolist()
+
+
+def upper_points(skeleton: Skeleton) -> list[BodyPoint]:
+    """Return the top of the head and of both shoulders."""
+    size = skeleton.leg_length / ADULT_LEG_LENGTH_M
+    points = [BodyPoint(SEGMENT_INDEX['head'], np.array([0.0, 0.0, size * HEAD_TOP_M]))]
+    for side in ('left', 'right'):
+        shoulder = skeleton.offsets[SEGMENT_INDEX[f'{side}_upper_arm']]
+        points.append(BodyPoint(SEGMENT_INDEX['chest'], shoulder + [0.0, 0.0, 0.05 * size]))
+    return points
+
+
+def doorway_constraints(motion: Motion, doorways: Sequence[Doorway]) -> list[Constraint]:
+    """Return what keeps head and shoulders of a motion below some lintels."""
+    found: list[Constraint] = []
+    points = upper_points(motion.skeleton)
+    for doorway in doorways:
+        found += keep_beside(doorway.frames(motion), points, doorway.ceiling(), BELOW)
+    return found
+
+
+def doorway_at(motion: Motion, frame: int, lintel_m: float) -> Doorway:
+    """Return a doorway that a motion goes through at a frame, heading as its pelvis does."""
+    ahead = qb.rotate(motion.rotations[frame, 0], np.array([1.0, 0.0, 0.0]))
+    x, y, _ = motion.root_positions[frame]
+    return Doorway((float(x), float(y)), float(np.arctan2(ahead[1], ahead[0])), lintel_m)
