@@ -32,6 +32,7 @@ from puppet_retarget.editing.posture_distance import distances, posture_features
 from puppet_retarget.editing.time_warp import aligned_seam, ALIGNMENTS, CONTACTS, Seam, Window
 
 FADE_S = 0.6
+SEARCH_S = 1.5  # of each clip that may be cut off for a better seam
 MIN_SEAM = 3  # frames that a seam takes of each clip, at least
 
 
@@ -67,11 +68,14 @@ class Transition:
         return replace(self, motion=cut(self.motion, first, last), seams=seams, contacts=contacts)
 
 
-def find_windows(first: Motion, second: Motion, fade_s: float = FADE_S) -> tuple[Window, Window]:
+def find_windows(
+    first: Motion, second: Motion, fade_s: float = FADE_S, search_s: float = SEARCH_S
+) -> tuple[Window, Window]:
     """
     Return where one clip should give way to the other: where postures are most alike.
 
-    Searched in the last half of the first clip and the first half of the second.
+    Searched in the last half of the first clip and the first half of the second, at most so
+    far from where they end and begin.
 
     """
     span = max(round(fade_s * first.rate_hz), MIN_SEAM)
@@ -81,9 +85,11 @@ def find_windows(first: Motion, second: Motion, fade_s: float = FADE_S) -> tuple
             f'transition: expected clips of more than {span} frames for a seam of {fade_s:g} s, '
             f'got {len(a)} and {len(b)}'
         )
+    far = round(search_s * first.rate_hz) + 1
+    last = len(a) - span
+    starts_a = np.arange(max(min(len(a) // 2, last - 1), last - far), last)
+    starts_b = np.arange(0, max(1, min(len(b) // 2, len(b) - span, far)))
     costs = distances(a, b)
-    starts_a = np.arange(min(len(a) // 2, len(a) - 1 - span), len(a) - span)
-    starts_b = np.arange(0, max(1, min(len(b) // 2, len(b) - span)))
     total = sum(
         costs[np.ix_(starts_a + k, starts_b + k)] for k in np.linspace(0, span, 7).astype(int)
     )
