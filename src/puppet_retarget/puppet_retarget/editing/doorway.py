@@ -18,9 +18,9 @@ from puppet_core.errors import ConfigError
 from puppet_core.posture import Motion
 from puppet_core.procedural_plan import ADULT_LEG_LENGTH_M
 from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
-from puppet_retarget.editing.constraints import BELOW, BodyPoint, Constraint
+from puppet_retarget.editing.constraints import BELOW, BodyPoint, Constraint, Surface
 from puppet_retarget.editing.foot_constraints import keep_beside
-from puppet_retarget.editing.surfaces import Profile
+from puppet_retarget.editing.surfaces import FLOOR
 
 HEAD_TOP_M = 0.235  # of an adult, above the head's joint
 APPROACH_M = 0.9  # before and behind the door, the ceiling has risen by APPROACH_RISE_M
@@ -52,27 +52,58 @@ class Doorway:
                 raise ConfigError(f'{name}: expected 0 < value <= 100, '
                                   f'got {getattr(self, name):g}')  # fmt: skip
 
-    def ceiling(self) -> Profile:
+    def ceiling(self, ground: Surface = FLOOR) -> Surface:
         """Return the surface to keep under: level in the door, rising on both sides."""
-        half = 0.5 * self.depth_m
+        return _Ceiling(self, ground)
 
-        def along(way: Floats) -> Floats:
-            beyond = np.maximum(np.abs(way) - half, 0.0) / APPROACH_M
-            return np.asarray(self.lintel_m + APPROACH_RISE_M * beyond**2)
-
-        def slope(way: Floats) -> Floats:
-            beyond = np.maximum(np.abs(way) - half, 0.0) / APPROACH_M
-            return np.asarray(2.0 * APPROACH_RISE_M / APPROACH_M * np.sign(way) * beyond)
-
-        return Profile(along, slope, self.heading_rad, self.place_m)
+    def way(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return how far behind and left of the door's middle places are [m]."""
+        dx, dy = np.asarray(x) - self.place_m[0], np.asarray(y) - self.place_m[1]
+        cosine, sine = np.cos(self.heading_rad), np.sin(self.heading_rad)
+        return np.asarray(cosine * dx + sine * dy), np.asarray(cosine * dy - sine * dx)
 
     def frames(self, motion: Motion) -> list[int]:
         """Return the frames in which a body is in the door or near it."""
-        way = motion.root_positions[:, :2] - self.place_m
-        turn = np.array([np.cos(self.heading_rad), np.sin(self.heading_rad)])
-        along, aside = way @ turn, way @ (-turn[1], turn[0])
+        along, aside = self.way(*motion.root_positions[:, :2].T)
         near = np.abs(along) < APPROACH_M + 0.5 * self.depth_m
         return np.flatnonzero(near & (np.abs(aside) < 0.5 * self.width_m)).tolist()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ceiling:
+    """Over the way through a door; before and behind it, it follows the ground."""
+
+    doorway: Doorway
+    ground: Surface
+
+    def height(self, x: Floats, y: Floats) -> Floats:
+        """Return z of the ceiling [m]."""
+        beyond, _ = self._beyond(x, y)
+        share = np.minimum(beyond, 1.0)
+        return np.asarray(
+            self.doorway.lintel_m + APPROACH_RISE_M * beyond**2
+            + share**2 * (3.0 - 2.0 * share) * self._ground(x, y)
+        )  # fmt: skip
+
+    def gradient(self, x: Floats, y: Floats) -> Floats:
+        """Return how it changes with x and y, shape (..., 2) [-]."""
+        beyond, per_way = self._beyond(x, y)
+        share = np.minimum(beyond, 1.0)
+        change = 2.0 * APPROACH_RISE_M * beyond + 6.0 * share * (1.0 - share) * self._ground(x, y)
+        turn = self.doorway.heading_rad
+        along = (change * per_way)[..., None] * (np.cos(turn), np.sin(turn))
+        ease = share**2 * (3.0 - 2.0 * share)
+        return np.asarray(along + ease[..., None] * self.ground.gradient(x, y))
+
+    def _beyond(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return how far outside of the door, in approaches, and its slope along the way."""
+        along, _ = self.doorway.way(x, y)
+        beyond = np.maximum(np.abs(along) - 0.5 * self.doorway.depth_m, 0.0) / APPROACH_M
+        return beyond, np.where(beyond > 0.0, np.sign(along) / APPROACH_M, 0.0)
+
+    def _ground(self, x: Floats, y: Floats) -> Floats:
+        place = np.asarray(self.doorway.place_m, dtype=np.float64)
+        return np.asarray(self.ground.height(x, y) - self.ground.height(place[0], place[1]))
 
 
 def upper_points(skeleton: Skeleton) -> list[BodyPoint]:
@@ -85,12 +116,14 @@ def upper_points(skeleton: Skeleton) -> list[BodyPoint]:
     return points
 
 
-def doorway_constraints(motion: Motion, doorways: Sequence[Doorway]) -> list[Constraint]:
+def doorway_constraints(
+    motion: Motion, doorways: Sequence[Doorway], ground: Surface = FLOOR
+) -> list[Constraint]:
     """Return what keeps head and shoulders of a motion below some lintels."""
     found: list[Constraint] = []
     points = upper_points(motion.skeleton)
     for doorway in doorways:
-        found += keep_beside(doorway.frames(motion), points, doorway.ceiling(), BELOW)
+        found += keep_beside(doorway.frames(motion), points, doorway.ceiling(ground), BELOW)
     return found
 
 

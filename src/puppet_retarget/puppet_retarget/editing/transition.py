@@ -158,19 +158,19 @@ def cut(motion: Motion, first: int, end: int) -> Motion:
     )  # fmt: skip
 
 
-def seam_constraints(transition: Transition) -> list[Constraint]:
+def seam_constraints(transition: Transition, everywhere: bool = False) -> list[Constraint]:
     """
     Return what holds the feet over the seams: every plant with a frame in one, all its frames.
 
     A plant keeps the place and orientation that it has on the average; plants wholly outside
-    of seams are as they were.
+    of seams are as they were, unless `everywhere` is set.
 
     """
     goals = firm_poses(transition.motion, transition.contacts)
     touched = np.zeros(goals.planted.shape, dtype=bool)
     for foot in range(2):
         for begin, end in stretches(goals.planted[:, foot]):
-            touched[begin:end, foot] = any(
+            touched[begin:end, foot] = everywhere or any(
                 begin <= seam.end and end > seam.start for seam in transition.seams
             )
     return foot_constraints(replace(goals, planted=touched), swings=False)

@@ -41,7 +41,7 @@ WALK_CLIP, OTHER_CLIP = '02_01.amc', '02_03.amc'  # a walk and a run of one pers
 SKELETON_FILE = '02.asf'
 TERRAIN_SEED = 1
 LINTEL = 0.86  # of the body's height, above the ground in the doorway
-DOOR_SHARES = (0.28, 0.78)  # of the way walked
+DOOR_SHARES = (0.16, 0.47)  # of the way walked
 FADE_S = 0.4
 CHAIN_SEARCH_S = 0.5
 SNEAK_SPEED = 0.8  # of the stooped walk, over the upright one
@@ -185,7 +185,7 @@ def terrain_experiment(walk: Motion) -> Experiment:
         x, y = walk.root_positions[frame, :2]
         ground = float(surface.height(x, y))
         doorways.append(doorway_at(walk, frame, ground + LINTEL * height))
-    constraints = [*adapted.constraints, *doorway_constraints(walk, doorways)]
+    constraints = [*adapted.constraints, *doorway_constraints(walk, doorways, surface)]
     return Experiment(
         TERRAIN, walk, walk, tuple(constraints), _ARMS, None, surface, tuple(doorways)
     )
@@ -212,13 +212,13 @@ def morph_experiment(walk: Motion) -> Experiment:
     bodies = bodies_between(shapes, (0, n // 2, n - 1), n)
     goals = firm_poses(walk, detect_contacts(walk))
     start = morphed(walk, bodies).motion
-    constraints = foot_constraints(goals, swings=False)
+    constraints = foot_constraints(goals, swings=True)
     return Experiment(MORPH, walk, start, tuple(constraints), (1, 2, *_HEAD, *_ARMS), bodies)
 
 
 def transition_experiment(joined: Transition) -> Experiment:
-    """Return joined clips whose feet have to stand still over the seams."""
-    constraints = seam_constraints(joined)
+    """Return joined clips whose feet have to stand still, over the seams and elsewhere."""
+    constraints = seam_constraints(joined, everywhere=True)
     free = (1, 2, *_HEAD, *_ARMS)
     return Experiment(TRANSITION, joined.motion, joined.motion, tuple(constraints), free)
 
