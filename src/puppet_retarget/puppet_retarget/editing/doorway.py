@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats
+from puppet_core.arrays import Floats, Vec3s
 from puppet_core.errors import ConfigError
 from puppet_core.posture import Motion
 from puppet_core.procedural_plan import ADULT_LEG_LENGTH_M
@@ -21,10 +21,15 @@ from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
 from puppet_retarget.editing.constraints import BELOW, BodyPoint, Constraint, Surface
 from puppet_retarget.editing.foot_constraints import keep_beside
 from puppet_retarget.editing.surfaces import FLOOR
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 HEAD_TOP_M = 0.235  # of an adult, above the head's joint
 APPROACH_M = 0.9  # before and behind the door, the ceiling has risen by APPROACH_RISE_M
 APPROACH_RISE_M = 0.5
+BENT_SHARE = 0.7  # of what is too high: by bending forward, the rest by bending the knees
+SPARE_M = 0.08  # that a stoop leaves below the lintel, before the editor
+STOOP_WIDTH_S = 0.3  # over which the stoop is smoothed
+_BENT = ((0, 0.2), (1, 0.4), (2, 0.4), (3, -0.2))  # pelvis, spine, chest; the head looks ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,50 @@ def doorway_constraints(
     for doorway in doorways:
         found += keep_beside(doorway.frames(motion), points, doorway.ceiling(ground), BELOW)
     return found
+
+
+def stooping(
+    motion: Motion, doorways: Sequence[Doorway], shifts: Vec3s, ground: Surface = FLOOR
+) -> Motion:
+    """
+    Return a motion that bends forward and lowers the pelvis where lintels are in its way.
+
+    A good beginning for the editor: an upright body is as near to bending backward, and the
+    inverse kinematics of neighbouring frames may choose differently.
+
+    Parameters
+    ----------
+    motion : Motion
+        As it was.
+    doorways : sequence of Doorway
+        In its way.
+    shifts : ndarray, shape (n, 3)
+        How the root goes along with the ground [m].
+    ground : Surface
+        What it walks on.
+
+    """
+    top = upper_points(motion.skeleton)[0]
+    q_world, p_world = motion.world_segments()
+    places = p_world[:, top.segment] + shifts
+    places = places + qb.rotate(q_world[:, top.segment], top.offset_in(motion.skeleton))
+    need = np.zeros(motion.n_frames)
+    for doorway in doorways:
+        frames = doorway.frames(motion)
+        ceiling = doorway.ceiling(ground).height(places[frames, 0], places[frames, 1])
+        need[frames] = np.maximum(need[frames], places[frames, 2] - ceiling + SPARE_M)
+    width = STOOP_WIDTH_S * motion.rate_hz
+    need = maximum_filter1d(np.maximum(need, 0.0), 2 * round(width) + 1, mode='nearest')
+    need = gaussian_filter1d(need, width, mode='nearest')
+    roots = np.array(motion.root_positions)
+    roots[:, 2] -= (1.0 - BENT_SHARE) * need
+    length = float(places[0, 2] - shifts[0, 2] - motion.root_positions[0, 2])
+    angle = np.arccos(1.0 - np.clip(BENT_SHARE * need / length, 0.0, 0.8))
+    rotations = np.array(motion.rotations)
+    for segment, share in _BENT:
+        turn = qb.exp(share * angle[:, None] * (0.0, 1.0, 0.0))
+        rotations[:, segment] = qb.multiply(rotations[:, segment], turn)
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, roots, rotations)
 
 
 def doorway_at(motion: Motion, frame: int, lintel_m: float) -> Doorway:

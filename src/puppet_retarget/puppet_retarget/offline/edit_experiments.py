@@ -22,11 +22,11 @@ from puppet_core.motion_loop import sample
 from puppet_core.posture import Motion
 from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
 from puppet_retarget.editing.constraints import Constraint, Surface
-from puppet_retarget.editing.doorway import Doorway, doorway_at, doorway_constraints
+from puppet_retarget.editing.doorway import Doorway, doorway_at, doorway_constraints, stooping
 from puppet_retarget.editing.edit_config import Bodies, body_height
 from puppet_retarget.editing.foot_constraints import foot_constraints
 from puppet_retarget.editing.foot_contacts import detect_contacts
-from puppet_retarget.editing.foot_goals import firm_poses
+from puppet_retarget.editing.foot_goals import firm_poses, own_poses, root_shifts
 from puppet_retarget.editing.morph import bodies_between, morphed, proportioned
 from puppet_retarget.editing.retarget_by_edit import on_terrain
 from puppet_retarget.editing.rope import carried_to, climb, grip_constraints, Rope
@@ -186,8 +186,10 @@ def terrain_experiment(walk: Motion) -> Experiment:
         ground = float(surface.height(x, y))
         doorways.append(doorway_at(walk, frame, ground + LINTEL * height))
     constraints = [*adapted.constraints, *doorway_constraints(walk, doorways, surface)]
+    own = own_poses(walk, adapted.contacts)
+    start = stooping(walk, doorways, root_shifts(own, adapted.goals, RATE_HZ), surface)
     return Experiment(
-        TERRAIN, walk, walk, tuple(constraints), _ARMS, None, surface, tuple(doorways)
+        TERRAIN, walk, start, tuple(constraints), _ARMS, None, surface, tuple(doorways)
     )
 
 
