@@ -33,6 +33,7 @@ COMMANDS = {
     'bench': _clip('bench', 'measure quality and speed over clips, characters and solvers'),
     'bench-filter': Command('puppet_filter', 'bench_filter',
                             'compare the pose filter with others on the same noisy data'),
+    'bench-edit': _clip('bench-edit', 'the motion editor on the experiments of its paper'),
     'bench-rate': _clip('bench-rate', 'inverse rate control on the experiments of its paper'),
     'render': _clip('render', 'draw bodies at instants of a clip'),
     'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),

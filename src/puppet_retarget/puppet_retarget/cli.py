@@ -17,6 +17,7 @@ from typing import NoReturn
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_retarget.offline import (
     command_bench,
+    command_bench_edit,
     command_bench_rate,
     command_character,
     command_enhance,
@@ -30,6 +31,7 @@ EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 SUBCOMMANDS = {
     'retarget': (command_retarget, 'give the motion of a clip to a character'),
     'bench': (command_bench, 'measure quality and speed over clips, characters and solvers'),
+    'bench-edit': (command_bench_edit, 'the motion editor on the experiments of its paper'),
     'bench-rate': (command_bench_rate, 'inverse rate control on the experiments of its paper'),
     'enhance': (command_enhance, 'mend a captured motion by measured end-effectors'),
     'render': (command_render, 'draw bodies at instants of a clip'),

@@ -31,7 +31,13 @@ from puppet_retarget.editing.morph import bodies_between, morphed, proportioned
 from puppet_retarget.editing.retarget_by_edit import on_terrain
 from puppet_retarget.editing.rope import carried_to, climb, grip_constraints, Rope
 from puppet_retarget.editing.surfaces import rough
-from puppet_retarget.editing.transition import cut, find_windows, join, seam_constraints, Transition
+from puppet_retarget.editing.transition import (
+    cut,
+    find_windows,
+    join,
+    seam_constraints,
+    Transition,
+)
 from puppet_retarget.editing.walks import square_walk, stooped
 
 RATE_HZ = 30.0  # of the paper's clips
