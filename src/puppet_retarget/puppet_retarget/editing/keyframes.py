@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from puppet_core.arrays import Floats, Vec3s
 from puppet_core.errors import ConfigError
 from puppet_core.foot_slide import planted_soles, speeds
+from puppet_retarget.editing.foot_contacts import MIN_CONTACT_S, stretches
 from puppet_retarget.editing.targets import is_measured, MEETING_WITHIN_M, Targets
 from scipy.ndimage import gaussian_filter1d
 from scipy.signal import find_peaks
@@ -24,7 +24,6 @@ from scipy.signal import find_peaks
 SMOOTHING_S = 0.05  # of positions before speeds are taken; noise of measurements is faster
 PROMINENCE = 0.15  # of an end-effector's high speeds: a slow moment is at least so much slower
 MAX_SPACING_S = 1e4
-MIN_CONTACT_S = 0.1  # a shorter one is none
 _FEET = (2, 3)  # rows of the general end-effectors
 
 END, MEETING, CONTACT, SLOW, GAP, ERROR = (
@@ -132,12 +131,12 @@ def _candidates(targets: Targets, rate_hz: float) -> Iterator[tuple[int, str]]:
         distances = meeting.distances(smooth)
         near = seen[:, meeting.pair].all(axis=1)
         near &= distances < meeting.distance_m + MEETING_WITHIN_M
-        for first, last in _stretches(near):
+        for first, last in stretches(near):
             yield first + int(np.argmin(distances[first:last])), MEETING
     feet = [row for row in _FEET if targets.rows[row]]
     for row in feet:
         planted = planted_soles(smooth[:, [row, row]], rate_hz)[:, 0]
-        for first, last in _stretches(planted & seen[:, row]):
+        for first, last in stretches(planted & seen[:, row]):
             if last - first >= MIN_CONTACT_S * rate_hz:
                 yield from ((first, CONTACT), (last - 1, CONTACT))
     slow: list[tuple[float, int]] = []
@@ -167,12 +166,6 @@ def _smoothed(positions: Vec3s, sigma: float) -> Vec3s:
                     np.arange(n), np.flatnonzero(good), positions[good, row, k]
                 )
     return gaussian_filter1d(filled, max(sigma, 1e-3), axis=0, mode='nearest')
-
-
-def _stretches(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return first frame and end of each run of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], inside, [False])).astype(np.int8)))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _gaps(chosen: dict[int, str]) -> list[tuple[int, int]]:
