@@ -96,7 +96,7 @@ class FootContacts:
         """Return all plants in order of their beginning."""
         found = []
         for foot in range(2):
-            both = self.flags[:, foot].all(axis=1)
+            both = np.asarray(self.flags[:, foot].all(axis=1))
             for first, end in stretches(self.planted[:, foot]):
                 flat = np.flatnonzero(both[first:end])
                 inner = (first, end - 1) if not len(flat) else (first + flat[0], first + flat[-1])

@@ -234,16 +234,16 @@ def _mean_rotation(rotations: Quats) -> Quats:
 
 def _swing(own: FootPoses, goals: FootPoses, foot: int, plants: Sequence[FootPlant]) -> None:
     """Write the goals of one foot between its plants."""
-    n = len(own.soles)
-    ends = [(None, plants[0])] if plants else []
-    ends += [*zip(plants, plants[1:])] + ([(plants[-1], None)] if plants else [])
-    for before, after in ends:
-        first = before.last + 1 if before else 0
-        last = after.first - 1 if after else n - 1
+    if not plants:
+        return
+    gaps = [(plant.last, following.first) for plant, following in zip(plants, plants[1:])]
+    for before, after in ((None, plants[0].first), *gaps, (plants[-1].last, None)):
+        first = 0 if before is None else before + 1
+        last = len(own.soles) - 1 if after is None else after - 1
         frames = slice(first, last + 1)
         carried = [
             _followed(own, goals, foot, plant_frame, frames)
-            for plant_frame in (before and before.last, after and after.first)
+            for plant_frame in (before, after)
             if plant_frame is not None
         ]
         soles, rotations = carried[0]

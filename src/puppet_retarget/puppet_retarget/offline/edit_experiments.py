@@ -167,7 +167,7 @@ def found_in(folder: Path, name: str) -> Path:
 def sampled(motion: Motion, rate_hz: float, speed: float = 1.0) -> Motion:
     """Return a motion at another rate, or faster or slower."""
     duration_s = (motion.n_frames - 1) / motion.rate_hz
-    t = speed * np.arange(int(duration_s / speed * rate_hz) + 1) / rate_hz
+    t = np.arange(int(duration_s / speed * rate_hz) + 1, dtype=np.float64) * (speed / rate_hz)
     return Motion.from_rotations(motion.skeleton, rate_hz, *sample(motion, t))
 
 
