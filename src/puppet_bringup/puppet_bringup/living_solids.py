@@ -5,7 +5,7 @@
 import time
 
 import numpy as np
-from puppet_bringup.solid_scene import SceneSolid
+from puppet_ros.solid_scene import SceneSolid
 from visualization_msgs.msg import Marker
 
 SHAPES = {Marker.CUBE: 'cube', Marker.SPHERE: 'sphere', Marker.CYLINDER: 'cylinder'}

@@ -19,14 +19,15 @@ import time
 from typing import Any
 
 import numpy as np
-from puppet_bringup.body_shape import merged_parts, read_shape, world_orientations
-from puppet_bringup.live_view import LiveView, LOOPBACK, PERFORMER, PUPPET
+from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET
 from puppet_bringup.living_solids import LivingSolids
 from puppet_bringup.view_settings import NodeSettings
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_core.skeleton import END_EFFECTORS
+from puppet_core.urdf_shape import merged_parts, read_shape, world_orientations
 from puppet_msgs.msg import Importance, Posture
 from puppet_ros import importance_msg, posture_msg, qos, raw_header, share
+from puppet_ros.browser_stage import LOOPBACK
 from puppet_ros.spin import spin_node
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message

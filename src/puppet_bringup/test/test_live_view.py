@@ -15,9 +15,9 @@ import pytest
 
 pytest.importorskip('viser', reason='viser is not installed')
 
-from puppet_bringup.body_shape import merged_parts, read_shape  # noqa: E402,I100
-from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET  # noqa: E402
-from puppet_bringup.solid_scene import SceneSolid  # noqa: E402
+from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET  # noqa: E402,I100
+from puppet_core.urdf_shape import merged_parts, read_shape  # noqa: E402
+from puppet_ros.solid_scene import SceneSolid  # noqa: E402
 
 CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
 

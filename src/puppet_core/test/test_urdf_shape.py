@@ -5,14 +5,6 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_bringup.body_shape import (
-    CYLINDER,
-    merged_parts,
-    read_shape,
-    SPHERE,
-    world_orientations,
-)
-from puppet_bringup.unit_meshes import closed_cylinder, unit_cylinder, unit_sphere
 from puppet_core import quaternion_batch
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError
@@ -20,7 +12,15 @@ from puppet_core.posture import world_segments
 from puppet_core.robot_character import character_from_urdf
 from puppet_core.robot_map import RobotMap
 from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS
+from puppet_core.unit_meshes import closed_cylinder, unit_cylinder, unit_sphere
 from puppet_core.urdf import urdf_text
+from puppet_core.urdf_shape import (
+    CYLINDER,
+    merged_parts,
+    read_shape,
+    SPHERE,
+    world_orientations,
+)
 import pytest
 
 CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'

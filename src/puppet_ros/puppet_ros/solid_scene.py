@@ -11,8 +11,8 @@ movements are lost; so nodes of solids that go are hidden, and shown again when 
 from typing import NamedTuple
 
 import numpy as np
-from puppet_bringup.unit_meshes import closed_cylinder, unit_sphere
 from puppet_core.arrays import Floats, Quat, Vec3
+from puppet_core.unit_meshes import closed_cylinder, unit_sphere
 import viser
 
 OPAQUE = 0.999

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from xml.etree import ElementTree as Xml
 
 import numpy as np
-from puppet_bringup.unit_meshes import unit_cylinder, unit_sphere
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Ints, Quats, Vec3
 from puppet_core.errors import ConfigError
 from puppet_core.skeleton import N_SEGMENTS, PARENTS, SEGMENT_INDEX
+from puppet_core.unit_meshes import unit_cylinder, unit_sphere
 from scipy.spatial.transform import Rotation
 
 SPHERE, CYLINDER = 'sphere', 'cylinder'
