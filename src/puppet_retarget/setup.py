@@ -30,6 +30,7 @@ setup(
             'visualization = puppet_retarget.visualization_node:main',
             'puppet_clip = puppet_retarget.cli:main',
             'calibrate = puppet_retarget.calibrate_command:main',
+            'view_clip = puppet_retarget.view_command:main',
         ],
     },
 )

@@ -157,6 +157,13 @@ class Section:
             raise self.error(key, wanted, _brief(value))
         return float(value)
 
+    def flag(self, key: str, default: Any = _MISSING) -> bool:
+        """Return a truth value."""
+        value = self.raw(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, 'true or false', _brief(value))
+        return value
+
     def numbers(self, key: str, count: int, default: Any = _MISSING) -> Floats:
         """Return `count` finite floats as an array."""
         value = self.raw(key, default)
@@ -214,12 +221,19 @@ def load_yaml(path: str | Path, file_format: str) -> Section:
         if len(data) > MAX_FILE_BYTES:
             raise InputFileError(path, f'at most {MAX_FILE_BYTES} bytes', 'more')
         text = data.decode('utf-8')
-        tree = yaml.load(text, Loader=_LineLoader)
     except OSError as err:
         raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
     except UnicodeDecodeError as err:
         line = data[: err.start].count(b'\n') + 1
         raise InputFileError(path, 'UTF-8 text', f'byte 0x{data[err.start]:02x}', line) from err
+    return parse_yaml(text, path, file_format)
+
+
+def parse_yaml(text: str, path: str | Path, file_format: str) -> Section:
+    """Return the text of a file; see `load_yaml`. The path is only named in errors."""
+    path = Path(path)
+    try:
+        tree = yaml.load(text, Loader=_LineLoader)
     except yaml.reader.ReaderError as err:
         line = text[: err.position].count('\n') + 1
         raise InputFileError(path, 'printable text', f'{err.character:#x}', line) from err

@@ -20,6 +20,7 @@ from puppet_retarget.offline import (
     command_bench_edit,
     command_bench_rate,
     command_character,
+    command_edit,
     command_enhance,
     command_layouts,
     command_render,
@@ -33,6 +34,7 @@ SUBCOMMANDS = {
     'bench': (command_bench, 'measure quality and speed over clips, characters and solvers'),
     'bench-edit': (command_bench_edit, 'the motion editor on the experiments of its paper'),
     'bench-rate': (command_bench_rate, 'inverse rate control on the experiments of its paper'),
+    'edit': (command_edit, 'make the motion of a clip meet constraints'),
     'enhance': (command_enhance, 'mend a captured motion by measured end-effectors'),
     'render': (command_render, 'draw bodies at instants of a clip'),
     'layouts': (command_layouts, 'measure what each sensor layout tells of a motion'),
@@ -51,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     top = _Parser(
         prog='puppet_clip',
-        description='Retarget, enhance, measure and draw motion clips.',
+        description='Retarget, edit, enhance, measure and draw motion clips.',
         epilog=command_retarget.EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

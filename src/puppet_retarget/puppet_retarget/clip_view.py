@@ -1,0 +1,280 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Clips in a browser: they play, and the first one's hands, feet and trunk can be dragged.
+
+What somebody does in the browser goes into one queue, and one loop does it, shows it and lets
+time run. What a drag means is the session's business.
+
+"""
+
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from puppet_core.arrays import Quats, Vec3s
+from puppet_core.character import Character, default_capsules
+from puppet_core.errors import PuppetError
+from puppet_core.posture import Motion
+from puppet_core.urdf import urdf_text
+from puppet_core.urdf_shape import merged_parts, Part, read_shape
+from puppet_retarget import clip_view_panel as controls
+from puppet_retarget.clip_view_panel import ClipViewPanel
+from puppet_retarget.editing.constraints import PointGoal
+from puppet_retarget.offline.edit_session import EditSession, POINTS
+from puppet_retarget.offline.playback import Playback
+from puppet_ros.browser_stage import BodyNodes, BrowserStage, STAGE
+from puppet_ros.solid_scene import SceneSolid, SolidScene
+import viser
+
+PERIOD_S = 1.0 / 60.0
+DRAG = 'drag'
+EDITED, BEFORE = 'clip0', 'before'
+SIDE_STEP_M = 1.3  # between neighbouring clips
+CAMERA_FROM, CAMERA_TO = (4.6, -2.6, 1.7), (0.0, 0.25, 0.85)
+FOLLOW_SHARE = 0.15  # of the way to the body that the stage moves in a frame
+GIZMO_M, HANDLE_M, GOAL_M = 0.28, 0.035, 0.07
+HANDLE_COLOUR = (245, 166, 35)
+GOAL_COLOUR = (0.85, 0.12, 0.10, 0.9)
+FAR_OPACITY, FAR_FRAMES = 0.18, 40.0  # of goals in other frames
+
+
+class ShownClip(NamedTuple):
+    """A clip in the picture."""
+
+    name: str
+    """As the user calls it."""
+
+    motion: Motion
+    """What it does."""
+
+    colour: tuple[float, float, float]
+    """Of the body: red, green, blue in 0 .. 1."""
+
+
+class ClipView:
+    """A page with clips, the first of which is edited."""
+
+    def __init__(
+        self, stage: BrowserStage, session: EditSession, clips: Sequence[ShownClip]
+    ) -> None:
+        """
+        Build the page.
+
+        Parameters
+        ----------
+        stage : BrowserStage
+            An empty page.
+        session : EditSession
+            Of the first clip.
+        clips : sequence of ShownClip
+            At least one.
+
+        """
+        self._stage = stage
+        self._session = session
+        self._clips = tuple(clips)
+        self._events: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._is_dragging = False
+        self._drawn: tuple[object, ...] = ()
+        self.point = POINTS[0]
+        """What is dragged."""
+        self.playback = Playback(self._n_frames, self._clips[0].motion.rate_hz)
+        """Time."""
+        scene = stage.server.scene
+        names = [f'clip{i}' for i in range(len(clips))]
+        self._bodies = {name: BodyNodes(scene, name) for name in (*names, BEFORE)}
+        self._worlds: dict[str, tuple[Motion, Quats, Vec3s]] = {}
+        self._goals = SolidScene(scene, f'{STAGE}/{EDITED}/goals')
+        self._handles = {name: self._handle(scene, name) for name in POINTS}
+        self._gizmo = scene.add_transform_controls(
+            f'{STAGE}/{EDITED}/gizmo', scale=GIZMO_M, disable_rotations=True, depth_test=False
+        )
+        self._gizmo.on_update(self._on_gizmo)
+        self.panel = ClipViewPanel(
+            stage.server.gui, self._put, self._n_frames, len(clips), session.path.name
+        )
+        for name, clip in zip(names, clips):
+            self._take(name, clip.motion, clip.colour)
+        self._take(BEFORE, clips[0].motion, clips[0].colour, is_pale=True)
+        root = session.edited.root_positions[0]
+        stage.root.position = (-root[0], -root[1], 0.0)
+        stage.look(CAMERA_FROM, CAMERA_TO)
+        self._show_session()
+        self._arrange()
+
+    def run(self) -> None:
+        """Serve until interrupted."""
+        then = time.monotonic()
+        while True:
+            time.sleep(PERIOD_S)
+            now = time.monotonic()
+            self.step(now - then)
+            then = now
+
+    def step(self, elapsed_s: float) -> None:
+        """Do what was asked for, let time run, and draw."""
+        while True:
+            try:
+                name, value = self._events.get_nowait()
+            except Empty:
+                break
+            try:
+                self._do(name, value)
+            except (PuppetError, OSError) as err:
+                self.panel.say(str(err), is_error=True)
+                self._drawn = ()
+        self.playback.step(elapsed_s)
+        self._draw()
+
+    @property
+    def _n_frames(self) -> int:
+        """Return frames of the longest clip, in the first one's."""
+        rate = self._clips[0].motion.rate_hz
+        others = [c.motion.n_frames / c.motion.rate_hz * rate for c in self._clips[1:]]
+        return int(max([self._session.edited.n_frames, *others]))
+
+    def _put(self, name: str, value: object) -> None:
+        self._events.put((name, value))
+
+    async def _on_gizmo(self, event: viser.TransformControlsEvent) -> None:
+        # in order, since it does not wait for anything
+        if event.phase == 'start':
+            self._is_dragging = True
+        elif event.phase == 'end':
+            self._put(DRAG, np.array(event.target.position))
+
+    def _do(self, name: str, value: Any) -> None:
+        session, playback = self._session, self.playback
+        if name == controls.FRAME:
+            playback.is_playing = False
+            playback.seek(int(value))
+        elif name == controls.PLAY:
+            playback.is_playing = not playback.is_playing
+        elif name == controls.SPEED:
+            playback.speed = float(value)
+        elif name == controls.POINT:
+            self.point = str(value)
+            self.panel.show_point(self.point)
+        elif name == controls.ARRANGE:
+            self._arrange()
+        elif name == controls.SAVE:
+            session.save()
+            self.panel.say(f'written: {session.path}')
+        else:
+            self._edit(name, value)
+        self._drawn = ()
+
+    def _edit(self, name: str, value: Any) -> None:
+        session, frame = self._session, self._edited_frame
+        if name == DRAG:
+            self._is_dragging = False
+            held = session.standing_feet(frame) if self.panel.hold.value else ()
+            session.drag(self.point, frame, value, [h for h in held if h != self.point])
+        elif name == controls.REACH:
+            session.set_reach(float(value))
+        elif name == controls.UNDO:
+            session.undo()
+        elif name == controls.REDO:
+            session.redo()
+        elif name == controls.REMOVE and self.panel.chosen_entry is not None:
+            session.remove(self.panel.chosen_entry)
+        self._show_session()
+
+    @property
+    def _edited_frame(self) -> int:
+        return min(self.playback.frame, self._session.edited.n_frames - 1)
+
+    def _show_session(self) -> None:
+        session = self._session
+        self._take(EDITED, session.edited, self._clips[0].colour)
+        self.playback.set_length(self._n_frames)
+        errors = 1e3 * session.result.constraint_errors_m
+        self.panel.show_entries([entry.text for entry in session.entries], errors.tolist())
+        took = 1e3 * session.result.total_time_s
+        text = f'edited in {took:.0f} ms' if session.entries else 'drag an arrow, or click a ball'
+        self.panel.say(text if session.is_saved else f'{text}; not written yet')
+
+    def _take(
+        self, name: str, motion: Motion, colour: tuple[float, float, float], is_pale: bool = False
+    ) -> None:
+        """Let a body do a motion; make its meshes anew if it is another body."""
+        before = self._worlds.get(name)
+        if before is None or before[0].skeleton is not motion.skeleton:
+            self._bodies[name].set_parts(_parts(motion, colour), is_pale)
+        self._worlds[name] = (motion, *motion.world_segments())
+
+    def _arrange(self) -> None:
+        step = SIDE_STEP_M if self.panel.side.value else 0.0
+        first = self._clips[0].motion.root_positions[0]
+        for number, clip in enumerate(self._clips):
+            shift = np.zeros(3)
+            if self.panel.side.value:  # beside the first, wherever it begins
+                shift[:2] = (first - clip.motion.root_positions[0])[:2]
+                shift[1] += number * step
+            self._bodies[f'clip{number}'].world.position = shift
+
+    def _draw(self) -> None:
+        panel, playback = self.panel, self.playback
+        state = (playback.frame, playback.is_playing, panel.before.value)
+        if state != self._drawn:
+            self._drawn = state
+            with self._stage.server.atomic():
+                self._draw_bodies()
+                self._draw_handles()
+            panel.show_time(playback, self._n_frames)
+        if panel.follow.value and not self._is_dragging:
+            self._follow()
+
+    def _draw_bodies(self) -> None:
+        for name, (motion, q_world, p_world) in self._worlds.items():
+            frame = min(round(self.playback.time_s * motion.rate_hz), motion.n_frames - 1)
+            self._bodies[name].move(q_world[frame], p_world[frame])
+        self._bodies[BEFORE].world.visible = bool(self.panel.before.value)
+
+    def _draw_handles(self) -> None:
+        is_still = not self.playback.is_playing
+        for name, handle in self._handles.items():
+            handle.visible = is_still and name != self.point
+            if is_still:
+                handle.position = self._session.place(name, self._edited_frame)
+        self._gizmo.visible = is_still
+        if is_still and not self._is_dragging:
+            self._gizmo.position = self._session.place(self.point, self._edited_frame)
+        self._goals.show(self._goal_solids())
+
+    def _goal_solids(self) -> list[SceneSolid]:
+        """Return the goals of single frames, fainter the farther their frame is."""
+        solids = []
+        for number, entry in enumerate(self._session.entries):
+            goal = entry.constraint
+            if not isinstance(goal, PointGoal) or len(goal.frames) > 1:
+                continue
+            gap = abs(int(goal.frames[0]) - self._edited_frame)
+            opacity = max(FAR_OPACITY, GOAL_COLOUR[3] * (1.0 - gap / FAR_FRAMES))
+            solids.append(SceneSolid(
+                'goals', str(number), 'sphere', goal.goals[0], np.array([1.0, 0.0, 0.0, 0.0]),
+                np.full(3, GOAL_M), (*GOAL_COLOUR[:3], round(opacity, 2)),
+            ))  # fmt: skip
+        return solids
+
+    def _follow(self) -> None:
+        root = self._worlds[EDITED][2][self._edited_frame, 0]
+        away = np.array([-root[0], -root[1], 0.0]) - self._stage.root.position
+        if np.linalg.norm(away) > 1e-3:
+            self._stage.root.position = self._stage.root.position + FOLLOW_SHARE * away
+
+    def _handle(self, scene: viser.SceneApi, name: str) -> viser.IcosphereHandle:
+        handle = scene.add_icosphere(
+            f'{STAGE}/{EDITED}/handles/{name}', HANDLE_M, HANDLE_COLOUR, subdivisions=2,
+            cast_shadow=False, opacity=0.85,
+        )  # fmt: skip
+        handle.on_click(lambda _: self._put(controls.POINT, name))
+        return handle
+
+
+def _parts(motion: Motion, colour: tuple[float, float, float]) -> list[Part]:
+    body = Character('clip', '', motion.skeleton, default_capsules(motion.skeleton), colour)
+    return merged_parts(read_shape(urdf_text(body)))

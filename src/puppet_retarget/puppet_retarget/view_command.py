@@ -1,0 +1,123 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`view_clip`: clips in the browser, and an edit file made by dragging.
+
+Bound to this machine unless told otherwise. The first clip is the one that is edited; what is
+dragged is written as the EDIT.yaml that `./puppet edit` reads.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+import sys
+
+from puppet_core import atomic_file
+from puppet_core.errors import ConfigError
+from puppet_retarget.clip_view import ClipView, ShownClip
+from puppet_retarget.editing.edit_file import load_edit, load_edit_tree
+from puppet_retarget.offline import edit_arguments
+from puppet_retarget.offline.edit_session import EditSession
+from puppet_ros import share
+from puppet_ros.browser_stage import BrowserStage, LOOPBACK
+from puppet_ros.command import run_command
+from puppet_ros.spin import EXIT_OK
+
+NAME = 'view'
+MAX_CLIPS = 8
+COLOURS = ((0.25, 0.45, 0.75), (0.30, 0.60, 0.42), (0.80, 0.52, 0.25), (0.58, 0.42, 0.68))
+EXAMPLE = 'example: ./puppet view walk.bvh --write reach.yaml'
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = argparse.ArgumentParser(
+        prog='view_clip', description='Show clips in a browser, and edit the first by dragging.',
+        epilog=EXAMPLE,
+    )  # fmt: skip
+    p.add_argument('clips', nargs='+', type=Path, metavar='CLIP', help='.bvh, .amc or .c3d')
+    p.add_argument('--edit', type=Path, metavar='EDIT.yaml', help='an edit file to go on with')
+    p.add_argument(
+        '--write', type=Path, metavar='EDIT.yaml',
+        help='what the button writes; default: --edit, or CLIP_edit.yaml in this folder',
+    )
+    p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
+    p.add_argument('--host', default=LOOPBACK, help='default %(default)s: only this machine')
+    edit_arguments.add_reading_arguments(p)
+    return p
+
+
+def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[ShownClip]]:
+    """
+    Return the session and the clips that a command line asks for.
+
+    Raises
+    ------
+    PuppetError : naming the file or option that does not fit.
+
+    """
+    if len(arguments.clips) > MAX_CLIPS:
+        raise ConfigError(f'CLIP: expected at most {MAX_CLIPS}, got {len(arguments.clips)}')
+    path = _write_path(arguments)
+    clips = [
+        ShownClip(
+            clip.stem, edit_arguments.read_clip(clip, arguments), COLOURS[i % len(COLOURS)]
+        )
+        for i, clip in enumerate(arguments.clips)
+    ]
+    readers = edit_arguments.readers(arguments, share)
+    tree = None
+    if arguments.edit:
+        load_edit(arguments.edit, clips[0].motion, readers)  # an error has the file's own lines
+        tree = load_edit_tree(arguments.edit)
+    return EditSession(clips[0].motion, tree, path, readers), clips
+
+
+def _write_path(arguments: argparse.Namespace) -> Path:
+    """Return the file that the button writes; never one that somebody has made without it."""
+    path = arguments.write or arguments.edit
+    if path is None:
+        path = Path(f'{arguments.clips[0].stem}_edit.yaml')
+    if path.suffix.lower() not in ('.yaml', '.yml'):
+        raise ConfigError(f'--write: expected a .yaml file, got {str(path)!r}')
+    if arguments.edit is None and path.exists():
+        raise ConfigError(
+            f'--write: expected a new file, got {str(path)!r}, which exists; '
+            f'go on with it by --edit {path}'
+        )
+    if arguments.edit and path.resolve().parent != arguments.edit.resolve().parent:
+        raise ConfigError(
+            '--write: expected a file beside --edit, whose own files are named from its folder, '
+            f'got {str(path)!r}'
+        )
+    atomic_file.check_writable(path, '--write')
+    return Path(path)
+
+
+def serve(argv: Sequence[str] | None = None) -> int:
+    """Show the page until interrupted."""
+    arguments = parser().parse_args(argv)
+    if not 0 <= arguments.port <= 65535:
+        raise ConfigError(f'--port: expected 0 .. 65535, got {arguments.port}')
+    session, clips = open_session(arguments)
+    stage = BrowserStage(arguments.host, arguments.port)
+    try:
+        view = ClipView(stage, session, clips)
+        print(f'open {stage.address} in a browser', flush=True)
+        view.run()
+    except KeyboardInterrupt:
+        if not session.is_saved and session.can_undo:
+            print(f'{session.path}: not written since the last drag', file=sys.stderr)
+    finally:
+        stage.close()
+    return EXIT_OK
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    return run_command(NAME, lambda: serve(argv), 'nothing was written')
+
+
+if __name__ == '__main__':
+    sys.exit(main())
