@@ -53,6 +53,9 @@ class Prepared:
     ground: Surface | None = None
     """What the body walks on after them, if not the floor; for pictures."""
 
+    before: Motion | None = None
+    """Where the body was, for what is relative to that, if not as in `motion`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Readers:
@@ -142,7 +145,7 @@ def _plan(tree: Section, motion: Motion, readers: Readers) -> EditPlan:
     config = _config(tree, readers)
     prepared = readers.tasks(tree, motion, surfaces)
     objects = read_objects(tree, prepared.motion)
-    scene = EditScene(BodyTrack(prepared.motion), surfaces, objects)
+    scene = EditScene(BodyTrack(prepared.before or prepared.motion), surfaces, objects)
     entries: tuple[EditEntry, ...] = ()
     if CONSTRAINTS in tree and tree.raw(CONSTRAINTS) != []:
         entries = tuple(read_entry(entry, scene) for entry in tree.sections(CONSTRAINTS))

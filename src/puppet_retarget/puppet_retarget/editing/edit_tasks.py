@@ -10,21 +10,28 @@ together with the file's own.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from puppet_core.arrays import Vec3s
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.posture import Motion
 from puppet_core.skeleton import Skeleton
 from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import Constraint, Surface
-from puppet_retarget.editing.doorway import Doorway, doorway_at, doorway_constraints
+from puppet_retarget.editing.doorway import (
+    Doorway,
+    doorway_at,
+    doorway_constraints,
+    stooping,
+)
 from puppet_retarget.editing.edit_file import Prepared
 from puppet_retarget.editing.edit_frames import FRAME, read_frame, TIME
 from puppet_retarget.editing.edit_objects import FLOOR
-from puppet_retarget.editing.retarget_by_edit import for_body, on_terrain
+from puppet_retarget.editing.foot_goals import own_poses, root_shifts
+from puppet_retarget.editing.retarget_by_edit import Adaptation, for_body, on_terrain
 from puppet_retarget.editing.surface_file import read_height_field
 from puppet_retarget.editing.surfaces import FUNCTIONS, named_surface
 from puppet_retarget.editing.time_warp import ALIGNMENTS, Window
@@ -57,6 +64,8 @@ class _Work:
     constraints: list[Constraint] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ground: Surface | None = None
+    shifts: Vec3s | None = None
+    before: Motion | None = None
 
 
 def do_tasks(
@@ -89,7 +98,7 @@ def do_tasks(
             raise section.error(name, wanted or str(err), got or 'another') from err
     section.finish()
     return Prepared(
-        work.motion, tuple(work.constraints), None, tuple(work.notes), work.ground
+        work.motion, tuple(work.constraints), None, tuple(work.notes), work.ground, work.before
     )
 
 
@@ -169,8 +178,7 @@ def _retarget(section: Section, work: _Work) -> None:
         adapted = for_body(work.motion, skeleton, scale, surface)
     else:
         adapted = for_body(work.motion, skeleton, scale)
-    # a transition's plants are held anew, on the other body
-    work.motion, work.constraints = adapted.motion, list(adapted.constraints)
+    _adapt(work, adapted)
     work.notes.append(f'given to {name}')
 
 
@@ -180,7 +188,7 @@ def _terrain(section: Section, work: _Work) -> None:
     ground = _surface(entry, 'ground', work, FLOOR)
     adapted = on_terrain(work.motion, surface, ground, entry.flag('swings', True))
     entry.finish()
-    work.motion, work.constraints = adapted.motion, list(adapted.constraints)
+    _adapt(work, adapted)
     work.ground = surface
     work.notes.append(f'feet brought onto {entry.text("surface")}')
 
@@ -189,32 +197,47 @@ def _hold_feet(section: Section, work: _Work) -> None:
     if not section.flag(HOLD_FEET):
         return
     floor = work.surfaces[FLOOR]
-    adapted = on_terrain(work.motion, floor, floor, swings=False)
-    work.constraints = list(adapted.constraints)
+    _adapt(work, on_terrain(work.motion, floor, floor, swings=False))
     work.notes.append('feet held where they stand')
 
 
+def _adapt(work: _Work, adapted: Adaptation) -> None:
+    """Go on with feet that are held anew; a transition's plants are among them."""
+    work.motion, work.constraints = adapted.motion, list(adapted.constraints)
+    own = own_poses(adapted.motion, adapted.contacts)
+    work.shifts = root_shifts(own, adapted.goals, adapted.motion.rate_hz)
+
+
 def _doorways(section: Section, work: _Work) -> None:
+    ground = work.ground or work.surfaces[FLOOR]
+    doorways = []
     for entry in section.sections(DOORWAYS):
-        lintel_m = entry.number('lintel_m', above=0.0, high=100.0)
-        sizes = {
-            key: entry.number(key, above=0.0, high=100.0)
-            for key in ('width_m', 'depth_m') if key in entry
-        }  # fmt: skip
-        if 'at_m' in entry:
-            x, y = entry.numbers('at_m', 2)
-            heading = np.radians(entry.number('heading_deg', 0.0, -360.0, 360.0))
-            place = (float(x), float(y)), float(heading)
-        else:
-            frame = read_frame(entry, TIME if TIME in entry else FRAME, work.motion)
-            door = doorway_at(work.motion, frame, lintel_m)
-            place = door.place_m, door.heading_rad
-        entry.finish()
-        found = doorway_constraints(work.motion, [Doorway(*place, lintel_m, **sizes)])
+        doorway = _doorway(entry, work)
+        found = doorway_constraints(work.motion, [doorway], ground)
         if not found:
             raise entry.error('lintel_m', 'a doorway on the way of the body', 'one beside it')
+        doorways.append(doorway)
         work.constraints += found
-        work.notes.append(f'stooped below {lintel_m:g} m')
+        work.notes.append(f'stooped below {doorway.lintel_m:g} m')
+    shifts = np.zeros((work.motion.n_frames, 3)) if work.shifts is None else work.shifts
+    work.before = work.motion
+    work.motion = stooping(work.motion, doorways, shifts, ground)
+
+
+def _doorway(entry: Section, work: _Work) -> Doorway:
+    lintel_m = entry.number('lintel_m', above=0.0, high=100.0)
+    sizes = {
+        key: entry.number(key, above=0.0, high=100.0)
+        for key in ('width_m', 'depth_m') if key in entry
+    }  # fmt: skip
+    if 'at_m' in entry:
+        x, y = (float(value) for value in entry.numbers('at_m', 2))
+        heading = float(np.radians(entry.number('heading_deg', 0.0, -360.0, 360.0)))
+        entry.finish()
+        return Doorway((x, y), heading, lintel_m, **sizes)
+    frame = read_frame(entry, TIME if TIME in entry else FRAME, work.motion)
+    entry.finish()
+    return replace(doorway_at(work.motion, frame, lintel_m), **sizes)
 
 
 def _surface(entry: Section, key: str, work: _Work, usual: str | None = None) -> Surface:

@@ -25,6 +25,7 @@ from puppet_retarget.offline.picture_strip import even_instants, render_strip, S
 
 INSTANTS = 5
 MARK_M = 0.045  # radius of the ball at a goal
+DISC_M = np.array([0.17, 0.17, 0.012])  # radii and height of the disc below a planted point
 GOAL_COLOUR, PLANT_COLOUR = (0.85, 0.12, 0.10), (0.10, 0.42, 0.75)
 GROUND_COLOUR = (0.70, 0.68, 0.60)
 GROUND_M, PLATE_M, PLATE_THICK_M = 0.8, 0.32, 0.02  # of plates drawn around a body
@@ -53,7 +54,7 @@ def edit_preview(
 
     """
     if before.n_frames != after.n_frames:
-        before = plan.prepared.motion
+        before = plan.scene.track.motion
     if frames is None:
         frames = instants(plan, after.n_frames)
     track = BodyTrack(after)
@@ -116,7 +117,7 @@ def _marks(
         elif isinstance(constraint, Plant):
             for point in constraint.points:
                 place = track.places(point, np.array([frame]))[0]
-                found.append(_ball(place + lift, PLANT_COLOUR))
+                found.append(Solid(place + lift, DISC_M, is_cylinder=True, colour=PLANT_COLOUR))
     return found
 
 

@@ -116,6 +116,16 @@ def test_doorway_keeps_the_head_below_the_lintel() -> None:
     assert len(placed.constraints) == len(plan.constraints)
 
 
+def test_moves_below_a_lintel_are_from_the_upright_body() -> None:
+    plan = tasks(
+        '{doorways: [{frame: 30, lintel_m: 1.5}]}',
+        'constraints: [{position: pelvis, frame: 30, move_m: [0, 0, -0.3]}]',
+    )
+    wanted = walk().root_positions[30] - [0.0, 0.0, 0.3]
+    np.testing.assert_allclose(plan.constraints[0].goals[0], wanted)  # type: ignore[union-attr]
+    assert plan.prepared.motion.root_positions[30, 2] < walk().root_positions[30, 2]
+
+
 def test_heights_are_read_from_beside_the_edit_file(tmp_path: Path) -> None:
     (tmp_path / 'hills.csv').write_text('0,0,0,0\n0,1,1,0\n0,1,1,0\n0,0,0,0\n')
     text = (
