@@ -10,6 +10,7 @@ time run. What a drag means is the session's business.
 
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
+from threading import Thread
 import time
 from typing import Any, NamedTuple
 
@@ -24,13 +25,14 @@ from puppet_retarget import clip_view_panel as controls
 from puppet_retarget.clip_view_panel import ClipViewPanel
 from puppet_retarget.editing.constraints import PointGoal
 from puppet_retarget.offline.edit_session import EditSession, POINTS
+from puppet_retarget.offline.edit_warm_up import warm_up
 from puppet_retarget.offline.playback import Playback
 from puppet_ros.browser_stage import BodyNodes, BrowserStage, STAGE
 from puppet_ros.solid_scene import SceneSolid, SolidScene
 import viser
 
 PERIOD_S = 1.0 / 60.0
-DRAG = 'drag'
+DRAG, READY = 'drag', 'ready'
 EDITED, BEFORE = 'clip0', 'before'
 SIDE_STEP_M = 1.3  # between neighbouring clips
 CAMERA_FROM, CAMERA_TO = (4.6, -2.6, 1.7), (0.0, 0.25, 0.85)
@@ -106,7 +108,9 @@ class ClipView:
         self._arrange()
 
     def run(self) -> None:
-        """Serve until interrupted."""
+        """Serve until interrupted; meanwhile get ready for the first drag."""
+        self.panel.say('getting ready: the first time on a machine this takes a minute')
+        Thread(target=self._get_ready, daemon=True).start()
         then = time.monotonic()
         while True:
             time.sleep(PERIOD_S)
@@ -135,6 +139,10 @@ class ClipView:
         rate = self._clips[0].motion.rate_hz
         others = [c.motion.n_frames / c.motion.rate_hz * rate for c in self._clips[1:]]
         return int(max([self._session.edited.n_frames, *others]))
+
+    def _get_ready(self) -> None:
+        warm_up(self._session.clip)
+        self._put(READY, None)
 
     def _put(self, name: str, value: object) -> None:
         self._events.put((name, value))

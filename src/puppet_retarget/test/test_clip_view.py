@@ -25,7 +25,7 @@ from websockets.sync.client import connect  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-DEADLINE_S = 30.0
+DEADLINE_S, POLL_S = 30.0, 0.002
 BLUE, GREEN = (0.25, 0.45, 0.75), (0.30, 0.60, 0.42)
 CAMERA = {
     'wxyz': [1.0, 0.0, 0.0, 0.0], 'position': [5.0, 0.0, 1.0], 'fov': 0.6, 'near': 0.1,
@@ -39,6 +39,7 @@ class Page:
 
     def __init__(self, view: ClipView, session: EditSession, stage: BrowserStage) -> None:
         self.view, self.session, self.stage = view, session, stage
+        self._never = threading.Event()
         self._socket = connect(
             stage.address.replace('http', 'ws'), subprotocols=[f'viser-v{viser.__version__}'],
             max_size=None,
@@ -79,7 +80,7 @@ class Page:
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
             self.view.step(elapsed_s)
-            time.sleep(0.002)
+            self._never.wait(POLL_S)
         self.view.step(0.0)
         return condition()
 

@@ -52,9 +52,8 @@ def read_frames(entry: Section, motion: Motion) -> Ints:
     given = [key for key in FRAME_KEYS if key in entry]
     ways = {_way_of(key) for key in given}
     if len(ways) != 1:
-        first = given[0] if given else FRAME
-        got = 'no frame' if not given else ' and '.join(given)
-        raise entry.error(first, f'one of {WAYS}', got)
+        got = ' and '.join(given) or 'no frame'
+        raise entry.error(given[0] if given else FRAME, f'one of {WAYS}', got)
     if given[0] in (FRAME, TIME):
         return np.array([read_frame(entry, given[0], motion)])
     if given[0] in (FRAMES, TIMES):

@@ -226,7 +226,7 @@ def _doorways(section: Section, work: _Work) -> None:
 
 def _doorway(entry: Section, work: _Work) -> Doorway:
     lintel_m = entry.number('lintel_m', above=0.0, high=100.0)
-    sizes = {
+    sizes: dict[str, Any] = {
         key: entry.number(key, above=0.0, high=100.0)
         for key in ('width_m', 'depth_m') if key in entry
     }  # fmt: skip

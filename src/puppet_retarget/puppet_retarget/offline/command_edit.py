@@ -17,6 +17,7 @@ from puppet_retarget.offline import clip_arguments, edit_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
 from puppet_retarget.offline.edit_picture import edit_preview
 from puppet_retarget.offline.edit_report import edit_report, report_lines, summary
+from puppet_retarget.offline.edit_warm_up import warm_up
 from puppet_retarget.offline.level_progress import level_progress
 from puppet_retarget.offline.report_file import write_report
 
@@ -74,6 +75,7 @@ def edited(plan: EditPlan, title: str) -> EditResult:
     RuntimeError : if a frame of it is not finite.
 
     """
+    warm_up(plan.prepared.motion)
     with level_progress(title, steps(plan.config)) as progress:
         result = edit_motion(
             plan.prepared.motion, plan.constraints, plan.config, progress, plan.prepared.bodies
