@@ -69,25 +69,26 @@ class Transition:
 
 
 def find_windows(
-    first: Motion, second: Motion, fade_s: float = FADE_S, search_s: float = SEARCH_S
-) -> tuple[Window, Window]:
+    first: Motion, second: Motion, fade_s: float = FADE_S, search_s: float = SEARCH_S,
+    earliest: int = 0,
+) -> tuple[Window, Window]:  # fmt: skip
     """
     Return where one clip should give way to the other: where postures are most alike.
 
     Searched in the last half of the first clip and the first half of the second, at most so
-    far from where they end and begin.
+    far from where they end and begin, and not before frame `earliest` of the first.
 
     """
     span = max(round(fade_s * first.rate_hz), MIN_SEAM)
     a, b = posture_features(first), posture_features(second)
-    if min(len(a), len(b)) <= span:
+    if min(len(a) - earliest, len(b)) <= span:
         raise ConfigError(
             f'transition: expected clips of more than {span} frames for a seam of {fade_s:g} s, '
-            f'got {len(a)} and {len(b)}'
+            f'got {len(a) - earliest} and {len(b)}'
         )
     far = round(search_s * first.rate_hz) + 1
     last = len(a) - span
-    starts_a = np.arange(max(min(len(a) // 2, last - 1), last - far), last)
+    starts_a = np.arange(max(min(len(a) // 2, last - 1), last - far, earliest), last)
     starts_b = np.arange(0, max(1, min(len(b) // 2, len(b) - span, far)))
     costs = distances(a, b)
     total = sum(
@@ -128,7 +129,8 @@ def join(
     else:
         seams, contacts = (), detect_contacts(first)
     _check(first, second, windows, alignment)
-    windows = windows or find_windows(first, second, fade_s)
+    earliest = seams[-1].end + 1 if seams else 0
+    windows = windows or find_windows(first, second, fade_s, earliest=earliest)
     both = (contacts, detect_contacts(second))
     seam = aligned_seam((first, second), both, windows, alignment)
     turn, shift = _placement(first, second, seam)
