@@ -58,7 +58,7 @@ class Page:
         """Send what a browser sends."""
         self._socket.send(msgspec.msgpack.encode({'type': kind, **fields}))
 
-    def set(self, control: Any, value: object) -> None:
+    def move(self, control: Any, value: object) -> None:
         """Move a control, or press it."""
         self.send('GuiUpdateMessage', uuid=control._impl.uuid, updates={'value': value})
 
@@ -109,7 +109,7 @@ def test_page_is_served_on_this_machine_only(page: Page) -> None:
 
 def test_slider_scrubs_and_bodies_move(page: Page) -> None:
     before = np.array(page.view._bodies['clip0']._frames[0].position)
-    page.set(page.view.panel.frame, 40)
+    page.move(page.view.panel.frame, 40)
     assert page.until(lambda: page.view.playback.frame == 40)
     after = np.array(page.view._bodies['clip0']._frames[0].position)
     np.testing.assert_allclose(after, walk().root_positions[40], atol=1e-9)
@@ -119,17 +119,17 @@ def test_slider_scrubs_and_bodies_move(page: Page) -> None:
 def test_play_runs_through_frames_until_it_is_pressed_again(page: Page) -> None:
     """The slider that follows the time does not stop it."""
     view = page.view
-    page.set(view.panel.play, True)
+    page.move(view.panel.play, True)
     assert page.until(lambda: view.playback.is_playing)
     assert page.until(lambda: view.playback.frame >= 20, elapsed_s=0.01)
     assert view.panel.frame.value == view.playback.frame and view.panel.play.label == 'pause'
-    page.set(view.panel.play, True)
+    page.move(view.panel.play, True)
     assert page.until(lambda: not view.playback.is_playing)
     assert view.playback.frame >= 20
 
 
 def test_drag_in_the_browser_edits_the_posture(page: Page) -> None:
-    page.set(page.view.panel.frame, 30)
+    page.move(page.view.panel.frame, 30)
     assert page.until(lambda: page.view.playback.frame == 30)
     goal = page.drag(np.array([0.05, 0.0, 0.15]))
     assert page.until(lambda: bool(page.session.entries))
@@ -146,20 +146,20 @@ def test_buttons_take_back_and_write(page: Page) -> None:
     page.drag(np.array([0.0, 0.0, 0.1]))
     assert page.until(lambda: bool(session.entries))
     text = session.to_yaml()
-    page.set(panel.steps, 'undo')
+    page.move(panel.steps, 'undo')
     assert page.until(lambda: not session.entries)
-    page.set(panel.steps, 'redo')
+    page.move(panel.steps, 'redo')
     assert page.until(lambda: session.to_yaml() == text)
-    page.set(panel.save, True)
+    page.move(panel.save, True)
     assert page.until(lambda: session.is_saved)
     assert session.path.read_text() == text and 'written: ' in panel._status.content
-    page.set(panel.chosen, page.view.panel._entries[0])
-    page.set(panel.steps, 'remove')
+    page.move(panel.chosen, page.view.panel._entries[0])
+    page.move(panel.steps, 'remove')
     assert page.until(lambda: len(session.entries) < text.count('position:'))
 
 
 def test_chosen_point_gets_the_arrows(page: Page) -> None:
-    page.set(page.view.panel.point, 'head')
+    page.move(page.view.panel.point, 'head')
     assert page.until(lambda: page.view.point == 'head')
     np.testing.assert_allclose(page.view._gizmo.position, page.session.place('head', 0))
     assert not page.view._handles['head'].visible and page.view._handles['left_hand'].visible
@@ -175,12 +175,12 @@ def test_refused_drag_says_why_and_changes_nothing(page: Page) -> None:
 def test_clips_stand_side_by_side_or_in_one_place(page: Page) -> None:
     world = page.view._bodies['clip1'].world
     assert world.position[1] > 1.0
-    page.set(page.view.panel.side, False)
+    page.move(page.view.panel.side, False)
     assert page.until(lambda: abs(world.position[1]) < 1e-9)
 
 
 def test_reach_is_an_option_of_the_file(page: Page) -> None:
     before = page.session.plan.config.frames_per_knot
-    page.set(page.view.panel.reach, 1.0)
+    page.move(page.view.panel.reach, 1.0)
     assert page.until(lambda: page.session.plan.config.frames_per_knot != before)
     assert page.session.plan.config.frames_per_knot == pytest.approx(60.0 / 7.0, abs=1e-3)

@@ -111,9 +111,11 @@ def _check_plant(path: Path, plant: EditEntry, entries: Sequence[EditEntry]) -> 
 
 
 def _same(a: BodyPoint, b: BodyPoint) -> bool:
-    if a.segment != b.segment or (a.offset is None) != (b.offset is None):
+    if a.segment != b.segment:
         return False
-    return a.offset is None or bool(np.allclose(a.offset, b.offset, atol=AGREEMENT_M))  # type: ignore[arg-type]
+    if a.offset is None or b.offset is None:
+        return a.offset is b.offset
+    return bool(np.allclose(a.offset, b.offset, atol=AGREEMENT_M))
 
 
 def _worst(apart: Floats, frames: np.ndarray, limit: float, unit: str) -> str | None:
