@@ -35,7 +35,10 @@ KEY_OF_MODULE = {
 }
 
 # rosdep has no key for these: the README says how to get them.
-WITHOUT_KEY = {'ezc3d', 'mcap', 'mink', 'mujoco', 'viser'}
+WITHOUT_KEY = {
+    'ezc3d', 'mcap', 'mink', 'mujoco',
+    'viser', 'msgspec', 'websockets',  # the last two come with it
+}
 
 # Installed with every ROS, or part of every Python environment.
 ALWAYS_THERE = {'setuptools'}
