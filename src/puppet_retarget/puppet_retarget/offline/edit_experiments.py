@@ -48,8 +48,8 @@ SKELETON_FILE = '02.asf'
 TERRAIN_SEED = 1
 LINTEL = 0.86  # of the body's height, above the ground in the doorway
 DOOR_SHARES = (0.16, 0.47)  # of the way walked
-FADE_S = 0.4
-CHAIN_SEARCH_S = 0.5
+FADE_S = 0.6
+CHAIN_SEARCH_S, SEAM_SEARCH_S = 0.5, 0.3  # of the clips, for good seams
 SNEAK_SPEED = 0.8  # of the stooped walk, over the upright one
 _HEAD = (SEGMENT_INDEX['head'],)
 _ARMS = tuple(range(4, 10))
@@ -129,8 +129,7 @@ def built_in_sources(skeleton: Skeleton) -> Sources:
     straight = square_walk(skeleton, RATE_HZ, side_m=6.0).motion
     sneak = stooped(cut(straight, 20, 130))
     slower = sampled(sneak, RATE_HZ, SNEAK_SPEED)
-    joined = join(cut(straight, 0, 70), cut(slower, 0, 90), fade_s=FADE_S)
-    joined = join(joined, cut(straight, 30, 170), fade_s=FADE_S)
+    joined = there_and_back(cut(straight, 0, 80), cut(slower, 0, 55), cut(straight, 30, 150))
     return Sources(
         walk, cut(straight, 30, 30 + FRAMES[MORPH]), trimmed(joined, FRAMES[TRANSITION])
     )
@@ -146,12 +145,21 @@ def captured_sources(folder: Path) -> Sources:
     while chain.n_frames < FRAMES[TERRAIN]:
         windows = find_windows(chain, walk, FADE_S, CHAIN_SEARCH_S)
         chain = join(chain, walk, windows).motion
-    joined = join(join(walk, other, fade_s=FADE_S), walk, fade_s=FADE_S)
+    joined = there_and_back(walk, other, walk)
     start = max(0, (walk.n_frames - FRAMES[MORPH]) // 2)
     return Sources(
         chain, cut(walk, start, start + FRAMES[MORPH]),
         trimmed(joined, FRAMES[TRANSITION]),
     )
+
+
+def there_and_back(first: Motion, middle: Motion, last: Motion) -> Transition:
+    """Return three clips as one, of the middle one as much as good seams leave."""
+    windows = find_windows(first, middle, FADE_S, SEAM_SEARCH_S)
+    joined = join(first, middle, windows)
+    earliest = joined.seams[0].end + 1
+    windows = find_windows(joined.motion, last, FADE_S, SEAM_SEARCH_S, earliest)
+    return join(joined, last, windows)
 
 
 def found_in(folder: Path, name: str) -> Path:
