@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Ints
-from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.errors import ConfigError
 from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import (
     Constraint,
@@ -105,8 +105,6 @@ def read_entry(entry: Section, scene: EditScene) -> EditEntry:
     try:
         constraint = KINDS[kinds[0]](entry, scene, frames, weight)
     except ConfigError as err:
-        if isinstance(err, InputFileError):
-            raise
         wanted, _, got = str(err).partition('expected ')[2].rpartition(', got ')
         raise entry.error(kinds[0], wanted or str(err), got) from err
     entry.finish()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.errors import ConfigError, PuppetError
 from puppet_core.joint_limits import JointLimit, read_joint_limits
 from puppet_core.joint_limits import SECTION as LIMITS
 from puppet_core.posture import Motion
@@ -29,6 +29,7 @@ from puppet_retarget.editing.edit_objects import flat, read_objects, read_surfac
 
 FORMAT = 'puppet-edit/1'
 OPTIONS, CONSTRAINTS = 'options', 'constraints'
+MIN_SPACING = 0.1  # frames per knot at the finest level: more knots say no more
 _NUMBERS = ('frames_per_knot', 'tolerance_percent', 'root_rigidity')
 _WHOLE = ('levels', 'max_iterations')
 _FLAGS = ('exact', 'root_shift')
@@ -181,7 +182,13 @@ def _config(tree: Section, readers: Readers) -> EditConfig:
         except ConfigError as err:
             wanted, _, got = str(err).partition('expected ')[2].rpartition(', got ')
             raise section.error(name, wanted or str(err), got or 'another') from err
-    return EditConfig(**given, joint_limits=_limits(tree, readers))
+    config = EditConfig(**given, joint_limits=_limits(tree, readers))
+    finest = config.frames_per_knot / 2 ** max(config.levels - 1, 0)
+    if finest < MIN_SPACING:
+        name = 'levels' if 'levels' in section else 'frames_per_knot'
+        expected = f'a last level of at least {MIN_SPACING:g} frames per knot'
+        raise section.error(name, expected, f'one of {finest:.3g}')
+    return config
 
 
 def _rigidity(section: Section) -> np.ndarray:
@@ -202,9 +209,7 @@ def _limits(tree: Section, readers: Readers) -> tuple[JointLimit, ...]:
         raise tree.error(LIMITS, 'limits by joint', repr(name))
     try:
         limits = readers.limits_of(name)
-    except InputFileError:
-        raise
-    except ConfigError as err:
+    except PuppetError as err:
         raise tree.error(LIMITS, 'a character with joint limits', f'{name!r}: {err}') from err
     if not limits:
         raise tree.error(LIMITS, 'a character with joint limits', f'{name!r}, which has none')

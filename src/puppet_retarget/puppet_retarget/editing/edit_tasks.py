@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from puppet_core.arrays import Vec3s
-from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.errors import ConfigError, PuppetError
 from puppet_core.posture import Motion
 from puppet_core.skeleton import Skeleton
 from puppet_core.yaml_source import Section
@@ -40,6 +40,8 @@ from puppet_retarget.editing.transition import FADE_S, join, seam_constraints
 TASKS = 'tasks'
 TRANSITION, RETARGET, TERRAIN = 'transition', 'retarget', 'terrain'
 HOLD_FEET, DOORWAYS = 'hold_feet', 'doorways'
+# of a surface's function where memory or a generator sets them
+_LIMITS = {'seed': (0.0, 1e9), 'size_m': (1.0, 200.0), 'body_height_m': (0.3, 3.0)}
 _WINDOWS = (('from_frame', 'to_frame'), ('second_from_frame', 'second_to_frame'))
 
 
@@ -91,8 +93,6 @@ def do_tasks(
         try:
             STEPS[name](section, work)
         except ConfigError as err:
-            if isinstance(err, InputFileError):
-                raise
             _, _, rest = str(err).partition('expected ')
             wanted, _, got = rest.rpartition(', got ')
             raise section.error(name, wanted or str(err), got or 'another') from err
@@ -115,7 +115,11 @@ def heights_of(entry: Section) -> Surface:
 def function_of(entry: Section) -> Surface:
     """Return one of the surfaces that are formulas."""
     name = entry.text('function', choices=tuple(FUNCTIONS))
-    settings = {key: entry.number(key) for key in entry.keys() if key != 'function'}
+    settings = {
+        key: entry.number(key, low=low, high=high)
+        for key in entry.keys() if key != 'function'
+        for low, high in (_LIMITS.get(key, (-1e4, 1e4)),)
+    }  # fmt: skip
     if 'heading_deg' in settings:
         settings['heading_rad'] = float(np.radians(settings.pop('heading_deg')))
     try:
@@ -164,9 +168,7 @@ def _retarget(section: Section, work: _Work) -> None:
     name = entry.text('character')
     try:
         skeleton = work.sources.skeleton(name)
-    except ConfigError as err:
-        if isinstance(err, InputFileError) and err.path != entry.path:
-            raise
+    except PuppetError as err:
         raise entry.error('character', 'a character by name or file', f'{name!r}: {err}') from err
     scale = entry.number('world_scale', above=0.0, high=100.0) if 'world_scale' in entry else None
     entry.finish()

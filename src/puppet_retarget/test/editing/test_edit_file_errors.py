@@ -17,6 +17,7 @@ TWO_HANDS = 'relative: [left_hand, right_hand], frame: 3'
         ('levels: 3', 'lvels: 3', 2, 'options.lvels: expected a known key, got an unknown one'),
         ('levels: 3', 'levels: 2.5', 2, 'options.levels: expected a whole number, got 2.5'),
         ('levels: 3', 'levels: 99', 2, 'options.levels: expected 0 .. 12, got 99'),
+        ('levels: 3', 'levels: 9', 2, 'options.levels: expected a last level of at least 0.1'),
         ('levels: 3', 'exact: maybe', 2, 'options.exact: expected true or false'),
         ('levels: 3', 'solver: ik', 2, 'options.solver: expected one of hybrid, full'),
         ('levels: 3', 'joint_rigidity: {neck: 1}', 2, 'options.joint_rigidity.neck: expected one'),

@@ -146,6 +146,7 @@ def test_heights_are_read_from_beside_the_edit_file(tmp_path: Path) -> None:
         ('tasks:\n  transition: {clip: second.bvh, from_frame: 3}', 3, 'to_frame: expected'),
         ('tasks:\n  transition: {clip: second.bvh, alignment: it}', 3, 'expected one of contacts'),
         ('tasks:\n  retarget: {character: 3}', 3, 'character: expected a text'),
+        ('tasks:\n  retarget: {character: x}', 3, 'a character by name or file'),
         ('tasks:\n  retarget: {character: sally, world_scale: 0}', 3, 'a number > 0'),
         ('tasks:\n  terrain: {surface: hill}', 3, 'surface: expected one of floor, got'),
         ('tasks:\n  hold_feet: true\n  terrain: {surface: floor}', 3, 'none beside terrain'),
@@ -154,7 +155,9 @@ def test_heights_are_read_from_beside_the_edit_file(tmp_path: Path) -> None:
         ('surfaces:\n  a: {function: cliff}', 3, 'function: expected one of sine'),
         ('surfaces:\n  a: {function: ramp, slope: 3}', 3, 'slope: expected slope_deg'),
         ('surfaces:\n  a: {function: ramp, slope_deg: 80}', 3, 'expected -60 <= value <= 60'),
-        ('surfaces:\n  a: {function: steps, tread_m: x}', 3, 'tread_m: expected a finite number'),
+        ('surfaces:\n  a: {function: rough, seed: -1}', 3, 'seed: expected a number in 0'),
+        ('surfaces:\n  a: {function: rough, size_m: 9000}', 3, 'size_m: expected a number'),
+        ('surfaces:\n  a: {function: steps, tread_m: x}', 3, 'tread_m: expected a number in -10000'),
     ],
 )
 def test_bad_task_is_refused_with_its_line(text: str, line: int, says: str) -> None:
