@@ -245,7 +245,9 @@ class ClipView:
     def _draw_handles(self) -> None:
         is_still = not self.playback.is_playing
         for name, handle in self._handles.items():
-            handle.visible = is_still and name != self.point
+            is_shown = is_still and name != self.point
+            if handle.visible != is_shown:
+                handle.visible = is_shown
             if is_still:
                 handle.position = self._session.place(name, self._edited_frame)
         self._gizmo.visible = is_still
