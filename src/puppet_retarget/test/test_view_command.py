@@ -21,6 +21,7 @@ from puppet_retarget import view_command  # noqa: E402,I100
 
 pytestmark = pytest.mark.ros
 
+EXIT_S = 300.0  # a first start compiles meanwhile
 PROGRAM = 'import sys; from puppet_retarget.view_command import main; sys.exit(main())'
 EDIT = (
     'format: puppet-edit/1\nconstraints:\n'
@@ -45,11 +46,11 @@ def test_serves_until_interrupted(folder: Path) -> None:
     ) as process:  # fmt: skip
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith('open http://127.0.0.1:'), process.communicate(timeout=60)
+        assert line.startswith('open http://127.0.0.1:'), process.communicate(timeout=EXIT_S)
         with urllib.request.urlopen(line.split()[1], timeout=10) as answer:
             assert b'<html' in answer.read().lower()
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=EXIT_S)
     assert process.returncode == 0 and 'Traceback' not in err
     assert (folder / 'reach.yaml').read_text() == EDIT
 

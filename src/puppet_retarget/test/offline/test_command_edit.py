@@ -43,6 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_bvh(sample_walk(), tmp_path / 'walk.bvh')
     (tmp_path / 'reach.yaml').write_text(REACH)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr('puppet_retarget.offline.edit_picture.INSTANTS', 1)
     return tmp_path
 
 
@@ -90,10 +91,7 @@ def test_goal_out_of_reach_is_said(run: Callable, folder: Path) -> None:
     assert done.code == 0 and '; not met: ' in done.out and ' (line 4' in done.out
 
 
-def test_preview_marks_the_goal(
-    run: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr('puppet_retarget.offline.edit_picture.INSTANTS', 1)
+def test_preview_marks_the_goal(run: Callable, folder: Path) -> None:
     done = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh', '--preview', 'p.png')
     assert done.code == 0, done.err
     pixels = np.asarray(Image.open(folder / 'p.png')).astype(int)
@@ -107,7 +105,7 @@ def test_preview_marks_the_goal(
 def test_preview_draws_the_terrain(
     run: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr('puppet_retarget.offline.edit_picture.INSTANTS', 1)
+    monkeypatch.setattr('puppet_retarget.offline.edit_picture.CELL_PX', (160, 180))
     (folder / 'hill.yaml').write_text(
         'format: puppet-edit/1\nsurfaces: {step: {z_m: 0.3}}\ntasks: {terrain: {surface: step}}\n'
     )

@@ -35,6 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write_bvh(walk(), tmp_path / f'{name}.bvh')
     (tmp_path / 'reach.yaml').write_text(FILES[0])
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr('puppet_retarget.offline.edit_picture.INSTANTS', 1)
     return tmp_path
 
 
