@@ -68,8 +68,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         raise ConfigError('--json: expected --study with it; the figures of a clip are --report')
     _check_outputs(arguments)
     config = enhance_arguments.enhance_config(arguments)
-    asf = clip_arguments.skeleton_beside(arguments.clip, arguments.asf)
-    motion = clip_arguments.read_clip(arguments.clip, arguments, asf, mend=False)
+    motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
     found = enhance_arguments.read_targets(motion, arguments)
     targets = found.targets
     title = f'enhance {arguments.clip.name}'
@@ -136,8 +135,7 @@ def _study(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         clip_arguments.check_output(arguments.json, '--json')
     truth = None
     if arguments.clip is not None:
-        asf = clip_arguments.skeleton_beside(arguments.clip, arguments.asf)
-        truth = clip_arguments.read_clip(arguments.clip, arguments, asf, mend=False)
+        truth = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
     performance = clip_arguments.procedural_clip(files)
     figures, text = study_tables(performance, arguments.seeds, truth)
     if arguments.json:

@@ -28,8 +28,8 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_clip(path: Path, arguments: argparse.Namespace, asf: Path | None = None) -> Motion:
     """Return a clip; its end-effectors are those of its angles, which are what is edited."""
-    beside = clip_arguments.skeleton_beside(path, asf or arguments.asf)
-    clip = clip_arguments.read_clip(path, arguments, beside, mend=not arguments.as_is)
+    mend = not arguments.as_is
+    clip = clip_arguments.read_clip(path, arguments, asf or arguments.asf, mend)
     return Motion.from_rotations(
         clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
     )

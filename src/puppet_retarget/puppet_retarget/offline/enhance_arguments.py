@@ -108,8 +108,7 @@ def read_targets(motion: Motion, arguments: argparse.Namespace) -> TargetFile:
     elif path.suffix.lower() in target_files.SUFFIXES:
         found = target_files.read_targets(path, motion.n_frames, motion.rate_hz)
     elif path.suffix.lower() in SUFFIXES:
-        asf = clip_arguments.skeleton_beside(path, arguments.targets_asf)
-        other = clip_arguments.read_clip(path, arguments, asf, mend=False)
+        other = clip_arguments.read_clip(path, arguments, arguments.targets_asf, mend=False)
         targets = _targets_of_clip(motion, other, arguments.targets_start_s)
         found = TargetFile(targets, None)
     else:
