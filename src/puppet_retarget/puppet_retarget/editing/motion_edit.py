@@ -41,7 +41,8 @@ __all__ = ['Bodies', 'body_height', 'edit_motion', 'EditConfig', 'EditResult', '
 
 DEFAULT_CONFIG = EditConfig()
 LEVEL_TOL, EXACT_TOL = 1e-5, 1e-8  # fall of g at which a frame is solved
-ROUNDS = 2  # of solving and deciding again, at most
+# Rounds of solving and deciding again where planes and places are: a level leaves that to the next
+LEVEL_ROUNDS, EXACT_ROUNDS = 1, 2
 # Fits of the root's shift, all by the coarsest knots: finer ones would jump from foot to foot.
 SHIFT_FITS = 3
 TORSO_ROWS = 5  # of the rigidities: root position, pelvis, spine, chest, head
@@ -98,11 +99,11 @@ class _Edit:
         """Leave more of what is still missing to the limbs."""
         self.table.tasks.rigidity[:TORSO_ROWS] *= STIFFER
 
-    def solve(self, tolerance: float) -> Floats:
+    def solve(self, tolerance: float, rounds: int) -> Floats:
         """Return displacements that put the constrained frames right, after `errors`, (k, 51)."""
         n = len(self.table.frames)
         displacements = np.empty((n, N_UNKNOWNS))
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             solve_frames(
                 self.table.tasks, self.body.roots, self.body.rotations,
                 self.config.solver == FULL, self.config.max_iterations, tolerance,
@@ -189,7 +190,7 @@ def edit_motion(
     levels: list[LevelReport] = []
     for level in range(config.levels):
         began, spacing = time.perf_counter(), config.frames_per_knot / 2**level
-        edit.fit(edit.solve(LEVEL_TOL), spacing)
+        edit.fit(edit.solve(LEVEL_TOL, LEVEL_ROUNDS), spacing)
         edit.keep_limits()
         edit.stiffen_torso()
         percent = edit.percent()
@@ -200,7 +201,7 @@ def edit_motion(
             break
     exact = None
     if config.exact:
-        edit.make_exact(edit.solve(EXACT_TOL))
+        edit.make_exact(edit.solve(EXACT_TOL, EXACT_ROUNDS))
         edit.keep_limits()
         exact = edit.percent()
         say('exact', exact)
