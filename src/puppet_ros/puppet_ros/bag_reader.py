@@ -9,9 +9,23 @@ message. What a damaged MCAP file still holds is read, up to the damage, with a 
 """
 
 from collections.abc import Collection, Iterator
+from contextlib import ExitStack
+import heapq
 from pathlib import Path
+import tempfile
 from types import TracebackType
 from typing import NamedTuple
+
+from puppet_core.errors import InputFileError
+from puppet_ros.bag_metadata import BagMetadata, FILE_NAME, read_metadata
+from puppet_ros.mcap_file import McapFile
+from puppet_ros.sqlite_bag import SqliteBag
+import zstandard
+
+PACKED = '.zstd'
+SUFFIXES = ('.mcap', '.db3')
+Entry = tuple[int, int, int, str, bytes]
+"""Log time [ns], number of the file, place in it, topic, data."""
 
 
 class BagMessage(NamedTuple):
@@ -67,18 +81,46 @@ class BagReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.topics: dict[str, str] = {}
+        """Type of each topic."""
         self.counts: dict[str, int] = {}
+        """Messages of each topic."""
         self.info: dict[str, BagTopic] = {}
+        """What the bag says of each topic."""
         self.start_ns = 0
+        """Least log time [ns]."""
         self.end_ns = 0
+        """Greatest log time [ns]."""
         self.warnings: list[str] = []
+        """What is wrong with the bag, a line each."""
+        self._stack = ExitStack()
+        self._files: list[_McapPart | _SqlitePart] = []
+        self._packed_messages = False
 
     def messages(self, topics: Collection[str] | None = None) -> Iterator[BagMessage]:
-        """Yield the messages of some topics, or of all, in the order of their log times."""
-        yield from ()
+        """
+        Yield the messages of some topics, or of all, in the order of their log times.
+
+        Raises
+        ------
+        InputFileError : where they cannot be read any further.
+
+        """
+        wanted = set(self.topics if topics is None else topics) & set(self.topics)
+        streams = [part.entries(i, wanted) for i, part in enumerate(self._files)]
+        entries = streams[0] if len(streams) == 1 else heapq.merge(*streams)
+        kinds = self.topics
+        for log_ns, _, _, topic, data in entries:
+            if self._packed_messages:
+                data = _unpack_message(self.path, topic, data)
+            yield BagMessage(topic, kinds[topic], log_ns, data)
 
     def __enter__(self) -> 'BagReader':
         """Open the bag."""
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
         return self
 
     def __exit__(
@@ -86,3 +128,143 @@ class BagReader:
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
         """Close the bag."""
+        self._stack.close()
+
+    def _open(self) -> None:
+        if not self.path.exists():
+            raise InputFileError(self.path, 'a bag', 'nothing')
+        metadata = None
+        files = [self.path]
+        if self.path.is_dir():
+            metadata, files = self._folder()
+        for path in files:
+            self._files.append(self._part(path))
+        if metadata is not None:
+            self._packed_messages = metadata.compression_mode == 'message'
+            for topic in metadata.topics:
+                self._add(topic.name, BagTopic(topic.type, '', topic.type_hash, topic.qos, 0))
+        spans = []
+        for part in self._files:
+            self.warnings += [f'{part.path}: {text}' for text in part.warnings]
+            for name, topic in part.topics():
+                self._add(name, topic)
+            if any(topic.count for _, topic in part.topics()):
+                spans.append(part.span())
+        if spans:
+            self.start_ns, self.end_ns = min(s for s, _ in spans), max(e for _, e in spans)
+
+    def _folder(self) -> tuple[BagMetadata | None, list[Path]]:
+        """Return what the metadata says, and the files."""
+        if (self.path / FILE_NAME).exists():
+            metadata = read_metadata(self.path / FILE_NAME)
+            files = [self.path / name for name in metadata.files]
+        else:
+            metadata = None
+            files = sorted(p for p in self.path.iterdir() if _bare_suffix(p) in SUFFIXES)
+            self.warnings.append(f'{self.path}: it has no {FILE_NAME}')
+        if not files:
+            raise InputFileError(self.path, 'a bag, its files .mcap or .db3', 'none of them')
+        for path in files:
+            if not path.is_file():
+                raise InputFileError(path, f'a file, as {FILE_NAME} says', 'nothing')
+        return metadata, files
+
+    def _part(self, path: Path) -> '_McapPart | _SqlitePart':
+        suffix = _bare_suffix(path)
+        if suffix not in SUFFIXES:
+            raise InputFileError(path, f'a file ending in {" or ".join(SUFFIXES)}', path.name)
+        if path.suffix.lower() == PACKED:
+            path = self._unpacked_file(path)
+        part = _McapPart(path) if suffix == '.mcap' else _SqlitePart(path)
+        self._stack.callback(part.close)
+        return part
+
+    def _unpacked_file(self, path: Path) -> Path:
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix='puppet_bag_'))
+        plain = Path(folder) / path.stem
+        try:
+            with open(path, 'rb') as source, open(plain, 'wb') as sink:
+                zstandard.ZstdDecompressor().copy_stream(source, sink)
+        except zstandard.ZstdError as err:
+            raise InputFileError(path, 'zstd data', str(err)) from err
+        return plain
+
+    def _add(self, name: str, topic: BagTopic) -> None:
+        """Take what one more source says of a topic."""
+        old = self.info.get(name)
+        if old is None:
+            self.info[name] = topic
+        else:
+            if topic.type != old.type:
+                raise InputFileError(
+                    self.path, f'messages {old.type} only', topic.type, field=name
+                )
+            self.info[name] = BagTopic(
+                old.type, old.definition or topic.definition, old.type_hash or topic.type_hash,
+                old.qos or topic.qos, old.count + topic.count,
+            )  # fmt: skip
+        self.topics[name] = topic.type
+        self.counts[name] = self.info[name].count
+
+
+class _McapPart:
+    """An MCAP file of a bag."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = McapFile(path)
+        self.path = path
+        self.warnings = self._file.warnings
+        self.close, self.span = self._file.close, self._file.span
+
+    def topics(self) -> Iterator[tuple[str, BagTopic]]:
+        for channel in self._file.channels.values():
+            schema = self._file.schemas.get(channel.schema)
+            name = schema.name if schema is not None else ''
+            text = b''
+            if schema is not None and schema.encoding == 'ros2msg':
+                text = schema.data
+            yield channel.topic, BagTopic(
+                name, text.decode('utf-8', 'replace'),
+                channel.metadata.get('topic_type_hash', ''),
+                channel.metadata.get('offered_qos_profiles', ''),
+                self._file.counts.get(channel.number, 0),
+            )  # fmt: skip
+
+    def entries(self, number: int, wanted: set[str]) -> Iterator[Entry]:
+        names = {c.number: c.topic for c in self._file.channels.values() if c.topic in wanted}
+        for log_ns, place, channel, data in self._file.messages(names):
+            yield log_ns, number, place, names[channel], data
+
+
+class _SqlitePart:
+    """An SQLite file of a bag."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = SqliteBag(path)
+        self.path = path
+        self.warnings: list[str] = []
+        self.close, self.span = self._file.close, self._file.span
+
+    def topics(self) -> Iterator[tuple[str, BagTopic]]:
+        for topic in self._file.topics:
+            yield topic.name, BagTopic(
+                topic.type, self._file.definitions.get(topic.type, ''), topic.type_hash,
+                topic.qos, self._file.counts.get(topic.number, 0),
+            )  # fmt: skip
+
+    def entries(self, number: int, wanted: set[str]) -> Iterator[Entry]:
+        names = {t.number: t.name for t in self._file.topics if t.name in wanted}
+        for log_ns, place, topic, data in self._file.messages(tuple(names)):
+            yield log_ns, number, place, names[topic], data
+
+
+def _bare_suffix(path: Path) -> str:
+    """Return the suffix, without that of a compressed file."""
+    return (Path(path.stem) if path.suffix.lower() == PACKED else path).suffix.lower()
+
+
+def _unpack_message(path: Path, topic: str, data: bytes) -> bytes:
+    try:
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=1 << 30)
+    except (zstandard.ZstdError, MemoryError) as err:
+        raise InputFileError(path, 'zstd data', str(err), field=topic) from err

@@ -7,10 +7,31 @@ The same messages give the same bytes.
 
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+import os
 from pathlib import Path
+import tempfile
 from types import TracebackType
+from typing import BinaryIO
 
+from puppet_core.atomic_file import replacing
+from puppet_core.errors import ConfigError
+from puppet_ros import bag_qos
+from puppet_ros.bag_metadata import (
+    FILE_NAME,
+    KEY,
+    MCAP_KEY,
+    MCAP_NAME,
+    metadata_of,
+    TopicMetadata,
+    yaml_text,
+)
+from puppet_ros.mcap_writer import McapWriter
+from puppet_ros.message_definition import definition_of, type_hash_of
 from rclpy.qos import QoSProfile
+
+SUFFIX = '.mcap'
 
 
 class BagWriter:
@@ -20,28 +41,143 @@ class BagWriter:
     Parameters
     ----------
     path : Path
-        One file, if it ends in .mcap, with rosbag2's metadata inside; else the folder of a bag
-        with its metadata.yaml.
+        One file, if it ends in .mcap, with rosbag2's metadata inside; it replaces a file that
+        is there. Else the new folder of a bag with its metadata.yaml.
     compression : str
         Of the chunks: '', 'zstd' or 'lz4'.
+    growing : bool
+        Whether it grows in its own place instead, so that what was written until the power
+        failed can be read.
+
+    Raises
+    ------
+    ConfigError : if the place is taken, or a type is not installed.
 
     """
 
-    def __init__(self, path: Path, compression: str = '') -> None:
-        self.path = path
-        self.compression = compression
+    def __init__(self, path: Path, compression: str = '', growing: bool = False) -> None:
+        self._path = path
+        self._compression = compression
+        self._growing = growing
+        self._topics: list[TopicMetadata] = []  # their counts are filled in at the end
+        self._channels: dict[str, int] = {}
+        self._schemas: dict[str, int] = {}
+        is_file = path.suffix.lower() == SUFFIX
+        taken = path.is_dir() if is_file and not growing else path.exists()
+        if taken:
+            raise ConfigError(f'output: expected a name that is free, got {str(path)!r}')
+        self._place = _file_place(path, growing) if is_file else _folder_place(path, growing)
+
+    def add_topic(
+        self, topic: str, msgtype: str, qos: QoSProfile | str | None = None,
+        definition: str | None = None, type_hash: str | None = None,
+    ) -> None:  # fmt: skip
+        """
+        Announce a topic.
+
+        Parameters
+        ----------
+        topic, msgtype : str
+            Its name and the type of its messages.
+        qos : QoSProfile or str, optional
+            What its publishers offered, or the text of that in another bag.
+        definition, type_hash : str, optional
+            Of the type in another bag; those of the installed type if not given.
+
+        Raises
+        ------
+        ConfigError : if a type that is not given is not installed.
+
+        """
+        if definition is None:
+            definition = definition_of(msgtype)
+        type_hash = type_hash_of(msgtype) if type_hash is None else type_hash
+        if not isinstance(qos, str):
+            qos = bag_qos.text_of([qos] if qos is not None else [])
+        schema = self._schemas.get(msgtype)
+        if schema is None:
+            schema = self._writer.add_schema(
+                msgtype, 'ros2msg' if definition else '', definition.encode()
+            )
+            self._schemas[msgtype] = schema
+        channel = self._writer.add_channel(
+            schema, topic, {'offered_qos_profiles': qos, 'topic_type_hash': type_hash}
+        )
+        self._channels[topic] = channel
+        self._topics.append(TopicMetadata(topic, msgtype, qos, type_hash, 0))
 
     def write(
         self, topic: str, msgtype: str, log_ns: int, data: bytes, qos: QoSProfile | None = None
     ) -> None:
-        """Append a message; the first one of a topic tells its type and QoS."""
+        """Append a message; the first one of a topic announces it with its type and QoS."""
+        channel = self._channels.get(topic)
+        if channel is None:
+            self.add_topic(topic, msgtype, qos)
+            channel = self._channels[topic]
+        self._writer.add_message(channel, log_ns, data)
+
+    def flush(self) -> None:
+        """Hand what was written so far to the file."""
+        self._writer.flush()
 
     def __enter__(self) -> 'BagWriter':
         """Open the file."""
+        self._name, self._stream = self._place.__enter__()
+        self._writer = McapWriter(self._stream, self._compression)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
-        """Complete the file and give it its name."""
+        """Complete the file and give it its name, or forget it after an error."""
+        if kind is None or self._growing:
+            try:
+                self._finish()
+            except BaseException as err:
+                self._place.__exit__(type(err), err, err.__traceback__)
+                raise
+        self._place.__exit__(kind, error, trace)
+
+    def _finish(self) -> None:
+        self._writer.flush()
+        counts = self._writer.counts
+        topics = [
+            topic._replace(count=counts.get(self._channels[topic.name], 0))
+            for topic in self._topics
+        ]
+        start_ns, end_ns = self._writer.start_ns, self._writer.end_ns
+        metadata = metadata_of(topics, start_ns, end_ns, self._name)
+        self._writer.add_metadata(MCAP_NAME, {MCAP_KEY: yaml_text(metadata).strip()})
+        self._writer.finish()
+        if self._path.suffix.lower() != SUFFIX:
+            folder = Path(self._stream.name).parent
+            (folder / FILE_NAME).write_text(yaml_text({KEY: metadata}), encoding='utf-8')
+
+
+@contextmanager
+def _file_place(path: Path, growing: bool) -> Iterator[tuple[str, BinaryIO]]:
+    """Yield name and stream of one file."""
+    if growing:
+        with open(path, 'wb') as stream:
+            yield path.name, stream
+        return
+    with replacing(path) as temporary, open(temporary, 'wb') as stream:
+        yield path.name, stream
+
+
+@contextmanager
+def _folder_place(path: Path, growing: bool) -> Iterator[tuple[str, BinaryIO]]:
+    """Yield name and stream of the only file of a new folder."""
+    name = f'{path.name}_0{SUFFIX}'
+    if growing:
+        path.mkdir()
+        with open(path / name, 'wb') as stream:
+            yield name, stream
+        return
+    with tempfile.TemporaryDirectory(prefix='.bag_', dir=path.parent) as outer:
+        folder = Path(outer) / path.name
+        folder.mkdir()
+        with open(folder / name, 'wb') as stream:
+            yield name, stream
+        os.rename(folder, path)

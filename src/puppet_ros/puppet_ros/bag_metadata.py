@@ -1,0 +1,152 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The metadata.yaml of a rosbag2 folder, and the same text inside an MCAP file."""
+
+from collections.abc import Mapping
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from puppet_core.errors import InputFileError
+import yaml
+
+FILE_NAME = 'metadata.yaml'
+KEY = 'rosbag2_bagfile_information'
+MCAP_NAME, MCAP_KEY = 'rosbag2', 'serialized_metadata'
+VERSION = 9  # of rosbag2 in Jazzy
+MAX_VERSION = 9
+
+
+class TopicMetadata(NamedTuple):
+    """A topic, as the metadata lists it."""
+
+    name: str
+    type: str
+    qos: str
+    """YAML text of the profiles."""
+    type_hash: str
+    count: int
+
+
+class BagMetadata(NamedTuple):
+    """What is read of a metadata.yaml."""
+
+    storage: str
+    """mcap or sqlite3."""
+
+    files: tuple[str, ...]
+    """Names of the files of messages, in order."""
+
+    compression_mode: str
+    """'', 'file' or 'message'."""
+
+    compression_format: str
+    """'' or 'zstd'."""
+
+    topics: tuple[TopicMetadata, ...]
+    """All topics."""
+
+
+def metadata_of(
+    topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str
+) -> dict[str, Any]:
+    """Return the content of the metadata of a bag of one MCAP file."""
+    total = sum(topic.count for topic in topics)
+    starts = {'nanoseconds_since_epoch': start_ns if total else 0}
+    lasts = {'nanoseconds': end_ns - start_ns if total else 0}
+    return {
+        'version': VERSION,
+        'storage_identifier': 'mcap',
+        'duration': lasts,
+        'starting_time': starts,
+        'message_count': total,
+        'topics_with_message_count': [
+            {
+                'topic_metadata': {
+                    'name': topic.name,
+                    'type': topic.type,
+                    'serialization_format': 'cdr',
+                    'offered_qos_profiles': yaml.safe_load(topic.qos) if topic.qos else [],
+                    'type_description_hash': topic.type_hash,
+                },
+                'message_count': topic.count,
+            }
+            for topic in topics
+        ],
+        'compression_format': '',
+        'compression_mode': '',
+        'relative_file_paths': [file_name],
+        'files': [{
+            'path': file_name, 'starting_time': dict(starts), 'duration': dict(lasts),
+            'message_count': total,
+        }],
+        'custom_data': None,
+        'ros_distro': os.environ.get('ROS_DISTRO', ''),
+    }  # fmt: skip
+
+
+def yaml_text(metadata: Mapping[str, Any]) -> str:
+    """Return the metadata as YAML."""
+    return yaml.safe_dump(dict(metadata), sort_keys=False)
+
+
+def read_metadata(path: Path) -> BagMetadata:
+    """
+    Return what a metadata.yaml says.
+
+    Raises
+    ------
+    InputFileError : if it is not one, or of a bag that cannot be read.
+
+    """
+    try:
+        tree = yaml.safe_load(path.read_text(encoding='utf-8'))
+    except OSError as err:
+        raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
+    except UnicodeDecodeError as err:
+        raise InputFileError(path, 'UTF-8 text', f'byte {err.start} is not') from err
+    except (yaml.YAMLError, ValueError) as err:
+        mark = getattr(err, 'problem_mark', None)
+        problem = getattr(err, 'problem', None) or ' '.join(str(err).split())
+        raise InputFileError(path, 'valid YAML', problem, mark.line + 1 if mark else None) from err
+    body = tree.get(KEY) if isinstance(tree, dict) else None
+    if not isinstance(body, dict):
+        raise InputFileError(path, f'{KEY}: ..', repr(tree)[:40])
+    try:
+        found = _read(body)
+        version = int(body['version'])
+    except (KeyError, TypeError, ValueError, AttributeError) as err:
+        raise InputFileError(path, 'the keys of rosbag2', f'{type(err).__name__} {err}') from err
+    if version > MAX_VERSION:
+        raise InputFileError(
+            path, f'a version up to {MAX_VERSION}', str(version), field='version'
+        )
+    if found.compression_mode not in ('', 'file', 'message'):
+        raise InputFileError(
+            path, 'file, message or none', found.compression_mode, field='compression_mode'
+        )
+    if found.compression_mode and found.compression_format != 'zstd':
+        raise InputFileError(path, 'zstd', found.compression_format, field='compression_format')
+    return found
+
+
+def _read(body: Mapping[str, Any]) -> BagMetadata:
+    mode = str(body.get('compression_mode') or '').lower()
+    return BagMetadata(
+        str(body['storage_identifier']),
+        # before rosbag2's version 4 the paths began with the folder's name
+        tuple(Path(name).name for name in body['relative_file_paths']),
+        '' if mode == 'none' else mode,
+        str(body.get('compression_format') or '').lower(),
+        tuple(_topic(row) for row in body['topics_with_message_count']),
+    )
+
+
+def _topic(row: Mapping[str, Any]) -> TopicMetadata:
+    topic = row['topic_metadata']
+    qos = topic.get('offered_qos_profiles') or ''
+    return TopicMetadata(
+        str(topic['name']), str(topic['type']),
+        qos if isinstance(qos, str) else yaml.safe_dump(qos, sort_keys=False),
+        str(topic.get('type_description_hash') or ''), int(row['message_count']),
+    )

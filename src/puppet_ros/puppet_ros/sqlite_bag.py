@@ -1,0 +1,109 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A file of rosbag2's sqlite3 storage, read in the order of log times (no ROS)."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+import sqlite3
+from typing import Any, NamedTuple
+
+from puppet_core.errors import InputFileError
+
+MAGIC = b'SQLite format 3\0'
+
+
+class SqliteTopic(NamedTuple):
+    """A row of the table of topics."""
+
+    number: int
+    name: str
+    type: str
+    qos: str
+    type_hash: str
+
+
+class SqliteBag:
+    """
+    A .db3 file that is open for reading.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    InputFileError : if it cannot be read, now or later.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.topics: list[SqliteTopic] = []
+        self.definitions: dict[str, str] = {}
+        self.counts: dict[int, int] = {}
+        try:
+            with open(path, 'rb') as stream:
+                head = stream.read(len(MAGIC))
+        except OSError as err:
+            raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
+        if head != MAGIC:
+            got = 'an empty file' if not head else 'other bytes'
+            raise InputFileError(path, 'an SQLite file', got)
+        # Immutable: nothing is written beside it, no journal of a dead writer is played.
+        uri = f'{path.resolve().as_uri()}?mode=ro&immutable=1'
+        self._database = sqlite3.connect(uri, uri=True)
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def span(self) -> tuple[int, int]:
+        """Return the least and the greatest log time [ns]; zeros without messages."""
+        rows = self._rows('SELECT min(timestamp), max(timestamp) FROM messages')
+        start_ns, end_ns = next(iter(rows))
+        return start_ns or 0, end_ns or 0
+
+    def messages(self, numbers: Sequence[int]) -> Iterator[tuple[int, int, int, bytes]]:
+        """Yield log time, place, number of the topic and data of messages of some topics."""
+        marks = ', '.join('?' * len(numbers))
+        query = (
+            'SELECT timestamp, id, topic_id, data FROM messages '
+            f'WHERE topic_id IN ({marks}) ORDER BY timestamp, id'
+        )
+        for log_ns, place, topic, data in self._rows(query, numbers):
+            if not isinstance(data, bytes) or not isinstance(log_ns, int):
+                raise InputFileError(self.path, 'messages as bytes', f'{data!r:.20}')
+            yield log_ns, place, topic, data
+
+    def _open(self) -> None:
+        columns = {row[1] for row in self._rows('PRAGMA table_info(topics)')}
+        if not columns:
+            raise InputFileError(self.path, "rosbag2's table of topics", 'none')
+        wanted = ('offered_qos_profiles', 'type_description_hash')  # of later versions
+        extra = ', '.join(name if name in columns else "''" for name in wanted)
+        self.topics = [
+            SqliteTopic(number, str(name), str(kind), str(qos or ''), str(type_hash or ''))
+            for number, name, kind, qos, type_hash
+            in self._rows(f'SELECT id, name, type, {extra} FROM topics ORDER BY id')
+        ]
+        tables = {row[0] for row in self._rows("SELECT name FROM sqlite_master")}
+        if 'message_definitions' in tables:
+            query = 'SELECT topic_type, encoding, encoded_message_definition ' \
+                    'FROM message_definitions'
+            for kind, encoding, text in self._rows(query):
+                if encoding == 'ros2msg':
+                    self.definitions[str(kind)] = str(text)
+        query = 'SELECT topic_id, count(*) FROM messages GROUP BY topic_id'
+        self.counts = {topic: count for topic, count in self._rows(query)}
+
+    def _rows(self, query: str, values: Sequence[int] = ()) -> Iterator[Any]:
+        try:
+            yield from self._database.execute(query, list(values))
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as err:
+            raise InputFileError(self.path, "rosbag2's tables, undamaged", str(err)) from err
