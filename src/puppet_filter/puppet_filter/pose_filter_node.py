@@ -17,14 +17,14 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from puppet_filter.parameters import ROWS
-from puppet_filter.pose_filter import PoseFilter, warm_up
+from puppet_filter.pose_filter import warm_up
+from puppet_filter.pose_filter_stage import PoseFilterStage
 from puppet_filter.tuning import load_tuning, Tuning
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros import qos, tracker_frame
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.pose_array import PoseArrayOutput
-from puppet_ros.pose_frame import PoseFrameWriter
 from puppet_ros.spin import spin_node
 from rclpy.node import Node
 
@@ -41,10 +41,9 @@ class PoseFilterNode(Node):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(self, ROWS, load_tuning, self._on_tuning)
-        config, noise = self._table.config
-        self._filter = PoseFilter(config, noise)
-        self._writer = PoseFrameWriter((), config.frame_id)
-        self._writer_key: tuple[tuple[str, ...], str] = ((), config.frame_id)
+        config = self._table.config.parameters
+        self._stage = PoseFilterStage(self._table.config)
+        self._filter = self._stage.filter
         self._publisher = self.create_publisher(PoseFrame, FILTERED_TOPIC, qos.STREAM)
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._diagnostics = Diagnostics(self, config.expected_rate_hz)
@@ -55,19 +54,18 @@ class PoseFilterNode(Node):
 
     def _on_frame(self, msg: TrackerFrame) -> None:
         frame = tracker_frame.from_msg(msg)
-        filtered = self._filter.step(frame)
+        filtered = self._stage.step(frame, msg.header.frame_id)
         if filtered is None:
             self._diagnostics.drop('stamp')
             return
-        key = (filtered.sensors, msg.header.frame_id or self._table.config.parameters.frame_id)
-        if key != self._writer_key:
-            self._writer, self._writer_key = PoseFrameWriter(*key), key
-        self._publisher.publish(self._writer.fill(filtered))
-        self._pose_array.publish(filtered, key[1], self._table.config.parameters.pose_array)
+        self._publisher.publish(self._stage.fill(filtered))
+        self._pose_array.publish(
+            filtered, self._stage.frame_id, self._table.config.parameters.pose_array
+        )
         self._diagnostics.frame(filtered.stamp_ns)
 
     def _on_tuning(self, tuning: Tuning) -> None:
-        self._filter.configure(*tuning)
+        self._stage.configure(tuning)
         self._diagnostics.expected_rate_hz = tuning.parameters.expected_rate_hz
         self.get_logger().info('new tuning in force')
 

@@ -8,24 +8,19 @@ change while running.
 
 """
 
-from pathlib import Path
 import sys
 from typing import Any
 
-from puppet_core.body_surface import read_surface
 from puppet_msgs.msg import Importance, Posture
-from puppet_retarget.importance.environment import load_environment
-from puppet_retarget.importance.importance_model import ImportanceModel
+from puppet_retarget.importance_stage import ImportanceStage
 from puppet_retarget.parameters import (
     importance_node_config,
     IMPORTANCE_ROWS,
     ImportanceNodeConfig,
 )
-from puppet_ros import posture_msg, qos, share
+from puppet_ros import posture_msg, qos
 from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.importance_msg import ImportanceWriter
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.posture_msg import WORLD
 from puppet_ros.spin import spin_node
 from rclpy.node import Node
 
@@ -42,15 +37,8 @@ class ImportanceNode(Node):
         self._table = ParameterTable(
             self, IMPORTANCE_ROWS, importance_node_config, self._on_config
         )
-        config = self._table.config
-        environment = load_environment(share.environment_file(config.environment))
-        path = config.surface_file
-        measured = read_surface(Path(path).expanduser()) if path else None
-        self._model = ImportanceModel(
-            environment, config.tuning, config.self_tuning, measured=measured
-        )
-        self._model.warm_up()
-        self._writer = ImportanceWriter(environment.names, WORLD)
+        self._stage = ImportanceStage(self._table.config)
+        self._model = self._stage.model
         self._publisher = self.create_publisher(Importance, OUTPUT_TOPIC, qos.STREAM)
         self._diagnostics = Diagnostics(self)
         self._subscription = self.create_subscription(
@@ -59,15 +47,11 @@ class ImportanceNode(Node):
 
     def _on_posture(self, msg: Posture) -> None:
         record = posture_msg.from_msg(msg)
-        near = self._model.step(
-            record.stamp_ns, record.posture, record.segments, record.leg_length
-        )
+        near = self._stage.step(record)
         if near is None:
             self._diagnostics.drop('not_usable')
             return
-        self._publisher.publish(
-            self._writer.fill(record.stamp_ns, record.frame_index, near.rows, near.self_rows)
-        )
+        self._publisher.publish(self._stage.fill(near))
         self._diagnostics.frame(record.stamp_ns)
 
     def _on_config(self, config: ImportanceNodeConfig) -> None:

@@ -16,22 +16,19 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from puppet_core.character import load_character
 from puppet_core.parameter_rows import build_config
 from puppet_core.urdf import urdf_text
 from puppet_msgs.msg import PoseFrame, Posture
 from puppet_msgs.srv import Calibrate
-from puppet_retarget.performer.calibration import load_calibration, save_calibration
+from puppet_retarget.performer.calibration import save_calibration
 from puppet_retarget.performer.parameters import PERFORMER_ROWS, PerformerConfig
-from puppet_retarget.performer.performer_model import CalibrationOutcome, KINDS, PerformerModel
-from puppet_retarget.performer.posture_estimate import EstimatedPosture
-from puppet_retarget.performer.sensor_layout import load_layout
-from puppet_retarget.performer.warm_up import warm_up
-from puppet_ros import pose_frame, qos, share
+from puppet_retarget.performer.performer_model import CalibrationOutcome, KINDS
+from puppet_retarget.performer_stage import PerformerStage
+from puppet_ros import pose_frame, qos
 from puppet_ros.deferred_service import DeferredService
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.posture_msg import PostureRecord, PostureWriter, WORLD
+from puppet_ros.posture_msg import WORLD
 from puppet_ros.robot_description import RobotDescriptionPublisher
 from puppet_ros.spin import spin_node
 from puppet_ros.static_transforms import StaticTransforms
@@ -55,19 +52,14 @@ class PerformerNode(Node):
             self, PERFORMER_ROWS, lambda values: build_config(PerformerConfig, values),
             lambda config: self._model.configure(config),
         )  # fmt: skip
-        config = self._table.config
-        character = load_character(share.character_file(config.performer))
-        layout = load_layout(share.layout_file(config.layout))
-        warm_up(character.skeleton)
-        self._model = PerformerModel(character, layout, config, _date)
-        self._load_calibration(config)
-        self._writer = PostureWriter(character.name, character.skeleton.leg_length)
-        self._body = character.name
-        self._leg_length = character.skeleton.leg_length
-        self._tracker_frame = ''
+        self._stage = PerformerStage(
+            self._table.config, lambda *frames: self._transforms.lookup(*frames), _date
+        )
+        self._model = self._stage.model
+        self._load_calibration(self._table.config)
         self._publisher = self.create_publisher(Posture, OUTPUT_TOPIC, qos.STREAM)
         self._description = RobotDescriptionPublisher(
-            self, DESCRIPTION_TOPIC, urdf_text(character)
+            self, DESCRIPTION_TOPIC, urdf_text(self._stage.character)
         )
         self._diagnostics = Diagnostics(self)
         self._transforms = StaticTransforms(self, self._on_transforms)
@@ -79,43 +71,30 @@ class PerformerNode(Node):
         )
 
     def _on_frame(self, msg: PoseFrame) -> None:
-        if msg.header.frame_id != self._tracker_frame and not self._locate(msg.header.frame_id):
+        frame_id = msg.header.frame_id
+        if frame_id != self._stage.tracker_frame and not self._locate(frame_id):
             self._diagnostics.drop('no_transform')
             return
         frame = pose_frame.from_msg(msg)
-        estimate = self._model.step(frame)
+        record = self._stage.step(frame)
         if self._model.outcome is not None:
             self._report(self._model.outcome)
-        if estimate is None:
+        if record is None:
             self._diagnostics.drop('not_calibrated')
             return
-        self._publisher.publish(self._writer.fill(self._record(frame, estimate)))
+        self._publisher.publish(self._stage.fill(record))
         self._diagnostics.frame(frame.stamp_ns)
 
-    def _record(self, frame: Any, estimate: EstimatedPosture) -> PostureRecord:
-        return PostureRecord(
-            stamp_ns=frame.stamp_ns,
-            frame_index=frame.frame_index,
-            body=self._body,
-            posture=estimate.posture,
-            segments=estimate.p_world,
-            status=estimate.status,
-            leg_length=self._leg_length,
-        )
-
     def _on_transforms(self) -> None:
-        if self._tracker_frame:
-            self._locate(self._tracker_frame)
+        if self._stage.tracker_frame:
+            self._locate(self._stage.tracker_frame)
 
     def _locate(self, tracker_frame: str) -> bool:
         """Look up where the sensors' frame stands; return whether that is known."""
-        place = self._transforms.lookup(WORLD, tracker_frame)
-        if place is None:
+        if not self._stage.locate(tracker_frame):
             text = f'no transform {WORLD} -> {tracker_frame!r} on /tf_static'
             self._diagnostics.condition(DiagnosticStatus.WARN, text)
             return False
-        self._tracker_frame = tracker_frame
-        self._model.place_tracker(*place)
         waiting = self._model.calibration is None
         level = DiagnosticStatus.WARN if waiting else DiagnosticStatus.OK
         self._diagnostics.condition(level, 'waiting for a still T-pose' if waiting else '')
@@ -123,8 +102,7 @@ class PerformerNode(Node):
 
     def _load_calibration(self, config: PerformerConfig) -> None:
         path = config.calibration_file
-        if path and Path(path).expanduser().is_file():
-            self._model.use(load_calibration(Path(path).expanduser()))
+        if self._stage.load_calibration(config):
             self.get_logger().info(f'calibration loaded from {path}')
         elif path and not config.auto_calibrate:
             self.get_logger().warning(f'{path}: no such calibration yet; call {CALIBRATE_SERVICE}')

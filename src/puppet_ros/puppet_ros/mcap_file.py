@@ -16,8 +16,8 @@ import zlib
 
 from puppet_core.errors import InputFileError
 from puppet_ros.mcap_records import (
-    Channel,
     CHANNEL,
+    Channel,
     CHUNK,
     CHUNK_HEAD,
     CHUNK_INDEX,
@@ -30,14 +30,14 @@ from puppet_ros.mcap_records import (
     MAGIC,
     McapError,
     MESSAGE,
-    MESSAGE_FIXED,
     MESSAGE_CONTENT,
+    MESSAGE_FIXED,
     PREFIX,
     read_channel,
     read_schema,
     records_in,
-    Schema,
     SCHEMA,
+    Schema,
     STATISTICS,
     unpacked,
 )

@@ -13,8 +13,8 @@ from typing import BinaryIO
 import zlib
 
 from puppet_ros.mcap_records import (
-    Channel,
     CHANNEL,
+    Channel,
     channel_record,
     CHUNK,
     CHUNK_HEAD,
@@ -33,8 +33,8 @@ from puppet_ros.mcap_records import (
     METADATA_INDEX,
     PREFIX,
     record,
-    Schema,
     SCHEMA,
+    Schema,
     schema_record,
     STATISTICS,
     SUMMARY_OFFSET,

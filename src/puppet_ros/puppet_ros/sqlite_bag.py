@@ -92,7 +92,7 @@ class SqliteBag:
             for number, name, kind, qos, type_hash
             in self._rows(f'SELECT id, name, type, {extra} FROM topics ORDER BY id')
         ]
-        tables = {row[0] for row in self._rows("SELECT name FROM sqlite_master")}
+        tables = {row[0] for row in self._rows('SELECT name FROM sqlite_master')}
         if 'message_definitions' in tables:
             query = 'SELECT topic_type, encoding, encoded_message_definition ' \
                     'FROM message_definitions'

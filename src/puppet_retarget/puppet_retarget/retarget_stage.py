@@ -1,0 +1,122 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the node retarget and the replay do with a joined pair: arrays in, filled messages out."""
+
+from pathlib import Path
+
+import numpy as np
+from puppet_core.character import Character, load_character
+from puppet_core.posture import Posture
+from puppet_msgs.msg import Posture as PostureMsg
+from puppet_msgs.msg import RetargetStatus
+from puppet_retarget.importance.environment import load_environment
+from puppet_retarget.parameters import RetargetConfig
+from puppet_retarget.retarget_model import RetargetedFrame, RetargetModel
+from puppet_ros import posture_msg, share
+from puppet_ros.importance_msg import ImportanceRecord
+from puppet_ros.joint_state import JointStateWriter
+from puppet_ros.posture_msg import PostureRecord, PostureWriter
+from puppet_ros.retarget_status import RetargetStatusRecord, RetargetStatusWriter
+from sensor_msgs.msg import JointState
+
+MEASURED = np.zeros(16, dtype=np.uint8)  # Posture.STATUS_MEASURED for every segment
+
+
+class CharacterShelf:
+    """The last character that was read: 0.1 s, too long for every slider."""
+
+    def __init__(self) -> None:
+        self._loaded: tuple[tuple[Path, int], Character] | None = None
+
+    def load(self, name: str) -> Character:
+        """Return a character by name or path, read anew if its file has changed."""
+        path = share.character_file(name)
+        key = (path, path.stat().st_mtime_ns)
+        if self._loaded is None or self._loaded[0] != key:
+            self._loaded = (key, load_character(path))
+        return self._loaded[1]
+
+
+class RetargetStage:
+    """
+    The puppet with the messages it fills.
+
+    Parameters
+    ----------
+    character : Character
+        The puppet.
+    config : RetargetConfig
+        Environment, solver, tuning.
+
+    """
+
+    def __init__(self, character: Character, config: RetargetConfig) -> None:
+        environment = load_environment(share.environment_file(config.environment))
+        self.model = RetargetModel(character, environment, config)
+        self.model.warm_up()
+        self.solved = 0
+        """Frames since the start."""
+        self._status_writer = RetargetStatusWriter(posture_msg.WORLD)
+        self._take(character, config)
+
+    def configure(self, character: Character, config: RetargetConfig) -> None:
+        """Take another character or tuning."""
+        self.model.configure(character, config)
+        self._take(character, config)
+
+    def step(
+        self, performer: PostureRecord, importance: ImportanceRecord
+    ) -> RetargetedFrame | None:
+        """Return the puppet's frame, or None if the input is not usable."""
+        frame = self.model.step(
+            performer.stamp_ns, performer.posture.root_position, performer.segments,
+            performer.posture.rotations, importance.rows, importance.self_rows,
+            performer.leg_length,
+        )  # fmt: skip
+        self.solved += frame is not None
+        return frame
+
+    def fill_joints(self, performer: PostureRecord, frame: RetargetedFrame) -> JointState:
+        """Return the kept joint states of a frame."""
+        return self._joint_writer.fill(performer.stamp_ns, frame.angles)
+
+    def fill_posture(self, performer: PostureRecord, frame: RetargetedFrame) -> PostureMsg:
+        """Return the puppet's kept posture of a frame."""
+        solution = frame.solution
+        posture = Posture(
+            solution.root_position, solution.rotations, solution.end_effectors,
+            frame.end_effector_velocities,
+        )  # fmt: skip
+        return self._posture_writer.fill(PostureRecord(
+            performer.stamp_ns, performer.frame_index, self._character.name, posture,
+            solution.p_world, MEASURED, self._leg_length,
+        ))  # fmt: skip
+
+    def fill_status(
+        self, performer: PostureRecord, frame: RetargetedFrame, dropped: int,
+        solve_time_us: float,
+    ) -> RetargetStatus:  # fmt: skip
+        """Return the kept status of a frame."""
+        solution = frame.solution
+        return self._status_writer.fill(RetargetStatusRecord(
+            stamp_ns=performer.stamp_ns,
+            frame_index=performer.frame_index,
+            solver=self._config.solver,
+            character=self._character.name,
+            solve_time_us=solve_time_us,
+            body_iterations=solution.body_iterations,
+            root_offset=solution.root_offset,
+            goal_errors=solution.goal_errors,
+            penetrations=solution.penetrations,
+            self_penetrations=solution.self_depths,
+            reachable=solution.reachable,
+            easing=frame.eased,
+            frames_solved=self.solved,
+            frames_dropped=dropped,
+        ))  # fmt: skip
+
+    def _take(self, character: Character, config: RetargetConfig) -> None:
+        self._character, self._config = character, config
+        self._leg_length = character.skeleton.leg_length
+        self._joint_writer = JointStateWriter(self.model.joint_names)
+        self._posture_writer = PostureWriter(character.name, self._leg_length)
