@@ -24,6 +24,7 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
+            'replay = puppet_replay.replay_command:main',
         ],
     },
 )

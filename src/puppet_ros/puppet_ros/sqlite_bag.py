@@ -100,7 +100,7 @@ class SqliteBag:
                 if encoding == 'ros2msg':
                     self.definitions[str(kind)] = str(text)
         query = 'SELECT topic_id, count(*) FROM messages GROUP BY topic_id'
-        self.counts = {topic: count for topic, count in self._rows(query)}
+        self.counts = dict(self._rows(query))
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> Iterator[Any]:
         try:

@@ -10,6 +10,7 @@ and its thread: a dictionary of child frames and a walk up the parents will do.
 
 from collections.abc import Callable
 
+from geometry_msgs.msg import TransformStamped
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Quat, Vec3
@@ -37,6 +38,16 @@ class StaticTransformTree:
         self._edges[child] = edge
         return old is None or old[0] != parent or not (
             np.array_equal(old[1], edge[1]) and np.array_equal(old[2], edge[2])
+        )
+
+    def add(self, stamped: TransformStamped) -> bool:
+        """Take an announced transform; return whether it is new."""
+        t, r = stamped.transform.translation, stamped.transform.rotation
+        return self.set(
+            stamped.header.frame_id.lstrip('/'),
+            stamped.child_frame_id.lstrip('/'),
+            np.array([t.x, t.y, t.z]),
+            np.array([r.w, r.x, r.y, r.z]),
         )
 
     def lookup(self, target: str, source: str) -> tuple[Vec3, Quat] | None:
@@ -96,12 +107,6 @@ class StaticTransforms:
     def _on_transforms(self, msg: TFMessage) -> None:
         changed = False
         for stamped in msg.transforms:
-            t, r = stamped.transform.translation, stamped.transform.rotation
-            changed |= self._tree.set(
-                stamped.header.frame_id.lstrip('/'),
-                stamped.child_frame_id.lstrip('/'),
-                np.array([t.x, t.y, t.z]),
-                np.array([r.w, r.x, r.y, r.z]),
-            )
+            changed |= self._tree.add(stamped)
         if changed and self._on_change is not None:
             self._on_change()

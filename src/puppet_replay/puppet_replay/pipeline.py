@@ -1,0 +1,207 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The graph behind one of its topics, in one process: bytes of messages in, bytes of messages out.
+
+Every step goes through the stages that the nodes are made of, in the order of the data and
+without any clock, so that the same input gives the same bytes. What depends on the wall clock in
+the live graph, the solve time, is zero.
+
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from puppet_core.errors import PuppetError
+from puppet_core.sensor_frames import FilteredFrame
+from puppet_core.urdf import description_text, urdf_text
+from puppet_filter.pose_filter import warm_up
+from puppet_filter.pose_filter_stage import PoseFilterStage
+from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame
+from puppet_replay.settings import Settings
+from puppet_replay.topics import (
+    BODY_DESCRIPTION,
+    DESCRIPTION,
+    FILTERED,
+    IMPORTANCE,
+    inputs_of,
+    JOINTS,
+    PERFORMER_DESCRIPTION,
+    POSTURE,
+    PUPPET,
+    RAW,
+    STATUS,
+)
+from puppet_retarget.importance_stage import ImportanceStage
+from puppet_retarget.performer_stage import PerformerStage
+from puppet_retarget.retarget_stage import CharacterShelf, RetargetStage
+from puppet_ros import importance_msg, pose_frame, posture_msg, tracker_frame
+from puppet_ros.importance_msg import ImportanceRecord
+from puppet_ros.kept_cdr import decoded, KeptCdr
+from puppet_ros.posture_msg import PostureRecord
+from puppet_ros.stamped_join import StampedJoin
+from puppet_ros.static_transforms import StaticTransformTree
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+FIXED_DATE = 'at the replay'  # of a calibration that is made on the way
+SOLVE_TIME_US = 0.0  # by the wall clock in the live graph
+
+
+class Output(NamedTuple):
+    """A message that the graph publishes."""
+
+    topic: str
+    data: bytes
+
+
+class Pipeline:
+    """
+    The stages behind one topic.
+
+    Parameters
+    ----------
+    settings : Settings
+        The parameters of the nodes.
+    entry : str
+        Where messages come in: one of topics.ENTRIES.
+
+    """
+
+    def __init__(self, settings: Settings, entry: str = RAW) -> None:
+        self.drops: dict[str, int] = {}
+        """Input that gave nothing, by node and reason."""
+        self.errors: list[str] = []
+        """What a node would have logged as an error, each once."""
+        self._transforms = StaticTransformTree()
+        warm_up()
+        self._filter = PoseFilterStage(settings.pose_filter)
+        self._performer = PerformerStage(
+            settings.performer, self._transforms.lookup, lambda: FIXED_DATE
+        )
+        self._performer.load_calibration(settings.performer)
+        self._importance = ImportanceStage(settings.importance)
+        character = CharacterShelf().load(settings.retarget.character)
+        self._retarget = RetargetStage(character, settings.retarget)
+        self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
+        self._entry = entry
+        kinds = {
+            RAW: TrackerFrame, FILTERED: PoseFrame, POSTURE: Posture, IMPORTANCE: Importance,
+            JOINTS: JointState, PUPPET: Posture, STATUS: RetargetStatus,
+        }  # fmt: skip
+        self._cdr = {topic: KeptCdr(kind) for topic, kind in kinds.items()}
+        self._inputs: dict[str, Callable[[bytes], Any]] = {}
+        for topic in inputs_of(entry):
+            # what waits for its partner must not be overwritten by the next message
+            waits = partial(decoded, kind=kinds[topic])
+            self._inputs[topic] = waits if entry == IMPORTANCE else KeptCdr(kinds[topic]).read
+        self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
+            RAW: self._on_raw, FILTERED: self._on_filtered, POSTURE: self._on_posture,
+            IMPORTANCE: self._on_importance,
+        }  # fmt: skip
+        self._descriptions = [
+            (DESCRIPTION, description_text(character)), (BODY_DESCRIPTION, urdf_text(character)),
+        ]
+        if entry in (RAW, FILTERED):
+            body = urdf_text(self._performer.character)
+            self._descriptions.insert(0, (PERFORMER_DESCRIPTION, body))
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the performer is calibrated by now."""
+        return self._performer.model.calibration is not None
+
+    def descriptions(self) -> list[Output]:
+        """Return what the nodes publish once at their start."""
+        return [Output(t, KeptCdr(String).write(String(data=d))) for t, d in self._descriptions]
+
+    def transform(self, data: bytes) -> None:
+        """Take a message of /tf_static."""
+        changed = False
+        for stamped in decoded(data, TFMessage).transforms:
+            changed |= self._transforms.add(stamped)
+        if changed and self._performer.tracker_frame:
+            self._performer.locate(self._performer.tracker_frame)
+
+    def step(self, topic: str, data: bytes) -> list[Output]:
+        """Return what the graph publishes on a message of an entry topic, in that order."""
+        outputs: list[Output] = []
+        try:
+            msg = self._inputs[topic](data)
+            self._steps[topic](msg, outputs)
+        except PuppetError as err:
+            self._drop(f'{topic}: bad input', str(err))
+        return outputs
+
+    def _on_raw(self, msg: TrackerFrame, outputs: list[Output]) -> None:
+        filtered = self._filter.step(tracker_frame.from_msg(msg), msg.header.frame_id)
+        if filtered is None:
+            self._drop('pose_filter: stamp')
+            return
+        self._put(outputs, FILTERED, self._filter.fill(filtered))
+        self._perform(filtered, self._filter.frame_id, outputs)
+
+    def _on_filtered(self, msg: PoseFrame, outputs: list[Output]) -> None:
+        self._perform(pose_frame.from_msg(msg), msg.header.frame_id, outputs)
+
+    def _perform(self, frame: FilteredFrame, frame_id: str, outputs: list[Output]) -> None:
+        stage = self._performer
+        if frame_id != stage.tracker_frame and not stage.locate(frame_id):
+            self._drop('performer: no_transform')
+            return
+        record = stage.step(frame)
+        outcome = stage.model.outcome
+        if outcome is not None and outcome.calibration is None:
+            self._drop('', f'performer: calibration refused: {outcome.text}')
+        if record is None:
+            self._drop('performer: not_calibrated')
+            return
+        self._put(outputs, POSTURE, stage.fill(record))
+        self._judge(record, outputs)
+
+    def _on_posture(self, msg: Posture, outputs: list[Output]) -> None:
+        record = posture_msg.from_msg(msg)
+        if self._entry == IMPORTANCE:
+            self._solve(self._join.push_left(record.stamp_ns, record), outputs)
+        else:
+            self._judge(record, outputs)
+
+    def _judge(self, record: PostureRecord, outputs: list[Output]) -> None:
+        importance = self._importance.step(record)
+        if importance is None:
+            self._drop('importance: not_usable')
+            return
+        self._put(outputs, IMPORTANCE, self._importance.fill(importance))
+        self._solve((record, importance), outputs)
+
+    def _on_importance(self, msg: Importance, outputs: list[Output]) -> None:
+        record = importance_msg.from_msg(msg)
+        self._solve(self._join.push_right(record.stamp_ns, record), outputs)
+
+    def _solve(
+        self, pair: tuple[PostureRecord, ImportanceRecord] | None, outputs: list[Output]
+    ) -> None:
+        if pair is None:
+            return
+        performer, stage = pair[0], self._retarget
+        frame = stage.step(*pair)
+        if frame is None:
+            self._drop('retarget: not_usable')
+            return
+        self._put(outputs, JOINTS, stage.fill_joints(performer, frame))
+        self._put(outputs, PUPPET, stage.fill_posture(performer, frame))
+        dropped = self.drops.get('retarget: not_usable', 0)
+        dropped += self._join.unmatched_left + self._join.unmatched_right
+        self._put(outputs, STATUS, stage.fill_status(performer, frame, dropped, SOLVE_TIME_US))
+
+    def _put(self, outputs: list[Output], topic: str, msg: Any) -> None:
+        outputs.append(Output(topic, self._cdr[topic].write(msg)))
+
+    def _drop(self, reason: str, error: str = '') -> None:
+        if reason:
+            self.drops[reason] = self.drops.get(reason, 0) + 1
+        if error and error not in self.errors:
+            self.errors.append(error)
+

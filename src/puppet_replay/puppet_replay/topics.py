@@ -1,0 +1,85 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The topics of the graph: which node makes which from which, and where a replay can enter."""
+
+from collections.abc import Collection
+
+from puppet_core.errors import InputFileError
+from puppet_ros.bag_reader import BagReader
+
+RAW, FILTERED = '/tracker/raw', '/tracker/filtered'
+POSTURE, IMPORTANCE = '/performer/posture', '/importance'
+JOINTS, PUPPET, STATUS = '/joint_states', '/puppet/posture', '/retarget/status'
+TF, TF_STATIC, CLOCK = '/tf', '/tf_static', '/clock'
+PERFORMER_DESCRIPTION = '/performer/robot_description'
+DESCRIPTION, BODY_DESCRIPTION = '/robot_description', '/puppet/robot_description'
+ENTRIES = (RAW, FILTERED, POSTURE, IMPORTANCE)
+"""Topics at which recorded messages can enter, the first one first."""
+
+TYPES = {
+    RAW: 'puppet_msgs/msg/TrackerFrame', FILTERED: 'puppet_msgs/msg/PoseFrame',
+    POSTURE: 'puppet_msgs/msg/Posture', IMPORTANCE: 'puppet_msgs/msg/Importance',
+    JOINTS: 'sensor_msgs/msg/JointState', PUPPET: 'puppet_msgs/msg/Posture',
+    STATUS: 'puppet_msgs/msg/RetargetStatus', TF_STATIC: 'tf2_msgs/msg/TFMessage',
+    PERFORMER_DESCRIPTION: 'std_msgs/msg/String', DESCRIPTION: 'std_msgs/msg/String',
+    BODY_DESCRIPTION: 'std_msgs/msg/String',
+}  # fmt: skip
+
+# what each node publishes
+OUTPUTS = {
+    'pose_filter': (FILTERED, '/tracker/filtered_poses'),
+    'performer': (POSTURE, PERFORMER_DESCRIPTION),
+    'importance': (IMPORTANCE,),
+    'retarget': (JOINTS, PUPPET, STATUS, DESCRIPTION, BODY_DESCRIPTION),
+    'visualization': ('/markers',),
+}
+NODES_BEHIND = {
+    RAW: ('pose_filter', 'performer', 'importance', 'retarget'),
+    FILTERED: ('performer', 'importance', 'retarget'),
+    POSTURE: ('importance', 'retarget'),
+    IMPORTANCE: ('retarget',),
+}
+"""The nodes that run when messages enter at a topic."""
+
+# of the machinery of the graph that was recorded, not of its data
+OF_THE_GRAPH = (CLOCK, '/rosout', '/parameter_events', '/diagnostics')
+
+
+def entry_of(reader: BagReader, chosen: str = '') -> str:
+    """
+    Return the topic at which a bag enters: the chosen one, or the first there is.
+
+    Raises
+    ------
+    InputFileError : if it is not in the bag, empty, or of another type.
+
+    """
+    there = [topic for topic in ENTRIES if reader.counts.get(topic)]
+    entry = chosen or (there[0] if there else '')
+    if entry not in there:
+        found = ', '.join(there) or 'none of them'
+        wanted = f'messages on {chosen}' if chosen else f'messages on one of {", ".join(ENTRIES)}'
+        raise InputFileError(reader.path, wanted, found if not chosen else f'those on {found}')
+    for topic in inputs_of(entry):
+        if not reader.counts.get(topic):
+            raise InputFileError(reader.path, f'messages on {topic}', 'none', field=entry)
+        if reader.topics[topic] != TYPES[topic]:
+            raise InputFileError(reader.path, TYPES[topic], reader.topics[topic], field=topic)
+    return entry
+
+
+def inputs_of(entry: str) -> tuple[str, ...]:
+    """Return the recorded topics that a replay from this entry reads."""
+    return (POSTURE, IMPORTANCE) if entry == IMPORTANCE else (entry,)
+
+
+def live_topics(entry: str) -> frozenset[str]:
+    """Return the topics that the nodes behind an entry publish themselves."""
+    nodes = (*NODES_BEHIND[entry], 'visualization')
+    return frozenset(topic for node in nodes for topic in OUTPUTS[node])
+
+
+def played_topics(topics: Collection[str], entry: str) -> list[str]:
+    """Return the recorded topics that are played beside the live nodes, but for /tf."""
+    kept_back = live_topics(entry) | {*OF_THE_GRAPH, TF}
+    return [topic for topic in topics if topic not in kept_back]
