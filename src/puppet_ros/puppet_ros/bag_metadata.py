@@ -50,7 +50,7 @@ class BagMetadata(NamedTuple):
 def metadata_of(
     topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str
 ) -> dict[str, Any]:
-    """Return the content of the metadata of a bag of one MCAP file."""
+    """Return the content of the metadata of a bag of one MCAP file; '' names none."""
     total = sum(topic.count for topic in topics)
     starts = {'nanoseconds_since_epoch': start_ns if total else 0}
     lasts = {'nanoseconds': end_ns - start_ns if total else 0}
@@ -75,8 +75,8 @@ def metadata_of(
         ],
         'compression_format': '',
         'compression_mode': '',
-        'relative_file_paths': [file_name],
-        'files': [{
+        'relative_file_paths': [file_name] if file_name else [],
+        'files': [] if not file_name else [{
             'path': file_name, 'starting_time': dict(starts), 'duration': dict(lasts),
             'message_count': total,
         }],

@@ -147,10 +147,12 @@ class BagWriter:
             for topic in self._topics
         ]
         start_ns, end_ns = self._writer.start_ns, self._writer.end_ns
-        metadata = metadata_of(topics, start_ns, end_ns, self._name)
-        self._writer.add_metadata(MCAP_NAME, {MCAP_KEY: yaml_text(metadata).strip()})
+        # without the file's name, so that a copy under another name is the same
+        inner = metadata_of(topics, start_ns, end_ns, '')
+        self._writer.add_metadata(MCAP_NAME, {MCAP_KEY: yaml_text(inner).strip()})
         self._writer.finish()
         if self._path.suffix.lower() != SUFFIX:
+            metadata = metadata_of(topics, start_ns, end_ns, self._name)
             folder = Path(self._stream.name).parent
             (folder / FILE_NAME).write_text(yaml_text({KEY: metadata}), encoding='utf-8')
 
