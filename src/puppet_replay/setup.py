@@ -24,6 +24,8 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
+            'play = puppet_replay.play_command:main',
+            'record = puppet_replay.record_command:main',
             'replay = puppet_replay.replay_command:main',
         ],
     },

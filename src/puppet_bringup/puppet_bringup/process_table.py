@@ -22,7 +22,7 @@ VARIANTS = {
     SIM: 'emulated tracker and performer on pseudo-terminals, then the whole graph',
     HARDWARE: 'a real tracker on serial ports, then the whole graph',
     TOPICS: 'the graph behind PoseStamped or PoseArray topics of another tracker',
-    REPLAY: 'the graph behind a recorded /tracker/raw',
+    REPLAY: 'the graph behind a recorded /tracker/raw, or a later topic',
 }
 EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
 # where the data comes from; stopped before the others
@@ -76,6 +76,12 @@ ARGUMENTS = (
              (SIM,)),
     Argument('seed', '', 'Of mounting, noise and faults of the emulated sensors.', (SIM,)),
     Argument('bag', '', 'Recording to play; if empty, play one yourself.', (REPLAY,)),
+    Argument('rate', '1', 'How fast it is played, times real time.', (REPLAY,)),
+    Argument('clock', 'true', 'Whether it sets the time of the nodes, on /clock.', (REPLAY,)),
+    Argument(
+        'entry', '', 'Topic at which it enters: /tracker/raw, or a later one of the graph, whose '
+        'nodes before it are then not started; the first in the recording if empty.', (REPLAY,),
+    ),  # fmt: skip
     Argument('view', 'false', 'Whether to show the bodies in a browser.'),
 )
 
@@ -98,6 +104,13 @@ _PARAMETERS = {
     'topics': (('pose_topics', 'topics'),),
     'autostart': (('tracker_driver', 'autostart'),),
 }  # fmt: skip
+
+# nodes before each topic at which a recording may enter, in the order of the data
+_BEFORE_ENTRY = {
+    '': (), '/tracker/raw': (), '/tracker/filtered': ('pose_filter',),
+    '/performer/posture': ('pose_filter', 'performer'),
+    '/importance': ('pose_filter', 'performer', 'importance'),
+}
 
 # where the poses come from
 _TRACKERS = {SIM: 'tracker_driver', HARDWARE: 'tracker_driver', TOPICS: 'pose_topics'}
@@ -183,8 +196,9 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     listed: list[Process] = []
     if variant == SIM:
         listed.append(_emulator(values))
+    absent = _before(values.get('entry', ''))
     for package, name in _NODES:
-        if name in _TRACKERS.values() and name != _TRACKERS.get(variant):
+        if name in _TRACKERS.values() and name != _TRACKERS.get(variant) or name in absent:
             continue
         listed.append(
             Process(
@@ -200,8 +214,7 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
             )
         )
     if variant == REPLAY and values['bag']:
-        play = ('bag', 'play', values['bag'], '--clock')
-        listed.append(Process('bag', '', 'ros2', is_node=False, arguments=play))
+        listed.append(_player(values))
     return tuple(listed)
 
 
@@ -239,8 +252,24 @@ def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[
         parameters['tracker_driver']['ports'] = emulated_ports(values['ports_dir'])
     if variant == REPLAY:
         for own in parameters.values():
-            own['use_sim_time'] = True
+            own['use_sim_time'] = _truth('clock', values['clock'])
     return parameters
+
+
+def _before(entry: str) -> tuple[str, ...]:
+    if entry not in _BEFORE_ENTRY:
+        known = ', '.join(topic for topic in _BEFORE_ENTRY if topic)
+        raise ConfigError(f'entry: expected one of {known}, got {entry!r}')
+    return _BEFORE_ENTRY[entry]
+
+
+def _player(values: Mapping[str, str]) -> Process:
+    words = [values['bag'], '--rate', repr(_number('rate', values['rate']))]
+    if _truth('clock', values['clock']):
+        words.append('--clock')
+    if values['entry']:
+        words += ['--entry', values['entry']]
+    return Process('bag', 'puppet_replay', 'play', is_node=False, arguments=tuple(words))
 
 
 def _typed(argument: str, text: str) -> Any:

@@ -92,7 +92,7 @@ def _tell(report: ReplayReport, output: Path, start_s: float, run_s: float) -> N
     print(f'{output}: {report.duration_s:.1f} s from {report.entry} in {run_s:.2f} s, {speed:.0f} '
           f'times real time; {start_s:.1f} s before that to start')
     if not report.is_calibrated:
-        print('replay: the performer was never calibrated: no still T-pose of the layout\'s '
+        print("replay: the performer was never calibrated: no still T-pose of the layout's "
               'sensors; give --calibration FILE', file=sys.stderr)
 
 

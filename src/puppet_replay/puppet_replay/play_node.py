@@ -1,0 +1,220 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A node that plays a bag to the live graph: the recorded input, not what the nodes make of it.
+
+Publishes the recorded bytes with the recorded QoS, at the pace of their log times and no faster
+than the nodes take them, and /clock if asked to. It has no executor: nothing calls back.
+
+"""
+
+from collections.abc import Callable
+import time
+from typing import Any
+
+from puppet_replay.bag_types import require_same_types
+from puppet_replay.flow import Flow
+from puppet_replay.replay import frames_first
+from puppet_replay.topics import (
+    CLOCK,
+    entry_of,
+    FILTERED,
+    IMPORTANCE,
+    inputs_of,
+    JOINTS,
+    played_topics,
+    POSTURE,
+    RAW,
+    TF,
+    TF_STATIC,
+    TYPES,
+)
+from puppet_ros import flat_array, qos
+from puppet_ros.bag_qos import profile_of
+from puppet_ros.bag_reader import BagMessage, BagReader
+from puppet_ros.kept_cdr import decoded
+from puppet_ros.message_definition import class_of
+from puppet_ros.raw_header import stamp_ns
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rosgraph_msgs.msg import Clock
+from tf2_msgs.msg import TFMessage
+
+NODE_NAME = 'puppet_play'
+CLOCK_PERIOD_S = 0.01
+POLL_S = 0.0005  # while frames are on their way
+LOOK_S = 0.05  # while the graph is not there yet
+SETTLE_S = 1.5  # from when all are there until they have found each other
+PATIENCE_S = 1.0  # with a node that takes nothing
+LIVE_FRAMES = ('performer/', 'puppet/')  # of /tf: the nodes publish these themselves
+READERS = {FILTERED: 1, POSTURE: 2, IMPORTANCE: 1, JOINTS: 0}
+"""Least number of nodes that read a topic, the player not counted."""
+
+
+class PlayNode(Node):
+    """
+    Plays one bag.
+
+    Parameters
+    ----------
+    reader : BagReader
+        The bag; open.
+    entry : str
+        Where the messages enter; the first topic of the graph in the bag if ''.
+    has_clock : bool
+        Whether /clock is published.
+    tell : callable
+        Takes lines for the user.
+
+    """
+
+    def __init__(
+        self, reader: BagReader, entry: str, has_clock: bool, tell: Callable[[str], None],
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs
+        )
+        self.entry = entry_of(reader, entry)
+        self.late_s = 0.0
+        """How far behind its pace it is [s]."""
+        self._reader = reader
+        self._tell = tell
+        self._inputs = inputs_of(self.entry)
+        self._own: dict[str, Publisher] = {}
+        self._advertise()
+        chain = (RAW, FILTERED, POSTURE, IMPORTANCE, JOINTS)
+        chain = chain[chain.index(self._inputs[-1]):]
+        self.flow = Flow(chain, (POSTURE,))
+        self._watched = {
+            topic: self.create_subscription(
+                class_of(TYPES[topic]), topic, _ignore, qos.STREAM, raw=True
+            )
+            for topic in chain[1:]
+        }
+        self._clock_publisher = self.create_publisher(Clock, CLOCK, 10) if has_clock else None
+        self._clock_at_s = 0.0
+
+    def wait(self, patience_s: float, is_stopped: Callable[[], bool]) -> str:
+        """Wait until the nodes have found each other; return what is missing, '' if nothing."""
+        deadline_s = time.monotonic() + patience_s
+        while (missing := self._missing()) and time.monotonic() < deadline_s:
+            if is_stopped():
+                return missing
+            time.sleep(LOOK_S)
+        settled_s = time.monotonic() + SETTLE_S
+        while not missing and time.monotonic() < settled_s and not is_stopped():
+            time.sleep(LOOK_S)
+        return missing
+
+    def play(self, rate: float, is_stopped: Callable[[], bool]) -> None:
+        """Play the whole bag, or until asked to stop."""
+        first, _ = frames_first(self._reader.messages([TF_STATIC]))
+        for message in first:
+            self._publish(message)
+        start_ns = next(iter(self._reader.messages(self._inputs))).log_ns
+        start_s = time.monotonic()
+        for message in self._reader.messages(tuple(self._own)):
+            if is_stopped():
+                return
+            if message.topic == TF_STATIC and message in first:
+                continue
+            due_s = start_s + max(message.log_ns - start_ns, 0) * 1e-9 / rate
+            self._pass_time(due_s, message.log_ns, rate)
+            if message.topic in self._inputs:
+                self._hold_back()
+                self.late_s = max(time.monotonic() - due_s, 0.0)
+                start_s += self.late_s if self.late_s > PATIENCE_S else 0.0
+            self._publish(message)
+        self._drain()
+
+    def _advertise(self) -> None:
+        """Make the publishers of what is played."""
+        reader = self._reader
+        names = played_topics(tuple(reader.topics), self.entry)
+        if reader.counts.get(TF):
+            names.append(TF)
+        for warning in require_same_types(reader, self._inputs):
+            self._tell(warning)
+        for topic in names:
+            info = reader.info[topic]
+            kind = class_of(info.type)
+            if kind is None:
+                self._tell(f'{topic} is not played: {info.type} is not installed here')
+            elif info.count:
+                profile = qos.STATIC_TRANSFORMS if topic == TF_STATIC else profile_of(info.qos)
+                self._own[topic] = self.create_publisher(kind, topic, profile)
+
+    def _missing(self) -> str:
+        """Return what of the graph is not there yet, in words."""
+        for topic in self._inputs:
+            wanted = 2 if topic == POSTURE and self.entry == POSTURE else 1
+            if self._own[topic].get_subscription_count() < wanted:
+                return f'a subscriber of {topic}'
+        for topic in self._watched:
+            if self.count_publishers(topic) < 1:
+                return f'a publisher of {topic}'
+            if self.count_subscribers(topic) < READERS[topic] + 1:
+                return f'{READERS[topic]} subscribers of {topic}'
+        return ''
+
+    def _publish(self, message: BagMessage) -> None:
+        if message.topic == TF and not _is_of_tracker(message.data):
+            return
+        if message.topic == self._inputs[-1]:
+            self.flow.sent(stamp_ns(message.data))
+        self._own[message.topic].publish(message.data)
+
+    def _pass_time(self, due_s: float, log_ns: int, rate: float) -> None:
+        """Wait until a message is due, with the clock going on."""
+        while True:
+            left_s = due_s - time.monotonic()
+            now_s = time.monotonic()
+            if self._clock_publisher is not None and now_s >= self._clock_at_s:
+                self._clock_at_s = now_s + CLOCK_PERIOD_S
+                clock = Clock()
+                flat_array.write_stamp(log_ns - round(max(left_s, 0.0) * rate * 1e9), clock.clock)
+                self._clock_publisher.publish(clock)
+            self._look()
+            if left_s <= 0.0:
+                return
+            time.sleep(min(left_s, CLOCK_PERIOD_S))
+
+    def _hold_back(self) -> None:
+        """Wait while a node has too many frames before it."""
+        heard_s = time.monotonic()
+        before = dict(self.flow.counts)
+        while crowded := self.flow.crowded():
+            self._look()
+            if self.flow.counts != before:
+                before, heard_s = dict(self.flow.counts), time.monotonic()
+            elif time.monotonic() - heard_s > PATIENCE_S:
+                self._tell(f'nothing comes on {crowded[0]}; playing on without it')
+                self.flow.give_up(crowded[0])
+            time.sleep(POLL_S)
+
+    def _drain(self) -> None:
+        """Wait until the last frame has come through."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline_s and self.flow.crowded(1):
+            self._look()
+            time.sleep(POLL_S)
+
+    def _look(self) -> None:
+        for topic, subscription in self._watched.items():
+            with subscription.handle:
+                while (taken := subscription.handle.take_message(
+                    subscription.msg_type, True
+                )) is not None:
+                    self.flow.seen(topic, stamp_ns(taken[0]))
+
+
+def _is_of_tracker(data: bytes) -> bool:
+    """Return whether no transform of a message is one of those that live nodes publish."""
+    children = (t.child_frame_id for t in decoded(data, TFMessage).transforms)
+    return not any(child.lstrip('/').startswith(LIVE_FRAMES) for child in children)
+
+
+def _ignore(data: bytes) -> None:
+    """Stand where a callback must."""
+

@@ -1,0 +1,174 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A node that writes every message of the graph to a bag, as the bytes that came.
+
+Topics are looked for again and again, so one that appears later is recorded too; one that
+nobody publishes yet is waited for. The QoS is that of the publishers: what is latched comes
+even if it was said before.
+
+There is no executor: `poll` takes what has come from all subscriptions, which costs 10 us a
+message instead of the 100 us and more of a callback, and tells when the middleware received it
+and its number among those of its publisher, by which losses are seen.
+
+"""
+
+from collections.abc import Callable, Collection
+import time
+from typing import Any, NamedTuple
+
+from puppet_ros import qos
+from puppet_ros.bag_writer import BagWriter
+from puppet_ros.message_definition import class_of
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+NODE_NAME = 'puppet_record'
+LOOK_PERIOD_S = 0.1  # between two looks for new topics
+FLUSH_PERIOD_S = 1.0  # at most so much is lost when the process is killed
+DEPTH = 1000  # messages of a topic that wait while the disk is slow
+
+
+class _Source(NamedTuple):
+    """A topic that is recorded."""
+
+    topic: str
+    kind: str
+    subscription: Subscription
+
+
+class RecordNode(Node):
+    """
+    Record all topics, or some.
+
+    Parameters
+    ----------
+    writer : BagWriter
+        Of the bag; open.
+    topics : collection of str
+        Which; all that are not hidden if empty.
+    tell : callable
+        Takes lines for the user.
+
+    """
+
+    def __init__(
+        self, writer: BagWriter, topics: Collection[str] = (),
+        tell: Callable[[str], None] = lambda line: None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs
+        )
+        self.counts: dict[str, int] = {}
+        """Messages by topic."""
+        self.lost: dict[str, int] = {}
+        """Messages by topic that were published but did not come."""
+        self._writer = writer
+        self._chosen = frozenset(topics)
+        self._tell = tell
+        self._refused: set[str] = set()
+        self._sources: list[_Source] = []
+        self._last: dict[str, int] = {}  # number of the last message of a topic
+        self._look_at_s = self._flush_at_s = 0.0
+
+    def poll(self) -> None:
+        """Write what has come, and now and then look for new topics."""
+        now_s = time.monotonic()
+        if now_s >= self._look_at_s:
+            self._look_at_s = now_s + LOOK_PERIOD_S
+            self._look()
+        batch = []
+        for i, source in enumerate(self._sources):
+            handle, kind = source.subscription.handle, source.subscription.msg_type
+            with handle:
+                while (taken := handle.take_message(kind, True)) is not None:
+                    data, about = taken
+                    self._count(source.topic, about['publication_sequence_number'])
+                    batch.append((about['received_timestamp'] or time.time_ns(), i, data))
+        batch.sort(key=_order)
+        for log_ns, i, data in batch:
+            self._writer.write(self._sources[i].topic, self._sources[i].kind, log_ns, data)
+        if now_s >= self._flush_at_s:
+            self._flush_at_s = now_s + FLUSH_PERIOD_S
+            self._writer.flush()
+
+    def _count(self, topic: str, number: int | None) -> None:
+        """Count a message, and by its number what was lost before it."""
+        self.counts[topic] += 1
+        if number is None:
+            return
+        last = self._last.get(topic)
+        self._last[topic] = number
+        if last is not None and number > last + 1 and self.count_publishers(topic) == 1:
+            self.lost[topic] = self.lost.get(topic, 0) + number - last - 1
+
+    def _look(self) -> None:
+        for topic, kinds in self.get_topic_names_and_types():
+            wanted = topic in self._chosen if self._chosen else not _is_hidden(topic)
+            if wanted and topic not in self.counts and topic not in self._refused:
+                self._add(topic, kinds)
+
+    def _add(self, topic: str, kinds: list[str]) -> None:
+        own = self.get_name(), self.get_namespace()
+        offers = [
+            offer for offer in self.get_publishers_info_by_topic(topic)
+            if (offer.node_name, offer.node_namespace) != own
+        ]
+        if not offers:
+            return
+        kind = class_of(kinds[0]) if len(kinds) == 1 else None
+        if kind is None:
+            self._refused.add(topic)
+            self._tell(f'{topic} is not recorded: {", ".join(kinds)} is not installed here'
+                       if len(kinds) == 1 else
+                       f'{topic} is not recorded: it has messages of {" and ".join(kinds)}')
+            return
+        profile = profile_for(offers)
+        self._writer.add_topic(topic, kinds[0], offered_by(offers))
+        self.counts[topic] = 0
+        subscription = self.create_subscription(kind, topic, _ignore, profile, raw=True)
+        self._sources.append(_Source(topic, kinds[0], subscription))
+
+
+def profile_for(offers: Collection[TopicEndpointInfo]) -> QoSProfile:
+    """Return the QoS of a subscription that hears all of these publishers."""
+    reliable = all(
+        offer.qos_profile.reliability == ReliabilityPolicy.RELIABLE for offer in offers
+    )
+    latched = all(
+        offer.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers
+    )
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=DEPTH,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
+def offered_by(offers: Collection[TopicEndpointInfo]) -> QoSProfile:
+    """Return what the first publisher offers; the depth is not told over the network."""
+    first = next(iter(offers)).qos_profile
+    latched = first.durability == DurabilityPolicy.TRANSIENT_LOCAL
+    usual = qos.STATIC_TRANSFORMS if latched else qos.STREAM
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=first.depth or usual.depth,
+        reliability=first.reliability,
+        durability=first.durability,
+        liveliness=first.liveliness,
+    )
+
+
+def _is_hidden(topic: str) -> bool:
+    return any(part.startswith('_') for part in topic.split('/'))
+
+
+def _order(entry: tuple[int, int, bytes]) -> tuple[int, int]:
+    return entry[:2]
+
+
+def _ignore(data: bytes) -> None:
+    """Stand where a callback must."""
