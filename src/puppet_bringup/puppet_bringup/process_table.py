@@ -8,82 +8,28 @@ texts, as launch has them; an empty one leaves what the node's parameter file sa
 
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 import json
 from pathlib import Path
 from typing import Any
 
+from puppet_bringup.launch_arguments import (
+    arguments_of,
+    HARDWARE,
+    REPLAY,
+    SHOW,
+    SIM,
+    TOPICS,
+    VARIANTS,
+)
 from puppet_core.errors import ConfigError
 
-SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
-SHOW = 'show'  # the emulator's usual script
-VARIANTS = {
-    SIM: 'emulated tracker and performer on pseudo-terminals, then the whole graph',
-    HARDWARE: 'a real tracker on serial ports, then the whole graph',
-    TOPICS: 'the graph behind PoseStamped or PoseArray topics of another tracker',
-    REPLAY: 'the graph behind a recorded /tracker/raw, or a later topic',
-}
 EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
 # where the data comes from; stopped before the others
 SOURCES = ('bag', 'tracker_driver', 'pose_topics')
 TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
 
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One argument of a launch description."""
-
-    name: str
-    """As in `name:=value`."""
-
-    default: str
-    """'' leaves the parameter file's value."""
-
-    description: str
-    """One sentence."""
-
-    variants: tuple[str, ...] = (SIM, HARDWARE, TOPICS, REPLAY)
-    """Launch descriptions that have it."""
-
-
-ARGUMENTS = (
-    Argument('character', '', 'Puppet, by name or path of its YAML file.'),
-    Argument(
-        'solver', '',
-        'How the puppet is posed: importance_based, elbow_circle, rate_control, '
-        'joint_angles, position.',
-    ),  # fmt: skip
-    Argument('environment', '', 'Environment, by name or path of its YAML file.'),
-    Argument('performer', '', "The performer's character, by name or path."),
-    Argument('layout', '', 'Sensor layout, by name or path.'),
-    Argument('calibration_file', '', 'Calibration to load, or to save to.'),
-    Argument('rate_hz', '', 'Frames per second of the tracker.', (SIM, HARDWARE, TOPICS)),
-    Argument('ports', '', 'Serial ports, separated by commas.', (HARDWARE,)),
-    Argument(
-        'topics', '', 'Topic of each sensor, separated by commas, or one with {sensor} or [*].',
-        (TOPICS,),
-    ),  # fmt: skip
-    Argument('autostart', '', 'false: the driver waits for a lifecycle manager.', (SIM, HARDWARE)),
-    Argument('ports_dir', '', 'Folder for the emulated ports; a new one if empty.', (SIM,)),
-    Argument('clip', '', 'BVH or AMC file to perform; a built-in performance if empty.', (SIM,)),
-    Argument('script', '', 'What is done without a clip: show, or range for calibration.', (SIM,)),
-    Argument('asf', '', "The AMC file's skeleton.", (SIM,)),
-    Argument('name_map', '', "Names of the clip's joints; found if empty.", (SIM,)),
-    Argument('unit', '', "The clip's unit: mm, cm, in, m or metres; found if empty.", (SIM,)),
-    Argument('up_axis', '', "The clip's axis that is up: x, -x, y, ...; found if empty.", (SIM,)),
-    Argument('t_pose_s', '10', 'How long it first stands in the T-pose: until all nodes listen.',
-             (SIM,)),
-    Argument('seed', '', 'Of mounting, noise and faults of the emulated sensors.', (SIM,)),
-    Argument('bag', '', 'Recording to play; if empty, play one yourself.', (REPLAY,)),
-    Argument('rate', '1', 'How fast it is played, times real time.', (REPLAY,)),
-    Argument('clock', 'true', 'Whether it sets the time of the nodes, on /clock.', (REPLAY,)),
-    Argument(
-        'entry', '', 'Topic at which it enters: /tracker/raw, or a later one of the graph, whose '
-        'nodes before it are then not started; the first in the recording if empty.', (REPLAY,),
-    ),  # fmt: skip
-    Argument('view', 'false', 'Whether to show the bodies in a browser.'),
-)
 
 # node parameters that an argument sets: argument -> (node, parameter) ..
 _PARAMETERS = {
@@ -170,11 +116,6 @@ class Process:
         return words
 
 
-def arguments_of(variant: str) -> tuple[Argument, ...]:
-    """Return the arguments of a launch description."""
-    return tuple(argument for argument in ARGUMENTS if variant in argument.variants)
-
-
 def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     """
     Return the programs of a launch description, in the order of the data.
@@ -214,7 +155,8 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
             )
         )
     if variant == REPLAY and values['bag']:
-        listed.append(_player(values))
+        nodes = [process.name for process in listed if process.is_node]
+        listed.append(_player(values, nodes))
     return tuple(listed)
 
 
@@ -263,12 +205,13 @@ def _before(entry: str) -> tuple[str, ...]:
     return _BEFORE_ENTRY[entry]
 
 
-def _player(values: Mapping[str, str]) -> Process:
+def _player(values: Mapping[str, str], nodes: Sequence[str]) -> Process:
     words = [values['bag'], '--rate', repr(_number('rate', values['rate']))]
     if _truth('clock', values['clock']):
         words.append('--clock')
     if values['entry']:
         words += ['--entry', values['entry']]
+    words += ['--wait-for', *nodes]
     return Process('bag', 'puppet_replay', 'play', is_node=False, arguments=tuple(words))
 
 

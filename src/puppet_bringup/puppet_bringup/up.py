@@ -3,6 +3,8 @@
 """
 `puppet_up NAME [argument:=value ...]`: a launch description without `ros2 launch`.
 
+Arguments may also be written as options: --rate 2 is rate:=2.
+
 Starts the processes of the table, shows their output with their names, and stops them all on
 Ctrl-C or SIGTERM. A process that dies is reported; the others go on.
 
@@ -19,7 +21,8 @@ import threading
 
 from puppet_bringup.clip_performer import write_clip_performer
 from puppet_bringup.kernel_cache import compile_kernels
-from puppet_bringup.process_table import arguments_of, Process, processes, SIM, SOURCES, VARIANTS
+from puppet_bringup.launch_arguments import arguments_of, SIM, VARIANTS
+from puppet_bringup.process_table import Process, processes, SOURCES
 from puppet_bringup.program import child_environment, command_line
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 from puppet_core.errors import ConfigError, PuppetError
@@ -50,7 +53,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run until interrupted; return the exit code."""
-    options = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    options = parser().parse_args(as_assignments(words))
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
@@ -61,6 +65,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PuppetError as err:
         print(f'puppet_up: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
+
+
+def as_assignments(words: Sequence[str]) -> list[str]:
+    """Return words in which --name value, --name=value and --name are name:=value."""
+    found: list[str] = []
+    waiting = ''  # for its value
+    for word in words:
+        is_option = word.startswith('--') and word not in ('--', '--help')
+        if waiting and (is_option or ':=' in word):
+            found.append(f'{waiting}:=true')
+        elif waiting:
+            found.append(f'{waiting}:={word}')
+            waiting = ''
+            continue
+        waiting = ''
+        name, mark, value = word[2:].partition('=')
+        if not is_option:
+            found.append(word)
+        elif mark:
+            found.append(f'{name.replace("-", "_")}:={value}')
+        else:
+            waiting = name.replace('-', '_')
+    return [*found, f'{waiting}:=true'] if waiting else found
 
 
 def read_arguments(words: Sequence[str]) -> dict[str, str]:

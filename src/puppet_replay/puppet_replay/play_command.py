@@ -43,6 +43,8 @@ def make_parser() -> argparse.ArgumentParser:
     p.add_argument('--clock', action='store_true', help='publish /clock, for use_sim_time')
     p.add_argument('--entry', default='', choices=ENTRIES, metavar='TOPIC',
                    help=f'one of {", ".join(ENTRIES)}; the first there is by default')
+    p.add_argument('--wait-for', nargs='+', default=[], metavar='NODE',
+                   help='nodes that must be there besides those that the topics need')
     p.add_argument('--wait', type=float, default=120.0, metavar='S',
                    help='for the nodes at the start; default %(default)s')
     return p
@@ -74,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event) -> int:
-    missing = node.wait(options.wait, stopping.is_set)
+    missing = node.wait(options.wait, options.wait_for, stopping.is_set)
     if stopping.is_set():
         return EXIT_OK
     if missing:

@@ -8,7 +8,7 @@ than the nodes take them, and /clock if asked to. It has no executor: nothing ca
 
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 import time
 from typing import Any
 
@@ -35,6 +35,8 @@ from puppet_ros.bag_reader import BagMessage, BagReader
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.message_definition import class_of
 from puppet_ros.raw_header import stamp_ns
+from rcl_interfaces.srv import GetParameters
+from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
@@ -44,8 +46,9 @@ NODE_NAME = 'puppet_play'
 CLOCK_PERIOD_S = 0.01
 POLL_S = 0.0005  # while frames are on their way
 LOOK_S = 0.05  # while the graph is not there yet
-SETTLE_S = 1.5  # from when all are there until they have found each other
+SETTLE_S = 2.0  # from when all are there until they have found each other
 PATIENCE_S = 1.0  # with a node that takes nothing
+ASKED = '/performer/get_parameters'
 LIVE_FRAMES = ('performer/', 'puppet/')  # of /tf: the nodes publish these themselves
 READERS = {FILTERED: 1, POSTURE: 2, IMPORTANCE: 1, JOINTS: 0}
 """Least number of nodes that read a topic, the player not counted."""
@@ -85,20 +88,25 @@ class PlayNode(Node):
         self._advertise()
         chain = (RAW, FILTERED, POSTURE, IMPORTANCE, JOINTS)
         chain = chain[chain.index(self._inputs[-1]):]
-        self.flow = Flow(chain, (POSTURE,))
+        self.flow = Flow(chain)
         self._watched = {
             topic: self.create_subscription(
                 class_of(TYPES[topic]), topic, _ignore, qos.STREAM, raw=True
             )
             for topic in chain[1:]
         }
+        # a performer that is not calibrated publishes nothing: it is asked how far it is
+        self._question = self.create_client(GetParameters, ASKED) if POSTURE in chain[1:] else None
+        self._asked: int | None = None
         self._clock_publisher = self.create_publisher(Clock, CLOCK, 10) if has_clock else None
         self._clock_at_s = 0.0
 
-    def wait(self, patience_s: float, is_stopped: Callable[[], bool]) -> str:
+    def wait(
+        self, patience_s: float, nodes: Collection[str], is_stopped: Callable[[], bool]
+    ) -> str:
         """Wait until the nodes have found each other; return what is missing, '' if nothing."""
         deadline_s = time.monotonic() + patience_s
-        while (missing := self._missing()) and time.monotonic() < deadline_s:
+        while (missing := self._missing(nodes)) and time.monotonic() < deadline_s:
             if is_stopped():
                 return missing
             time.sleep(LOOK_S)
@@ -145,8 +153,11 @@ class PlayNode(Node):
                 profile = qos.STATIC_TRANSFORMS if topic == TF_STATIC else profile_of(info.qos)
                 self._own[topic] = self.create_publisher(kind, topic, profile)
 
-    def _missing(self) -> str:
+    def _missing(self, nodes: Collection[str]) -> str:
         """Return what of the graph is not there yet, in words."""
+        absent = sorted(set(nodes) - set(self.get_node_names()))
+        if absent:
+            return f'node {absent[0]}'
         for topic in self._inputs:
             wanted = 2 if topic == POSTURE and self.entry == POSTURE else 1
             if self._own[topic].get_subscription_count() < wanted:
@@ -207,6 +218,19 @@ class PlayNode(Node):
                     subscription.msg_type, True
                 )) is not None:
                     self.flow.seen(topic, stamp_ns(taken[0]))
+        if self._question is not None:
+            self._ask(self._question)
+
+    def _ask(self, client: Client) -> None:
+        """Ask the performer whether it is done with what it has, or take its answer."""
+        handle, kind = client.handle, client.srv_type
+        with handle:
+            if self._asked is None and not self.flow.counts[POSTURE]:
+                self._asked = self.flow.newest(FILTERED)
+                handle.send_request(kind.Request())
+            elif self._asked is not None and handle.take_response(kind.Response)[0] is not None:
+                self.flow.acknowledge(POSTURE, self._asked)
+                self._asked = None
 
 
 def _is_of_tracker(data: bytes) -> bool:
