@@ -15,6 +15,7 @@ import traceback
 from typing import NoReturn
 
 from puppet_core.errors import ConfigError, PuppetError
+from puppet_retarget import bag_io
 from puppet_retarget.offline import (
     command_bench,
     command_bench_edit,
@@ -79,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         name = f'puppet_clip {arguments.word}'
         command, _ = SUBCOMMANDS[arguments.word]
-        print(command.run(arguments, share), flush=True)
+        needs = (share, bag_io) if command is command_retarget else (share,)
+        print(command.run(arguments, *needs), flush=True)
     except PuppetError as err:
         print(f'{name}: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT

@@ -128,7 +128,7 @@ def read_clip(
     """
     if is_bag(path):
         raise InputFileError(
-            path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='bags are not yet supported'
+            path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='retarget and replay read bags'
         )
     return read_clip_as_told(path, arguments, asf, _say, mend)
 
@@ -195,10 +195,6 @@ def check_output(path: str | Path, name: str, suffix: str = '') -> None:
 
     """
     path = Path(path)
-    if suffix and is_bag(path):
-        raise ConfigError(
-            f'{name}: expected a {suffix} file, got {str(path)!r}; bags are not yet supported'
-        )
     if suffix and path.suffix.lower() != suffix:
         raise ConfigError(f'{name}: expected a {suffix} file, got {str(path)!r}')
     atomic_file.check_writable(path, name)

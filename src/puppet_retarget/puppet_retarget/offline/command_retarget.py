@@ -4,11 +4,12 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from puppet_core.clip_bvh_write import write_bvh
 from puppet_core.errors import ConfigError
+from puppet_core.posture import Motion
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles
 from puppet_retarget.offline.clip_retarget import (
@@ -23,13 +24,28 @@ from puppet_retarget.parameters import PRESETS
 from puppet_retarget.solvers.registry import SOLVER_NAMES
 
 EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character sally --report report.json'
+BVH, BAG = '.bvh', '.mcap'
+
+
+class Bags(Protocol):
+    """How bags are read and written, which needs ROS."""
+
+    def read_bag_motion(self, path: Path) -> Motion:
+        """Return the performer's motion in a bag."""
+        ...
+
+    def write_bag_motion(
+        self, path: Path, motion: Motion, job: RetargetJob, result: RetargetResult
+    ) -> None:
+        """Write a motion and what a puppet makes of it."""
+        ...
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's arguments."""
     add = parser.add_argument
-    add('clip', metavar='IN', type=Path, help='.bvh, .amc or .c3d')
-    add('out', metavar='OUT', type=Path, help='.bvh: Y up, centimetres, T-pose at rest')
+    add('clip', metavar='IN', type=Path, help='.bvh, .amc, .c3d, or a bag with /performer/posture')
+    add('out', metavar='OUT', type=Path, help='.bvh: Y up, centimetres, T-pose at rest; or .mcap: a bag')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--character', default='blubby', metavar='C', help='name or file; default %(default)s')
     add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help='default %(default)s')
@@ -39,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(parser)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = None) -> str:
     """
     Retarget, write the files and return a summary.
 
@@ -49,11 +65,14 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     RuntimeError : if the outcome cannot be used; nothing is written then.
 
     """
-    _check_outputs(arguments)
+    _check_outputs(arguments, bags is not None)
     tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
     character = clip_arguments.find_character(files, arguments.character, arguments.world_scale)
     environment = clip_arguments.find_environment(files, arguments.environment)
-    motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
+    if bags is not None and clip_arguments.is_bag(arguments.clip):
+        motion = bags.read_bag_motion(arguments.clip)
+    else:
+        motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
     job = RetargetJob(
         character, environment, arguments.solver, tuning.importance, tuning.solver,
         tuning.self_interaction,
@@ -62,7 +81,10 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         result = retarget_motion(motion, job, advance)
     _require_finite(result)
     figures = report(motion, job, result)
-    write_bvh(result.motion(character, motion.rate_hz), arguments.out)
+    if bags is not None and arguments.out.suffix.lower() == BAG:
+        bags.write_bag_motion(arguments.out, motion, job, result)
+    else:
+        write_bvh(result.motion(character, motion.rate_hz), arguments.out)
     if arguments.report:
         write_report(figures, arguments.report)
     return f'{arguments.out}: {summary(figures)}'
@@ -82,8 +104,9 @@ def summary(figures: dict[str, Any]) -> str:
     return f'{text}; {figures["ms_per_frame"]["median"]:.3f} ms a frame'
 
 
-def _check_outputs(arguments: argparse.Namespace) -> None:
-    clip_arguments.check_output(arguments.out, 'OUT', '.bvh')
+def _check_outputs(arguments: argparse.Namespace, has_bags: bool) -> None:
+    is_bag = has_bags and arguments.out.suffix.lower() == BAG
+    clip_arguments.check_output(arguments.out, 'OUT', BAG if is_bag else BVH)
     named = {'IN': arguments.clip, 'OUT': arguments.out}
     if arguments.report:
         clip_arguments.check_output(arguments.report, '--report')

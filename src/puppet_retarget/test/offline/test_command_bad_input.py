@@ -133,7 +133,7 @@ def test_arguments_are_refused_by_name(
     [
         ('absent.bvh', 'absent.bvh: expected a readable BVH file, got No such file'),
         ('walk.fbx', "walk.fbx: expected a .bvh or .amc or .c3d file, got suffix '.fbx'"),
-        ('walk.mcap', 'or .c3d file, got a bag; bags are not yet supported'),
+        ('walk.mcap', 'walk.mcap: expected an MCAP file, got other bytes'),
         ('walk.amc', 'expected the .asf skeleton of this motion, got none; name it with --asf'),
         ('.', 'expected a .bvh or .amc or .c3d file'),
     ],
@@ -158,7 +158,7 @@ def test_amc_with_an_absent_skeleton_names_it(
     ('name', 'says'),
     [
         ('out.fbx', 'OUT: expected a .bvh file'),
-        ('out.mcap', 'bags are not yet supported'),
+        ('out.db3', 'OUT: expected a .bvh file'),
         ('plain/out.bvh', 'OUT: expected a writable folder'),
         ('folder.bvh', 'got the folder'),
         ('walk.bvh', 'OUT: expected another file than IN'),

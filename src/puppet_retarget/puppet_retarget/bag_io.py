@@ -1,0 +1,188 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Motions out of bags and into bags, for the offline commands.
+
+A bag is a clip if it has the performer's postures; what comes of it has the same topics as the
+live graph. Frames that are missing in between are filled in, for a motion has a constant rate.
+
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats
+from puppet_core.character import Character
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.joint_split import JOINT_NAMES, JointSplit
+from puppet_core.posture import Motion, Posture
+from puppet_core.urdf import description_text, urdf_text
+from puppet_retarget.importance.self_interaction import skeleton_of
+from puppet_retarget.offline.clip_retarget import RetargetJob, RetargetResult
+from puppet_retarget.solvers.robot_follower import follower_of
+from puppet_ros import posture_msg, qos
+from puppet_ros.bag_reader import BagReader
+from puppet_ros.bag_writer import BagWriter
+from puppet_ros.flat_array import MessageError
+from puppet_ros.importance_msg import ImportanceWriter
+from puppet_ros.joint_state import JointStateWriter
+from puppet_ros.kept_cdr import decoded, KeptCdr
+from puppet_ros.message_definition import class_of
+from puppet_ros.posture_msg import PostureRecord, PostureWriter, WORLD
+from std_msgs.msg import String
+
+POSTURE_TOPIC, IMPORTANCE_TOPIC = '/performer/posture', '/importance'
+JOINTS_TOPIC, PUPPET_TOPIC = '/joint_states', '/puppet/posture'
+DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
+POSTURE = 'puppet_msgs/msg/Posture'
+START_NS = 1_000_000_000  # of the first frame; a stamp of zero means none
+MAX_FILLED = 3  # frames of the motion for each in the bag, at most
+MEASURED = np.zeros(16, dtype=np.uint8)
+_TYPES = {
+    POSTURE_TOPIC: POSTURE, PUPPET_TOPIC: POSTURE, IMPORTANCE_TOPIC: 'puppet_msgs/msg/Importance',
+    JOINTS_TOPIC: 'sensor_msgs/msg/JointState', DESCRIPTION_TOPIC: 'std_msgs/msg/String',
+    BODY_TOPIC: 'std_msgs/msg/String',
+}  # fmt: skip
+
+
+class _Frames(NamedTuple):
+    """What is read of each posture; row by row."""
+
+    stamps: Floats
+    """Shape (n,) [s] since the first."""
+
+    roots: Floats
+    rotations: Floats
+    points: Floats
+    segments: Floats
+
+
+def read_bag_motion(path: Path) -> Motion:
+    """
+    Return the performer's motion in a bag.
+
+    Raises
+    ------
+    InputFileError : if it has no postures, or none that make a motion.
+
+    """
+    frames = _read(path)
+    steps = np.diff(frames.stamps)
+    if len(steps) < 1:
+        raise InputFileError(path, 'at least two postures', '1', field=POSTURE_TOPIC)
+    step = float(np.median(steps))
+    n = round(float(frames.stamps[-1]) / step) + 1
+    if n > MAX_FILLED * len(frames.stamps):
+        raise InputFileError(
+            path, 'postures at a rate', f'a gap of {steps.max():.1f} s', field=POSTURE_TOPIC
+        )
+    times = np.arange(n) * step
+    try:
+        skeleton = skeleton_of(frames.rotations[0], frames.segments[0], frames.points[0])
+        return Motion(
+            skeleton, 1.0 / step, _filled(times, frames.stamps, frames.roots),
+            quaternion_batch.normalize(_filled(
+                times, frames.stamps, quaternion_batch.align_signs(frames.rotations)
+            )),
+            _filled(times, frames.stamps, frames.points),
+        )  # fmt: skip
+    except ConfigError as err:
+        raise InputFileError(path, 'postures of a body', str(err), field=POSTURE_TOPIC) from err
+
+
+def write_bag_motion(
+    path: Path, motion: Motion, job: RetargetJob, result: RetargetResult
+) -> None:
+    """Write the captured motion and what a puppet makes of it, as the live graph does."""
+    character, puppet = job.character, result.motion(job.character, motion.rate_hz)
+    cdr = {topic: KeptCdr(class_of(kind)) for topic, kind in _TYPES.items()}
+    importance = ImportanceWriter(tuple(job.environment.names), WORLD)
+    angles = _angles(result)
+    joints = JointStateWriter(_joint_names(character))
+    with BagWriter(path) as writer:
+        for topic, text in (
+            (DESCRIPTION_TOPIC, description_text(character)), (BODY_TOPIC, urdf_text(character)),
+        ):  # fmt: skip
+            data = cdr[topic].write(String(data=text))
+            writer.write(topic, _TYPES[topic], START_NS, data, qos.LATCHED)
+        captured = _postures(motion, 'performer')
+        driven = _postures(puppet, character.name)
+        for i in range(motion.n_frames):
+            stamp_ns = START_NS + round(i * 1e9 / motion.rate_hz)
+            for topic, msg in (
+                (POSTURE_TOPIC, captured(i, stamp_ns)),
+                (IMPORTANCE_TOPIC, importance.fill(
+                    stamp_ns, i, result.rows[i], result.self_rows[i]
+                )),
+                (JOINTS_TOPIC, joints.fill(stamp_ns, angles[i])),
+                (PUPPET_TOPIC, driven(i, stamp_ns)),
+            ):  # fmt: skip
+                profile = qos.JOINT_STATES if topic == JOINTS_TOPIC else qos.STREAM
+                writer.write(topic, _TYPES[topic], stamp_ns, cdr[topic].write(msg), profile)
+
+
+def _read(path: Path) -> _Frames:
+    rows: list[tuple[int, Floats, Floats, Floats, Floats]] = []
+    with BagReader(path) as reader:
+        if reader.topics.get(POSTURE_TOPIC) != POSTURE or not reader.counts[POSTURE_TOPIC]:
+            raise InputFileError(
+                path, f'postures on {POSTURE_TOPIC}', 'none',
+                hint='./puppet replay makes them of recorded sensors',
+            )  # fmt: skip
+        kind = class_of(POSTURE)
+        last_ns = -1
+        for message in reader.messages([POSTURE_TOPIC]):
+            try:
+                record = posture_msg.from_msg(decoded(message.data, kind))
+            except MessageError as err:
+                raise InputFileError(path, POSTURE, str(err), field=POSTURE_TOPIC) from err
+            values = (record.posture.root_position, record.posture.rotations,
+                      record.posture.end_effectors, record.segments)  # fmt: skip
+            # what stands still or goes back in time, or is no number, is not of this motion
+            if record.stamp_ns > last_ns and all(np.isfinite(v).all() for v in values):
+                rows.append((record.stamp_ns, *values))
+                last_ns = record.stamp_ns
+    if not rows:
+        raise InputFileError(path, 'finite postures', 'none', field=POSTURE_TOPIC)
+    stamps = np.array([(row[0] - rows[0][0]) * 1e-9 for row in rows])
+    return _Frames(stamps, *(np.array([row[k] for row in rows]) for k in range(1, 5)))
+
+
+def _filled(times: Floats, stamps: Floats, values: Floats) -> Floats:
+    """Return the values at other times, linearly between those that are there."""
+    after = np.clip(np.searchsorted(stamps, times), 1, len(stamps) - 1)
+    span = stamps[after] - stamps[after - 1]
+    share = np.clip((times - stamps[after - 1]) / span, 0.0, 1.0)
+    share = share.reshape(-1, *[1] * (values.ndim - 1))
+    return (1.0 - share) * values[after - 1] + share * values[after]
+
+
+def _postures(motion: Motion, body: str) -> Callable[[int, int], Any]:
+    writer = PostureWriter(body, motion.skeleton.leg_length)
+    segments, velocities = motion.world_segments()[1], motion.end_effector_velocities()
+
+    def fill(i: int, stamp_ns: int) -> Any:
+        posture = Posture(
+            motion.root_positions[i], motion.rotations[i], motion.end_effectors[i], velocities[i]
+        )
+        return writer.fill(PostureRecord(
+            stamp_ns, i, body, posture, segments[i], MEASURED, motion.skeleton.leg_length
+        ))  # fmt: skip
+
+    return fill
+
+
+def _joint_names(character: Character) -> tuple[str, ...]:
+    follower = follower_of(character)
+    return JOINT_NAMES if follower is None else follower.names
+
+
+def _angles(result: RetargetResult) -> Floats:
+    """Return the joint angles of each frame, shape (n, joints) [rad]."""
+    if result.robot_angles.shape[1]:
+        return result.robot_angles
+    split = JointSplit()
+    return np.array([split.step(rotations).copy() for rotations in result.puppet.rotations])
