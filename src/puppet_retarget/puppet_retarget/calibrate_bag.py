@@ -3,8 +3,8 @@
 """
 Sensor frames out of a recorded bag, MCAP or SQLite, filtered or raw.
 
-The messages are decoded by the suite's own types; the bag's storage is read by rosbags, so
-that no ROS installation is needed. What the tracker stands on comes from the bag's /tf_static.
+The messages are decoded by the suite's own types. What the tracker stands on comes from the bag's
+/tf_static.
 
 """
 
@@ -19,11 +19,12 @@ from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_retarget.performer.motion_recording import MotionRecording
 from puppet_retarget.performer.recording_parts import StreamRecorder
-from puppet_ros import flat_array, pose_frame, tracker_frame
+from puppet_ros import pose_frame, tracker_frame
+from puppet_ros.bag_reader import BagReader
+from puppet_ros.flat_array import MessageError
+from puppet_ros.kept_cdr import decoded
 from puppet_ros.posture_msg import WORLD
 from puppet_ros.static_transforms import StaticTransformTree, TF_STATIC_TOPIC
-from rclpy.serialization import deserialize_message
-from rosbags.rosbag2 import Reader, ReaderError
 from tf2_msgs.msg import TFMessage
 
 FILTERED_TOPIC, RAW_TOPIC = '/tracker/filtered', '/tracker/raw'
@@ -57,70 +58,53 @@ def read_bag(
     CalibrationError : if there are hardly any frames.
 
     """
-    if not path.exists():
-        raise InputFileError(path, 'a bag with a metadata.yaml', 'nothing')
-    folder = path if path.is_dir() else path.parent
-    try:
-        with Reader(folder) as reader:
-            return _read(reader, folder, sensors, topic, place)
-    except (ReaderError, OSError, KeyError, ValueError) as err:
-        if isinstance(err, InputFileError):
-            raise
-        raise InputFileError(folder, 'a bag with a metadata.yaml', _one_line(err)) from err
+    with BagReader(path) as reader:
+        try:
+            return _read(reader, path, sensors, topic, place)
+        except MessageError as err:
+            raise InputFileError(path, 'messages of the installed types', str(err)) from err
 
 
 def _read(
-    reader: Reader, folder: Path, sensors: tuple[str, ...], topic: str, place: Place | None
+    reader: BagReader, path: Path, sensors: tuple[str, ...], topic: str, place: Place | None
 ) -> MotionRecording:
-    topics = {connection.topic: connection.msgtype for connection in reader.connections}
+    topics = reader.topics
     name = topic or (FILTERED_TOPIC if FILTERED_TOPIC in topics else RAW_TOPIC)
     if topics.get(name) not in _KINDS:
         known = ', '.join(sorted(t for t, kind in topics.items() if kind in _KINDS)) or 'none'
         raise InputFileError(
-            folder, f'a topic {name} of sensor frames', topics.get(name, 'none'),
+            path, f'a topic {name} of sensor frames', topics.get(name, 'none'),
             hint=f'such topics here: {known}',
         )  # fmt: skip
     message, from_msg = _KINDS[topics[name]]
     tree = _transforms(reader)
     recorder = StreamRecorder(sensors)
-    chosen = [connection for connection in reader.connections if connection.topic == name]
-    for _, _, data in reader.messages(connections=chosen):
-        msg = deserialize_message(data, message)
+    for recorded in reader.messages([name]):
+        msg = decoded(recorded.data, message)
         stands = place or tree.lookup(WORLD, msg.header.frame_id)
         if stands is None:
             raise InputFileError(
-                folder, f'a transform {WORLD} -> {msg.header.frame_id} on {TF_STATIC_TOPIC}',
+                path, f'a transform {WORLD} -> {msg.header.frame_id} on {TF_STATIC_TOPIC}',
                 'none', hint='give --transmitter-m X Y Z',
             )  # fmt: skip
         recorder.add(from_msg(msg), *stands)
-    _require(folder, sensors, recorder)
+    _require(path, sensors, recorder)
     return recorder.recording()
 
 
-def _require(folder: Path, sensors: tuple[str, ...], recorder: StreamRecorder) -> None:
+def _require(path: Path, sensors: tuple[str, ...], recorder: StreamRecorder) -> None:
     usable = recorder.recording().poses.usable
     missing = [name for i, name in enumerate(sensors) if not np.any(usable[:, i])]
     if missing:
         raise InputFileError(
-            folder, f'the sensors of the layout: {", ".join(sensors)}',
+            path, f'the sensors of the layout: {", ".join(sensors)}',
             f'none of {", ".join(missing)}', hint='choose another --layout',
         )  # fmt: skip
 
 
-def _transforms(reader: Reader) -> StaticTransformTree:
+def _transforms(reader: BagReader) -> StaticTransformTree:
     tree = StaticTransformTree()
-    chosen = [c for c in reader.connections if c.topic == TF_STATIC_TOPIC]
-    if not chosen:
-        return tree
-    for _, _, data in reader.messages(connections=chosen):
-        for edge in deserialize_message(data, TFMessage).transforms:
-            p, q = edge.transform.translation, edge.transform.rotation
-            tree.set(
-                edge.header.frame_id, edge.child_frame_id, np.array([p.x, p.y, p.z]),
-                flat_array.wxyz(np.array([[q.x, q.y, q.z, q.w]]))[0],
-            )  # fmt: skip
+    for recorded in reader.messages([TF_STATIC_TOPIC]):
+        for edge in decoded(recorded.data, TFMessage).transforms:
+            tree.add(edge)
     return tree
-
-
-def _one_line(err: Exception) -> str:
-    return ' '.join(str(err).split()) or type(err).__name__

@@ -9,7 +9,6 @@ from rclpy.duration import Duration
 from rclpy.qos import (
     DurabilityPolicy,
     HistoryPolicy,
-    LivelinessPolicy,
     QoSProfile,
     ReliabilityPolicy,
 )
@@ -18,10 +17,6 @@ import yaml
 DEFAULT_DEPTH = 10  # of a publisher whose depth nobody told
 _FOREVER = {'sec': 9223372036, 'nsec': 854775807}
 _NO_TIME_NS = 0
-_FIELDS: dict[str, Any] = {
-    'history': HistoryPolicy, 'reliability': ReliabilityPolicy, 'durability': DurabilityPolicy,
-    'liveliness': LivelinessPolicy,
-}
 
 
 def text_of(profiles: Sequence[QoSProfile]) -> str:
@@ -39,10 +34,9 @@ def profile_of(text: str) -> QoSProfile:
 
     """
     rows = _rows(text)
-    found = [_policies(row) for row in rows]
-    latched = any(DurabilityPolicy.TRANSIENT_LOCAL in policies for policies in found)
-    best_effort = bool(found) and all(
-        ReliabilityPolicy.BEST_EFFORT in policies for policies in found
+    latched = any(_is(row, 'durability', DurabilityPolicy.TRANSIENT_LOCAL) for row in rows)
+    best_effort = bool(rows) and all(
+        _is(row, 'reliability', ReliabilityPolicy.BEST_EFFORT) for row in rows
     )
     depths = [row.get('depth') for row in rows]
     known = [depth for depth in depths if isinstance(depth, int) and 0 < depth < 1 << 20]
@@ -85,10 +79,6 @@ def _rows(text: str) -> list[dict[str, Any]]:
     return [row for row in tree if isinstance(row, dict)] if isinstance(tree, list) else []
 
 
-def _policies(row: dict[str, Any]) -> list[Any]:
-    """Return the policies of a row, each by its name or its number."""
-    found = []
-    for name, policy in _FIELDS.items():
-        value = row.get(name)
-        found += [p for p in policy if value == int(p) or value == p.short_key]
-    return found
+def _is(row: dict[str, Any], name: str, policy: Any) -> bool:
+    """Return whether a row has a policy, by its name or its number."""
+    return row.get(name) in (policy.short_key, int(policy))

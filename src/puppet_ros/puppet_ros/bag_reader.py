@@ -22,7 +22,7 @@ from puppet_ros.mcap_file import McapFile
 from puppet_ros.sqlite_bag import SqliteBag
 import zstandard
 
-PACKED = '.zstd'
+PACKED, PIECE_BYTES = '.zstd', 1 << 20
 SUFFIXES = ('.mcap', '.db3')
 Entry = tuple[int, int, int, str, bytes]
 """Log time [ns], number of the file, place in it, topic, data."""
@@ -173,19 +173,20 @@ class BagReader:
         suffix = _bare_suffix(path)
         if suffix not in SUFFIXES:
             raise InputFileError(path, f'a file ending in {" or ".join(SUFFIXES)}', path.name)
-        if path.suffix.lower() == PACKED:
-            path = self._unpacked_file(path)
-        part = _McapPart(path) if suffix == '.mcap' else _SqlitePart(path)
+        plain = self._unpacked_file(path) if path.suffix.lower() == PACKED else path
+        part = _McapPart(plain, path) if suffix == '.mcap' else _SqlitePart(plain, path)
         self._stack.callback(part.close)
         return part
 
     def _unpacked_file(self, path: Path) -> Path:
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix='puppet_bag_'))
         plain = Path(folder) / path.stem
+        unpacker = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
         try:
             with open(path, 'rb') as source, open(plain, 'wb') as sink:
-                zstandard.ZstdDecompressor().copy_stream(source, sink)
-        except zstandard.ZstdError as err:
+                while piece := source.read(PIECE_BYTES):
+                    sink.write(unpacker.decompress(piece))
+        except (zstandard.ZstdError, OSError) as err:
             raise InputFileError(path, 'zstd data', str(err)) from err
         return plain
 
@@ -210,9 +211,9 @@ class BagReader:
 class _McapPart:
     """An MCAP file of a bag."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = McapFile(path)
-        self.path = path
+    def __init__(self, path: Path, name: Path) -> None:
+        self._file = McapFile(path, name)
+        self.path = name
         self.warnings = self._file.warnings
         self.close, self.span = self._file.close, self._file.span
 
@@ -239,9 +240,9 @@ class _McapPart:
 class _SqlitePart:
     """An SQLite file of a bag."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = SqliteBag(path)
-        self.path = path
+    def __init__(self, path: Path, name: Path) -> None:
+        self._file = SqliteBag(path, name)
+        self.path = name
         self.warnings: list[str] = []
         self.close, self.span = self._file.close, self._file.span
 

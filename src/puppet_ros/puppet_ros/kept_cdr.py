@@ -20,14 +20,11 @@ import struct
 from typing import Any, NamedTuple
 
 from puppet_ros.flat_array import MessageError
+from puppet_ros.plain_cdr import FORMATS
 from rclpy.serialization import deserialize_message, serialize_message
 
 ENCAPSULATION = 4
 LITTLE_ENDIAN = bytes([0, 1, 0, 0])
-_FORMATS = {
-    'boolean': '?', 'octet': 'B', 'uint8': 'B', 'int8': 'b', 'uint16': 'H', 'int16': 'h',
-    'uint32': 'I', 'int32': 'i', 'uint64': 'Q', 'int64': 'q', 'float': 'f', 'double': 'd',
-}  # fmt: skip
 _ARRAY = re.compile(r'(?:sequence<(\w+)(?:, \d+)?>|(\w+)\[(\d+)\])')
 
 
@@ -138,8 +135,8 @@ class KeptCdr:
 
     def _field(self, value: Any, kind: str, path: str, at: int) -> int:
         get = attrgetter(path)
-        if kind in _FORMATS:
-            layout = struct.Struct('<' + _FORMATS[kind])
+        if kind in FORMATS:
+            layout = struct.Struct('<' + FORMATS[kind])
             at = _aligned(at, layout.size)
             outer, _, name = path.rpartition('.')
             owner = attrgetter(outer) if outer else _itself
@@ -159,7 +156,7 @@ class KeptCdr:
             return self._walk(value, f'{path}.', at)
         if match[1]:
             at = self._length(at)
-        size = struct.calcsize(_FORMATS[match[1] or match[2]])
+        size = struct.calcsize(FORMATS[match[1] or match[2]])
         if len(value):
             at = _aligned(at, size)
         self._arrays.append(_Numbers(get, at, size * len(value)))

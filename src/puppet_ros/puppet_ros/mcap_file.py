@@ -64,6 +64,8 @@ class McapFile:
     ----------
     path : Path
         The file.
+    name : Path, optional
+        What errors call it, if this is an unpacked copy.
 
     Raises
     ------
@@ -71,8 +73,8 @@ class McapFile:
 
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, name: Path | None = None) -> None:
+        self.path = path if name is None else name
         self.schemas: dict[int, Schema] = {}
         self.channels: dict[int, Channel] = {}
         self.counts: dict[int, int] = {}
@@ -139,11 +141,14 @@ class McapFile:
         if len(tail) < FOOTER_SIZE or not tail.endswith(MAGIC) or tail[0] != FOOTER:
             self.warnings.append('it has no end: its writer was killed, or a part is missing')
             return False
-        start, _, _ = FOOTER_BODY.unpack_from(tail, PREFIX.size)
+        start, _, checksum = FOOTER_BODY.unpack_from(tail, PREFIX.size)
         if not 0 < start <= end - FOOTER_SIZE:
             return False
         self._stream.seek(start)
         data = self._stream.read(end - FOOTER_SIZE - start)
+        covered = tail[:PREFIX.size + FOOTER_BODY.size - 4]
+        if checksum and zlib.crc32(covered, zlib.crc32(data)) != checksum:
+            raise McapError('expected another checksum')
         total = -1
         for opcode, content in records_in(data):
             if opcode == STATISTICS:

@@ -30,6 +30,8 @@ class SqliteBag:
     ----------
     path : Path
         The file.
+    name : Path, optional
+        What errors call it, if this is an unpacked copy.
 
     Raises
     ------
@@ -37,8 +39,8 @@ class SqliteBag:
 
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, name: Path | None = None) -> None:
+        self.path = path if name is None else name
         self.topics: list[SqliteTopic] = []
         self.definitions: dict[str, str] = {}
         self.counts: dict[int, int] = {}
@@ -49,7 +51,7 @@ class SqliteBag:
             raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
         if head != MAGIC:
             got = 'an empty file' if not head else 'other bytes'
-            raise InputFileError(path, 'an SQLite file', got)
+            raise InputFileError(self.path, 'an SQLite file', got)
         # Immutable: nothing is written beside it, no journal of a dead writer is played.
         uri = f'{path.resolve().as_uri()}?mode=ro&immutable=1'
         self._database = sqlite3.connect(uri, uri=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The emulated sensors as a recording: /tracker/raw in a rosbag, without ROS, driver or waiting.
+The emulated sensors as a recording: /tracker/raw in a rosbag, without topics, driver or waiting.
 
 The same performance, mounting, noise, drop-outs and outliers as on the ports, by the same
 seed; bytes on a line, and what the driver makes of them, are left out. The same arguments
@@ -9,36 +9,27 @@ give the same bytes.
 
 """
 
-import os
 from pathlib import Path
-import shutil
-import tempfile
-from typing import Any
 
 import numpy as np
 from puppet_core.errors import ConfigError
 from puppet_core.motion_loop import LoopedMotion
+from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_driver.emulator.assembly import EmulatorConfig, measured_source
 from puppet_driver.emulator.faults import Faults
-from rosbags.interfaces import (
-    Qos,
-    QosDurability,
-    QosHistory,
-    QosLiveliness,
-    QosReliability,
-    QosTime,
-)
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+from puppet_msgs.msg import TrackerFrame
+from puppet_ros import qos
+from puppet_ros.bag_writer import BagWriter, SUFFIX
+from puppet_ros.kept_cdr import KeptCdr
+from puppet_ros.plain_cdr import plain_bytes
+from puppet_ros.sensor_transforms import TRANSMITTER, WORLD
+from puppet_ros.tf_message import TransformsWriter
+from puppet_ros.tracker_frame import TrackerFrameWriter
 
 TOPIC, STATIC_TOPIC = '/tracker/raw', '/tf_static'
-WORLD, TRANSMITTER = 'world', 'transmitter'
-MESSAGE = 'puppet_msgs/msg/TrackerFrame'
-SUFFIX = '.mcap'
+MESSAGE, STATIC_MESSAGE = 'puppet_msgs/msg/TrackerFrame', 'tf2_msgs/msg/TFMessage'
 START_NS = 1_000_000_000  # of the first frame; a stamp of zero means none
 BLOCK = 1024  # frames made at once; noise is a function of the block
-_MISSING, _OK = 1, 0
-_XYZW = [0, 1, 2, 4, 5, 6, 3]  # poses of the emulator have w first
 
 
 def export_recording(
@@ -71,13 +62,9 @@ def export_recording(
     if path.is_dir() or (path.exists() and path.suffix.lower() != SUFFIX):
         raise ConfigError(f'export: expected a name that is free, got {str(path)!r}')
     try:
-        with tempfile.TemporaryDirectory(prefix='.export_', dir=path.parent) as folder:
-            bag = Path(folder) / path.stem
-            _write(config, looped, bag, n_frames)
-            if path.suffix.lower() == SUFFIX:
-                os.replace(next(bag.glob(f'*{SUFFIX}')), path)
-            else:
-                shutil.move(bag, path)
+        path.parent.stat()  # no folder is made for a misspelt one
+        with BagWriter(path) as writer:
+            _write(config, looped, writer, n_frames)
     except OSError as err:
         raise ConfigError(
             f'export: expected a place to write to, got {str(path)!r} ({err.strerror})'
@@ -85,80 +72,36 @@ def export_recording(
     return n_frames
 
 
-def _write(config: EmulatorConfig, looped: LoopedMotion, bag: Path, n_frames: int) -> None:
-    types = get_typestore(Stores.ROS2_JAZZY)
-    types.register(get_types_from_msg(_definition(), MESSAGE))
+def _write(
+    config: EmulatorConfig, looped: LoopedMotion, writer: BagWriter, n_frames: int
+) -> None:
     faults = Faults(config.faults, config.seed)
     source = measured_source(config, looped, faults)
-    with Writer(bag, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        static = writer.add_connection(
-            STATIC_TOPIC, 'tf2_msgs/msg/TFMessage', typestore=types,
-            offered_qos_profiles=(_latched(),),
-        )  # fmt: skip
-        frames = writer.add_connection(TOPIC, MESSAGE, typestore=types)
-        transform = _transmitter(types, config)
-        writer.write(static, START_NS, types.serialize_cdr(transform, static.msgtype))
-        for first in range(0, n_frames, BLOCK):
-            count = min(BLOCK, n_frames - first)
-            # Whole blocks are made, so that a longer recording begins with the shorter one.
-            poses = source.block(first, BLOCK)
-            dropped = faults.drops(BLOCK, source.n_sensors)
-            poses[dropped] = np.nan
-            for row in range(count):
-                tick = first + row
-                stamp_ns = START_NS + round(tick * 1e9 / config.rate_hz)
-                message = _frame(types, config, tick, stamp_ns, poses[row], dropped[row])
-                writer.write(frames, stamp_ns, types.serialize_cdr(message, MESSAGE))
-
-
-def _frame(
-    types: Any, config: EmulatorConfig, tick: int, stamp_ns: int, poses: np.ndarray,
-    dropped: np.ndarray,
-) -> Any:  # fmt: skip
-    return types.types[MESSAGE](
-        header=_header(types, stamp_ns, TRANSMITTER),
-        frame_index=tick,
-        sensors=list(config.sensors),
-        poses=np.ascontiguousarray(poses[:, _XYZW]).reshape(-1),
-        ages_s=np.zeros(len(poses)),
-        status=np.where(dropped, _MISSING, _OK).astype(np.uint8),
+    writer.write(
+        STATIC_TOPIC, STATIC_MESSAGE, START_NS, _transmitter(config), qos.STATIC_TRANSFORMS
     )
+    message, cdr = TrackerFrameWriter(config.sensors, TRANSMITTER), KeptCdr(TrackerFrame)
+    ages_s = np.zeros(source.n_sensors)
+    for first in range(0, n_frames, BLOCK):
+        # Whole blocks are made, so that a longer recording begins with the shorter one.
+        poses = source.block(first, BLOCK)
+        dropped = faults.drops(BLOCK, source.n_sensors)
+        poses[dropped] = np.nan
+        status = np.where(dropped, SAMPLE_MISSING, SAMPLE_OK).astype(np.uint8)
+        for row in range(min(BLOCK, n_frames - first)):
+            tick = first + row
+            stamp_ns = START_NS + round(tick * 1e9 / config.rate_hz)
+            frame = SensorFrame(
+                stamp_ns, tick, config.sensors, poses[row, :, :3], poses[row, :, 3:], ages_s,
+                status[row],
+            )  # fmt: skip
+            writer.write(TOPIC, MESSAGE, stamp_ns, cdr.write(message.fill(frame)), qos.STREAM)
 
 
-def _header(types: Any, stamp_ns: int, frame_id: str) -> Any:
-    seconds, rest = divmod(stamp_ns, 1_000_000_000)
-    time = types.types['builtin_interfaces/msg/Time'](sec=seconds, nanosec=rest)
-    return types.types['std_msgs/msg/Header'](stamp=time, frame_id=frame_id)
-
-
-def _transmitter(types: Any, config: EmulatorConfig) -> Any:
+def _transmitter(config: EmulatorConfig) -> bytes:
     """Return the message that says where the transmitter stands in world."""
-    x, y, z = (float(value) for value in config.transmitter_position_m)
-    transform = types.types['geometry_msgs/msg/Transform'](
-        translation=types.types['geometry_msgs/msg/Vector3'](x=x, y=y, z=z),
-        rotation=types.types['geometry_msgs/msg/Quaternion'](x=0.0, y=0.0, z=0.0, w=1.0),
+    stands = np.array([config.transmitter_position_m], dtype=float)
+    turned = np.array([[1.0, 0.0, 0.0, 0.0]])
+    return plain_bytes(
+        TransformsWriter([(WORLD, TRANSMITTER)]).fill(START_NS, stands, turned)
     )
-    stamped = types.types['geometry_msgs/msg/TransformStamped'](
-        header=_header(types, START_NS, WORLD), child_frame_id=TRANSMITTER, transform=transform
-    )
-    return types.types['tf2_msgs/msg/TFMessage'](transforms=[stamped])
-
-
-def _latched() -> Qos:
-    never = QosTime(sec=2147483647, nsec=4294967295)
-    return Qos(
-        QosHistory.KEEP_LAST, 1, QosReliability.RELIABLE, QosDurability.TRANSIENT_LOCAL,
-        never, never, QosLiveliness.AUTOMATIC, never, False,
-    )  # fmt: skip
-
-
-def _definition() -> str:
-    """Return the text of the message's definition, installed or in the repository."""
-    name = Path('msg') / 'TrackerFrame.msg'
-    prefixes = [p for p in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if p]
-    places = [Path(prefix) / 'share' / 'puppet_msgs' / name for prefix in prefixes]
-    places += [parent / 'puppet_msgs' / name for parent in Path(__file__).resolve().parents]
-    for place in places:
-        if place.is_file():
-            return place.read_text(encoding='utf-8')
-    raise ConfigError('puppet_msgs: expected an installed package, found none')

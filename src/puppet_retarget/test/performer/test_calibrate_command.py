@@ -186,7 +186,7 @@ def test_acclaim_clips_are_read_as_by_the_other_commands(
     (['--from', 'clip', '--pose-deg', '-1'], '--pose-deg: expected 0 .. 90'),
     (['--from', 'clip', '--unit', 'ell'], '--unit'),
     (['--from', 'bag'], 'expected the path of a bag'),
-    (['--from', 'bag', '/no_such_bag'], '/no_such_bag: expected a bag with a metadata.yaml'),
+    (['--from', 'bag', '/no_such_bag'], '/no_such_bag: expected a bag, got nothing'),
     (['--from', 'clip', 'no_such.bvh'], 'a readable BVH file'),
     (['--from', 'clip', '--layout', 'nobody'], 'layout: expected'),
     (['--from', 'clip', '--noise-mm', '-1'], 'noise_mm: expected'),

@@ -1,0 +1,81 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bags that were cut or whose bytes were changed: an error or the right beginning, no more."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
+
+from puppet_core.errors import InputFileError  # noqa: E402
+from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
+from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
+from test_bags import MESSAGES, write_with_rosbags  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+CUTS = 200
+
+
+def salvaged(path: Path) -> list[BagMessage] | None:
+    """Return what can be read; None for a clear error at the beginning."""
+    found: list[BagMessage] = []
+    try:
+        with BagReader(path) as reader:
+            for message in reader.messages():
+                found.append(message)
+            assert found == MESSAGES or reader.warnings
+    except InputFileError as err:
+        assert str(path.parent) in str(err) and 'expected' in str(err)
+        return found or None
+    return found
+
+
+@pytest.fixture(params=['', 'zstd', 'lz4'], ids=['plain', 'zstd', 'lz4'])
+def whole(request: pytest.FixtureRequest, tmp_path: Path) -> bytes:
+    """Return the bytes of an MCAP bag of many chunks."""
+    with BagWriter(tmp_path / 'whole.mcap', request.param) as writer:
+        for i, message in enumerate(MESSAGES):
+            writer.write(*message)
+            if i % 4 == 3:
+                writer.flush()
+    return (tmp_path / 'whole.mcap').read_bytes()
+
+
+def test_a_cut_file_gives_a_beginning_or_an_error(whole: bytes, tmp_path: Path, rng) -> None:
+    """Longer pieces give at least as much, so that nothing is lost before the cut."""
+    path, last = tmp_path / 'cut.mcap', 0
+    for end in sorted(rng.integers(0, len(whole), CUTS)):
+        path.write_bytes(whole[:end])
+        found = salvaged(path) or []
+        assert found == MESSAGES[:len(found)]
+        assert len(found) >= last
+        last = len(found)
+    assert last == len(MESSAGES)
+
+
+def test_changed_bytes_never_give_other_messages(whole: bytes, tmp_path: Path, rng) -> None:
+    """Checksums of the chunks tell: what is read is of the bag, in its order."""
+    path = tmp_path / 'changed.mcap'
+    for at in rng.integers(0, len(whole), CUTS):
+        data = bytearray(whole)
+        data[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(data)
+        for message in salvaged(path) or []:
+            assert any(message.data == known.data for known in MESSAGES)
+
+
+@pytest.mark.parametrize('mode', [CompressionMode.NONE, CompressionMode.FILE])
+def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(
+    tmp_path: Path, mode: CompressionMode, rng
+) -> None:
+    write_with_rosbags(tmp_path / 'bag', StoragePlugin.SQLITE3, mode)
+    path = next((tmp_path / 'bag').glob('*.db3*'))
+    data = path.read_bytes()
+    for end in rng.integers(0, len(data), CUTS // 4):
+        path.write_bytes(data[:end])
+        found = salvaged(tmp_path / 'bag') or []
+        assert found == MESSAGES[:len(found)]
