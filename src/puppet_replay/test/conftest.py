@@ -1,0 +1,32 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A recording of the built-in performer, and what the graph makes of it, each made once."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+
+@pytest.fixture(scope='session')
+def sensors_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag with three seconds of /tracker/raw, from the T-pose on."""
+    from puppet_driver.emulator import cli
+
+    path = tmp_path_factory.mktemp('bags') / 'sensors.mcap'
+    assert cli.main(['--export', str(path), '--export-s', '3', '--seed', '3']) == 0
+    return path
+
+
+@pytest.fixture(scope='session')
+def replayed_bag(sensors_bag: Path) -> Path:
+    """Return what the graph makes of it."""
+    from puppet_replay.replay import replay
+    from puppet_replay.settings import read_settings
+
+    path = sensors_bag.with_name('replayed.mcap')
+    report = replay(sensors_bag, path, read_settings())
+    assert report.is_calibrated and not report.warnings
+    return path

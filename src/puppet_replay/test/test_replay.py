@@ -1,0 +1,216 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The deterministic replay: the same every time, from every entry, and what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+from bag_edit import edited, messages_of
+import pytest
+
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
+from puppet_msgs.msg import RetargetStatus, TrackerFrame  # noqa: E402
+from puppet_replay import replay_command  # noqa: E402
+from puppet_replay.bag_types import first_difference  # noqa: E402
+from puppet_replay.replay import replay  # noqa: E402
+from puppet_replay.settings import read_settings  # noqa: E402
+from puppet_replay.topics import (  # noqa: E402
+    ENTRIES,
+    FILTERED,
+    IMPORTANCE,
+    inputs_of,
+    JOINTS,
+    live_topics,
+    played_topics,
+    POSTURE,
+    PUPPET,
+    RAW,
+    STATUS,
+    TF_STATIC,
+)
+from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
+from puppet_ros.message_definition import definition_of, fields_of  # noqa: E402
+from puppet_ros.raw_header import stamp_ns  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+N_FRAMES = 360
+
+
+def test_two_runs_give_the_same_bytes(
+    sensors_bag: Path, replayed_bag: Path, tmp_path: Path
+) -> None:
+    replay(sensors_bag, tmp_path / 'again.mcap', read_settings())
+    assert (tmp_path / 'again.mcap').read_bytes() == replayed_bag.read_bytes()
+
+
+def test_every_frame_comes_out_with_its_stamp(sensors_bag: Path, replayed_bag: Path) -> None:
+    with BagReader(replayed_bag) as reader:
+        counts = reader.counts
+    assert counts[RAW] == counts[FILTERED] == N_FRAMES
+    assert counts[POSTURE] == counts[IMPORTANCE] == counts[JOINTS] == counts[PUPPET] > 200
+    raw = {stamp_ns(m.data): m.log_ns for m in messages_of(sensors_bag, [RAW])}
+    for message in messages_of(replayed_bag, [JOINTS, PUPPET, STATUS]):
+        assert raw[stamp_ns(message.data)] == message.log_ns
+    status = deserialize_message(messages_of(replayed_bag, [STATUS])[-1].data, RetargetStatus)
+    assert status.solve_time_us == 0.0 and status.frames_solved == counts[JOINTS]
+
+
+@pytest.mark.parametrize('entry', ENTRIES[1:])
+def test_a_later_entry_gives_the_same_from_there_on(
+    replayed_bag: Path, tmp_path: Path, entry: str
+) -> None:
+    """What was recorded between two nodes is all that the later one knows."""
+    path = tmp_path / 'later.mcap'
+    report = replay(replayed_bag, path, read_settings(), entry)
+    assert report.entry == entry
+    topics = [JOINTS, PUPPET, STATUS]
+    assert messages_of(path, topics) == messages_of(replayed_bag, topics)
+
+
+def test_parameters_reach_the_nodes(sensors_bag: Path, tmp_path: Path) -> None:
+    (tmp_path / 'own.yaml').write_text(
+        'retarget:\n  ros__parameters:\n    character: sally\n    solver: position\n'
+    )
+    settings = read_settings(
+        tmp_path / 'own.yaml', ['importance.prediction_s=0.1'], {'solver': 'elbow_circle'}
+    )
+    replay(sensors_bag, tmp_path / 'a.mcap', settings)
+    status = deserialize_message(
+        messages_of(tmp_path / 'a.mcap', [STATUS])[-1].data, RetargetStatus
+    )
+    assert (status.character, status.solver) == ('sally', 'elbow_circle')
+    assert settings.importance.tuning.prediction_s == 0.1
+
+
+@pytest.mark.parametrize(('words', 'says'), [
+    (['importance.none=1'], 'importance: none: expected a known parameter'),
+    (['importance.prediction_s=-1'], 'prediction_s: expected 0.0 <= value'),
+    (['camera.x=1'], 'set: expected NODE.PARAMETER=VALUE'),
+    (['retarget.solver=ik'], 'retarget: solver: expected one of'),
+])  # fmt: skip
+def test_settings_that_do_not_fit_are_named(words: list[str], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        read_settings(values=words)
+
+
+def changed_stamps(messages: list[BagMessage]) -> list[BagMessage]:
+    """Return messages of which a second is missing, some are swapped and one comes twice."""
+    raw = [m for m in messages if m.topic == RAW]
+    kept = raw[:150] + raw[270:]
+    swapped = [i for k in range(0, len(kept) - 1, 20) for i in (k + 1, k)]
+    order = {i: swapped[2 * n + k] for n, i0 in enumerate(range(0, len(kept) - 1, 20))
+             for k, i in enumerate((i0, i0 + 1))}  # fmt: skip
+    mixed = [kept[order.get(i, i)].data for i in range(len(kept))]
+    frames = [m._replace(data=data) for m, data in zip(kept, mixed)]
+    return [m for m in messages if m.topic != RAW] + [*frames, frames[-1]]
+
+
+def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(
+    sensors_bag: Path, tmp_path: Path
+) -> None:
+    path = edited(sensors_bag, tmp_path / 'odd.mcap', changed_stamps)
+    report = replay(path, tmp_path / 'out.mcap', read_settings())
+    text = '; '.join(report.warnings)
+    assert 'stamps go back in time' in text and 'gaps, the longest of 1.0 s' in text
+    assert '1 stamps repeat' in text
+    assert report.drops['pose_filter: stamp'] > 10
+    assert report.counts[JOINTS] > 50
+
+
+def test_messages_of_another_version_are_named_with_the_difference(
+    sensors_bag: Path, tmp_path: Path
+) -> None:
+    def about(topic: Any) -> Any:
+        old = topic.definition.replace('float64[] ages_s', 'float32[] ages')
+        return topic._replace(definition=old, type_hash='RIHS01_' + '0' * 64)
+
+    path = edited(sensors_bag, tmp_path / 'old.mcap', about=about)
+    with pytest.raises(InputFileError, match="TrackerFrame as installed .* no field 'ages_s'"):
+        replay(path, tmp_path / 'out.mcap', read_settings())
+    assert not (tmp_path / 'out.mcap').exists()
+
+
+def test_another_hash_alone_is_refused_and_none_at_all_is_told(
+    sensors_bag: Path, tmp_path: Path
+) -> None:
+    path = edited(sensors_bag, tmp_path / 'hash.mcap', about=lambda topic: topic._replace(
+        definition='', type_hash='RIHS01_' + '0' * 64))
+    with pytest.raises(InputFileError, match='TrackerFrame with the hash RIHS01_'):
+        replay(path, tmp_path / 'out.mcap', read_settings())
+    path = edited(sensors_bag, tmp_path / 'bare.mcap', about=lambda topic: topic._replace(
+        definition='', type_hash=''))
+    report = replay(path, tmp_path / 'out.mcap', read_settings())
+    assert f'{RAW}: no definition of puppet_msgs/msg/TrackerFrame' in report.warnings[0]
+
+
+@pytest.mark.parametrize(('field', 'says'), [
+    ('uint8[] status\n', "no field 'status'"),
+    ('float64[] poses', 'float32[] poses instead of float64[]'),
+])  # fmt: skip
+def test_differences_are_found(field: str, says: str) -> None:
+    text = definition_of('puppet_msgs/msg/TrackerFrame')
+    assert field in text
+    old = text.replace(field, field.replace('64', '32') if '64' in field else '\n')
+    assert first_difference(fields_of(old), fields_of(text)) == says
+    commented = text.replace(field, f'# a comment\n{field}')
+    assert not first_difference(fields_of(commented), fields_of(text))
+
+
+def test_unknown_types_and_broken_messages_beside_do_no_harm(
+    sensors_bag: Path, tmp_path: Path
+) -> None:
+    def change(messages: list[BagMessage]) -> list[BagMessage]:
+        cut = [m._replace(data=m.data[:60]) if m.topic == RAW and i % 50 == 0 else m
+               for i, m in enumerate(messages)]
+        return cut
+
+    path = edited(sensors_bag, tmp_path / 'odd.mcap', change)
+    report = replay(path, tmp_path / 'out.mcap', read_settings())
+    assert report.drops[f'{RAW}: bad input'] == N_FRAMES // 50
+    assert report.counts[JOINTS] > 200
+
+
+@pytest.mark.parametrize(('words', 'says'), [
+    (['--entry', POSTURE], f'expected messages on {POSTURE}, got those on {RAW}'),
+    (['--character', 'nobody'], 'character: expected one of'),
+    (['--set', 'x'], 'set: expected NODE.PARAMETER=VALUE'),
+    (['--params', '/no.yaml'], '/no.yaml: expected a readable file'),
+    (['--calibration', '/no/such.yaml', '--set', 'performer.auto_calibrate=false'],
+     'the performer was never calibrated'),
+])  # fmt: skip
+def test_bad_arguments_are_one_line(
+    sensors_bag: Path, tmp_path: Path, words: list[str], says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    code = replay_command.main([str(sensors_bag), str(tmp_path / 'o.mcap'), *words])
+    error = capsys.readouterr().err
+    assert code == (1 if 'never' in says else 2)
+    assert says in error and 'Traceback' not in error
+
+
+def test_a_bag_is_not_replayed_into_itself(sensors_bag: Path) -> None:
+    assert replay_command.main([str(sensors_bag), str(sensors_bag)]) == 2
+
+
+def test_derived_topics_are_not_played_beside_their_nodes(replayed_bag: Path) -> None:
+    with BagReader(replayed_bag) as reader:
+        topics = tuple(reader.topics)
+    assert set(played_topics(topics, RAW)) == {RAW, TF_STATIC}
+    assert set(played_topics(topics, POSTURE)) >= {RAW, FILTERED, POSTURE, TF_STATIC}
+    for entry in ENTRIES:
+        assert not live_topics(entry) & set(inputs_of(entry))
+
+
+def test_a_frame_that_is_latched_late_counts_from_the_start(
+    sensors_bag: Path, replayed_bag: Path, tmp_path: Path
+) -> None:
+    """A recorder that hears of the tracker's place after the first frames changes nothing."""
+    path = edited(sensors_bag, tmp_path / 'late.mcap', lambda messages: [
+        m._replace(log_ns=2_500_000_000) if m.topic == TF_STATIC else m for m in messages])
+    replay(path, tmp_path / 'out.mcap', read_settings())
+    assert messages_of(tmp_path / 'out.mcap') == messages_of(replayed_bag)
+    assert deserialize_message(messages_of(path, [RAW])[0].data, TrackerFrame).frame_index == 0
