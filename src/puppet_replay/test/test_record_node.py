@@ -1,0 +1,120 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recording a graph of real publishers: what was latched, what appears later, what was lost."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+import time
+from typing import Any
+
+from bag_edit import messages_of
+import pytest
+
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_msgs.msg import PoseFrame  # noqa: E402
+from puppet_replay import record_command  # noqa: E402
+from puppet_replay.record_node import RecordNode  # noqa: E402
+from puppet_ros import qos  # noqa: E402
+from puppet_ros.bag_qos import profile_of  # noqa: E402
+from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.raw_header import frame_index  # noqa: E402
+from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.qos import DurabilityPolicy  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+N = 300
+
+
+@pytest.fixture
+def lab() -> Iterator[Node]:
+    """Yield a node that publishes what is recorded."""
+    with isolated_context() as context:
+        yield Node('lab', context=context)
+
+
+def poll_until(node: RecordNode, condition: Callable[[], Any]) -> None:
+    """Poll until a condition holds."""
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline_s
+        node.poll()
+
+
+def publish_frames(node: RecordNode, publisher: Any, first: int, count: int) -> None:
+    """Publish frames with these numbers, and record meanwhile."""
+    for i in range(first, first + count):
+        publisher.publish(PoseFrame(frame_index=i))
+        if i % 10 == 0:
+            node.poll()
+
+
+def test_latched_and_later_topics_are_recorded_whole(lab: Node, tmp_path: Path) -> None:
+    latched = lab.create_publisher(String, '/description', qos.LATCHED)
+    latched.publish(String(data='said before'))
+    hidden = lab.create_publisher(String, '/_hidden', 10)
+    with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
+        node = RecordNode(writer, context=lab.context)
+        poll_until(node, lambda: node.counts.get('/description'))
+        later = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
+        poll_until(node, lambda: later.get_subscription_count())
+        publish_frames(node, later, 0, N)
+        poll_until(node, lambda: node.counts['/frames'] == N)
+    assert node.lost == {} and '/_hidden' not in node.counts and hidden.topic == '/_hidden'
+    frames = messages_of(tmp_path / 'a.mcap', ['/frames'])
+    assert [frame_index(m.data) for m in frames] == list(range(N))
+    assert all(abs(m.log_ns - time.time_ns()) < 600e9 for m in frames)
+    with BagReader(tmp_path / 'a.mcap') as reader:
+        said = profile_of(reader.info['/description'].qos)
+        assert said.durability == DurabilityPolicy.TRANSIENT_LOCAL
+        assert profile_of(reader.info['/frames'].qos).reliability == qos.STREAM.reliability
+
+
+def test_what_overran_the_queue_is_counted_as_lost(
+    lab: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('puppet_replay.record_node.DEPTH', 5)
+    publisher = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
+    with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
+        node = RecordNode(writer, ['/frames'], context=lab.context)
+        poll_until(node, lambda: publisher.get_subscription_count())
+        publish_frames(node, publisher, 0, 1)
+        poll_until(node, lambda: node.counts['/frames'] == 1)
+        for i in range(1, 31):
+            publisher.publish(PoseFrame(frame_index=i))
+        poll_until(node, lambda: node.counts['/frames'] + node.lost.get('/frames', 0) == 31)
+    assert node.lost['/frames'] >= 20
+
+
+def test_only_chosen_topics_are_recorded(lab: Node, tmp_path: Path) -> None:
+    publishers = [lab.create_publisher(String, name, qos.LATCHED) for name in ('/a', '/b')]
+    for publisher in publishers:
+        publisher.publish(String(data='x'))
+    with BagWriter(tmp_path / 'bag', growing=True) as writer:
+        node = RecordNode(writer, ['/b'], context=lab.context)
+        poll_until(node, lambda: node.counts.get('/b'))
+    assert [m.topic for m in messages_of(tmp_path / 'bag')] == ['/b']
+
+
+@pytest.mark.parametrize(('words', 'says'), [
+    (['--duration', '0'], '--duration: expected seconds > 0'),
+    (['--topics', 'a'], '--topics: expected names that begin with /'),
+    (['--compression', 'zip'], 'invalid choice'),
+])  # fmt: skip
+def test_bad_arguments_are_one_line(
+    tmp_path: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert record_command.main([str(tmp_path / 'a.mcap'), *words]) == 2
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
+    (tmp_path / 'a.mcap').write_bytes(b'precious')
+    with pytest.raises(ConfigError, match='a name that is free'):
+        BagWriter(tmp_path / 'a.mcap', growing=True)
