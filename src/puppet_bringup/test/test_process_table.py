@@ -102,7 +102,16 @@ def test_replay_runs_on_simulated_time() -> None:
 
 def test_bag_is_played_last() -> None:
     last = processes(REPLAY, {'bag': 'walk'})[-1]
-    assert (last.executable, last.arguments) == ('ros2', ('bag', 'play', 'walk', '--clock'))
+    assert (last.package, last.executable) == ('puppet_replay', 'play')
+    assert last.arguments[:5] == ('walk', '--rate', '1.0', '--clock', '--wait-for')
+    assert set(last.arguments[5:]) == {process.name for process in processes(REPLAY, {})}
+
+
+def test_recording_may_enter_later_and_the_nodes_before_are_left_out() -> None:
+    names = [process.name for process in processes(REPLAY, {'entry': '/performer/posture'})]
+    assert names == ['importance', 'retarget', 'visualization']
+    with pytest.raises(ConfigError, match='entry: expected one of /tracker/raw'):
+        processes(REPLAY, {'entry': '/joint_states'})
 
 
 def test_ros_arguments_keep_types_apart() -> None:

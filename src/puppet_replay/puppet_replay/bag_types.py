@@ -69,5 +69,3 @@ def first_difference(recorded: Fields, installed: Fields) -> str:
 def _bare(kind: str) -> str:
     """Return a type without its package, which may be left out."""
     return kind.rpartition('/')[2]
-
-

@@ -204,4 +204,3 @@ class Pipeline:
             self.drops[reason] = self.drops.get(reason, 0) + 1
         if error and error not in self.errors:
             self.errors.append(error)
-

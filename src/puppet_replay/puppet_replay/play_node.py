@@ -86,8 +86,8 @@ class PlayNode(Node):
         self._inputs = inputs_of(self.entry)
         self._own: dict[str, Publisher] = {}
         self._advertise()
-        chain = (RAW, FILTERED, POSTURE, IMPORTANCE, JOINTS)
-        chain = chain[chain.index(self._inputs[-1]):]
+        streams = (RAW, FILTERED, POSTURE, IMPORTANCE, JOINTS)
+        chain = streams[streams.index(self._inputs[-1]):]
         self.flow = Flow(chain)
         self._watched = {
             topic: self.create_subscription(
@@ -223,7 +223,7 @@ class PlayNode(Node):
 
     def _ask(self, client: Client) -> None:
         """Ask the performer whether it is done with what it has, or take its answer."""
-        handle, kind = client.handle, client.srv_type
+        handle, kind = client.handle, GetParameters
         with handle:
             if self._asked is None and not self.flow.counts[POSTURE]:
                 self._asked = self.flow.newest(FILTERED)
@@ -241,4 +241,3 @@ def _is_of_tracker(data: bytes) -> bool:
 
 def _ignore(data: bytes) -> None:
     """Stand where a callback must."""
-

@@ -134,7 +134,8 @@ def frames_first(messages: Iterator[BagMessage]) -> tuple[list[BagMessage], list
 
     """
     known: set[str] = set()
-    first, later = [], []
+    first: list[BagMessage] = []
+    later: list[BagMessage] = []
     for message in messages:
         children = {t.child_frame_id for t in decoded(message.data, TFMessage).transforms}
         (later if children <= known else first).append(message)

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_core.errors import ConfigError  # noqa: E402,I100
 from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_replay import record_command  # noqa: E402
 from puppet_replay.record_node import RecordNode  # noqa: E402

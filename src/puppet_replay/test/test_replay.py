@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
+from puppet_core.errors import ConfigError, InputFileError  # noqa: E402,I100
 from puppet_msgs.msg import RetargetStatus, TrackerFrame  # noqa: E402
 from puppet_replay import replay_command  # noqa: E402
 from puppet_replay.bag_types import first_difference  # noqa: E402

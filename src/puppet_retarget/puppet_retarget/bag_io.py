@@ -20,6 +20,8 @@ from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.joint_split import JOINT_NAMES, JointSplit
 from puppet_core.posture import Motion, Posture
 from puppet_core.urdf import description_text, urdf_text
+from puppet_msgs.msg import Importance
+from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance.self_interaction import skeleton_of
 from puppet_retarget.offline.clip_retarget import RetargetJob, RetargetResult
 from puppet_retarget.solvers.robot_follower import follower_of
@@ -30,8 +32,8 @@ from puppet_ros.flat_array import MessageError
 from puppet_ros.importance_msg import ImportanceWriter
 from puppet_ros.joint_state import JointStateWriter
 from puppet_ros.kept_cdr import decoded, KeptCdr
-from puppet_ros.message_definition import class_of
 from puppet_ros.posture_msg import PostureRecord, PostureWriter, WORLD
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 POSTURE_TOPIC, IMPORTANCE_TOPIC = '/performer/posture', '/importance'
@@ -45,6 +47,11 @@ _TYPES = {
     POSTURE_TOPIC: POSTURE, PUPPET_TOPIC: POSTURE, IMPORTANCE_TOPIC: 'puppet_msgs/msg/Importance',
     JOINTS_TOPIC: 'sensor_msgs/msg/JointState', DESCRIPTION_TOPIC: 'std_msgs/msg/String',
     BODY_TOPIC: 'std_msgs/msg/String',
+}  # fmt: skip
+
+_KINDS: dict[str, type] = {
+    POSTURE_TOPIC: PostureMsg, PUPPET_TOPIC: PostureMsg, IMPORTANCE_TOPIC: Importance,
+    JOINTS_TOPIC: JointState, DESCRIPTION_TOPIC: String, BODY_TOPIC: String,
 }  # fmt: skip
 
 
@@ -98,7 +105,7 @@ def write_bag_motion(
 ) -> None:
     """Write the captured motion and what a puppet makes of it, as the live graph does."""
     character, puppet = job.character, result.motion(job.character, motion.rate_hz)
-    cdr = {topic: KeptCdr(class_of(kind)) for topic, kind in _TYPES.items()}
+    cdr = {topic: KeptCdr(kind) for topic, kind in _KINDS.items()}
     importance = ImportanceWriter(tuple(job.environment.names), WORLD)
     angles = _angles(result)
     joints = JointStateWriter(_joint_names(character))
@@ -132,11 +139,10 @@ def _read(path: Path) -> _Frames:
                 path, f'postures on {POSTURE_TOPIC}', 'none',
                 hint='./puppet replay makes them of recorded sensors',
             )  # fmt: skip
-        kind = class_of(POSTURE)
         last_ns = -1
         for message in reader.messages([POSTURE_TOPIC]):
             try:
-                record = posture_msg.from_msg(decoded(message.data, kind))
+                record = posture_msg.from_msg(decoded(message.data, PostureMsg))
             except MessageError as err:
                 raise InputFileError(path, POSTURE, str(err), field=POSTURE_TOPIC) from err
             values = (record.posture.root_position, record.posture.rotations,
@@ -151,7 +157,7 @@ def _read(path: Path) -> _Frames:
     return _Frames(stamps, *(np.array([row[k] for row in rows]) for k in range(1, 5)))
 
 
-def _filled(times: Floats, stamps: Floats, values: Floats) -> Floats:
+def _filled(times: Any, stamps: Floats, values: Floats) -> Floats:
     """Return the values at other times, linearly between those that are there."""
     after = np.clip(np.searchsorted(stamps, times), 1, len(stamps) - 1)
     span = stamps[after] - stamps[after - 1]

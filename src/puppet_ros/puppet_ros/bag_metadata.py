@@ -21,11 +21,11 @@ class TopicMetadata(NamedTuple):
     """A topic, as the metadata lists it."""
 
     name: str
-    type: str
+    type: str  # noqa: A003
     qos: str
     """YAML text of the profiles."""
     type_hash: str
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 class BagMetadata(NamedTuple):

@@ -34,7 +34,7 @@ class BagMessage(NamedTuple):
     topic: str
     """Name of its topic."""
 
-    type: str
+    type: str  # noqa: A003
     """As in puppet_msgs/msg/PoseFrame."""
 
     log_ns: int
@@ -47,7 +47,7 @@ class BagMessage(NamedTuple):
 class BagTopic(NamedTuple):
     """What the bag says of a topic."""
 
-    type: str
+    type: str  # noqa: A003
     """As in puppet_msgs/msg/PoseFrame."""
 
     definition: str
@@ -59,7 +59,7 @@ class BagTopic(NamedTuple):
     qos: str
     """YAML of the profiles that its publishers offered."""
 
-    count: int
+    count: int  # type: ignore[assignment]
     """How many messages."""
 
 
@@ -141,8 +141,8 @@ class BagReader:
             self._files.append(self._part(path))
         if metadata is not None:
             self._packed_messages = metadata.compression_mode == 'message'
-            for topic in metadata.topics:
-                self._add(topic.name, BagTopic(topic.type, '', topic.type_hash, topic.qos, 0))
+            for row in metadata.topics:
+                self._add(row.name, BagTopic(row.type, '', row.type_hash, row.qos, 0))
         spans = []
         for part in self._files:
             self.warnings += [f'{part.path}: {text}' for text in part.warnings]

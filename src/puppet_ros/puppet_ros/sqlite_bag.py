@@ -17,7 +17,7 @@ class SqliteTopic(NamedTuple):
 
     number: int
     name: str
-    type: str
+    type: str  # noqa: A003
     qos: str
     type_hash: str
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
-from puppet_core.errors import InputFileError  # noqa: E402
+from puppet_core.errors import InputFileError  # noqa: E402,I100
 from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
 from puppet_ros.bag_writer import BagWriter  # noqa: E402
 from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402

@@ -12,8 +12,8 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 mcap_reader = pytest.importorskip('mcap.reader', reason='needs mcap')
 
-from mcap.writer import CompressionType  # noqa: E402
-from mcap.writer import Writer as McapLibraryWriter
+from mcap.writer import CompressionType  # noqa: E402,I100
+from mcap.writer import Writer as McapLibraryWriter  # noqa: E402
 from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_ros import bag_qos, qos  # noqa: E402

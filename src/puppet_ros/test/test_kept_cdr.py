@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from geometry_msgs.msg import TransformStamped  # noqa: E402
+from geometry_msgs.msg import TransformStamped  # noqa: E402,I100
 from puppet_msgs.msg import (  # noqa: E402
     Importance,
     PoseFrame,

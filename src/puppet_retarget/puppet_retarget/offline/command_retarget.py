@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's arguments."""
     add = parser.add_argument
     add('clip', metavar='IN', type=Path, help='.bvh, .amc, .c3d, or a bag with /performer/posture')
-    add('out', metavar='OUT', type=Path, help='.bvh: Y up, centimetres, T-pose at rest; .mcap: a bag')
+    add('out', metavar='OUT', type=Path,
+        help='.bvh: Y up, centimetres, T-pose at rest; or .mcap, a bag')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--character', default='blubby', metavar='C', help='name or file; default %(default)s')
     add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help='default %(default)s')
