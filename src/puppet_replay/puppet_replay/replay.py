@@ -10,6 +10,7 @@ each message at the log time of the input that it comes from.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+import gc
 from pathlib import Path
 
 from puppet_core.errors import InputFileError
@@ -117,6 +118,9 @@ def replay(
         report.warnings += reader.warnings
         report.warnings += require_same_types(reader, (*inputs, *static))
         pipeline = Pipeline(settings, report.entry)
+        # what exists now stays: keep the collector from walking it again and again
+        gc.collect()
+        gc.freeze()
         with BagWriter(target, compression) as writer:
             _run(reader, writer, pipeline, report, progress)
     report.drops = pipeline.drops
@@ -155,8 +159,11 @@ def _run(
     done = 0
 
     def put(topic: str, log_ns: int, data: bytes) -> None:
-        writer.write(topic, TYPES[topic], log_ns, data, profile_of(topic))
-        counts[topic] = counts.get(topic, 0) + 1
+        if topic not in counts:
+            writer.add_topic(topic, TYPES[topic], profile_of(topic))
+            counts[topic] = 0
+        writer.write(topic, '', log_ns, data)
+        counts[topic] += 1
 
     for message in reader.messages(inputs):
         if start_ns is None:

@@ -131,7 +131,9 @@ class BagWriter:
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
         """Complete the file and give it its name, or forget it after an error."""
-        if kind is None or self._growing:
+        if kind is not None and not self._growing:
+            self._writer.abandon()
+        else:
             try:
                 self._finish()
             except BaseException as err:

@@ -42,8 +42,8 @@ class _Numbers(NamedTuple):
     """The numbers of an array or sequence."""
 
     get: Callable[[Any], Any]
-    at: int
-    size: int
+    start: int
+    stop: int
 
 
 class KeptCdr:
@@ -66,31 +66,37 @@ class KeptCdr:
         self._texts: list[tuple[Callable[[Any], Any], Any]] = []
         self._fixed: list[tuple[int, int, bytes]] = []  # texts and lengths
         self._size = 0
+        # the arrays of the last message, and their bytes: a kept message keeps its arrays
+        self._views: list[tuple[Any, memoryview]] = []
 
     def write(self, msg: Any) -> bytes:
         """Return the bytes of a message."""
         if self._msg is None or not self._has_same_texts(msg):
             self._learn(msg, serialize_message(msg))
         data = self._data
-        for array in self._arrays:
-            view = memoryview(array.get(msg)).cast('B')
-            if view.nbytes != array.size:
-                return self._anew(msg)
-            data[array.at:array.at + array.size] = view
-        for number in self._numbers:
-            number.layout.pack_into(data, number.at, number.get(msg))
-        return bytes(data[:self._size])
+        for i, (get, start, stop) in enumerate(self._arrays):
+            values = get(msg)
+            known, view = self._views[i]
+            if values is not known:
+                view = memoryview(values).cast('B')
+                if view.nbytes != stop - start:
+                    return self._anew(msg)
+                self._views[i] = values, view
+            data[start:stop] = view
+        for get, _, _, layout, at in self._numbers:
+            layout.pack_into(data, at, get(msg))
+        return bytes(data) if self._size == len(data) else bytes(data[:self._size])
 
     def read(self, data: bytes) -> Any:
         """Return the message of these bytes: the kept one, or another if its form is new."""
-        if len(data) != len(self._data) or any(data[a:b] != text for a, b, text in self._fixed):
+        if not self._has_same_form(data):
             msg = decoded(data, self._kind)
             if data[:ENCAPSULATION] == LITTLE_ENDIAN:
                 self._learn(msg, data)
             return msg
         msg, view = self._msg, memoryview(data)
-        for array in self._arrays:
-            memoryview(array.get(msg)).cast('B')[:] = view[array.at:array.at + array.size]
+        for get, start, stop in self._arrays:
+            memoryview(get(msg)).cast('B')[:] = view[start:stop]
         for number in self._numbers:
             setattr(number.owner(msg), number.name, number.layout.unpack_from(data, number.at)[0])
         return msg
@@ -100,7 +106,18 @@ class KeptCdr:
         return self.write(msg)
 
     def _has_same_texts(self, msg: Any) -> bool:
-        return all(get(msg) == value for get, value in self._texts)
+        for get, value in self._texts:  # all() costs as much as the rest
+            if get(msg) != value:
+                return False
+        return True
+
+    def _has_same_form(self, data: bytes) -> bool:
+        if len(data) != len(self._data):
+            return False
+        for start, stop, text in self._fixed:
+            if data[start:stop] != text:
+                return False
+        return True
 
     def _learn(self, msg: Any, data: bytes) -> None:
         """Find where everything stands in the bytes of a message."""
@@ -113,13 +130,14 @@ class KeptCdr:
             raise MessageError(f'{self._kind.__name__}: expected plain CDR, got {len(data)} bytes')
         # ROS may leave bytes after the end, for numbers that empty sequences could have had
         self._size = end
+        self._views = [(None, memoryview(b''))] * len(self._arrays)
         self._data = bytearray(len(data))
         for start, stop, text in self._fixed:
             self._data[start:stop] = text
 
     def _is_at_its_place(self, msg: Any, data: bytes) -> bool:
         return all(
-            memoryview(a.get(msg)).cast('B') == data[a.at:a.at + a.size] for a in self._arrays
+            memoryview(a.get(msg)).cast('B') == data[a.start:a.stop] for a in self._arrays
         ) and all(
             n.layout.pack(n.get(msg)) == data[n.at:n.at + n.layout.size] for n in self._numbers
         )
@@ -159,7 +177,7 @@ class KeptCdr:
         size = struct.calcsize(FORMATS[match[1] or match[2]])
         if len(value):
             at = _aligned(at, size)
-        self._arrays.append(_Numbers(get, at, size * len(value)))
+        self._arrays.append(_Numbers(get, at, at + size * len(value)))
         return at + size * len(value)
 
     def _length(self, at: int) -> int:

@@ -7,7 +7,9 @@ Messages go into chunks; a chunk that is written can be read even if the file en
 
 """
 
+from collections import deque
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 import struct
 from typing import BinaryIO
 import zlib
@@ -43,6 +45,7 @@ from puppet_ros.mcap_records import (
 )
 
 CHUNK_BYTES = 1 << 20
+MAX_WAITING = 4  # chunks
 LIBRARY = 'puppet suite'
 
 
@@ -66,6 +69,9 @@ class McapWriter:
         self._schemas: list[Schema] = []
         self._channels: list[Channel] = []
         self._parts: list[bytes] = []
+        # one worker, so that chunks follow each other; packing and writing leave Python free
+        self._worker = ThreadPoolExecutor(1)
+        self._jobs: deque[Future[None]] = deque()
         self._size = 0
         self._indexes: dict[int, list[int]] = {}
         self._chunks: list[bytes] = []
@@ -100,7 +106,7 @@ class McapWriter:
         )  # fmt: skip
         self._size += MESSAGE_HEAD.size + size
         if self._size >= CHUNK_BYTES:
-            self.flush()
+            self._hand_over()
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Write texts about the whole file."""
@@ -112,12 +118,27 @@ class McapWriter:
         self._put(data)
 
     def flush(self) -> None:
-        """Write the chunk that has begun."""
+        """Write the chunk that has begun, and wait until all are written."""
+        self._hand_over()
+        self._wait(0)
+        self._stream.flush()
+
+    def _hand_over(self) -> None:
+        """Let the chunk that has begun be written in the background."""
         if not self._indexes:
             return
-        data = b''.join(self._parts)
+        self._wait(MAX_WAITING)
+        self._jobs.append(self._worker.submit(self._write_chunk, self._parts, self._indexes))
+        self._parts, self._size, self._indexes = [], 0, {}
+
+    def _wait(self, most: int) -> None:
+        while len(self._jobs) > most:
+            self._jobs.popleft().result()
+
+    def _write_chunk(self, parts: list[bytes], indexes: dict[int, list[int]]) -> None:
+        data = b''.join(parts)
         packed = compressed(data, self._compression)
-        times = [ns for index in self._indexes.values() for ns in index[::2]]
+        times = [ns for index in indexes.values() for ns in index[::2]]
         start_ns, end_ns = min(times), max(times)
         head = CHUNK_HEAD.pack(start_ns, end_ns, len(data), zlib.crc32(data))
         head += text(self._compression) + struct.pack('<Q', len(packed))
@@ -125,7 +146,7 @@ class McapWriter:
         self._put(PREFIX.pack(CHUNK, len(head) + len(packed)) + head, packed)
         index_at = self._at
         places = []
-        for channel, index in self._indexes.items():
+        for channel, index in indexes.items():
             places.append(struct.pack('<HQ', channel, self._at))
             rows = struct.pack(f'<{len(index)}Q', *index)
             self._put(record(MESSAGE_INDEX, struct.pack('<H', channel) + text(rows)))
@@ -137,8 +158,6 @@ class McapWriter:
             + text(self._compression) + struct.pack('<QQ', len(packed), len(data)),
         ))  # fmt: skip
         self.start_ns, self.end_ns = min(self.start_ns, start_ns), max(self.end_ns, end_ns)
-        self._parts, self._size, self._indexes = [], 0, {}
-        self._stream.flush()
 
     def finish(self) -> None:
         """Write what makes the file complete; the stream stays open."""
@@ -164,6 +183,11 @@ class McapWriter:
         tail += struct.pack('<QQ', start, offsets_at)
         self._put(tail, struct.pack('<I', zlib.crc32(tail)), MAGIC)
         self._stream.flush()
+        self._worker.shutdown()
+
+    def abandon(self) -> None:
+        """End without completing the file."""
+        self._worker.shutdown(cancel_futures=True)
 
     def _statistics(self) -> bytes:
         total = sum(self.counts.values())
