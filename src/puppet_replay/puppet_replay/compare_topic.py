@@ -1,0 +1,281 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The messages of one topic of two bags, compared block by block."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.arrays import Floats, Ints
+from puppet_replay import compare_messages  # noqa: F401  (makes our types known)
+from puppet_replay.compare_channels import (
+    Channel,
+    decode,
+    Decoded,
+    DIFFERS,
+    ROTATION,
+    ZERO,
+)
+from puppet_replay.compare_join import A, B, Join, Key, KeyReader, Message, Spool
+from puppet_replay.compare_layout import Definitions, Group, LayoutCache
+from puppet_replay.compare_metrics import difference, sign_breaks
+from puppet_replay.compare_statistics import FieldStatistics
+from puppet_replay.compare_tolerances import Tolerances
+
+BLOCK_MESSAGES, BLOCK_BYTES = 256, 4_000_000
+STAMP, SIGN = 'stamp', '_sign'
+TF_STATIC = '/tf_static'
+_ONE = ('',)
+
+
+class Stamped(NamedTuple):
+    """When the messages of a block are from."""
+
+    stamps_ns: Ints
+    """In A, shape (n,)."""
+
+    indices: Ints
+    """Shape (n,)."""
+
+
+Observer = Callable[[str, Channel, Channel, Stamped], None]
+
+
+class SideTimes:
+    """What is known of the stamps of one bag's messages."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first_ns = 0
+        self.last_ns = 0
+        self.highest_ns = 0
+        self.n_backward = 0
+        self.longest_gap_ns = 0
+
+    def add(self, stamp_ns: int) -> None:
+        """Take the next message."""
+        if self.count == 0:
+            self.first_ns = self.highest_ns = stamp_ns
+        elif stamp_ns < self.last_ns:
+            self.n_backward += 1
+        else:
+            self.longest_gap_ns = max(self.longest_gap_ns, stamp_ns - self.last_ns)
+        self.count += 1
+        self.last_ns = stamp_ns
+        self.first_ns = min(self.first_ns, stamp_ns)
+        self.highest_ns = max(self.highest_ns, stamp_ns)
+
+    @property
+    def rate_hz(self) -> float:
+        """Return the mean rate; 0 for a single message."""
+        span = self.highest_ns - self.first_ns
+        return (self.count - 1) * 1e9 / span if span > 0 else 0.0
+
+
+class TopicComparison:
+    """
+    Takes the messages of one topic of two bags and keeps what differs.
+
+    Parameters
+    ----------
+    topic, type_name : str
+        The topic, and the type of its messages.
+    definitions : (mapping, mapping)
+        Of the message types, in A and in B.
+    tolerances : Tolerances
+        What is allowed.
+    spool : Spool
+        Where messages wait for their counterparts.
+    observe : callable, optional
+        Is told every pair of channels that is compared.
+    places : (str, str), optional
+        What A and B are called in errors.
+
+    """
+
+    def __init__(
+        self, topic: str, type_name: str, definitions: tuple[Definitions, Definitions],
+        tolerances: Tolerances, spool: Spool, observe: Observer | None = None,
+        places: tuple[str, str] = ('', ''),
+    ) -> None:  # fmt: skip
+        self.topic = topic
+        self.type = type_name
+        self.fields: dict[str, FieldStatistics] = {}
+        self.times = (SideTimes(), SideTimes())
+        self.missing: list[Key] = []
+        self.extra: list[Key] = []
+        self._tolerances = tolerances
+        self._observe = observe
+        self._caches = tuple(
+            LayoutCache(side, type_name, f'{place}: {topic}' if place else topic)
+            for side, place in zip(definitions, places)
+        )
+        self.keys = tuple(
+            KeyReader(side, type_name, cache) for side, cache in zip(definitions, self._caches)
+        )
+        self._join = Join(spool, self._on_pair)
+        self._pairs: list[tuple[Message, Message]] = []
+        self._bytes = 0
+        self._last: dict[str, tuple[tuple[str, ...], Floats, Floats]] = {}
+        self.is_static = topic == TF_STATIC and self.keys[A].is_transforms
+        self._static: tuple[list[bytes], list[bytes]] = ([], [])
+
+    def add(self, side: int, data: bytes) -> int:
+        """Take the next message of one bag; return its stamp, or its number."""
+        if self.is_static:
+            self._static[side].append(data)
+            self.times[side].add(0)
+            return 0
+        key, index = self.keys[side].read(data)
+        self.times[side].add(key[0])
+        self._join.add(side, key, index, data)
+        return key[0]
+
+    def finish(self) -> None:
+        """Compare what is left; raise LayoutError as `add` does not."""
+        has_index = self.keys[A].has_index and self.keys[B].has_index
+        self.missing, self.extra = self._join.finish(has_index)
+        self._flush()
+        if self.is_static and all(self._static):
+            self._compare(*(self._latest(side) for side in (A, B)), _at(0))
+
+    def _on_pair(self, a: Message, b: Message) -> None:
+        self._pairs.append((a, b))
+        self._bytes += len(a.data) + len(b.data)
+        if len(self._pairs) >= BLOCK_MESSAGES or self._bytes >= BLOCK_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        pairs, self._pairs, self._bytes = self._pairs, [], 0
+        if not pairs:
+            return
+        sides = tuple(zip(*pairs))
+        groups = [self._caches[side].groups([m.data for m in sides[side]]) for side in (A, B)]
+        stamps = [np.array([m.stamp_ns for m in side], np.int64) for side in sides]
+        indices = np.array([m.index for m in sides[A]], np.uint64).astype(np.int64)
+        if self.keys[A].has_stamp:
+            self._add_stamps(stamps[A], stamps[B], indices)
+        for group_a in groups[A]:
+            for group_b in groups[B]:
+                common, in_a, in_b = np.intersect1d(
+                    group_a.places, group_b.places, assume_unique=True, return_indices=True
+                )
+                if len(common):
+                    self._compare(
+                        self._decode(group_a, in_a), self._decode(group_b, in_b),
+                        Stamped(stamps[A][common], indices[common]),
+                    )  # fmt: skip
+
+    def _decode(self, group: Group, rows: Ints) -> Decoded:
+        matrix = group.matrix if len(rows) == len(group.matrix) else group.matrix[rows]
+        return decode(self.type, Group(group.layout, matrix, rows))
+
+    def _latest(self, side: int) -> Decoded:
+        """Return the last of each static transform, as one message."""
+        rows: dict[str, dict[str, Floats]] = {}
+        shapes: dict[str, Channel] = {}
+        for data in self._static[side]:
+            for group in self._caches[side].groups([data]):
+                for name, channel in decode(self.type, group).channels.items():
+                    shapes[name] = channel
+                    for row, label in enumerate(channel.labels):
+                        rows.setdefault(name, {})[label] = channel.values[0, row]
+        channels = {
+            name: shapes[name]._replace(
+                values=np.stack([found[label] for label in sorted(found)])[None],
+                labels=tuple(sorted(found)),
+            )
+            for name, found in rows.items()
+        }
+        frames = next((tuple(sorted(found)) for found in rows.values()), ())
+        return Decoded(channels, {'frames': frames})
+
+    def _compare(self, a: Decoded, b: Decoded, at: Stamped) -> None:
+        n = len(at.stamps_ns)
+        for name in dict.fromkeys((*a.texts, *b.texts)):
+            texts = [side.texts.get(name, ()) for side in (a, b)]
+            self._add(name, 'count', _same(n, texts[A] == texts[B]), at, _unlike(*texts))
+        for name in dict.fromkeys((*a.channels, *b.channels)):
+            self._compare_channel(name, a.channels.get(name), b.channels.get(name), at)
+
+    def _compare_channel(
+        self, name: str, a: Channel | None, b: Channel | None, at: Stamped
+    ) -> None:
+        known = a or b
+        assert known is not None
+        if a is None or b is None:
+            if known.if_absent == ZERO:
+                nothing = known._replace(values=np.zeros_like(known.values))
+                self._compare_channel(name, a or nothing, b or nothing, at)
+            elif known.if_absent == DIFFERS:
+                absent = np.full((len(at.stamps_ns), 1), np.inf)
+                self._add(name, known.unit, absent, at, ('not in both',))
+            return
+        if a.labels != b.labels:
+            a, b = _aligned(a, b)
+        if a.values.shape != b.values.shape or (a.metric, a.unit) != (b.metric, b.unit):
+            unlike = np.full((len(at.stamps_ns), 1), np.inf)
+            self._add(name, a.unit, unlike, at, ('form',))
+            return
+        if self._observe is not None:
+            self._observe(name, a, b, at)
+        found = difference(a, b)
+        self._add(name, a.unit, found.amounts, at, a.labels, a.axes, found.axes)
+        if a.metric == ROTATION:
+            self._add_signs(name, a, b, at)
+
+    def _add_signs(self, name: str, a: Channel, b: Channel, at: Stamped) -> None:
+        labels, last_a, last_b = self._last.get(name, ((), a.values[:1], b.values[:1]))
+        if labels != a.labels:
+            last_a, last_b = a.values[:1], b.values[:1]
+        breaks = sign_breaks(
+            np.concatenate((last_a, a.values)), np.concatenate((last_b, b.values))
+        )
+        self._last[name] = (a.labels, a.values[-1:], b.values[-1:])
+        self._add(name + SIGN, 'count', breaks, at, a.labels)
+
+    def _add_stamps(self, a: Ints, b: Ints, indices: Ints) -> None:
+        apart = np.abs((b - a) * 1e-6)[:, None]
+        self._add(STAMP, 'ms', apart, Stamped(a, indices), _ONE)
+
+    def _add(
+        self, name: str, unit: str, amounts: Floats, at: Stamped, labels: tuple[str, ...],
+        axis_names: tuple[str, ...] = (), axes: Ints | None = None,
+    ) -> None:  # fmt: skip
+        tolerance = self._tolerances.field(self.topic, name, unit)
+        if tolerance.ignored:
+            return
+        field = self.fields.get(name)
+        if field is None:
+            field = self.fields[name] = FieldStatistics(unit, tolerance.max)
+        if axes is None:
+            axes = np.zeros(amounts.shape, np.int64)
+        field.add(amounts, axes, at.stamps_ns, at.indices, labels, axis_names)
+
+
+def _at(stamp_ns: int) -> Stamped:
+    return Stamped(np.array([stamp_ns]), np.array([0]))
+
+
+def _same(n: int, equal: bool) -> Floats:
+    return np.full((n, 1), 0.0 if equal else 1.0)
+
+
+def _unlike(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what to call the difference of two lists of texts, shortly."""
+    for mine, other in zip((*a, *[''] * len(b)), (*b, *[''] * len(a))):
+        if mine != other:
+            return (f'{mine[:24]!r}, {other[:24]!r}',)
+    return _ONE
+
+
+def _aligned(a: Channel, b: Channel) -> tuple[Channel, Channel]:
+    """Return both with the rows that have a name in both, in the order of A."""
+    places = {label: row for row, label in enumerate(b.labels)}
+    rows = [(row, places[label]) for row, label in enumerate(a.labels) if label in places]
+    mine, other = [row for row, _ in rows], [row for _, row in rows]
+    labels = tuple(a.labels[row] for row in mine)
+    return (
+        a._replace(values=a.values[:, mine], labels=labels),
+        b._replace(values=b.values[:, other], labels=labels),
+    )

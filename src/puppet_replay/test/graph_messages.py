@@ -1,0 +1,172 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of the whole graph as the nodes publish them, of a body that moves smoothly."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from puppet_core.joint_split import JOINT_NAMES, JointSplit
+from puppet_core.kinematics import end_effector_positions, forward_kinematics
+from puppet_core.posture import Posture
+from puppet_core.quaternion_batch import exp
+from puppet_core.sensor_frames import FilteredFrame, SensorFrame
+from puppet_core.skeleton import Skeleton
+from puppet_ros import importance_msg, pose_frame, posture_msg, retarget_status, tracker_frame
+from puppet_ros.bag_writer import BagWriter
+from puppet_ros.joint_state import JointStateWriter
+from puppet_ros.posture_msg import PostureRecord
+from puppet_ros.tf_message import TransformsWriter
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Header, String
+
+RATE_HZ, START_NS = 120.0, 1_000_000_000
+SENSORS = ('pelvis', 'chest', 'left_hand', 'right_hand')
+FRAMES = tuple(('world', f'puppet/{name}') for name in ('pelvis', 'chest', 'left_hand'))
+
+
+class Item(NamedTuple):
+    """A message with its topic."""
+
+    topic: str
+    type: str
+    log_ns: int
+    data: bytes
+
+
+class Moment(NamedTuple):
+    """One frame's numbers, to be changed before they become messages."""
+
+    index: int
+    stamp_ns: int
+    posture: PostureRecord
+    raw: SensorFrame
+    rows: np.ndarray
+    self_rows: np.ndarray
+    angles: np.ndarray
+    goal_errors: np.ndarray
+
+
+Change = Callable[[Moment], Moment | None]
+
+
+def a_skeleton() -> Skeleton:
+    """Return a body of plausible size."""
+    offsets = np.zeros((16, 3))
+    offsets[1:3, 2] = 0.2
+    offsets[3, 2] = 0.3
+    offsets[[4, 7]] = [[0.0, 0.2, 0.2], [0.0, -0.2, 0.2]]
+    offsets[[5, 6, 8, 9], 1] = [0.3, 0.25, -0.3, -0.25]
+    offsets[[10, 13]] = [[0.0, 0.1, 0.0], [0.0, -0.1, 0.0]]
+    offsets[[11, 12, 14, 15], 2] = [-0.4, -0.4, -0.4, -0.4]
+    points = np.array([[0, 0.08, 0], [0, -0.08, 0], [0.05, 0, -0.08], [0.05, 0, -0.08]])
+    return Skeleton(offsets, points)
+
+
+def moments(n: int, skeleton: Skeleton | None = None, rate_hz: float = RATE_HZ) -> list[Moment]:
+    """Return n frames; the same ones every time."""
+    skeleton = skeleton or a_skeleton()
+    rng = np.random.default_rng(7)
+    slow, phase = rng.uniform(1.0, 3.0, (16, 3)), rng.uniform(0.0, 6.0, (16, 3))
+    split = JointSplit()
+    return [
+        _moment(i, START_NS + round(i * 1e9 / rate_hz), skeleton, slow, phase, split)
+        for i in range(n)
+    ]
+
+
+def _moment(
+    i: int, stamp_ns: int, skeleton: Skeleton, slow: np.ndarray, phase: np.ndarray,
+    split: JointSplit,
+) -> Moment:  # fmt: skip
+    t = (stamp_ns - START_NS) * 1e-9
+    rotations = exp(0.4 * np.sin(slow * t + phase))
+    root = np.array([0.5 * t, 0.1 * np.sin(t), 1.0])
+    q_world, p_world, points = np.empty((16, 4)), np.empty((16, 3)), np.empty((8, 3))
+    forward_kinematics(skeleton.offsets.copy(), root, rotations, q_world, p_world)
+    end_effector_positions(skeleton.interaction_points.copy(), q_world, p_world, points)
+    posture = PostureRecord(
+        stamp_ns, i, 'sally', Posture(root, rotations, points, np.full((8, 3), np.sin(t))),
+        p_world, np.zeros(16, np.uint8), 0.88,
+    )  # fmt: skip
+    raw = SensorFrame(
+        stamp_ns, i, SENSORS, p_world[:4].copy(), q_world[:4].copy(), np.zeros(4),
+        np.zeros(4, np.uint8),
+    )  # fmt: skip
+    rows = np.zeros((4, 8))
+    rows[:, 0] = 0.5 + 0.5 * np.sin(slow[0, 0] * t + np.arange(4))
+    rows[:, 4:7] = points[:4]
+    self_rows = np.zeros((8, importance_msg.SELF_ROW_WIDTH))
+    self_rows[0, 5: 5 + 12] = [81.0, 1.0, 0.1, 0.2, 0.3, 0.5, 120.0, 2.0, 0.1, 0.1, 0.1, 0.5]
+    angles = split.step(rotations).copy()
+    return Moment(i, stamp_ns, posture, raw, rows, self_rows, angles, np.full(4, np.nan))
+
+
+def items_of(moment: Moment) -> Iterable[Item]:
+    """Yield the messages of one frame."""
+    header = Header(frame_id='world')
+    header.stamp.sec, header.stamp.nanosec = divmod(moment.stamp_ns, 10**9)
+    filtered = _filtered(moment.raw)
+    angles = JointStateWriter(JOINT_NAMES).fill(moment.stamp_ns, moment.angles)
+    transforms = TransformsWriter(FRAMES).fill(
+        moment.stamp_ns, moment.posture.segments[[0, 2, 6]], moment.raw.quaternions[:3]
+    )
+    importance = importance_msg.ImportanceWriter(('floor',), 'world').fill(
+        moment.stamp_ns, moment.index, moment.rows, moment.self_rows
+    )
+    for topic, kind, message in (
+        ('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', tracker_frame.to_msg(moment.raw, header)),
+        ('/tracker/filtered', 'puppet_msgs/msg/PoseFrame', pose_frame.to_msg(filtered, header)),
+        ('/importance', 'puppet_msgs/msg/Importance', importance),
+        ('/puppet/posture', 'puppet_msgs/msg/Posture', posture_msg.to_msg(moment.posture, header)),
+        ('/retarget/status', 'puppet_msgs/msg/RetargetStatus', _status(moment, header)),
+        ('/joint_states', 'sensor_msgs/msg/JointState', angles),
+        ('/tf', 'tf2_msgs/msg/TFMessage', transforms),
+    ):
+        yield Item(topic, kind, moment.stamp_ns, serialize_message(message))
+
+
+def latched_items() -> list[Item]:
+    """Return what is published once."""
+    text = serialize_message(String(data='<robot name="sally"/>'))
+    return [Item('/robot_description', 'std_msgs/msg/String', START_NS, text)]
+
+
+def write_bag(path: Path, frames: Iterable[Moment], change: Change | None = None) -> Path:
+    """Write the messages of frames, each changed first, or left out for None."""
+    changed = (moment if change is None else change(moment) for moment in frames)
+    items = [item for moment in changed if moment is not None for item in items_of(moment)]
+    return write_items(path, latched_items() + items)
+
+
+def write_items(path: Path, items: Iterable[Item]) -> Path:
+    """Write messages."""
+    with BagWriter(path) as writer:
+        for item in items:
+            writer.write(item.topic, item.type, item.log_ns, item.data)
+    return path
+
+
+def with_posture(moment: Moment, **changes: Any) -> Moment:
+    """Return a moment with another posture."""
+    posture = moment.posture.posture
+    return moment._replace(posture=moment.posture._replace(posture=replace(posture, **changes)))
+
+
+def _filtered(raw: SensorFrame) -> FilteredFrame:
+    n = len(raw.sensors)
+    covariances = np.tile(np.eye(6) * 1e-6, (n, 1, 1))
+    return FilteredFrame(
+        raw.stamp_ns, raw.frame_index, raw.sensors, raw.positions, raw.quaternions,
+        np.zeros((n, 3)), np.zeros((n, 3)), covariances, np.zeros(n, np.uint8), covariances,
+    )  # fmt: skip
+
+
+def _status(moment: Moment, header: Header) -> Any:
+    record = retarget_status.RetargetStatusRecord(
+        moment.stamp_ns, moment.index, 'importance_based', 'sally', 30.0, 0, np.zeros(3),
+        moment.goal_errors, np.full(4, -0.1), np.zeros(8), True, False, moment.index + 1, 0,
+    )  # fmt: skip
+    return retarget_status.to_msg(record, header)
