@@ -29,7 +29,7 @@ from puppet_replay.compare_result import (
 )
 from puppet_replay.compare_tolerances import Tolerances
 from puppet_replay.compare_topic import Observer, TopicComparison
-from puppet_replay.message_definitions import definitions_of
+from puppet_replay.compare_definitions import definitions_of
 from puppet_ros.bag_reader import BagMessage, BagReader
 
 Advance = Callable[[int], None]
