@@ -9,7 +9,7 @@ after they were read.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, ExitStack
+from contextlib import AbstractContextManager, closing, ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -32,12 +32,13 @@ from puppet_replay.compare_topic import Observer, TopicComparison
 from puppet_replay.compare_definitions import definitions_of
 from puppet_ros.bag_reader import BagMessage, BagReader
 
-Advance = Callable[[int], None]
+Advance = Callable[[int], object]
+Show = Callable[[int], AbstractContextManager[Advance]]
 
 
 def compare_bags(
     path_a: Path, path_b: Path, tolerances: Tolerances, topics: Sequence[str] = ('*',),
-    advance: Advance | None = None,
+    show: Show | None = None,
 ) -> Comparison:  # fmt: skip
     """
     Return how bag B differs from bag A.
@@ -50,8 +51,9 @@ def compare_bags(
         What is allowed.
     topics : sequence of str
         Patterns; topics that fit none are not compared.
-    advance : callable, optional
-        Is told how many messages were read since it was called last.
+    show : callable, optional
+        Given the number of messages, returns a context of a function that is told how many were
+        read since it was called last.
 
     Raises
     ------
@@ -69,7 +71,8 @@ def compare_bags(
             and not tolerances.topic(name).ignored
         ]  # fmt: skip
         comparisons = open_comparisons(readers, chosen, tolerances, spool)
-        run(readers, comparisons, advance)
+        total = sum(reader.counts[name] for reader in readers for name in comparisons)
+        run(readers, comparisons, None if show is None or not total else stack.enter_context(show(total)))
         rows = [_result(name, readers, comparisons.get(name), tolerances) for name in chosen]
         return Comparison(
             (str(path_a), str(path_b)),

@@ -4,6 +4,7 @@
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 import re
 import sys
@@ -19,8 +20,8 @@ from puppet_replay.compare_picture import picture
 from puppet_replay.compare_result import Comparison
 from puppet_replay.compare_table import report_lines
 from puppet_replay.compare_tolerances import EXACT, load_tolerances, Tolerances
-from puppet_replay.terminal_progress import counted
 from puppet_retarget.offline.report_file import write_report
+from puppet_retarget.offline.terminal_progress import progress
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.spin import EXIT_OK
 
@@ -70,8 +71,8 @@ def _run(arguments: argparse.Namespace) -> int:
         Tolerances(EXACT) if arguments.exact else load_tolerances(arguments.tolerances)
     )
     topics = tuple(name.strip() for name in arguments.topics.split(',') if name.strip())
-    with counted('messages') as advance:
-        comparison = compare_bags(arguments.a, arguments.b, tolerances, topics, advance)
+    show = partial(progress, NAME, unit='message')
+    comparison = compare_bags(arguments.a, arguments.b, tolerances, topics, show)
     if not comparison.topics:
         known = ', '.join(comparison.ignored) or 'none'
         raise ConfigError(f'--topics: expected names in the bags, got {arguments.topics!r}; '

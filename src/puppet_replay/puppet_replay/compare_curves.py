@@ -25,6 +25,7 @@ from puppet_replay.compare_topic import Observer, Stamped
 from puppet_ros.bag_reader import BagReader
 
 MOST_CURVES = 6
+CANDIDATES = 4  # times as many are looked at: texts, signs and missing messages have no curve
 MOST_POINTS = 200_000
 AROUND_S = 1.0  # before and after the worst frame, kept in full
 
@@ -115,10 +116,12 @@ def worst_curves(
     tolerances : Tolerances
         Those it was found with.
     count : int
-        At most so many fields, those beyond their tolerances first.
+        At most so many fields: of those beyond their tolerances, or of all if there are none.
 
     """
-    chosen = [field for field in comparison.fields() if _is_drawn(field)][:count]
+    fields = comparison.fields()
+    wrong = [field for field in fields if not field.within]
+    chosen = [field for field in wrong or fields if _is_drawn(field)][: CANDIDATES * count]
     if not chosen:
         return []
     recorders = [_Recorder(field, comparison.start_ns) for field in chosen]
@@ -132,12 +135,11 @@ def worst_curves(
         readers = [stack.enter_context(BagReader(Path(path))) for path in comparison.paths]
         run(readers, open_comparisons(readers, sorted(topics), tolerances, spool, observe))
     curves = [recorder.curve() for recorder in recorders]
-    return [curve for curve in curves if len(curve.whole.times_s) > 1]
+    return [curve for curve in curves if len(curve.whole.times_s) > 1][:count]
 
 
 def _is_drawn(field: FieldResult) -> bool:
-    has_place = field.worst is not None and field.max > 0.0
-    return has_place and (not field.within or field.severity > 0.0)
+    return field.worst is not None and field.max > 0.0
 
 
 def _all(observers: Sequence[Observer]) -> Observer:

@@ -80,7 +80,8 @@ def picture(curve: ChannelCurve) -> str:
     suffix = f' [{unit}]' if unit else ''
     parts = [f'<style>{STYLE}</style>']
     parts += _differences(curve, f'{field.topic} {field.name}: difference of {component}{suffix}')
-    parts += _values(curve, f'{component}{suffix} near the worst frame')
+    what = f'{component}: angle from the first one of A' if field.unit == 'deg' else component
+    parts += _values(curve, f'{what}{suffix} near the worst frame')
     parts.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, 'time, s', 'middle'))
     title = escape(f'{field.topic} {field.name} {component}')
     return (

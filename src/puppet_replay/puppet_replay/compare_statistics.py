@@ -64,8 +64,9 @@ class FieldStatistics:
 
     @property
     def rms(self) -> float:
-        """Return the root of the mean square, infinite with any infinite difference."""
-        return math.sqrt(self._squares / self.n) if self.n else 0.0
+        """Return the root of the mean square of the differences that are numbers."""
+        n = self.n - self.n_invalid
+        return math.sqrt(self._squares / n) if n else 0.0
 
     @property
     def p99(self) -> float:
@@ -103,7 +104,7 @@ class FieldStatistics:
         self.n += amounts.size
         bad = np.isinf(amounts)
         self.n_invalid += int(np.count_nonzero(bad))
-        self._squares += float(np.sum(amounts * amounts))
+        self._squares += float(np.sum(np.square(amounts, where=~bad, out=np.zeros_like(amounts))))
         self._count(amounts)
         beyond = amounts > self.tolerance
         self.n_beyond += int(np.count_nonzero(beyond))

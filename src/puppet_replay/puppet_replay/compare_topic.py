@@ -220,7 +220,8 @@ class TopicComparison:
         if self._observe is not None:
             self._observe(name, a, b, at)
         found = difference(a, b)
-        self._add(name, a.unit, found.amounts, at, a.labels, a.axes, found.axes)
+        axes = () if a.metric == ROTATION else a.axes
+        self._add(name, a.unit, found.amounts, at, a.labels, axes, found.axes)
         if a.metric == ROTATION:
             self._add_signs(name, a, b, at)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from geometry_msgs.msg import Vector3
 import numpy as np
 from puppet_core.joint_split import JOINT_NAMES, JointSplit
 from puppet_core.kinematics import end_effector_positions, forward_kinematics
@@ -170,3 +171,8 @@ def _status(moment: Moment, header: Header) -> Any:
         moment.goal_errors, np.full(4, -0.1), np.zeros(8), True, False, moment.index + 1, 0,
     )  # fmt: skip
     return retarget_status.to_msg(record, header)
+
+
+def a_vector(x: float, y: float, z: float) -> Vector3:
+    """Return a vector message."""
+    return Vector3(x=x, y=y, z=z)

@@ -1,0 +1,97 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rules by topic and field, and what is said of files that are none."""
+
+from pathlib import Path
+
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_replay.compare_tolerances import DEFAULT, EXACT, load_tolerances, Tolerances
+from puppet_replay.compare_units import UNITS
+import pytest
+
+HEAD = 'format: puppet-tolerances/1\n'
+
+
+def loaded(folder: Path, text: str) -> Tolerances:
+    """Return the tolerances of a text."""
+    path = folder / 't.yaml'
+    path.write_text(HEAD + text)
+    return load_tolerances(path)
+
+
+@pytest.mark.parametrize('unit', UNITS)
+def test_presets_allow_what_the_table_says_or_nothing(unit: str) -> None:
+    """Every unit has a default; exact is zero for all of them."""
+    assert Tolerances(DEFAULT).field('/t', 'f', unit).max == UNITS[unit].tolerance
+    assert Tolerances(EXACT).field('/t', 'f', unit).max == 0.0
+
+
+def test_later_rules_outweigh_earlier_ones(tmp_path: Path) -> None:
+    """By topic, field and unit; what is not named stays."""
+    found = loaded(tmp_path, """
+rules:
+  - {max_mm: 1.0, max_deg: 2.0}
+  - {topic: '/puppet/*', field: segments, max_mm: 3.0, p99_mm: 0.5}
+""")
+    assert found.field('/tf', 'translation', 'mm').max == 1.0
+    assert found.field('/puppet/posture', 'segments', 'mm').max == 3.0
+    assert found.field('/puppet/posture', 'segments', 'mm').p99 == 0.5
+    assert found.field('/puppet/posture', 'rotations', 'deg').max == 2.0
+    assert found.field('/joint_states', 'position', 'rad').max == UNITS['rad'].tolerance
+
+
+def test_topics_and_fields_are_left_out_and_taken_in(tmp_path: Path) -> None:
+    """What is ignored by default can be asked for."""
+    found = loaded(tmp_path, """
+preset: exact
+rules:
+  - {topic: /markers, ignore: true}
+  - {topic: /diagnostics, ignore: false, missing_messages: 3}
+  - {field: solve_time, ignore: false}
+""")
+    assert found.topic('/markers').ignored and found.topic('/rosout').ignored
+    assert not found.topic('/diagnostics').ignored
+    assert found.topic('/diagnostics').missing == 3
+    assert not found.field('/retarget/status', 'solve_time', 'ms').ignored
+    assert found.field('/retarget/status', 'frames_solved', 'count').ignored
+
+
+def test_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
+    """With their line: a name may be misspelt."""
+    found = loaded(tmp_path, 'rules:\n  - {topic: /pupet/posture, max_mm: 1.0}\n')
+    found.field('/puppet/posture', 'segments', 'mm')
+    assert found.unused() == [
+        f'{tmp_path}/t.yaml:3: fits nothing: topic /pupet/posture, field *'
+    ]
+
+
+@pytest.mark.parametrize(('text', 'line', 'words'), [
+    ('preset: loose\n', 2, 'preset: expected one of default, exact'),
+    ('rules:\n  - {max_mm: -1.0}\n', 3, 'max_mm: expected a number'),
+    ('rules:\n  - {max_mm: nan}\n', 3, 'max_mm: expected a number'),
+    ('rules:\n  - {max_cm: 1.0}\n', 3, 'max_cm: expected a known key'),
+    ('rules:\n  - {topic: /tf}\n', 3, 'expected a limit such as max_mm'),
+    ('rules:\n  - {missing_messages: 1.5}\n', 3, 'expected a whole number'),
+    ('rules:\n  - {field: x, missing_messages: 1}\n', 3, 'expected a rule without a field'),
+    ('rules:\n  - {ignore: maybe}\n', 3, 'ignore: expected true or false'),
+    ('rules: 7\n', 2, 'rules: expected a list'),
+    ('rule: []\n', 2, 'rule: expected a known key'),
+])  # fmt: skip
+def test_errors_name_file_line_and_key(
+    tmp_path: Path, text: str, line: int, words: str
+) -> None:
+    """And what was expected."""
+    with pytest.raises(InputFileError) as caught:
+        loaded(tmp_path, text)
+    assert f'{tmp_path}/t.yaml:{line}:' in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_other_formats_and_presets_are_refused(tmp_path: Path) -> None:
+    """A character is no file of tolerances."""
+    path = tmp_path / 'c.yaml'
+    path.write_text('format: puppet-character/1\n')
+    with pytest.raises(InputFileError, match='puppet-tolerances/1'):
+        load_tolerances(path)
+    with pytest.raises(ConfigError, match='expected one of default, exact'):
+        Tolerances('loose')
