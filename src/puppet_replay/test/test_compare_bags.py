@@ -1,0 +1,296 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A change of one thing is found, and named as the worst."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from graph_messages import (
+    a_skeleton,
+    Change,
+    Item,
+    items_of,
+    latched_items,
+    Moment,
+    moments,
+    with_posture,
+    write_bag,
+    write_items,
+)
+import numpy as np
+from puppet_core.quaternion_batch import exp, multiply
+from puppet_core.skeleton import Skeleton
+from puppet_replay.compare_bags import compare_bags
+from puppet_replay.compare_join import Join, Message, Spool
+from puppet_replay.compare_result import Comparison, FieldResult
+from puppet_replay.compare_tolerances import EXACT, Tolerances
+import pytest
+
+N = 40
+FRAMES = moments(N)
+
+
+@pytest.fixture(scope='module')
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag of N frames of the whole graph."""
+    return write_bag(tmp_path_factory.mktemp('bags') / 'a.mcap', FRAMES)
+
+
+@pytest.fixture
+def after(before: Path, tmp_path: Path) -> Callable[..., Comparison]:
+    """Return a function that compares the bag with a changed one."""
+
+    def compared(change: Change | None = None, preset: str = 'default', **kind: Any) -> Comparison:
+        frames = kind.get('frames', FRAMES)
+        items = kind.get('items')
+        path = tmp_path / 'b.mcap'
+        other = write_bag(path, frames, change) if items is None else write_items(path, items)
+        return compare_bags(before, other, Tolerances(preset))
+
+    return compared
+
+
+def worst_name(comparison: Comparison) -> tuple[str, str]:
+    """Return topic and field of the worst, which is beyond its tolerance."""
+    worst = comparison.worst()
+    assert worst is not None and not worst.within and not comparison.within
+    return worst.topic, worst.name
+
+
+def wrong(comparison: Comparison) -> dict[tuple[str, str], FieldResult]:
+    """Return the fields beyond their tolerances."""
+    return {(f.topic, f.name): f for f in comparison.fields() if not f.within}
+
+
+def all_items(change: Callable[[Item], Item | None] = lambda item: item) -> list[Item]:
+    """Return all messages, each changed or left out."""
+    items = latched_items() + [item for moment in FRAMES for item in items_of(moment)]
+    return [new for new in map(change, items) if new is not None]
+
+
+def test_a_bag_equals_itself_exactly(after: Callable[..., Comparison]) -> None:
+    """Every topic and every message is compared, and everything is zero."""
+    found = after(preset=EXACT)
+    assert found.within and found.origin() == '' and not found.warnings
+    assert len(found.topics) == 8
+    assert all(field.max == 0.0 for field in found.fields())
+    assert {topic.counts for topic in found} == {(N, N), (1, 1)}
+    assert len(found.fields()) > 60
+
+
+@pytest.mark.parametrize('amount_mm', [0.11, 5.0, -5.0])
+def test_an_offset_in_a_character_is_named(
+    after: Callable[..., Comparison], amount_mm: float
+) -> None:
+    """The skeleton is the worst, with the segment and the axis that were changed."""
+    body = a_skeleton()
+    offsets = body.offsets.copy()
+    offsets[5, 1] += 1e-3 * amount_mm
+    found = after(frames=moments(N, Skeleton(offsets, body.interaction_points)))
+    assert worst_name(found) == ('/puppet/posture', 'skeleton')
+    worst = found.worst()
+    assert worst.worst.component == 'left_forearm y'
+    assert worst.max == pytest.approx(abs(amount_mm), rel=1e-6)
+    assert worst.first.frame_index == 0
+
+
+def test_importance_that_changed_alone_is_named(after: Callable[..., Comparison]) -> None:
+    """With the end-effector, the first frame and the worst."""
+
+    def changed(moment: Moment) -> Moment:
+        rows = moment.rows.copy()
+        rows[1, 0] += 0.002 * max(moment.index - 9, 0)
+        return moment._replace(rows=rows)
+
+    found = after(changed)
+    assert worst_name(found) == ('/importance', 'importance')
+    assert found.origin() == '/importance'
+    worst = found.worst()
+    assert (worst.first.frame_index, worst.worst.frame_index) == (10, N - 1)
+    assert worst.worst.component == 'right_hand'
+    assert set(wrong(found)) == {('/importance', 'importance')}
+
+
+def test_negated_quaternions_are_the_same_rotations(after: Callable[..., Comparison]) -> None:
+    """Of the whole stream nothing differs, even exactly."""
+
+    def negated(moment: Moment) -> Moment:
+        raw = moment.raw._replace(quaternions=-moment.raw.quaternions)
+        posture = with_posture(moment, rotations=-moment.posture.posture.rotations)
+        return posture._replace(raw=raw)
+
+    assert after(negated, preset=EXACT).within
+
+
+def test_a_sign_that_changes_on_the_way_is_named_as_such(
+    after: Callable[..., Comparison],
+) -> None:
+    """The rotation is the same; a program that interpolates would go the long way round."""
+
+    def negated(moment: Moment) -> Moment:
+        q = moment.posture.posture.rotations.copy()
+        q[9] *= -1.0 if moment.index >= 15 else 1.0
+        return with_posture(moment, rotations=q)
+
+    found = after(negated, preset=EXACT)
+    assert set(wrong(found)) == {('/puppet/posture', 'rotations_sign')}
+    first = found.worst().first
+    assert (first.frame_index, first.component) == (15, 'right_hand')
+
+
+def test_a_swapped_sign_of_one_part_is_a_rotation(after: Callable[..., Comparison]) -> None:
+    """The sign of the real part alone makes the inverse rotation."""
+
+    def swapped(moment: Moment) -> Moment:
+        q = moment.posture.posture.rotations.copy()
+        q[6, 0] *= -1.0
+        return with_posture(moment, rotations=q)
+
+    found = after(swapped)
+    assert worst_name(found) == ('/puppet/posture', 'rotations')
+    assert found.worst().worst.component == 'left_hand'
+
+
+def test_missing_and_extra_messages_are_differences(after: Callable[..., Comparison]) -> None:
+    """With their count and the first one; what was joined is compared all the same."""
+
+    def fewer(moment: Moment) -> Moment | None:
+        return None if moment.index in (7, 8, 30) else moment
+
+    found = after(fewer)
+    topic, name = worst_name(found)
+    assert (topic, name) == ('/tracker/raw', 'messages')
+    assert found.worst().note == '3 missing, 0 extra'
+    assert found.worst().first.frame_index == 7
+    assert {field for _, field in wrong(found)} == {'messages'}
+    counts = {topic.topic: topic.counts for topic in found}
+    assert counts['/joint_states'] == (N, N - 3)
+
+
+def test_missing_and_extra_topics_are_differences(
+    before: Path, after: Callable[..., Comparison], tmp_path: Path
+) -> None:
+    """From both sides."""
+    found = after(items=all_items(lambda i: None if i.topic == '/importance' else i))
+    assert worst_name(found) == ('/importance', 'topic')
+    assert found.worst().note == 'missing'
+    back = compare_bags(tmp_path / 'b.mcap', before, Tolerances())
+    assert (worst_name(back), back.worst().note) == (('/importance', 'topic'), 'extra')
+
+
+@pytest.mark.parametrize('shift_ns', [1, 1_000_000, -900_000_000, 3_600_000_000_000])
+def test_shifted_stamps_are_a_difference_of_the_stamps(
+    after: Callable[..., Comparison], shift_ns: int
+) -> None:
+    """Messages are joined by frame_index or order, so nothing else differs."""
+
+    def shifted(moment: Moment) -> Moment:
+        stamp_ns = moment.stamp_ns + shift_ns
+        return moment._replace(
+            stamp_ns=stamp_ns, posture=moment.posture._replace(stamp_ns=stamp_ns),
+            raw=moment.raw._replace(stamp_ns=stamp_ns),
+        )  # fmt: skip
+
+    found = after(shifted, preset=EXACT)
+    assert {field for _, field in wrong(found)} == {'stamp'}
+    assert found.worst().max == pytest.approx(abs(shift_ns) * 1e-6)
+
+
+def test_no_number_is_worse_than_any_number(after: Callable[..., Comparison]) -> None:
+    """One NaN in one bag; the same in both is equal (goal errors without a goal are)."""
+
+    def broken(moment: Moment) -> Moment:
+        points = moment.posture.posture.end_effectors.copy() + 1e-3
+        if moment.index == 12:
+            points[2, 1] = np.nan
+        return with_posture(moment, end_effectors=points)
+
+    found = after(broken)
+    assert worst_name(found) == ('/puppet/posture', 'end_effectors')
+    worst = found.worst()
+    assert worst.max == np.inf and worst.worst.component == 'left_foot y'
+    assert worst.worst.frame_index == 12
+    assert ('/retarget/status', 'goal_errors') not in wrong(found)
+
+
+def test_joints_are_compared_by_name(after: Callable[..., Comparison]) -> None:
+    """In another order they are the same; one that turned is named."""
+    from puppet_core.joint_split import JOINT_NAMES
+    from puppet_ros.joint_state import JointStateWriter
+    from rclpy.serialization import serialize_message
+
+    order = np.random.default_rng(5).permutation(len(JOINT_NAMES))
+    writer = JointStateWriter([JOINT_NAMES[i] for i in order])
+    turned = JOINT_NAMES.index('left_shank_y')
+
+    def shuffled(item: Item, by: float) -> Item:
+        if item.topic != '/joint_states':
+            return item
+        angles = FRAMES[round((item.log_ns - FRAMES[0].stamp_ns) * 120e-9)].angles.copy()
+        angles[turned] += by
+        return item._replace(data=serialize_message(writer.fill(item.log_ns, angles[order])))
+
+    assert after(items=all_items(partial(shuffled, by=0.0)), preset=EXACT).within
+    found = after(items=all_items(partial(shuffled, by=0.01)))
+    assert set(wrong(found)) == {('/joint_states', 'position')}
+    assert found.worst().worst.component == 'left_shank_y'
+    assert found.worst().max == pytest.approx(0.01)
+
+
+def test_transforms_are_compared_by_frames(after: Callable[..., Comparison]) -> None:
+    """A frame that turned is named with its parent."""
+
+    def turned(moment: Moment) -> Moment:
+        q = moment.raw.quaternions.copy()
+        q[2] = multiply(q[2], exp(np.array([0.0, 0.0, 0.01])))
+        return moment._replace(raw=moment.raw._replace(quaternions=q))
+
+    found = wrong(after(turned))
+    assert found['/tf', 'rotation'].worst.component == 'world -> puppet/left_hand'
+    assert found['/tf', 'rotation'].max == pytest.approx(np.degrees(0.01))
+    assert found['/tracker/raw', 'orientation'].worst.component == 'left_hand'
+
+
+def test_texts_and_types_are_compared(after: Callable[..., Comparison]) -> None:
+    """A robot description that changed is worse than what comes of it."""
+    from rclpy.serialization import serialize_message
+    from std_msgs.msg import String
+
+    other = serialize_message(String(data='<robot name="blubby"/>'))
+    swapped = all_items(
+        lambda i: i._replace(data=other) if i.topic == '/robot_description' else i
+    )
+    assert worst_name(after(items=swapped)) == ('/robot_description', 'data')
+    typed = all_items(
+        lambda i: i._replace(type='std_msgs/msg/Header') if i.topic == '/robot_description' else i
+    )
+    found = after(items=typed)
+    assert worst_name(found) == ('/robot_description', 'topic')
+    assert 'std_msgs/msg/Header' in found.worst().note
+
+
+def test_messages_in_any_order_find_each_other(after: Callable[..., Comparison]) -> None:
+    """All are compared; that stamps go back is what differs."""
+    items = all_items()
+    order = np.random.default_rng(1).permutation(len(items))
+    shuffled = [items[i]._replace(log_ns=10**9 + k) for k, i in enumerate(order)]
+    found = after(items=shuffled, preset=EXACT)
+    assert {field for _, field in wrong(found)} == {'order'}
+    assert 'stamps go back 0 times in A' in found.worst().note
+
+
+def test_what_waits_on_disk_is_found_again() -> None:
+    """With next to no memory allowed, and stamps that come twice."""
+    spool = Spool(limit_bytes=10)
+    pairs: list[tuple[Message, Message]] = []
+    join = Join(spool, lambda a, b: pairs.append((a, b)))
+    for i in range(50):
+        join.add(0, (i // 2, 0), i, bytes([i]) * 20)
+    for i in range(49, 0, -1):
+        join.add(1, (i // 2, 0), i, bytes([i]) * 20)
+    missing, extra = join.finish(has_index=False)
+    spool.close()
+    assert len(pairs) == 49 and missing == [(0, 1)] and extra == []
+    assert all(a.stamp_ns == b.stamp_ns and len(a.data) == 20 for a, b in pairs)
