@@ -27,6 +27,9 @@ setup(
             'play = puppet_replay.play_command:main',
             'record = puppet_replay.record_command:main',
             'replay = puppet_replay.replay_command:main',
+            'compare = puppet_replay.compare_command:main',
+            'goldens = puppet_replay.goldens_command:main',
         ],
+        'pytest11': ['puppet_regression = puppet_replay.pytest_plugin'],
     },
 )

@@ -72,7 +72,8 @@ def amount(value: float, unit: str) -> str:
     if math.isinf(value):
         return 'no number'
     text = UNITS[unit].text
-    return f'{value:.3g} {text}'.strip()
+    number = f'{value:.3g}' if value < 1000.0 or value >= 1e6 else f'{value:.0f}'
+    return f'{number} {text}'.strip()
 
 
 def stamp_text(stamp_ns: int) -> str:

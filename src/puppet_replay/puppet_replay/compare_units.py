@@ -26,6 +26,6 @@ UNITS = {
     'mm_s': Unit('mm/s', 10.0, 'velocities'),
     'deg_s': Unit('deg/s', 5.0, 'angular velocities'),
     'ms': Unit('ms', 0.001, 'stamps, ages'),
-    'ratio': Unit('', 0.001, 'importance; other numbers, of the greater of 1 and their size'),
+    'ratio': Unit('', 1e-4, 'importance; other numbers, of the greater of 1 and their size'),
     'count': Unit('', 0.0, 'flags, counts, texts: 1 where they differ; messages'),
 }

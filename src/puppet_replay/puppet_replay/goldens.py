@@ -1,0 +1,166 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Goldens: what the graph made of one short performance, for every character and solver.
+
+One recording of the emulated tracker, cut to calibration, walk, hands on a table, clap and jump,
+is replayed and held against small bags. They keep the joints of every frame, and of every fourth
+one the whole posture.
+
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+import tempfile
+
+from puppet_core.errors import InputFileError
+from puppet_replay.compare_bags import compare_bags
+from puppet_replay.compare_result import Comparison
+from puppet_replay.compare_tolerances import EXACT, load_tolerances, Tolerances
+from puppet_replay.replay import replay
+from puppet_replay.settings import read_settings
+from puppet_replay.topics import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
+from puppet_retarget.solvers.registry import SOLVER_NAMES
+from puppet_ros import share
+from puppet_ros.bag_reader import BagMessage, BagReader
+from puppet_ros.bag_writer import BagWriter
+
+FOLDER = Path('test') / 'goldens'
+PERFORMANCE, TOLERANCES = 'performance.mcap', 'tolerances.yaml'
+GRAPH = 'graph'  # what is the same for all characters and solvers
+ENVIRONMENT = 'demo'
+EVERY = 4  # of so many messages one is kept, where not all are
+COMPRESSION = 'zstd'
+# Of the performance with a T-pose of two seconds [s]: calibration, walk, reach, clap, jump.
+EXCERPTS_S = ((0.0, 1.3), (6.2, 7.2), (9.6, 10.6), (24.6, 25.6), (31.6, 32.6))
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenCase:
+    """One bag to hold a replay against."""
+
+    name: str
+    """Of the file."""
+
+    character: str
+    """Name of the puppet."""
+
+    solver: str
+    """Name of the solver."""
+
+    topics: tuple[str, ...]
+    """What is kept."""
+
+    def file(self, folder: Path) -> Path:
+        """Return the golden's path."""
+        return folder / f'{self.name}.mcap'
+
+
+def golden_cases() -> tuple[GoldenCase, ...]:
+    """Return all cases: the graph up to the importance, then each character with each solver."""
+    characters = share.available('characters')
+    first = GoldenCase(GRAPH, characters[0], SOLVER_NAMES[0], (POSTURE, IMPORTANCE))
+    return (first, *(
+        GoldenCase(f'{character}_{solver}', character, solver, (JOINTS, PUPPET))
+        for character in characters for solver in SOLVER_NAMES
+    ))  # fmt: skip
+
+
+def cut_performance(source: Path, target: Path) -> int:
+    """
+    Write the excerpts of an exported performance; return how many frames they have.
+
+    Raises
+    ------
+    InputFileError : if the recording is too short.
+
+    """
+    spans = [(round(1e9 * start), round(1e9 * end)) for start, end in EXCERPTS_S]
+    count = 0
+    with BagReader(source) as reader:
+        duration_s = (reader.end_ns - reader.start_ns) * 1e-9
+        if duration_s < EXCERPTS_S[-1][1]:
+            expected = f'a performance of {EXCERPTS_S[-1][1]:g} s'
+            raise InputFileError(source, expected, f'{duration_s:.1f} s')
+        with BagWriter(target, COMPRESSION) as writer:
+            for message in reader.messages((RAW, TF_STATIC)):
+                at_ns = message.log_ns - reader.start_ns
+                if any(start <= at_ns < end for start, end in spans):
+                    writer.write(message.topic, message.type, message.log_ns, message.data)
+                    count += message.topic == RAW
+    return count
+
+
+def replay_case(case: GoldenCase, folder: Path, target: Path) -> None:
+    """Write what the graph makes of the performance now, as far as a golden keeps it."""
+    short = {
+        'character': case.character, 'solver': case.solver, 'environment': ENVIRONMENT,
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix='puppet_golden_') as place:
+        whole = Path(place) / 'replay.mcap'
+        replay(folder / PERFORMANCE, whole, read_settings(short=short))
+        keep_topics(whole, target, case.topics, EVERY)
+
+
+def keep_topics(source: Path, target: Path, topics: Collection[str], every: int = 1) -> None:
+    """
+    Write some topics of a bag into a small one.
+
+    Parameters
+    ----------
+    source, target : Path
+        The bags.
+    topics : collection of str
+        Their names.
+    every : int
+        Of so many messages of a topic one is kept; of the joints all are.
+
+    """
+    with BagReader(source) as reader, BagWriter(target, COMPRESSION) as writer:
+        for message in _thinned(reader, topics, every):
+            writer.write(message.topic, message.type, message.log_ns, message.data)
+
+
+def _thinned(reader: BagReader, topics: Collection[str], every: int) -> Iterator[BagMessage]:
+    counts = dict.fromkeys(topics, 0)
+    for message in reader.messages(tuple(topics)):
+        if message.topic == JOINTS or counts[message.topic] % every == 0:
+            yield message
+        counts[message.topic] += 1
+
+
+def golden_tolerances(folder: Path) -> Tolerances:
+    """Return what the goldens may differ by from machine to machine."""
+    return load_tolerances(folder / TOLERANCES)
+
+
+def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
+    """
+    Replay one case and hold it against its golden.
+
+    Parameters
+    ----------
+    case : GoldenCase
+        Which.
+    folder : Path
+        Of the goldens.
+    result : Path
+        Where the replay is written to.
+
+    Raises
+    ------
+    InputFileError : if the performance or the golden is missing or damaged.
+
+    """
+    golden = case.file(folder)
+    if not golden.exists():
+        raise InputFileError(golden, 'a golden', 'nothing', hint='./puppet goldens --update')
+    replay_case(case, folder, result)
+    return compare_bags(golden, result, golden_tolerances(folder))
+
+
+def changes_of(case: GoldenCase, folder: Path, result: Path) -> Comparison | None:
+    """Return how the golden differs from a replay, with nothing allowed; None if there is none."""
+    golden = case.file(folder)
+    return compare_bags(golden, result, Tolerances(EXACT)) if golden.exists() else None

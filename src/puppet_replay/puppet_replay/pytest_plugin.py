@@ -1,0 +1,188 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The fixture `puppet_regression`: a lab's own bags and tuning, tested in its own repository.
+
+Replays a bag deterministically and holds the result against a golden beside the test; with
+--puppet-update the golden is written instead. doc/regression.md shows the whole way.
+
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+import re
+from typing import Any, TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from puppet_replay.compare_result import Comparison
+
+GOLDENS, REPORTS = 'goldens', 'puppet-reports'
+DEFAULT_TOPICS = ('/performer/posture', '/importance', '/joint_states', '/puppet/posture')
+_UPDATED = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup('puppet_regression')
+    group.addoption(
+        '--puppet-update', action='store_true',
+        help='write the goldens of puppet_regression anew and say what changed',
+    )
+    group.addoption(
+        '--puppet-reports', metavar='DIR', default=REPORTS,
+        help=f'where pages about differences go, from the root folder; default {REPORTS}',
+    )  # fmt: skip
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say what was updated."""
+    for line in config.stash.get(_UPDATED, []):
+        terminalreporter.write_line(line)
+
+
+class PuppetRegression:
+    """
+    Checks bags of one test.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        With this plugin's options.
+    folder : Path
+        Of the test's file: where relative paths begin.
+    scratch : Path
+        An empty folder.
+
+    """
+
+    def __init__(self, config: pytest.Config, folder: Path, scratch: Path) -> None:
+        self._config = config
+        self._folder = folder
+        self._scratch = scratch
+
+    def check(
+        self, bag: str | Path, *, character: str = '', solver: str = '', environment: str = '',
+        performer: str = '', layout: str = '', calibration: str = '', params: str | Path = '',
+        settings: Sequence[str] = (), entry: str = '', tolerances: str | Path = '',
+        topics: Sequence[str] = DEFAULT_TOPICS, golden: str | Path = '',
+    ) -> 'Comparison':  # fmt: skip
+        """
+        Replay a bag and fail the test if the result differs from its golden.
+
+        Paths are relative to the test's folder.
+
+        Parameters
+        ----------
+        bag : str or Path
+            What was recorded: a topic from /tracker/raw to /importance.
+        character, solver, environment, performer, layout, calibration : str
+            As the options of `./puppet replay`: names, or paths of YAML files.
+        params : str or Path
+            A ROS parameter file.
+        settings : sequence of str
+            Single parameters, as in importance.prediction_s=0.1.
+        entry : str
+            Topic where the recorded messages enter; the first there is by default.
+        tolerances : str or Path
+            What may differ (puppet-tolerances/1); a little by default.
+        topics : sequence of str
+            What is kept and compared.
+        golden : str or Path
+            Where it is kept; goldens/BAG-CHARACTER-SOLVER.mcap by default.
+
+        Returns
+        -------
+        comparison : Comparison
+            What was found, if that is within the tolerances or was updated; with nothing allowed
+            in an update.
+
+        """
+        __tracebackhide__ = True
+        from puppet_core.errors import PuppetError
+
+        named = {'character': character, 'environment': environment, 'performer': performer,
+                 'layout': layout, 'calibration': calibration}  # fmt: skip
+        short = {name: self._name_or_path(value) for name, value in named.items()}
+        short['solver'] = solver
+        name = '-'.join(filter(None, (Path(bag).stem, _slug(character), _slug(solver))))
+        target = self._folder / (golden or Path(GOLDENS) / f'{name}.mcap')
+        result = self._scratch / f'{name}.mcap'
+        try:
+            self._replay(
+                self._folder / bag, result, entry, short, params and self._folder / params,
+                settings, topics,
+            )  # fmt: skip
+            return self._judge(target, result, name, tolerances and self._folder / tolerances)
+        except PuppetError as err:
+            pytest.fail(f'puppet_regression: {err}', pytrace=False)
+
+    def _replay(
+        self, bag: Path, result: Path, entry: str, short: dict[str, str], params: Path | str,
+        settings: Sequence[str], topics: Sequence[str],
+    ) -> None:  # fmt: skip
+        from puppet_core.errors import CalibrationError
+        from puppet_replay.goldens import keep_topics
+        from puppet_replay.replay import replay
+        from puppet_replay.settings import read_settings
+
+        whole = result.with_suffix('.whole.mcap')
+        report = replay(bag, whole, read_settings(Path(params) if params else None, settings,
+                                                  short), entry)  # fmt: skip
+        if not report.is_calibrated:
+            raise CalibrationError(
+                f'{bag}: expected a still T-pose of the layout\'s sensors, got none; '
+                'give calibration='
+            )
+        keep_topics(whole, result, topics)
+        whole.unlink()
+
+    def _judge(
+        self, target: Path, result: Path, name: str, tolerances: Path | str
+    ) -> 'Comparison':
+        from puppet_core import atomic_file
+        from puppet_core.errors import InputFileError
+        from puppet_replay.compare_bags import compare_bags
+        from puppet_replay.compare_command import write_reports
+        from puppet_replay.compare_table import report_lines, summary_lines
+        from puppet_replay.compare_tolerances import EXACT, load_tolerances, Tolerances
+
+        updates = self._config.getoption('puppet_update')
+        if not target.exists() and not updates:
+            raise InputFileError(target, 'a golden', 'nothing', hint='pytest --puppet-update')
+        allowed = load_tolerances(Path(tolerances) if tolerances else None)
+        if updates:
+            allowed = Tolerances(EXACT)
+        before = target if target.exists() else result
+        found = compare_bags(before, result, allowed)
+        if updates:
+            state = 'new' if before is result else summary_lines(found)[0]
+            if before is result or not found.within:
+                atomic_file.write_bytes(target, result.read_bytes())
+            self._config.stash.setdefault(_UPDATED, []).append(f'{target}: {state}')
+        elif not found.within:
+            page = self._config.rootpath / self._config.getoption('puppet_reports')
+            page = page / f'{name}.html'
+            write_reports(found, allowed, html=page)
+            lines = [*report_lines(found), '', f'report: {page}']
+            pytest.fail('\n'.join(lines), pytrace=False)
+        return found
+
+    def _name_or_path(self, value: str) -> str:
+        """Return a name as it is, and a path from the test's folder."""
+        is_path = '/' in value or value.endswith(('.yaml', '.yml'))
+        return str(self._folder / value) if is_path else value
+
+
+def _slug(value: str) -> str:
+    return re.sub(r'\W+', '_', Path(value).stem)
+
+
+@pytest.fixture
+def puppet_regression(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PuppetRegression]:
+    """Return what replays a bag and holds the result against its golden."""
+    scratch = tmp_path_factory.mktemp('puppet_regression')
+    yield PuppetRegression(request.config, request.path.parent, scratch)
