@@ -3,6 +3,7 @@
 """The messages of one topic of two bags, compared block by block."""
 
 from collections.abc import Callable
+from os.path import commonprefix
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ BLOCK_MESSAGES, BLOCK_BYTES = 256, 4_000_000
 STAMP, SIGN = 'stamp', '_sign'
 TF_STATIC = '/tf_static'
 _ONE = ('',)
+SHOWN = 24  # letters of a text that differs
 
 
 class Stamped(NamedTuple):
@@ -266,7 +268,9 @@ def _unlike(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
     """Return what to call the difference of two lists of texts, shortly."""
     for mine, other in zip((*a, *[''] * len(b)), (*b, *[''] * len(a))):
         if mine != other:
-            return (f'{mine[:24]!r}, {other[:24]!r}',)
+            differs = len(commonprefix((mine, other)))
+            start = max(differs - SHOWN // 2, 0)
+            return (f'{mine[start: start + SHOWN]!r}, {other[start: start + SHOWN]!r}',)
     return _ONE
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fixture in a repository of a lab's own, in a pytest process of its own."""
+"""The fixture in a repository of a lab's own, in pytest runs of its own."""
 
 import os
 from pathlib import Path
@@ -10,73 +10,66 @@ import sys
 import pytest
 from recorded_bag import recorded
 
+pytest_plugins = 'pytester'
+# loaded by name and not as an installed entry point, so that it is loaded once either way
+PLUGIN = ('-p', 'puppet_replay.pytest_plugin', '-p', 'no:cacheprovider')
 LAB_TEST = """
 def test_walk(puppet_regression):
     puppet_regression.check('walk.mcap', character='sally', settings={settings!r})
 """
 
 
-@pytest.fixture(scope='module')
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def lab(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a lab's repository with a recording of two seconds."""
-    folder = tmp_path_factory.mktemp('lab')
-    recorded(folder / 'walk.mcap', 2.0)
-    (folder / 'pytest.ini').write_text('[pytest]\n')
-    return folder
+    monkeypatch.setenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')
+    monkeypatch.delenv('PYTEST_ADDOPTS', raising=False)
+    pytester.makeini('[pytest]\n')
+    write_test(pytester.path)
+    return pytester.path
 
 
-def run_pytest(lab: Path, *arguments: str, settings: tuple[str, ...] = ()) -> tuple[int, str]:
-    """Run the lab's tests; return the exit code and what was printed."""
+def write_test(lab: Path, *settings: str) -> None:
+    """Write the lab's test, with other parameters than the installed ones."""
     (lab / 'test_lab.py').write_text(LAB_TEST.format(settings=settings))
-    command = [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', *arguments]
-    # as it is found by its entry point where the package is installed
-    command += ['-p', 'puppet_replay.pytest_plugin'] if not is_installed() else []
-    environment = os.environ | {'PYTEST_ADDOPTS': '', 'PYTEST_XDIST_WORKER': ''}
-    done = subprocess.run(
-        command, cwd=lab, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout + done.stderr
 
 
-def is_installed() -> bool:
-    """Return whether pytest finds the plugin by itself."""
-    from importlib.metadata import entry_points
+def test_a_lab_tests_its_own_bags(lab: Path, pytester: pytest.Pytester) -> None:
+    """No golden; the first update; the same again; another tuning, named; taken by an update."""
+    def run(*arguments: str) -> tuple[int, str]:
+        result = pytester.runpytest_inprocess(*PLUGIN, *arguments)
+        return int(result.ret), str(result.stdout)
 
-    return any(point.name == 'puppet_regression' for point in entry_points(group='pytest11'))
-
-
-def test_a_lab_tests_its_own_bags(lab: Path) -> None:
-    """No golden; the first update; the same again; another tuning, named; mended by an update."""
+    recorded(lab / 'walk.mcap', 2.0)
     golden = lab / 'goldens' / 'walk-sally.mcap'
-    code, text = run_pytest(lab)
+    code, text = run()
     assert code == 1 and f'{golden}: expected a golden, got nothing' in text
     assert 'pytest --puppet-update' in text and 'Traceback' not in text
 
-    code, text = run_pytest(lab, '--puppet-update')
+    code, text = run('--puppet-update')
     assert code == 0 and f'{golden}: new' in text
     first = golden.read_bytes()
+    assert run()[0] == 0
 
-    assert run_pytest(lab)[0] == 0
-
-    changed = ('importance.prediction_s=0.3',)
-    code, text = run_pytest(lab, settings=changed)
+    write_test(lab, 'importance.prediction_s=0.3')
+    code, text = run()
     page = lab / 'puppet-reports' / 'walk-sally.html'
     assert code == 1 and 'worst: /importance importance' in text
     assert f'report: {page}' in text and '<svg' in page.read_text()
     assert golden.read_bytes() == first
 
-    code, text = run_pytest(lab, '--puppet-update', settings=changed)
+    code, text = run('--puppet-update')
     assert code == 0 and f'{golden}: differs: ' in text
-    assert run_pytest(lab, settings=changed)[0] == 0
     assert golden.read_bytes() != first
+    assert run()[0] == 0
 
 
-def test_bad_bags_fail_with_a_line(lab: Path) -> None:
+def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
     """Not with a traceback."""
-    (lab / 'walk.mcap').rename(lab / 'kept.mcap')
-    try:
-        code, text = run_pytest(lab)
-    finally:
-        (lab / 'kept.mcap').rename(lab / 'walk.mcap')
-    assert code == 1 and 'puppet_regression: ' in text and 'expected a bag, got nothing' in text
-    assert 'Traceback' not in text
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', *PLUGIN], cwd=lab, env=os.environ,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    expected = f'puppet_regression: {lab}/walk.mcap: expected a bag, got nothing'
+    assert expected in done.stdout and 'Traceback' not in done.stdout

@@ -1,0 +1,123 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of the real graph are caught, with the right field named as the worst."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from puppet_core.character import load_character, save_character
+from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_replay.compare_bags import compare_bags
+from puppet_replay.compare_result import Comparison
+from puppet_replay.compare_tolerances import EXACT, Tolerances
+from puppet_replay.replay import replay
+from puppet_replay.settings import read_settings
+from puppet_ros import share
+from puppet_ros.bag_reader import BagReader
+from puppet_ros.bag_writer import BagWriter
+from puppet_ros.kept_cdr import KeptCdr
+from puppet_msgs.msg import TrackerFrame
+import pytest
+from recorded_bag import recorded
+
+
+@pytest.fixture(scope='module')
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a recording of a T-pose and a walk."""
+    return recorded(tmp_path_factory.mktemp('walk') / 'walk.mcap', 2.2)
+
+
+def replayed(bag: Path, target: Path, *values: str, character: str = 'sally') -> Path:
+    """Return what the graph makes of a bag."""
+    replay(bag, target, read_settings(values=values, short={'character': character}))
+    return target
+
+
+def compared(a: Path, b: Path, preset: str = 'default') -> Comparison:
+    """Return how two replays differ."""
+    return compare_bags(a, b, Tolerances(preset))
+
+
+def test_prediction_that_changed_is_named(walk: Path, tmp_path: Path) -> None:
+    """Lambda 0.10 s instead of 0.15 s: the importance is the worst, nothing before it differs."""
+    a = replayed(walk, tmp_path / 'a.mcap', 'importance.prediction_s=0.15')
+    b = replayed(walk, tmp_path / 'b.mcap', 'importance.prediction_s=0.10')
+    found = compared(a, b)
+    worst = found.worst()
+    assert not worst.within
+    assert (worst.topic, worst.name) == ('/importance', 'importance')
+    assert worst.worst.component in ('left_foot', 'right_foot')
+    assert found.origin() == '/importance'
+    same = {topic.topic for topic in found if topic.within}
+    assert {'/tracker/raw', '/tracker/filtered', '/performer/posture'} <= same
+
+
+@pytest.mark.parametrize(('segment', 'axis'), [('left_hand', 1), ('right_shank', 2)])
+def test_five_millimetres_in_a_character_are_named(
+    walk: Path, tmp_path: Path, segment: str, axis: int
+) -> None:
+    """The puppet's skeleton is the worst, by those 5 mm, at that segment and axis."""
+    sally = load_character(share.character_file('sally'))
+    offsets = sally.skeleton.offsets.copy()
+    offsets[SEGMENT_INDEX[segment], axis] += 0.005
+    changed = replace(sally, skeleton=replace(sally.skeleton, offsets=offsets))
+    path = tmp_path / 'sally.yaml'
+    save_character(changed, path)
+    a = replayed(walk, tmp_path / 'a.mcap')
+    b = replayed(walk, tmp_path / 'b.mcap', character=str(path))
+    found = compared(a, b)
+    worst = found.worst()
+    assert (worst.topic, worst.name) == ('/puppet/posture', 'skeleton')
+    assert worst.worst.component == f'{segment} {"xyz"[axis]}'
+    assert worst.max == pytest.approx(5.0, abs=1e-6)
+    assert found.origin() == '/puppet/robot_description'
+    same = {topic.topic for topic in found if topic.within}
+    assert {'/tracker/raw', '/performer/posture', '/importance'} <= same
+
+
+def with_signs(bag: Path, target: Path, signs: np.ndarray) -> Path:
+    """Write the recording with the parts (x, y, z, w) of one sensor's quaternion changed."""
+    cdr = KeptCdr(TrackerFrame)
+    with BagReader(bag) as reader, BagWriter(target) as writer:
+        for message in reader.messages():
+            data = message.data
+            if message.topic == '/tracker/raw':
+                msg = cdr.read(data)
+                poses = np.frombuffer(msg.poses).reshape(-1, 7)
+                poses[3, 3:] *= signs
+                data = KeptCdr(TrackerFrame).write(msg)
+            writer.write(message.topic, message.type, message.log_ns, data)
+    return target
+
+
+def test_the_other_sign_of_a_rotation_changes_nothing(walk: Path, tmp_path: Path) -> None:
+    """A sensor whose quaternions all come negated: the same rotations, the same puppet."""
+    negated = with_signs(walk, tmp_path / 'negated.mcap', -np.ones(4))
+    a = replayed(walk, tmp_path / 'a.mcap')
+    b = replayed(negated, tmp_path / 'b.mcap')
+    assert a.read_bytes() != b.read_bytes()
+    assert compared(a, b).within
+
+
+def test_a_swapped_sign_of_one_part_is_named(walk: Path, tmp_path: Path) -> None:
+    """The rotation of that sensor is the first and worst that differs."""
+    swapped = with_signs(walk, tmp_path / 'swapped.mcap', np.array([1.0, 1.0, 1.0, -1.0]))
+    found = compared(walk, swapped)
+    worst = found.worst()
+    assert (worst.topic, worst.name) == ('/tracker/raw', 'orientation')
+    with BagReader(walk) as reader:
+        message = next(m for m in reader.messages(['/tracker/raw']))
+        sensors = KeptCdr(TrackerFrame).read(message.data).sensors
+    assert worst.worst.component == sensors[3]
+    through = compared(
+        replayed(walk, tmp_path / 'a.mcap'), replayed(swapped, tmp_path / 'b.mcap')
+    )
+    assert through.origin() == '/tracker/raw'
+    assert not all(topic.within for topic in through if topic.topic == '/tracker/filtered')
+
+
+def test_the_same_replay_twice_differs_in_nothing(walk: Path, tmp_path: Path) -> None:
+    """With nothing allowed."""
+    a, b = replayed(walk, tmp_path / 'a.mcap'), replayed(walk, tmp_path / 'b.mcap')
+    assert compared(a, b, EXACT).within
