@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, closing, ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from puppet_replay.compare_definitions import definitions_of
 from puppet_replay.compare_join import A, B, Spool
 from puppet_replay.compare_layout import Definitions
 from puppet_replay.compare_result import (
@@ -29,7 +30,6 @@ from puppet_replay.compare_result import (
 )
 from puppet_replay.compare_tolerances import Tolerances
 from puppet_replay.compare_topic import Observer, TopicComparison
-from puppet_replay.compare_definitions import definitions_of
 from puppet_ros.bag_reader import BagMessage, BagReader
 
 Advance = Callable[[int], object]
@@ -72,7 +72,8 @@ def compare_bags(
         ]  # fmt: skip
         comparisons = open_comparisons(readers, chosen, tolerances, spool)
         total = sum(reader.counts[name] for reader in readers for name in comparisons)
-        run(readers, comparisons, None if show is None or not total else stack.enter_context(show(total)))
+        advance = stack.enter_context(show(total)) if show is not None and total else None
+        run(readers, comparisons, advance)
         rows = [_result(name, readers, comparisons.get(name), tolerances) for name in chosen]
         return Comparison(
             (str(path_a), str(path_b)),
@@ -109,7 +110,7 @@ def run(
     """Read both bags to their ends."""
     if comparisons:
         streams = [reader.messages(tuple(comparisons)) for reader in readers]
-        for count, (side, message) in enumerate(_by_turns(streams, comparisons), 1):
+        for count in _by_turns(streams, comparisons):
             if advance is not None and count % 1024 == 0:
                 advance(1024)
     for comparison in comparisons.values():
@@ -118,8 +119,8 @@ def run(
 
 def _by_turns(
     streams: Sequence[Iterator[BagMessage]], comparisons: dict[str, TopicComparison]
-) -> Iterator[tuple[int, BagMessage]]:
-    """Give each message to its topic's comparison, from the bag that is behind."""
+) -> Iterator[int]:
+    """Give each message to its topic, from the bag that is behind; yield how many so far."""
     at = [(-1, 0), (-1, 0)]  # latest stamp, messages so far
     is_open = [True, True]
     while any(is_open):
@@ -132,7 +133,7 @@ def _by_turns(
         stamp = comparison.add(side, message.data)
         previous, count = at[side]
         at[side] = (stamp if comparison.keys[side].has_stamp else previous, count + 1)
-        yield side, message
+        yield at[A][1] + at[B][1]
 
 
 def _result(

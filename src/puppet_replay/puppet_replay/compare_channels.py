@@ -84,14 +84,14 @@ class Fields:
 
     def size(self, name: str) -> int:
         """Return the length of a list; raise KeyError if there is no such field."""
-        return sum(part.count for part in self._parts[name])
+        return sum(part.size for part in self._parts[name])
 
     def words(self, name: str) -> tuple[str, ...]:
         """Return the texts of a field."""
         first = self._matrix[0]
         return tuple(self._layout.text(first, part) for part in self._parts.get(name, ()))
 
-    def all(self) -> dict[str, list[Part]]:
+    def parts(self) -> dict[str, list[Part]]:
         """Return every part."""
         return self._parts
 
@@ -129,7 +129,7 @@ def texts_of(fields: Fields, names: tuple[str, ...] = ()) -> dict[str, tuple[str
     """Return all texts; lists that name rows are sorted, because their order says nothing."""
     found = {
         name: fields.words(name)
-        for name, parts in fields.all().items()
+        for name, parts in fields.parts().items()
         if parts[0].kind == 'string'
     }
     for name in names:
@@ -140,18 +140,18 @@ def texts_of(fields: Fields, names: tuple[str, ...] = ()) -> dict[str, tuple[str
 def generic(fields: Fields) -> Decoded:
     """Return the fields of any type, by the types of their parts."""
     channels = {}
-    for name, parts in fields.all().items():
+    for name, parts in fields.parts().items():
         # the stamp of the header is what messages are joined by
         if parts[0].kind == 'string' or name == 'header.stamp':
             continue
         labels: tuple[str, ...] = ()
-        if len({part.count for part in parts}) > 1:  # lists of lists
+        if len({part.size for part in parts}) > 1:  # lists of lists
             values = np.concatenate([fields.raw([p]).swapaxes(1, 2) for p in parts], axis=1)
             channels[name] = _by_type(name, parts[0], values, labels)
             continue
         values = fields.raw(parts)
         if not parts[0].owner:  # a list of numbers has a row for each
-            values = values.reshape(len(values), len(parts) * parts[0].count, 1)
+            values = values.reshape(len(values), len(parts) * parts[0].size, 1)
         channels[name] = _by_type(name, parts[0], values, labels)
     return Decoded(channels, texts_of(fields))
 
@@ -184,12 +184,13 @@ def _transforms(fields: Fields) -> Decoded:
     pairs = tuple(
         f'{parent} -> {child}'
         for parent, child in zip(
-            fields.words('transforms[].header.frame_id'), fields.words('transforms[].child_frame_id')
+            fields.words('transforms[].header.frame_id'),
+            fields.words('transforms[].child_frame_id'),
         )
     )
     if not pairs:
         return Decoded({}, {})
-    parts = fields.all()
+    parts = fields.parts()
     place = fields.raw(parts['transforms[].transform.translation'])
     turn = fields.raw(parts['transforms[].transform.rotation'])
     channels = {

@@ -139,7 +139,7 @@ def worst_curves(
 
 
 def _is_drawn(field: FieldResult) -> bool:
-    return field.worst is not None and field.max > 0.0
+    return field.worst is not None and field.peak > 0.0
 
 
 def _all(observers: Sequence[Observer]) -> Observer:

@@ -11,7 +11,8 @@ from puppet_replay.compare_table import amount, short_place, stamp_text, summary
 from puppet_replay.compare_tolerances import COUNT
 
 STYLE = """\
-body{font:15px/1.5 system-ui,sans-serif;color:#2d323a;max-width:1080px;margin:2em auto;padding:0 1em}
+body{font:15px/1.5 system-ui,sans-serif;color:#2d323a;max-width:1080px;margin:2em auto;\
+padding:0 1em}
 h1{font-size:1.4em;margin-bottom:.2em}h2{font-size:1.1em;margin:1.8em 0 .4em}
 .verdict{padding:.6em 1em;border-left:5px solid;margin:1em 0}
 .good{border-color:#2f8f4e;background:#eef7f0}.bad{border-color:#b3313c;background:#fbeff0}
@@ -77,7 +78,7 @@ def _topic(topic: TopicResult, start_ns: int) -> str:
     rows = ''.join(_row(field, start_ns) for field in topic.fields)
     return (
         f'<details{opened}><summary><code>{escape(topic.topic)}</code> {state}</summary>'
-        f'<p class="small">{escape(topic.type)}; messages {counts}; {rates}</p>'
+        f'<p class="small">{escape(topic.msgtype)}; messages {counts}; {rates}</p>'
         f'<table><tr>{head}</tr>{rows}</table></details>'
     )
 
@@ -88,7 +89,7 @@ def _row(field: FieldResult, start_ns: int) -> str:
         numbers.append(str(field.tolerance.mismatches))
     else:
         numbers = [str(field.n)]
-        numbers += [amount(value, field.unit) for value in (field.max, field.p99, field.rms)]
+        numbers += [amount(value, field.unit) for value in (field.peak, field.p99, field.rms)]
         numbers.append(_limits(field))
     first = '' if field.first is None else short_place(field.first, start_ns)
     worst = ''
@@ -105,7 +106,7 @@ def _row(field: FieldResult, start_ns: int) -> str:
 
 
 def _limits(field: FieldResult) -> str:
-    named = (('', field.tolerance.max), ('99 % ', field.tolerance.p99),
+    named = (('', field.tolerance.peak), ('99 % ', field.tolerance.p99),
              ('rms ', field.tolerance.rms))
     texts = [f'{name}{amount(value, field.unit)}' for name, value in named
              if not math.isinf(value)]

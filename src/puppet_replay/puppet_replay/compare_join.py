@@ -33,7 +33,7 @@ class Message(NamedTuple):
     stamp_ns: int
     """Of its header; its number if it has none."""
 
-    index: int
+    frame_index: int
     """Its frame_index; its number if it has none."""
 
     data: bytes
@@ -44,7 +44,7 @@ class _Waiting(NamedTuple):
     """A message that may be on disk."""
 
     stamp_ns: int
-    index: int
+    frame_index: int
     data: bytes | None
     offset: int
     length: int
@@ -74,9 +74,9 @@ class Spool:
         """Return the message, once."""
         if waiting.data is not None:
             self._held -= waiting.length
-            return Message(waiting.stamp_ns, waiting.index, waiting.data)
+            return Message(waiting.stamp_ns, waiting.frame_index, waiting.data)
         self._file.seek(waiting.offset)
-        return Message(waiting.stamp_ns, waiting.index, self._file.read(waiting.length))
+        return Message(waiting.stamp_ns, waiting.frame_index, self._file.read(waiting.length))
 
     def close(self) -> None:
         """Delete the temporary file."""
@@ -168,12 +168,7 @@ class Join:
         pairs = pairs or _by_shift(*left)
         for i, k in pairs:
             self._emit(self._spool.take(left[A][i]), self._spool.take(left[B][k]))
-        joined = [{pair[side] for pair in pairs} for side in (A, B)]
-        missing, extra = (
-            [(w.stamp_ns, w.index) for i, w in enumerate(left[side]) if i not in joined[side]]
-            for side in (A, B)
-        )
-        return missing, extra
+        return _others(left[A], {i for i, _ in pairs}), _others(left[B], {k for _, k in pairs})
 
     def _put(self, side: int, message: Message, other: Message) -> None:
         if side == A:
@@ -182,11 +177,15 @@ class Join:
             self._emit(other, message)
 
 
+def _others(left: list[_Waiting], joined: set[int]) -> list[Key]:
+    return [(w.stamp_ns, w.frame_index) for i, w in enumerate(left) if i not in joined]
+
+
 def _by_index(a: list[_Waiting], b: list[_Waiting]) -> list[tuple[int, int]]:
-    places = {waiting.index: k for k, waiting in enumerate(b)}
-    if len(places) < len(b) or len({waiting.index for waiting in a}) < len(a):
+    places = {waiting.frame_index: k for k, waiting in enumerate(b)}
+    if len(places) < len(b) or len({waiting.frame_index for waiting in a}) < len(a):
         return []  # a counter that began anew
-    return [(i, places[w.index]) for i, w in enumerate(a) if w.index in places]
+    return [(i, places[w.frame_index]) for i, w in enumerate(a) if w.frame_index in places]
 
 
 def _by_stamp_alone(a: list[_Waiting], b: list[_Waiting]) -> list[tuple[int, int]]:

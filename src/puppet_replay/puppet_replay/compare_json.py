@@ -31,7 +31,7 @@ def comparison_report(comparison: Comparison) -> dict[str, Any]:
 def _topic(topic: TopicResult) -> dict[str, Any]:
     return {
         'topic': topic.topic,
-        'type': topic.type,
+        'type': topic.msgtype,
         'within': topic.within,
         'messages': {'a': topic.counts[0], 'b': topic.counts[1]},
         'rate_hz': {'a': topic.rates_hz[0], 'b': topic.rates_hz[1]},
@@ -49,11 +49,11 @@ def _field(field: FieldResult) -> dict[str, Any]:
         'severity': field.severity,
         'n': field.n,
         'n_beyond': field.n_beyond,
-        'max': field.max,
+        'max': field.peak,
         'p99': field.p99,
         'rms': field.rms,
         'allowed': {
-            'max': allowed.max, 'p99': allowed.p99, 'rms': allowed.rms,
+            'max': allowed.peak, 'p99': allowed.p99, 'rms': allowed.rms,
             'mismatches': allowed.mismatches,
         },
         'first': _place(field.first),

@@ -33,7 +33,8 @@ def junit_text(comparison: Comparison, name: str = 'puppet compare') -> str:
             if not field.within:
                 text = _clean(described(field))
                 failure = ElementTree.SubElement(case, 'failure', message=text)
-                failure.text = f'A: {_clean(comparison.paths[0])}\nB: {_clean(comparison.paths[1])}'
+                a, b = map(_clean, comparison.paths)
+                failure.text = f'A: {a}\nB: {b}'
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(
         root, encoding='unicode'

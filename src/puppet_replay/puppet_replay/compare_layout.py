@@ -63,7 +63,7 @@ class Part(NamedTuple):
     offset: int
     """First byte, from the start of the data."""
 
-    count: int
+    size: int
     """How many numbers, or how many bytes of text."""
 
 
@@ -103,7 +103,7 @@ class Layout:
 
         """
         kind = np.dtype(self.order + NUMPY_TYPE[parts[0].kind])
-        size = kind.itemsize * parts[0].count
+        size = kind.itemsize * parts[0].size
         if size == 0:
             return np.zeros((len(matrix), len(parts), 0), kind)
         if len(parts) == 1:
@@ -117,7 +117,7 @@ class Layout:
 
     def text(self, row: NDArray[np.uint8], part: Part) -> str:
         """Return a text of one message, shape (length,)."""
-        end = part.offset + part.count
+        end = part.offset + part.size
         return row[part.offset: end].tobytes().decode('utf-8', 'replace')
 
 

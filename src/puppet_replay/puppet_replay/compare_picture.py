@@ -95,7 +95,7 @@ def _differences(curve: ChannelCurve, title: str) -> list[str]:
     whole = curve.whole
     kept = highest_of(whole.apart, MOST_POINTS)
     t, apart = whole.times_s[kept], whole.apart[kept]
-    limit = curve.field.tolerance.max
+    limit = curve.field.tolerance.peak
     shown = apart
     if np.isfinite(limit) and limit > 0.0:
         shown = np.append(apart, limit)

@@ -51,7 +51,7 @@ class FieldResult:
     n_beyond: int
     """How many of them differ by more than the tolerance of one value."""
 
-    max: float
+    peak: float
     """Greatest difference; infinite if one of two values is no number."""
 
     p99: float
@@ -77,7 +77,7 @@ class TopicResult:
     topic: str
     """Its name."""
 
-    type: str
+    msgtype: str
     """Of its messages in A, or in B if A has none."""
 
     counts: tuple[int, int]
@@ -160,7 +160,7 @@ def judged(
         within = found.n_beyond <= tolerance.mismatches
         severity = _severity_of_count(name, found, tolerance.mismatches)
     else:
-        limits = {key: getattr(tolerance, key) for key in measured}
+        limits = {'max': tolerance.peak, 'p99': tolerance.p99, 'rms': tolerance.rms}
         within = all(measured[key] <= limits[key] for key in measured)
         severity = max(_share(measured[key], limits[key], found.unit) for key in measured)
         if found.n_invalid:

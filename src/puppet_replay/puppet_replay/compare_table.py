@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 import math
 
-from puppet_replay.compare_result import Comparison, FieldResult, MESSAGES
+from puppet_replay.compare_result import Comparison, FieldResult, MESSAGES, stage
 from puppet_replay.compare_statistics import Place
 from puppet_replay.compare_tolerances import COUNT
 from puppet_replay.compare_units import UNITS
@@ -49,8 +49,9 @@ def summary_lines(comparison: Comparison) -> list[str]:
         return [f'within tolerance: {count}; {_nearest(fields)}']
     lines = [f'differs: {len(wrong)} of {count}', f'worst: {described(wrong[0])}']
     origin = comparison.origin()
-    agree = [topic.topic for topic in comparison if topic.within]
-    tail = f'; in {", ".join(agree)} nothing differs' if agree else ''
+    before = [t.topic for t in comparison if t.within and stage(t.topic) < stage(origin)]
+    before.sort(key=stage)
+    tail = f'; equal before it: {", ".join(before)}' if before else ''
     lines.append(f'begins: {origin}{tail}')
     return lines
 
@@ -62,9 +63,9 @@ def described(field: FieldResult) -> str:
     if field.unit == COUNT:
         what = field.note or f'{field.n_beyond} of {field.n} values unequal'
         return f'{name}: {what}{place}'
-    allowed = amount(field.tolerance.max, field.unit)
+    allowed = amount(field.tolerance.peak, field.unit)
     tail = f'; {field.note}' if field.note else ''
-    return f'{name}: {amount(field.max, field.unit)}{place}, allowed {allowed}{tail}'
+    return f'{name}: {amount(field.peak, field.unit)}{place}, allowed {allowed}{tail}'
 
 
 def amount(value: float, unit: str) -> str:
@@ -85,7 +86,7 @@ def stamp_text(stamp_ns: int) -> str:
 
 def _nearest(fields: Sequence[FieldResult]) -> str:
     worst = fields[0]
-    if worst.max == 0.0:
+    if worst.peak == 0.0:
         return 'all equal'
     return f'largest {described(worst)}'
 
@@ -99,9 +100,9 @@ def _cells(field: FieldResult, start_ns: int) -> tuple[str, ...]:
     if field.unit == COUNT:
         numbers = (f'{field.n_beyond} of {field.n}', '', '', f'{field.tolerance.mismatches}')
     else:
-        shown = (field.max, field.p99, field.rms, field.tolerance.max)
+        shown = (field.peak, field.p99, field.rms, field.tolerance.peak)
         texts = [amount(value, field.unit) for value in shown]
-        texts[3] = 'any' if math.isinf(field.tolerance.max) else texts[3]
+        texts[3] = 'any' if math.isinf(field.tolerance.peak) else texts[3]
         numbers = (texts[0], texts[1], texts[2], texts[3])
     first = '' if field.first is None else short_place(field.first, start_ns)
     worst = '' if field.worst is None else short_place(field.worst, start_ns)

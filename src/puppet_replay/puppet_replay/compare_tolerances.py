@@ -67,7 +67,7 @@ class Rule:
 class FieldTolerance:
     """What is allowed of one field, in its unit."""
 
-    max: float = math.inf
+    peak: float = math.inf
     """Greatest difference of one value."""
 
     p99: float = math.inf
@@ -77,7 +77,7 @@ class FieldTolerance:
     """Root of the mean square."""
 
     mismatches: int = 0
-    """How many values may be beyond `max`: of flags and texts, else 0."""
+    """How many values may be beyond `peak`: of flags and texts, else 0."""
 
     ignored: bool = False
     """Whether it is not compared."""
@@ -153,9 +153,11 @@ class Tolerances:
             if not rule.fits(topic, field):
                 continue
             self._used.add(number)
-            for (statistic, of_unit), value in rule.limits:
-                if of_unit == unit:
-                    found = replace(found, **{statistic: value})
+            said = {key: value for (key, of_unit), value in rule.limits if of_unit == unit}
+            found = replace(
+                found, peak=said.get('max', found.peak), p99=said.get('p99', found.p99),
+                rms=said.get('rms', found.rms),
+            )  # fmt: skip
             if rule.mismatches is not None and unit == COUNT:
                 found = replace(found, mismatches=rule.mismatches)
             if rule.ignore is not None:

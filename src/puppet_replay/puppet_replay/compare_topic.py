@@ -139,7 +139,7 @@ class TopicComparison:
         self.missing, self.extra = self._join.finish(has_index)
         self._flush()
         if self.is_static and all(self._static):
-            self._compare(*(self._latest(side) for side in (A, B)), _at(0))
+            self._compare(self._latest(A), self._latest(B), _at(0))
 
     def _on_pair(self, a: Message, b: Message) -> None:
         self._pairs.append((a, b))
@@ -154,7 +154,7 @@ class TopicComparison:
         sides = tuple(zip(*pairs))
         groups = [self._caches[side].groups([m.data for m in sides[side]]) for side in (A, B)]
         stamps = [np.array([m.stamp_ns for m in side], np.int64) for side in sides]
-        indices = np.array([m.index for m in sides[A]], np.uint64).astype(np.int64)
+        indices = np.array([m.frame_index for m in sides[A]], np.uint64).astype(np.int64)
         if self.keys[A].has_stamp:
             self._add_stamps(stamps[A], stamps[B], indices)
         for group_a in groups[A]:
@@ -250,7 +250,7 @@ class TopicComparison:
             return
         field = self.fields.get(name)
         if field is None:
-            field = self.fields[name] = FieldStatistics(unit, tolerance.max)
+            field = self.fields[name] = FieldStatistics(unit, tolerance.peak)
         if axes is None:
             axes = np.zeros(amounts.shape, np.int64)
         field.add(amounts, axes, at.stamps_ns, at.indices, labels, axis_names)

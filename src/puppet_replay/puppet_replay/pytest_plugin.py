@@ -132,7 +132,7 @@ class PuppetRegression:
                                                   short), entry)  # fmt: skip
         if not report.is_calibrated:
             raise CalibrationError(
-                f'{bag}: expected a still T-pose of the layout\'s sensors, got none; '
+                f"{bag}: expected a still T-pose of the layout's sensors, got none; "
                 'give calibration='
             )
         keep_topics(whole, result, topics)

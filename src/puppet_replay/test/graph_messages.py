@@ -32,7 +32,7 @@ class Item(NamedTuple):
     """A message with its topic."""
 
     topic: str
-    type: str
+    msgtype: str
     log_ns: int
     data: bytes
 
@@ -146,7 +146,7 @@ def write_items(path: Path, items: Iterable[Item]) -> Path:
     """Write messages."""
     with BagWriter(path) as writer:
         for item in items:
-            writer.write(item.topic, item.type, item.log_ns, item.data)
+            writer.write(item.topic, item.msgtype, item.log_ns, item.data)
     return path
 
 

@@ -75,7 +75,7 @@ def test_a_bag_equals_itself_exactly(after: Callable[..., Comparison]) -> None:
     found = after(preset=EXACT)
     assert found.within and found.origin() == '' and not found.warnings
     assert len(found.topics) == 8
-    assert all(field.max == 0.0 for field in found.fields())
+    assert all(field.peak == 0.0 for field in found.fields())
     assert {topic.counts for topic in found} == {(N, N), (1, 1)}
     assert len(found.fields()) > 60
 
@@ -92,7 +92,7 @@ def test_an_offset_in_a_character_is_named(
     assert worst_name(found) == ('/puppet/posture', 'skeleton')
     worst = found.worst()
     assert worst.worst.component == 'left_forearm y'
-    assert worst.max == pytest.approx(abs(amount_mm), rel=1e-6)
+    assert worst.peak == pytest.approx(abs(amount_mm), rel=1e-6)
     assert worst.first.frame_index == 0
 
 
@@ -195,7 +195,7 @@ def test_shifted_stamps_are_a_difference_of_the_stamps(
 
     found = after(shifted, preset=EXACT)
     assert {field for _, field in wrong(found)} == {'stamp'}
-    assert found.worst().max == pytest.approx(abs(shift_ns) * 1e-6)
+    assert found.worst().peak == pytest.approx(abs(shift_ns) * 1e-6)
 
 
 def test_no_number_is_worse_than_any_number(after: Callable[..., Comparison]) -> None:
@@ -210,7 +210,7 @@ def test_no_number_is_worse_than_any_number(after: Callable[..., Comparison]) ->
     found = after(broken)
     assert worst_name(found) == ('/puppet/posture', 'end_effectors')
     worst = found.worst()
-    assert worst.max == np.inf and worst.worst.component == 'left_foot y'
+    assert worst.peak == np.inf and worst.worst.component == 'left_foot y'
     assert worst.worst.frame_index == 12
     assert ('/retarget/status', 'goal_errors') not in wrong(found)
 
@@ -236,7 +236,7 @@ def test_joints_are_compared_by_name(after: Callable[..., Comparison]) -> None:
     found = after(items=all_items(partial(shuffled, by=0.01)))
     assert set(wrong(found)) == {('/joint_states', 'position')}
     assert found.worst().worst.component == 'left_shank_y'
-    assert found.worst().max == pytest.approx(0.01)
+    assert found.worst().peak == pytest.approx(0.01)
 
 
 def test_transforms_are_compared_by_frames(after: Callable[..., Comparison]) -> None:
@@ -249,7 +249,7 @@ def test_transforms_are_compared_by_frames(after: Callable[..., Comparison]) -> 
 
     found = wrong(after(turned))
     assert found['/tf', 'rotation'].worst.component == 'world -> puppet/left_hand'
-    assert found['/tf', 'rotation'].max == pytest.approx(np.degrees(0.01))
+    assert found['/tf', 'rotation'].peak == pytest.approx(np.degrees(0.01))
     assert found['/tracker/raw', 'orientation'].worst.component == 'left_hand'
 
 
@@ -264,7 +264,7 @@ def test_texts_and_types_are_compared(after: Callable[..., Comparison]) -> None:
     )
     assert worst_name(after(items=swapped)) == ('/robot_description', 'data')
     typed = all_items(
-        lambda i: i._replace(type='std_msgs/msg/Header') if i.topic == '/robot_description' else i
+        lambda i: i._replace(msgtype='std_msgs/msg/Header') if i.topic == '/robot_description' else i
     )
     found = after(items=typed)
     assert worst_name(found) == ('/robot_description', 'topic')

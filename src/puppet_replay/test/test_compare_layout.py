@@ -37,8 +37,8 @@ def value(found: Layout, data: bytes, name: str) -> np.ndarray:
 def test_numbers_and_texts_are_those_that_ros_reads(topic: str) -> None:
     """Every plain field of our messages, against rclpy."""
     item = BY_TOPIC[topic]
-    message = deserialize_message(item.data, class_of(item.type))
-    found = layout(item.type, item.data)
+    message = deserialize_message(item.data, class_of(item.msgtype))
+    found = layout(item.msgtype, item.data)
     row = np.frombuffer(item.data, np.uint8)
     checked = 0
     for name, parts in found.fields().items():
@@ -75,7 +75,7 @@ def test_empty_lists_and_nested_messages_keep_the_alignment() -> None:
     marker = Marker(ns='a', id=7, text='hello', scale=graph_messages.a_vector(1.0, 2.0, 3.0))
     data = serialize_message(MarkerArray(markers=[marker, marker]))
     found = layout('visualization_msgs/msg/MarkerArray', data)
-    ends = [part.offset + part.count for part in found.parts]
+    ends = [part.offset + part.size for part in found.parts]
     assert len(data) - max(ends) < 8
     assert np.array_equal(value(found, data, 'markers[].scale'), [[1.0, 2.0, 3.0]] * 2)
 
@@ -100,16 +100,16 @@ def test_big_endian_is_read() -> None:
 def test_cut_and_damaged_messages_are_refused_or_read(topic: str) -> None:
     """Never another error, never a loop without end."""
     item = BY_TOPIC[topic]
-    known = definitions(item.type)
+    known = definitions(item.msgtype)
     rng = np.random.default_rng(3)
     for cut in rng.integers(0, len(item.data) - 8, 40):
         with pytest.raises(LayoutError):
-            layout_of(known, item.type, item.data[:cut])
+            layout_of(known, item.msgtype, item.data[:cut])
     for place in rng.integers(4, min(len(item.data), 400), 40):
         damaged = bytearray(item.data)
         damaged[place] ^= int(rng.integers(1, 256))
         try:
-            layout_of(known, item.type, bytes(damaged))
+            layout_of(known, item.msgtype, bytes(damaged))
         except LayoutError as err:
             assert str(err)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from puppet_core.character import load_character, save_character
 from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_msgs.msg import TrackerFrame
 from puppet_replay.compare_bags import compare_bags
 from puppet_replay.compare_result import Comparison
 from puppet_replay.compare_tolerances import EXACT, Tolerances
@@ -17,7 +18,6 @@ from puppet_ros import share
 from puppet_ros.bag_reader import BagReader
 from puppet_ros.bag_writer import BagWriter
 from puppet_ros.kept_cdr import KeptCdr
-from puppet_msgs.msg import TrackerFrame
 import pytest
 from recorded_bag import recorded
 
@@ -70,7 +70,7 @@ def test_five_millimetres_in_a_character_are_named(
     worst = found.worst()
     assert (worst.topic, worst.name) == ('/puppet/posture', 'skeleton')
     assert worst.worst.component == f'{segment} {"xyz"[axis]}'
-    assert worst.max == pytest.approx(5.0, abs=1e-6)
+    assert worst.peak == pytest.approx(5.0, abs=1e-6)
     assert found.origin() == '/puppet/robot_description'
     same = {topic.topic for topic in found if topic.within}
     assert {'/tracker/raw', '/performer/posture', '/importance'} <= same

@@ -1,0 +1,206 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `./puppet compare` prints, writes and returns."""
+
+from html.parser import HTMLParser
+import json
+from pathlib import Path
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+from graph_messages import Moment, moments, write_bag
+import numpy as np
+from puppet_core.errors import PuppetError
+from puppet_replay import compare_command
+from puppet_replay.compare_bags import compare_bags
+from puppet_replay.compare_tolerances import Tolerances
+import pytest
+
+N = 30
+SVG = '{http://www.w3.org/2000/svg}'
+
+
+@pytest.fixture(scope='module')
+def bags(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a bag, and one where the importance differs and two frames are missing."""
+    folder = tmp_path_factory.mktemp('bags')
+
+    def changed(moment: Moment) -> Moment | None:
+        rows = moment.rows + 0.01 * (moment.index > 9) * np.eye(8)[0]
+        return None if moment.index in (4, 5) else moment._replace(rows=rows)
+
+    frames = moments(N)
+    return write_bag(folder / 'a.mcap', frames), write_bag(folder / 'b.mcap', frames, changed)
+
+
+def run(*arguments: object) -> int:
+    """Run the command."""
+    return compare_command.main([str(argument) for argument in arguments])
+
+
+def test_what_differs_is_printed_shortly_the_worst_first(
+    bags: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 1, the worst in words, a row for each field beyond its tolerance."""
+    assert run(*bags) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert re.match(r'differs: 8 of \d+ fields of 8 topics', lines[0])
+    assert lines[1] == ('worst: /tracker/raw messages: 2 missing, 0 extra at frame 4, '
+                        'stamp 1.033333333')
+    assert lines[2] == 'begins: /tracker/raw'
+    assert lines[4].split() == ['topic', 'field', 'max', 'p99', 'rms', 'allowed', 'first', 'worst']
+    assert len(lines) == 5 + 8
+    row = next(line for line in lines if ' importance ' in line)
+    assert '0.01' in row and '0.083 s #10' in row
+    assert max(map(len, lines)) < 180
+
+
+def test_equal_bags_are_one_line(
+    bags: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And a row for each field with --all."""
+    assert run(bags[0], bags[0], '--exact') == 0
+    assert re.fullmatch(r'within tolerance: \d+ fields of 8 topics; all equal\n',
+                        capsys.readouterr().out)
+    assert run(bags[0], bags[0], '--all') == 0
+    assert capsys.readouterr().out.count('/puppet/posture') > 8
+
+
+def test_tolerances_and_topics_decide(
+    bags: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file of rules, patterns of topics; rules that fit nothing are told."""
+    rules = tmp_path / 't.yaml'
+    rules.write_text('format: puppet-tolerances/1\nrules:\n  - {missing_messages: 2}\n'
+                     '  - {field: importance, max_ratio: 0.02}\n  - {topic: /x, max_mm: 1.0}\n')
+    assert run(*bags, '--tolerances', rules) == 0
+    told = capsys.readouterr()
+    assert f'warning: {rules}:5: fits nothing: topic /x' in told.err
+    assert run(*bags, '--topics', '/robot_*') == 0
+    assert run(*bags, '--topics', '/imp*') == 1
+
+
+def test_json_has_what_its_page_says(bags: tuple[Path, Path], tmp_path: Path) -> None:
+    """Strict JSON, places as stamps, what is no number as null."""
+    path = tmp_path / 'r.json'
+    run(*bags, '--json', path)
+    report = json.loads(path.read_text(), parse_constant=lambda text: pytest.fail(text))
+    assert report['format'] == 'puppet-comparison/1' and report['within'] is False
+    assert report['worst'] == {'topic': '/tracker/raw', 'field': 'messages'}
+    topics = {topic['topic']: topic for topic in report['topics']}
+    assert topics['/importance']['messages'] == {'a': N, 'b': N - 2}
+    assert topics['/joint_states']['rate_hz']['a'] == pytest.approx(120.0)
+    fields = {field['field']: field for field in topics['/importance']['fields']}
+    found = fields['importance']
+    assert found['n'] == 4 * (N - 2) and found['n_beyond'] == 4 * 20
+    assert found['max'] == pytest.approx(0.01)
+    assert found['first']['frame_index'] == 10
+    assert found['first']['stamp_ns'] == 1_083_333_333
+    assert found['allowed']['rms'] is None
+    page = (Path(__file__).parents[3] / 'doc' / 'regression.md').read_text()
+    for key in {*report, *topics['/importance'], *found, *found['first']}:
+        assert f'`{key}`' in page, f'{key} is not on the page'
+
+
+def test_junit_has_a_case_for_each_field(bags: tuple[Path, Path], tmp_path: Path) -> None:
+    """A suite for each topic; failures say what differs."""
+    path = tmp_path / 'r.xml'
+    run(*bags, '--junit', path)
+    root = ElementTree.parse(path).getroot()
+    comparison = compare_bags(*bags, Tolerances())
+    assert [s.get('name') for s in root] == [topic.topic for topic in comparison]
+    cases = root.findall('.//testcase')
+    assert len(cases) == len(comparison.fields()) == int(root.get('tests'))
+    failed = [case for case in cases if case.find('failure') is not None]
+    assert len(failed) == 8 == int(root.get('failures'))
+    messages = [case.find('failure').get('message') for case in failed]
+    assert any('/importance importance: 0.01 at' in text for text in messages)
+
+
+class Page(HTMLParser):
+    """What a page loads, and whether its elements are closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        """Take an element's begin."""
+        self.loaded += [f'{tag} {name}' for name, _ in attrs if name in ('src', 'href')]
+        if tag in ('script', 'link', 'iframe', 'img'):
+            self.loaded.append(tag)
+        if tag not in ('meta', 'br'):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list) -> None:
+        """Take an empty element."""
+
+    def handle_endtag(self, tag: str) -> None:
+        """Take an element's end, which must be that of the last one."""
+        if tag not in ('li', 'p'):
+            assert self.open.pop() == tag
+        elif self.open[-1] == tag:
+            self.open.pop()
+
+
+def test_page_is_whole_and_loads_nothing(bags: tuple[Path, Path], tmp_path: Path) -> None:
+    """One file, plots within; the same plots as files."""
+    path = tmp_path / 'r.html'
+    run(*bags, '--html', path, '--plots', tmp_path / 'plots')
+    text = path.read_text()
+    page = Page()
+    page.feed(text)
+    assert page.loaded == [] and page.open == [] and 'url(' not in text
+    assert '/importance' in text and '2 missing, 0 extra' in text
+    plots = sorted((tmp_path / 'plots').iterdir())
+    assert [plot.name for plot in plots] == ['1_importance_importance.svg']
+    assert text.count('<svg') == 1
+    drawing = ElementTree.parse(plots[0]).getroot()
+    lines = drawing.findall(f'{SVG}polyline')
+    assert len(lines) >= 4
+    for line in lines:
+        points = np.array([p.split(',') for p in line.get('points').split()], float)
+        assert np.all((points >= 0.0) & (points <= [900.0, 420.0]))
+
+
+@pytest.mark.parametrize('arguments', [
+    ('A', '/nowhere'), ('A', 'A', '--tolerances', '/nowhere.yaml'), ('A', 'A', '--topics', '/x'),
+    ('A', 'A', '--tolerances', 'A'), ('A',), ('A', 'A', '--json', '/proc/none/r.json'),
+    ('A', 'A', '--plots', 'A'), ('A', __file__),
+])  # fmt: skip
+def test_bad_input_is_said_in_a_line(
+    bags: tuple[Path, Path], arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2."""
+    assert run(*(bags[0] if word == 'A' else word for word in arguments)) == 2
+    text = capsys.readouterr().err
+    assert 'expected' in text or 'required' in text
+    assert 'Traceback' not in text
+
+
+def test_cut_bags_end_in_an_error_or_a_difference(
+    bags: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """At any byte; what is left is compared."""
+    data = bags[0].read_bytes()
+    path = tmp_path / 'cut.mcap'
+    for cut in np.random.default_rng(4).integers(0, len(data) - 1, 25):
+        path.write_bytes(data[:cut])
+        try:
+            found = compare_bags(bags[0], path, Tolerances())
+        except PuppetError as err:
+            assert 'cut.mcap' in str(err)
+        else:
+            assert not found.within or found.warnings
+
+
+def test_it_is_a_program(bags: tuple[Path, Path]) -> None:
+    """With help that has an example."""
+    done = subprocess.run(
+        [sys.executable, '-m', 'puppet_replay.compare_command', '--help'], check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0 and 'example: ./puppet compare' in done.stdout

@@ -1,0 +1,102 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""doc/regression.md, followed word for word: its commands run, its files are used."""
+
+from collections.abc import Callable
+import importlib
+import json
+import os
+from pathlib import Path
+import re
+import shlex
+import subprocess
+import sys
+
+from puppet_replay import goldens_command
+from puppet_setup.commands import COMMANDS
+import pytest
+from source_tree import ROOT
+
+PAGE = (ROOT / 'doc' / 'regression.md').read_text()
+EXIT_CODES = {'compare before.mcap after.mcap --html': 1}  # what differs is the lesson
+
+
+def blocks(language: str) -> list[str]:
+    """Return the code blocks of one language."""
+    return re.findall(rf'```{language}\n(.*?)```', PAGE, re.DOTALL)
+
+
+def commands() -> list[list[str]]:
+    """Return the words of every command line, without comments."""
+    lines = [line for block in blocks('sh') for line in block.splitlines()]
+    return [words for words in (shlex.split(line, comments=True) for line in lines) if words]
+
+
+def module_of(package: str, program: str) -> str:
+    """Return the module that a program of a package runs."""
+    text = (ROOT / 'src' / package / 'setup.py').read_text()
+    found = re.search(rf"'{program} = ([\w.]+):main'", text)
+    assert found, f'{package} has no program {program}'
+    return found[1]
+
+
+def run_puppet(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run ./puppet with these arguments, without setting up; return what was printed."""
+    name, *arguments = words
+    if name == 'run':
+        command = [sys.executable, '-m', module_of(*arguments[:2]), *arguments[2:]]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    command = COMMANDS[name]
+    main: Callable[[list[str]], int]
+    main = importlib.import_module(module_of(command.package, command.program)).main
+    capsys.readouterr()
+    code = main([*command.leading, *arguments])
+    told = capsys.readouterr()
+    line = ' '.join(words)
+    wanted = next((c for start, c in EXIT_CODES.items() if line.startswith(start)), 0)
+    assert code == wanted, f'{line}: {told.out}{told.err}'
+    return told.out
+
+
+def run_pytest(arguments: list[str]) -> None:
+    """Run pytest in the folder of the page."""
+    command = [sys.executable, '-m', 'pytest', '-q', '-p', 'puppet_replay.pytest_plugin',
+               '-p', 'no:cacheprovider', *arguments]  # fmt: skip
+    clean = {'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1', 'PYTEST_ADDOPTS': ''}
+    done = subprocess.run(command, env=os.environ | clean, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_page_is_followed_from_recording_to_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command ends as it should, and the comparison says what the page says."""
+    monkeypatch.chdir(tmp_path)
+    named = {text.splitlines()[0][2:]: text for kind in ('yaml', 'python')
+             for text in blocks(kind) if text.startswith('# ')}  # fmt: skip
+    assert set(named) == {'tolerances.yaml', 'test_walk.py'}
+    for name, text in named.items():
+        Path(name).write_text(text)
+    Path('pytest.ini').write_text('[pytest]\n')
+    said = {}
+    for words in commands():
+        if words[0] == 'pytest':
+            run_pytest(words[1:])
+        elif words[1] == 'goldens':
+            goldens_command.parser().parse_args(words[2:])  # test/test_goldens.py runs them
+        else:
+            said[' '.join(words[1:])] = run_puppet(words[1:], capsys)
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        'walk.mcap', 'before.mcap', 'after.mcap', 'difference.html', 'difference.xml', 'goldens',
+    }
+    told = next(text for line, text in said.items() if line.startswith('compare')).splitlines()
+    for line, written in zip(told, blocks('text')[0].splitlines()):
+        # figures of another machine may be others
+        words = [re.sub(r'[\d.]+', lambda _: r'[\d.]+', word) if word != '..' else '.*'
+                 for word in written.split()]
+        assert re.fullmatch(' '.join(words), line), line
+    report = json.loads(Path('difference.json').read_text())
+    assert report['origin'] == '/importance'
