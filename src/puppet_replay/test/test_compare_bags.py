@@ -263,8 +263,9 @@ def test_texts_and_types_are_compared(after: Callable[..., Comparison]) -> None:
         lambda i: i._replace(data=other) if i.topic == '/robot_description' else i
     )
     assert worst_name(after(items=swapped)) == ('/robot_description', 'data')
+    header = 'std_msgs/msg/Header'
     typed = all_items(
-        lambda i: i._replace(msgtype='std_msgs/msg/Header') if i.topic == '/robot_description' else i
+        lambda i: i._replace(msgtype=header) if i.topic == '/robot_description' else i
     )
     found = after(items=typed)
     assert worst_name(found) == ('/robot_description', 'topic')
