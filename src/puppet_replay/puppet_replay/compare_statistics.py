@@ -126,6 +126,11 @@ class FieldStatistics:
             if self.first is None or stamps_ns[frame] < self.first.stamp_ns:
                 self.first = place(frame * amounts.shape[1] + int(np.argmax(amounts[frame])))
 
+    def add_equal(self, count: int) -> None:
+        """Take so many values that do not differ."""
+        self.n += count
+        self._bins[0] += count
+
     def _count(self, amounts: Floats) -> None:
         positive = amounts[amounts > 0.0]
         self._bins[0] += amounts.size - positive.size
@@ -133,6 +138,37 @@ class FieldStatistics:
             exact = (np.log10(positive) - LOWEST_DECADE) * BINS_PER_DECADE
             place = np.clip(np.ceil(exact), 1, len(self._bins) - 1).astype(np.int64)
             self._bins += np.bincount(place, minlength=len(self._bins))
+
+
+class SideTimes:
+    """What is known of the stamps of one bag's messages."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first_ns = 0
+        self.last_ns = 0
+        self.highest_ns = 0
+        self.n_backward = 0
+        self.longest_gap_ns = 0
+
+    def add(self, stamp_ns: int) -> None:
+        """Take the next message."""
+        if self.count == 0:
+            self.first_ns = self.highest_ns = stamp_ns
+        elif stamp_ns < self.last_ns:
+            self.n_backward += 1
+        else:
+            self.longest_gap_ns = max(self.longest_gap_ns, stamp_ns - self.last_ns)
+        self.count += 1
+        self.last_ns = stamp_ns
+        self.first_ns = min(self.first_ns, stamp_ns)
+        self.highest_ns = max(self.highest_ns, stamp_ns)
+
+    @property
+    def rate_hz(self) -> float:
+        """Return the mean rate; 0 for a single message."""
+        span = self.highest_ns - self.first_ns
+        return (self.count - 1) * 1e9 / span if span > 0 else 0.0
 
 
 def component_name(
