@@ -62,8 +62,7 @@ def run_puppet(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 def run_pytest(arguments: list[str]) -> None:
     """Run pytest in the folder of the page."""
-    command = [sys.executable, '-m', 'pytest', '-q', '-p', 'puppet_replay.pytest_plugin',
-               '-p', 'no:cacheprovider', *arguments]  # fmt: skip
+    command = [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', *arguments]
     clean = {'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1', 'PYTEST_ADDOPTS': ''}
     done = subprocess.run(command, env=os.environ | clean, capture_output=True, text=True,
                           check=False)  # fmt: skip
@@ -77,7 +76,7 @@ def test_the_page_is_followed_from_recording_to_plugin(
     monkeypatch.chdir(tmp_path)
     named = {text.splitlines()[0][2:]: text for kind in ('yaml', 'python')
              for text in blocks(kind) if text.startswith('# ')}  # fmt: skip
-    assert set(named) == {'tolerances.yaml', 'test_walk.py'}
+    assert set(named) == {'tolerances.yaml', 'conftest.py', 'test_walk.py'}
     for name, text in named.items():
         Path(name).write_text(text)
     Path('pytest.ini').write_text('[pytest]\n')

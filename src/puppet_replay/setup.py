@@ -30,6 +30,7 @@ setup(
             'compare = puppet_replay.compare_command:main',
             'goldens = puppet_replay.goldens_command:main',
         ],
-        'pytest11': ['puppet_regression = puppet_replay.pytest_plugin'],
+        # of the module's own name, so that -p and conftest.py may name it as well
+        'pytest11': ['puppet_replay.pytest_plugin = puppet_replay.pytest_plugin'],
     },
 )
