@@ -40,6 +40,7 @@ from puppet_replay.compare_channels import (
 RIGID_M = 1e-6  # the skeleton of a rigid body varies by rounding alone
 FEWEST_FRAMES = 8  # in which a body shows whether it is rigid
 SKELETON = 'skeleton'
+_AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 _WXYZ = [3, 0, 1, 2]
 _POINT_LABELS = tuple(f'{name} point' for name in END_EFFECTORS)
 
@@ -81,18 +82,31 @@ def _pose_frame(fields: Fields) -> Decoded:
     channels['angular_velocity'] = Channel(turning, VECTOR, 'deg_s', names)
     for name in ('covariances', 'twist_covariances'):
         if fields.size(name):
-            channels[name] = _covariance(fields.numbers(name, len(names), 36), names)
+            channels |= _covariance(name, fields.numbers(name, len(names), 36), names)
     return Decoded(channels, texts_of(fields, ('sensors',)))
 
 
-def _covariance(values: Floats, names: tuple[str, ...]) -> Channel:
-    """Return the standard deviations: position or linear, then rotation or angular parts."""
-    with np.errstate(invalid='ignore'):
+def _covariance(name: str, values: Floats, sensors: tuple[str, ...]) -> dict[str, Channel]:
+    """
+    Return standard deviations and correlations: position or linear, then rotation or angular.
+
+    Of the deviations their logarithm, so that a difference is a share of the value.
+
+    """
+    matrices = values.reshape(*values.shape[:2], 6, 6)
+    with np.errstate(invalid='ignore', divide='ignore'):
         sigma = np.sqrt(values[..., ::7])
-    # their logarithm, so that a difference is a share of the value
-    with np.errstate(divide='ignore'):
         log_sigma = np.log(sigma)
-    return Channel(log_sigma, VECTOR, 'ratio', names, ('x', 'y', 'z', 'rx', 'ry', 'rz'))
+        scale = sigma[..., :, None] * sigma[..., None, :]
+    correlations = matrices / np.where(scale > 0.0, scale, 1.0)
+    correlations[..., range(6), range(6)] = 0.0
+    pairs = tuple(f'{row} {column}' for row in _AXES for column in _AXES)
+    return {
+        name: Channel(log_sigma, VECTOR, 'ratio', sensors, _AXES),
+        name.replace('covariances', 'correlations'): Channel(
+            correlations.reshape(values.shape), VECTOR, 'ratio', sensors, pairs
+        ),
+    }
 
 
 @interprets('puppet_msgs/msg/Posture')
