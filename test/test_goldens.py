@@ -3,6 +3,7 @@
 """The graph does with the golden performance what it did when the goldens were made."""
 
 from pathlib import Path
+import shutil
 
 import pytest
 from source_tree import ROOT
@@ -15,7 +16,10 @@ from puppet_replay.goldens import (  # noqa: E402
     FOLDER,
     golden_cases,
     GoldenCase,
+    PERFORMANCE,
+    TOLERANCES,
 )
+from puppet_replay.goldens_command import main  # noqa: E402
 
 GOLDENS = ROOT / FOLDER
 MOST_BYTES = 5_000_000
@@ -34,3 +38,43 @@ def test_goldens_are_small_and_none_is_left_over() -> None:
     files = {path.stem: path.stat().st_size for path in GOLDENS.glob('*.mcap')}
     assert sum(files.values()) <= MOST_BYTES
     assert set(files) == {case.name for case in golden_cases()} | {'performance'}
+
+
+def test_goldens_are_checked_and_made_anew_by_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Missing, new, as before, another one that is named, and taken."""
+    for name in (PERFORMANCE, TOLERANCES):
+        shutil.copy(GOLDENS / name, tmp_path)
+    case = 'sally_joint_angles'
+    golden = tmp_path / f'{case}.mcap'
+    words = ['--folder', str(tmp_path), case]
+    assert main(words) == 2
+    assert f'{golden}: expected a golden, got nothing' in capsys.readouterr().err
+    assert main([*words, '--update']) == 0
+    assert f'{case}: new' in capsys.readouterr().out
+    assert main(words) == 0 and main([*words, '--update']) == 0
+    assert f'{case}: not changed' in capsys.readouterr().out
+
+    made = golden.read_bytes()
+    shutil.copy(GOLDENS / 'blubby_joint_angles.mcap', golden)
+    assert main([*words, '--html', str(tmp_path / 'pages')]) == 1
+    told = capsys.readouterr().out
+    assert '0 of 1 as before' in told and '/puppet/posture' in told
+    assert (tmp_path / 'pages' / f'{case}.html').is_file()
+    assert main([*words, '--update']) == 0
+    told = capsys.readouterr().out
+    assert f'{case}: changed; A is as it was, B as it is now' in told and 'worst: ' in told
+    assert golden.read_bytes() == made
+
+
+@pytest.mark.parametrize('words', [
+    ['--folder', '/nowhere'], ['--folder', str(GOLDENS), 'nobody'],
+    ['--folder', str(GOLDENS), '--performance', 'x.mcap'],
+])  # fmt: skip
+def test_bad_arguments_are_named(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, nothing done."""
+    assert main(words) == 2
+    assert 'expected' in capsys.readouterr().err
