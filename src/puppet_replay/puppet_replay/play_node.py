@@ -47,7 +47,8 @@ CLOCK_PERIOD_S = 0.01
 POLL_S = 0.0005  # while frames are on their way
 LOOK_S = 0.05  # while the graph is not there yet
 SETTLE_S = 2.0  # from when all are there until they have found each other
-PATIENCE_S = 1.0  # with a node that takes nothing
+PATIENCE_S = 10.0  # with a node that takes nothing; a busy machine stalls for seconds
+CATCH_UP_S = 1.0  # what is later than this is not made up for
 ASKED = '/performer/get_parameters'
 LIVE_FRAMES = ('performer/', 'puppet/')  # of /tf: the nodes publish these themselves
 READERS = {FILTERED: 1, POSTURE: 2, IMPORTANCE: 1, JOINTS: 0}
@@ -120,7 +121,8 @@ class PlayNode(Node):
         first, _ = frames_first(self._reader.messages([TF_STATIC]))
         for message in first:
             self._publish(message)
-        start_ns = next(iter(self._reader.messages(self._inputs))).log_ns
+        timed = [topic for topic in self._own if topic != TF_STATIC]
+        start_ns = next(iter(self._reader.messages(timed))).log_ns
         start_s = time.monotonic()
         for message in self._reader.messages(tuple(self._own)):
             if is_stopped():
@@ -132,7 +134,7 @@ class PlayNode(Node):
             if message.topic in self._inputs:
                 self._hold_back()
                 self.late_s = max(time.monotonic() - due_s, 0.0)
-                start_s += self.late_s if self.late_s > PATIENCE_S else 0.0
+                start_s += self.late_s if self.late_s > CATCH_UP_S else 0.0
             self._publish(message)
         self._drain()
 
@@ -206,9 +208,11 @@ class PlayNode(Node):
 
     def _drain(self) -> None:
         """Wait until the last frame has come through."""
-        deadline_s = time.monotonic() + PATIENCE_S
+        deadline_s, before = time.monotonic() + PATIENCE_S, dict(self.flow.counts)
         while time.monotonic() < deadline_s and self.flow.crowded(1):
             self._look()
+            if self.flow.counts != before:
+                deadline_s, before = time.monotonic() + PATIENCE_S, dict(self.flow.counts)
             time.sleep(POLL_S)
 
     def _look(self) -> None:
