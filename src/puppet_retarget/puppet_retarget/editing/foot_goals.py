@@ -273,6 +273,9 @@ def _swing_share(planted: NDArray[np.bool_], half: int) -> Floats:
         if not len(standing):
             share[:, foot] = 1.0
             continue
-        distance = np.abs(np.arange(len(planted))[:, None] - standing).min(axis=1)
+        frames = np.arange(len(planted))
+        after = np.searchsorted(standing, frames)
+        nearest = [standing[np.clip(at, 0, len(standing) - 1)] for at in (after - 1, after)]
+        distance = np.abs(frames - nearest).min(axis=0)
         share[:, foot] = smooth_step(distance / half)
     return share

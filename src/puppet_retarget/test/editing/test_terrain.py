@@ -4,8 +4,10 @@
 
 import numpy as np
 from puppet_core.foot_slide import slide_mm_s
+from puppet_core.motion_loop import smooth_step
 from puppet_core.posture import Motion
 from puppet_core.skeleton import Skeleton
+from puppet_retarget.editing import foot_goals
 from puppet_retarget.editing.constraints import OnSurface
 from puppet_retarget.editing.doorway import (
     doorway_at,
@@ -142,3 +144,13 @@ def test_head_stays_below_the_lintel(walk: Motion) -> None:
         if abs(along) < 0.5 * doorway.depth_m:
             assert place[2] < 1.5 + 0.002
     assert point_of(walk, 45, top)[2] > 1.6
+
+
+def test_swings_are_free_half_way_between_plants(rng: np.random.Generator) -> None:
+    """Against all distances; feet that never stand are free throughout."""
+    planted = rng.uniform(size=(80, 2)) < [0.1, 0.0]
+    share = foot_goals._swing_share(planted, 5)
+    gaps = np.abs(np.arange(80)[:, None] - np.flatnonzero(planted[:, 0])).min(axis=1)
+    np.testing.assert_array_equal(share[:, 0] == 0.0, planted[:, 0])
+    np.testing.assert_array_equal(share[:, 0], smooth_step(gaps / 5))
+    np.testing.assert_array_equal(share[:, 1], 1.0)
