@@ -52,8 +52,8 @@ def render_strip(
     """
     Return one picture with a cell for each row and instant.
 
-    All cells of a row have the same scale and direction of view; the camera follows the
-    first body over the floor, but not up and down, so that steps and jumps show.
+    All cells have one direction of view, those of a row one scale; the camera follows the first
+    body over the floor, but not up and down, so that steps and jumps show.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def render_strip(
     cell_px : tuple of int
         Width and height of a cell.
     azimuth_deg : float
-        Direction of view, from where the row's first body faces in the middle of the row;
+        Direction of view, from where the first row's first body faces in the middle of the row;
         90 shows it from its left.
     elevation_deg : float
         How far above the level of the body.
@@ -78,6 +78,7 @@ def render_strip(
     if len(counts) != 1 or counts[0] == 0:
         raise ConfigError(f'rows: expected the same number of cells > 0 in each, got {counts}')
     lines = []
+    azimuth_deg += _heading_deg(rows[0])
     for number, row in enumerate(rows):
         cameras = _cameras(row, cell_px, azimuth_deg, elevation_deg)
         cells = []
@@ -99,9 +100,6 @@ def _cameras(
     row: StripRow, cell_px: tuple[int, int], azimuth_deg: float, elevation_deg: float
 ) -> list[Camera]:
     """Return the camera of each cell: one distance and one height for the row."""
-    middle = row.cells[len(row.cells) // 2][0]
-    facing = quaternion_batch.rotate(middle.q_world[0], np.array([1.0, 0.0, 0.0]))
-    azimuth_deg += math.degrees(math.atan2(facing[1], facing[0]))
     views = [
         camera_around(cell[:1], cell_px, azimuth_deg, elevation_deg, margin=0.08)
         for cell in row.cells
@@ -114,6 +112,13 @@ def _cameras(
         target = np.array([pelvis[0], pelvis[1], height])
         cameras.append(Camera(target + 1.04 * back, target, views[0].view_angle_deg))
     return cameras
+
+
+def _heading_deg(row: StripRow) -> float:
+    """Return where a row's first body faces in the middle of the row."""
+    middle = row.cells[len(row.cells) // 2][0]
+    facing = quaternion_batch.rotate(middle.q_world[0], np.array([1.0, 0.0, 0.0]))
+    return math.degrees(math.atan2(facing[1], facing[0]))
 
 
 def _joined(pictures: Sequence[Picture], axis: int) -> Picture:

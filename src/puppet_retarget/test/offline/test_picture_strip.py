@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline import picture_strip
+from puppet_retarget.offline import picture_camera, picture_strip
 from puppet_retarget.offline.picture_body import Body
 from puppet_retarget.offline.picture_strip import even_instants, render_strip, StripRow
 import pytest
@@ -52,19 +52,23 @@ def test_cells_of_a_row_have_one_scale_and_follow_the_body(rows):
     np.testing.assert_allclose(steps, [[0.0, 0.7, 0.0]] * 2, atol=1e-12)
 
 
-def test_the_direction_of_view_turns_with_the_body(rows):
+def test_the_direction_of_view_is_that_of_the_first_row_s_body(rows, monkeypatch):
+    """Or a body that an edit turned would look as before."""
     body = rows[0].cells[0][0]
-    about = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])  # a quarter turn to the left
     q_world = body.q_world.copy()
-    q_world[0] = about
+    q_world[0] = [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]  # a quarter turn to the left
     turned = StripRow('', [[Body(body.character, q_world, body.p_world)]])
-    straight = StripRow('', [[body]])
-    one, other = (
-        picture_strip._cameras(row, CELL_PX, 30.0, 8.0)[0] for row in (straight, turned)
-    )
-    ahead, side = one.position - one.target, other.position - other.target
-    angles = [np.degrees(np.arctan2(v[1], v[0])) for v in (ahead, side)]
-    assert angles == pytest.approx([30.0, 120.0])
+    ahead = StripRow('', [[body]])
+    azimuths = []
+
+    def camera_around(bodies, size_px, azimuth_deg, *others, **named):
+        azimuths.append(azimuth_deg)
+        return picture_camera.camera_around(bodies, size_px, azimuth_deg, *others, **named)
+
+    monkeypatch.setattr(picture_strip, 'camera_around', camera_around)
+    render_strip([turned, ahead], (), CELL_PX, azimuth_deg=20.0)
+    render_strip([ahead, turned], (), CELL_PX, azimuth_deg=20.0)
+    np.testing.assert_allclose(azimuths, [110.0, 110.0, 20.0, 20.0], atol=1e-9)
 
 
 @pytest.mark.parametrize('cells', [[], [3, 2], [0]])
