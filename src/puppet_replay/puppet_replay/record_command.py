@@ -21,7 +21,7 @@ from puppet_core.errors import ConfigError
 from puppet_replay.record_node import RecordNode
 from puppet_ros.bag_writer import BagWriter
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.mcap_records import COMPRESSIONS
+from puppet_ros.mcap_file import COMPRESSIONS
 from puppet_ros.spin import EXIT_OK
 import rclpy
 from rclpy.signals import SignalHandlerOptions

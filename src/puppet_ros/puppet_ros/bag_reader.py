@@ -218,8 +218,8 @@ class _McapPart:
         self.close, self.span = self._file.close, self._file.span
 
     def topics(self) -> Iterator[tuple[str, BagTopic]]:
-        for channel in self._file.channels.values():
-            schema = self._file.schemas.get(channel.schema)
+        for channel in self._file.summary.channels.values():
+            schema = self._file.summary.schemas.get(channel.schema_id)
             name = schema.name if schema is not None else ''
             text = b''
             if schema is not None and schema.encoding == 'ros2msg':
@@ -228,13 +228,12 @@ class _McapPart:
                 name, text.decode('utf-8', 'replace'),
                 channel.metadata.get('topic_type_hash', ''),
                 channel.metadata.get('offered_qos_profiles', ''),
-                self._file.counts.get(channel.number, 0),
+                self._file.counts[channel.id],
             )  # fmt: skip
 
     def entries(self, number: int, wanted: set[str]) -> Iterator[Entry]:
-        names = {c.number: c.topic for c in self._file.channels.values() if c.topic in wanted}
-        for log_ns, place, channel, data in self._file.messages(names):
-            yield log_ns, number, place, names[channel], data
+        for place, (log_ns, topic, data) in enumerate(self._file.messages(wanted)):
+            yield log_ns, number, place, topic, data
 
 
 class _SqlitePart:

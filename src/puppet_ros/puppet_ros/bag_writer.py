@@ -15,6 +15,7 @@ import tempfile
 from types import TracebackType
 from typing import BinaryIO
 
+from mcap.writer import CompressionType, Writer
 from puppet_core.atomic_file import replacing
 from puppet_core.errors import ConfigError
 from puppet_ros import bag_qos
@@ -27,11 +28,11 @@ from puppet_ros.bag_metadata import (
     TopicMetadata,
     yaml_text,
 )
-from puppet_ros.mcap_writer import McapWriter
 from puppet_ros.message_definition import definition_of, type_hash_of
 from rclpy.qos import QoSProfile
 
 SUFFIX = '.mcap'
+LIBRARY = 'puppet suite'  # without the version of mcap, so that updates do not change files
 
 
 class BagWriter:
@@ -57,10 +58,12 @@ class BagWriter:
 
     def __init__(self, path: Path, compression: str = '', growing: bool = False) -> None:
         self._path = path
-        self._compression = compression
+        self._compression = CompressionType[compression.upper() or 'NONE']
         self._growing = growing
         self._topics: list[TopicMetadata] = []  # their counts are filled in at the end
         self._channels: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
+        self._start_ns, self._end_ns = 1 << 64, 0
         self._schemas: dict[str, int] = {}
         is_file = path.suffix.lower() == SUFFIX
         taken = path.is_dir() if is_file and not growing else path.exists()
@@ -96,14 +99,13 @@ class BagWriter:
             qos = bag_qos.text_of([qos] if qos is not None else [])
         schema = self._schemas.get(msgtype)
         if schema is None:
-            schema = self._writer.add_schema(
+            schema = self._writer.register_schema(
                 msgtype, 'ros2msg' if definition else '', definition.encode()
             )
             self._schemas[msgtype] = schema
-        channel = self._writer.add_channel(
-            schema, topic, {'offered_qos_profiles': qos, 'topic_type_hash': type_hash}
-        )
-        self._channels[topic] = channel
+        about = {'offered_qos_profiles': qos, 'topic_type_hash': type_hash}
+        self._channels[topic] = self._writer.register_channel(topic, 'cdr', schema, about)
+        self._counts[topic] = 0
         self._topics.append(TopicMetadata(topic, msgtype, qos, type_hash, 0))
 
     def write(
@@ -114,7 +116,9 @@ class BagWriter:
         if channel is None:
             self.add_topic(topic, msgtype, qos)
             channel = self._channels[topic]
-        self._writer.add_message(channel, log_ns, data)
+        self._writer.add_message(channel, log_ns, data, log_ns)
+        self._counts[topic] += 1
+        self._start_ns, self._end_ns = min(self._start_ns, log_ns), max(self._end_ns, log_ns)
 
     def flush(self) -> None:
         """Hand what was written so far to the file."""
@@ -123,7 +127,8 @@ class BagWriter:
     def __enter__(self) -> 'BagWriter':
         """Open the file."""
         self._name, self._stream = self._place.__enter__()
-        self._writer = McapWriter(self._stream, self._compression)
+        self._writer = Writer(self._stream, compression=self._compression)
+        self._writer.start('ros2', LIBRARY)
         return self
 
     def __exit__(
@@ -131,9 +136,7 @@ class BagWriter:
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
         """Complete the file and give it its name, or forget it after an error."""
-        if kind is not None and not self._growing:
-            self._writer.abandon()
-        else:
+        if kind is None or self._growing:
             try:
                 self._finish()
             except BaseException as err:
@@ -142,13 +145,9 @@ class BagWriter:
         self._place.__exit__(kind, error, trace)
 
     def _finish(self) -> None:
-        self._writer.flush()
-        counts = self._writer.counts
-        topics = [
-            topic._replace(count=counts.get(self._channels[topic.name], 0))
-            for topic in self._topics
-        ]
-        start_ns, end_ns = self._writer.start_ns, self._writer.end_ns
+        self._writer.flush()  # the chunk that has begun, which would follow the metadata
+        topics = [topic._replace(count=self._counts[topic.name]) for topic in self._topics]
+        start_ns, end_ns = self._start_ns, self._end_ns
         # without the file's name, so that a copy under another name is the same
         inner = metadata_of(topics, start_ns, end_ns, '')
         self._writer.add_metadata(MCAP_NAME, {MCAP_KEY: yaml_text(inner).strip()})

@@ -1,59 +1,52 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An MCAP file, read in the order of log times (no ROS).
+An MCAP file, read in the order of log times by the mcap library (no ROS).
 
-A complete file is read by its index. One without it, because its writer was killed or a part is
-missing, is looked through once, up to where it is damaged; `warnings` says where that is.
+The library reads by the index at the end of the file. A file without one, because its writer was
+killed or a part is missing, makes it give up with nothing, so that is our part: to look through
+such a file, up to where it is damaged, and make the index that the library asks for.
 
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 import heapq
+import io
+from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+import struct
+from typing import BinaryIO
 import zlib
 
-from puppet_core.errors import InputFileError
-from puppet_ros.mcap_records import (
-    CHANNEL,
+from mcap.data_stream import RecordBuilder
+from mcap.exceptions import EndOfFile, McapError, UnsupportedCompressionError
+from mcap.reader import FOOTER_SIZE, SeekingReader
+from mcap.records import (
     Channel,
-    CHUNK,
-    CHUNK_HEAD,
-    CHUNK_INDEX,
-    DATA_END,
-    Fields,
-    FOOTER,
-    FOOTER_BODY,
-    FOOTER_SIZE,
-    HEADER,
-    MAGIC,
-    McapError,
-    MESSAGE,
-    MESSAGE_CONTENT,
-    MESSAGE_FIXED,
-    PREFIX,
-    read_channel,
-    read_schema,
-    records_in,
-    SCHEMA,
+    Chunk,
+    ChunkIndex,
+    DataEnd,
+    Footer,
+    McapRecord,
+    Message,
     Schema,
-    STATISTICS,
-    unpacked,
 )
+from mcap.stream_reader import breakup_chunk, MAGIC_SIZE, StreamReader
+from mcap.summary import Summary
+from mcap.writer import MCAP0_MAGIC
+from puppet_core.errors import InputFileError
+import zstandard
 
-LOOSE_BYTES = 1 << 20  # messages outside of chunks are read in pieces of this size
-Entry = tuple[int, int, int, bytes]
-"""Log time [ns], place in the file, channel, data."""
-
-
-class Piece(NamedTuple):
-    """A chunk, or messages without one."""
-
-    start_ns: int
-    end_ns: int
-    offset: int
-    size: int
+CHECKSUM_SIZE = 4  # at the end of the footer
+COMPRESSIONS = ('', 'zstd', 'lz4')
+# The library lets pass what its parts raise; RuntimeError is lz4's, KeyError an unknown channel.
+DAMAGE = (
+    McapError, ValueError, KeyError, OverflowError, MemoryError, RuntimeError, OSError,
+    struct.error, zstandard.ZstdError,
+)  # fmt: skip
+Entry = tuple[int, str, bytes]
+"""Log time [ns], topic, data."""
 
 
 class McapFile:
@@ -75,11 +68,13 @@ class McapFile:
 
     def __init__(self, path: Path, name: Path | None = None) -> None:
         self.path = path if name is None else name
-        self.schemas: dict[int, Schema] = {}
-        self.channels: dict[int, Channel] = {}
-        self.counts: dict[int, int] = {}
+        self.summary = Summary()
+        """Channels, definitions and chunks."""
+        self.counts: Counter[int] = Counter()
+        """Messages by channel."""
         self.warnings: list[str] = []
-        self._pieces: list[Piece] = []
+        # Messages outside of chunks: without an index to them they are kept.
+        self._loose: list[Entry] = []
         try:
             self._stream: BinaryIO = open(path, 'rb')  # noqa: SIM115
         except OSError as err:
@@ -96,183 +91,158 @@ class McapFile:
 
     def span(self) -> tuple[int, int]:
         """Return the least and the greatest log time [ns]; zeros without messages."""
-        if not self._pieces:
+        spans = [(c.message_start_time, c.message_end_time) for c in self.summary.chunk_indexes]
+        spans += [(entry[0], entry[0]) for entry in self._loose]
+        if not spans:
             return 0, 0
-        return min(p.start_ns for p in self._pieces), max(p.end_ns for p in self._pieces)
+        return min(start for start, _ in spans), max(end for _, end in spans)
 
-    def messages(self, channels: Collection[int]) -> Iterator[Entry]:
-        """Yield the messages of some channels; equal log times in the order of the file."""
-        waiting: list[Entry] = []
-        for piece in sorted(self._pieces):
-            while waiting and waiting[0][0] < piece.start_ns:
-                yield heapq.heappop(waiting)
-            fresh = self._entries(piece, channels)
-            if waiting:
-                for entry in fresh:
-                    heapq.heappush(waiting, entry)
-            else:
-                waiting = sorted(fresh)
-        yield from sorted(waiting)
+    def messages(self, topics: Collection[str]) -> Iterator[Entry]:
+        """Yield the messages of some topics; equal log times in the order of the file."""
+        loose = (entry for entry in self._loose if entry[1] in topics)
+        yield from heapq.merge(loose, self._chunked(topics), key=itemgetter(0))
 
-    def _open(self) -> None:
-        head = self._stream.read(len(MAGIC) + PREFIX.size)
-        if len(head) < len(MAGIC) + PREFIX.size or not head.startswith(MAGIC):
-            got = 'an empty file' if not head else 'other bytes'
-            raise InputFileError(self.path, 'an MCAP file', got)
-        opcode, size = PREFIX.unpack_from(head, len(MAGIC))
-        start = len(head) + size
-        if opcode != HEADER:
-            raise InputFileError(self.path, "an MCAP file's header", f'record {opcode}')
+    def _chunked(self, topics: Collection[str]) -> Iterator[Entry]:
+        """Yield the messages in chunks."""
+        if not self.summary.chunk_indexes:
+            return
         try:
-            indexed = self._read_summary()
-        except (McapError, ValueError) as err:
-            indexed = False
-            self.warnings.append(f'its index cannot be used ({err})')
-        if not indexed:
-            self.schemas, self.channels, self.counts, self._pieces = {}, {}, {}, []
-            self._scan(start)
-
-    def _read_summary(self) -> bool:
-        """Take the index at the end of the file; return whether it is all there."""
-        self._stream.seek(0, 2)
-        end = self._stream.tell()
-        self._stream.seek(max(end - FOOTER_SIZE, 0))
-        tail = self._stream.read()
-        if len(tail) < FOOTER_SIZE or not tail.endswith(MAGIC) or tail[0] != FOOTER:
-            self.warnings.append('it has no end: its writer was killed, or a part is missing')
-            return False
-        start, _, checksum = FOOTER_BODY.unpack_from(tail, PREFIX.size)
-        if not 0 < start <= end - FOOTER_SIZE:
-            return False
-        self._stream.seek(start)
-        data = self._stream.read(end - FOOTER_SIZE - start)
-        covered = tail[:PREFIX.size + FOOTER_BODY.size - 4]
-        if checksum and zlib.crc32(covered, zlib.crc32(data)) != checksum:
-            raise McapError('expected another checksum')
-        total = -1
-        for opcode, content in records_in(data):
-            if opcode == STATISTICS:
-                fields = Fields(content)
-                total = fields.number(8)
-                fields.take(34)
-                self.counts = fields.counts()
-            elif opcode == CHUNK_INDEX:
-                fields = Fields(content)
-                times = fields.number(8), fields.number(8)
-                piece = Piece(*times, fields.number(8), fields.number(8))
-                if not 0 <= piece.offset < piece.offset + piece.size <= start:
-                    raise McapError(f'a chunk at {piece.offset} of {piece.size} bytes')
-                self._pieces.append(piece)
-            else:
-                self._take(opcode, content)
-        known = all(channel in self.channels for channel in self.counts)
-        return known and sum(self.counts.values()) == total and (total == 0) == (
-            not self._pieces
-        )
-
-    def _scan(self, at: int) -> None:
-        """Look through the file from its first record on, up to its end or a damage."""
-        self._stream.seek(at)
-        loose: list[int] | None = None  # start, end, offset of messages without a chunk
-        while True:
-            at = self._stream.tell()
-            head = self._stream.read(PREFIX.size)
-            if len(head) < PREFIX.size:
-                break
-            opcode, size = PREFIX.unpack(head)
-            is_message = opcode == MESSAGE
-            if loose is not None and (not is_message or at - loose[2] > LOOSE_BYTES):
-                self._pieces.append(Piece(loose[0], loose[1], loose[2], at - loose[2]))
-                loose = None
-            if opcode in (DATA_END, FOOTER):
-                return
-            content = self._stream.read(size) if size < 1 << 40 else b''
-            if len(content) < size:
-                break
-            try:
-                if opcode == CHUNK:
-                    self._scan_chunk(Fields(content), at, PREFIX.size + size)
-                elif is_message:
-                    loose = self._scan_message(content, at, loose)
-                else:
-                    self._take(opcode, content)
-            except McapError as err:
-                self.warnings.append(f'what follows byte {at} is damaged ({err})')
-                return
-        if loose is not None:
-            self._pieces.append(Piece(loose[0], loose[1], loose[2], at - loose[2]))
-        self.warnings.append(f'what follows byte {at} is missing')
-
-    def _scan_chunk(self, fields: Fields, at: int, size: int) -> None:
-        times: list[int] = []
-        counts: dict[int, int] = {}
-        for opcode, content in records_in(_chunk_data(fields)):
-            if opcode == MESSAGE:
-                channel, log_ns = _message_head(content)
-                self._require(channel)
-                times.append(log_ns)
-                counts[channel] = counts.get(channel, 0) + 1
-            else:
-                self._take(opcode, content)
-        for channel, count in counts.items():
-            self.counts[channel] = self.counts.get(channel, 0) + count
-        if times:
-            self._pieces.append(Piece(min(times), max(times), at, size))
-
-    def _scan_message(self, content: bytes, at: int, loose: list[int] | None) -> list[int]:
-        channel, log_ns = _message_head(content)
-        self._require(channel)
-        self.counts[channel] = self.counts.get(channel, 0) + 1
-        if loose is None:
-            return [log_ns, log_ns, at]
-        return [min(loose[0], log_ns), max(loose[1], log_ns), loose[2]]
-
-    def _require(self, channel: int) -> None:
-        if channel not in self.channels:
-            raise McapError(f'expected a channel that was announced, got {channel}')
-
-    def _take(self, opcode: int, content: bytes | memoryview) -> None:
-        if opcode == SCHEMA:
-            schema = read_schema(content)
-            self.schemas[schema.number] = schema
-        elif opcode == CHANNEL:
-            channel = read_channel(content)
-            self.channels[channel.number] = channel
-
-    def _entries(self, piece: Piece, channels: Collection[int]) -> Iterator[Entry]:
-        """Yield the messages of a piece as they stand in it."""
-        self._stream.seek(piece.offset)
-        data = self._stream.read(piece.size)
-        at = piece.offset << 32  # a chunk's messages come after those of the chunks before it
-        try:
-            if data[:1] == bytes([CHUNK]):
-                fields = Fields(data, PREFIX.size)
-                records = records_in(_chunk_data(fields))
-            else:
-                records = records_in(data)
-            for i, (opcode, content) in enumerate(records):
-                if opcode == MESSAGE:
-                    channel, log_ns = _message_head(content)
-                    if channel in channels:
-                        yield log_ns, at + i, channel, bytes(content[MESSAGE_FIXED:])
-        except McapError as err:
+            for _, channel, message in self._reader.iter_messages(topics):
+                yield message.log_time, channel.topic, message.data
+        except DAMAGE as err:
             raise InputFileError(
-                self.path, 'whole chunks', f'a damaged one at byte {piece.offset} ({err})'
+                self.path, 'whole chunks', f'a damaged one ({_reason(err)})'
             ) from err
 
+    def _open(self) -> None:
+        try:
+            self._reader = _IndexedReader(self._stream, validate_crcs=True)
+            self._reader.get_header()
+        except DAMAGE as err:
+            size = self._stream.seek(0, io.SEEK_END)
+            got = 'other bytes' if size else 'an empty file'
+            raise InputFileError(self.path, 'an MCAP file', got) from err
+        try:
+            is_indexed = self._read_index()
+        except DAMAGE as err:
+            is_indexed = False
+            self.warnings.append(f'its index cannot be used ({_reason(err)})')
+        if not is_indexed:
+            self._scan()
+        for channel in self.summary.channels.values():
+            if channel.schema_id:  # missing definitions are our readers' matter
+                unknown = Schema(channel.schema_id, b'', '', '')
+                self.summary.schemas.setdefault(channel.schema_id, unknown)
+        self._reader.index = self.summary
 
-def _chunk_data(fields: Fields) -> bytes | memoryview:
-    """Return the records of a chunk, their checksum checked."""
-    _, _, size, checksum = fields.unpack(CHUNK_HEAD)
-    compression = fields.text()
-    data = unpacked(fields.take(fields.number(8)), compression, size)
-    if checksum and zlib.crc32(data) != checksum:
-        raise McapError('expected another checksum')
-    return data
+    def _read_index(self) -> bool:
+        """Take the index at the end of the file; return whether it is all there."""
+        end = self._stream.seek(0, io.SEEK_END)
+        self._stream.seek(max(end - FOOTER_SIZE - MAGIC_SIZE, 0))
+        tail = self._stream.read()
+        if not tail.endswith(MCAP0_MAGIC):
+            self.warnings.append('it has no end: its writer was killed, or a part is missing')
+            return False
+        footer = next(StreamReader(io.BytesIO(tail), skip_magic=True).records)
+        summary = self._reader.get_summary()
+        if not isinstance(footer, Footer) or summary is None or summary.statistics is None:
+            return False
+        # The library does not check the checksum of the index.
+        self._stream.seek(footer.summary_start)
+        covered = self._stream.read()[:-MAGIC_SIZE - CHECKSUM_SIZE]
+        if footer.summary_crc and zlib.crc32(covered) != footer.summary_crc:
+            raise McapError('expected another checksum')
+        for chunk in summary.chunk_indexes:
+            _require_known(chunk.compression)
+        counts, total = summary.statistics.channel_message_counts, summary.statistics.message_count
+        if not summary.channels.keys() >= counts.keys() or sum(counts.values()) != total:
+            return False
+        if (total == 0) != (not summary.chunk_indexes):
+            return False
+        self.summary, self.counts = summary, Counter(counts)
+        return True
+
+    def _scan(self) -> None:
+        """Look through the file from its first record on, up to its end or a damage."""
+        size = self._stream.seek(0, io.SEEK_END)
+        at = self._stream.seek(0)
+        reader = StreamReader(self._stream, emit_chunks=True, record_size_limit=size)
+        try:
+            for record in reader.records:
+                if isinstance(record, (DataEnd, Footer)):
+                    break
+                if isinstance(record, Chunk):
+                    self._scan_chunk(record)
+                else:
+                    self._take(record)
+                at = self._stream.tell()
+        except DAMAGE as err:
+            self.warnings.append(
+                f'what follows byte {at} is missing or damaged ({_reason(err)})'
+            )
+        self._loose.sort(key=itemgetter(0))
+
+    def _scan_chunk(self, chunk: Chunk) -> None:
+        """Add the chunk that was just read to the index."""
+        _require_known(chunk.compression)
+        times: list[int] = []
+        counts: Counter[int] = Counter()
+        for record in breakup_chunk(chunk, validate_crc=True):
+            if isinstance(record, Message):
+                self._topic(record)
+                times.append(record.log_time)
+                counts[record.channel_id] += 1
+            else:
+                self._take(record)
+        if not times:
+            return
+        self.counts += counts
+        builder = RecordBuilder()  # the library does not tell where a record began
+        chunk.write(builder)
+        self.summary.chunk_indexes.append(ChunkIndex(
+            chunk_length=builder.count, chunk_start_offset=self._stream.tell() - builder.count,
+            compression=chunk.compression, compressed_size=len(chunk.data),
+            message_start_time=min(times), message_end_time=max(times),
+            message_index_length=0, message_index_offsets=dict.fromkeys(counts, 0),
+            uncompressed_size=chunk.uncompressed_size,
+        ))  # fmt: skip
+
+    def _take(self, record: McapRecord) -> None:
+        if isinstance(record, Schema):
+            self.summary.schemas[record.id] = record
+        elif isinstance(record, Channel):
+            self.summary.channels[record.id] = record
+        elif isinstance(record, Message):
+            self._loose.append((record.log_time, self._topic(record), record.data))
+            self.counts[record.channel_id] += 1
+
+    def _topic(self, message: Message) -> str:
+        channel = self.summary.channels.get(message.channel_id)
+        if channel is None:
+            raise McapError(f'expected a channel that was announced, got {message.channel_id}')
+        return channel.topic
 
 
-def _message_head(content: bytes | memoryview) -> tuple[int, int]:
-    if len(content) < MESSAGE_FIXED:
-        raise McapError(f'expected a message, got {len(content)} bytes')
-    fields = MESSAGE_CONTENT.unpack_from(content)
-    return fields[0], fields[2]
+class _IndexedReader(SeekingReader):
+    """The library's reader, for an index that need not be from the file."""
+
+    index: Summary | None = None
+
+    def get_summary(self) -> Summary | None:
+        """Return the index."""
+        return super().get_summary() if self.index is None else self.index
+
+
+def _require_known(compression: str) -> None:
+    """Raise on a compression that the library would take for none."""
+    if compression not in COMPRESSIONS:
+        raise UnsupportedCompressionError(compression)
+
+
+def _reason(err: BaseException) -> str:
+    """Return what went wrong in words."""
+    if isinstance(err, (EndOfFile, struct.error)):
+        return 'it ends too early'
+    if isinstance(err, KeyError):
+        return f'unknown channel {err}'
+    return str(err) or type(err).__name__
