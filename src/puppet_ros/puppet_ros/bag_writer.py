@@ -32,6 +32,7 @@ from puppet_ros.message_definition import definition_of, type_hash_of
 from rclpy.qos import QoSProfile
 
 SUFFIX = '.mcap'
+CHUNK_BYTES = 1 << 19  # the library takes a third longer with a megabyte
 LIBRARY = 'puppet suite'  # without the version of mcap, so that updates do not change files
 
 
@@ -127,7 +128,7 @@ class BagWriter:
     def __enter__(self) -> 'BagWriter':
         """Open the file."""
         self._name, self._stream = self._place.__enter__()
-        self._writer = Writer(self._stream, compression=self._compression)
+        self._writer = Writer(self._stream, CHUNK_BYTES, self._compression)
         self._writer.start('ros2', LIBRARY)
         return self
 

@@ -213,6 +213,8 @@ class McapFile:
         elif isinstance(record, Channel):
             self.summary.channels[record.id] = record
         elif isinstance(record, Message):
+            if self.summary.chunk_indexes:  # it would have no checksum: other bytes, changed
+                raise McapError('a message outside of the chunks')
             self._loose.append((record.log_time, self._topic(record), record.data))
             self.counts[record.channel_id] += 1
 

@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
-from puppet_core.errors import InputFileError  # noqa: E402,I100
+from mcap.writer import Writer  # noqa: E402,I100
+from puppet_core.errors import InputFileError  # noqa: E402
 from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
 from puppet_ros.bag_writer import BagWriter  # noqa: E402
 from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
@@ -66,6 +67,30 @@ def test_changed_bytes_never_give_other_messages(whole: bytes, tmp_path: Path, r
         path.write_bytes(data)
         for message in salvaged(path) or []:
             assert any(message.data == known.data for known in MESSAGES)
+
+
+def test_a_cut_file_without_chunks_gives_a_beginning(tmp_path: Path, rng) -> None:
+    path = tmp_path / 'cut.mcap'
+    with open(path, 'wb') as stream:
+        writer = Writer(stream, use_chunking=False)
+        writer.start('ros2')
+        topics = {
+            name: writer.register_channel(name, 'cdr', writer.register_schema(kind, '', b''))
+            for name, kind in {message.topic: message.type for message in MESSAGES}.items()
+        }
+        for message in MESSAGES:
+            writer.add_message(
+                topics[message.topic], message.log_ns, message.data, message.log_ns
+            )
+        writer.finish()
+    data, last = path.read_bytes(), 0
+    for end in sorted(rng.integers(0, len(data), CUTS // 4)):
+        path.write_bytes(data[:end])
+        found = salvaged(path) or []
+        assert found == MESSAGES[:len(found)]
+        assert len(found) >= last
+        last = len(found)
+    assert last > len(MESSAGES) // 2
 
 
 @pytest.mark.parametrize('mode', [CompressionMode.NONE, CompressionMode.FILE])
