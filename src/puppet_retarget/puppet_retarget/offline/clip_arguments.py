@@ -200,6 +200,26 @@ def check_output(path: str | Path, name: str, suffix: str = '') -> None:
     atomic_file.check_writable(path, name)
 
 
+def require_other_files(
+    inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]
+) -> None:
+    """
+    Refuse an output that is an input or another output too; both are arguments by name.
+
+    Raises
+    ------
+    ConfigError : naming the two.
+
+    """
+    taken = {path.resolve(): name for name, path in inputs.items() if path is not None}
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        other = taken.setdefault(path.resolve(), name)
+        if other != name:
+            raise ConfigError(f'{name}: expected another file than {other}, got {str(path)!r}')
+
+
 def listed(text: str) -> tuple[str, ...]:
     """Return the names of a list with commas; argparse shows the error."""
     names = tuple(name.strip() for name in text.split(','))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.errors import ConfigError
 from puppet_core.image_file import save_png
 from puppet_core.posture import Motion
 from puppet_retarget.editing.edit_config import EditConfig, EditResult
@@ -91,17 +90,14 @@ def steps(config: EditConfig) -> int:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     clip_arguments.check_output(arguments.out, 'OUT', '.bvh')
-    named = {'CLIP': arguments.clip, 'EDIT.yaml': arguments.edit, 'OUT': arguments.out}
-    for name, suffix in (('report', ''), ('preview', '.png')):
-        path = getattr(arguments, name)
-        if path is not None:
-            clip_arguments.check_output(path, f'--{name}', suffix)
-            named[f'--{name}'] = path
-    taken: dict[Path, str] = {}
-    for name, path in named.items():
-        other = taken.setdefault(path.resolve(), name)
-        if other != name:
-            raise ConfigError(f'{name}: expected another file than {other}, got {str(path)!r}')
+    if arguments.report is not None:
+        clip_arguments.check_output(arguments.report, '--report')
+    if arguments.preview is not None:
+        clip_arguments.check_output(arguments.preview, '--preview', '.png')
+    clip_arguments.require_other_files(
+        {'CLIP': arguments.clip, 'EDIT.yaml': arguments.edit},
+        {'OUT': arguments.out, '--report': arguments.report, '--preview': arguments.preview},
+    )
 
 
 def _require_finite(motion: Motion) -> None:

@@ -145,19 +145,14 @@ def _study(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     clip_arguments.check_output(arguments.out, 'OUT', '.bvh')
-    named = {'CLIP': arguments.clip, '--targets': arguments.targets, 'OUT': arguments.out}
-    for name, suffix in (('report', ''), ('preview', '.png')):
-        path = getattr(arguments, name)
-        if path is not None:
-            clip_arguments.check_output(path, f'--{name}', suffix)
-            named[f'--{name}'] = path
-    taken: dict[Path, str] = {}
-    for name, path in named.items():
-        if path is None:
-            continue
-        other = taken.setdefault(path.resolve(), name)
-        if other != name and name != '--targets':
-            raise ConfigError(f'{name}: expected another file than {other}, got {str(path)!r}')
+    if arguments.report is not None:
+        clip_arguments.check_output(arguments.report, '--report')
+    if arguments.preview is not None:
+        clip_arguments.check_output(arguments.preview, '--preview', '.png')
+    clip_arguments.require_other_files(
+        {'CLIP': arguments.clip, '--targets': arguments.targets},
+        {'OUT': arguments.out, '--report': arguments.report, '--preview': arguments.preview},
+    )
 
 
 def _require_finite(motion: Motion) -> None:

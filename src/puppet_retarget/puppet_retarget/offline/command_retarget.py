@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.errors import ConfigError
 from puppet_core.posture import Motion
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles
@@ -108,15 +107,11 @@ def summary(figures: dict[str, Any]) -> str:
 def _check_outputs(arguments: argparse.Namespace, has_bags: bool) -> None:
     is_bag = has_bags and arguments.out.suffix.lower() == BAG
     clip_arguments.check_output(arguments.out, 'OUT', BAG if is_bag else BVH)
-    named = {'IN': arguments.clip, 'OUT': arguments.out}
     if arguments.report:
         clip_arguments.check_output(arguments.report, '--report')
-        named['--report'] = arguments.report
-    taken: dict[Path, str] = {}
-    for name, path in named.items():
-        other = taken.setdefault(path.resolve(), name)
-        if other != name:
-            raise ConfigError(f'{name}: expected another file than {other}, got {str(path)!r}')
+    clip_arguments.require_other_files(
+        {'IN': arguments.clip}, {'OUT': arguments.out, '--report': arguments.report}
+    )
 
 
 def _require_finite(result: RetargetResult) -> None:
