@@ -130,7 +130,7 @@ def _by_turns(
             is_open[side] = False
             continue
         comparison = comparisons[message.topic]
-        stamp = comparison.add(side, message.data)
+        stamp = comparison.add(side, message.data, message.log_ns)
         previous, count = at[side]
         at[side] = (stamp if comparison.keys[side].has_stamp else previous, count + 1)
         yield at[A][1] + at[B][1]
@@ -154,7 +154,7 @@ def _result(
         for field, statistics in found.fields.items()
     ]
     counts = (a.count, b.count)
-    if not found.is_static:
+    if not found.is_static or found.missing or found.extra:
         tolerance = tolerances.topic(name)
         rows.append(judged_messages(name, counts, found.missing, found.extra, tolerance))
     rows += _order(found, tolerances)

@@ -19,6 +19,7 @@ from puppet_replay.compare_layout import Group, Layout, Part
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
 DIFFERS, ZERO, SKIPPED = 'differs', 'zero', 'skipped'
+STAMPS = 'stamps'  # of the transforms of a message, since its first one
 XYZ = ('x', 'y', 'z')
 MM_PER_M, MS_PER_S, DEG_PER_RAD = 1000.0, 1000.0, 180.0 / np.pi
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
@@ -193,7 +194,10 @@ def _transforms(fields: Fields) -> Decoded:
     parts = fields.parts()
     place = fields.raw(parts['transforms[].transform.translation'])
     turn = fields.raw(parts['transforms[].transform.rotation'])
+    said = parts['transforms[].header.stamp']
+    stamps = _by_type(STAMPS, said[0], fields.raw(said), pairs)
     channels = {
+        STAMPS: stamps._replace(values=stamps.values - stamps.values[:, :1]),
         'translation': Channel(MM_PER_M * place, VECTOR, 'mm', pairs),
         'rotation': Channel(turn, ROTATION, 'deg', pairs),
     }

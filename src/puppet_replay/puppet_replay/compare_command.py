@@ -20,6 +20,7 @@ from puppet_replay.compare_picture import picture
 from puppet_replay.compare_result import Comparison
 from puppet_replay.compare_table import report_lines
 from puppet_replay.compare_tolerances import EXACT, load_tolerances, Tolerances
+from puppet_retarget.offline.clip_arguments import require_other_files
 from puppet_retarget.offline.report_file import write_report
 from puppet_retarget.offline.terminal_progress import progress
 from puppet_ros.command import EXIT_FAILED, run_command
@@ -67,6 +68,10 @@ def _run(arguments: argparse.Namespace) -> int:
             atomic_file.check_writable(path, f'--{option}')
     if arguments.plots is not None and arguments.plots.exists() and not arguments.plots.is_dir():
         raise ConfigError(f'--plots: expected a folder, got the file {str(arguments.plots)!r}')
+    require_other_files(
+        {'A': arguments.a, 'B': arguments.b, '--tolerances': arguments.tolerances},
+        {f'--{name}': getattr(arguments, name) for name in ('json', 'junit', 'html', 'plots')},
+    )  # fmt: skip
     tolerances = (
         Tolerances(EXACT) if arguments.exact else load_tolerances(arguments.tolerances)
     )
@@ -76,7 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not comparison.topics:
         known = ', '.join(comparison.ignored) or 'none'
         raise ConfigError(f'--topics: expected names in the bags, got {arguments.topics!r}; '
-                          f'topics here: {known}')
+                          f'topics that are left out: {known}')
     write_reports(
         comparison, tolerances, arguments.json, arguments.junit, arguments.html, arguments.plots
     )

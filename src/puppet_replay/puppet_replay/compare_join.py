@@ -31,7 +31,7 @@ class Message(NamedTuple):
     """A message that waits for its counterpart, or has found it."""
 
     stamp_ns: int
-    """Of its header; its number if it has none."""
+    """Of its header; its log time if it has none."""
 
     frame_index: int
     """Its frame_index; its number if it has none."""
@@ -92,13 +92,14 @@ class KeyReader:
         self.has_stamp = bool(types) and types[0] == HEADER_TYPE
         self.has_index = self.has_stamp and [name for name, _ in fields[1:2]] == [INDEX_FIELD]
         self.is_transforms = type_name == TF_TYPE
+        self.is_stamped = self.has_stamp or self.is_transforms
         self._cache = cache
         self._count = -1
 
     def read(self, data: bytes) -> tuple[Key, int]:
         """Return the key and the index of a message."""
         self._count += 1
-        if not (self.has_stamp or self.is_transforms) or len(data) < 20:
+        if not self.is_stamped or len(data) < 20:
             return (self._count, 0), self._count
         order = '<' if data[1] == LITTLE_ENDIAN else '>'
         if self.is_transforms:
@@ -134,9 +135,8 @@ class Join:
         self._emit = emit
         self._waiting: dict[Key, tuple[int, list[_Waiting]]] = {}
 
-    def add(self, side: int, key: Key, index: int, data: bytes) -> None:
+    def add(self, side: int, key: Key, message: Message) -> None:
         """Take the next message of one bag."""
-        message = Message(key[0], index, data)
         found = self._waiting.get(key)
         if found is None:
             self._waiting[key] = (side, [self._spool.keep(message)])

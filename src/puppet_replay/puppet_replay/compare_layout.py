@@ -118,7 +118,7 @@ class Layout:
     def text(self, row: NDArray[np.uint8], part: Part) -> str:
         """Return a text of one message, shape (length,)."""
         end = part.offset + part.size
-        return row[part.offset: end].tobytes().decode('utf-8', 'replace')
+        return row[part.offset: end].tobytes().decode('utf-8', 'backslashreplace')
 
 
 class _Walk:

@@ -17,7 +17,7 @@ class Place:
     """One value of one message."""
 
     stamp_ns: int
-    """Of the message in A; its number in the topic if the type has no header."""
+    """Of the message in A; its log time if the type has no header."""
 
     frame_index: int
     """The message's own if it has one, else its number among the compared ones."""

@@ -62,6 +62,10 @@ class Rule:
         """Return whether a field is meant."""
         return fnmatchcase(topic, self.topic) and fnmatchcase(field, self.field)
 
+    def says_more(self, unit: str) -> bool:
+        """Return whether it says something besides limits about a field of this unit."""
+        return self.ignore is not None or (self.mismatches is not None and unit == COUNT)
+
 
 @dataclass(frozen=True, slots=True)
 class FieldTolerance:
@@ -152,8 +156,9 @@ class Tolerances:
         for number, rule in enumerate(self._rules):
             if not rule.fits(topic, field):
                 continue
-            self._used.add(number)
             said = {key: value for (key, of_unit), value in rule.limits if of_unit == unit}
+            if said or rule.says_more(unit):
+                self._used.add(number)
             found = replace(
                 found, peak=said.get('max', found.peak), p99=said.get('p99', found.p99),
                 rms=said.get('rms', found.rms),
@@ -170,7 +175,8 @@ class Tolerances:
         for number, rule in enumerate(self._rules):
             if rule.field != '*' or not fnmatchcase(topic, rule.topic):
                 continue
-            self._used.add(number)
+            if (rule.missing, rule.extra, rule.ignore) != (None, None, None):
+                self._used.add(number)
             if rule.missing is not None:
                 found = replace(found, missing=rule.missing)
             if rule.extra is not None:
@@ -182,10 +188,15 @@ class Tolerances:
     def unused(self) -> list[str]:
         """Return a line for each rule of the file that fitted nothing so far."""
         return [
-            f'{self.path}:{rule.line}: fits nothing: topic {rule.topic}, field {rule.field}'
+            f'{self.path}:{rule.line}: fits nothing: topic {rule.topic}, field {rule.field}{_units(rule)}'
             for number, rule in enumerate(self._rules)
             if rule.line is not None and number not in self._used
         ]
+
+
+def _units(rule: Rule) -> str:
+    units = dict.fromkeys(unit for (_, unit), _ in rule.limits)
+    return f' in {", ".join(units)}' if units else ''
 
 
 def load_tolerances(path: Path | None) -> Tolerances:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages of one topic of two bags, compared block by block."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from puppet_replay.compare_channels import (
     Decoded,
     DIFFERS,
     ROTATION,
+    STAMPS,
     ZERO,
 )
 from puppet_replay.compare_join import A, B, Join, Key, KeyReader, Message, Spool
@@ -92,17 +93,20 @@ class TopicComparison:
         self._left_out = 0.0  # equal messages that each of the sample stands for, besides it
         self.is_static = topic == TF_STATIC and self.keys[A].is_transforms
         self._static: tuple[list[bytes], list[bytes]] = ([], [])
+        self._static_ns = 0
 
-    def add(self, side: int, data: bytes) -> int:
-        """Take the next message of one bag; return its stamp, or its number."""
+    def add(self, side: int, data: bytes, log_ns: int) -> int:
+        """Take the next message of one bag; return its stamp, or its log time."""
         if self.is_static:
+            self._static_ns = self._static_ns or log_ns
             self._static[side].append(data)
-            self.times[side].add(0)
-            return 0
+            self.times[side].add(log_ns)
+            return log_ns
         key, index = self.keys[side].read(data)
-        self.times[side].add(key[0])
-        self._join.add(side, key, index, data)
-        return key[0]
+        stamp_ns = key[0] if self.keys[side].is_stamped else log_ns
+        self.times[side].add(stamp_ns)
+        self._join.add(side, key, Message(stamp_ns, index, data))
+        return stamp_ns
 
     def finish(self) -> None:
         """Compare what is left; raise LayoutError as `add` does not."""
@@ -110,7 +114,11 @@ class TopicComparison:
         self.missing, self.extra = self._join.finish(has_index)
         self._flush()
         if self.is_static and all(self._static):
-            self._compare(self._latest(A), self._latest(B), _at(0))
+            self._compare(self._latest(A), self._latest(B), _at(self._static_ns))
+        elif self.is_static:  # announced in both bags, said in one of them at most
+            self.missing, self.extra = (
+                [(self._static_ns, k) for k in range(len(side))] for side in self._static
+            )
 
     def _on_pair(self, a: Message, b: Message) -> None:
         self._pairs.append((a, b))
@@ -128,14 +136,12 @@ class TopicComparison:
         indices = np.array([m.frame_index for m in sides[A]], np.uint64).astype(np.int64)
         if self.keys[A].has_stamp:
             self._add_stamps(stamps[A], stamps[B], indices)
-        for group_a in groups[A]:
-            for group_b in groups[B]:
-                common, in_a, in_b = np.intersect1d(
-                    group_a.places, group_b.places, assume_unique=True, return_indices=True
-                )
-                if len(common):
-                    at = Stamped(stamps[A][common], indices[common])
-                    self._compare_rows((group_a, group_b), (in_a, in_b), at)
+        for group_a, group_b in _touching(*groups):
+            common, in_a, in_b = np.intersect1d(
+                group_a.places, group_b.places, assume_unique=True, return_indices=True
+            )
+            at = Stamped(stamps[A][common], indices[common])
+            self._compare_rows((group_a, group_b), (in_a, in_b), at)
 
     def _compare_rows(
         self, groups: tuple[Group, Group], rows: tuple[Ints, Ints], at: Stamped
@@ -163,18 +169,20 @@ class TopicComparison:
         shapes: dict[str, Channel] = {}
         for data in self._static[side]:
             for group in self._caches[side].groups([data]):
-                for name, channel in decode(self.type, group).channels.items():
+                found = decode(self.type, group).channels
+                found.pop(STAMPS, None)  # when it was said is of the run
+                for name, channel in found.items():
                     shapes[name] = channel
                     for row, label in enumerate(channel.labels):
                         rows.setdefault(name, {})[label] = channel.values[0, row]
         channels = {
             name: shapes[name]._replace(
-                values=np.stack([found[label] for label in sorted(found)])[None],
-                labels=tuple(sorted(found)),
+                values=np.stack([latest[label] for label in sorted(latest)])[None],
+                labels=tuple(sorted(latest)),
             )
-            for name, found in rows.items()
+            for name, latest in rows.items()
         }
-        frames = next((tuple(sorted(found)) for found in rows.values()), ())
+        frames = next((tuple(sorted(latest)) for latest in rows.values()), ())
         return Decoded(channels, {'frames': frames})
 
     def _compare(self, a: Decoded, b: Decoded, at: Stamped) -> None:
@@ -242,6 +250,14 @@ class TopicComparison:
         field.add_equal(round(self._left_out * amounts.size))
 
 
+def _touching(a: Sequence[Group], b: Sequence[Group]) -> Iterator[tuple[Group, Group]]:
+    """Yield the groups that have a place in common, each two once."""
+    at_place = {place: k for k, group in enumerate(b) for place in group.places.tolist()}
+    for group in a:
+        for k in dict.fromkeys(at_place[place] for place in group.places.tolist()):
+            yield group, b[k]
+
+
 def _at(stamp_ns: int) -> Stamped:
     return Stamped(np.array([stamp_ns]), np.array([0]))
 
@@ -262,8 +278,10 @@ def _unlike(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
 
 def _aligned(a: Channel, b: Channel) -> tuple[Channel, Channel]:
     """Return both with the rows that have a name in both, in the order of A."""
-    places = {label: row for row, label in enumerate(b.labels)}
-    rows = [(row, places[label]) for row, label in enumerate(a.labels) if label in places]
+    places: dict[str, list[int]] = {}
+    for row, label in enumerate(b.labels):
+        places.setdefault(label, []).append(row)
+    rows = [(row, places[name].pop(0)) for row, name in enumerate(a.labels) if places.get(name)]
     mine, other = [row for row, _ in rows], [row for _, row in rows]
     labels = tuple(a.labels[row] for row in mine)
     return (

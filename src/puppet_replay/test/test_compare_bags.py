@@ -288,9 +288,9 @@ def test_what_waits_on_disk_is_found_again() -> None:
     pairs: list[tuple[Message, Message]] = []
     join = Join(spool, lambda a, b: pairs.append((a, b)))
     for i in range(50):
-        join.add(0, (i // 2, 0), i, bytes([i]) * 20)
+        join.add(0, (i // 2, 0), Message(i // 2, i, bytes([i]) * 20))
     for i in range(49, 0, -1):
-        join.add(1, (i // 2, 0), i, bytes([i]) * 20)
+        join.add(1, (i // 2, 0), Message(i // 2, i, bytes([i]) * 20))
     missing, extra = join.finish(has_index=False)
     spool.close()
     assert len(pairs) == 49 and missing == [(0, 1)] and extra == []

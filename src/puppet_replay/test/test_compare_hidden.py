@@ -1,0 +1,192 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""No difference of a message hides: every number and text is changed once, one at a time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from geometry_msgs.msg import TransformStamped
+from graph_messages import Item, items_of, latched_items, moments, write_items
+import numpy as np
+from puppet_replay import compare_command
+from puppet_replay.compare_bags import compare_bags
+from puppet_replay.compare_result import Comparison
+from puppet_replay.compare_tolerances import EXACT, Tolerances
+from puppet_ros.bag_writer import BagWriter
+from puppet_ros.message_definition import class_of
+import pytest
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+N = 10
+EPOCH_NS = 1_700_000_000_000_000_000
+ITEMS = latched_items() + [item for moment in moments(N) for item in items_of(moment)]
+STRING, STATIC = 'std_msgs/msg/String', 'tf2_msgs/msg/TFMessage'
+Steps = tuple[str | int, ...]
+# What is of the run, and what fills up the places of contacts that are not in use.
+OF_THE_RUN = {'solve_time_us', 'frames_solved', 'frames_dropped', 'self_interaction'}
+
+
+def places_in(message: Any, before: Steps = ()) -> Iterator[Steps]:
+    """Yield where the numbers and texts of a message are; of long lists a few."""
+    for name in message.get_fields_and_field_types():
+        value = getattr(message, name)
+        if hasattr(value, 'get_fields_and_field_types'):
+            yield from places_in(value, (*before, name))
+        elif isinstance(value, str) or not hasattr(value, '__len__'):
+            yield (*before, name)
+        else:
+            for i in sorted({0, len(value) // 3, len(value) - 1} & set(range(len(value)))):
+                if hasattr(value[i], 'get_fields_and_field_types'):
+                    yield from places_in(value[i], (*before, name, i))
+                else:
+                    yield (*before, name, i)
+
+
+def changed(data: bytes, kind: type, place: Steps) -> bytes:
+    """Return the message with one value changed."""
+    message = deserialize_message(data, kind)
+    owner = message
+    for key in place[:-1]:
+        owner = owner[key] if isinstance(key, int) else getattr(owner, key)
+    last = place[-1]
+    value = owner[last] if isinstance(last, int) else getattr(owner, last)
+    if isinstance(value, str):
+        other: Any = value + 'x'
+    elif isinstance(value, (bool, np.bool_)):
+        other = not value
+    elif isinstance(value, (int, np.integer)):
+        other = type(value)(int(value) + 1)
+    else:
+        other = 0.37 + (0.0 if np.isnan(value) else value)
+    if isinstance(last, int):
+        owner[last] = other
+    else:
+        setattr(owner, last, other)
+    return serialize_message(message)
+
+
+def both_ways(a: Path, b: Path, topic: str = '*') -> tuple[Comparison, Comparison]:
+    """Return how B differs from A, and A from B, with nothing allowed."""
+    return (compare_bags(a, b, Tolerances(EXACT), (topic,)),
+            compare_bags(b, a, Tolerances(EXACT), (topic,)))
+
+
+def found_in(comparison: Comparison) -> list[tuple[str, float, int]]:
+    """Return what differs, and how much."""
+    return sorted((f.name, f.peak, f.n_beyond) for f in comparison.fields() if not f.within)
+
+
+@pytest.mark.parametrize('topic', list(dict.fromkeys(item.topic for item in ITEMS)))
+def test_every_number_and_text_is_compared_both_ways_alike(topic: str, tmp_path: Path) -> None:
+    at = max(k for k, item in enumerate(ITEMS) if item.topic == topic)
+    item = ITEMS[at]
+    kind = class_of(item.msgtype)
+    a = write_items(tmp_path / 'a.mcap', ITEMS)
+    places = list(places_in(deserialize_message(item.data, kind)))
+    assert places
+    for place in places:
+        data = changed(item.data, kind, place)
+        if data == item.data or OF_THE_RUN & set(place):
+            continue
+        other = [*ITEMS[:at], item._replace(data=data), *ITEMS[at + 1:]]
+        there, back = both_ways(a, write_items(tmp_path / 'b.mcap', other), topic)
+        assert not there.within and not back.within, place
+        assert found_in(there) == found_in(back), place
+
+
+def bag(path: Path, topic: str, kind: str, messages: list[Any]) -> Path:
+    """Write the messages of one topic, a second apart."""
+    with BagWriter(path) as writer:
+        writer.add_topic(topic, kind)
+        for i, message in enumerate(messages):
+            data = message if isinstance(message, bytes) else serialize_message(message)
+            writer.write(topic, kind, EPOCH_NS + i * 10**9, data)
+    return path
+
+
+def test_static_frames_that_are_only_announced_are_missing(tmp_path: Path) -> None:
+    edge = TransformStamped(child_frame_id='transmitter')
+    a = bag(tmp_path / 'a.mcap', '/tf_static', STATIC, [TFMessage(transforms=[edge])])
+    b = bag(tmp_path / 'b.mcap', '/tf_static', STATIC, [])
+    there, back = both_ways(a, b)
+    assert not there.within and there.worst().note == '1 missing, 0 extra'
+    assert not back.within and back.worst().note == '0 missing, 1 extra'
+
+
+def test_static_frames_may_be_said_at_another_time(tmp_path: Path) -> None:
+    """It is of the run when a transform was said, also of two in one message."""
+    def said(path: Path, *seconds: int) -> Path:
+        edges = [TransformStamped(child_frame_id=f'frame_{i}') for i in range(len(seconds))]
+        for edge, second in zip(edges, seconds):
+            edge.header.stamp.sec = second
+        return bag(path, '/tf_static', STATIC, [TFMessage(transforms=edges)])
+
+    there, back = both_ways(said(tmp_path / 'a.mcap', 1, 2), said(tmp_path / 'b.mcap', 5, 9))
+    assert there.within and back.within
+
+
+def test_messages_without_a_header_are_placed_by_their_log_time(tmp_path: Path) -> None:
+    a = bag(tmp_path / 'a.mcap', '/x', STRING, [String(data='a') for _ in range(4)])
+    b = bag(tmp_path / 'b.mcap', '/x', STRING, [String(data='ab'[i == 2]) for i in range(4)])
+    found = compare_bags(a, b, Tolerances())
+    worst = found.worst()
+    assert worst.worst.stamp_ns == EPOCH_NS + 2 * 10**9 and worst.worst.frame_index == 2
+    assert found.start_ns == EPOCH_NS
+    assert found.topics[0].rates_hz == (1.0, 1.0)
+
+
+def test_texts_that_are_no_utf8_are_compared(tmp_path: Path) -> None:
+    a, b = (
+        bag(tmp_path / f'{byte}.mcap', '/x', STRING, [bytes([0, 1, 0, 0, 2, 0, 0, 0, byte, 0])])
+        for byte in (0xfe, 0xff)
+    )
+    assert all(not found.within for found in both_ways(a, b))
+    assert all(found.within for found in both_ways(a, a))
+
+
+def test_rows_of_one_name_are_each_compared(tmp_path: Path) -> None:
+    def joints(path: Path, names: str, values: list[float]) -> Path:
+        return bag(path, '/j', 'sensor_msgs/msg/JointState', [
+            JointState(name=list(names), position=values)
+        ])  # fmt: skip
+
+    a = joints(tmp_path / 'a.mcap', 'aab', [0.1, 0.2, 0.3])
+    same = joints(tmp_path / 'b.mcap', 'aba', [0.1, 0.3, 0.2])
+    other = joints(tmp_path / 'c.mcap', 'aba', [0.9, 0.3, 0.2])
+    assert all(found.within for found in both_ways(a, same))
+    assert all(not found.within for found in both_ways(a, other))
+
+
+def test_ever_new_texts_are_not_each_held_against_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every message is looked up once, not once for each other one of its block."""
+    a = bag(tmp_path / 'a.mcap', '/x', STRING, [String(data=f'text {i:03}') for i in range(300)])
+    looked_up: list[None] = []
+
+    def counted(*arguments: Any, **kind: Any) -> Any:
+        looked_up.append(None)
+        return intersect1d(*arguments, **kind)
+
+    intersect1d = np.intersect1d
+    monkeypatch.setattr(np, 'intersect1d', counted)
+    assert compare_bags(a, a, Tolerances()).within
+    assert len(looked_up) == 300
+
+
+@pytest.mark.parametrize('option', ['--json', '--junit', '--html', '--plots'])
+def test_a_report_never_replaces_a_bag(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = write_items(tmp_path / 'a.mcap', ITEMS[:1])
+    b = write_items(tmp_path / 'b.mcap', ITEMS[:1])
+    before = b.read_bytes()
+    assert compare_command.main([str(a), str(b), option, str(b)]) == 2
+    assert 'expected' in capsys.readouterr().err and b.read_bytes() == before
+    same = str(tmp_path / 'r.out')
+    assert compare_command.main([str(a), str(b), '--json', same, '--html', same]) == 2
+    assert not Path(same).exists()
