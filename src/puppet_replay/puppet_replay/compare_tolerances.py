@@ -188,7 +188,8 @@ class Tolerances:
     def unused(self) -> list[str]:
         """Return a line for each rule of the file that fitted nothing so far."""
         return [
-            f'{self.path}:{rule.line}: fits nothing: topic {rule.topic}, field {rule.field}{_units(rule)}'
+            f'{self.path}:{rule.line}: fits nothing: topic {rule.topic}, field {rule.field}'
+            f'{_units(rule)}'
             for number, rule in enumerate(self._rules)
             if rule.line is not None and number not in self._used
         ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from geometry_msgs.msg import TransformStamped
-from graph_messages import Item, items_of, latched_items, moments, write_items
+from graph_messages import items_of, latched_items, moments, write_items
 import numpy as np
 from puppet_replay import compare_command
 from puppet_replay.compare_bags import compare_bags
