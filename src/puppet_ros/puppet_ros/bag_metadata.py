@@ -105,7 +105,7 @@ def read_metadata(path: Path) -> BagMetadata:
         raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
     except UnicodeDecodeError as err:
         raise InputFileError(path, 'UTF-8 text', f'byte {err.start} is not') from err
-    except (yaml.YAMLError, ValueError) as err:
+    except (yaml.YAMLError, ValueError, RecursionError) as err:
         mark = getattr(err, 'problem_mark', None)
         problem = getattr(err, 'problem', None) or ' '.join(str(err).split())
         raise InputFileError(path, 'valid YAML', problem, mark.line + 1 if mark else None) from err
@@ -115,7 +115,7 @@ def read_metadata(path: Path) -> BagMetadata:
     try:
         found = _read(body)
         version = int(body['version'])
-    except (KeyError, TypeError, ValueError, AttributeError) as err:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as err:
         raise InputFileError(path, 'the keys of rosbag2', f'{type(err).__name__} {err}') from err
     if version > MAX_VERSION:
         raise InputFileError(

@@ -39,7 +39,7 @@ def profile_of(text: str) -> QoSProfile:
         _is(row, 'reliability', ReliabilityPolicy.BEST_EFFORT) for row in rows
     )
     depths = [row.get('depth') for row in rows]
-    known = [depth for depth in depths if isinstance(depth, int) and 0 < depth < 1 << 20]
+    known = [depth for depth in depths if type(depth) is int and 0 < depth < 1 << 20]
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
         depth=max(known, default=DEFAULT_DEPTH),
@@ -74,7 +74,7 @@ def _time(duration: Duration) -> dict[str, int]:
 def _rows(text: str) -> list[dict[str, Any]]:
     try:
         tree = yaml.safe_load(text) if text else []
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         return []
     return [row for row in tree if isinstance(row, dict)] if isinstance(tree, list) else []
 

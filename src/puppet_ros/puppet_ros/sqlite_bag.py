@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from puppet_core.errors import InputFileError
 
 MAGIC = b'SQLite format 3\0'
+JOURNALS = ('-wal', '-journal')
 
 
 class SqliteTopic(NamedTuple):
@@ -52,6 +53,7 @@ class SqliteBag:
         if head != MAGIC:
             got = 'an empty file' if not head else 'other bytes'
             raise InputFileError(self.path, 'an SQLite file', got)
+        _require_closed(path, self.path)
         # Immutable: nothing is written beside it, no journal of a dead writer is played.
         uri = f'{path.resolve().as_uri()}?mode=ro&immutable=1'
         self._database = sqlite3.connect(uri, uri=True)
@@ -80,7 +82,8 @@ class SqliteBag:
         )
         for log_ns, place, topic, data in self._rows(query, numbers):
             if not isinstance(data, bytes) or not isinstance(log_ns, int):
-                raise InputFileError(self.path, 'messages as bytes', f'{data!r:.20}')
+                got = f'{data!r:.20} at {log_ns!r:.20}'
+                raise InputFileError(self.path, 'messages as bytes with log times', got)
             yield log_ns, place, topic, data
 
     def _open(self) -> None:
@@ -109,3 +112,14 @@ class SqliteBag:
             yield from self._database.execute(query, list(values))
         except (sqlite3.Error, OverflowError, UnicodeDecodeError) as err:
             raise InputFileError(self.path, "rosbag2's tables, undamaged", str(err)) from err
+
+
+def _require_closed(path: Path, name: Path) -> None:
+    """Refuse a file that lacks what its writer left in a journal beside it."""
+    for ending in JOURNALS:
+        journal = path.with_name(path.name + ending)
+        if journal.exists() and journal.stat().st_size:
+            raise InputFileError(
+                name, 'a recording that was ended', f'messages in {journal.name} as well',
+                hint=f'complete it: sqlite3 {path.name} "PRAGMA wal_checkpoint(TRUNCATE)"',
+            )  # fmt: skip

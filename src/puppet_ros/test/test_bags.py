@@ -202,6 +202,27 @@ def test_a_killed_writer_leaves_what_was_flushed(tmp_path: Path) -> None:
     assert read(tmp_path / 'a.mcap') == MESSAGES
 
 
+@pytest.mark.parametrize(
+    'text', ['2001-99-99', '[' * 9999, '- {depth: true}', '- 5', '%'],
+    ids=['date', 'deep', 'truth', 'number', 'directive'],
+)  # fmt: skip
+def test_a_damaged_text_of_qos_gives_the_default(text: str) -> None:
+    assert bag_qos.profile_of(text) == bag_qos.profile_of('')
+
+
+@pytest.mark.parametrize('ending', ['-wal', '-journal'])
+def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path: Path, ending: str) -> None:
+    write_with_rosbags(tmp_path / 'bag', StoragePlugin.SQLITE3, CompressionMode.NONE)
+    path = next((tmp_path / 'bag').glob('*.db3'))
+    journal = path.with_name(path.name + ending)
+    journal.write_bytes(b'')
+    assert read(path) == MESSAGES
+    journal.write_bytes(b'x')
+    with pytest.raises(InputFileError, match=f'messages in {journal.name}.*sqlite3'), \
+            BagReader(path):
+        pass
+
+
 @pytest.mark.parametrize(('name', 'content', 'says'), [
     ('none.mcap', None, 'expected a bag, got nothing'),
     ('a.mcap', b'', 'expected an MCAP file, got an empty file'),
@@ -220,6 +241,8 @@ def test_what_is_no_bag_is_named(
 
 @pytest.mark.parametrize(('old', 'new', 'says'), [
     ('version: 9', 'version: 10', 'version: expected a version up to 9, got 10'),
+    ('version: 9', 'version: .inf', 'the keys of rosbag2, got OverflowError'),
+    pytest.param('version: 9', '[' * 9999, 'valid YAML, got maximum recursion', id='deep'),
     ("compression_mode: ''", 'compression_mode: what', 'expected file, message or none'),
     ('bag_0.mcap', 'gone.mcap', 'expected a file, as metadata.yaml says'),
     ('storage_identifier', 'nothing', 'KeyError'),
