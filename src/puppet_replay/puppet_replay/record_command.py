@@ -24,8 +24,10 @@ from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.mcap_file import COMPRESSIONS
 from puppet_ros.spin import EXIT_OK
 import rclpy
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
+from rclpy.validate_full_topic_name import validate_full_topic_name
 
 POLL_PERIOD_S = 0.01
 SAY_PERIOD_S = 10.0
@@ -62,18 +64,29 @@ def run(arguments: Sequence[str]) -> int:
     for topic in options.topics:
         if not topic.startswith('/'):
             raise ConfigError(f'--topics: expected names that begin with /, got {topic!r}')
+        try:
+            validate_full_topic_name(topic)
+        except InvalidTopicNameException as err:
+            reason = str(err).splitlines()[0]
+            raise ConfigError(f'--topics: expected names of topics, got {topic!r}: {reason}') \
+                from err
     check_writable(options.output.parent / 'x', 'output')
     stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: a closed terminal
         signal.signal(number, lambda *_: stopping.set())
     rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
-    with BagWriter(options.output, options.compression, growing=True) as writer:
-        node = RecordNode(writer, options.topics, lambda line: _say(f'record: {line}'))
-        try:
-            _say(f'record: {options.output}; Ctrl-C ends')
-            record(node, stopping, options.duration)
-        finally:
-            node.destroy_node()
+    try:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        with BagWriter(options.output, options.compression, growing=True) as writer:
+            node = RecordNode(writer, options.topics, lambda line: _say(f'record: {line}'))
+            try:
+                _say(f'record: {options.output}; Ctrl-C ends')
+                record(node, stopping, options.duration)
+            finally:
+                node.destroy_node()
+    except OSError as err:
+        reason = err.strerror or str(err)
+        raise OSError(f'{options.output}: {reason}; what was written before can be read') from err
     return _tell(node, options)
 
 

@@ -27,6 +27,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 NODE_NAME = 'puppet_record'
 LOOK_PERIOD_S = 0.1  # between two looks for new topics
+PUBLISHERS_PERIOD_S = 0.5  # between two looks for new publishers of the topics there are
 FLUSH_PERIOD_S = 1.0  # at most so much is lost when the process is killed
 DEPTH = 1000  # messages of a topic that wait while the disk is slow
 
@@ -70,8 +71,9 @@ class RecordNode(Node):
         self._tell = tell
         self._refused: set[str] = set()
         self._sources: list[_Source] = []
+        self._batch: list[tuple[int, int, bytes]] = []  # log time, number of the source, data
         self._last: dict[str, int] = {}  # number of the last message of a topic
-        self._look_at_s = self._flush_at_s = 0.0
+        self._look_at_s = self._flush_at_s = self._publishers_at_s = 0.0
 
     def poll(self) -> None:
         """Write what has come, and now and then look for new topics."""
@@ -79,20 +81,29 @@ class RecordNode(Node):
         if now_s >= self._look_at_s:
             self._look_at_s = now_s + LOOK_PERIOD_S
             self._look()
-        batch = []
-        for i, source in enumerate(self._sources):
-            handle, kind = source.subscription.handle, source.subscription.msg_type
-            with handle:
-                while (taken := handle.take_message(kind, True)) is not None:
-                    data, about = taken
-                    self._count(source.topic, about['publication_sequence_number'])
-                    batch.append((about['received_timestamp'] or time.time_ns(), i, data))
+        if now_s >= self._publishers_at_s:
+            self._publishers_at_s = now_s + PUBLISHERS_PERIOD_S
+            self._look_at_publishers()
+        for i in range(len(self._sources)):
+            self._take(i)
+        batch, self._batch = self._batch, []
         batch.sort(key=_order)
         for log_ns, i, data in batch:
             self._writer.write(self._sources[i].topic, self._sources[i].kind, log_ns, data)
         if now_s >= self._flush_at_s:
             self._flush_at_s = now_s + FLUSH_PERIOD_S
             self._writer.flush()
+
+    def _take(self, number: int) -> None:
+        """Take what has come from one source."""
+        source = self._sources[number]
+        handle, kind = source.subscription.handle, source.subscription.msg_type
+        with handle:
+            while (taken := handle.take_message(kind, True)) is not None:
+                data, about = taken
+                self._count(source.topic, about['publication_sequence_number'])
+                log_ns = about['received_timestamp'] or time.time_ns()
+                self._batch.append((log_ns, number, data))
 
     def _count(self, topic: str, number: int | None) -> None:
         """Count a message, and by its number what was lost before it."""
@@ -110,12 +121,33 @@ class RecordNode(Node):
             if wanted and topic not in self.counts and topic not in self._refused:
                 self._add(topic, kinds)
 
-    def _add(self, topic: str, kinds: list[str]) -> None:
+    def _look_at_publishers(self) -> None:
+        """Ask for less where a publisher came that offers less: it would not be heard."""
+        for i, source in enumerate(self._sources):
+            offers = [o for o in self._offers(source.topic) if o.topic_type == source.kind]
+            if not offers or not asks_for_more(source.subscription.qos_profile, offers):
+                continue
+            kind = source.subscription.msg_type
+            profile = profile_for(offers)
+            self._take(i)
+            self.destroy_subscription(source.subscription)
+            self._last.pop(source.topic, None)
+            subscription = self.create_subscription(
+                kind, source.topic, _ignore, profile, raw=True
+            )
+            self._sources[i] = source._replace(subscription=subscription)
+            self._tell(f'{source.topic}: a publisher came that offers less; asked for again')
+
+    def _offers(self, topic: str) -> list[TopicEndpointInfo]:
+        """Return what the publishers of a topic offer, but for this node."""
         own = self.get_name(), self.get_namespace()
-        offers = [
+        return [
             offer for offer in self.get_publishers_info_by_topic(topic)
             if (offer.node_name, offer.node_namespace) != own
         ]
+
+    def _add(self, topic: str, kinds: list[str]) -> None:
+        offers = self._offers(topic)
         if not offers:
             return
         kind = class_of(kinds[0]) if len(kinds) == 1 else None
@@ -145,6 +177,15 @@ def profile_for(offers: Collection[TopicEndpointInfo]) -> QoSProfile:
         depth=DEPTH,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
+def asks_for_more(profile: QoSProfile, offers: Collection[TopicEndpointInfo]) -> bool:
+    """Return whether a subscription of this QoS does not hear one of these publishers."""
+    wanted = profile_for(offers)
+    return (
+        profile.reliability == ReliabilityPolicy.RELIABLE != wanted.reliability
+        or profile.durability == DurabilityPolicy.TRANSIENT_LOCAL != wanted.durability
     )
 
 

@@ -91,6 +91,23 @@ def test_what_overran_the_queue_is_counted_as_lost(
     assert node.lost['/frames'] >= 20
 
 
+def test_a_later_publisher_that_offers_less_is_heard(lab: Node, tmp_path: Path) -> None:
+    first = lab.create_publisher(String, '/said', 10)
+    with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
+        node = RecordNode(writer, ['/said'], context=lab.context)
+        poll_until(node, lambda: first.get_subscription_count())
+        first.publish(String(data='reliable'))
+        poll_until(node, lambda: node.counts['/said'] == 1)
+        later = lab.create_publisher(String, '/said', qos.STREAM)
+        poll_until(node, lambda: later.get_subscription_count())
+        later.publish(String(data='as good as it goes'))
+        poll_until(node, lambda: node.counts['/said'] == 2)
+        poll_until(node, lambda: first.get_subscription_count())
+        first.publish(String(data='reliable'))
+        poll_until(node, lambda: node.counts['/said'] == 3)
+    assert len(messages_of(tmp_path / 'a.mcap', ['/said'])) == 3
+
+
 def test_only_chosen_topics_are_recorded(lab: Node, tmp_path: Path) -> None:
     publishers = [lab.create_publisher(String, name, qos.LATCHED) for name in ('/a', '/b')]
     for publisher in publishers:
@@ -104,6 +121,7 @@ def test_only_chosen_topics_are_recorded(lab: Node, tmp_path: Path) -> None:
 @pytest.mark.parametrize(('words', 'says'), [
     (['--duration', '0'], '--duration: expected seconds > 0'),
     (['--topics', 'a'], '--topics: expected names that begin with /'),
+    (['--topics', '/a b'], "--topics: expected names of topics, got '/a b'"),
     (['--compression', 'zip'], 'invalid choice'),
 ])  # fmt: skip
 def test_bad_arguments_are_one_line(
