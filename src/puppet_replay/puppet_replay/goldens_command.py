@@ -69,6 +69,9 @@ def _run(arguments: argparse.Namespace) -> int:
         raise ConfigError(f'--folder: expected a folder of goldens, got {str(folder)!r}')
     if arguments.performance is not None and not arguments.update:
         raise ConfigError('--performance: expected --update beside it, got none')
+    if arguments.performance is not None and arguments.names:
+        raise ConfigError('--performance: expected no NAME beside it, for all goldens are of one '
+                          f'performance; got {", ".join(arguments.names)}')
     cases = _chosen(arguments.names)
     golden_tolerances(folder)
     if arguments.performance is not None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 GOLDENS, REPORTS = 'goldens', 'puppet-reports'
 DEFAULT_TOPICS = ('/performer/posture', '/importance', '/joint_states', '/puppet/posture')
 _UPDATED = pytest.StashKey[list[str]]()
+_WRITTEN = pytest.StashKey[set[Path]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,7 +89,7 @@ class PuppetRegression:
         tolerances : str or Path
             What may differ (puppet-tolerances/1); a little by default.
         topics : sequence of str
-            What is kept and compared.
+            What is kept and compared; each must have messages.
         golden : str or Path
             Where it is kept; goldens/BAG-CHARACTER-SOLVER.mcap by default.
 
@@ -101,6 +102,8 @@ class PuppetRegression:
         """
         __tracebackhide__ = True
         from puppet_core.errors import PuppetError
+
+        topics = (topics,) if isinstance(topics, str) else topics
 
         named = {'character': character, 'environment': environment, 'performer': performer,
                  'layout': layout, 'calibration': calibration}  # fmt: skip
@@ -141,33 +144,45 @@ class PuppetRegression:
     def _judge(
         self, target: Path, result: Path, name: str, tolerances: Path | str
     ) -> 'Comparison':
-        from puppet_core import atomic_file
         from puppet_core.errors import InputFileError
         from puppet_replay.compare_bags import compare_bags
         from puppet_replay.compare_command import write_reports
-        from puppet_replay.compare_table import report_lines, summary_lines
-        from puppet_replay.compare_tolerances import EXACT, load_tolerances, Tolerances
+        from puppet_replay.compare_table import report_lines
+        from puppet_replay.compare_tolerances import load_tolerances
 
-        updates = self._config.getoption('puppet_update')
-        if not target.exists() and not updates:
+        if self._config.getoption('puppet_update'):
+            return self._update(target, result)
+        if not target.exists():
             raise InputFileError(target, 'a golden', 'nothing', hint='pytest --puppet-update')
         allowed = load_tolerances(Path(tolerances) if tolerances else None)
-        if updates:
-            allowed = Tolerances(EXACT)
-        before = target if target.exists() else result
-        found = compare_bags(before, result, allowed)
-        if updates:
-            state = 'new' if before is result else summary_lines(found)[0]
-            if before is result or not found.within:
-                atomic_file.write_bytes(target, result.read_bytes())
-            self._config.stash.setdefault(_UPDATED, []).append(f'{target}: {state}')
-        elif not found.within:
+        found = compare_bags(target, result, allowed)
+        if not found.within:
             page = self._config.rootpath / self._config.getoption('puppet_reports')
             page = page / f'{name}.html'
             write_reports(found, allowed, html=page)
             lines = [*report_lines(found), '', f'report: {page}']
             pytest.fail('\n'.join(lines), pytrace=False)
         return found
+
+    def _update(self, target: Path, result: Path) -> 'Comparison':
+        from puppet_core import atomic_file
+        from puppet_core.errors import ConfigError
+        from puppet_replay.compare_bags import compare_bags
+        from puppet_replay.compare_table import summary_lines
+        from puppet_replay.compare_tolerances import EXACT, Tolerances
+        from puppet_replay.goldens import changes
+
+        found = changes(target, result)
+        written = self._config.stash.setdefault(_WRITTEN, set())
+        if target.resolve() in written and (found is None or not found.within):
+            raise ConfigError(f'{target}: expected a golden for each check, got another result '
+                              'for the same one; give golden=')
+        written.add(target.resolve())
+        state = 'new' if found is None else summary_lines(found)[0]
+        if found is None or not found.within:
+            atomic_file.write_bytes(target, result.read_bytes())
+        self._config.stash.setdefault(_UPDATED, []).append(f'{target}: {state}')
+        return found or compare_bags(result, result, Tolerances(EXACT))
 
     def _name_or_path(self, value: str) -> str:
         """Return a name as it is, and a path from the test's folder."""

@@ -73,3 +73,25 @@ def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
     assert done.returncode == 1
     expected = f'puppet_regression: {lab}/walk.mcap: expected a bag, got nothing'
     assert expected in done.stdout and 'Traceback' not in done.stdout
+
+
+def test_two_checks_never_share_a_golden(lab: Path, pytester: pytest.Pytester) -> None:
+    """The second would replace the golden of the first in each update; nor is nothing compared."""
+    recorded(lab / 'walk.mcap', 1.5)
+    (lab / 'test_lab.py').write_text("""
+def test_a(puppet_regression):
+    puppet_regression.check('walk.mcap')
+
+def test_b(puppet_regression):
+    puppet_regression.check('walk.mcap', settings=['importance.prediction_s=0.3'])
+
+def test_c(puppet_regression):
+    puppet_regression.check('walk.mcap', topics='/joint_state', golden='c.mcap')
+""")
+    result = pytester.runpytest_inprocess(*PLUGIN, '--puppet-update')
+    text = str(result.stdout)
+    assert result.parseoutcomes() == {'passed': 1, 'failed': 2}
+    assert 'walk.mcap: expected a golden for each check, got another result' in text
+    assert 'expected messages on /joint_state, got none; there are' in text
+    assert not (lab / 'c.mcap').exists()
+    assert pytester.runpytest_inprocess(*PLUGIN, '-k', 'test_a').ret == 0
