@@ -48,6 +48,7 @@ POLL_S = 0.0005  # while frames are on their way
 LOOK_S = 0.05  # while the graph is not there yet
 SETTLE_S = 2.0  # from when all are there until they have found each other
 PATIENCE_S = 10.0  # with a node that takes nothing; a busy machine stalls for seconds
+LONG_WAIT_S = 5.0  # worth a line
 CATCH_UP_S = 1.0  # what is later than this is not made up for
 ASKED = '/performer/get_parameters'
 LIVE_FRAMES = ('performer/', 'puppet/')  # of /tf: the nodes publish these themselves
@@ -130,13 +131,15 @@ class PlayNode(Node):
             if message.topic == TF_STATIC and message in first:
                 continue
             due_s = start_s + max(message.log_ns - start_ns, 0) * 1e-9 / rate
-            self._pass_time(due_s, message.log_ns, rate)
+            self._pass_time(due_s, message.log_ns, rate, is_stopped)
             if message.topic in self._inputs:
-                self._hold_back()
+                self._hold_back(is_stopped)
                 self.late_s = max(time.monotonic() - due_s, 0.0)
                 start_s += self.late_s if self.late_s > CATCH_UP_S else 0.0
+            if is_stopped():
+                return
             self._publish(message)
-        self._drain()
+        self._drain(is_stopped)
 
     def _advertise(self) -> None:
         """Make the publishers of what is played."""
@@ -178,9 +181,13 @@ class PlayNode(Node):
             self.flow.sent(stamp_ns(message.data))
         self._own[message.topic].publish(message.data)
 
-    def _pass_time(self, due_s: float, log_ns: int, rate: float) -> None:
-        """Wait until a message is due, with the clock going on."""
-        while True:
+    def _pass_time(
+        self, due_s: float, log_ns: int, rate: float, is_stopped: Callable[[], bool]
+    ) -> None:
+        """Wait until a message is due or all is stopped, with the clock going on."""
+        if (wait_s := due_s - time.monotonic()) > LONG_WAIT_S:
+            self._tell(f'nothing in the bag for {wait_s * rate:.0f} s: waits {wait_s:.0f} s')
+        while not is_stopped():
             left_s = due_s - time.monotonic()
             now_s = time.monotonic()
             if self._clock_publisher is not None and now_s >= self._clock_at_s:
@@ -193,11 +200,11 @@ class PlayNode(Node):
                 return
             time.sleep(min(left_s, CLOCK_PERIOD_S))
 
-    def _hold_back(self) -> None:
+    def _hold_back(self, is_stopped: Callable[[], bool]) -> None:
         """Wait while a node has too many frames before it."""
         heard_s = time.monotonic()
         before = dict(self.flow.counts)
-        while crowded := self.flow.crowded():
+        while (crowded := self.flow.crowded()) and not is_stopped():
             self._look()
             if self.flow.counts != before:
                 before, heard_s = dict(self.flow.counts), time.monotonic()
@@ -206,10 +213,10 @@ class PlayNode(Node):
                 self.flow.give_up(crowded[0])
             time.sleep(POLL_S)
 
-    def _drain(self) -> None:
+    def _drain(self, is_stopped: Callable[[], bool]) -> None:
         """Wait until the last frame has come through."""
         deadline_s, before = time.monotonic() + PATIENCE_S, dict(self.flow.counts)
-        while time.monotonic() < deadline_s and self.flow.crowded(1):
+        while time.monotonic() < deadline_s and self.flow.crowded(1) and not is_stopped():
             self._look()
             if self.flow.counts != before:
                 deadline_s, before = time.monotonic() + PATIENCE_S, dict(self.flow.counts)

@@ -61,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> int:
     """Replay as the options ask for; return the exit code."""
     check_writable(options.output, 'output')
-    if options.bag.exists() and options.output.resolve() == options.bag.resolve():
+    bag, output = options.bag.resolve(), options.output.resolve()
+    if options.bag.exists() and (output == bag or bag in output.parents):
         raise ConfigError(f'output: expected another place than the bag, got {options.output}')
     started = time.perf_counter()
     short = {name: getattr(options, name) for name in SHORT}

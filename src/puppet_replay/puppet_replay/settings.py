@@ -104,8 +104,8 @@ def _assignment(word: str) -> tuple[str, str, Any]:
         )
     try:
         return node, parameter, yaml.safe_load(text) if text else ''
-    except yaml.YAMLError:
-        raise ConfigError(f'set: expected a YAML value for {name}, got {text!r}') from None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise ConfigError(f'set: expected a YAML value for {name}, got {text[:40]!r}') from None
 
 
 def _checked(node: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,146 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a hurried hand does: closed terminals, full disks, outputs over inputs, stops in a gap."""
+
+import os
+from pathlib import Path
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.errors import ConfigError, InputFileError  # noqa: E402,I100
+from puppet_replay import goldens_command, replay_command  # noqa: E402
+from puppet_replay.goldens import changes, keep_topics  # noqa: E402
+from puppet_replay.play_node import PlayNode  # noqa: E402
+from puppet_replay.settings import read_settings  # noqa: E402
+from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.private_domain import free_domain  # noqa: E402
+from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
+from recorded_bag import recorded  # noqa: E402
+
+RECORD = (sys.executable, '-m', 'puppet_replay.record_command')
+FEW_BYTES = 500  # less than an empty bag has
+HOUR_NS = 3600 * 10**9
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Path:
+    """Return a short recording."""
+    return recorded(tmp_path / 'walk.mcap', 0.5)
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    """Return that of a process on a graph of its own."""
+    return {**os.environ, 'ROS_DOMAIN_ID': str(free_domain())}
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_recording_that_is_ended_is_whole(
+    tmp_path: Path, environment: dict[str, str], number: signal.Signals
+) -> None:
+    """Also by a terminal that was closed; its folder need not be there."""
+    path = tmp_path / 'later' / 'bag'
+    with subprocess.Popen(
+        [*RECORD, str(path)], env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert 'Ctrl-C ends' in process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(DEADLINE_S) == 0
+    with BagReader(path) as reader:
+        assert reader.warnings == []
+
+
+@pytest.mark.ros
+def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'], env=environment, check=False,
+        capture_output=True, text=True, timeout=DEADLINE_S,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (FEW_BYTES, FEW_BYTES)),
+    )  # fmt: skip
+    assert done.returncode == 1 and 'Traceback' not in done.stderr
+    assert f'{tmp_path / "a.mcap"}: File too large; what was written' in done.stderr
+
+
+def test_a_replay_never_writes_into_its_bag(
+    walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not over a file in the folder, nor beside it."""
+    folder = tmp_path / 'bag'
+    folder.mkdir()
+    inside = Path(shutil.copy(walk, folder / 'bag_0.mcap'))
+    before = inside.read_bytes()
+    for name in ('bag_0.mcap', 'bag_1.mcap'):
+        assert replay_command.main([str(folder), str(folder / name)]) == 2
+        assert 'output: expected another place than the bag' in capsys.readouterr().err
+    assert inside.read_bytes() == before and len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize('value', ['2001-99-99', '[', '[' * 9999], ids=['date', 'open', 'deep'])
+def test_a_value_that_is_no_yaml_is_named(value: str) -> None:
+    with pytest.raises(ConfigError, match='set: expected a YAML value for importance.smoothing_s'):
+        read_settings(values=[f'importance.smoothing_s={value}'])
+
+
+@pytest.mark.ros
+def test_a_player_stops_in_a_gap(walk: Path, tmp_path: Path) -> None:
+    """An hour without messages is told, and does not keep it from ending."""
+    with BagReader(walk) as reader, BagWriter(tmp_path / 'gap.mcap') as writer:
+        for i, message in enumerate(reader.messages(['/tracker/raw'])):
+            writer.write(*message._replace(log_ns=message.log_ns + (i >= 3) * HOUR_NS))
+    told: list[str] = []
+    stopping = threading.Event()
+
+    def tell(line: str) -> None:
+        told.append(line)
+        stopping.set()
+
+    with isolated_context() as context, BagReader(tmp_path / 'gap.mcap') as reader:
+        node = PlayNode(reader, '', False, tell, context=context)
+        thread = threading.Thread(target=node.play, args=(1.0, stopping.is_set), daemon=True)
+        thread.start()
+        thread.join(DEADLINE_S)
+        assert not thread.is_alive()
+        assert told == ['nothing in the bag for 3600 s: waits 3600 s']
+        assert node.flow.counts['/tracker/raw'] == 3
+
+
+@pytest.mark.parametrize('topics', [(), ('/joint_state',), ('/tracker/raw', '/x')])
+def test_goldens_of_nothing_are_refused(
+    walk: Path, tmp_path: Path, topics: tuple[str, ...]
+) -> None:
+    """A misspelt topic would be compared with nothing, and always be as before."""
+    with pytest.raises(InputFileError, match='expected messages on .*there are /t'):
+        keep_topics(walk, tmp_path / 'kept.mcap', topics)
+    assert not (tmp_path / 'kept.mcap').exists()
+
+
+def test_a_damaged_golden_can_be_updated(walk: Path, tmp_path: Path) -> None:
+    """It counts as none; a damaged result does not."""
+    golden = tmp_path / 'golden.mcap'
+    assert changes(golden, walk) is None
+    golden.write_bytes(b'damaged')
+    assert changes(golden, walk) is None
+    with pytest.raises(InputFileError, match=r'golden\.mcap'):
+        changes(walk, golden)
+
+
+def test_another_performance_is_for_all_goldens(
+    walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Part of them would no longer be of the performance beside them."""
+    folder = tmp_path / 'goldens'
+    folder.mkdir()
+    words = ['sally_position', '--update', '--performance', str(walk), '--folder', str(folder)]
+    assert goldens_command.main(words) == 2
+    assert '--performance: expected no NAME beside it' in capsys.readouterr().err
+    assert not list(folder.iterdir())
