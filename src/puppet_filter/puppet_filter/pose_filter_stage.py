@@ -40,7 +40,14 @@ class PoseFilterStage:
 
     def fill(self, filtered: FilteredFrame) -> PoseFrame:
         """Return the kept message with the frame of the last step."""
+        return self._writer_of(filtered).fill(filtered)
+
+    def data(self, filtered: FilteredFrame) -> bytes:
+        """Return the bytes of that message."""
+        return self._writer_of(filtered).data(filtered)
+
+    def _writer_of(self, filtered: FilteredFrame) -> PoseFrameWriter:
         key = (filtered.sensors, self.frame_id)
         if key != self._key:
             self._writer, self._key = PoseFrameWriter(*key), key
-        return self._writer.fill(filtered)
+        return self._writer

@@ -14,18 +14,17 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from puppet_core.errors import PuppetError
-from puppet_core.sensor_frames import FilteredFrame
+from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_core.urdf import description_text, urdf_text
 from puppet_filter.pose_filter import warm_up
 from puppet_filter.pose_filter_stage import PoseFilterStage
-from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame
+from puppet_msgs.msg import Importance, PoseFrame, Posture
 from puppet_replay.settings import Settings
 from puppet_replay.topics import (
     BODY_DESCRIPTION,
     DESCRIPTION,
     FILTERED,
     IMPORTANCE,
-    inputs_of,
     JOINTS,
     PERFORMER_DESCRIPTION,
     POSTURE,
@@ -36,13 +35,13 @@ from puppet_replay.topics import (
 from puppet_retarget.importance_stage import ImportanceStage
 from puppet_retarget.performer_stage import PerformerStage
 from puppet_retarget.retarget_stage import CharacterShelf, RetargetStage
-from puppet_ros import importance_msg, pose_frame, posture_msg, tracker_frame
+from puppet_ros import importance_msg, pose_frame, posture_msg
 from puppet_ros.importance_msg import ImportanceRecord
 from puppet_ros.kept_cdr import decoded, KeptCdr
 from puppet_ros.posture_msg import PostureRecord
 from puppet_ros.stamped_join import StampedJoin
 from puppet_ros.static_transforms import StaticTransformTree
-from sensor_msgs.msg import JointState
+from puppet_ros.tracker_frame import TrackerFrameReader
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
@@ -87,16 +86,15 @@ class Pipeline:
         self._retarget = RetargetStage(character, settings.retarget)
         self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
         self._entry = entry
-        kinds = {
-            RAW: TrackerFrame, FILTERED: PoseFrame, POSTURE: Posture, IMPORTANCE: Importance,
-            JOINTS: JointState, PUPPET: Posture, STATUS: RetargetStatus,
+        self._raw = TrackerFrameReader()
+        self._inputs: dict[str, Callable[[bytes], Any]] = {
+            RAW: self._raw.read, FILTERED: KeptCdr(PoseFrame).read,
+            POSTURE: KeptCdr(Posture).read,
         }  # fmt: skip
-        self._cdr = {topic: KeptCdr(kind) for topic, kind in kinds.items()}
-        self._inputs: dict[str, Callable[[bytes], Any]] = {}
-        for topic in inputs_of(entry):
+        if entry == IMPORTANCE:
             # what waits for its partner must not be overwritten by the next message
-            waits = partial(decoded, kind=kinds[topic])
-            self._inputs[topic] = waits if entry == IMPORTANCE else KeptCdr(kinds[topic]).read
+            self._inputs[POSTURE] = partial(decoded, kind=Posture)
+            self._inputs[IMPORTANCE] = partial(decoded, kind=Importance)
         self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
             RAW: self._on_raw, FILTERED: self._on_filtered, POSTURE: self._on_posture,
             IMPORTANCE: self._on_importance,
@@ -135,12 +133,12 @@ class Pipeline:
             self._drop(f'{topic}: bad input', str(err))
         return outputs
 
-    def _on_raw(self, msg: TrackerFrame, outputs: list[Output]) -> None:
-        filtered = self._filter.step(tracker_frame.from_msg(msg), msg.header.frame_id)
+    def _on_raw(self, frame: SensorFrame, outputs: list[Output]) -> None:
+        filtered = self._filter.step(frame, self._raw.frame_id)
         if filtered is None:
             self._drop('pose_filter: stamp')
             return
-        self._put(outputs, FILTERED, self._filter.fill(filtered))
+        outputs.append(Output(FILTERED, self._filter.data(filtered)))
         self._perform(filtered, self._filter.frame_id, outputs)
 
     def _on_filtered(self, msg: PoseFrame, outputs: list[Output]) -> None:
@@ -158,7 +156,7 @@ class Pipeline:
         if record is None:
             self._drop('performer: not_calibrated')
             return
-        self._put(outputs, POSTURE, stage.fill(record))
+        outputs.append(Output(POSTURE, stage.data(record)))
         self._judge(record, outputs)
 
     def _on_posture(self, msg: Posture, outputs: list[Output]) -> None:
@@ -173,7 +171,7 @@ class Pipeline:
         if importance is None:
             self._drop('importance: not_usable')
             return
-        self._put(outputs, IMPORTANCE, self._importance.fill(importance))
+        outputs.append(Output(IMPORTANCE, self._importance.data(importance)))
         self._solve((record, importance), outputs)
 
     def _on_importance(self, msg: Importance, outputs: list[Output]) -> None:
@@ -190,14 +188,10 @@ class Pipeline:
         if frame is None:
             self._drop('retarget: not_usable')
             return
-        self._put(outputs, JOINTS, stage.fill_joints(performer, frame))
-        self._put(outputs, PUPPET, stage.fill_posture(performer, frame))
         dropped = self.drops.get('retarget: not_usable', 0)
         dropped += self._join.unmatched_left + self._join.unmatched_right
-        self._put(outputs, STATUS, stage.fill_status(performer, frame, dropped, SOLVE_TIME_US))
-
-    def _put(self, outputs: list[Output], topic: str, msg: Any) -> None:
-        outputs.append(Output(topic, self._cdr[topic].write(msg)))
+        joints, puppet, status = stage.data(performer, frame, dropped, SOLVE_TIME_US)
+        outputs += Output(JOINTS, joints), Output(PUPPET, puppet), Output(STATUS, status)
 
     def _drop(self, reason: str, error: str = '') -> None:
         if reason:

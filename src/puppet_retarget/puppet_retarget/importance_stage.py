@@ -52,3 +52,9 @@ class ImportanceStage:
         return self._writer.fill(
             record.stamp_ns, record.frame_index, record.rows, record.self_rows
         )
+
+    def data(self, record: ImportanceRecord) -> bytes:
+        """Return the bytes of that message."""
+        return self._writer.data(
+            record.stamp_ns, record.frame_index, record.rows, record.self_rows
+        )

@@ -77,3 +77,7 @@ class PerformerStage:
     def fill(self, record: PostureRecord) -> Posture:
         """Return the kept message with a posture in it."""
         return self._writer.fill(record)
+
+    def data(self, record: PostureRecord) -> bytes:
+        """Return the bytes of that message."""
+        return self._writer.data(record)

@@ -82,23 +82,45 @@ class RetargetStage:
 
     def fill_posture(self, performer: PostureRecord, frame: RetargetedFrame) -> PostureMsg:
         """Return the puppet's kept posture of a frame."""
-        solution = frame.solution
-        posture = Posture(
-            solution.root_position, solution.rotations, solution.end_effectors,
-            frame.end_effector_velocities,
-        )  # fmt: skip
-        return self._posture_writer.fill(PostureRecord(
-            performer.stamp_ns, performer.frame_index, self._character.name, posture,
-            solution.p_world, MEASURED, self._leg_length,
-        ))  # fmt: skip
+        return self._posture_writer.fill(self._posture_of(performer, frame))
 
     def fill_status(
         self, performer: PostureRecord, frame: RetargetedFrame, dropped: int,
         solve_time_us: float,
     ) -> RetargetStatus:  # fmt: skip
         """Return the kept status of a frame."""
+        return self._status_writer.fill(
+            self._status_of(performer, frame, dropped, solve_time_us)
+        )
+
+    def data(
+        self, performer: PostureRecord, frame: RetargetedFrame, dropped: int,
+        solve_time_us: float,
+    ) -> tuple[bytes, bytes, bytes]:  # fmt: skip
+        """Return the bytes of the joint states, the posture and the status of a frame."""
+        return (
+            self._joint_writer.data(performer.stamp_ns, frame.angles),
+            self._posture_writer.data(self._posture_of(performer, frame)),
+            self._status_writer.data(self._status_of(performer, frame, dropped, solve_time_us)),
+        )
+
+    def _posture_of(self, performer: PostureRecord, frame: RetargetedFrame) -> PostureRecord:
         solution = frame.solution
-        return self._status_writer.fill(RetargetStatusRecord(
+        posture = Posture(
+            solution.root_position, solution.rotations, solution.end_effectors,
+            frame.end_effector_velocities,
+        )  # fmt: skip
+        return PostureRecord(
+            performer.stamp_ns, performer.frame_index, self._character.name, posture,
+            solution.p_world, MEASURED, self._leg_length,
+        )  # fmt: skip
+
+    def _status_of(
+        self, performer: PostureRecord, frame: RetargetedFrame, dropped: int,
+        solve_time_us: float,
+    ) -> RetargetStatusRecord:  # fmt: skip
+        solution = frame.solution
+        return RetargetStatusRecord(
             stamp_ns=performer.stamp_ns,
             frame_index=performer.frame_index,
             solver=self._config.solver,
@@ -113,7 +135,7 @@ class RetargetStage:
             easing=frame.eased,
             frames_solved=self.solved,
             frames_dropped=dropped,
-        ))  # fmt: skip
+        )
 
     def _take(self, character: Character, config: RetargetConfig) -> None:
         self._character, self._config = character, config

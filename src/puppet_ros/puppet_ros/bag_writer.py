@@ -15,7 +15,6 @@ import tempfile
 from types import TracebackType
 from typing import BinaryIO
 
-from mcap.writer import CompressionType, Writer
 from puppet_core.atomic_file import replacing
 from puppet_core.errors import ConfigError
 from puppet_ros import bag_qos
@@ -28,11 +27,12 @@ from puppet_ros.bag_metadata import (
     TopicMetadata,
     yaml_text,
 )
+from puppet_ros.mcap_writer import McapWriter
 from puppet_ros.message_definition import definition_of, type_hash_of
 from rclpy.qos import QoSProfile
 
 SUFFIX = '.mcap'
-CHUNK_BYTES = 1 << 19  # the library takes a third longer with a megabyte
+CHUNK_BYTES = 1 << 19
 LIBRARY = 'puppet suite'  # without the version of mcap, so that updates do not change files
 
 
@@ -59,7 +59,7 @@ class BagWriter:
 
     def __init__(self, path: Path, compression: str = '', growing: bool = False) -> None:
         self._path = path
-        self._compression = CompressionType[compression.upper() or 'NONE']
+        self._compression = compression
         self._growing = growing
         self._topics: list[TopicMetadata] = []  # their counts are filled in at the end
         self._channels: dict[str, int] = {}
@@ -117,7 +117,7 @@ class BagWriter:
         if channel is None:
             self.add_topic(topic, msgtype, qos)
             channel = self._channels[topic]
-        self._writer.add_message(channel, log_ns, data, log_ns)
+        self._writer.add_message(channel, log_ns, data)
         self._counts[topic] += 1
         self._start_ns, self._end_ns = min(self._start_ns, log_ns), max(self._end_ns, log_ns)
 
@@ -128,7 +128,7 @@ class BagWriter:
     def __enter__(self) -> 'BagWriter':
         """Open the file."""
         self._name, self._stream = self._place.__enter__()
-        self._writer = Writer(self._stream, CHUNK_BYTES, self._compression)
+        self._writer = McapWriter(self._stream, CHUNK_BYTES, self._compression)
         self._writer.start('ros2', LIBRARY)
         return self
 

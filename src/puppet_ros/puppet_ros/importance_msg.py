@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importance message <-> rows, one per end-effector, the columns as in the message."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros import flat_array
+from puppet_ros.kept_message import Arrays, KeptMessage, Target
 from std_msgs.msg import Header
 
 N_ROWS = 4  # hands and feet
@@ -73,15 +74,14 @@ def _self_rows(msg: Importance) -> Floats:
 
 
 class ImportanceWriter:
-    """One kept message that `fill` rewrites: publish it before filling again."""
+    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
 
     def __init__(self, objects: tuple[str, ...], frame_id: str) -> None:
-        self._msg = Importance(objects=list(objects))
-        self._msg.header.frame_id = frame_id
-        self._rows = flat_array.keep_floats(self._msg, 'end_effectors', N_ROWS, ROW_WIDTH)
-        self._self_rows = flat_array.keep_floats(
-            self._msg, 'self_interaction', N_SELF_ROWS, SELF_ROW_WIDTH
-        )
+        msg = Importance(objects=list(objects))
+        msg.header.frame_id = frame_id
+        flat_array.keep_floats(msg, 'end_effectors', N_ROWS, ROW_WIDTH)
+        flat_array.keep_floats(msg, 'self_interaction', N_SELF_ROWS, SELF_ROW_WIDTH)
+        self._kept = KeptMessage(msg, _views)
 
     def fill(
         self, stamp_ns: int, frame_index: int, rows: Floats, self_rows: Floats | None = None
@@ -101,8 +101,30 @@ class ImportanceWriter:
             Self-interaction; by default nothing is near anything.
 
         """
-        flat_array.write_stamp(stamp_ns, self._msg.header.stamp)
-        self._msg.frame_index = frame_index
-        self._rows[:] = rows
-        self._self_rows[:] = 0.0 if self_rows is None else self_rows
-        return self._msg
+        _put(self._kept.message(), stamp_ns, frame_index, rows, self_rows)
+        return self._kept.msg
+
+    def data(
+        self, stamp_ns: int, frame_index: int, rows: Floats, self_rows: Floats | None = None
+    ) -> bytes:
+        """Return the bytes of that message."""
+        target = self._kept.bytes()
+        _put(target, stamp_ns, frame_index, rows, self_rows)
+        return target.data()
+
+
+def _views(arrays: Arrays) -> tuple[Any, ...]:
+    return (
+        arrays['end_effectors'].reshape(N_ROWS, ROW_WIDTH),
+        arrays['self_interaction'].reshape(N_SELF_ROWS, SELF_ROW_WIDTH),
+    )
+
+
+def _put(
+    target: Target, stamp_ns: int, frame_index: int, rows: Floats, self_rows: Floats | None
+) -> None:
+    kept_rows, kept_self_rows = target.views
+    target.put_stamp(stamp_ns)
+    target.put('frame_index', frame_index)
+    kept_rows[:] = rows
+    kept_self_rows[:] = 0.0 if self_rows is None else self_rows

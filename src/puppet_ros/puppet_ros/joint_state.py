@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_ros import flat_array
+from puppet_ros.kept_message import KeptMessage, Target
 from sensor_msgs.msg import JointState
 
 
@@ -19,7 +20,7 @@ def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
 
 class JointStateWriter:
     """
-    One kept message that `fill` rewrites: publish it before filling again.
+    One kept message that `fill` and `data` rewrite: publish it before filling again.
 
     Parameters
     ----------
@@ -31,13 +32,23 @@ class JointStateWriter:
     """
 
     def __init__(self, names: Sequence[str], frame_id: str = '') -> None:
-        self._msg = JointState(name=list(names))
-        self._msg.header.frame_id = frame_id
-        positions = flat_array.keep_floats(self._msg, 'position', len(names), 1)
-        self._positions = positions.reshape(-1)
+        msg = JointState(name=list(names))
+        msg.header.frame_id = frame_id
+        flat_array.keep_floats(msg, 'position', len(names), 1)
+        self._kept = KeptMessage(msg, lambda arrays: arrays['position'])
 
     def fill(self, stamp_ns: int, angles: Floats) -> JointState:
         """Return the kept message with these angles, shape (n,) [rad]."""
-        flat_array.write_stamp(stamp_ns, self._msg.header.stamp)
-        self._positions[:] = angles
-        return self._msg
+        _put(self._kept.message(), stamp_ns, angles)
+        return self._kept.msg
+
+    def data(self, stamp_ns: int, angles: Floats) -> bytes:
+        """Return the bytes of that message."""
+        target = self._kept.bytes()
+        _put(target, stamp_ns, angles)
+        return target.data()
+
+
+def _put(target: Target, stamp_ns: int, angles: Floats) -> None:
+    target.put_stamp(stamp_ns)
+    target.views[:] = angles

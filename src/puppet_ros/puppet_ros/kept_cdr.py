@@ -8,24 +8,18 @@ They are found once; then a frame is a few copies, 3 us instead of the 20 us tha
 message takes. Another text or length is seen, and the places are found anew. The bytes
 between, which pad the numbers and which ROS leaves as they happen to be, are zeros here.
 
-Plain CDR as of DDS-XTYPES 1.3, 7.4.1: after four bytes of encapsulation, every number is aligned
-to its own size; texts, with a zero at the end, and sequences follow their length in four bytes.
-
 """
 
 from collections.abc import Callable
 from operator import attrgetter
-import re
 import struct
 from typing import Any, NamedTuple
 
+from puppet_ros.cdr_layout import CdrLayout, ENCAPSULATION, Place, texts_of
 from puppet_ros.flat_array import MessageError
-from puppet_ros.plain_cdr import FORMATS
 from rclpy.serialization import deserialize_message, serialize_message
 
-ENCAPSULATION = 4
 LITTLE_ENDIAN = bytes([0, 1, 0, 0])
-_ARRAY = re.compile(r'(?:sequence<(\w+)(?:, \d+)?>|(\w+)\[(\d+)\])')
 
 
 class _Number(NamedTuple):
@@ -121,17 +115,19 @@ class KeptCdr:
 
     def _learn(self, msg: Any, data: bytes) -> None:
         """Find where everything stands in the bytes of a message."""
-        self._numbers, self._arrays, self._texts = [], [], []
-        self._fixed = [(0, ENCAPSULATION, data[:ENCAPSULATION])]
-        self._msg, self._data = msg, bytearray(data)
-        end = self._walk(msg, '', ENCAPSULATION)
-        if end > len(data) or not self._is_at_its_place(msg, data):
+        layout = CdrLayout(msg)
+        self._numbers = [_number(place) for place in layout.numbers]
+        self._arrays = [_Numbers(attrgetter(p.path), p.start, p.stop) for p in layout.arrays]
+        paths = layout.texts
+        self._texts = list(zip(map(attrgetter, paths), texts_of(msg, paths)))
+        if layout.size > len(data) or not self._is_at_its_place(msg, data):
             self._msg, self._data = None, bytearray()
             raise MessageError(f'{self._kind.__name__}: expected plain CDR, got {len(data)} bytes')
         # ROS may leave bytes after the end, for numbers that empty sequences could have had
-        self._size = end
+        self._msg, self._size = msg, layout.size
         self._views = [(None, memoryview(b''))] * len(self._arrays)
         self._data = bytearray(len(data))
+        self._fixed = [(start, stop, data[start:stop]) for start, stop in layout.fixed]
         for start, stop, text in self._fixed:
             self._data[start:stop] = text
 
@@ -141,52 +137,6 @@ class KeptCdr:
         ) and all(
             n.layout.pack(n.get(msg)) == data[n.at:n.at + n.layout.size] for n in self._numbers
         )
-
-    def _fix(self, start: int, stop: int) -> int:
-        self._fixed.append((start, stop, bytes(self._data[start:stop])))
-        return stop
-
-    def _walk(self, part: Any, path: str, at: int) -> int:
-        for name, kind in part.get_fields_and_field_types().items():
-            at = self._field(getattr(part, name), kind, path + name, at)
-        return at
-
-    def _field(self, value: Any, kind: str, path: str, at: int) -> int:
-        get = attrgetter(path)
-        if kind in FORMATS:
-            layout = struct.Struct('<' + FORMATS[kind])
-            at = _aligned(at, layout.size)
-            outer, _, name = path.rpartition('.')
-            owner = attrgetter(outer) if outer else _itself
-            self._numbers.append(_Number(get, owner, name, layout, at))
-            return at + layout.size
-        if kind == 'string':
-            self._texts.append((get, value))
-            return self._text(value, at)
-        if kind == 'sequence<string>':
-            self._texts.append((get, list(value)))
-            at = self._length(at)
-            for text in value:
-                at = self._text(text, at)
-            return at
-        match = _ARRAY.fullmatch(kind)
-        if match is None:
-            return self._walk(value, f'{path}.', at)
-        if match[1]:
-            at = self._length(at)
-        size = struct.calcsize(FORMATS[match[1] or match[2]])
-        if len(value):
-            at = _aligned(at, size)
-        self._arrays.append(_Numbers(get, at, at + size * len(value)))
-        return at + size * len(value)
-
-    def _length(self, at: int) -> int:
-        at = _aligned(at, 4)
-        return self._fix(at, at + 4)
-
-    def _text(self, text: str, at: int) -> int:
-        at = self._length(at)
-        return self._fix(at, at + len(text.encode()) + 1)
 
 
 def decoded(data: bytes, kind: type) -> Any:
@@ -207,9 +157,12 @@ def decoded(data: bytes, kind: type) -> Any:
         ) from err
 
 
+def _number(place: Place) -> _Number:
+    outer, _, name = place.path.rpartition('.')
+    owner = attrgetter(outer) if outer else _itself
+    layout = struct.Struct(f'<{place.code}')
+    return _Number(attrgetter(place.path), owner, name, layout, place.start)
+
+
 def _itself(msg: Any) -> Any:
     return msg
-
-
-def _aligned(at: int, size: int) -> int:
-    return ENCAPSULATION + (at - ENCAPSULATION + size - 1) // size * size

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """PoseFrame message <-> FilteredFrame arrays."""
 
+from typing import Any
+
 import numpy as np
 from puppet_core.sensor_frames import FilteredFrame, UNKNOWN
 from puppet_msgs.msg import PoseFrame
 from puppet_ros import flat_array
+from puppet_ros.kept_message import Arrays, KeptMessage, Target
 from std_msgs.msg import Header
 
 POSE_WIDTH = 7  # x y z qx qy qz qw
@@ -55,32 +58,58 @@ def to_msg(frame: FilteredFrame, header: Header) -> PoseFrame:
 
 
 class PoseFrameWriter:
-    """One kept message that `fill` rewrites: publish it before filling again."""
+    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
 
     def __init__(self, sensors: tuple[str, ...], frame_id: str) -> None:
         n = len(sensors)
-        self._msg = PoseFrame(sensors=list(sensors))
-        self._msg.header.frame_id = frame_id
-        self._poses = flat_array.keep_floats(self._msg, 'poses', n, POSE_WIDTH)
-        self._twists = flat_array.keep_floats(self._msg, 'twists', n, TWIST_WIDTH)
-        covariances = flat_array.keep_floats(self._msg, 'covariances', n, COVARIANCE_WIDTH)
-        self._covariances = covariances.reshape(n, 6, 6)
-        self._twist_covariances = np.zeros((0, 6, 6))
-        self._status = flat_array.keep_bytes(self._msg, 'status', n)
+        msg = PoseFrame(sensors=list(sensors))
+        msg.header.frame_id = frame_id
+        flat_array.keep_floats(msg, 'poses', n, POSE_WIDTH)
+        flat_array.keep_floats(msg, 'twists', n, TWIST_WIDTH)
+        flat_array.keep_floats(msg, 'covariances', n, COVARIANCE_WIDTH)
+        flat_array.keep_bytes(msg, 'status', n)
+        self._kept = KeptMessage(msg, lambda arrays: _views(arrays, n))
+        self._n_twist_covariances = 0
 
     def fill(self, frame: FilteredFrame) -> PoseFrame:
         """Return the kept message with this frame in it; the sensors must be the same."""
-        flat_array.write_stamp(frame.stamp_ns, self._msg.header.stamp)
-        self._msg.frame_index = frame.frame_index
-        self._poses[:, :3] = frame.positions
-        flat_array.write_xyzw(frame.quaternions, self._poses[:, 3:])
-        self._twists[:, :3] = frame.linear_velocities
-        self._twists[:, 3:] = frame.angular_velocities
-        self._covariances[:] = frame.covariances
-        if len(frame.twist_covariances) != len(self._twist_covariances):
-            self._twist_covariances = flat_array.keep_floats(
-                self._msg, 'twist_covariances', len(frame.twist_covariances), COVARIANCE_WIDTH
-            ).reshape(-1, 6, 6)
-        self._twist_covariances[:] = frame.twist_covariances
-        self._status[:] = frame.status
-        return self._msg
+        self._fit(len(frame.twist_covariances))
+        _put(self._kept.message(), frame)
+        return self._kept.msg
+
+    def data(self, frame: FilteredFrame) -> bytes:
+        """Return the bytes of that message."""
+        self._fit(len(frame.twist_covariances))
+        target = self._kept.bytes()
+        _put(target, frame)
+        return target.data()
+
+    def _fit(self, n: int) -> None:
+        """Have room for so many covariances of twists."""
+        if n != self._n_twist_covariances:
+            self._n_twist_covariances = n
+            flat_array.keep_floats(self._kept.msg, 'twist_covariances', n, COVARIANCE_WIDTH)
+            self._kept.renew()
+
+
+def _views(arrays: Arrays, n: int) -> tuple[Any, ...]:
+    poses = arrays['poses'].reshape(n, POSE_WIDTH)
+    twists = arrays['twists'].reshape(n, TWIST_WIDTH)
+    return (
+        poses[:, :3], poses[:, 3:], twists[:, :3], twists[:, 3:],
+        arrays['covariances'].reshape(n, 6, 6), arrays['twist_covariances'].reshape(-1, 6, 6),
+        arrays['status'],
+    )  # fmt: skip
+
+
+def _put(target: Target, frame: FilteredFrame) -> None:
+    positions, quaternions, linear, angular, covariances, of_twists, status = target.views
+    target.put_stamp(frame.stamp_ns)
+    target.put('frame_index', frame.frame_index)
+    positions[:] = frame.positions
+    flat_array.write_xyzw(frame.quaternions, quaternions)
+    linear[:] = frame.linear_velocities
+    angular[:] = frame.angular_velocities
+    covariances[:] = frame.covariances
+    of_twists[:] = frame.twist_covariances
+    status[:] = frame.status

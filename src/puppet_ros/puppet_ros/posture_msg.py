@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Posture message <-> puppet_core Posture with the body's world positions."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from puppet_core.posture import Posture
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros import flat_array
+from puppet_ros.kept_message import Arrays, KeptMessage, Target
 from std_msgs.msg import Header
 
 WORLD = 'world'
@@ -78,30 +79,49 @@ def to_msg(record: PostureRecord, header: Header) -> PostureMsg:
 
 
 class PostureWriter:
-    """One kept message that `fill` rewrites: publish it before filling again."""
+    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
 
     def __init__(self, body: str, leg_length: float, frame_id: str = WORLD) -> None:
-        self._msg = PostureMsg(body=body, leg_length=float(leg_length))
-        self._msg.header.frame_id = frame_id
-        self._root = flat_array.keep_floats(self._msg, 'root', 1, 7)
-        self._rotations_xyzw = flat_array.keep_floats(self._msg, 'rotations', N_SEGMENTS, 4)
-        self._segments = flat_array.keep_floats(self._msg, 'segments', N_SEGMENTS, 3)
-        self._points = flat_array.keep_floats(self._msg, 'end_effectors', N_POINTS, 3)
-        self._velocities = flat_array.keep_floats(
-            self._msg, 'end_effector_velocities', N_POINTS, 3
-        )
-        self._status = flat_array.keep_bytes(self._msg, 'status', N_SEGMENTS)
+        msg = PostureMsg(body=body, leg_length=float(leg_length))
+        msg.header.frame_id = frame_id
+        for name, n, width in (
+            ('root', 1, 7), ('rotations', N_SEGMENTS, 4), ('segments', N_SEGMENTS, 3),
+            ('end_effectors', N_POINTS, 3), ('end_effector_velocities', N_POINTS, 3),
+        ):  # fmt: skip
+            flat_array.keep_floats(msg, name, n, width)
+        flat_array.keep_bytes(msg, 'status', N_SEGMENTS)
+        self._kept = KeptMessage(msg, _views)
 
     def fill(self, record: PostureRecord) -> PostureMsg:
         """Return the kept message with this record in it; body and leg length stay."""
-        posture = record.posture
-        flat_array.write_stamp(record.stamp_ns, self._msg.header.stamp)
-        self._msg.frame_index = record.frame_index
-        self._root[0, :3] = posture.root_position
-        flat_array.write_xyzw(posture.rotations[:1], self._root[:, 3:])
-        flat_array.write_xyzw(posture.rotations, self._rotations_xyzw)
-        self._segments[:] = record.segments
-        self._points[:] = posture.end_effectors
-        self._velocities[:] = posture.end_effector_velocities
-        self._status[:] = record.status
-        return self._msg
+        _put(self._kept.message(), record)
+        return self._kept.msg
+
+    def data(self, record: PostureRecord) -> bytes:
+        """Return the bytes of that message."""
+        target = self._kept.bytes()
+        _put(target, record)
+        return target.data()
+
+
+def _views(arrays: Arrays) -> tuple[Any, ...]:
+    root = arrays['root']
+    return (
+        root[:3], root[None, 3:], arrays['rotations'].reshape(N_SEGMENTS, 4),
+        arrays['segments'].reshape(N_SEGMENTS, 3), arrays['end_effectors'].reshape(N_POINTS, 3),
+        arrays['end_effector_velocities'].reshape(N_POINTS, 3), arrays['status'],
+    )  # fmt: skip
+
+
+def _put(target: Target, record: PostureRecord) -> None:
+    position, root_xyzw, rotations_xyzw, segments, points, velocities, status = target.views
+    posture = record.posture
+    target.put_stamp(record.stamp_ns)
+    target.put('frame_index', record.frame_index)
+    position[:] = posture.root_position
+    flat_array.write_xyzw(posture.rotations, rotations_xyzw)
+    root_xyzw[:] = rotations_xyzw[:1]
+    segments[:] = record.segments
+    points[:] = posture.end_effectors
+    velocities[:] = posture.end_effector_velocities
+    status[:] = record.status

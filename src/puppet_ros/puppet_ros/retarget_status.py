@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """RetargetStatus message <-> a record of how one frame was solved."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from puppet_core.arrays import Floats, Vec3
 from puppet_msgs.msg import RetargetStatus
 from puppet_ros import flat_array
+from puppet_ros.kept_message import Arrays, KeptMessage, Target
 from std_msgs.msg import Header
 
 
@@ -72,25 +73,50 @@ def to_msg(record: RetargetStatusRecord, header: Header) -> RetargetStatus:
 
 
 class RetargetStatusWriter:
-    """One kept message that `fill` rewrites: publish it before filling again."""
+    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
 
     def __init__(self, frame_id: str) -> None:
-        self._msg = RetargetStatus()
-        self._msg.header.frame_id = frame_id
+        msg = RetargetStatus()
+        msg.header.frame_id = frame_id
+        self._kept = KeptMessage(msg, _views)
 
     def fill(self, record: RetargetStatusRecord) -> RetargetStatus:
         """Return the kept message with this record in it."""
-        msg = self._msg
-        flat_array.write_stamp(record.stamp_ns, msg.header.stamp)
-        msg.frame_index = record.frame_index
-        msg.solver, msg.character = record.solver, record.character
-        msg.solve_time_us = float(record.solve_time_us)
-        msg.body_iterations = int(record.body_iterations)
-        msg.root_offset[:] = record.root_offset
-        msg.goal_errors[:] = record.goal_errors
-        msg.penetrations[:] = record.penetrations
-        msg.self_penetrations[:] = record.self_penetrations
-        msg.reachable, msg.easing = bool(record.reachable), bool(record.easing)
-        msg.frames_solved = int(record.frames_solved)
-        msg.frames_dropped = int(record.frames_dropped)
-        return msg
+        self._fit(record)
+        _put(self._kept.message(), record)
+        return self._kept.msg
+
+    def data(self, record: RetargetStatusRecord) -> bytes:
+        """Return the bytes of that message."""
+        self._fit(record)
+        target = self._kept.bytes()
+        _put(target, record)
+        return target.data()
+
+    def _fit(self, record: RetargetStatusRecord) -> None:
+        """Take the texts of a record, where they are others."""
+        msg = self._kept.msg
+        if msg.solver != record.solver or msg.character != record.character:
+            msg.solver, msg.character = record.solver, record.character
+            self._kept.renew()
+
+
+def _views(arrays: Arrays) -> tuple[Any, ...]:
+    names = 'root_offset', 'goal_errors', 'penetrations', 'self_penetrations'
+    return tuple(arrays[name] for name in names)
+
+
+def _put(target: Target, record: RetargetStatusRecord) -> None:
+    root_offset, goal_errors, penetrations, self_penetrations = target.views
+    target.put_stamp(record.stamp_ns)
+    target.put('frame_index', record.frame_index)
+    target.put('solve_time_us', float(record.solve_time_us))
+    target.put('body_iterations', int(record.body_iterations))
+    root_offset[:] = record.root_offset
+    goal_errors[:] = record.goal_errors
+    penetrations[:] = record.penetrations
+    self_penetrations[:] = record.self_penetrations
+    target.put('reachable', bool(record.reachable))
+    target.put('easing', bool(record.easing))
+    target.put('frames_solved', int(record.frames_solved))
+    target.put('frames_dropped', int(record.frames_dropped))

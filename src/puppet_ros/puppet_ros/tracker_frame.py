@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """TrackerFrame message <-> SensorFrame arrays."""
 
+from typing import Any
+
 import numpy as np
 from puppet_core.sensor_frames import SensorFrame
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import flat_array
+from puppet_ros.kept_cdr import decoded
+from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
 from std_msgs.msg import Header
 
 POSE_WIDTH = 7  # x y z qx qy qz qw
@@ -45,22 +49,81 @@ def to_msg(frame: SensorFrame, header: Header) -> TrackerFrame:
 
 
 class TrackerFrameWriter:
-    """One kept message that `fill` rewrites: publish it before filling again."""
+    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
 
     def __init__(self, sensors: tuple[str, ...], frame_id: str) -> None:
         n = len(sensors)
-        self._msg = TrackerFrame(sensors=list(sensors))
-        self._msg.header.frame_id = frame_id
-        self._poses = flat_array.keep_floats(self._msg, 'poses', n, POSE_WIDTH)
-        self._ages = flat_array.keep_floats(self._msg, 'ages_s', n, 1)
-        self._status = flat_array.keep_bytes(self._msg, 'status', n)
+        self._kept = KeptMessage(_blank(sensors, frame_id), lambda arrays: _views(arrays, n))
 
     def fill(self, frame: SensorFrame) -> TrackerFrame:
         """Return the kept message with this frame in it; the sensors must be the same."""
-        flat_array.write_stamp(frame.stamp_ns, self._msg.header.stamp)
-        self._msg.frame_index = frame.frame_index
-        self._poses[:, :3] = frame.positions
-        flat_array.write_xyzw(frame.quaternions, self._poses[:, 3:])
-        self._ages[:, 0] = frame.ages_s
-        self._status[:] = frame.status
-        return self._msg
+        _put(self._kept.message(), frame)
+        return self._kept.msg
+
+    def data(self, frame: SensorFrame) -> bytes:
+        """Return the bytes of that message."""
+        target = self._kept.bytes()
+        _put(target, frame)
+        return target.data()
+
+
+class TrackerFrameReader:
+    """Frames from the bytes of their messages, while sensors and frame id stay as they are."""
+
+    def __init__(self) -> None:
+        self._bytes: BytesTarget | None = None
+        self._sensors: tuple[str, ...] = ()
+        self.frame_id = ''
+        """Of the last message."""
+
+    def read(self, data: bytes) -> SensorFrame:
+        """
+        Return the arrays of one raw frame; ages and status are overwritten by the next one.
+
+        Raises
+        ------
+        MessageError : if the bytes are no message, or an array does not fit the sensors.
+
+        """
+        target = self._bytes
+        if target is None or not target.load(data):
+            return self._begin(data)
+        poses, ages, status = target.views
+        return SensorFrame(
+            target.stamp_ns(), target.get('frame_index'), self._sensors,
+            np.ascontiguousarray(poses[:, :3]), flat_array.wxyz(poses[:, 3:]), ages, status,
+        )  # fmt: skip
+
+    def _begin(self, data: bytes) -> SensorFrame:
+        """Take a message of another form."""
+        msg = decoded(data, TrackerFrame)
+        frame = from_msg(msg)
+        self.frame_id, self._sensors = msg.header.frame_id, frame.sensors
+        n = len(frame.sensors)
+        target = BytesTarget(msg, lambda arrays: _views(arrays, n))
+        self._bytes = target if target.load(data) else None
+        return frame
+
+
+def _blank(sensors: tuple[str, ...], frame_id: str) -> TrackerFrame:
+    n = len(sensors)
+    msg = TrackerFrame(sensors=list(sensors))
+    msg.header.frame_id = frame_id
+    flat_array.keep_floats(msg, 'poses', n, POSE_WIDTH)
+    flat_array.keep_floats(msg, 'ages_s', n, 1)
+    flat_array.keep_bytes(msg, 'status', n)
+    return msg
+
+
+def _views(arrays: Arrays, n: int) -> tuple[Any, ...]:
+    return arrays['poses'].reshape(n, POSE_WIDTH), arrays['ages_s'], arrays['status']
+
+
+def _put(target: Target, frame: SensorFrame) -> None:
+    poses, ages, status = target.views
+    target.put_stamp(frame.stamp_ns)
+    target.put('frame_index', frame.frame_index)
+    poses[:, :3] = frame.positions
+    flat_array.write_xyzw(frame.quaternions, poses[:, 3:])
+    ages[:] = frame.ages_s
+    status[:] = frame.status
