@@ -5,10 +5,12 @@ An MCAP file, read in the order of log times by the mcap library (no ROS).
 
 The library reads by the index at the end of the file. A file without one, because its writer was
 killed or a part is missing, makes it give up with nothing, so that is our part: to look through
-such a file, up to where it is damaged, and make the index that the library asks for.
+such a file, up to where it is damaged, and make an index. The library also makes objects of all
+records of a chunk; here only the wanted messages are taken from it.
 
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator
 import heapq
@@ -19,8 +21,9 @@ import struct
 from typing import BinaryIO
 import zlib
 
-from mcap.data_stream import RecordBuilder
+from mcap.data_stream import ReadDataStream, RecordBuilder
 from mcap.exceptions import EndOfFile, McapError, UnsupportedCompressionError
+from mcap.opcode import Opcode
 from mcap.reader import FOOTER_SIZE, SeekingReader
 from mcap.records import (
     Channel,
@@ -32,12 +35,19 @@ from mcap.records import (
     Message,
     Schema,
 )
-from mcap.stream_reader import breakup_chunk, MAGIC_SIZE, StreamReader
+from mcap.stream_reader import (
+    breakup_chunk,
+    get_chunk_data_stream,
+    MAGIC_SIZE,
+    StreamReader,
+)
 from mcap.summary import Summary
 from mcap.writer import MCAP0_MAGIC
 from puppet_core.errors import InputFileError
 import zstandard
 
+RECORD = struct.Struct('<BQ')  # opcode, length
+MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, two times; then the data
 CHECKSUM_SIZE = 4  # at the end of the footer
 COMPRESSIONS = ('', 'zstd', 'lz4')
 # The library lets pass what its parts raise; RuntimeError is lz4's, KeyError an unknown channel.
@@ -104,38 +114,70 @@ class McapFile:
 
     def _chunked(self, topics: Collection[str]) -> Iterator[Entry]:
         """Yield the messages in chunks."""
-        if not self.summary.chunk_indexes:
-            return
-        try:
-            for _, channel, message in self._reader.iter_messages(topics):
-                yield message.log_time, channel.topic, message.data
-        except DAMAGE as err:
-            raise InputFileError(
-                self.path, 'whole chunks', f'a damaged one ({_reason(err)})'
-            ) from err
+        channels = self.summary.channels
+        wanted = {number for number, channel in channels.items() if channel.topic in topics}
+        chunks = [c for c in self.summary.chunk_indexes
+                  if not c.message_index_offsets or wanted & c.message_index_offsets.keys()]
+        chunks.sort(key=lambda c: (c.message_start_time, c.chunk_start_offset))
+        # log time, place of the chunk and in it, channel, data
+        waiting: list[tuple[int, int, int, int, bytes]] = []
+        for chunk in chunks:
+            n = bisect_left(waiting, (chunk.message_start_time,))
+            for log_ns, _, _, channel, data in waiting[:n]:
+                yield log_ns, channels[channel].topic, data
+            del waiting[:n]
+            try:
+                waiting += self._messages_in(chunk, wanted)
+            except DAMAGE as err:
+                raise InputFileError(
+                    self.path, 'whole chunks', f'a damaged one ({_reason(err)})'
+                ) from err
+            waiting.sort(key=itemgetter(0, 1, 2))
+        for log_ns, _, _, channel, data in waiting:
+            yield log_ns, channels[channel].topic, data
+
+    def _messages_in(
+        self, index: ChunkIndex, wanted: set[int]
+    ) -> list[tuple[int, int, int, int, bytes]]:
+        """Return the messages of some channels in a chunk."""
+        start, messages = index.chunk_start_offset, []
+        self._stream.seek(start + RECORD.size)
+        chunk = Chunk.read(ReadDataStream(self._stream))
+        stream, size = get_chunk_data_stream(chunk, validate_crc=True)
+        records = stream.read(size)
+        at = 0
+        while at < size:
+            opcode, length = RECORD.unpack_from(records, at)
+            end = at + RECORD.size + length
+            if opcode == Opcode.MESSAGE:
+                channel, _, log_ns, _ = MESSAGE.unpack_from(records, at + RECORD.size)
+                if channel not in self.summary.channels:
+                    raise _unknown(channel)
+                if end > size:
+                    raise EndOfFile
+                if channel in wanted:
+                    data = records[at + RECORD.size + MESSAGE.size:end]
+                    messages.append((log_ns, start, at, channel, data))
+            at = end
+        return messages
 
     def _open(self) -> None:
         try:
-            self._reader = _IndexedReader(self._stream, validate_crcs=True)
-            self._reader.get_header()
+            reader = SeekingReader(self._stream)
+            reader.get_header()
         except DAMAGE as err:
             size = self._stream.seek(0, io.SEEK_END)
             got = 'other bytes' if size else 'an empty file'
             raise InputFileError(self.path, 'an MCAP file', got) from err
         try:
-            is_indexed = self._read_index()
+            is_indexed = self._read_index(reader)
         except DAMAGE as err:
             is_indexed = False
             self.warnings.append(f'its index cannot be used ({_reason(err)})')
         if not is_indexed:
             self._scan()
-        for channel in self.summary.channels.values():
-            if channel.schema_id:  # missing definitions are our readers' matter
-                unknown = Schema(channel.schema_id, b'', '', '')
-                self.summary.schemas.setdefault(channel.schema_id, unknown)
-        self._reader.index = self.summary
 
-    def _read_index(self) -> bool:
+    def _read_index(self, reader: SeekingReader) -> bool:
         """Take the index at the end of the file; return whether it is all there."""
         end = self._stream.seek(0, io.SEEK_END)
         self._stream.seek(max(end - FOOTER_SIZE - MAGIC_SIZE, 0))
@@ -144,7 +186,7 @@ class McapFile:
             self.warnings.append('it has no end: its writer was killed, or a part is missing')
             return False
         footer = next(StreamReader(io.BytesIO(tail), skip_magic=True).records)
-        summary = self._reader.get_summary()
+        summary = reader.get_summary()
         if not isinstance(footer, Footer) or summary is None or summary.statistics is None:
             return False
         # The library does not check the checksum of the index.
@@ -221,24 +263,18 @@ class McapFile:
     def _topic(self, message: Message) -> str:
         channel = self.summary.channels.get(message.channel_id)
         if channel is None:
-            raise McapError(f'expected a channel that was announced, got {message.channel_id}')
+            raise _unknown(message.channel_id)
         return channel.topic
-
-
-class _IndexedReader(SeekingReader):
-    """The library's reader, for an index that need not be from the file."""
-
-    index: Summary | None = None
-
-    def get_summary(self) -> Summary | None:
-        """Return the index."""
-        return super().get_summary() if self.index is None else self.index
 
 
 def _require_known(compression: str) -> None:
     """Raise on a compression that the library would take for none."""
     if compression not in COMPRESSIONS:
         raise UnsupportedCompressionError(compression)
+
+
+def _unknown(channel: int) -> McapError:
+    return McapError(f'expected a channel that was announced, got {channel}')
 
 
 def _reason(err: BaseException) -> str:
