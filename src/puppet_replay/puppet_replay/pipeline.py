@@ -86,9 +86,9 @@ class Pipeline:
         self._retarget = RetargetStage(character, settings.retarget)
         self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
         self._entry = entry
-        self._raw = TrackerFrameReader()
+        self.raw = TrackerFrameReader()
         self._inputs: dict[str, Callable[[bytes], Any]] = {
-            RAW: self._raw.read, FILTERED: KeptCdr(PoseFrame).read,
+            RAW: lambda data: self.raw.read(data), FILTERED: KeptCdr(PoseFrame).read,
             POSTURE: KeptCdr(Posture).read,
         }  # fmt: skip
         if entry == IMPORTANCE:
@@ -110,6 +110,13 @@ class Pipeline:
     def is_calibrated(self) -> bool:
         """Whether the performer is calibrated by now."""
         return self._performer.model.calibration is not None
+
+    def stages(self) -> list[tuple[str, Any]]:
+        """Return the stages, each with what it does, in the order of the data."""
+        return [
+            ('filter', self._filter), ('performer', self._performer),
+            ('importance', self._importance), ('solver', self._retarget),
+        ]  # fmt: skip
 
     def descriptions(self) -> list[Output]:
         """Return what the nodes publish once at their start."""
@@ -134,7 +141,7 @@ class Pipeline:
         return outputs
 
     def _on_raw(self, frame: SensorFrame, outputs: list[Output]) -> None:
-        filtered = self._filter.step(frame, self._raw.frame_id)
+        filtered = self._filter.step(frame, self.raw.frame_id)
         if filtered is None:
             self._drop('pose_filter: stamp')
             return

@@ -9,6 +9,7 @@ each message at the log time of the input that it comes from.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 import gc
 from pathlib import Path
@@ -29,6 +30,7 @@ from tf2_msgs.msg import TFMessage
 GAP_S = 0.5  # without input: worth a line
 PROFILES = {JOINTS: qos.JOINT_STATES, TF_STATIC: qos.STATIC_TRANSFORMS}
 LATCHED = 'robot_description'
+SELDOM = 100_000  # new objects between two looks of the garbage collector
 
 
 @dataclass
@@ -118,15 +120,26 @@ def replay(
         report.warnings += reader.warnings
         report.warnings += require_same_types(reader, (*inputs, *static))
         pipeline = Pipeline(settings, report.entry)
-        # what exists now stays: keep the collector from walking it again and again
-        gc.collect()
-        gc.freeze()
-        with BagWriter(target, compression) as writer:
-            _run(reader, writer, pipeline, report, progress)
+        with BagWriter(target, compression) as writer, quiet_collector():
+            run_through(reader, writer, pipeline, report, progress)
     report.drops = pipeline.drops
     report.warnings += pipeline.errors
     report.is_calibrated = pipeline.is_calibrated or report.entry not in (RAW, FILTERED)
     return report
+
+
+@contextmanager
+def quiet_collector() -> Iterator[None]:
+    """Keep the garbage collector from looking again and again at what exists now and stays."""
+    thresholds = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(SELDOM, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 def frames_first(messages: Iterator[BagMessage]) -> tuple[list[BagMessage], list[BagMessage]]:
@@ -147,10 +160,29 @@ def frames_first(messages: Iterator[BagMessage]) -> tuple[list[BagMessage], list
     return first, later
 
 
-def _run(
+def run_through(
     reader: BagReader, writer: BagWriter, pipeline: Pipeline, report: ReplayReport,
-    progress: Callable[[int, int], None],
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:  # fmt: skip
+    """
+    Take the messages of a bag through the pipeline into another bag.
+
+    Parameters
+    ----------
+    reader, writer : BagReader, BagWriter
+        The bags.
+    pipeline : Pipeline
+        The stages behind the entry of the report.
+    report : ReplayReport
+        Its entry is known; its counts, duration and warnings are filled in.
+    progress : callable
+        Called with the number of messages done, and of all.
+
+    Raises
+    ------
+    InputFileError : if there are no messages, or they cannot be read any further.
+
+    """
     first, later = frames_first(reader.messages([TF_STATIC]))
     inputs = inputs_of(report.entry)
     total = sum(reader.counts[topic] for topic in inputs)

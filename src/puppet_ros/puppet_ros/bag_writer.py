@@ -63,8 +63,6 @@ class BagWriter:
         self._growing = growing
         self._topics: list[TopicMetadata] = []  # their counts are filled in at the end
         self._channels: dict[str, int] = {}
-        self._counts: dict[str, int] = {}
-        self._start_ns, self._end_ns = 1 << 64, 0
         self._schemas: dict[str, int] = {}
         is_file = path.suffix.lower() == SUFFIX
         taken = path.is_dir() if is_file and not growing else path.exists()
@@ -106,7 +104,6 @@ class BagWriter:
             self._schemas[msgtype] = schema
         about = {'offered_qos_profiles': qos, 'topic_type_hash': type_hash}
         self._channels[topic] = self._writer.register_channel(topic, 'cdr', schema, about)
-        self._counts[topic] = 0
         self._topics.append(TopicMetadata(topic, msgtype, qos, type_hash, 0))
 
     def write(
@@ -118,8 +115,6 @@ class BagWriter:
             self.add_topic(topic, msgtype, qos)
             channel = self._channels[topic]
         self._writer.add_message(channel, log_ns, data)
-        self._counts[topic] += 1
-        self._start_ns, self._end_ns = min(self._start_ns, log_ns), max(self._end_ns, log_ns)
 
     def flush(self) -> None:
         """Hand what was written so far to the file."""
@@ -147,8 +142,9 @@ class BagWriter:
 
     def _finish(self) -> None:
         self._writer.flush()  # the chunk that has begun, which would follow the metadata
-        topics = [topic._replace(count=self._counts[topic.name]) for topic in self._topics]
-        start_ns, end_ns = self._start_ns, self._end_ns
+        counts, (start_ns, end_ns) = self._writer.counts, self._writer.span()
+        topics = [topic._replace(count=counts.get(self._channels[topic.name], 0))
+                  for topic in self._topics]
         # without the file's name, so that a copy under another name is the same
         inner = metadata_of(topics, start_ns, end_ns, '')
         self._writer.add_metadata(MCAP_NAME, {MCAP_KEY: yaml_text(inner).strip()})

@@ -108,9 +108,12 @@ class McapFile:
         return min(start for start, _ in spans), max(end for _, end in spans)
 
     def messages(self, topics: Collection[str]) -> Iterator[Entry]:
-        """Yield the messages of some topics; equal log times in the order of the file."""
+        """Return the messages of some topics; equal log times in the order of the file."""
+        chunked = self._chunked(topics)
+        if not self._loose:
+            return chunked
         loose = (entry for entry in self._loose if entry[1] in topics)
-        yield from heapq.merge(loose, self._chunked(topics), key=itemgetter(0))
+        return heapq.merge(loose, chunked, key=itemgetter(0))
 
     def _chunked(self, topics: Collection[str]) -> Iterator[Entry]:
         """Yield the messages in chunks."""

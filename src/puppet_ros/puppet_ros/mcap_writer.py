@@ -69,7 +69,8 @@ class McapWriter:
         self._channels: list[Channel] = []
         self._metadata: list[MetadataIndex] = []
         self._chunks: list[ChunkIndex] = []
-        self._counts: dict[int, int] = {}
+        self.counts: dict[int, int] = {}
+        """Messages by channel, of finished chunks."""
         self._chunk, self._at = bytearray(chunk_bytes), 0
         self._index: Index = defaultdict(list)
 
@@ -108,6 +109,12 @@ class McapWriter:
         if end > self._chunk_bytes:
             self._end_chunk()
 
+    def span(self) -> tuple[int, int]:
+        """Return the least and the greatest log time of finished chunks [ns], or zeros."""
+        starts = [chunk.message_start_time for chunk in self._chunks]
+        ends = [chunk.message_end_time for chunk in self._chunks]
+        return min(starts, default=0), max(ends, default=0)
+
     def add_metadata(self, name: str, data: dict[str, str]) -> None:
         """Write named texts, at once; messages of a chunk that has begun come after them."""
         record = _bytes_of(Metadata(name, data))
@@ -140,13 +147,13 @@ class McapWriter:
 
     def _summary(self) -> list[tuple[Opcode, list[Any]]]:
         """Return the records of the summary in groups."""
-        starts = [chunk.message_start_time for chunk in self._chunks]
+        start_ns, end_ns = self.span()
         statistics = Statistics(
             attachment_count=0, channel_count=len(self._channels),
-            channel_message_counts=self._counts, chunk_count=len(self._chunks),
-            message_count=sum(self._counts.values()),
-            message_end_time=max((c.message_end_time for c in self._chunks), default=0),
-            message_start_time=min(starts, default=0), metadata_count=len(self._metadata),
+            channel_message_counts=self.counts, chunk_count=len(self._chunks),
+            message_count=sum(self.counts.values()),
+            message_end_time=end_ns, message_start_time=start_ns,
+            metadata_count=len(self._metadata),
             schema_count=len(self._schemas),
         )  # fmt: skip
         return [
@@ -200,7 +207,7 @@ class McapWriter:
             places[channel] = at + len(records)
             records += INDEX.pack(Opcode.MESSAGE_INDEX, INDEX.size - 9 + size, channel, size)
             records += struct.pack(f'<{len(entries)}Q', *entries)
-            self._counts[channel] = self._counts.get(channel, 0) + len(entries) // 2
+            self.counts[channel] = self.counts.get(channel, 0) + len(entries) // 2
         return places, bytes(records)
 
 

@@ -1,0 +1,167 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes made from arrays against the same message through the middleware's serialisation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.posture import Posture  # noqa: E402,I100
+from puppet_core.sensor_frames import FilteredFrame, SensorFrame  # noqa: E402
+from puppet_ros.cdr_layout import CdrLayout  # noqa: E402
+from puppet_ros.flat_array import MessageError  # noqa: E402
+from puppet_ros.importance_msg import (  # noqa: E402
+    ImportanceWriter,
+    SELF_ROW_WIDTH,
+)
+from puppet_ros.joint_state import JointStateWriter  # noqa: E402
+from puppet_ros.kept_message import BytesTarget  # noqa: E402
+from puppet_ros.plain_cdr import plain_bytes  # noqa: E402
+from puppet_ros.pose_frame import PoseFrameWriter  # noqa: E402
+from puppet_ros.posture_msg import PostureRecord, PostureWriter  # noqa: E402
+from puppet_ros.retarget_status import (  # noqa: E402
+    RetargetStatusRecord,
+    RetargetStatusWriter,
+)
+from puppet_ros.tracker_frame import (  # noqa: E402
+    from_msg,
+    TrackerFrameReader,
+    TrackerFrameWriter,
+)
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+Case = tuple[Any, Callable[[], tuple[Any, ...]]]
+
+
+def stamp_of(rng: np.random.Generator) -> int:
+    """Return any stamp [ns]."""
+    return int(rng.integers(0, 2_000_000_000 * 10**9))
+
+
+def names(rng: np.random.Generator, n: int) -> tuple[str, ...]:
+    """Return texts of different lengths, some of more bytes than letters."""
+    return tuple(f'{"é" * (i % 2)}{"x" * int(rng.integers(0, 9))}{i}' for i in range(n))
+
+
+def raw_case(rng: np.random.Generator) -> Case:
+    """Return a writer of raw frames and what makes the next one."""
+    n = int(rng.integers(0, 17))
+    sensors = names(rng, n)
+    return TrackerFrameWriter(sensors, 'w' * int(rng.integers(9))), lambda: (SensorFrame(
+        stamp_of(rng), int(rng.integers(1 << 62)), sensors, rng.normal(size=(n, 3)),
+        rng.normal(size=(n, 4)), rng.random(n), rng.integers(0, 2, n).astype(np.uint8)),)
+
+
+def filtered_case(rng: np.random.Generator) -> Case:
+    """Likewise of filtered frames, with and without covariances of twists."""
+    n = int(rng.integers(0, 17))
+    sensors = names(rng, n)
+    return PoseFrameWriter(sensors, 'w' * int(rng.integers(9))), lambda: (FilteredFrame(
+        stamp_of(rng), int(rng.integers(1 << 62)), sensors, rng.normal(size=(n, 3)),
+        rng.normal(size=(n, 4)), rng.normal(size=(n, 3)), rng.normal(size=(n, 3)),
+        rng.normal(size=(n, 6, 6)), rng.integers(0, 5, n).astype(np.uint8),
+        rng.normal(size=(n * int(rng.integers(2)), 6, 6))),)
+
+
+def posture_case(rng: np.random.Generator) -> Case:
+    """Likewise of postures."""
+    body = 'b' * int(rng.integers(9))
+    return PostureWriter(body, 0.8), lambda: (PostureRecord(
+        stamp_of(rng), int(rng.integers(1 << 62)), body, Posture(*(
+            rng.normal(size=shape) for shape in ((3,), (16, 4), (8, 3), (8, 3)))),
+        rng.normal(size=(16, 3)), rng.integers(0, 3, 16).astype(np.uint8), 0.8),)
+
+
+def importance_case(rng: np.random.Generator) -> Case:
+    """Likewise of importance, of a body far from itself too."""
+    return ImportanceWriter(names(rng, int(rng.integers(4))), 'world'), lambda: (
+        stamp_of(rng), int(rng.integers(1 << 62)), rng.normal(size=(4, 8)),
+        rng.normal(size=(8, SELF_ROW_WIDTH)) if rng.integers(2) else None)
+
+
+def joints_case(rng: np.random.Generator) -> Case:
+    """Likewise of joint states."""
+    n = int(rng.integers(0, 60))
+    return JointStateWriter(names(rng, n), 'w' * int(rng.integers(9))), lambda: (
+        stamp_of(rng), rng.normal(size=n))
+
+
+def status_case(rng: np.random.Generator) -> Case:
+    """Likewise of states of a solver, whose texts change on the way."""
+    return RetargetStatusWriter('world'), lambda: (RetargetStatusRecord(
+        stamp_of(rng), int(rng.integers(1 << 62)), 's' * int(rng.integers(4)),
+        'c' * int(rng.integers(4)), rng.random(), int(rng.integers(99)), rng.normal(size=3),
+        np.full(4, np.inf), rng.normal(size=4), rng.random(8), bool(rng.integers(2)),
+        bool(rng.integers(2)), int(rng.integers(1 << 62)), int(rng.integers(1 << 62))),)
+
+
+CASES = (raw_case, filtered_case, posture_case, importance_case, joints_case, status_case)
+
+
+def number_bytes(msg: Any) -> np.ndarray:
+    """Return whether a byte of the message is one of a number, a text or a length."""
+    layout = CdrLayout(msg)
+    used = np.zeros(layout.size, dtype=bool)
+    for place in [*layout.numbers, *layout.arrays]:
+        used[place.start:place.stop] = True
+    for start, stop in layout.fixed:
+        used[start:stop] = True
+    return used
+
+
+@pytest.mark.parametrize('case', CASES, ids=lambda case: case.__name__)
+def test_bytes_are_those_of_the_middleware_but_for_padding(
+    case: Callable[[np.random.Generator], Case], rng: np.random.Generator
+) -> None:
+    for _ in range(12):
+        writer, record = case(rng)
+        for _ in range(3):
+            values = record()
+            data, msg = writer.data(*values), writer.fill(*values)
+            assert deserialize_message(data, type(msg)) == msg
+            assert data == plain_bytes(msg)
+            theirs = np.frombuffer(serialize_message(msg), np.uint8)
+            ours, used = np.frombuffer(data, np.uint8), number_bytes(msg)
+            np.testing.assert_array_equal(ours[used], theirs[:len(ours)][used])
+            assert not ours[~used].any()
+
+
+def test_frames_are_read_as_the_messages_of_the_middleware(rng: np.random.Generator) -> None:
+    """Also where sensors or the frame id change from one message to the next."""
+    reader = TrackerFrameReader()
+    for _ in range(12):
+        writer, record = raw_case(rng)
+        for _ in range(3):
+            msg = writer.fill(*record())
+            frame = reader.read(serialize_message(msg))
+            assert reader.frame_id == msg.header.frame_id
+            for got, expected in zip(frame, from_msg(msg)):
+                np.testing.assert_array_equal(got, expected)
+            assert frame.ages_s.flags.aligned  # kernels are compiled for such arrays
+
+
+@pytest.mark.parametrize('cut', [3, 30, 200])
+def test_bytes_that_are_cut_are_refused_and_do_no_harm(
+    cut: int, rng: np.random.Generator
+) -> None:
+    writer, reader = TrackerFrameWriter(('a', 'b', 'c'), 'world'), TrackerFrameReader()
+    frame = SensorFrame(1, 2, ('a', 'b', 'c'), np.ones((3, 3)), np.ones((3, 4)), np.ones(3),
+                        np.ones(3, np.uint8))  # fmt: skip
+    data = writer.data(frame)
+    for _ in range(2):
+        assert reader.read(data).stamp_ns == 1
+        with pytest.raises(MessageError):
+            reader.read(data[:len(data) - cut])
+
+
+def test_another_text_of_the_same_length_is_seen() -> None:
+    target = BytesTarget(TrackerFrameWriter(('a', 'b'), 'w')._kept.msg, lambda arrays: None)
+    same = TrackerFrameWriter(('a', 'b'), 'w')._kept.msg
+    other = TrackerFrameWriter(('a', 'c'), 'w')._kept.msg
+    assert target.load(plain_bytes(same)) and not target.load(plain_bytes(other))
