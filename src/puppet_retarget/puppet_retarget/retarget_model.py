@@ -178,7 +178,8 @@ class RetargetModel:
 
     def _differentiate(self, positions: Vec3s, dt_s: float) -> None:
         if 0.0 < dt_s < np.inf:
-            self._velocities[:] = (positions - self._positions) / dt_s
+            np.subtract(positions, self._positions, self._velocities)
+            self._velocities /= dt_s
         else:
             self._velocities[:] = 0.0
         self._positions[:] = positions

@@ -124,7 +124,6 @@ def _put(
     target: Target, stamp_ns: int, frame_index: int, rows: Floats, self_rows: Floats | None
 ) -> None:
     kept_rows, kept_self_rows = target.views
-    target.put_stamp(stamp_ns)
-    target.put('frame_index', frame_index)
+    target.put_head(stamp_ns, frame_index)
     kept_rows[:] = rows
     kept_self_rows[:] = 0.0 if self_rows is None else self_rows

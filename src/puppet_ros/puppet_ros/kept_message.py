@@ -23,7 +23,7 @@ from puppet_ros.plain_cdr import plain_bytes
 Message = TypeVar('Message')
 Arrays = dict[str, NDArray[Any]]
 """Views of shape (n,) by the name of the field."""
-_STAMP = struct.Struct('<iI')
+_STAMP, _INDEX = struct.Struct('<iI'), struct.Struct('<Q')
 MOST_LEFT = 16  # bytes
 _TO_ALIGN = 4  # bytes before the encapsulation, so that numpy finds the numbers aligned
 
@@ -38,6 +38,10 @@ class Target(ABC):
     @abstractmethod
     def put_stamp(self, ns: int) -> None:
         """Write the stamp of the header [ns]."""
+
+    @abstractmethod
+    def put_head(self, ns: int, frame_index: int) -> None:
+        """Write the stamp of the header [ns] and the frame index."""
 
     @abstractmethod
     def put(self, name: str, value: Any) -> None:
@@ -55,6 +59,11 @@ class MessageTarget(Target):
     def put_stamp(self, ns: int) -> None:
         """Write the stamp of the header [ns]."""
         flat_array.write_stamp(ns, self._msg.header.stamp)
+
+    def put_head(self, ns: int, frame_index: int) -> None:
+        """Write the stamp of the header [ns] and the frame index."""
+        self.put_stamp(ns)
+        self._msg.frame_index = frame_index
 
     def put(self, name: str, value: Any) -> None:
         """Write a single number."""
@@ -74,6 +83,7 @@ class BytesTarget(Target):
             place.path: (struct.Struct(f'<{place.code}'), place.start)
             for place in layout.numbers
         }
+        self._index_at = self._numbers['frame_index'][1] if 'frame_index' in self._numbers else 0
         super().__init__({
             place.path: store[_TO_ALIGN + place.start:_TO_ALIGN + place.stop].view(place.code)
             for place in layout.arrays
@@ -82,6 +92,11 @@ class BytesTarget(Target):
     def put_stamp(self, ns: int) -> None:
         """Write the stamp of the header [ns]."""
         _STAMP.pack_into(self._view, ENCAPSULATION, *divmod(ns, flat_array.STAMP_UNIT_NS))
+
+    def put_head(self, ns: int, frame_index: int) -> None:
+        """Write the stamp of the header [ns] and the frame index."""
+        _STAMP.pack_into(self._view, ENCAPSULATION, *divmod(ns, flat_array.STAMP_UNIT_NS))
+        _INDEX.pack_into(self._view, self._index_at, frame_index)
 
     def put(self, name: str, value: Any) -> None:
         """Write a single number."""

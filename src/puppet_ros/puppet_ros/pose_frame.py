@@ -104,8 +104,7 @@ def _views(arrays: Arrays, n: int) -> tuple[Any, ...]:
 
 def _put(target: Target, frame: FilteredFrame) -> None:
     positions, quaternions, linear, angular, covariances, of_twists, status = target.views
-    target.put_stamp(frame.stamp_ns)
-    target.put('frame_index', frame.frame_index)
+    target.put_head(frame.stamp_ns, frame.frame_index)
     positions[:] = frame.positions
     flat_array.write_xyzw(frame.quaternions, quaternions)
     linear[:] = frame.linear_velocities

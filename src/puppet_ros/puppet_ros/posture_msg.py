@@ -116,8 +116,7 @@ def _views(arrays: Arrays) -> tuple[Any, ...]:
 def _put(target: Target, record: PostureRecord) -> None:
     position, root_xyzw, rotations_xyzw, segments, points, velocities, status = target.views
     posture = record.posture
-    target.put_stamp(record.stamp_ns)
-    target.put('frame_index', record.frame_index)
+    target.put_head(record.stamp_ns, record.frame_index)
     position[:] = posture.root_position
     flat_array.write_xyzw(posture.rotations, rotations_xyzw)
     root_xyzw[:] = rotations_xyzw[:1]

@@ -108,8 +108,7 @@ def _views(arrays: Arrays) -> tuple[Any, ...]:
 
 def _put(target: Target, record: RetargetStatusRecord) -> None:
     root_offset, goal_errors, penetrations, self_penetrations = target.views
-    target.put_stamp(record.stamp_ns)
-    target.put('frame_index', record.frame_index)
+    target.put_head(record.stamp_ns, record.frame_index)
     target.put('solve_time_us', float(record.solve_time_us))
     target.put('body_iterations', int(record.body_iterations))
     root_offset[:] = record.root_offset

@@ -121,8 +121,7 @@ def _views(arrays: Arrays, n: int) -> tuple[Any, ...]:
 
 def _put(target: Target, frame: SensorFrame) -> None:
     poses, ages, status = target.views
-    target.put_stamp(frame.stamp_ns)
-    target.put('frame_index', frame.frame_index)
+    target.put_head(frame.stamp_ns, frame.frame_index)
     poses[:, :3] = frame.positions
     flat_array.write_xyzw(frame.quaternions, poses[:, 3:])
     ages[:] = frame.ages_s
