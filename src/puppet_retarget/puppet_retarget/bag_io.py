@@ -4,11 +4,12 @@
 Motions out of bags and into bags, for the offline commands.
 
 A bag is a clip if it has the performer's postures; what comes of it has the same topics as the
-live graph. Frames that are missing in between are filled in, for a motion has a constant rate.
+live graph, at the stamps of what it was made from. Frames that are missing in between are filled
+in, for a motion has a constant rate.
 
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description
 POSTURE = 'puppet_msgs/msg/Posture'
 START_NS = 1_000_000_000  # of the first frame; a stamp of zero means none
 MAX_FILLED = 3  # frames of the motion for each in the bag, at most
+SAME_NS = 1000  # stamps of a constant rate are rounded, some to microseconds
 MEASURED = np.zeros(16, dtype=np.uint8)
 _TYPES = {
     POSTURE_TOPIC: POSTURE, PUPPET_TOPIC: POSTURE, IMPORTANCE_TOPIC: 'puppet_msgs/msg/Importance',
@@ -58,8 +60,8 @@ _KINDS: dict[str, type] = {
 class _Frames(NamedTuple):
     """What is read of each posture; row by row."""
 
-    stamps: Floats
-    """Shape (n,) [s] since the first."""
+    stamps_ns: Any
+    """Shape (n,) [ns]."""
 
     roots: Floats
     rotations: Floats
@@ -67,9 +69,11 @@ class _Frames(NamedTuple):
     segments: Floats
 
 
-def read_bag_motion(path: Path) -> Motion:
+def read_bag_motion(path: Path) -> tuple[Motion, tuple[int, ...]]:
     """
-    Return the performer's motion in a bag.
+    Return the performer's motion in a bag, and the stamp of each of its frames [ns].
+
+    The stamps are those in the bag, as far as these have a constant rate.
 
     Raises
     ------
@@ -77,33 +81,44 @@ def read_bag_motion(path: Path) -> Motion:
 
     """
     frames = _read(path)
-    steps = np.diff(frames.stamps)
+    since = (frames.stamps_ns - frames.stamps_ns[0]) * 1e-9
+    steps = np.diff(since)
     if len(steps) < 1:
         raise InputFileError(path, 'at least two postures', '1', field=POSTURE_TOPIC)
-    step = float(np.median(steps))
-    n = round(float(frames.stamps[-1]) / step) + 1
-    if n > MAX_FILLED * len(frames.stamps):
+    n = round(float(since[-1]) / float(np.median(steps))) + 1
+    if n > MAX_FILLED * len(since):
         raise InputFileError(
             path, 'postures at a rate', f'a gap of {steps.max():.1f} s', field=POSTURE_TOPIC
         )
+    step = float(since[-1]) / (n - 1)  # a single step is rounded, and they add up
     times = np.arange(n) * step
     try:
         skeleton = skeleton_of(frames.rotations[0], frames.segments[0], frames.points[0])
-        return Motion(
-            skeleton, 1.0 / step, _filled(times, frames.stamps, frames.roots),
+        motion = Motion(
+            skeleton, 1.0 / step, _filled(times, since, frames.roots),
             quaternion_batch.normalize(_filled(
-                times, frames.stamps, quaternion_batch.align_signs(frames.rotations)
+                times, since, quaternion_batch.align_signs(frames.rotations)
             )),
-            _filled(times, frames.stamps, frames.points),
+            _filled(times, since, frames.points),
         )  # fmt: skip
+        return motion, _stamps(frames.stamps_ns, times)
     except ConfigError as err:
         raise InputFileError(path, 'postures of a body', str(err), field=POSTURE_TOPIC) from err
 
 
 def write_bag_motion(
-    path: Path, motion: Motion, job: RetargetJob, result: RetargetResult
-) -> None:
-    """Write the captured motion and what a puppet makes of it, as the live graph does."""
+    path: Path, motion: Motion, job: RetargetJob, result: RetargetResult,
+    stamps_ns: Sequence[int] = (),
+) -> None:  # fmt: skip
+    """
+    Write the captured motion and what a puppet makes of it, as the live graph does.
+
+    The stamps are one for each frame; a clip has none and begins at START_NS.
+
+    """
+    stamps = stamps_ns or [
+        START_NS + round(i * 1e9 / motion.rate_hz) for i in range(motion.n_frames)
+    ]
     character, puppet = job.character, result.motion(job.character, motion.rate_hz)
     cdr = {topic: KeptCdr(kind) for topic, kind in _KINDS.items()}
     importance = ImportanceWriter(tuple(job.environment.names), WORLD)
@@ -114,11 +129,10 @@ def write_bag_motion(
             (DESCRIPTION_TOPIC, description_text(character)), (BODY_TOPIC, urdf_text(character)),
         ):  # fmt: skip
             data = cdr[topic].write(String(data=text))
-            writer.write(topic, _TYPES[topic], START_NS, data, qos.LATCHED)
+            writer.write(topic, _TYPES[topic], stamps[0], data, qos.LATCHED)
         captured = _postures(motion, 'performer')
         driven = _postures(puppet, character.name)
-        for i in range(motion.n_frames):
-            stamp_ns = START_NS + round(i * 1e9 / motion.rate_hz)
+        for i, stamp_ns in enumerate(stamps):
             for topic, msg in (
                 (POSTURE_TOPIC, captured(i, stamp_ns)),
                 (IMPORTANCE_TOPIC, importance.fill(
@@ -153,8 +167,18 @@ def _read(path: Path) -> _Frames:
                 last_ns = record.stamp_ns
     if not rows:
         raise InputFileError(path, 'finite postures', 'none', field=POSTURE_TOPIC)
-    stamps = np.array([(row[0] - rows[0][0]) * 1e-9 for row in rows])
+    stamps = np.array([row[0] for row in rows])
     return _Frames(stamps, *(np.array([row[k] for row in rows]) for k in range(1, 5)))
+
+
+def _stamps(stamps_ns: Any, times: Any) -> tuple[int, ...]:
+    """Return stamps for these times since the first one; recorded ones where they are the same."""
+    regular = stamps_ns[0] + np.round(times * 1e9).astype(np.int64)
+    after = np.clip(np.searchsorted(stamps_ns, regular), 1, len(stamps_ns) - 1)
+    before, behind = stamps_ns[after - 1], stamps_ns[after]
+    nearest = np.where(regular - before < behind - regular, before, behind)
+    same = np.abs(nearest - regular) <= SAME_NS
+    return tuple(np.where(same, nearest, regular).tolist())
 
 
 def _filled(times: Any, stamps: Floats, values: Floats) -> Floats:

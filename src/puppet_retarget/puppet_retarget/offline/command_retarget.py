@@ -3,6 +3,7 @@
 """`puppet_clip retarget`: the motion of one clip given to a character, with a report on it."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,13 +30,14 @@ BVH, BAG = '.bvh', '.mcap'
 class Bags(Protocol):
     """How bags are read and written, which needs ROS."""
 
-    def read_bag_motion(self, path: Path) -> Motion:
-        """Return the performer's motion in a bag."""
+    def read_bag_motion(self, path: Path) -> tuple[Motion, tuple[int, ...]]:
+        """Return the performer's motion in a bag, and the stamps of its frames [ns]."""
         ...
 
     def write_bag_motion(
-        self, path: Path, motion: Motion, job: RetargetJob, result: RetargetResult
-    ) -> None:
+        self, path: Path, motion: Motion, job: RetargetJob, result: RetargetResult,
+        stamps_ns: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         """Write a motion and what a puppet makes of it."""
         ...
 
@@ -69,8 +71,9 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
     tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
     character = clip_arguments.find_character(files, arguments.character, arguments.world_scale)
     environment = clip_arguments.find_environment(files, arguments.environment)
+    stamps_ns: tuple[int, ...] = ()
     if bags is not None and clip_arguments.is_bag(arguments.clip):
-        motion = bags.read_bag_motion(arguments.clip)
+        motion, stamps_ns = bags.read_bag_motion(arguments.clip)
     else:
         motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
     job = RetargetJob(
@@ -82,7 +85,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
     _require_finite(result)
     figures = report(motion, job, result)
     if bags is not None and arguments.out.suffix.lower() == BAG:
-        bags.write_bag_motion(arguments.out, motion, job, result)
+        bags.write_bag_motion(arguments.out, motion, job, result, stamps_ns)
     else:
         write_bvh(result.motion(character, motion.rate_hz), arguments.out)
     if arguments.report:

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,14 +35,14 @@ class Outcome(NamedTuple):
 def installed(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stand in for an installation: the ament index shows the checkout's configuration."""
+    """Stand before the installation: the ament index shows the checkout's configuration."""
     prefix = tmp_path_factory.mktemp('prefix')
     index = prefix / 'share/ament_index/resource_index/packages'
     index.mkdir(parents=True)
     (index / 'puppet_bringup').touch()
     (prefix / 'share/puppet_bringup').mkdir()
     (prefix / 'share/puppet_bringup/config').symlink_to(CONFIG)
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix), prepend=os.pathsep)
 
 
 @pytest.fixture(scope='session')
