@@ -6,6 +6,9 @@ A node that plays a bag to the live graph: the recorded input, not what the node
 Publishes the recorded bytes with the recorded QoS, at the pace of their log times and no faster
 than the nodes take them, and /clock if asked to. It has no executor: nothing calls back.
 
+Nothing is played until all are connected to each other: the player sees its own connections, and
+the nodes say theirs in their diagnostics. A latched message is waited for until all have it.
+
 """
 
 from collections.abc import Callable, Collection
@@ -13,6 +16,7 @@ import time
 from typing import Any
 
 from puppet_replay.bag_types import require_same_types
+from puppet_replay.connections import Connections, fits
 from puppet_replay.flow import Flow
 from puppet_replay.replay import frames_first
 from puppet_replay.topics import (
@@ -37,6 +41,7 @@ from puppet_ros.message_definition import class_of
 from puppet_ros.raw_header import stamp_ns
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
@@ -46,7 +51,8 @@ NODE_NAME = 'puppet_play'
 CLOCK_PERIOD_S = 0.01
 POLL_S = 0.0005  # while frames are on their way
 LOOK_S = 0.05  # while the graph is not there yet
-SETTLE_S = 2.0  # from when all are there until they have found each other
+SILENCE_S = 10.0  # for nodes of others, which may have no diagnostics
+ACKNOWLEDGED = Duration(seconds=5)  # how long a latched message is waited for
 PATIENCE_S = 10.0  # with a node that takes nothing; a busy machine stalls for seconds
 LONG_WAIT_S = 5.0  # worth a line
 CATCH_UP_S = 1.0  # what is later than this is not made up for
@@ -100,28 +106,35 @@ class PlayNode(Node):
         # a performer that is not calibrated publishes nothing: it is asked how far it is
         self._question = self.create_client(GetParameters, ASKED) if POSTURE in chain[1:] else None
         self._asked: int | None = None
+        self._connections = Connections(self)
         self._clock_publisher = self.create_publisher(Clock, CLOCK, 10) if has_clock else None
         self._clock_at_s = 0.0
 
     def wait(
         self, patience_s: float, nodes: Collection[str], is_stopped: Callable[[], bool]
     ) -> str:
-        """Wait until the nodes have found each other; return what is missing, '' if nothing."""
-        deadline_s = time.monotonic() + patience_s
-        while (missing := self._missing(nodes)) and time.monotonic() < deadline_s:
-            if is_stopped():
+        """Wait until all are connected; return what is missing in words, '' if nothing is."""
+        start_s = there_s = time.monotonic()
+        while not is_stopped():
+            now_s = time.monotonic()
+            if missing := self._missing(nodes):
+                there_s = now_s
+            elif not (missing := self._connections.missing(tuple(self._watched))):
+                return ''
+            elif now_s - there_s > SILENCE_S and self._connections.are_silent:
+                self._tell(f'{missing} cannot be seen; playing without')
+                return ''
+            if now_s - start_s > patience_s:
                 return missing
             time.sleep(LOOK_S)
-        settled_s = time.monotonic() + SETTLE_S
-        while not missing and time.monotonic() < settled_s and not is_stopped():
-            time.sleep(LOOK_S)
-        return missing
+        return 'nothing'
 
     def play(self, rate: float, is_stopped: Callable[[], bool]) -> None:
         """Play the whole bag, or until asked to stop."""
         first, _ = frames_first(self._reader.messages([TF_STATIC]))
         for message in first:
             self._publish(message)
+            self._own[TF_STATIC].wait_for_all_acked(ACKNOWLEDGED)
         timed = [topic for topic in self._own if topic != TF_STATIC]
         start_ns = next(iter(self._reader.messages(timed))).log_ns
         start_s = time.monotonic()
@@ -163,12 +176,14 @@ class PlayNode(Node):
         absent = sorted(set(nodes) - set(self.get_node_names()))
         if absent:
             return f'node {absent[0]}'
-        for topic in self._inputs:
-            wanted = 2 if topic == POSTURE and self.entry == POSTURE else 1
-            if self._own[topic].get_subscription_count() < wanted:
+        for topic, publisher in self._own.items():
+            least = 2 if topic == POSTURE and self.entry == POSTURE else topic in self._inputs
+            wishes = self.get_subscriptions_info_by_topic(topic)
+            there = sum(fits(publisher.qos_profile, wish.qos_profile) for wish in wishes)
+            if publisher.get_subscription_count() < max(least, there):
                 return f'a subscriber of {topic}'
-        for topic in self._watched:
-            if self.count_publishers(topic) < 1:
+        for topic, subscription in self._watched.items():
+            if subscription.get_publisher_count() < 1:
                 return f'a publisher of {topic}'
             if self.count_subscribers(topic) < READERS[topic] + 1:
                 return f'{READERS[topic]} subscribers of {topic}'

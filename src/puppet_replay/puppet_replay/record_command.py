@@ -107,8 +107,9 @@ def record(node: RecordNode, stopping: threading.Event, duration_s: float | None
 
 def _tell(node: RecordNode, options: argparse.Namespace) -> int:
     for topic, count in sorted(node.counts.items()):
-        lost = node.lost.get(topic, 0)
-        _say(f'{count:8}  {topic}' + (f'  ({lost} lost)' if lost else ''))
+        told = {'lost': node.lost, 'published before the first that came': node.before}
+        words = [f'{by[topic]} {what}' for what, by in told.items() if by.get(topic)]
+        _say(f'{count:8}  {topic}' + (f'  ({", ".join(words)})' if words else ''))
     total, lost = sum(node.counts.values()), sum(node.lost.values())
     _say(f'{options.output}: {total} messages of {len(node.counts)} topics, {lost} lost')
     missing = [topic for topic in options.topics if not node.counts.get(topic)]

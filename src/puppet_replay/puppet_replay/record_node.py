@@ -65,7 +65,9 @@ class RecordNode(Node):
         self.counts: dict[str, int] = {}
         """Messages by topic."""
         self.lost: dict[str, int] = {}
-        """Messages by topic that were published but did not come."""
+        """Messages by topic that were published between two that came, but did not come."""
+        self.before: dict[str, int] = {}
+        """Messages by topic that its publisher had published before the first that came."""
         self._writer = writer
         self._chosen = frozenset(topics)
         self._tell = tell
@@ -112,7 +114,11 @@ class RecordNode(Node):
             return
         last = self._last.get(topic)
         self._last[topic] = number
-        if last is not None and number > last + 1 and self.count_publishers(topic) == 1:
+        if number <= (last or 0) + 1 or self.count_publishers(topic) != 1:
+            return
+        if last is None:
+            self.before[topic] = number - 1
+        else:
             self.lost[topic] = self.lost.get(topic, 0) + number - last - 1
 
     def _look(self) -> None:

@@ -108,6 +108,20 @@ def test_a_later_publisher_that_offers_less_is_heard(lab: Node, tmp_path: Path) 
     assert len(messages_of(tmp_path / 'a.mcap', ['/said'])) == 3
 
 
+def test_what_was_published_before_the_recording_is_counted(lab: Node, tmp_path: Path) -> None:
+    """A recorder that comes late, or is late to be connected, says how much it missed."""
+    publisher = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
+    for i in range(7):
+        publisher.publish(PoseFrame(frame_index=i))
+    with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
+        node = RecordNode(writer, context=lab.context)
+        poll_until(node, lambda: publisher.get_subscription_count())
+        publish_frames(node, publisher, 7, 3)
+        poll_until(node, lambda: node.counts['/frames'])
+    first = frame_index(messages_of(tmp_path / 'a.mcap', ['/frames'])[0].data)
+    assert first >= 7 and node.before == {'/frames': first} and node.lost == {}
+
+
 def test_only_chosen_topics_are_recorded(lab: Node, tmp_path: Path) -> None:
     publishers = [lab.create_publisher(String, name, qos.LATCHED) for name in ('/a', '/b')]
     for publisher in publishers:

@@ -3,6 +3,9 @@
 """
 One DiagnosticArray a second: rate, latency, drops, last error, and a level that ages out.
 
+It also says to how many others each publisher and subscription of the node is connected, which
+nobody else can know: others may have found the node before these have found each other.
+
 A node makes one `Diagnostics`, tells it about frames, drops and errors, and wraps its hot
 callbacks in `guarded`, so that bad input is counted and never ends the node (STYLE 2.3).
 
@@ -23,6 +26,8 @@ DIAGNOSTICS_TOPIC = '/diagnostics'
 PERIOD_S = 1.0
 ERROR_HOLD_S = 5.0  # how long an error keeps the level up after it happened
 STALE_AFTER_S = 1.0
+READERS, WRITERS = 'readers ', 'writers '  # keys of the connections begin so; a topic follows
+OF_ROS = (DIAGNOSTICS_TOPIC, '/rosout', '/parameter_events')  # nobody asks about these
 RATE_TOLERANCE = 0.9  # of the expected rate; below it the level is WARN
 LOG_THROTTLE_S = 5.0
 
@@ -145,7 +150,20 @@ class Diagnostics:
         for reason, count in self._statistics.drops_by_reason.items():
             values[f'drops_{reason}'] = str(count)
         values.update(self._values)
+        values.update((key, str(count)) for key, count in connections(self._node).items())
         return [KeyValue(key=key, value=value) for key, value in values.items()]
+
+
+def connections(node: Node) -> dict[str, int]:
+    """Return how many are connected to each publisher and subscription of a node, by key."""
+    counts = {}
+    for publisher in node.publishers:
+        if publisher.topic_name not in OF_ROS:
+            counts[READERS + publisher.topic_name] = publisher.get_subscription_count()
+    for subscription in node.subscriptions:
+        if subscription.topic_name not in OF_ROS:
+            counts[WRITERS + subscription.topic_name] = subscription.get_publisher_count()
+    return counts
 
 
 def judge(report: FrameReport, expected_rate_hz: float, error: str) -> tuple[bytes, str]:
