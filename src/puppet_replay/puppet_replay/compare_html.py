@@ -11,15 +11,17 @@ from puppet_replay.compare_table import amount, short_place, stamp_text, summary
 from puppet_replay.compare_tolerances import COUNT
 
 STYLE = """\
-body{font:15px/1.5 system-ui,sans-serif;color:#2d323a;max-width:1080px;margin:2em auto;\
-padding:0 1em}
+body{font:15px/1.5 system-ui,sans-serif;color:#2d323a;background:#fff;max-width:1080px;\
+margin:2em auto;padding:0 1em;overflow-wrap:break-word}
 h1{font-size:1.4em;margin-bottom:.2em}h2{font-size:1.1em;margin:1.8em 0 .4em}
-.verdict{padding:.6em 1em;border-left:5px solid;margin:1em 0}
+.verdict{padding:.6em 1em;border-left:5px solid;margin:1em 0}.verdict::first-line{font-weight:600}
 .good{border-color:#2f8f4e;background:#eef7f0}.bad{border-color:#b3313c;background:#fbeff0}
 table{border-collapse:collapse;font-size:.88em;font-variant-numeric:tabular-nums;width:100%}
 th,td{padding:.22em .6em;text-align:left;border-bottom:1px solid #e4e7ea;vertical-align:top}
 td.n,th.n{text-align:right;white-space:nowrap}tr.bad td{background:#fbeff0;border-color:#f0d5d8}
-code{font-size:.95em}summary{cursor:pointer}figure{margin:1em 0}svg{max-width:100%;height:auto}
+code{font-size:.95em}summary{cursor:pointer}details{margin:.3em 0}
+figure{margin:1em 0}svg{width:100%;height:auto;display:block}.wide{overflow-x:auto}
+@media(max-width:600px){svg text{font-size:18px}}
 .small{color:#68707a;font-size:.88em}"""
 HEAD = (
     ('field', ''), ('values', 'n'), ('max', 'n'), ('99 %', 'n'), ('rms', 'n'), ('allowed', 'n'),
@@ -79,7 +81,7 @@ def _topic(topic: TopicResult, start_ns: int) -> str:
     return (
         f'<details{opened}><summary><code>{escape(topic.topic)}</code> {state}</summary>'
         f'<p class="small">{escape(topic.msgtype)}; messages {counts}; {rates}</p>'
-        f'<table><tr>{head}</tr>{rows}</table></details>'
+        f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div></details>'
     )
 
 

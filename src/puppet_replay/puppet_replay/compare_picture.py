@@ -15,6 +15,7 @@ WIDTH, HEIGHT = 900, 420
 LEFT, RIGHT = 76, 20
 TOPS, PANEL_HEIGHT = (44, 250), 130
 MOST_POINTS = 900  # one a pixel
+DASH_B, DASH_LIMIT = '5 3', '6 4'
 COLOUR_A, COLOUR_B, COLOUR_APART, COLOUR_LIMIT = '#1f6fb4', '#d9722e', '#b3313c', '#8a9099'
 STYLE = (
     'text{font:12px sans-serif;fill:#2d323a}.t{font-weight:600}.g{stroke:#dee1e5}'
@@ -102,8 +103,8 @@ def _differences(curve: ChannelCurve, title: str) -> list[str]:
     panel = _Panel(TOPS[0], (float(t[0]), float(t[-1])), np.append(shown, 0.0))
     parts = panel.frame(title)
     if len(shown) > len(apart):
-        parts += panel.curve(t[[0, -1]], np.full(2, limit), COLOUR_LIMIT, '6 4')
-        parts += _legend(TOPS[0], [('allowed', COLOUR_LIMIT)])
+        parts += panel.curve(t[[0, -1]], np.full(2, limit), COLOUR_LIMIT, DASH_LIMIT)
+        parts += _legend(TOPS[0], [('allowed', COLOUR_LIMIT, DASH_LIMIT)])
     parts += panel.curve(t, apart, COLOUR_APART)
     return parts + _no_numbers(panel, whole)
 
@@ -123,11 +124,11 @@ def _values(curve: ChannelCurve, title: str) -> list[str]:
     panel = _Panel(TOPS[1], (float(t[0]), float(t[-1])), near.values)
     parts = panel.frame(title)
     parts += panel.curve(t, near.values[:, 0], COLOUR_A)
-    parts += panel.curve(t, near.values[:, 1], COLOUR_B, '5 3')
+    parts += panel.curve(t, near.values[:, 1], COLOUR_B, DASH_B)
     worst = curve.field.worst
     if worst is not None and len(curve.near.times_s):
         parts += _marker(panel, near, curve)
-    return parts + _legend(TOPS[1], [('A', COLOUR_A), ('B', COLOUR_B)])
+    return parts + _legend(TOPS[1], [('A', COLOUR_A, ''), ('B', COLOUR_B, DASH_B)])
 
 
 def _marker(panel: _Panel, near: Points, curve: ChannelCurve) -> list[str]:
@@ -140,16 +141,16 @@ def _marker(panel: _Panel, near: Points, curve: ChannelCurve) -> list[str]:
     ]
 
 
-def _legend(top: float, names: Sequence[tuple[str, str]]) -> list[str]:
+def _legend(top: float, names: Sequence[tuple[str, str, str]]) -> list[str]:
     parts = []
     x = float(WIDTH - RIGHT)
-    for name, colour in reversed(names):
+    for name, colour, dash in reversed(names):
         x -= 7.0 * len(name)
         parts.append(_text(x, top - 10, name, 'start'))
         x -= 30.0
         parts.append(
             f'<line x1="{x:.0f}" y1="{top - 14}" x2="{x + 24:.0f}" y2="{top - 14}" '
-            f'stroke="{colour}" stroke-width="2"/>'
+            f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
         )
         x -= 14.0
     return parts
