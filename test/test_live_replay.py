@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -93,6 +94,13 @@ def frames_of(path: Path, topic: str) -> dict[int, bytes]:
         return {stamp_ns(message.data): message.data for message in reader.messages([topic])}
 
 
+def until_recorded(path: Path, last_ns: int) -> None:
+    """Wait until a bag that still grows has the last frame on every topic."""
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not all(last_ns in frames_of(path, topic) for topic in TOPICS):
+        assert time.monotonic() < deadline_s, 'the recorder did not hear the last frame'
+
+
 def test_live_replay_loses_nothing_and_equals_the_deterministic_one(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
@@ -106,6 +114,7 @@ def test_live_replay_loses_nothing_and_equals_the_deterministic_one(
     try:
         said = ''.join(lines_until(graph, 'finished:'))
         assert 'finished: 480 frames' in said, said
+        until_recorded(live, max(frames_of(bag, '/tracker/raw')))
     finally:
         for process in (graph, record):
             process.send_signal(signal.SIGINT)
