@@ -67,6 +67,10 @@ ARGUMENTS = (
         'nodes before it are then not started; the first in the recording if empty.', (REPLAY,),
     ),  # fmt: skip
     Argument('view', 'false', 'Whether to show the bodies in a browser.'),
+    Argument(
+        'rviz', 'false', 'RViz: true or puppet for the bodies, tracker for the sensors, or the '
+        'path of an .rviz file.',
+    ),  # fmt: skip
 )
 
 

@@ -35,7 +35,7 @@ def describe(variant: str) -> LaunchDescription:
 
 def _action(process: Process) -> LaunchDescriptionEntity:
     config_dir = share.config_dir()
-    if not process.is_node:
+    if not process.is_node or not process.package:
         command = command_line(process, config_dir)
         return ExecuteProcess(cmd=command, name=process.name, output='screen')
     parameters: list = []

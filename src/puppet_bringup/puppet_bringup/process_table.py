@@ -70,7 +70,10 @@ _NODES = (
     ('puppet_retarget', 'importance'),
     ('puppet_retarget', 'retarget'),
     ('puppet_retarget', 'visualization'),
+    ('puppet_filter', 'tracker_markers'),
 )
+MARKERS = 'tracker_markers'  # the node that only RViz needs
+RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,8 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     listed: list[Process] = []
     if variant == SIM:
         listed.append(_emulator(values))
-    absent = _before(values.get('entry', ''))
+    rviz = rviz_choice(values['rviz'])
+    absent = _before(values.get('entry', '')) + (() if rviz else (MARKERS,))
     for package, name in _NODES:
         if name in _TRACKERS.values() and name != _TRACKERS.get(variant) or name in absent:
             continue
@@ -154,10 +158,22 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
                 'puppet_view', 'puppet_bringup', 'puppet_view', is_node=False, arguments=follow
             )
         )
+    nodes = [process.name for process in listed if process.is_node]
+    if rviz:
+        time_of = {'use_sim_time': True} if parameters['visualization'].get('use_sim_time') else {}
+        listed.append(
+            Process(RVIZ, '', RVIZ, arguments=('-d', rviz), parameters=time_of)
+        )  # fmt: skip
     if variant == REPLAY and values['bag']:
-        nodes = [process.name for process in listed if process.is_node]
         listed.append(_player(values, nodes))
     return tuple(listed)
+
+
+def rviz_choice(text: str) -> str:
+    """Return which configuration of RViz an argument asks for, or its path; '' for none."""
+    if text.lower() in FALSE_WORDS:
+        return ''
+    return RVIZ_PUPPET if text.lower() in TRUE_WORDS else text
 
 
 def emulated_ports(ports_dir: str) -> list[str]:

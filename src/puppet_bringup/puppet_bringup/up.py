@@ -22,7 +22,7 @@ import threading
 from puppet_bringup.clip_performer import write_clip_performer
 from puppet_bringup.kernel_cache import compile_kernels
 from puppet_bringup.launch_arguments import arguments_of, SIM, VARIANTS
-from puppet_bringup.process_table import Process, processes, SOURCES
+from puppet_bringup.process_table import Process, processes, rviz_choice, SOURCES
 from puppet_bringup.program import child_environment, command_line
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 from puppet_core.errors import ConfigError, PuppetError
@@ -113,6 +113,8 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
         if given.get('clip') and not given.get('performer'):
             body = write_clip_performer(given, folder)
             given['performer'] = str(body)
+    if rviz := rviz_choice(given.get('rviz', '')):
+        given = {**given, 'rviz': str(share.rviz_file(rviz))}
     return processes(variant, given)
 
 

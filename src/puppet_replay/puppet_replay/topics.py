@@ -31,7 +31,8 @@ OUTPUTS = {
     'performer': (POSTURE, PERFORMER_DESCRIPTION),
     'importance': (IMPORTANCE,),
     'retarget': (JOINTS, PUPPET, STATUS, DESCRIPTION, BODY_DESCRIPTION),
-    'visualization': ('/markers',),
+    'visualization': ('/markers', '/puppet/markers'),
+    'tracker_markers': ('/tracker/markers',),
 }
 NODES_BEHIND = {
     RAW: ('pose_filter', 'performer', 'importance', 'retarget'),
@@ -75,7 +76,7 @@ def inputs_of(entry: str) -> tuple[str, ...]:
 
 def live_topics(entry: str) -> frozenset[str]:
     """Return the topics that the nodes behind an entry publish themselves."""
-    nodes = (*NODES_BEHIND[entry], 'visualization')
+    nodes = (*NODES_BEHIND[entry], 'visualization', 'tracker_markers')
     return frozenset(topic for node in nodes for topic in OUTPUTS[node])
 
 

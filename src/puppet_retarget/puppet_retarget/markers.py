@@ -8,58 +8,43 @@ range balls into which they are drawn (Shin2002 fig. 5.3), by the environment an
 
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from puppet_core.arrays import Floats, Quat, Vec3, Vec3s
+from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.character import Character
 from puppet_core.importance_colour import importance_colour
+from puppet_core.marker_spec import (
+    Colour,
+    CUBE_SHAPE,
+    CYLINDER_SHAPE,
+    IDENTITY,
+    MarkerSpec,
+    SPHERE_SHAPE,
+    text_marker,
+)
 from puppet_core.quaternion_batch import rotate
-from puppet_core.skeleton import END_EFFECTORS
+from puppet_core.skeleton import END_EFFECTORS, SEGMENT_INDEX, SEGMENTS
 from puppet_retarget.importance.environment import Environment, Placement, SceneObject
 from puppet_retarget.importance.object_distance import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
 
-CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE = 'cube', 'sphere', 'cylinder'
+ENVIRONMENT, REAL, GOALS, RANGE_BALLS = 'environment', 'real', 'goals', 'range_balls'
+LABELS, NAMES = 'labels', 'names'
+NAMESPACES = (ENVIRONMENT, REAL, GOALS, RANGE_BALLS, LABELS, NAMES)
 
 PLANE_EXTENT_M = 8.0  # of the drawn part of an endless plane
 PLANE_THICKNESS_M = 0.01
 GOAL_DIAMETER_M = 0.05
 MIN_BALL_RADIUS_M = 0.01  # smaller ones are hidden by their goal
 VISIBLE_IMPORTANCE = 0.05  # below it goals and balls are not drawn
-IDENTITY: Quat = np.array([1.0, 0.0, 0.0, 0.0])
+LABEL_HEIGHT_M, LABEL_ABOVE_M = 0.06, 0.10  # of the letters; of their middle over the goal
+NAME_HEIGHT_M, NAME_ABOVE_M = 0.09, 0.10
+HEAD, HEAD_SHARE = SEGMENT_INDEX['head'], 0.25  # neck to crown, of a leg's length
+LABEL_COLOUR: Colour = (1.0, 1.0, 1.0, 0.95)
 
-Colour = tuple[float, float, float, float]
 FLOOR_COLOUR: Colour = (0.62, 0.64, 0.66, 0.35)
 REAL_COLOUR: Colour = (0.55, 0.60, 0.68, 0.35)
 PUPPET_COLOUR: Colour = (0.72, 0.60, 0.46, 1.0)
-
-
-class MarkerSpec(NamedTuple):
-    """One solid to draw."""
-
-    namespace: str
-    """Group it belongs to, such as 'environment'."""
-
-    identifier: int
-    """Unique within the group."""
-
-    shape: str
-    """CUBE_SHAPE, SPHERE_SHAPE or CYLINDER_SHAPE (along its own z)."""
-
-    position: Vec3
-    """Centre in world, shape (3,) [m]."""
-
-    orientation: Quat
-    """Shape (4,)."""
-
-    size: Vec3
-    """Full extents along its own axes, shape (3,) [m]."""
-
-    colour: Colour
-    """Red, green, blue, opacity in 0 .. 1."""
-
-    text: str = ''
-    """Name of the object it is part of."""
 
 
 def environment_markers(
@@ -76,9 +61,9 @@ def environment_markers(
     for scene_object in environment.objects:
         scaled = _scaled(scene_object.puppet, world_scale)
         colour = FLOOR_COLOUR if scene_object.shape == PLANE else PUPPET_COLOUR
-        _add_solid(markers, 'environment', scene_object, scaled, colour)
+        _add_solid(markers, ENVIRONMENT, scene_object, scaled, colour)
         if scene_object.shape != PLANE and not _same(scaled, scene_object.real):
-            _add_solid(markers, 'real', scene_object, scene_object.real, REAL_COLOUR)
+            _add_solid(markers, REAL, scene_object, scene_object.real, REAL_COLOUR)
     return tuple(markers)
 
 
@@ -86,10 +71,53 @@ def goal_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
     """Return a small sphere at each goal that matters, coloured by importance."""
     size = np.full(3, GOAL_DIAMETER_M)
     return tuple(
-        MarkerSpec('goals', i, SPHERE_SHAPE, goals[i], IDENTITY, size,
+        MarkerSpec(GOALS, i, SPHERE_SHAPE, goals[i], IDENTITY, size,
                    (*importance_colour(importances[i]), 1.0))
         for i in _visible(importances, goals)
     )  # fmt: skip
+
+
+def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
+    """Return name and importance over each goal that matters."""
+    above = np.array([0.0, 0.0, LABEL_ABOVE_M])
+    return tuple(
+        text_marker(
+            LABELS, i, f'{END_EFFECTORS[i].replace("_", " ")} {importances[i]:.2f}',
+            goals[i] + above, LABEL_HEIGHT_M, LABEL_COLOUR,
+        )
+        for i in _visible(importances, goals)
+    )  # fmt: skip
+
+
+def body_names(
+    bodies: Mapping[str, tuple[str, float]], puppet: Character
+) -> tuple[MarkerSpec, ...]:
+    """
+    Return the names of the bodies over their heads; of a robot over its pelvis.
+
+    Parameters
+    ----------
+    bodies : mapping
+        Prefix of its frames -> name and leg length [m]; without a name it is not there yet.
+    puppet : Character
+        The body whose frames' prefix is the last one.
+
+    """
+    markers = []
+    for i, (prefix, (name, leg_length)) in enumerate(bodies.items()):
+        segment, above = SEGMENTS[HEAD], HEAD_SHARE * leg_length
+        if i == len(bodies) - 1 and puppet.robot is not None:
+            segment, above = SEGMENTS[0], leg_length
+        elif i == len(bodies) - 1:
+            tops = [max(c.start[2], c.end[2]) + c.radius
+                    for c in puppet.capsules if c.segment == HEAD]  # fmt: skip
+            above = max(tops, default=above)
+        if name:
+            place = np.array([0.0, 0.0, above + NAME_ABOVE_M])
+            markers.append(
+                text_marker(NAMES, i, name, place, NAME_HEIGHT_M, LABEL_COLOUR, prefix + segment)
+            )
+    return tuple(markers)
 
 
 def range_ball_markers(
@@ -108,7 +136,7 @@ def range_ball_markers(
             colour = (*importance_colour(importances[i]), 0.15)
             size = np.full(3, 2.0 * radius)
             markers.append(
-                MarkerSpec('range_balls', i, SPHERE_SHAPE, goals[i], IDENTITY, size, colour)
+                MarkerSpec(RANGE_BALLS, i, SPHERE_SHAPE, goals[i], IDENTITY, size, colour)
             )
     return tuple(markers)
 
@@ -129,7 +157,7 @@ def self_ball_markers(
         size = np.full(3, 2.0 * max(radii[j], MIN_BALL_RADIUS_M))
         identifier = len(END_EFFECTORS) + j
         markers.append(
-            MarkerSpec('range_balls', identifier, SPHERE_SHAPE, centres[j], IDENTITY, size, colour)
+            MarkerSpec(RANGE_BALLS, identifier, SPHERE_SHAPE, centres[j], IDENTITY, size, colour)
         )
     return tuple(markers)
 

@@ -59,6 +59,25 @@ class RobotFrames:
         self._positions: Vec3s = np.zeros((len(self.frames), 3))
         self._positions[self._n_tops:] = poses[:, :3, 3]
         self._quaternions: Quats = np.tile([1.0, 0.0, 0.0, 0.0], (len(self.frames), 1))
+        self._quaternions[self._n_tops:] = self._at(np.zeros(len(index)))
+        self.moves = np.concatenate(([True], [False] * (self._n_tops - 1), self._source >= 0))
+        """Which transforms change at all, shape (n,)."""
+        if self._n_tops == 2:
+            self._quaternions[1] = self._facing
+
+    @property
+    def moving_frames(self) -> tuple[tuple[str, str], ...]:
+        """Parent and child of the transforms that change."""
+        return tuple(pair for pair, moves in zip(self.frames, self.moves) if moves)
+
+    @property
+    def fixed_frames(self) -> tuple[tuple[str, str], ...]:
+        """Parent and child of the transforms that never change."""
+        return tuple(pair for pair, moves in zip(self.frames, self.moves) if not moves)
+
+    def fixed(self) -> tuple[Vec3s, Quats]:
+        """Return the transforms that never change, in the order of `fixed_frames`."""
+        return self._positions[~self.moves], self._quaternions[~self.moves]
 
     def step(self, root: Vec3, q_root: Quat, angles: Floats) -> tuple[Vec3s, Quats]:
         """
@@ -77,17 +96,17 @@ class RobotFrames:
             In the order of `frames`; overwritten by the next step.
 
         """
+        self._positions[0], self._quaternions[0] = root, q_root
+        if self._n_tops == 1:
+            self._quaternions[0] = qb.multiply(q_root, self._facing)
+        self._quaternions[self._n_tops:] = self._at(angles)
+        return self._positions, self._quaternions
+
+    def _at(self, angles: Floats) -> Quats:
+        """Return the orientation of every link in its parent."""
         known = np.append(angles, 0.0)  # of a joint that has none, index -1
         turns = self._factor * known[self._source] + self._offset
-        self._positions[0], self._quaternions[0] = root, q_root
-        if self._n_tops == 2:
-            self._quaternions[1] = self._facing
-        else:
-            self._quaternions[0] = qb.multiply(q_root, self._facing)
-        self._quaternions[self._n_tops:] = qb.multiply(
-            self._turned, qb.exp(turns[:, None] * self._axes)
-        )
-        return self._positions, self._quaternions
+        return qb.multiply(self._turned, qb.exp(turns[:, None] * self._axes))
 
 
 def _angle_of(

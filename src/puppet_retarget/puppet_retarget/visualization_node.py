@@ -4,44 +4,50 @@
 The visualization node: TF of both bodies, and markers, for RViz.
 
 Subscribes /performer/posture, /puppet/posture and /importance; publishes /tf, thinned to a
-rate, with the stamps of the postures, and /markers at 30 Hz or less. A puppet that is a robot
-has the frames of its own links, from /joint_states, too. What nobody subscribes
+rate, with the stamps of the postures, /markers at 30 Hz or less, and /puppet/markers, which
+turn the colour of the puppet's limbs. A puppet that is a robot has the frames of its own
+links, from /joint_states, and those of its fixed joints on /tf_static. What nobody subscribes
 to is not computed, and messages that are not due are not even decoded. The range balls of the
-puppet's own body need all three of a frame: they wait for each other by their stamp.
+puppet's own body need all three of a frame: they wait for each other by their stamp. When time
+jumps back or the puppet becomes another, all markers are taken away first.
 
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import sys
 import time
 from typing import Any
 
 from puppet_core.character import Character, load_character
 from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.marker_spec import MarkerSpec
 from puppet_core.parameter_rows import build_config
-from puppet_core.robot import Robot
+from puppet_core.rate_limit import RateLimit
+from puppet_core.stamp_watch import StampWatch
 from puppet_msgs.msg import Importance, Posture
+from puppet_retarget import body_tint
+from puppet_retarget.body_frames_stage import BodyView
+from puppet_retarget.body_tint import BodyTint
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
-from puppet_retarget.link_frames import LinkFrames, WORLD
+from puppet_retarget.link_frames import WORLD
+from puppet_retarget.marker_board import MarkerBoard
 from puppet_retarget.markers import (
+    body_names,
     environment_markers,
     goal_markers,
+    label_markers,
     range_ball_markers,
     self_ball_markers,
 )
-from puppet_retarget.rate_limit import RateLimit
-from puppet_retarget.robot_frames import RobotFrames
+from puppet_retarget.raw_frames_stage import PERFORMER_TOPIC, PUPPET_TOPIC, RawFrames
 from puppet_retarget.self_ball_view import SelfBallView
 from puppet_retarget.visualization_parameters import VISUALIZATION_ROWS, VisualizationConfig
 from puppet_ros import importance_msg, marker_message, posture_msg, qos, raw_header, share
 from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.joint_state import angles_of
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.posture_msg import PostureRecord
 from puppet_ros.spin import spin_node
 from puppet_ros.stamped_join import StampedJoin
-from puppet_ros.tf_message import TransformsWriter
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -51,80 +57,22 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 NODE_NAME = 'visualization'
-PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
 BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
 IMPORTANCE_TOPIC = '/importance'
 JOINT_STATES_TOPIC = '/joint_states'
-TF_TOPIC = '/tf'
-MARKERS_TOPIC = '/markers'
+TF_TOPIC, TF_STATIC_TOPIC = '/tf', '/tf_static'
+MARKERS_TOPIC, BODY_MARKERS_TOPIC = '/markers', '/puppet/markers'
 ENVIRONMENT_PERIOD_S = 1.0
 ENVIRONMENT_LIFETIME_S = 3.0
 GOAL_LIFETIME_S = 0.25
-IDLE_RATE_HZ = 1.0  # of looking at a stream that nobody wants to see
-
-
-class BodyView:
-    """The frames of one body, and when they are due."""
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self._frames = LinkFrames(prefix)
-        self._writer = TransformsWriter(self._frames.frames)
-        self._robot_frames: RobotFrames | None = None
-        self.robot: Robot | None = None
-        """Whose links are shown instead of the segments."""
-        self.limit = RateLimit(0.0)
-        self.idle_limit = RateLimit(IDLE_RATE_HZ)
-        self.leg_length = 0.0
-        """Of the last posture [m]; 0 before the first."""
-
-    def become(self, robot: Robot | None) -> None:
-        """Show the links of a robot, or the segments."""
-        self.robot = robot
-        self._robot_frames = None if robot is None else RobotFrames(robot, self._prefix)
-        frames = (self._robot_frames or self._frames).frames
-        self._writer = TransformsWriter(frames)
-
-    def transforms(self, record: PostureRecord, joints: JointState | None) -> TFMessage | None:
-        """Return the frames of a posture; None for joints that are not the robot's."""
-        posture = record.posture
-        if self.robot is None or self._robot_frames is None:
-            steps = self._frames.step(posture.root_position, posture.rotations, record.segments)
-            return self._writer.fill(record.stamp_ns, *steps)
-        names = self.robot.published_names
-        angles = None if joints is None else angles_of(joints, names)
-        if angles is None:
-            return None
-        return self._writer.fill(
-            record.stamp_ns,
-            *self._robot_frames.step(posture.root_position, posture.rotations[0], angles),
-        )
-
-
-class RawFrames:
-    """Messages of a frame, not decoded: performer, importance and puppet of one stamp."""
-
-    def __init__(self) -> None:
-        self._captured: StampedJoin[bytes, bytes] = StampedJoin()
-        self._whole: StampedJoin[tuple[bytes, bytes], bytes] = StampedJoin()
-
-    def push(self, topic: str, data: bytes) -> tuple[bytes, bytes, bytes] | None:
-        """Take a message; return the frame that it completes."""
-        stamp_ns = raw_header.stamp_ns(data)
-        if topic == PUPPET_TOPIC:
-            found = self._whole.push_right(stamp_ns, data)
-        else:
-            is_left = topic == PERFORMER_TOPIC
-            push = self._captured.push_left if is_left else self._captured.push_right
-            pair = push(stamp_ns, data)
-            found = None if pair is None else self._whole.push_left(stamp_ns, pair)
-        return None if found is None else (*found[0], found[1])
+BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
 
 
 class VisualizationNode(Node):
     """Postures and importance to TF and markers."""
 
     def __init__(self, **kwargs: Any) -> None:
+        self._drawn: list[Any] = []  # publishers of markers; also of a node that is refused
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(
             self, VISUALIZATION_ROWS, self._build_config, self._on_config
@@ -134,9 +82,14 @@ class VisualizationNode(Node):
         self._views = {topic: BodyView(prefix) for topic, prefix in BODIES.items()}
         self._diagnostics = Diagnostics(self)
         self._joints_input: Any = None
-        self._on_config(config)
+        self._tf_static: Any = None
+        self._shown = config.character
+        self._importance_watch = StampWatch()
         self._tf = self.create_publisher(TFMessage, TF_TOPIC, qos.TRANSFORMS)
         self._markers = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
+        self._body_markers = self.create_publisher(MarkerArray, BODY_MARKERS_TOPIC, 10)
+        self._drawn += [self._markers, self._body_markers]
+        self._on_config(config)
         self._inputs = [
             self._subscribe(Posture, topic, self._posture_callback(topic, view))
             for topic, view in self._views.items()
@@ -170,7 +123,7 @@ class VisualizationNode(Node):
         if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
             return
         record = posture_msg.from_msg(deserialize_message(data, Posture))
-        view.leg_length = record.leg_length
+        view.note(record)
         self._diagnostics.frame(record.stamp_ns)
         if not watched:
             return
@@ -182,11 +135,11 @@ class VisualizationNode(Node):
             self._tf.publish(transforms)
 
     def _show_self_balls(self, topic: str, data: bytes) -> None:
-        """Publish the balls of the puppet's own body if this completes a frame that is due."""
+        """Keep the balls of the puppet's own body if this completes a frame that is due."""
         if not self._table.config.show_range_balls or not self._markers.get_subscription_count():
             return
         frame = self._raw_frames.push(topic, data)
-        if frame is None or not self._ball_limit.passes(time.monotonic_ns()):
+        if frame is None or not self._board.wants_balls(time.monotonic_ns()):
             return
         captured = posture_msg.from_msg(deserialize_message(frame[0], Posture))
         near = importance_msg.from_msg(deserialize_message(frame[1], Importance))
@@ -195,36 +148,88 @@ class VisualizationNode(Node):
             puppet.posture, captured.posture.rotations, near.rows, near.self_rows,
             self._world_scale(),
         )  # fmt: skip
-        markers = self_ball_markers(balls.importances, balls.centres, balls.radii)
-        if markers:
-            self._markers.publish(
-                marker_message.to_msg(markers, WORLD, puppet.stamp_ns, GOAL_LIFETIME_S)
-            )
+        self._board.put_balls(
+            puppet.stamp_ns, self_ball_markers(balls.importances, balls.centres, balls.radii)
+        )
 
     def _on_importance(self, data: bytes) -> None:
+        if self._importance_watch.went_back(raw_header.stamp_ns(data)):
+            self._restart(self._table.config)
+            self._take_away()
         self._show_self_balls(IMPORTANCE_TOPIC, data)
-        watched = self._markers.get_subscription_count() > 0
-        if not watched or not self._marker_limit.passes(time.monotonic_ns()):
+        now_ns = time.monotonic_ns()
+        draws = self._markers.get_subscription_count() > 0 and self._board.frame(now_ns)
+        tints = self._body_markers.get_subscription_count() > 0
+        tints = tints and self._body_limit.passes(now_ns)
+        if not draws and not tints:
             return
         record = importance_msg.from_msg(deserialize_message(data, Importance))
-        scale = self._world_scale()
+        if draws:
+            self._draw(record.stamp_ns, self._frame_markers(record))
+        if tints:
+            limbs = self._tint.step(record.rows[:, IMPORTANCE], now_ns)
+            self._publish(self._body_markers, [(0, body_tint.LIFETIME_S, limbs)])
+
+    def _frame_markers(self, record: importance_msg.ImportanceRecord) -> tuple[MarkerSpec, ...]:
+        """Return what an importance shows by itself."""
+        importances, scale = record.rows[:, IMPORTANCE], self._world_scale()
         goals = scale * record.rows[:, GOAL: GOAL + 3]
-        markers = goal_markers(record.rows[:, IMPORTANCE], goals)
+        markers = goal_markers(importances, goals)
+        if self._table.config.show_labels:
+            markers += label_markers(importances, goals)
         if self._table.config.show_range_balls:
-            markers += range_ball_markers(
-                record.rows[:, IMPORTANCE], goals, scale * record.rows[:, RADIUS]
-            )
-        if markers:
-            self._markers.publish(
-                marker_message.to_msg(markers, WORLD, record.stamp_ns, GOAL_LIFETIME_S)
-            )
+            markers += range_ball_markers(importances, goals, scale * record.rows[:, RADIUS])
+        return markers
 
     def _on_timer(self) -> None:
-        if self._markers.get_subscription_count() == 0 or not self._marker_limit.is_open:
-            return
+        watched = self._markers.get_subscription_count() > 0
+        if watched and self._board.tick(time.monotonic_ns()):
+            self._draw(0, ())
+
+    def _draw(self, stamp_ns: int, markers: tuple[MarkerSpec, ...]) -> None:
+        """Publish the markers of a frame with all that waits, in one message."""
+        balls_ns, balls = self._board.take_balls()
+        groups = [(stamp_ns, GOAL_LIFETIME_S, markers), (balls_ns, GOAL_LIFETIME_S, balls)]
+        if self._board.take_environment():
+            # stamp zero: RViz takes the latest transform
+            groups.append((0, ENVIRONMENT_LIFETIME_S, self._lasting_markers()))
+        self._publish(self._markers, groups)
+
+    def _lasting_markers(self) -> tuple[MarkerSpec, ...]:
         markers = environment_markers(self._environment, self._world_scale())
-        # stamp zero: RViz takes the latest transform
-        self._markers.publish(marker_message.to_msg(markers, WORLD, 0, ENVIRONMENT_LIFETIME_S))
+        if self._table.config.show_labels and self._table.config.tf_rate_hz > 0.0:
+            seen = {view.prefix: (view.body, view.leg_length) for view in self._views.values()}
+            markers += body_names(seen, self._character)
+        return markers
+
+    def _publish(
+        self, publisher: Any, groups: Sequence[tuple[int, float, tuple[MarkerSpec, ...]]]
+    ) -> None:
+        """Publish groups of one stamp and lifetime each, unless all of them are empty."""
+        message = MarkerArray()
+        for stamp_ns, lifetime_s, markers in groups:
+            message.markers += marker_message.to_msg(markers, WORLD, stamp_ns, lifetime_s).markers
+        if message.markers:
+            publisher.publish(message)
+
+    def _restart(self, config: VisualizationConfig) -> None:
+        """Forget what waits to be drawn."""
+        self._raw_frames = RawFrames()
+        self._board = MarkerBoard(config.marker_rate_hz)
+        self._body_limit = RateLimit(min(BODY_RATE_HZ, config.marker_rate_hz))
+        self._tint = BodyTint(self._character, BODIES[PUPPET_TOPIC])
+
+    def _take_away(self) -> None:
+        """Delete all markers wherever they are shown."""
+        for publisher in self._drawn:
+            publisher.publish(marker_message.delete_all(WORLD))
+
+    def destroy_node(self) -> None:
+        """Take all markers away while that is possible; after a signal they expire."""
+        if self.context.ok():
+            self._take_away()
+        self._drawn.clear()
+        super().destroy_node()
 
     def _world_scale(self) -> float:
         leg_length = self._views[PERFORMER_TOPIC].leg_length
@@ -254,11 +259,26 @@ class VisualizationNode(Node):
             self._joints_input = None
         if self._character.robot is not None:
             self._joints_input = self._subscribe(JointState, JOINT_STATES_TOPIC, self._on_joints)
-        self._raw_frames = RawFrames()
-        self._ball_limit = RateLimit(config.marker_rate_hz)
-        self._marker_limit = RateLimit(config.marker_rate_hz)
+        self._announce_fixed(config)
         for view in self._views.values():
             view.limit = RateLimit(config.tf_rate_hz)
+        self._restart(config)
+        if config.character != self._shown:
+            self._shown = config.character
+            self._take_away()
+
+    def _announce_fixed(self, config: VisualizationConfig) -> None:
+        """Publish the frames that never move; late listeners get those of this puppet only."""
+        if self._tf_static is not None:
+            self.destroy_publisher(self._tf_static)
+            self._tf_static = None
+        now_ns = self.get_clock().now().nanoseconds
+        fixed = self._views[PUPPET_TOPIC].fixed_transforms(now_ns)
+        if fixed is not None and config.tf_rate_hz > 0.0:
+            self._tf_static = self.create_publisher(
+                TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS
+            )
+            self._tf_static.publish(fixed)
 
 
 def _load(config: VisualizationConfig) -> Character:

@@ -13,8 +13,10 @@ VISUALIZATION_ROWS = (
     Row('tf_rate_hz', 60.0, 'Hz', 0.0, 240.0, live=True,
         description='Rate of /tf for each body; 0 is none.'),
     Row('marker_rate_hz', 20.0, 'Hz', 0.0, 30.0, live=True,
-        description='Rate of /markers; 0 is none.'),
+        description='Rate of /markers and, up to 10 Hz, of /puppet/markers; 0 is none.'),
     Row('show_range_balls', True, live=True, description='Draw the range balls of the goals.'),
+    Row('show_labels', True, live=True,
+        description='Write names over the bodies, and importance over the goals.'),
 )  # fmt: skip
 
 
@@ -27,3 +29,4 @@ class VisualizationConfig:
     tf_rate_hz: float = 60.0
     marker_rate_hz: float = 20.0
     show_range_balls: bool = True
+    show_labels: bool = True

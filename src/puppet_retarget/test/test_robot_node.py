@@ -48,6 +48,7 @@ TOPICS = {
     '/joint_states': (JointState, qos.JOINT_STATES),
     '/puppet/posture': (PostureMsg, qos.STREAM),
     '/tf': (TFMessage, qos.TRANSFORMS),
+    '/tf_static': (TFMessage, qos.STATIC_TRANSFORMS),
     '/robot_description': (String, qos.LATCHED),
     '/puppet/robot_description': (String, qos.LATCHED),
 }
@@ -116,7 +117,10 @@ class Rig:
     def links(self) -> tuple[int, dict[str, np.ndarray]]:
         """Return stamp and world poses of the puppet's frames in the last transforms."""
         poses, transforms = {'world': np.eye(4)}, self.transforms()
-        for t in transforms:
+        waiting = [*transforms, *self.got['/tf_static'][-1].transforms]
+        while waiting:
+            t = next(t for t in waiting if t.header.frame_id in poses)
+            waiting.remove(t)
             p, q = t.transform.translation, t.transform.rotation
             pose = np.eye(4)
             pose[:3, :3] = Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()
@@ -164,7 +168,8 @@ def test_a_robot_on_topics(rig: Rig, tin: Character) -> None:
 
     stamp, poses = rig.links()
     frames = [(t.header.frame_id, t.child_frame_id) for t in rig.transforms()]
-    assert frames[:2] == [('world', 'puppet/pelvis'), ('puppet/pelvis', 'puppet/base')]
+    fixed = [(t.header.frame_id, t.child_frame_id) for t in got['/tf_static'][-1].transforms]
+    assert frames[0] == ('world', 'puppet/pelvis') and fixed[0] == ('puppet/pelvis', 'puppet/base')
     assert ('puppet/left_thigh', 'puppet/left_shank') in frames
     postures = {stamp_of(m): posture_msg.from_msg(m) for m in got['/puppet/posture']}
     soles = postures[stamp].posture.end_effectors[2:4]

@@ -149,7 +149,7 @@ def test_tf_of_each_body_has_the_stamp_of_its_posture(
 def test_markers_have_lifetimes_and_show_what_matters(make_rig: Callable[..., Rig]) -> None:
     rig = make_rig()
     rig.watch()
-    groups = {'environment', 'goals', 'range_balls'}
+    groups = {'environment', 'goals', 'range_balls', 'labels', 'names'}
     assert rig.feed_until(lambda: {m.ns for m in rig.markers} == groups)
     assert all(m.lifetime.sec or m.lifetime.nanosec for m in rig.markers)
     goal = next(m for m in rig.markers if m.ns == 'goals')

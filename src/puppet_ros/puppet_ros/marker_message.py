@@ -3,51 +3,41 @@
 """Plain marker descriptions to visualization_msgs/MarkerArray."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from builtin_interfaces.msg import Duration
-from puppet_core.arrays import Quat, Vec3
+from geometry_msgs.msg import Point
+from puppet_core.marker_spec import (
+    CUBE_SHAPE,
+    CYLINDER_SHAPE,
+    LINES_SHAPE,
+    MarkerSpec,
+    SPHERE_SHAPE,
+    TEXT_SHAPE,
+)
 from puppet_ros import flat_array
+from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-MARKER_TYPES = {'cube': Marker.CUBE, 'sphere': Marker.SPHERE, 'cylinder': Marker.CYLINDER}
-
-
-class MarkerDescription(Protocol):
-    """What a marker needs to be drawn; see puppet_retarget.markers.MarkerSpec."""
-
-    @property
-    def namespace(self) -> str: ...  # noqa: D102
-    @property
-    def identifier(self) -> int: ...  # noqa: D102
-    @property
-    def shape(self) -> str: ...  # noqa: D102
-    @property
-    def position(self) -> Vec3: ...  # noqa: D102
-    @property
-    def orientation(self) -> Quat: ...  # noqa: D102
-    @property
-    def size(self) -> Vec3: ...  # noqa: D102
-    @property
-    def colour(self) -> tuple[float, float, float, float]: ...  # noqa: D102
-    @property
-    def text(self) -> str: ...  # noqa: D102
+MARKER_TYPES = {
+    CUBE_SHAPE: Marker.CUBE, SPHERE_SHAPE: Marker.SPHERE, CYLINDER_SHAPE: Marker.CYLINDER,
+    LINES_SHAPE: Marker.LINE_LIST, TEXT_SHAPE: Marker.TEXT_VIEW_FACING,
+}  # fmt: skip
 
 
 def to_msg(
-    markers: Sequence[MarkerDescription], frame_id: str, stamp_ns: int, lifetime_s: float
+    markers: Sequence[MarkerSpec], frame_id: str, stamp_ns: int, lifetime_s: float
 ) -> MarkerArray:
     """
     Return a new message.
 
     Parameters
     ----------
-    markers : sequence of MarkerDescription
+    markers : sequence of MarkerSpec
         What to draw.
     frame_id : str
-        Frame of the positions.
+        Frame of the positions of those that name none.
     stamp_ns : int
-        Stamp of all markers [ns].
+        Stamp of all markers that move with no frame of their own [ns].
     lifetime_s : float
         How long they stay without being sent again [s].
 
@@ -59,8 +49,15 @@ def to_msg(
     )
 
 
+def delete_all(frame_id: str) -> MarkerArray:
+    """Return a new message that takes away whatever was sent before."""
+    marker = Marker(action=Marker.DELETEALL)
+    marker.header.frame_id = frame_id
+    return MarkerArray(markers=[marker])
+
+
 def _marker(
-    description: MarkerDescription, frame_id: str, stamp_ns: int, lifetime: Duration
+    description: MarkerSpec, frame_id: str, stamp_ns: int, lifetime: Duration
 ) -> Marker:
     marker = Marker(
         ns=description.namespace,
@@ -70,12 +67,20 @@ def _marker(
         lifetime=lifetime,
         text=description.text,
     )
-    marker.header.frame_id = frame_id
-    flat_array.write_stamp(stamp_ns, marker.header.stamp)
+    if description.frame:
+        # stamp zero is the latest transform, again and again
+        marker.header.frame_id, marker.frame_locked = description.frame, True
+    else:
+        marker.header.frame_id = frame_id
+        flat_array.write_stamp(stamp_ns, marker.header.stamp)
     position, rotation, scale = marker.pose.position, marker.pose.orientation, marker.scale
     position.x, position.y, position.z = map(float, description.position)
     rotation.w, rotation.x, rotation.y, rotation.z = map(float, description.orientation)
     scale.x, scale.y, scale.z = map(float, description.size)
     colour = marker.color
     colour.r, colour.g, colour.b, colour.a = map(float, description.colour)
+    marker.points = [Point(x=x, y=y, z=z) for x, y, z in description.points.tolist()]
+    marker.colors = [
+        ColorRGBA(r=r, g=g, b=b, a=a) for r, g, b, a in description.colours.tolist()
+    ]
     return marker

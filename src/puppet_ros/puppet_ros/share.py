@@ -43,12 +43,19 @@ def layout_file(name_or_path: str) -> Path:
     return _find('layout', 'layouts', name_or_path)
 
 
-def available(folder: str) -> tuple[str, ...]:
+def rviz_file(name_or_path: str) -> Path:
+    """Return the configuration file of RViz, by its name or as a path."""
+    return _find('rviz', 'rviz', name_or_path, ('.rviz',))
+
+
+def available(folder: str, ending: str = '.yaml') -> tuple[str, ...]:
     """Return the names that a configuration folder offers, sorted."""
-    return tuple(sorted(path.stem for path in (config_dir() / folder).glob('*.yaml')))
+    return tuple(sorted(path.stem for path in (config_dir() / folder).glob(f'*{ending}')))
 
 
-def _find(kind: str, folder: str, name_or_path: str) -> Path:
+def _find(
+    kind: str, folder: str, name_or_path: str, endings: tuple[str, ...] = ('.yaml', '.yml')
+) -> Path:
     """
     Return an existing file.
 
@@ -57,16 +64,17 @@ def _find(kind: str, folder: str, name_or_path: str) -> Path:
     ConfigError : if there is none; the text lists the names there are.
 
     """
-    is_path = '/' in name_or_path or name_or_path.endswith(('.yaml', '.yml'))
+    is_path = '/' in name_or_path or name_or_path.endswith(endings)
     if is_path:
         path = Path(name_or_path).expanduser()
         if not path.is_file():
             raise ConfigError(f'{kind}: expected an existing file, got {name_or_path!r}')
         return path
-    path = config_dir() / folder / f'{name_or_path}.yaml'
+    path = config_dir() / folder / f'{name_or_path}{endings[0]}'
     if not name_or_path or not path.is_file():
-        names = ', '.join(available(folder)) or 'none'
+        names = ', '.join(available(folder, endings[0])) or 'none'
+        kind_of_file = 'a YAML file' if '.yaml' in endings else f'an {endings[0]} file'
         raise ConfigError(
-            f'{kind}: expected one of {names}, or the path of a YAML file, got {name_or_path!r}'
+            f'{kind}: expected one of {names}, or the path of {kind_of_file}, got {name_or_path!r}'
         )
     return path

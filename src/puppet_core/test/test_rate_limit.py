@@ -3,7 +3,7 @@
 """Thinning a stream evenly, jitter and clocks notwithstanding."""
 
 import numpy as np
-from puppet_retarget.rate_limit import RateLimit
+from puppet_core.rate_limit import RateLimit
 import pytest
 
 TICK_NS = 8_333_333

@@ -1,0 +1,108 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What RViz and the viewers draw besides the bodies, as plain descriptions (no messages)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.arrays import Floats, Quat, read_only, Vec3, Vec3s
+
+CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE = 'cube', 'sphere', 'cylinder'
+LINES_SHAPE, TEXT_SHAPE = 'lines', 'text'
+
+IDENTITY: Quat = read_only(np.array([1.0, 0.0, 0.0, 0.0]))
+NO_POINTS: Vec3s = read_only(np.zeros((0, 3)))
+NO_COLOURS: Floats = read_only(np.zeros((0, 4)))
+
+Colour = tuple[float, float, float, float]
+
+
+class MarkerSpec(NamedTuple):
+    """One solid, text or group of lines to draw."""
+
+    namespace: str
+    """Group it belongs to, such as 'environment'."""
+
+    identifier: int
+    """Unique within the group."""
+
+    shape: str
+    """CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE (along its own z), LINES_SHAPE or TEXT_SHAPE."""
+
+    position: Vec3
+    """Centre in the frame, shape (3,) [m]."""
+
+    orientation: Quat
+    """Shape (4,)."""
+
+    size: Vec3
+    """Full extents along its own axes [m]; of lines the width first, of text the height last."""
+
+    colour: Colour
+    """Red, green, blue, opacity in 0 .. 1."""
+
+    text: str = ''
+    """What to write; of a solid the name of the object it is part of."""
+
+    points: Vec3s = NO_POINTS
+    """Ends of lines, two of each, in its own axes, shape (2 n, 3) [m]."""
+
+    colours: Floats = NO_COLOURS
+    """Of each end, shape (2 n, 4) in 0 .. 1; or none, for one colour."""
+
+    frame: str = ''
+    """TF frame that it moves with; '' for the message's frame at the message's stamp."""
+
+
+def line_marker(
+    namespace: str, identifier: int, points: Vec3s, colours: Floats, width: float
+) -> MarkerSpec:
+    """
+    Return a group of lines.
+
+    Parameters
+    ----------
+    namespace, identifier : str, int
+        Group, and number in it.
+    points : ndarray, shape (2 n, 3)
+        Two ends of each line [m].
+    colours : ndarray, shape (2 n, 4)
+        Red, green, blue, opacity of each end in 0 .. 1.
+    width : float
+        Of all lines [m].
+
+    """
+    size, white = np.array([width, 0.0, 0.0]), (1.0, 1.0, 1.0, 1.0)
+    return MarkerSpec(
+        namespace, identifier, LINES_SHAPE, np.zeros(3), IDENTITY, size, white,
+        points=points, colours=colours,
+    )  # fmt: skip
+
+
+def text_marker(
+    namespace: str, identifier: int, text: str, position: Vec3, height: float,
+    colour: Colour = (1.0, 1.0, 1.0, 1.0), frame: str = '',
+) -> MarkerSpec:  # fmt: skip
+    """
+    Return a text that faces who looks at it.
+
+    Parameters
+    ----------
+    namespace, identifier : str, int
+        Group, and number in it.
+    text : str
+        One line.
+    position : ndarray, shape (3,)
+        Its middle [m].
+    height : float
+        Of a capital letter [m].
+    colour : tuple of float
+        Red, green, blue, opacity in 0 .. 1.
+    frame : str
+        TF frame that it moves with; '' for the message's.
+
+    """
+    size = np.array([0.0, 0.0, height])
+    return MarkerSpec(
+        namespace, identifier, TEXT_SHAPE, position, IDENTITY, size, colour, text, frame=frame
+    )
