@@ -1,0 +1,245 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The TF tree of the whole graph: which frames, whose, static or not, stamped like the data."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+import numpy as np  # noqa: E402,I100
+from puppet_core.character import save_character  # noqa: E402
+from puppet_core.robot_character import character_from_urdf  # noqa: E402
+from puppet_core.robot_map import RobotMap  # noqa: E402
+from puppet_core.skeleton import PARENTS, SEGMENTS  # noqa: E402
+from puppet_driver.emulator.mounting import DEFAULT_SENSORS  # noqa: E402
+from puppet_ros import posture_msg  # noqa: E402
+from puppet_ros.testing import isolated_context  # noqa: E402
+from scipy.spatial.transform import Rotation  # noqa: E402
+from source_tree import ROOT  # noqa: E402
+from tf_rig import CHARACTERS, stamp_of, TfRig, TRANSMITTER_M  # noqa: E402
+from urdf_walk import HUMANOID, link_poses  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+Tree = dict[str, str]  # child -> parent
+STATIC, MOVING = '/tf_static', '/tf'
+TOL = 1e-6  # [m] and [rad]
+WANTED_FRAMES = 25
+
+
+@pytest.fixture(scope='module')
+def tin_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the character file of a humanoid robot."""
+    path = tmp_path_factory.mktemp('robot') / 'tin.yaml'
+    save_character(character_from_urdf(HUMANOID, RobotMap()).character, path)
+    return path
+
+
+@pytest.fixture
+def make_rig() -> Iterator[Callable[..., TfRig]]:
+    """Yield a maker of a graph on a domain of its own."""
+    rigs: list[TfRig] = []
+    with isolated_context() as context:
+
+        def make(character: Path, seed: int = 0) -> TfRig:
+            rigs.append(TfRig(context, character, seed))
+            return rigs[-1]
+
+        yield make
+        for rig in rigs:
+            rig.close()
+
+
+def body_tree(body: str) -> Tree:
+    """Return the frames of a body, from the names of SPEC 2 alone."""
+    tree = {f'{body}/pelvis': 'world'}
+    for segment, parent in zip(SEGMENTS[1:], PARENTS[1:]):
+        tree[f'{body}/{segment}_z'] = f'{body}/{SEGMENTS[parent]}'
+        tree[f'{body}/{segment}_y'] = f'{body}/{segment}_z'
+        tree[f'{body}/{segment}'] = f'{body}/{segment}_y'
+    return tree
+
+
+def robot_trees() -> tuple[Tree, Tree]:
+    """Return the moving and the fixed frames of the robot, from its file's text."""
+    from xml.etree import ElementTree
+
+    moving, fixed = {'puppet/pelvis': 'world'}, {'puppet/base': 'puppet/pelvis'}
+    for joint in ElementTree.parse(HUMANOID).getroot().findall('joint'):
+        tree = fixed if joint.get('type') == 'fixed' else moving
+        tree[f'puppet/{joint.find("child").get("link")}'] = (
+            f'puppet/{joint.find("parent").get("link")}'
+        )
+    return moving, fixed
+
+
+def owners(rig: TfRig) -> dict[str, set[str]]:
+    """Return the nodes that publish on both topics."""
+    return {
+        topic: {info.node_name for info in rig.other.get_publishers_info_by_topic(topic)}
+        for topic in (MOVING, STATIC)
+    }
+
+
+def of_body(messages: list[Any], body: str) -> list[Any]:
+    """Return the messages of one body's frames."""
+    return [m for m in messages if m.transforms[0].child_frame_id.startswith(f'{body}/')]
+
+
+def world_poses(*messages: Any) -> dict[str, np.ndarray]:
+    """Chain the transforms: 4 x 4 poses in world by frame."""
+    poses = {'world': np.eye(4)}
+    waiting = [t for m in messages for t in m.transforms]
+    while waiting:
+        t = next(t for t in waiting if t.header.frame_id in poses)
+        waiting.remove(t)
+        p, q = t.transform.translation, t.transform.rotation
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()
+        pose[:3, 3] = p.x, p.y, p.z
+        poses[t.child_frame_id] = poses[t.header.frame_id] @ pose
+    return poses
+
+
+def segment_poses(msg: Any) -> dict[str, np.ndarray]:
+    """Return the 4 x 4 poses of a posture message's segments, by scipy's own products."""
+    record = posture_msg.from_msg(msg)
+    turns: list[Rotation] = []
+    poses = {}
+    for i, segment in enumerate(SEGMENTS):
+        own = Rotation.from_quat(np.roll(record.posture.rotations[i], -1))
+        turns.append(own if i == 0 else turns[PARENTS[i]] * own)
+        poses[segment] = np.eye(4)
+        poses[segment][:3, :3] = turns[i].as_matrix()
+        poses[segment][:3, 3] = record.segments[i]
+    return poses
+
+
+def assert_same(a: np.ndarray, b: np.ndarray, what: str) -> None:
+    """Compare two 4 x 4 poses to TOL in metres and radians."""
+    assert np.abs(a[:3, 3] - b[:3, 3]).max() <= TOL, what
+    turn = Rotation.from_matrix(a[:3, :3].T @ b[:3, :3]).magnitude()
+    assert turn <= TOL, what
+
+
+@pytest.mark.parametrize('is_robot', [False, True], ids=['body', 'robot'])
+def test_tree_is_exactly_this(
+    make_rig: Callable[..., TfRig], tin_file: Path, tmp_path: Path, is_robot: bool
+) -> None:
+    """One parent a frame, one publisher a frame, static where static, the data's stamps."""
+    rig = make_rig(tin_file if is_robot else CHARACTERS / 'blubby.yaml')
+    rig.add_tracker(tmp_path)
+    puppet, fixed = robot_trees() if is_robot else (body_tree('puppet'), {})
+    sensors = {f'tracker/{name}': 'transmitter' for name in DEFAULT_SENSORS}
+    wanted = {
+        MOVING: {**sensors, **body_tree('performer'), **puppet},
+        STATIC: {'transmitter': 'world', **fixed},
+    }
+    got = rig.got
+
+    def is_whole() -> bool:
+        return all(
+            len(rig.edges[topic]) >= len(tree) for topic, tree in wanted.items()
+        ) and len(got['/puppet/posture']) >= WANTED_FRAMES
+
+    assert rig.feed_until(is_whole), {k: len(v) for k, v in got.items()}
+    for topic, tree in wanted.items():
+        assert rig.edges[topic] == set(tree.items()), topic
+    assert not set(wanted[MOVING]) & set(wanted[STATIC])
+    assert owners(rig)[MOVING] == {'tracker_driver', 'visualization'}
+    assert owners(rig)[STATIC] == {'tracker_driver', *(['visualization'] if is_robot else [])}
+
+    # no message mixes the frames of the two publishers
+    kinds = [{t.child_frame_id.split('/')[0] for t in m.transforms} for m in got[MOVING]]
+    assert all(len(kind) == 1 for kind in kinds)
+    (transmitter,) = [t for m in got[STATIC] for t in m.transforms
+                      if t.child_frame_id == 'transmitter']  # fmt: skip
+    place = transmitter.transform.translation
+    assert (place.x, place.y, place.z) == TRANSMITTER_M
+
+    for who, topic in (('performer', '/performer/posture'), ('puppet', '/puppet/posture'),
+                       ('tracker', '/tracker/raw')):  # fmt: skip
+        known = {stamp_of(m.header) for m in got[topic]}
+        shown = [{stamp_of(t.header) for t in m.transforms} for m in of_body(got[MOVING], who)]
+        assert shown and all(len(stamps) == 1 for stamps in shown)
+        # one topic may have been heard a little sooner, or further, than the other
+        heard = [stamps.pop() for stamps in shown]
+        both = [stamp for stamp in heard if min(known) <= stamp <= max(known)]
+        assert both and set(both) <= known
+        assert heard == sorted(heard) and len(set(heard)) == len(heard)
+
+
+@pytest.mark.parametrize('name', ['performer', 'sally', 'blubby', 'frog'])
+def test_urdf_with_joint_states_is_the_posture(
+    make_rig: Callable[..., TfRig], name: str
+) -> None:
+    """Conventions of robot_state_publisher: both descriptions, /joint_states and /tf agree."""
+    rig = make_rig(CHARACTERS / f'{name}.yaml', seed=len(name))
+    got = rig.got
+    assert rig.feed_until(lambda: len(_whole_frames(rig)) >= WANTED_FRAMES, wild=True)
+    for joints, posture, transforms in _whole_frames(rig):
+        wanted, shown = segment_poses(posture), world_poses(transforms)
+        angles = dict(zip(joints.name, joints.position))
+        poses = link_poses(got['/robot_description'][-1].data, angles, wanted['pelvis'])
+        assert {f'puppet/{link}' for link in poses} | {'world'} == set(shown)
+        for segment in SEGMENTS:
+            assert_same(poses[segment], wanted[segment], segment)
+        for link, pose in poses.items():
+            assert_same(pose, shown[f'puppet/{link}'], link)
+
+    # the performer has no joint states of its own: its frames are its description's links
+    links = link_poses(got['/performer/robot_description'][-1].data, _Zeros())
+    postures = {stamp_of(m.header): m for m in got['/performer/posture']}
+    for message in of_body(got[MOVING], 'performer'):
+        posture = postures.get(stamp_of(message.transforms[0].header))
+        shown = world_poses(message)
+        assert {f'performer/{link}' for link in links} | {'world'} == set(shown)
+        for segment, pose in segment_poses(posture).items() if posture is not None else ():
+            assert_same(pose, shown[f'performer/{segment}'], segment)
+
+
+def test_robot_with_joint_states_is_its_frames(
+    make_rig: Callable[..., TfRig], tin_file: Path
+) -> None:
+    """A robot's own URDF, its joint states and its frames on /tf and /tf_static agree."""
+    rig = make_rig(tin_file, seed=7)
+    assert rig.feed_until(
+        lambda: len(_whole_frames(rig)) >= WANTED_FRAMES and bool(rig.got[STATIC]), wild=True
+    )
+    (fixed,) = rig.got[STATIC]
+    for joints, posture, transforms in _whole_frames(rig):
+        shown = world_poses(transforms, fixed)
+        assert_same(shown['puppet/pelvis'], segment_poses(posture)['pelvis'], 'pelvis')
+        poses = link_poses(
+            rig.got['/robot_description'][-1].data, dict(zip(joints.name, joints.position)),
+            shown['puppet/base'],
+        )  # fmt: skip
+        for link, pose in poses.items():
+            assert_same(pose, shown[f'puppet/{link}'], link)
+
+
+class _Zeros(dict):
+    def __missing__(self, key: str) -> float:
+        return 0.0
+
+
+def _whole_frames(rig: TfRig) -> list[tuple[Any, Any, Any]]:
+    """Return joint states, posture and transforms of the puppet with equal stamps."""
+    got = rig.got
+    joints = {stamp_of(m.header): m for m in got['/joint_states']}
+    postures = {stamp_of(m.header): m for m in got['/puppet/posture']}
+    moving = {stamp_of(m.transforms[0].header): m for m in of_body(got[MOVING], 'puppet')}
+    return [(joints[s], postures[s], moving[s])
+            for s in sorted(set(joints) & set(postures) & set(moving))]  # fmt: skip
+
+
+def test_the_tree_of_the_spec_is_documented() -> None:
+    text = (ROOT / 'doc' / 'rviz.md').read_text()
+    for frame in ('world', 'transmitter', 'tracker/<sensor>', 'performer/pelvis',
+                  'puppet/pelvis'):  # fmt: skip
+        assert frame in text
