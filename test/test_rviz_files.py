@@ -1,0 +1,178 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The files of RViz name only displays, keys, topics, frames and namespaces that exist."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.skeleton import LIMBS  # noqa: E402,I100
+from puppet_driver.emulator.mounting import DEFAULT_SENSORS  # noqa: E402
+from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
+from puppet_filter import tracker_markers, tracker_markers_node  # noqa: E402
+from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402
+from puppet_filter.tracker_markers_node import TrackerMarkersNode  # noqa: E402
+from puppet_retarget import markers, visualization_node  # noqa: E402
+from puppet_retarget.link_frames import LinkFrames  # noqa: E402
+from puppet_retarget.performer_node import PerformerNode  # noqa: E402
+from puppet_retarget.retarget_node import RetargetNode  # noqa: E402
+from puppet_retarget.visualization_node import VisualizationNode  # noqa: E402
+from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
+from rviz_check import complaints, displays, Graph, Offer, shown_frames  # noqa: E402
+from source_tree import ROOT  # noqa: E402
+import yaml  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+RVIZ = ROOT / 'config' / 'rviz'
+CHARACTER = str(ROOT / 'config/characters/blubby.yaml')
+PERFORMER = str(ROOT / 'config/characters/performer.yaml')
+FLOOR = str(ROOT / 'config/environments/floor.yaml')
+LAYOUT = str(ROOT / 'config/layouts/default14.yaml')
+FILES = ('puppet', 'tracker')
+NAMESPACES = {
+    visualization_node.MARKERS_TOPIC: frozenset(markers.NAMESPACES),
+    visualization_node.BODY_MARKERS_TOPIC: frozenset(LIMBS),
+    tracker_markers_node.MARKERS_TOPIC: frozenset(tracker_markers.NAMESPACES),
+}
+SHOWN = [f'{body}/{name}' for body in ('performer', 'puppet')
+         for name in ('pelvis', 'chest', 'head', 'left_hand', 'right_hand', 'left_foot',
+                      'right_foot')]  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def graph() -> Iterator[Graph]:
+    """Yield the topics of real nodes, and the frames that they publish."""
+    put = {'pose_array': 'all'}
+    given: dict[Any, dict[str, Any]] = {
+        TrackerDriverNode: {**put, 'autostart': False}, PoseFilterNode: put,
+        PerformerNode: {'performer': PERFORMER, 'layout': LAYOUT},
+        RetargetNode: {'character': CHARACTER, 'environment': FLOOR},
+        VisualizationNode: {'character': CHARACTER, 'environment': FLOOR},
+        TrackerMarkersNode: {},
+    }  # fmt: skip
+    with isolated_context() as context:
+        nodes = {
+            kind: kind(context=context, parameter_overrides=[
+                Parameter(name, value=value) for name, value in values.items()
+            ])
+            for kind, values in given.items()
+        }  # fmt: skip
+        nodes[TrackerDriverNode].trigger_configure()
+        # only exists once a frame was published
+        nodes[PoseFilterNode]._pose_array.open('all')
+        other = Node('other', context=context)
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(other)
+        wanted = {'/tracker/raw_poses', '/tracker/filtered_poses', *NAMESPACES}
+
+        def offers() -> dict[str, Offer]:
+            found = {}
+            for topic, (kind, *_) in other.get_topic_names_and_types():
+                for info in other.get_publishers_info_by_topic(topic):
+                    found[topic] = Offer(
+                        kind, info.qos_profile.reliability == ReliabilityPolicy.RELIABLE,
+                        info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL,
+                    )  # fmt: skip
+            return found
+
+        assert spin_until(executor, lambda: wanted <= set(offers()))
+        frames = {'world', 'transmitter', *(f'tracker/{name}' for name in DEFAULT_SENSORS)}
+        for body in ('performer/', 'puppet/'):
+            frames |= {child for _, child in LinkFrames(body).frames}
+        yield Graph(offers(), frozenset(frames), NAMESPACES)
+        executor.shutdown()
+
+
+def config_of(name: str) -> dict[str, Any]:
+    """Return a file's tree."""
+    return yaml.safe_load((RVIZ / f'{name}.rviz').read_text())
+
+
+def test_these_files_are_shipped() -> None:
+    assert sorted(path.name for path in RVIZ.iterdir()) == [f'{name}.rviz' for name in FILES]
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_everything_named_is_there(graph: Graph, name: str) -> None:
+    assert complaints(config_of(name), graph) == []
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_displays_stand_in_groups_with_names_of_their_own(name: str) -> None:
+    config = config_of(name)
+    tops = config['Visualization Manager']['Displays']
+    assert {display['Class'] for display in tops} == {'rviz_common/Group'}
+    for group in tops:
+        names = [display['Name'] for display in group['Displays']]
+        assert names and len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_no_group_of_markers_is_drawn_twice(name: str) -> None:
+    """Every namespace is ticked in exactly one display of its topic, if any shows the topic."""
+    ticked: dict[tuple[str, str], int] = {}
+    for display in displays(config_of(name)):
+        for space, is_on in display.get('Namespaces', {}).items():
+            key = (display['Topic']['Value'], space)
+            ticked[key] = ticked.get(key, 0) + is_on
+    assert ticked and set(ticked.values()) == {1}
+
+
+def test_operator_sees_both_models_and_tidy_frames(graph: Graph) -> None:
+    shown = {display['Name']: display for display in displays(config_of('puppet'))}
+    models = {(d['TF Prefix'], d['Description Topic']['Value'])
+              for d in shown.values() if d['Class'].endswith('/RobotModel') and d['Enabled']}
+    assert models == {('performer', '/performer/robot_description'),
+                      ('puppet', '/robot_description')}
+    frames = shown_frames(shown['Bodies and transmitter'], graph.frames)
+    assert frames == {'world', 'transmitter', *SHOWN}
+
+
+def test_lab_needs_nothing_of_the_puppet(graph: Graph) -> None:
+    for display in displays(config_of('tracker')):
+        topic = display.get('Topic', {}).get('Value', '/tracker/')
+        assert topic.startswith('/tracker/')
+        if display['Class'].endswith('/TF'):
+            frames = shown_frames(display, graph.frames)
+            assert not any(frame.startswith(('performer', 'puppet')) for frame in frames)
+
+
+@pytest.mark.parametrize(
+    ('right', 'wrong', 'complaint'),
+    [('rviz_default_plugins/RobotModel', 'rviz_default_plugins/RobotModels', 'class'),
+     ('Value: /puppet/markers', 'Value: /puppet/marker', 'topic /puppet/marker'),
+     ('Value: /markers', 'Value: /tf', 'topic /tf is of type'),
+     ('Fixed Frame: world', 'Fixed Frame: map', 'frame map'),
+     ('TF Prefix: puppet', 'TF Prefix: /puppet', 'frame /puppet/pelvis'),
+     ('Target Frame: puppet/pelvis', 'Target Frame: puppet/hips', 'frame puppet/hips'),
+     ('"^tracker/"', '"^trackers/"', 'no one passes the filters'),
+     ('range_balls: true', 'range_ball: true', 'namespace range_ball'),
+     ('left_arm: true', 'left_arms: true', 'namespace left_arm'),
+     ('Visual Enabled: true', 'Visuals Enabled: true', 'key Visual'),
+     ('All Links Enabled', 'All Links', 'key Links'),
+     ('Durability Policy: Transient Local', 'Durability Policy: Volatile', 'latched is True'),
+     ('rviz_common/Time', 'rviz_common/Clock', 'panel'),
+     ('rviz_default_plugins/Measure', 'rviz_default_plugins/Ruler', 'tool'),
+     ('rviz_default_plugins/Orbit', 'rviz_default_plugins/Orbits', 'view'),
+     ('/World1', '/Worlds1', 'expanded')],
+)  # fmt: skip
+def test_wrong_name_is_found(graph: Graph, right: str, wrong: str, complaint: str) -> None:
+    text = (RVIZ / 'puppet.rviz').read_text()
+    assert right in text
+    found = complaints(yaml.safe_load(text.replace(right, wrong)), graph)
+    assert any(complaint in line for line in found), found
+
+
+def test_reliable_display_of_a_stream_is_found(graph: Graph) -> None:
+    text = (RVIZ / 'tracker.rviz').read_text().replace('Best Effort', 'Reliable')
+    found = complaints(yaml.safe_load(text), graph)
+    assert 'Raw poses: topic /tracker/raw_poses is best effort' in found
