@@ -10,6 +10,7 @@ from puppet_bringup.process_table import (
     Process,
     processes,
     REPLAY,
+    rviz_choice,
     SIM,
     TOPICS,
     VARIANTS,
@@ -157,6 +158,35 @@ def test_arguments_have_a_description_and_a_unique_name(variant: str) -> None:
     arguments = arguments_of(variant)
     assert all(a.description.endswith('.') for a in arguments)
     assert len({a.name for a in arguments}) == len(arguments)
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_rviz_comes_with_the_node_that_only_it_needs(variant: str) -> None:
+    assert 'rviz2' not in [p.name for p in processes(variant, _given(variant, rviz='false'))]
+    listed = processes(variant, _given(variant, rviz='/etc/mine.rviz'))
+    rviz = _named(listed, 'rviz2')
+    assert (rviz.package, rviz.executable) == ('', 'rviz2')
+    assert rviz.arguments == ('-d', '/etc/mine.rviz')
+    words = rviz.ros_arguments(Path('/etc'))
+    assert words[:3] == ['--ros-args', '-r', '__node:=rviz2']
+    assert ('use_sim_time:=true' in words) == (variant == REPLAY)
+    markers = _named(listed, 'tracker_markers')
+    assert markers.package == 'puppet_filter'
+    assert (ROOT / 'config' / markers.parameter_file).is_file()
+
+
+def test_a_bag_is_not_kept_waiting_for_rviz() -> None:
+    last = processes(REPLAY, {'bag': 'walk', 'rviz': 'x.rviz'})[-1]
+    assert 'rviz2' not in last.arguments and 'tracker_markers' in last.arguments
+
+
+@pytest.mark.parametrize(
+    ('text', 'choice'),
+    [('', ''), ('false', ''), ('No', ''), ('true', 'puppet'), ('ON', 'puppet'),
+     ('tracker', 'tracker'), ('/etc/mine.rviz', '/etc/mine.rviz')],
+)  # fmt: skip
+def test_rviz_is_a_truth_a_name_or_a_path(text: str, choice: str) -> None:
+    assert rviz_choice(text) == choice
 
 
 def test_emulated_performer_waits_for_slow_nodes() -> None:

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of puppet_up and what a simulation needs beforehand."""
 
+import os
 from pathlib import Path
+import subprocess
 
 from puppet_bringup import up
+from puppet_bringup.program import command_line
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError, PuppetError
 import pytest
@@ -45,10 +48,44 @@ def test_unreadable_clip_is_refused_before_anything_starts(tmp_path: Path) -> No
         up.prepared('sim', {'clip': str(clip)}, tmp_path)
 
 
+@pytest.mark.parametrize(('asked', 'name'), [('true', 'puppet'), ('tracker', 'tracker')])
+def test_rviz_opens_an_installed_configuration(tmp_path: Path, asked: str, name: str) -> None:
+    rviz = next(p for p in up.prepared('replay', {'rviz': asked}, tmp_path) if p.name == 'rviz2')
+    assert Path(rviz.arguments[1]).is_file()
+    assert Path(rviz.arguments[1]).name == f'{name}.rviz'
+
+
+def test_program_named_rviz2_is_started_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole way to a process, with a program in RViz' place that keeps its arguments."""
+    said = tmp_path / 'said'
+    program = tmp_path / 'rviz2'
+    program.write_text(f'#!/bin/sh\necho "$@" > {said}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
+    rviz = next(p for p in up.prepared('replay', {'rviz': 'true'}, tmp_path) if p.name == 'rviz2')
+    words = command_line(rviz, tmp_path)
+    subprocess.run(words, check=True)
+    assert words[0] == str(program)
+    assert said.read_text().split()[:2] == ['-d', rviz.arguments[1]]
+
+
+def test_missing_rviz_is_named_and_nothing_starts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv('PATH', str(tmp_path))
+    assert up.main(['replay', 'rviz:=true']) == 2
+    error = capsys.readouterr().err
+    assert error.startswith('puppet_up: rviz2: expected this program on PATH, got none')
+    assert len(error.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [(['sim', 'speed:=3'], 'speed: expected an argument of sim'),
      (['sim', 'clip:=/nowhere.bvh'], '/nowhere.bvh'),
+     (['replay', 'rviz:=moon'], 'rviz: expected one of puppet, tracker, or the path of an .rviz'),
      (['hardware', 'rate_hz:=x'], 'rate_hz: expected a number')],
 )  # fmt: skip
 def test_bad_input_is_exit_code_2_and_one_line(

@@ -60,7 +60,7 @@ AXIS_COLOURS = np.array(
     [[0.95, 0.25, 0.2, 1.0]] * 2 + [[0.3, 0.85, 0.3, 1.0]] * 2 + [[0.3, 0.5, 1.0, 1.0]] * 2
 )
 RESIDUAL_STOPS = np.array([0.0, 0.5, 1.0])
-RESIDUAL_COLOURS = np.array([[0.45, 0.85, 0.5], [0.98, 0.85, 0.25], [0.95, 0.2, 0.2]])
+RESIDUAL_COLOURS = np.array([[0.45, 0.85, 0.5], [0.95, 0.85, 0.25], [0.95, 0.2, 0.2]])
 
 
 class _Place(NamedTuple):

@@ -5,12 +5,16 @@
 from pathlib import Path
 
 import numpy as np
+from puppet_core.character import Character
 from puppet_core.importance_colour import importance_colour
 from puppet_core.quaternion_batch import rotate
 from puppet_retarget.importance.environment import Environment, floor_only, load_environment
 from puppet_retarget.markers import (
+    body_names,
     environment_markers,
     goal_markers,
+    LABEL_HEIGHT_M,
+    label_markers,
     MIN_BALL_RADIUS_M,
     range_ball_markers,
     self_ball_markers,
@@ -93,6 +97,29 @@ def test_only_goals_that_matter_are_drawn() -> None:
     markers = goal_markers(np.array([0.0, 0.5, 1.0, 0.001]), GOALS)
     assert [m.identifier for m in markers] == [1, 2]
     np.testing.assert_array_equal(markers[0].position, GOALS[1])
+
+
+def test_labels_stand_over_the_goals_that_matter_and_say_how_much() -> None:
+    importances = np.array([0.0, 0.5, 1.0, 0.001])
+    labels, goals = label_markers(importances, GOALS), goal_markers(importances, GOALS)
+    assert [m.text for m in labels] == ['right hand 0.50', 'left foot 1.00']
+    for label, goal in zip(labels, goals):
+        above = label.position - goal.position
+        # clear of the ball, letters and all
+        assert above[2] - 0.5 * LABEL_HEIGHT_M > 0.5 * goal.size[2] and not above[:2].any()
+        assert label.size[2] == LABEL_HEIGHT_M and label.colour[3] > 0.9
+
+
+def test_names_stand_over_the_heads_of_bodies_that_are_there(short_character: Character) -> None:
+    bodies = {'performer/': ('adult', 0.9), 'puppet/': ('blubby', 0.45)}
+    names = body_names(bodies, short_character)
+    assert [(m.text, m.frame) for m in names] == [
+        ('adult', 'performer/head'), ('blubby', 'puppet/head'),
+    ]  # fmt: skip
+    crown = max(c.end[2] + c.radius for c in short_character.capsules if c.segment == 3)
+    assert names[1].position[2] - 0.5 * names[1].size[2] > crown
+    alone = body_names({**bodies, 'puppet/': ('', 0.0)}, short_character)
+    assert [m.text for m in alone] == ['adult']
 
 
 def test_goal_without_an_object_is_not_drawn() -> None:
