@@ -35,7 +35,7 @@ import pytest
 
 CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'tracker_markers.yaml'
 STEP_NS = 50_000_000
-CONFIG = TrackerMarkersConfig(trail_s=1.0)
+CONFIG = TrackerMarkersConfig(trail_s=1.0, residual_full_mm=5.0)
 Pair = tuple[FilteredFrame, SensorFrame]
 
 

@@ -19,7 +19,7 @@ from puppet_core.importance_colour import importance_colour
 from puppet_core.marker_spec import CYLINDER_SHAPE, IDENTITY, MarkerSpec, SPHERE_SHAPE
 from puppet_core.skeleton import LIMB_SEGMENTS, LIMBS, SEGMENTS
 
-TINTS = (0.3, 0.55, 0.9)  # how far upper, lower and end segment turn at importance 1
+TINTS = (0.2, 0.6, 0.95)  # how far upper, lower and end segment turn at importance 1
 SKIN_M = 0.003  # thicker than the model's capsule
 STEPS = 20  # of importance that are told apart
 MIN_CORE_M = 1e-6

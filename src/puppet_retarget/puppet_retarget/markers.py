@@ -38,6 +38,7 @@ GOAL_DIAMETER_M = 0.05
 MIN_BALL_RADIUS_M = 0.01  # smaller ones are hidden by their goal
 VISIBLE_IMPORTANCE = 0.05  # below it goals and balls are not drawn
 LABEL_HEIGHT_M, LABEL_ABOVE_M = 0.06, 0.10  # of the letters; of their middle over the goal
+LABEL_STEP_M = 0.08  # right ones stand higher, so that those of a pair do not overlap
 NAME_HEIGHT_M, NAME_ABOVE_M = 0.09, 0.10
 HEAD, HEAD_SHARE = SEGMENT_INDEX['head'], 0.25  # neck to crown, of a leg's length
 LABEL_COLOUR: Colour = (1.0, 1.0, 1.0, 0.95)
@@ -79,11 +80,11 @@ def goal_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
 
 def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
     """Return name and importance over each goal that matters."""
-    above = np.array([0.0, 0.0, LABEL_ABOVE_M])
     return tuple(
         text_marker(
             LABELS, i, f'{END_EFFECTORS[i].replace("_", " ")} {importances[i]:.2f}',
-            goals[i] + above, LABEL_HEIGHT_M, LABEL_COLOUR,
+            goals[i] + [0.0, 0.0, LABEL_ABOVE_M + LABEL_STEP_M * (i % 2)], LABEL_HEIGHT_M,
+            LABEL_COLOUR,
         )
         for i in _visible(importances, goals)
     )  # fmt: skip

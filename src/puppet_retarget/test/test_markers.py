@@ -110,6 +110,12 @@ def test_labels_stand_over_the_goals_that_matter_and_say_how_much() -> None:
         assert label.size[2] == LABEL_HEIGHT_M and label.colour[3] > 0.9
 
 
+def test_labels_of_a_pair_that_touches_do_not_overlap() -> None:
+    labels = label_markers(np.ones(4), np.zeros((4, 3)))
+    for left, right in (labels[:2], labels[2:]):
+        assert abs(right.position[2] - left.position[2]) > LABEL_HEIGHT_M
+
+
 def test_names_stand_over_the_heads_of_bodies_that_are_there(short_character: Character) -> None:
     bodies = {'performer/': ('adult', 0.9), 'puppet/': ('blubby', 0.45)}
     names = body_names(bodies, short_character)
