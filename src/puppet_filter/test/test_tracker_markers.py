@@ -168,7 +168,7 @@ def test_what_is_switched_off_is_not_drawn(shown: Callable[..., Pair]) -> None:
 
 
 def test_markers_are_finite_and_numbered_once(shown: Callable[..., Pair]) -> None:
-    """RViz shows an error for a marker with NaN, and one for a number used twice."""
+    """A marker with NaN, or a number used twice, is an error in RViz."""
     markers = TrackerMarkers(CONFIG)
     for k in range(4):
         states = [FILTER_OK, FILTER_LOST, FILTER_OK]

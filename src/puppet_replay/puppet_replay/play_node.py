@@ -57,7 +57,7 @@ PATIENCE_S = 10.0  # with a node that takes nothing; a busy machine stalls for s
 LONG_WAIT_S = 5.0  # worth a line
 CATCH_UP_S = 1.0  # what is later than this is not made up for
 ASKED = '/performer/get_parameters'
-LIVE_FRAMES = ('performer/', 'puppet/')  # of /tf: the nodes publish these themselves
+LIVE_FRAMES = ('performer/', 'puppet/')  # the nodes publish their transforms themselves
 READERS = {FILTERED: 1, POSTURE: 2, IMPORTANCE: 1, JOINTS: 0}
 """Least number of nodes that read a topic, the player not counted."""
 
@@ -190,7 +190,7 @@ class PlayNode(Node):
         return ''
 
     def _publish(self, message: BagMessage) -> None:
-        if message.topic == TF and not _is_of_tracker(message.data):
+        if message.topic in (TF, TF_STATIC) and not _is_of_tracker(message.data):
             return
         if message.topic == self._inputs[-1]:
             self.flow.sent(stamp_ns(message.data))
