@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--rate-hz', type=float, default=120.0, help='default %(default)s')
     p.add_argument('--duration', type=float, default=0.0, metavar='S',
                    help='seconds of streaming to measure; until Ctrl-C if absent')  # fmt: skip
+    p.add_argument('--composed', action='store_true', help='all nodes in one process')
     p.add_argument('--headless', action='store_true', help='without the browser view')
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     p.add_argument('--domain-id', type=int, metavar='N', help='ROS domain; a free one if absent')
@@ -119,6 +120,7 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
         'autostart': 'false',
         't_pose_s': '2',  # the driver starts when everybody listens
         'calibration_file': str(folder / 'calibration.yaml'),  # a restarted node goes on with it
+        'composed': str(options.composed).lower(),
         'view': 'false' if options.headless else 'true',
     }
     return prepared(SIM, given, folder)

@@ -17,7 +17,7 @@ import psutil
 from puppet_bringup.driver_switch import DriverSwitch
 from puppet_bringup.kernel_cache import compile_kernels
 from puppet_bringup.monitor import Monitor
-from puppet_bringup.process_table import Process
+from puppet_bringup.process_table import PIPELINE, Process
 from puppet_bringup.program import command_line
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 from puppet_core.errors import PuppetError
@@ -122,7 +122,7 @@ class DemoRun:
             line.startswith(READY_MARK) for line in self._supervisor.child(EMULATOR).lines
         ):
             return EMULATOR
-        missing = self._monitor.missing_nodes()
+        missing = self._monitor.missing_nodes(self._has_child(PIPELINE))
         if not self._switch.is_there:
             missing += (DRIVER,)
         return ', '.join(missing)

@@ -17,7 +17,7 @@ import subprocess
 import threading
 import time
 
-from puppet_bringup.process_table import Process
+from puppet_bringup.process_table import PIPELINE, Process
 from puppet_bringup.program import command_line
 from puppet_bringup.supervisor import die_with_parent
 
@@ -27,7 +27,7 @@ COMPILE_ONLY = '--compile-only'
 POLL_S = 0.1
 # by shared kernels: what one node compiles, the next of its row finds
 ROWS = (
-    ('tracker_driver', 'pose_filter', 'performer'),
+    ('tracker_driver', 'pose_filter', 'performer', PIPELINE),
     ('retarget', 'importance', 'visualization'),
 )
 
@@ -58,7 +58,7 @@ def compile_kernels(
         return
     commands = {}
     for process in listed:
-        if process.is_node:
+        if process.is_node or process.nodes:
             program, *arguments = command_line(process, config_dir)
             commands[process.name] = [program, COMPILE_ONLY, *arguments]
 

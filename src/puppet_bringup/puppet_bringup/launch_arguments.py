@@ -32,7 +32,10 @@ class Argument:
 
 
 ARGUMENTS = (
-    Argument('character', '', 'Puppet, by name or path of its YAML file.'),
+    Argument(
+        'character', '', 'Puppet, by name or path of its YAML file; several, separated by commas, '
+        'each follow the performer, from the second on as /puppet_2/joint_states and so on.',
+    ),  # fmt: skip
     Argument(
         'solver', '',
         'How the puppet is posed: importance_based, elbow_circle, rate_control, '
@@ -66,6 +69,9 @@ ARGUMENTS = (
         'entry', '', 'Topic at which it enters: /tracker/raw, or a later one of the graph, whose '
         'nodes before it are then not started; the first in the recording if empty.', (REPLAY,),
     ),  # fmt: skip
+    Argument(
+        'composed', 'false', 'Whether all nodes share one process, puppet_pipeline: less latency.'
+    ),
     Argument('view', 'false', 'Whether to show the bodies in a browser.'),
     Argument(
         'rviz', 'false', 'RViz: true or puppet for the bodies, tracker for the sensors, or the '

@@ -70,9 +70,18 @@ class Monitor(Node):
             for topic, kind in KINDS.items()
         ]  # fmt: skip
 
-    def missing_nodes(self) -> tuple[str, ...]:
-        """Return the nodes that do not listen yet."""
+    def missing_nodes(self, is_composed: bool = False) -> tuple[str, ...]:
+        """
+        Return the nodes that do not listen yet.
+
+        Nodes that share a process hear each other from when on they are there.
+
+        """
         missing = []
+        if is_composed:
+            present = self.get_node_names()
+            wanted = dict.fromkeys((*READY_WHEN_HEARD.values(), 'importance'))
+            return tuple(name for name in wanted if name not in present)
         for topic, name in READY_WHEN_HEARD.items():
             infos = self.get_subscriptions_info_by_topic(topic)
             if not any(info.node_name == name for info in infos):

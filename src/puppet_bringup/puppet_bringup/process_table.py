@@ -9,7 +9,7 @@ texts, as launch has them; an empty one leaves what the node's parameter file sa
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import json
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,10 @@ from puppet_bringup.launch_arguments import (
 )
 from puppet_core.errors import ConfigError
 
+PIPELINE = 'puppet_pipeline'  # the process that nodes share
 EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
 # where the data comes from; stopped before the others
-SOURCES = ('bag', 'tracker_driver', 'pose_topics')
+SOURCES = ('bag', 'tracker_driver', 'pose_topics', PIPELINE)
 TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
 
 
@@ -50,6 +51,14 @@ _PARAMETERS = {
     'topics': (('pose_topics', 'topics'),),
     'autostart': (('tracker_driver', 'autostart'),),
 }  # fmt: skip
+
+# of the second puppet and further ones
+_PUPPET_TOPICS = (
+    ('/joint_states', '/puppet_{}/joint_states'), ('/puppet/posture', '/puppet_{}/posture'),
+    ('/retarget/status', '/puppet_{}/status'),
+    ('/robot_description', '/puppet_{}/robot_description'),
+    ('/puppet/robot_description', '/puppet_{}/body_description'),
+)  # fmt: skip
 
 # nodes before each topic at which a recording may enter, in the order of the data
 _BEFORE_ENTRY = {
@@ -104,8 +113,16 @@ class Process:
     remappings: tuple[tuple[str, str], ...] = ()
     """From and to, of topics."""
 
+    nodes: 'tuple[Process, ...]' = ()
+    """What runs in it, if it is a process for several nodes."""
+
     def ros_arguments(self, config_dir: Path) -> list[str]:
         """Return what follows the program on a command line; nothing for other programs."""
+        if self.nodes:
+            return [
+                word for node in self.nodes
+                for word in ('--node', node.executable, *node.ros_arguments(config_dir))
+            ]  # fmt: skip
         if not self.is_node:
             return []
         words = ['--ros-args', '-r', f'__node:={self.name}']
@@ -145,12 +162,14 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     for package, name in _NODES:
         if name in _TRACKERS.values() and name != _TRACKERS.get(variant) or name in absent:
             continue
-        listed.append(
-            Process(
-                name, package, name,
-                parameter_file=f'{name}.yaml', parameters=parameters.get(name, {}),
-            )
+        node = Process(
+            name, package, name,
+            parameter_file=f'{name}.yaml', parameters=parameters.get(name, {}),
         )  # fmt: skip
+        listed += _puppets(node, values['character']) if name == 'retarget' else [node]
+    names = [process.name for process in listed if process.is_node]
+    if _truth('composed', values['composed']):
+        listed = _composed(listed)
     if _truth('view', values['view']):
         follow = ('--follow',) if values.get('clip') else ()  # a clip goes where it likes
         listed.append(
@@ -158,14 +177,13 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
                 'puppet_view', 'puppet_bringup', 'puppet_view', is_node=False, arguments=follow
             )
         )
-    nodes = [process.name for process in listed if process.is_node]
     if rviz:
         time_of = {'use_sim_time': True} if parameters['visualization'].get('use_sim_time') else {}
         listed.append(
             Process(RVIZ, '', RVIZ, arguments=('-d', rviz), parameters=time_of)
         )  # fmt: skip
     if variant == REPLAY and values['bag']:
-        listed.append(_player(values, nodes))
+        listed.append(_player(values, names))
     return tuple(listed)
 
 
@@ -174,6 +192,25 @@ def rviz_choice(text: str) -> str:
     if text.lower() in FALSE_WORDS:
         return ''
     return RVIZ_PUPPET if text.lower() in TRUE_WORDS else text
+
+
+def _puppets(retarget: Process, characters: str) -> list[Process]:
+    """Return a retarget node for each character; the second one's topics are its own."""
+    found = []
+    for i, character in enumerate(_words(characters) or ['']):
+        own = dict(retarget.parameters, **({'character': character} if character else {}))
+        found.append(replace(retarget, parameters=own) if not i else replace(
+            retarget, name=f'{retarget.name}_{i + 1}', parameters=own,
+            remappings=tuple((old, new.format(i + 1)) for old, new in _PUPPET_TOPICS),
+        ))  # fmt: skip
+    return found
+
+
+def _composed(listed: Sequence[Process]) -> list[Process]:
+    """Return the processes with all nodes in one."""
+    nodes = tuple(process for process in listed if process.is_node)
+    others = [process for process in listed if not process.is_node]
+    return [*others, Process(PIPELINE, 'puppet_bringup', PIPELINE, is_node=False, nodes=nodes)]
 
 
 def emulated_ports(ports_dir: str) -> list[str]:
@@ -233,12 +270,18 @@ def _player(values: Mapping[str, str], nodes: Sequence[str]) -> Process:
 
 def _typed(argument: str, text: str) -> Any:
     if argument in ('ports', 'topics'):
-        return [word.strip() for word in text.split(',') if word.strip()]
+        return _words(text)
+    if argument == 'character':
+        return _words(text)[0]
     if argument == 'rate_hz':
         return _number(argument, text)
     if argument == 'autostart':
         return _truth(argument, text)
     return text
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(',') if word.strip()]
 
 
 def _number(argument: str, text: str) -> float:

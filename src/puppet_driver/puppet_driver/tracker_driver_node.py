@@ -24,12 +24,12 @@ from puppet_driver.line_reader import LineReader
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.reader_run import Strays
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros import qos
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.pose_array import PoseArrayOutput
 from puppet_ros.sensor_transforms import SensorTransforms, TRANSMITTER
 from puppet_ros.spin import spin_node
+from puppet_ros.streams import StreamPublisher
 from puppet_ros.tracker_frame import TrackerFrameWriter
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -101,7 +101,7 @@ class TrackerDriverNode(LifecycleNode):
         if names:
             self.get_logger().warning(f'{names}: set, but without meaning to a {config.device}')
         self._reporter = Reporter(config)
-        self._publisher = self.create_publisher(TrackerFrame, OUTPUT_TOPIC, qos.STREAM)
+        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC)
         self._pose_array.open(config.pose_array)
         self._writer = TrackerFrameWriter(config.sensors, TRANSMITTER)
         self._transforms = SensorTransforms(self, config.sensors, config.transforms_rate_hz)
@@ -233,7 +233,7 @@ class TrackerDriverNode(LifecycleNode):
         self._reader = None
         self._pose_array.close()
         if self._publisher is not None:
-            self.destroy_publisher(self._publisher)
+            self._publisher.destroy()
         if self._transforms is not None:
             self._transforms.close()
         self._publisher = self._transforms = None

@@ -21,11 +21,12 @@ from puppet_filter.pose_filter import warm_up
 from puppet_filter.pose_filter_stage import PoseFilterStage
 from puppet_filter.tuning import load_tuning, Tuning
 from puppet_msgs.msg import PoseFrame, TrackerFrame
-from puppet_ros import qos, tracker_frame
+from puppet_ros import tracker_frame
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.pose_array import PoseArrayOutput
 from puppet_ros.spin import spin_node
+from puppet_ros.streams import StreamPublisher, subscribe
 from rclpy.node import Node
 
 NODE_NAME = 'pose_filter'
@@ -44,11 +45,11 @@ class PoseFilterNode(Node):
         config = self._table.config.parameters
         self._stage = PoseFilterStage(self._table.config)
         self._filter = self._stage.filter
-        self._publisher = self.create_publisher(PoseFrame, FILTERED_TOPIC, qos.STREAM)
+        self._publisher = StreamPublisher(self, PoseFrame, FILTERED_TOPIC)
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._diagnostics = Diagnostics(self, config.expected_rate_hz)
-        self._subscription = self.create_subscription(
-            TrackerFrame, RAW_TOPIC, self._diagnostics.guarded(self._on_frame), qos.STREAM
+        self._subscription = subscribe(
+            self, TrackerFrame, RAW_TOPIC, self._on_frame, self._diagnostics.guarded
         )
         self._counts_timer = self.create_timer(COUNTS_PERIOD_S, self._on_counts)
 

@@ -18,10 +18,11 @@ from puppet_retarget.parameters import (
     IMPORTANCE_ROWS,
     ImportanceNodeConfig,
 )
-from puppet_ros import posture_msg, qos
+from puppet_ros import posture_msg
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.spin import spin_node
+from puppet_ros.streams import StreamPublisher, subscribe
 from rclpy.node import Node
 
 NODE_NAME = 'importance'
@@ -39,10 +40,10 @@ class ImportanceNode(Node):
         )
         self._stage = ImportanceStage(self._table.config)
         self._model = self._stage.model
-        self._publisher = self.create_publisher(Importance, OUTPUT_TOPIC, qos.STREAM)
+        self._publisher = StreamPublisher(self, Importance, OUTPUT_TOPIC)
         self._diagnostics = Diagnostics(self)
-        self._subscription = self.create_subscription(
-            Posture, INPUT_TOPIC, self._diagnostics.guarded(self._on_posture), qos.STREAM
+        self._subscription = subscribe(
+            self, Posture, INPUT_TOPIC, self._on_posture, self._diagnostics.guarded
         )
 
     def _on_posture(self, msg: Posture) -> None:

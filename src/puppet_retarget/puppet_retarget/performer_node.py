@@ -24,7 +24,7 @@ from puppet_retarget.performer.calibration import save_calibration
 from puppet_retarget.performer.parameters import PERFORMER_ROWS, PerformerConfig
 from puppet_retarget.performer.performer_model import CalibrationOutcome, KINDS
 from puppet_retarget.performer_stage import PerformerStage
-from puppet_ros import pose_frame, qos
+from puppet_ros import pose_frame
 from puppet_ros.deferred_service import DeferredService
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
@@ -32,6 +32,7 @@ from puppet_ros.posture_msg import WORLD
 from puppet_ros.robot_description import RobotDescriptionPublisher
 from puppet_ros.spin import spin_node
 from puppet_ros.static_transforms import StaticTransforms
+from puppet_ros.streams import StreamPublisher, subscribe
 from rclpy.node import Node
 
 NODE_NAME = 'performer'
@@ -57,14 +58,14 @@ class PerformerNode(Node):
         )
         self._model = self._stage.model
         self._load_calibration(self._table.config)
-        self._publisher = self.create_publisher(Posture, OUTPUT_TOPIC, qos.STREAM)
+        self._publisher = StreamPublisher(self, Posture, OUTPUT_TOPIC)
         self._description = RobotDescriptionPublisher(
             self, DESCRIPTION_TOPIC, urdf_text(self._stage.character)
         )
         self._diagnostics = Diagnostics(self)
         self._transforms = StaticTransforms(self, self._on_transforms)
-        self._subscription = self.create_subscription(
-            PoseFrame, INPUT_TOPIC, self._diagnostics.guarded(self._on_frame), qos.STREAM
+        self._subscription = subscribe(
+            self, PoseFrame, INPUT_TOPIC, self._on_frame, self._diagnostics.guarded
         )
         self._service = DeferredService(
             self, Calibrate, CALIBRATE_SERVICE, self._on_calibrate, self._on_calibrate_deadline

@@ -28,6 +28,7 @@ from puppet_ros.posture_msg import PostureRecord
 from puppet_ros.robot_description import RobotDescriptionPublisher
 from puppet_ros.spin import spin_node
 from puppet_ros.stamped_join import StampedJoin
+from puppet_ros.streams import StreamPublisher, subscribe
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -51,21 +52,21 @@ class RetargetNode(Node):
         self._character = self._shelf.load(config.character)
         self._stage = RetargetStage(self._character, config)
         self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
-        self._joints = self.create_publisher(JointState, JOINT_STATES_TOPIC, qos.JOINT_STATES)
-        self._puppet = self.create_publisher(PostureMsg, PUPPET_TOPIC, qos.STREAM)
-        self._status = self.create_publisher(RetargetStatus, STATUS_TOPIC, qos.STREAM)
+        self._joints = StreamPublisher(self, JointState, JOINT_STATES_TOPIC, qos.JOINT_STATES)
+        self._puppet = StreamPublisher(self, PostureMsg, PUPPET_TOPIC)
+        self._status = StreamPublisher(self, RetargetStatus, STATUS_TOPIC)
         self._description = RobotDescriptionPublisher(
             self, DESCRIPTION_TOPIC, description_text(self._character)
         )
         self._body = RobotDescriptionPublisher(self, BODY_TOPIC, urdf_text(self._character))
         self._diagnostics = Diagnostics(self)
-        guarded = self._diagnostics.guarded
+        guarded, held = self._diagnostics.guarded, self._join.capacity
         self._inputs = (
-            self.create_subscription(
-                PostureMsg, POSTURE_TOPIC, guarded(self._on_posture), qos.STREAM
+            subscribe(
+                self, PostureMsg, POSTURE_TOPIC, self._on_posture, guarded, held=held
             ),
-            self.create_subscription(
-                Importance, IMPORTANCE_TOPIC, guarded(self._on_importance), qos.STREAM
+            subscribe(
+                self, Importance, IMPORTANCE_TOPIC, self._on_importance, guarded, held=held
             ),
         )
 

@@ -10,7 +10,7 @@ driven by `spin_once`, which works in all of them.
 
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 import gc
 import sys
@@ -76,20 +76,54 @@ def spin_node(
 
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    node: Node | None = None
-    executor: Executor | None = None
     try:
         if _wants_help(arguments):
             print(usage.strip() or 'Parameters: --ros-args -p NAME:=VALUE')  # noqa: T201
             return EXIT_OK
-        rclpy.init(args=[word for word in arguments if word != COMPILE_ONLY])
+    except PuppetError as err:
+        return _complain(str(err))
+
+    def make() -> Iterator[Node]:
         if warm_up is not None:
             warm_up()
-        node = build()
-        if COMPILE_ONLY in arguments:
+        yield build()
+
+    ros_arguments = [word for word in arguments if word != COMPILE_ONLY]
+    return spin_nodes(make, ros_arguments, is_dry=COMPILE_ONLY in arguments)
+
+
+def spin_nodes(
+    make: Callable[[], Iterable[Node]], arguments: Sequence[str] = (), is_dry: bool = False
+) -> int:
+    """
+    Run nodes until SIGINT, SIGTERM or shutdown, and return the exit code.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the nodes one after the other, in the order in which they are to end.
+    arguments : sequence of str
+        ROS arguments of all of them.
+    is_dry : bool
+        Only make them.
+
+    Returns
+    -------
+    exit_code : int
+        As of `spin_node`.
+
+    """
+    nodes: list[Node] = []
+    executor: Executor | None = None
+    try:
+        rclpy.init(args=list(arguments))
+        for node in make():
+            nodes.append(node)
+        if is_dry:
             return EXIT_OK
         executor = make_executor()
-        executor.add_node(node)
+        for node in nodes:
+            executor.add_node(node)
         # what exists now lives as long as the process: keep the collector from walking it
         gc.collect()
         gc.freeze()
@@ -103,7 +137,7 @@ def spin_node(
             raise
         # a signal ended the context while something was being built or published
     finally:
-        _tear_down(node, executor)
+        _tear_down(nodes, executor)
     return EXIT_OK
 
 
@@ -136,11 +170,11 @@ def _complain(text: str) -> int:
     return EXIT_BAD_INPUT
 
 
-def _tear_down(node: Node | None, executor: Executor | None) -> None:
+def _tear_down(nodes: Iterable[Node], executor: Executor | None) -> None:
     """Release everything; a second signal while doing so changes nothing."""
     with suppress(KeyboardInterrupt, InvalidHandle):
         if executor is not None:
             executor.shutdown()
-        if node is not None:
+        for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()

@@ -29,7 +29,8 @@ class StampedJoin(Generic[Left, Right]):
     def __init__(self, capacity: int = 32) -> None:
         if capacity < 1:
             raise ValueError(f'capacity: expected value >= 1, got {capacity}')
-        self._capacity = capacity
+        self.capacity = capacity
+        """Most messages of one side that wait."""
         self._left: dict[int, Left] = {}
         self._right: dict[int, Right] = {}
         self.unmatched_left = 0
@@ -44,7 +45,7 @@ class StampedJoin(Generic[Left, Right]):
             self._left.pop(stamp_ns, None)
             self._forget_until(stamp_ns)
             return item, partner
-        self.unmatched_left += _keep(self._left, stamp_ns, item, self._capacity)
+        self.unmatched_left += _keep(self._left, stamp_ns, item, self.capacity)
         return None
 
     def push_right(self, stamp_ns: int, item: Right) -> tuple[Left, Right] | None:
@@ -54,7 +55,7 @@ class StampedJoin(Generic[Left, Right]):
             self._right.pop(stamp_ns, None)
             self._forget_until(stamp_ns)
             return partner, item
-        self.unmatched_right += _keep(self._right, stamp_ns, item, self._capacity)
+        self.unmatched_right += _keep(self._right, stamp_ns, item, self.capacity)
         return None
 
     @property

@@ -1,0 +1,131 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`puppet_pipeline`: several nodes of the graph in one process, with the same topics.
+
+A frame goes from node to node as a call, in the thread that read it or received it, and leaves
+as /joint_states before the topics on the way are sent. Each node has its own words:
+
+example: puppet_pipeline --node tracker_driver --ros-args --params-file tracker_driver.yaml \\
+    --node pose_filter --node performer --node importance --node retarget
+
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from importlib import import_module
+import sys
+from threading import RLock
+from typing import Any, NamedTuple
+
+from puppet_core.errors import ConfigError, PuppetError
+from puppet_ros.exchange import Exchange, share
+from puppet_ros.spin import COMPILE_ONLY, EXIT_BAD_INPUT, EXIT_OK, spin_nodes
+from rclpy.node import Node
+from rclpy.utilities import get_default_context
+
+NODE_OPTION = '--node'
+
+# where each node is: module and class
+CLASSES = {
+    'tracker_driver': ('puppet_driver.tracker_driver_node', 'TrackerDriverNode'),
+    'pose_topics': ('puppet_driver.pose_topics_node', 'PoseTopicsNode'),
+    'pose_filter': ('puppet_filter.pose_filter_node', 'PoseFilterNode'),
+    'performer': ('puppet_retarget.performer_node', 'PerformerNode'),
+    'importance': ('puppet_retarget.importance_node', 'ImportanceNode'),
+    'retarget': ('puppet_retarget.retarget_node', 'RetargetNode'),
+    'visualization': ('puppet_retarget.visualization_node', 'VisualizationNode'),
+}
+
+# what is handed over within the process if the node that makes it is in it
+STREAMS = {
+    'tracker_driver': '/tracker/raw', 'pose_topics': '/tracker/raw',
+    'pose_filter': '/tracker/filtered', 'performer': '/performer/posture',
+    'importance': '/importance',
+}  # fmt: skip
+
+# their threads know of each other: they are the ones that bring frames
+SOURCES = ('tracker_driver', 'pose_topics')
+
+
+class NodeWords(NamedTuple):
+    """A node to be made."""
+
+    kind: str
+    """One of CLASSES."""
+
+    arguments: tuple[str, ...]
+    """Its ROS arguments."""
+
+
+def read_words(words: Sequence[str]) -> list[NodeWords]:
+    """
+    Return the nodes of a command line.
+
+    Raises
+    ------
+    ConfigError : for words that belong to no node, and for unknown nodes.
+
+    """
+    found: list[NodeWords] = []
+    rest = list(words)
+    while rest:
+        if rest.pop(0) != NODE_OPTION or not rest or rest[0] not in CLASSES:
+            known = ', '.join(CLASSES)
+            raise ConfigError(f'{NODE_OPTION}: expected {NODE_OPTION} and one of {known}')
+        kind = rest.pop(0)
+        end = rest.index(NODE_OPTION) if NODE_OPTION in rest else len(rest)
+        found.append(NodeWords(kind, tuple(rest[:end])))
+        rest = rest[end:]
+    if not found:
+        raise ConfigError(f'{NODE_OPTION}: expected at least one node, got none')
+    return found
+
+
+def make_nodes(listed: Sequence[NodeWords]) -> Iterator[Node]:
+    """Make nodes that hand each other their messages, in the default context."""
+    exchange = Exchange({STREAMS[node.kind] for node in listed if node.kind in STREAMS})
+    share(get_default_context(), exchange)
+    for kind, arguments in listed:
+        module_name, class_name = CLASSES[kind]
+        module = import_module(module_name)
+        warm_up = getattr(module, 'warm_up', None)
+        if warm_up is not None:
+            warm_up()
+        node = getattr(module, class_name)(cli_args=list(arguments))
+        if kind not in SOURCES:
+            hold_during_callbacks(node, exchange.lock)
+        yield node
+
+
+def hold_during_callbacks(node: Node, lock: RLock) -> None:
+    """Let timers, services and subscriptions of a node wait until no frame is on its way."""
+    for entity in (*node.timers, *node.services, *node.subscriptions):
+        entity.callback = _holding(lock, entity.callback)
+
+
+def _holding(lock: RLock, callback: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(callback)
+    def run(*arguments: Any) -> Any:
+        with lock:
+            return callback(*arguments)
+
+    return run
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the nodes; return the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if '--help' in words or '-h' in words:
+        print(__doc__)
+        return EXIT_OK
+    try:
+        listed = read_words([word for word in words if word != COMPILE_ONLY])
+    except PuppetError as err:
+        print(f'puppet_pipeline: {err}', file=sys.stderr)
+        return EXIT_BAD_INPUT
+    return spin_nodes(lambda: make_nodes(listed), is_dry=COMPILE_ONLY in words)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
