@@ -6,8 +6,7 @@
 A frame goes from node to node as a call, in the thread that read it or received it, and leaves
 as /joint_states before the topics on the way are sent. Each node has its own words:
 
-example: puppet_pipeline --node tracker_driver --ros-args --params-file tracker_driver.yaml \\
-    --node pose_filter --node performer --node importance --node retarget
+example: puppet_pipeline --node pose_filter --node performer --ros-args -p layout:=six_point
 
 """
 
@@ -100,7 +99,8 @@ def make_nodes(listed: Sequence[NodeWords]) -> Iterator[Node]:
 
 def hold_during_callbacks(node: Node, lock: RLock) -> None:
     """Let timers, services and subscriptions of a node wait until no frame is on its way."""
-    for entity in (*node.timers, *node.services, *node.subscriptions):
+    entities: list[Any] = [*node.timers, *node.services, *node.subscriptions]
+    for entity in entities:
         entity.callback = _holding(lock, entity.callback)
 
 

@@ -117,6 +117,8 @@ class Diagnostics:
                 self.drop('bad_input')
                 self.error(str(err))
             except Exception as err:  # a node must outlive whatever one message does to it
+                if not self._node.context.ok():
+                    return  # shutting down: its publishers have gone
                 self.drop('failed')
                 self.error(f'{callback.__name__}: {type(err).__name__}: {err}')
 
