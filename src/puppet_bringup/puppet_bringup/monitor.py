@@ -8,7 +8,7 @@ done; messages that must be looked into wait until the frame's last topic has be
 
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import time
 from typing import Any
 
@@ -53,22 +53,32 @@ MAX_PENDING = 2000  # messages that wait while no joint states come
 
 
 class Monitor(Node):
-    """Fills a frame log."""
+    """
+    Fills a frame log.
 
-    def __init__(self, **kwargs: Any) -> None:
+    Parameters
+    ----------
+    topics : sequence of str
+        What to watch: each of KINDS, or the joint states of a further puppet.
+
+    """
+
+    def __init__(self, topics: Sequence[str] = tuple(KINDS), **kwargs: Any) -> None:
         super().__init__('monitor', **kwargs)
         self.log = FrameLog()
         self.frames_solved = 0
         self.last_joints_s = 0.0
         """Steady time of the last /joint_states."""
         self._pending: list[tuple[str, bytes]] = []
-        self._inputs = [
-            self.create_subscription(
-                kind, topic, self._callback(topic),
-                qos.JOINT_STATES if topic == JOINTS_TOPIC else qos.STREAM, raw=True,
-            )
-            for topic, kind in KINDS.items()
-        ]  # fmt: skip
+        for topic in topics:
+            self.watch(topic)
+
+    def watch(self, topic: str) -> None:
+        """Subscribe to a topic: one of KINDS, or the joint states of a further puppet."""
+        profile = qos.STREAM if KINDS.get(topic, JointState) != JointState else qos.JOINT_STATES
+        self.create_subscription(
+            KINDS.get(topic, JointState), topic, self._callback(topic), profile, raw=True
+        )
 
     def missing_nodes(self, is_composed: bool = False) -> tuple[str, ...]:
         """
@@ -92,6 +102,9 @@ class Monitor(Node):
 
     def _callback(self, topic: str) -> Callable[[bytes], None]:
         place = TOPICS.index(topic) if topic in TOPICS else -1
+        is_joints = KINDS.get(topic, JointState) == JointState
+        if is_joints:
+            place = TOPICS.index(JOINTS_TOPIC)  # of several puppets the last one counts
 
         def on_message(data: bytes) -> None:
             now_ns = time.time_ns()
@@ -100,7 +113,7 @@ class Monitor(Node):
                 if topic in TOPICS[:2]:
                     row[INDEX] = raw_header.frame_index(data)
                     return
-            if topic == JOINTS_TOPIC:
+            if is_joints:
                 self.frames_solved += 1
                 self.last_joints_s = time.monotonic()
                 self._look_into_pending()

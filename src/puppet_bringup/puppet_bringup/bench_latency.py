@@ -1,0 +1,227 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`puppet_bench_latency`: how long frames take through the graph, apart and in one process.
+
+The emulated tracker drives the real graph. For the figures end to end nobody but this program
+listens, and only to the joint states; then it listens to all streams for the hops. In one
+process there are no hops to be seen from outside: what is on the way is sent after the result.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+from contextlib import suppress
+import json
+import os
+from pathlib import Path
+import signal
+import sys
+import tempfile
+import threading
+import time
+
+from puppet_bringup.demo_run import DemoRun, EMULATOR, PipelineError
+from puppet_bringup.frame_log import TOPICS
+from puppet_bringup.latency_figures import end_to_end, Figures, hops, in_window, lines
+from puppet_bringup.monitor import JOINTS_TOPIC, Monitor
+from puppet_bringup.process_table import SIM, SOURCES
+from puppet_bringup.program import child_environment
+from puppet_bringup.supervisor import Supervisor
+from puppet_bringup.up import prepared
+from puppet_core import atomic_file
+from puppet_core.errors import ConfigError, PuppetError
+from puppet_ros.private_domain import free_domain
+from puppet_ros.spin import make_executor
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+
+EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
+FORMS = ('separate', 'composed')
+CHARACTERS = ('blubby', 'sally', 'frog', 'performer')
+MONITOR = 'monitor'
+EXAMPLE = 'example: puppet_bench_latency --duration 60 --puppets 1,4 --json latency.json'
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = argparse.ArgumentParser(
+        prog='puppet_bench_latency', epilog=EXAMPLE,
+        description='Measure how long frames take from the tracker to the joint states.',
+    )  # fmt: skip
+    p.add_argument('--duration', type=float, default=60.0, metavar='S',
+                   help='seconds for each figure end to end, default %(default)s')  # fmt: skip
+    p.add_argument('--hops', type=float, default=10.0, metavar='S',
+                   help='seconds for the hops, default %(default)s')  # fmt: skip
+    p.add_argument('--rates', default='120', metavar='HZ,..', help='default %(default)s')
+    p.add_argument('--puppets', default='1', metavar='N,..',
+                   help='how many follow at once, 1 to 4; default %(default)s')  # fmt: skip
+    p.add_argument('--forms', default=','.join(FORMS), help='default %(default)s')
+    p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark; return the exit code."""
+    options = parser().parse_args(argv)
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
+    os.environ['ROS_DOMAIN_ID'] = str(free_domain())
+    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    try:
+        return _run(options, stopping)
+    except PipelineError as err:
+        print(f'puppet_bench_latency: {err}', file=sys.stderr)
+        return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
+    except PuppetError as err:
+        print(f'puppet_bench_latency: {err}', file=sys.stderr)
+        return EXIT_BAD_INPUT
+
+
+def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
+    forms = _listed('--forms', options.forms, FORMS)
+    counts = [int(n) for n in _listed('--puppets', options.puppets, ('1', '2', '3', '4'))]
+    rates = [_rate(text) for text in options.rates.split(',')]
+    for name in ('duration', 'hops'):
+        if not 1.0 <= getattr(options, name) < float('inf'):
+            raise ConfigError(f'--{name}: expected seconds >= 1, got {getattr(options, name)}')
+    if options.json is not None:
+        atomic_file.check_writable(options.json, '--json')
+    report: Figures = {}
+    for rate_hz in rates:
+        for n_puppets in counts:
+            for form in forms:
+                measured = LatencyRun(form, n_puppets, rate_hz, stopping).measure(
+                    options.duration, options.hops
+                )
+                if measured is None:
+                    return EXIT_FAILED
+                print('\n'.join(lines(form, n_puppets, rate_hz, measured)), flush=True)
+                if rate_hz == rates[0] and n_puppets == counts[0]:
+                    report[form] = measured
+                key = f'{rate_hz:g}_hz_{n_puppets}_puppets'
+                report.setdefault('all', {}).setdefault(key, {})[form] = measured
+    if options.json is not None:
+        atomic_file.write_text(options.json, json.dumps(report, indent=2) + '\n')
+        print(f'figures written to {options.json}')
+    return EXIT_OK
+
+
+class LatencyRun:
+    """
+    The graph in one form, measured.
+
+    Parameters
+    ----------
+    form : str
+        One of FORMS.
+    n_puppets : int
+        How many puppets follow the one performer.
+    rate_hz : float
+        Frames per second.
+    stopping : Event
+        Ends the run early.
+
+    """
+
+    def __init__(
+        self, form: str, n_puppets: int, rate_hz: float, stopping: threading.Event
+    ) -> None:
+        self._form, self._rate_hz, self._stopping = form, rate_hz, stopping
+        self._characters = CHARACTERS[:n_puppets]
+
+    def measure(self, duration_s: float, hops_s: float) -> Figures | None:
+        """
+        Return the figures of one run of the graph; None if it was stopped.
+
+        Parameters
+        ----------
+        duration_s : float
+            Seconds in which only joint states are listened to.
+        hops_s : float
+            Seconds in which all streams are.
+
+        Returns
+        -------
+        figures : dict
+            'end_to_end_ms' and 'hops' (empty in one process), each p50, p99, p99_9, max [ms];
+            'frames', 'lost'; 'cpu_percent' of a core, of all nodes together.
+
+        Raises
+        ------
+        PipelineError : if the graph does not come up or does not stay up.
+
+        """
+        with (
+            tempfile.TemporaryDirectory(prefix='puppet_latency_') as folder,
+            Supervisor(lambda *_: None, child_environment(os.environ), SOURCES) as supervisor,
+        ):
+            context = rclpy.Context()
+            rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+            further = range(2, len(self._characters) + 1)
+            monitor = Monitor(
+                [JOINTS_TOPIC, *(f'/puppet_{n}/joint_states' for n in further)], context=context
+            )
+            executor = make_executor(context)
+            executor.add_node(monitor)
+            try:
+                listed = prepared(SIM, self._given(folder), Path(folder))
+                run = DemoRun(listed, supervisor, monitor, executor, self._stopping, _say)
+                return self._watch(run, monitor, duration_s, hops_s) if run.start() else None
+            finally:
+                with suppress(KeyboardInterrupt):
+                    executor.shutdown()
+                    monitor.destroy_node()
+                    rclpy.try_shutdown(context=context)
+
+    def _given(self, folder: str) -> dict[str, str]:
+        return {
+            'character': ','.join(self._characters), 'rate_hz': repr(self._rate_hz),
+            'composed': str(self._form == 'composed').lower(), 'autostart': 'false',
+            't_pose_s': '2', 'calibration_file': str(Path(folder) / 'calibration.yaml'),
+        }  # fmt: skip
+
+    def _watch(
+        self, run: DemoRun, monitor: Monitor, duration_s: float, hops_s: float
+    ) -> Figures | None:
+        begin_s, end_s, usage = run.measure(duration_s)
+        if self._stopping.is_set():
+            return None
+        found = end_to_end(in_window(monitor.log.table(), begin_s, end_s))
+        found['cpu_percent'] = sum(
+            percent for name, (percent, _) in usage.items() if name not in (MONITOR, EMULATOR)
+        )
+        found['hops'] = {}
+        if self._form == 'separate':
+            for topic in TOPICS[:-1]:
+                monitor.watch(topic)
+            begin_s, end_s, _ = run.measure(hops_s)
+            found['hops'] = hops(in_window(monitor.log.table(), begin_s, end_s))
+        return None if self._stopping.is_set() else found
+
+
+def _listed(option: str, text: str, known: Sequence[str]) -> list[str]:
+    words = [word.strip() for word in text.split(',')]
+    for word in words:
+        if word not in known:
+            raise ConfigError(f'{option}: expected some of {",".join(known)}, got {word!r}')
+    return words
+
+
+def _rate(text: str) -> float:
+    try:
+        rate_hz = float(text)
+    except ValueError:
+        rate_hz = float('nan')
+    if not 1.0 <= rate_hz <= 144.0:
+        raise ConfigError(f'--rates: expected 1 <= value <= 144, got {text!r}')
+    return rate_hz
+
+
+def _say(text: str) -> None:
+    print(f'{time.strftime("%H:%M:%S")} {text}', file=sys.stderr, flush=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
