@@ -111,6 +111,58 @@ def test_bad_input_is_refused_before_anything_starts(
     assert 'processes' not in done.stdout
 
 
+def test_composed_demo_solves_every_frame_in_one_process(mark: str, tmp_path: Path) -> None:
+    report = tmp_path / 'demo.json'
+    done = _run_demo('--headless', '--composed', '--duration', '5', '--json', str(report))
+    assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
+    assert '2 processes' in done.stdout
+    figures = json.loads(report.read_text())
+    assert figures['rate_hz'] > MIN_RATE_HZ
+    assert figures['dropped'] <= MAX_DROPPED_SHARE * figures['frames_published']
+
+
+def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
+    mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from puppet_ros.private_domain import free_domain
+
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(free_domain()))
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    up = subprocess.Popen(
+        [sys.executable, _program('puppet_up'), 'sim'], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    killer = threading.Timer(START_DEADLINE_S, up.kill)
+    killer.start()
+    lines, killed = [], 0
+    assert up.stdout is not None
+    for line in up.stdout:
+        lines.append(line)
+        if 'calibrated: residual' in line:  # the graph is running
+            killed = next(p.pid for p in psutil.process_iter()
+                          if _has_mark(p, mark) and '__node:=importance' in p.cmdline())
+            os.kill(killed, signal.SIGKILL)
+        if 'starting it again' in line:
+            assert 'importance was ended by SIGKILL' in line
+            assert _finds(lambda: any(
+                p.pid != killed and _has_mark(p, mark) and '__node:=importance' in p.cmdline()
+                for p in psutil.process_iter()
+            ))  # fmt: skip
+            up.send_signal(signal.SIGINT)
+    killer.cancel()
+    assert up.wait(RUN_DEADLINE_S) == 0, ''.join(lines)
+    assert killed
+
+
+def _finds(condition: Callable[[], bool]) -> bool:
+    deadline = threading.Event()
+    for _ in range(400):
+        if condition():
+            return True
+        deadline.wait(0.05)
+    return False
+
+
 def test_failing_process_is_named_with_its_last_lines(mark: str) -> None:
     """A solver that only the node can judge."""
     done = _run_demo('--headless', '--solver', 'magic', '--duration', '5')

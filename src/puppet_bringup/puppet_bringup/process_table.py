@@ -25,10 +25,11 @@ from puppet_bringup.launch_arguments import (
 )
 from puppet_core.errors import ConfigError
 
+PLAYER = 'bag'  # the program that plays one
 PIPELINE = 'puppet_pipeline'  # the process that nodes share
 EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
 # where the data comes from; stopped before the others
-SOURCES = ('bag', 'tracker_driver', 'pose_topics', PIPELINE)
+SOURCES = (PLAYER, 'tracker_driver', 'pose_topics', PIPELINE)
 TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
 
 
@@ -265,7 +266,7 @@ def _player(values: Mapping[str, str], nodes: Sequence[str]) -> Process:
     if values['entry']:
         words += ['--entry', values['entry']]
     words += ['--wait-for', *nodes]
-    return Process('bag', 'puppet_replay', 'play', is_node=False, arguments=tuple(words))
+    return Process(PLAYER, 'puppet_replay', 'play', is_node=False, arguments=tuple(words))
 
 
 def _typed(argument: str, text: str) -> Any:

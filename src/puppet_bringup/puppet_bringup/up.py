@@ -6,7 +6,9 @@
 Arguments may also be written as options: --rate 2 is rate:=2.
 
 Starts the processes of the table, shows their output with their names, and stops them all on
-Ctrl-C or SIGTERM. A process that dies is reported; the others go on.
+Ctrl-C or SIGTERM. A process that dies is reported and started again, at once the first time and
+later and later if it goes on dying; the others go on. One that ends as it should, as a player at
+the end of its bag, is not.
 
 """
 
@@ -22,8 +24,15 @@ import threading
 from puppet_bringup.clip_performer import write_clip_performer
 from puppet_bringup.kernel_cache import compile_kernels
 from puppet_bringup.launch_arguments import arguments_of, SIM, VARIANTS
-from puppet_bringup.process_table import Process, processes, rviz_choice, SOURCES
+from puppet_bringup.process_table import (
+    PLAYER,
+    Process,
+    processes,
+    rviz_choice,
+    SOURCES,
+)
 from puppet_bringup.program import child_environment, command_line
+from puppet_bringup.restarts import Restarts
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros import share
@@ -61,6 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         given = read_arguments(options.arguments)
         with tempfile.TemporaryDirectory(prefix='puppet_up_') as folder:
+            # for a performer that is started again in the middle of things
+            calibration = given.get('calibration_file') or f'{folder}/calibration.yaml'
+            given = {**given, 'calibration_file': calibration}
             return _run(prepared(options.name, given, Path(folder)), stopping)
     except PuppetError as err:
         print(f'puppet_up: {err}', file=sys.stderr)
@@ -122,7 +134,7 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
     config_dir = share.config_dir()
     commands = [(process.name, command_line(process, config_dir)) for process in listed]
     width = max(len(name) for name, _ in commands)
-    worst = EXIT_OK
+    worst, restarts = EXIT_OK, Restarts()
 
     def show(name: str, line: str) -> None:
         print(f'[{name:{width}}] {line}', flush=True)
@@ -134,21 +146,28 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
         for name, command in commands:
             if not stopping.is_set():
                 supervisor.start(name, command)
+                restarts.started(name)
         while not stopping.wait(WATCH_PERIOD_S):
             for child in supervisor.ended():
-                worst = max(worst, _report(child))
+                worst = max(worst, _report(child, restarts))
+            for name in restarts.due():
+                supervisor.restart(name)
+                restarts.started(name)
             all_ended = all(child.exit_code is not None for child in supervisor.children)
-            if worst == EXIT_BAD_INPUT or all_ended:
+            if worst == EXIT_BAD_INPUT or all_ended and not restarts.is_waiting:
                 break
     return worst
 
 
-def _report(child: Child) -> int:
-    """Say that a process has ended; return what that makes of the exit code."""
-    print(f'puppet_up: {child.name} {describe_end(child)}', file=sys.stderr, flush=True)
-    if child.exit_code == EXIT_BAD_INPUT:
-        return EXIT_BAD_INPUT
-    return EXIT_OK if child.exit_code == EXIT_OK else EXIT_FAILED
+def _report(child: Child, restarts: Restarts) -> int:
+    """Say that a process has ended and what follows; return what that makes of the exit code."""
+    text = describe_end(child)
+    worst = child.exit_code if child.exit_code in (EXIT_OK, EXIT_BAD_INPUT) else EXIT_FAILED
+    if worst == EXIT_FAILED and child.name != PLAYER:
+        text += f'; starting it again in {restarts.died(child.name):.1f} s'
+        worst = EXIT_OK
+    print(f'puppet_up: {child.name} {text}', file=sys.stderr, flush=True)
+    return worst
 
 
 if __name__ == '__main__':
