@@ -170,7 +170,7 @@ def _watch(
         if not run.start():
             return None
         begin_s, end_s, usage = run.measure(options.duration)
-        return figures(monitor.log.table(), begin_s, end_s), usage
+        return figures(monitor.log.table(), begin_s, end_s, options.composed), usage
     finally:
         with suppress(KeyboardInterrupt):
             executor.shutdown()

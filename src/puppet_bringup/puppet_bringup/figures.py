@@ -24,7 +24,9 @@ LAST = ARRIVALS.stop - 1  # /joint_states
 Figures = dict[str, Any]
 
 
-def figures(table: Floats, begin_s: float, end_s: float) -> Figures:
+def figures(
+    table: Floats, begin_s: float, end_s: float, is_composed: bool = False
+) -> Figures:
     """
     Return the figures of the frames acquired in a time window.
 
@@ -34,6 +36,9 @@ def figures(table: Floats, begin_s: float, end_s: float) -> Figures:
         Of a FrameLog.
     begin_s, end_s : float
         Window of stamps, end excluded [s].
+    is_composed : bool
+        Whether the nodes share a process, which sends what is on the way after the result, so
+        that stages cannot be told apart from outside.
 
     Returns
     -------
@@ -50,7 +55,7 @@ def figures(table: Floats, begin_s: float, end_s: float) -> Figures:
         'frames_solved': len(solved),
         'rate_hz': _rate_hz(solved[:, LAST]),
         'latency_ms': _percentiles_ms(solved[:, LAST] - solved[:, STAMP]),
-        'stage_ms': _stages(solved),
+        'stage_ms': {} if is_composed else _stages(solved),
         'dropped': max(published - len(solved), 0),
         'planted_foot_slide_mm_s': _slides(indexed),
         'penetration_mm_max': _greatest(1000.0 * rows[:, PENETRATION]),
