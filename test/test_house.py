@@ -26,7 +26,8 @@ HEADER = ('# Copyright 2026 The puppet suite authors\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
 # Only these may know ROS in a package that has models; puppet_ros and puppet_bringup are edges.
-EDGE_FILES = re.compile(r'.*_(node|stage)\.py|cli\.py|bag_io\.py|bench_load\.py|measure_noise\.py|'
+EDGE_FILES = re.compile(r'.*_(node|stage)\.py|cli\.py|bag_(io|puppet)\.py|bench_load\.py|'
+                        r'measure_noise\.py|'
                         r'surface_command\.py|calibrate_(bag|command|live)\.py|'
                         r'view_command\.py|clip_view(_panel)?\.py|recording_export\.py')
 PACKAGES_WITH_MODELS = ('puppet_core', 'puppet_driver', 'puppet_filter', 'puppet_retarget')

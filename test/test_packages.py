@@ -36,7 +36,7 @@ KEY_OF_MODULE = {
 
 # rosdep has no key for these: the README says how to get them.
 WITHOUT_KEY = {
-    'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'zstandard',
+    'av', 'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'zstandard',
     'viser', 'msgspec', 'websockets',  # the last two come with it
 }
 

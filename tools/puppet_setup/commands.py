@@ -45,7 +45,7 @@ COMMANDS = {
                              'how long frames take from the tracker to the joint states',
                              own_machine_only=True),
     'bench-rate': _clip('bench-rate', 'inverse rate control on the experiments of its paper'),
-    'render': _clip('render', 'draw bodies at instants of a clip'),
+    'render': _clip('render', 'pictures and films of a clip or a bag'),
     'view': Command('puppet_retarget', 'view_clip',
                     'clips in the browser: play them, drag a body, write an edit file'),
     'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),

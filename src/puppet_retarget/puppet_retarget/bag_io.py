@@ -67,11 +67,14 @@ class _Frames(NamedTuple):
     rotations: Floats
     points: Floats
     segments: Floats
+    body: str
 
 
-def read_bag_motion(path: Path) -> tuple[Motion, tuple[int, ...]]:
+def read_bag_motion(
+    path: Path, topic: str = POSTURE_TOPIC
+) -> tuple[Motion, tuple[int, ...], str]:
     """
-    Return the performer's motion in a bag, and the stamp of each of its frames [ns].
+    Return the motion of one topic, the stamp of each of its frames [ns] and the body's name.
 
     The stamps are those in the bag, as far as these have a constant rate.
 
@@ -80,15 +83,15 @@ def read_bag_motion(path: Path) -> tuple[Motion, tuple[int, ...]]:
     InputFileError : if it has no postures, or none that make a motion.
 
     """
-    frames = _read(path)
+    frames = _read(path, topic)
     since = (frames.stamps_ns - frames.stamps_ns[0]) * 1e-9
     steps = np.diff(since)
     if len(steps) < 1:
-        raise InputFileError(path, 'at least two postures', '1', field=POSTURE_TOPIC)
+        raise InputFileError(path, 'at least two postures', '1', field=topic)
     n = round(float(since[-1]) / float(np.median(steps))) + 1
     if n > MAX_FILLED * len(since):
         raise InputFileError(
-            path, 'postures at a rate', f'a gap of {steps.max():.1f} s', field=POSTURE_TOPIC
+            path, 'postures at a rate', f'a gap of {steps.max():.1f} s', field=topic
         )
     step = float(since[-1]) / (n - 1)  # a single step is rounded, and they add up
     times = np.arange(n) * step
@@ -101,9 +104,9 @@ def read_bag_motion(path: Path) -> tuple[Motion, tuple[int, ...]]:
             )),
             _filled(times, since, frames.points),
         )  # fmt: skip
-        return motion, _stamps(frames.stamps_ns, times)
     except ConfigError as err:
-        raise InputFileError(path, 'postures of a body', str(err), field=POSTURE_TOPIC) from err
+        raise InputFileError(path, 'postures of a body', str(err), field=topic) from err
+    return motion, _stamps(frames.stamps_ns, times), frames.body
 
 
 def write_bag_motion(
@@ -145,30 +148,33 @@ def write_bag_motion(
                 writer.write(topic, _TYPES[topic], stamp_ns, cdr[topic].write(msg), profile)
 
 
-def _read(path: Path) -> _Frames:
+def _read(path: Path, topic: str) -> _Frames:
     rows: list[tuple[int, Floats, Floats, Floats, Floats]] = []
     with BagReader(path) as reader:
-        if reader.topics.get(POSTURE_TOPIC) != POSTURE or not reader.counts[POSTURE_TOPIC]:
+        if reader.topics.get(topic) != POSTURE or not reader.counts[topic]:
             raise InputFileError(
-                path, f'postures on {POSTURE_TOPIC}', 'none',
+                path, f'postures on {topic}', 'none',
                 hint='./puppet replay makes them of recorded sensors',
             )  # fmt: skip
-        last_ns = -1
-        for message in reader.messages([POSTURE_TOPIC]):
+        last_ns, body = -1, ''
+        for message in reader.messages([topic]):
             try:
                 record = posture_msg.from_msg(decoded(message.data, PostureMsg))
             except MessageError as err:
-                raise InputFileError(path, POSTURE, str(err), field=POSTURE_TOPIC) from err
-            values = (record.posture.root_position, record.posture.rotations,
-                      record.posture.end_effectors, record.segments)  # fmt: skip
+                raise InputFileError(path, POSTURE, str(err), field=topic) from err
+            row = (record.posture.root_position, record.posture.rotations,
+                   record.posture.end_effectors, record.segments)  # fmt: skip
             # what stands still or goes back in time, or is no number, is not of this motion
-            if record.stamp_ns > last_ns and all(np.isfinite(v).all() for v in values):
-                rows.append((record.stamp_ns, *values))
-                last_ns = record.stamp_ns
+            if record.stamp_ns > last_ns and all(np.isfinite(v).all() for v in row):
+                rows.append((record.stamp_ns, *row))
+                last_ns, body = record.stamp_ns, record.body
     if not rows:
-        raise InputFileError(path, 'finite postures', 'none', field=POSTURE_TOPIC)
+        raise InputFileError(path, 'finite postures', 'none', field=topic)
     stamps = np.array([row[0] for row in rows])
-    return _Frames(stamps, *(np.array([row[k] for row in rows]) for k in range(1, 5)))
+    roots, rotations, points, segments = (
+        np.array([row[k] for row in rows]) for k in range(1, 5)
+    )
+    return _Frames(stamps, roots, rotations, points, segments, body)
 
 
 def _stamps(stamps_ns: Any, times: Any) -> tuple[int, ...]:

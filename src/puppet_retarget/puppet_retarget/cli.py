@@ -15,7 +15,7 @@ import traceback
 from typing import NoReturn
 
 from puppet_core.errors import ConfigError, PuppetError
-from puppet_retarget import bag_io
+from puppet_retarget import bag_io, bag_puppet
 from puppet_retarget.offline import (
     command_bench,
     command_bench_edit,
@@ -37,10 +37,12 @@ SUBCOMMANDS = {
     'bench-rate': (command_bench_rate, 'inverse rate control on the experiments of its paper'),
     'edit': (command_edit, 'make the motion of a clip meet constraints'),
     'enhance': (command_enhance, 'mend a captured motion by measured end-effectors'),
-    'render': (command_render, 'draw bodies at instants of a clip'),
+    'render': (command_render, 'pictures and films of a clip or a bag'),
     'layouts': (command_layouts, 'measure what each sensor layout tells of a motion'),
     'character': (command_character, 'make a character file, or look over one'),
 }
+# Who reads or writes bags is given what does it.
+BAGS = {command_retarget: (bag_io,), command_render: (bag_puppet,)}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -80,8 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         name = f'puppet_clip {arguments.word}'
         command, _ = SUBCOMMANDS[arguments.word]
-        needs = (share, bag_io) if command is command_retarget else (share,)
-        print(command.run(arguments, *needs), flush=True)
+        print(command.run(arguments, share, *BAGS.get(command, ())), flush=True)
     except PuppetError as err:
         print(f'{name}: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT

@@ -30,7 +30,7 @@ BVH, BAG = '.bvh', '.mcap'
 class Bags(Protocol):
     """How bags are read and written, which needs ROS."""
 
-    def read_bag_motion(self, path: Path) -> tuple[Motion, tuple[int, ...]]:
+    def read_bag_motion(self, path: Path) -> tuple[Motion, tuple[int, ...], str]:
         """Return the performer's motion in a bag, and the stamps of its frames [ns]."""
         ...
 
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
     environment = clip_arguments.find_environment(files, arguments.environment)
     stamps_ns: tuple[int, ...] = ()
     if bags is not None and clip_arguments.is_bag(arguments.clip):
-        motion, stamps_ns = bags.read_bag_motion(arguments.clip)
+        motion, stamps_ns, _ = bags.read_bag_motion(arguments.clip)
     else:
         motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
     job = RetargetJob(

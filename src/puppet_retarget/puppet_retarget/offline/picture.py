@@ -21,10 +21,12 @@ from puppet_core.image_file import Picture, TEXT_COLOUR
 from puppet_retarget.offline.picture_body import Body, GAMMA, Pill, scene_arrays, Solid
 from puppet_retarget.offline.picture_camera import Camera
 from puppet_retarget.offline.picture_ray_kernels import SceneArrays
-from puppet_retarget.offline.picture_shade_kernels import draw_rows, smooth_rows
+from puppet_retarget.offline.picture_tile_kernels import draw_rows, finish_rows, TILE_PX, TONES
 
 MAX_SIDE_PX = 8192
-_BAND_ROWS = 16  # of an image, drawn by one thread at a time
+SAMPLES = 3
+BAND_PX = 4 * TILE_PX  # drawn by one thread at a time
+_TONES = np.rint(255.0 * np.linspace(0.0, 1.0, TONES + 1) ** (2.0 / GAMMA)).astype(np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,9 @@ def render_scene(
     size_px: tuple[int, int] = (1600, 900),
     labels: Sequence[Label] = (),
     objects: Sequence[Solid | Pill] = (),
+    samples: int = SAMPLES,
+    lit_for: Camera | None = None,
+    threads: int | None = None,
 ) -> Picture:
     """
     Return a picture of bodies and objects on the floor z = 0.
@@ -66,6 +71,12 @@ def render_scene(
         Further texts.
     objects : sequence of Solid or Pill
         Tables, steps, balls.
+    samples : int
+        Rays along each side of a pixel on an edge; with 1 edges stay jagged.
+    lit_for : Camera, optional
+        Whose left shoulder the light comes over; that of `camera` by default.
+    threads : int, optional
+        How many draw; by default one for each processor.
 
     Returns
     -------
@@ -81,29 +92,39 @@ def render_scene(
     if not (1 <= width <= MAX_SIDE_PX and 1 <= height <= MAX_SIDE_PX):
         raise ConfigError(f'size_px: expected 1 .. {MAX_SIDE_PX} each, got {size_px}')
     axes = camera.axes()
-    centre = np.mean([b.p_world[0] for b in bodies], axis=0) if bodies else camera.target
-    scene = scene_arrays(bodies, objects, axes[0], axes[2])
-    eye = np.vstack((axes, camera.position, centre))
-    light = _draw(eye, camera.pixel_size(height), (width, height), scene)
-    picture = np.rint(255.0 * np.clip(light, 0.0, 1.0) ** (1.0 / GAMMA)).astype(np.uint8)
+    lit = axes if lit_for is None else lit_for.axes()
+    scene = scene_arrays(bodies, objects, lit[0], lit[2])
+    eye = np.vstack((axes, camera.position, camera.target))
+    picture = _draw(eye, camera.pixel_size(height), (width, height), scene, samples, threads)
     texts = [*labels, *(_title(body) for body in bodies if body.title)]
     return _write_labels(picture, texts, camera) if texts else picture
 
 
-def _draw(eye: Floats, pixel: float, size_px: tuple[int, int], scene: SceneArrays) -> Floats:
-    """Return the scene in linear light, shape (height, width, 3); uses all cores."""
+def _draw(
+    eye: Floats, pixel: float, size_px: tuple[int, int], scene: SceneArrays, samples: int,
+    threads: int | None,
+) -> Picture:  # fmt: skip
+    """Return the scene as screen values, shape (height, width, 3)."""
     width, height = size_px
-    coarse, image = np.empty((2, height, width, 3))
+    light = np.empty((height, width, 3), dtype=np.float32)
     kinds = np.empty((height, width), dtype=np.int64)
-    bands = [(row, min(row + _BAND_ROWS, height)) for row in range(0, height, _BAND_ROWS)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda rows: draw_rows(eye, pixel, rows, scene, coarse, kinds), bands))
-        list(
-            pool.map(
-                lambda rows: smooth_rows(eye, pixel, rows, scene, coarse, kinds, image), bands
-            )
-        )
-    return image
+    picture = np.empty((height, width, 3), dtype=np.uint8)
+
+    def draw(rows: tuple[int, int]) -> None:
+        draw_rows(eye, pixel, rows, scene, light, kinds)
+
+    def finish(rows: tuple[int, int]) -> None:
+        finish_rows(eye, pixel, rows, scene, light, kinds, samples, _TONES, picture)
+
+    if threads == 1:
+        draw((0, height))
+        finish((0, height))
+        return picture
+    bands = [(row, min(row + BAND_PX, height)) for row in range(0, height, BAND_PX)]
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        list(pool.map(draw, bands))
+        list(pool.map(finish, bands))
+    return picture
 
 
 def _title(body: Body) -> Label:

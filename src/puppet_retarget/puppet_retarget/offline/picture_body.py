@@ -3,7 +3,8 @@
 """What is in a picture: bodies in a posture and solid objects, as arrays for the renderer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from puppet_core import quaternion_batch
@@ -82,10 +83,8 @@ class Body:
         return starts, ends, np.array([c.radius for c in capsules], dtype=np.float64), colours
 
     def parts(self) -> Ints:
-        """Return where each segment's capsules begin in `capsules`, and their number last."""
-        segments = [c.segment for c in self._sorted_capsules()]
-        begins = [i for i, s in enumerate(segments) if i == 0 or s != segments[i - 1]]
-        return np.array([*begins, len(segments)], dtype=np.int64)
+        """Return the segment of each capsule in `capsules`, shape (n,)."""
+        return np.array([c.segment for c in self._sorted_capsules()], dtype=np.int64)
 
     def _sorted_capsules(self) -> list[Capsule]:
         return sorted(self.character.capsules, key=lambda capsule: capsule.segment)
@@ -138,6 +137,15 @@ class Pill:
             object.__setattr__(self, name, read_only(values))
 
 
+def moved(item: Any, shift: Vec3) -> Any:
+    """Return a Body, Solid or Pill that is moved by `shift` [m]."""
+    if isinstance(item, Body):
+        return replace(item, p_world=item.p_world + shift)
+    if isinstance(item, Pill):
+        return replace(item, start=item.start + shift, end=item.end + shift)
+    return replace(item, position=item.position + shift)
+
+
 def objects_of(
     environment: Environment, puppet: bool = False, world_scale: float = 1.0
 ) -> tuple[Solid | Pill, ...]:
@@ -170,23 +178,24 @@ def scene_arrays(
     bodies = [body for body in bodies if body.character.capsules]
     pills = [item for item in objects if isinstance(item, Pill)]
     solids = [item for item in objects if isinstance(item, Solid)]
-    parts = [body.capsules() for body in bodies]
+    groups = [body.capsules() for body in bodies]
+    numbers = [body.parts() for body in bodies]
     if pills:
-        parts.append(_pill_rows(pills))
+        groups.append(_pill_rows(pills))
+        numbers.append(np.zeros(len(pills), dtype=np.int64))
     starts, ends, radii, colours = (
-        np.concatenate([np.zeros((0, 3) if k != 2 else 0)] + [part[k] for part in parts])
+        np.concatenate([np.zeros((0, 3) if k != 2 else 0)] + [group[k] for group in groups])
         for k in range(4)
     )
-    groups = [body.parts() for body in bodies] + [np.arange(len(pills) + 1)] * bool(pills)
-    body_rows, part_rows = _ranges(groups)
+    parts = [N_SEGMENTS * i + number for i, number in enumerate(numbers)]
     halves = np.array([np.where([s.is_cylinder] * 3, [1, 1, 0.5], 0.5) * s.size for s in solids])
     return SceneArrays(
-        starts, ends, radii, _linear(colours),
-        body_rows,
-        _balls_around(starts, ends, radii, part_rows[body_rows - [0, 1], [0, 1]]),
-        part_rows,
-        _balls_around(starts, ends, radii, part_rows),
-        np.array([radii[first:last].max() for first, last in part_rows], dtype=np.float64),
+        _capsule_rows(starts, ends, radii),
+        np.column_stack((
+            0.5 * (starts + ends), radii + 0.5 * np.linalg.norm(ends - starts, axis=1)
+        )),
+        np.concatenate([np.zeros(0, dtype=np.int64), *parts]),
+        _linear(colours),
         np.array([CYLINDER_SOLID if s.is_cylinder else BOX_SOLID for s in solids], np.int64),
         np.array([s.position for s in solids]).reshape(-1, 3),
         np.array([s.orientation for s in solids]).reshape(-1, 4),
@@ -195,6 +204,11 @@ def scene_arrays(
         _linear(np.array([s.colour for s in solids], dtype=np.float64).reshape(-1, 3)),
         _light(right, ahead),
     )  # fmt: skip
+
+
+def _capsule_rows(starts: Vec3s, ends: Vec3s, radii: Floats) -> Floats:
+    cores = ends - starts
+    return np.column_stack((starts, cores, np.sum(cores * cores, axis=1), radii))
 
 
 def _rows(points: Sequence[Sequence[float] | Floats]) -> Vec3s:
@@ -213,33 +227,6 @@ def _pill_rows(pills: Sequence[Pill]) -> tuple[Vec3s, Vec3s, Floats, Floats]:
 def _ball_of(solid: Solid, half: Vec3) -> Floats:
     reach = np.hypot(half[0], half[2]) if solid.is_cylinder else np.linalg.norm(half)
     return np.append(solid.position, reach)
-
-
-def _ranges(groups: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Return (b, 2) ranges of parts and (p, 2) ranges of capsules of all bodies together."""
-    bodies: list[tuple[int, int]] = []
-    parts: list[tuple[int, int]] = []
-    capsule = 0
-    for begins in groups:
-        bodies.append((len(parts), len(parts) + len(begins) - 1))
-        parts += [(capsule + a, capsule + b) for a, b in zip(begins[:-1], begins[1:])]
-        capsule += begins[-1]
-    return (
-        np.array(bodies, dtype=np.int64).reshape(-1, 2),
-        np.array(parts, dtype=np.int64).reshape(-1, 2),
-    )
-
-
-def _balls_around(starts: Vec3s, ends: Vec3s, radii: Floats, ranges: Ints) -> Floats:
-    """Return centre and radius of a ball around each range of capsules, shape (n, 4) [m]."""
-    balls = np.zeros((len(ranges), 4))
-    for ball, (first, last) in zip(balls, ranges):
-        points = np.concatenate((starts[first:last], ends[first:last]))
-        reach = np.tile(radii[first:last], 2)
-        low = np.min(points - reach[:, None], axis=0)
-        ball[:3] = 0.5 * (low + np.max(points + reach[:, None], axis=0))
-        ball[3] = np.max(np.linalg.norm(points - ball[:3], axis=1) + reach)
-    return balls
 
 
 def _linear(colours: Floats) -> Floats:

@@ -11,6 +11,8 @@ from puppet_core.arrays import check_array, Floats, read_only, Vec3, Vec3s
 from puppet_core.errors import ConfigError
 from puppet_retarget.offline.picture_body import Body
 
+VIEW_ANGLE_DEG = 24.0  # small is far away and flat
+
 
 @dataclass(frozen=True, slots=True)
 class Camera:
@@ -77,7 +79,7 @@ def camera_around(
     size_px: tuple[int, int],
     azimuth_deg: float = 35.0,
     elevation_deg: float = 12.0,
-    view_angle_deg: float = 24.0,
+    view_angle_deg: float = VIEW_ANGLE_DEG,
     margin: float = 0.12,
 ) -> Camera:
     """

@@ -3,22 +3,16 @@
 """
 How much light arrives at a point of a picture (kernel layer): soft shadows, open sky.
 
-Near bodies are found through balls around each body and each of its parts.
+What is near or in the way is chosen beforehand, by `picture_cull_kernels`.
 
 """
 
 import math
 
 from numba import njit
-from puppet_core.arrays import Vec3, Vec3s
-from puppet_retarget.offline.picture_ray_kernels import (
-    CAPSULE,
-    is_near,
-    passes,
-    SceneArrays,
-    SOLID,
-    solid_hit,
-)
+from puppet_core.arrays import Floats, Ints, Vec3, Vec3s
+from puppet_retarget.offline.picture_cull_kernels import is_within
+from puppet_retarget.offline.picture_ray_kernels import SceneArrays, solid_hit
 
 OCCLUSION_REACH = 7.0  # radii from a capsule at which it no longer hides any sky [-]
 SUN_SPREAD = 0.045  # tangent of half the light's apparent size: how soft shadows are [-]
@@ -26,18 +20,17 @@ _SUN_SAMPLES = 16  # rays towards the light where a box or cylinder may be in th
 _GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 
 
-@njit(cache=True, nogil=True)
-def _capsule_light(hit: Vec3, light: Vec3, start: Vec3, end: Vec3, radius: float) -> float:
+@njit(cache=True, nogil=True, error_model='numpy')
+def _capsule_light(hit: Vec3, light: Vec3, capsules: Floats, i: int) -> float:
     """
-    Return the share of the light that a capsule lets through, in [0, 1].
+    Return the share of the light that capsule i lets through, in [0, 1].
 
     The core line's closest approach to the ray, over the distance to it, is compared with
     the light's apparent size.
 
     """
-    ux, uy, uz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    x, y, z = hit[0] - start[0], hit[1] - start[1], hit[2] - start[2]
-    uu = ux * ux + uy * uy + uz * uz
+    ux, uy, uz, uu = capsules[i, 3], capsules[i, 4], capsules[i, 5], capsules[i, 6]
+    x, y, z = hit[0] - capsules[i, 0], hit[1] - capsules[i, 1], hit[2] - capsules[i, 2]
     ul = ux * light[0] + uy * light[1] + uz * light[2]
     up = ux * x + uy * y + uz * z
     lp = light[0] * x + light[1] * y + light[2] * z
@@ -49,21 +42,54 @@ def _capsule_light(hit: Vec3, light: Vec3, start: Vec3, end: Vec3, radius: float
     if t <= 0.0:
         return 1.0
     dx, dy, dz = x + t * light[0] - s * ux, y + t * light[1] - s * uy, z + t * light[2] - s * uz
-    gap = math.sqrt(dx * dx + dy * dy + dz * dz) - radius
-    share = min(max(0.5 + 0.5 * gap / (SUN_SPREAD * t + 1e-4), 0.0), 1.0)
+    soft, radius = SUN_SPREAD * t + 1e-4, capsules[i, 7]
+    apart = dx * dx + dy * dy + dz * dz
+    if apart >= (radius + soft) ** 2:
+        return 1.0
+    share = min(max(0.5 + 0.5 * (math.sqrt(apart) - radius) / soft, 0.0), 1.0)
     return share * share * (3.0 - 2.0 * share)
 
 
-@njit(cache=True, nogil=True)
-def _solid_light(hit: Vec3, scene: SceneArrays, own: int, work: Vec3s) -> float:
-    """Return the share of the light that boxes and cylinders let through."""
+@njit(cache=True, nogil=True, error_model='numpy')
+def light_share(hit: Vec3, light: Vec3, capsules: Floats, own: int, near: Ints) -> float:
+    """
+    Return the share of the direct light that capsules let through to a point, in [0, 1].
+
+    Parameters
+    ----------
+    hit : ndarray, shape (3,)
+        The point, on a surface [m].
+    light : ndarray, shape (3,)
+        Unit, towards the light.
+    capsules : ndarray, shape (n, 8)
+        As in SceneArrays.
+    own : int
+        The capsule that the point is on, or -1: it does not shade itself, for it is convex, and
+        its far side is dark by its normal.
+    near : ndarray of int
+        The capsules that may be in the way.
+
+    """
+    share = 1.0
+    for k in range(len(near)):
+        if near[k] != own:
+            share = min(share, _capsule_light(hit, light, capsules, near[k]))
+            if share <= 0.0:
+                break
+    return share
+
+
+@njit(cache=True, nogil=True, error_model='numpy')
+def solids_light_share(
+    hit: Vec3, scene: SceneArrays, own: int, near: Ints, work: Vec3s
+) -> float:
+    """
+    Return the share of the light that boxes and cylinders let through, in [0, 1].
+
+    The parameters are those of `light_share`, for solids; `work`, shape (3, 3), is overwritten.
+
+    """
     light, seen = scene.light, 0
-    near = False
-    for i in range(len(scene.solid_kinds)):
-        if i != own and not passes(hit, light, scene.solid_balls[i], SUN_SPREAD):
-            near = True
-    if not near:
-        return 1.0
     ray = work[2]
     for sample in range(_SUN_SAMPLES):
         # evenly over the light's disc, on a sunflower spiral
@@ -75,7 +101,8 @@ def _solid_light(hit: Vec3, scene: SceneArrays, own: int, work: Vec3s) -> float:
         scale = 1.0 / math.sqrt(ray[0] * ray[0] + ray[1] * ray[1] + ray[2] * ray[2])
         ray[0], ray[1], ray[2] = scale * ray[0], scale * ray[1], scale * ray[2]
         clear = True
-        for i in range(len(scene.solid_kinds)):
+        for k in range(len(near)):
+            i = near[k]
             if i != own and clear:
                 t = solid_hit(
                     hit, ray, scene.solid_kinds[i], scene.solid_positions[i],
@@ -86,66 +113,63 @@ def _solid_light(hit: Vec3, scene: SceneArrays, own: int, work: Vec3s) -> float:
     return seen / _SUN_SAMPLES
 
 
-@njit(cache=True, nogil=True)
-def light_share(hit: Vec3, scene: SceneArrays, kind: int, own: int, work: Vec3s) -> float:
-    """
-    Return the share of the direct light that arrives at a point of a surface, in [0, 1].
-
-    `kind` and `own` say which surface, for it does not shade itself: it is convex, and its
-    far side is dark by its normal. `work`, shape (3, 3), is overwritten.
-
-    """
-    share, light = 1.0, scene.light
-    for body in range(len(scene.bodies)):
-        if passes(hit, light, scene.body_balls[body], SUN_SPREAD):
-            continue
-        for part in range(scene.bodies[body, 0], scene.bodies[body, 1]):
-            if share <= 0.0 or passes(hit, light, scene.part_balls[part], SUN_SPREAD):
-                continue
-            for i in range(scene.parts[part, 0], scene.parts[part, 1]):
-                if kind != CAPSULE or i != own:
-                    seen = _capsule_light(
-                        hit, light, scene.starts[i], scene.ends[i], scene.radii[i]
-                    )
-                    share = min(share, seen)
-    if len(scene.solid_kinds) > 0 and share > 0.0:
-        share = min(share, _solid_light(hit, scene, own if kind == SOLID else -1, work))
-    return share
-
-
-@njit(cache=True, nogil=True)
-def _filled(hit: Vec3, normal: Vec3, start: Vec3, end: Vec3, radius: float) -> float:
-    """Return the share of the sky over a surface that a capsule hides."""
-    ux, uy, uz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    x, y, z = hit[0] - start[0], hit[1] - start[1], hit[2] - start[2]
-    uu = ux * ux + uy * uy + uz * uz
+@njit(cache=True, nogil=True, error_model='numpy')
+def _hidden(hit: Vec3, normal: Vec3, capsules: Floats, i: int) -> float:
+    """Return the share of the sky over a surface that capsule i hides."""
+    ux, uy, uz, uu = capsules[i, 3], capsules[i, 4], capsules[i, 5], capsules[i, 6]
+    x, y, z = hit[0] - capsules[i, 0], hit[1] - capsules[i, 1], hit[2] - capsules[i, 2]
     s = min(max((ux * x + uy * y + uz * z) / uu, 0.0), 1.0) if uu > 0.0 else 0.0
     x, y, z = s * ux - x, s * uy - y, s * uz - z
-    apart = math.sqrt(x * x + y * y + z * z) + 1e-9
-    fade = max(1.0 - (apart / (OCCLUSION_REACH * radius)) ** 2, 0.0)
+    cosine = x * normal[0] + y * normal[1] + z * normal[2]
+    if cosine <= 0.0:
+        return 0.0
+    radius = capsules[i, 7]
+    far_sq, near_sq = (OCCLUSION_REACH * radius) ** 2, x * x + y * y + z * z + 1e-12
+    if near_sq >= far_sq:
+        return 0.0
+    fade = 1.0 - near_sq / far_sq
     # the nearest ball of the capsule fills (r / d)^2 cos of the sky over the normal
-    cosine = (x * normal[0] + y * normal[1] + z * normal[2]) / apart
-    return max(cosine, 0.0) * min(radius / apart, 1.0) ** 2 * fade * fade
+    return cosine / math.sqrt(near_sq) * min(radius * radius / near_sq, 1.0) * fade * fade
 
 
-@njit(cache=True, nogil=True)
-def openness(hit: Vec3, normal: Vec3, scene: SceneArrays, kind: int, own: int) -> float:
-    """Return the share of the sky that the bodies near a point leave open, in (0, 1]."""
-    share = 1.0
-    for body in range(len(scene.bodies)):
-        if not is_near(hit, scene.body_balls[body], 1.0):
-            continue
-        for part in range(scene.bodies[body, 0], scene.bodies[body, 1]):
-            reach = OCCLUSION_REACH * scene.part_radii[part]
-            if not is_near(hit, scene.part_balls[part], reach):
-                continue
+@njit(cache=True, nogil=True, error_model='numpy')
+def sky_hiders(region: Floats, scene: SceneArrays, out: Ints) -> int:
+    """Write which capsules can hide sky from a region, shape (4,) [m]; return how many."""
+    balls, capsules, count = scene.balls, scene.capsules, 0
+    for i in range(len(balls)):
+        # measured from the core line: the ball around a capsule has its radius in it
+        if is_within(region, balls, i, (OCCLUSION_REACH - 1.0) * capsules[i, 7]):
+            out[count] = i
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, error_model='numpy')
+def openness(
+    hit: Vec3, normal: Vec3, capsules: Floats, parts: Ints, own: int, near: Ints
+) -> float:
+    """
+    Return the share of the sky that the capsules near a point leave open, in (0, 1].
+
+    Parameters
+    ----------
+    hit, normal : ndarray, shape (3,)
+        The point, on a surface [m], and the surface's outward direction.
+    capsules, parts : ndarray, shapes (n, 8) and (n,)
+        As in SceneArrays.
+    own : int
+        The capsule that the point is on, or -1.
+    near : ndarray of int
+        The capsules that can hide sky there, from the first part to the last.
+
+    """
+    share, hidden, part = 1.0, 0.0, -1
+    for k in range(len(near)):
+        i = near[k]
+        if parts[i] != part:
             # a part's capsules overlap: only the one that hides most counts
-            hidden = 0.0
-            for i in range(scene.parts[part, 0], scene.parts[part, 1]):
-                if kind != CAPSULE or i != own:
-                    here = _filled(
-                        hit, normal, scene.starts[i], scene.ends[i], scene.radii[i]
-                    )
-                    hidden = max(hidden, here)
             share *= 1.0 - 0.75 * hidden
-    return share
+            hidden, part = 0.0, parts[i]
+        if i != own:
+            hidden = max(hidden, _hidden(hit, normal, capsules, i))
+    return share * (1.0 - 0.75 * hidden)

@@ -22,15 +22,10 @@ BOX_SOLID, CYLINDER_SOLID = 0, 1
 class SceneArrays(NamedTuple):
     """All that rays can meet, as arrays for the kernels."""
 
-    starts: Vec3s  # (n, 3) capsule core lines [m]
-    ends: Vec3s  # (n, 3)
-    radii: Floats  # (n,)
+    capsules: Floats  # (n, 8) start, end minus start [m], that squared [m^2], radius [m]
+    balls: Floats  # (n, 4) centre and radius of a ball around each capsule [m]
+    parts: Ints  # (n,) which part of a body a capsule belongs to, never falling
     colours: Vec3s  # (n, 3) linear light
-    bodies: Ints  # (b, 2) first part of each body, and one past its last
-    body_balls: Floats  # (b, 4) centre and radius of a ball around each body [m]
-    parts: Ints  # (p, 2) first capsule of each part of a body, and one past its last
-    part_balls: Floats  # (p, 4) centre and radius of a ball around each part [m]
-    part_radii: Floats  # (p,) largest radius of a part's capsules [m]
     solid_kinds: Ints  # (m,) BOX_SOLID or CYLINDER_SOLID
     solid_positions: Vec3s  # (m, 3)
     solid_orientations: Quats  # (m, 4)
@@ -40,10 +35,9 @@ class SceneArrays(NamedTuple):
     light: Vec3  # (3,) unit, towards the light
 
 
-@njit(cache=True, nogil=True)
-def ball_hit(point: Vec3, ray: Vec3, centre: Vec3, radius: float) -> float:
-    """Return the distance along the ray to a ball's near side, or infinity."""
-    x, y, z = point[0] - centre[0], point[1] - centre[1], point[2] - centre[2]
+@njit(cache=True, nogil=True, error_model='numpy')
+def _ball_hit(x: float, y: float, z: float, ray: Vec3, radius: float) -> float:
+    """Return the distance along the ray to a ball's near side; x, y, z: from its centre."""
     ahead = x * ray[0] + y * ray[1] + z * ray[2]
     inside = ahead * ahead - (x * x + y * y + z * z - radius * radius)
     if inside < 0.0:
@@ -52,19 +46,20 @@ def ball_hit(point: Vec3, ray: Vec3, centre: Vec3, radius: float) -> float:
     return t if t > 0.0 else math.inf
 
 
-@njit(cache=True, nogil=True)
-def capsule_hit(point: Vec3, ray: Vec3, start: Vec3, end: Vec3, radius: float) -> float:
-    """Return the distance along the ray to a capsule's outside, or infinity."""
-    ux, uy, uz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    x, y, z = point[0] - start[0], point[1] - start[1], point[2] - start[2]
-    uu = ux * ux + uy * uy + uz * uz
+@njit(cache=True, nogil=True, error_model='numpy')
+def capsule_hit(point: Vec3, ray: Vec3, capsules: Floats, i: int) -> float:
+    """Return the distance along the ray to the outside of capsule i, or infinity."""
+    ux, uy, uz, uu = capsules[i, 3], capsules[i, 4], capsules[i, 5], capsules[i, 6]
+    x, y, z = point[0] - capsules[i, 0], point[1] - capsules[i, 1], point[2] - capsules[i, 2]
+    radius = capsules[i, 7]
     ur = ux * ray[0] + uy * ray[1] + uz * ray[2]
     up = ux * x + uy * y + uz * z
     # squared distance to the endless core line, times uu, is a quadratic in t
     a = uu - ur * ur
     if a < 1e-9 * uu or uu == 0.0:
-        nearest = start if ur >= 0.0 else end
-        return ball_hit(point, ray, nearest, radius)
+        if ur >= 0.0:
+            return _ball_hit(x, y, z, ray, radius)
+        return _ball_hit(x - ux, y - uy, z - uz, ray, radius)
     b = uu * (x * ray[0] + y * ray[1] + z * ray[2]) - up * ur
     c = uu * (x * x + y * y + z * z - radius * radius) - up * up
     inside = b * b - a * c
@@ -73,13 +68,13 @@ def capsule_hit(point: Vec3, ray: Vec3, start: Vec3, end: Vec3, radius: float) -
     t = -(b + math.sqrt(inside)) / a
     along = up + t * ur
     if along < 0.0:
-        return ball_hit(point, ray, start, radius)
+        return _ball_hit(x, y, z, ray, radius)
     if along > uu:
-        return ball_hit(point, ray, end, radius)
+        return _ball_hit(x - ux, y - uy, z - uz, ray, radius)
     return t if t > 0.0 else math.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model='numpy')
 def _box_hit(point: Vec3, ray: Vec3, half: Vec3) -> float:
     near, far = -math.inf, math.inf
     for k in range(3):
@@ -92,7 +87,7 @@ def _box_hit(point: Vec3, ray: Vec3, half: Vec3) -> float:
     return near if 0.0 < near <= far else math.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model='numpy')
 def _cylinder_hit(point: Vec3, ray: Vec3, size: Vec3) -> float:
     """Return the distance to an upright cylinder about the origin."""
     near, far = -math.inf, math.inf
@@ -114,7 +109,7 @@ def _cylinder_hit(point: Vec3, ray: Vec3, size: Vec3) -> float:
     return near if 0.0 < near <= far else math.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model='numpy')
 def solid_hit(
     point: Vec3, ray: Vec3, kind: int, position: Vec3, orientation: Quat, size: Vec3, work: Vec3s
 ) -> float:
@@ -128,7 +123,7 @@ def solid_hit(
     return _cylinder_hit(work[0], work[1], size)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model='numpy')
 def solid_normal(
     hit: Vec3, kind: int, position: Vec3, orientation: Quat, size: Vec3, out: Vec3
 ) -> None:
@@ -154,47 +149,37 @@ def solid_normal(
     rotate(orientation, out, out)
 
 
-@njit(cache=True, nogil=True)
-def passes(point: Vec3, ray: Vec3, ball: Floats, spread: float) -> bool:
-    """Return whether a ray, or a cone of this slope around it, misses a ball."""
-    x, y, z = ball[0] - point[0], ball[1] - point[1], ball[2] - point[2]
-    ahead = x * ray[0] + y * ray[1] + z * ray[2]
-    reach = ball[3] + spread * max(ahead + ball[3], 0.0)
-    return ahead < -ball[3] or x * x + y * y + z * z - ahead * ahead > reach * reach
+@njit(cache=True, nogil=True, error_model='numpy')
+def first_capsule(point: Vec3, ray: Vec3, capsules: Floats, near: Ints) -> tuple[float, int, int]:
+    """
+    Return distance, kind and index of what the ray meets first: floor or capsules.
 
+    `near` are the capsules that it can meet. Here and wherever work is done for each ray, only
+    the arrays that are needed are handed on: to hand on all of a scene takes longer than the work.
 
-@njit(cache=True, nogil=True)
-def is_near(point: Vec3, ball: Floats, reach: float) -> bool:
-    """Return whether a point is within `reach` of a ball."""
-    x, y, z = ball[0] - point[0], ball[1] - point[1], ball[2] - point[2]
-    return x * x + y * y + z * z <= (ball[3] + reach) ** 2
-
-
-@njit(cache=True, nogil=True)
-def first_hit(
-    point: Vec3, ray: Vec3, scene: SceneArrays, work: Vec3s
-) -> tuple[float, int, int]:
-    """Return distance, kind and index of what the ray meets first."""
+    """
     best, kind, index = math.inf, NOTHING, -1
     if ray[2] < 0.0 < point[2]:
         best, kind = -point[2] / ray[2], FLOOR
-    for body in range(len(scene.bodies)):
-        if passes(point, ray, scene.body_balls[body], 0.0):
-            continue
-        for part in range(scene.bodies[body, 0], scene.bodies[body, 1]):
-            if passes(point, ray, scene.part_balls[part], 0.0):
-                continue
-            for i in range(scene.parts[part, 0], scene.parts[part, 1]):
-                t = capsule_hit(point, ray, scene.starts[i], scene.ends[i], scene.radii[i])
-                if t < best:
-                    best, kind, index = t, CAPSULE, i
-    for i in range(len(scene.solid_kinds)):
-        if passes(point, ray, scene.solid_balls[i], 0.0):
-            continue
+    for k in range(len(near)):
+        t = capsule_hit(point, ray, capsules, near[k])
+        if t < best:
+            best, kind, index = t, CAPSULE, near[k]
+    return best, kind, index
+
+
+@njit(cache=True, nogil=True, error_model='numpy')
+def first_solid(
+    point: Vec3, ray: Vec3, scene: SceneArrays, near: Ints, work: Vec3s
+) -> tuple[float, int]:
+    """Return distance and index of the solid that the ray meets first; work: shape (2, 3)."""
+    best, index = math.inf, -1
+    for k in range(len(near)):
+        i = near[k]
         t = solid_hit(
             point, ray, scene.solid_kinds[i], scene.solid_positions[i],
             scene.solid_orientations[i], scene.solid_sizes[i], work,
         )  # fmt: skip
         if t < best:
-            best, kind, index = t, SOLID, i
-    return best, kind, index
+            best, index = t, i
+    return best, index

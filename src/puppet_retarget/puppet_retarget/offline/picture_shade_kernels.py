@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Colours of a picture's pixels (kernel layer): materials, light, floor grid, smooth edges.
+Colours of a picture's pixels (kernel layer): materials and light.
 
 One sun with soft shadows, a sky that is open or hidden by near bodies, and light that the
 floor throws back. Colours are linear light here; the picture's gamma comes last.
@@ -13,14 +13,21 @@ import math
 from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Vec3, Vec3s
-from puppet_retarget.offline.picture_light_kernels import light_share, openness
+from puppet_retarget.offline.picture_cull_kernels import shades
+from puppet_retarget.offline.picture_floor_kernels import floor_shade
+from puppet_retarget.offline.picture_light_kernels import (
+    light_share,
+    openness,
+    sky_hiders,
+    solids_light_share,
+    SUN_SPREAD,
+)
 from puppet_retarget.offline.picture_ray_kernels import (
     CAPSULE,
-    first_hit,
     FLOOR,
-    is_near,
     NOTHING,
     SceneArrays,
+    SOLID,
     solid_normal,
 )
 
@@ -30,108 +37,82 @@ BOUNCE = (0.20, 0.19, 0.175)  # from the floor
 FLOOR_COLOUR = (0.60, 0.605, 0.61)
 HORIZON = (0.80, 0.82, 0.84)
 ZENITH = (0.52, 0.60, 0.70)
-GRID_STEP_M = 0.5
-GRID_WIDTH_M = 0.008
-GRID_DARKNESS = 0.16
 FADE_START_M, FADE_END_M = 5.0, 16.0  # distance from the picture's centre: floor to horizon
 BLEND_SHARE = 0.5  # of a radius: how far the normals of touching capsules run into each other
-SURFACE_TOL_M = 1e-3  # a hit may lie this far outside the ball around what it hit
-SUBSAMPLES = 3  # along each side of a pixel on an edge
-EDGE_CONTRAST = 0.06  # sum of differences between neighbours' colours that makes an edge [-]
 
 
-@njit(cache=True, nogil=True)
-def _grid_cover(coordinate: float, width: float) -> float:
-    """Return how much of a footprint of this width is covered by a grid line."""
-    apart = abs(coordinate / GRID_STEP_M - round(coordinate / GRID_STEP_M)) * GRID_STEP_M
-    half = 0.5 * GRID_WIDTH_M
-    low, high = max(apart - 0.5 * width, -half), min(apart + 0.5 * width, half)
-    return max(high - low, 0.0) / width
-
-
-@njit(cache=True, nogil=True)
-def _floor_albedo(hit: Vec3, ray: Vec3, t: float, pixel: float, out: Vec3) -> None:
-    """Write the floor's colour with its grid, averaged over the pixel's footprint."""
-    slope = 1.0 / max(-ray[2], 1e-3)
-    # the footprint is longer along the ray's own direction over the floor
-    level = math.sqrt(ray[0] * ray[0] + ray[1] * ray[1]) + 1e-9
-    cx, cy = abs(ray[0]) / level, abs(ray[1]) / level
-    width = t * pixel
-    cover_x = _grid_cover(hit[0], width * (1.0 + cx * (slope - 1.0)))
-    cover_y = _grid_cover(hit[1], width * (1.0 + cy * (slope - 1.0)))
-    dark = 1.0 - GRID_DARKNESS * (1.0 - (1.0 - cover_x) * (1.0 - cover_y))
+@njit(cache=True, nogil=True, error_model='numpy')
+def _background(rays: Vec3s, i: int, out: Vec3s) -> None:
+    up = min(max(1.6 * rays[i, 2], 0.0), 1.0)
     for k in range(3):
-        out[k] = dark * FLOOR_COLOUR[k]
+        out[i, k] = HORIZON[k] + up * (ZENITH[k] - HORIZON[k])
 
 
-@njit(cache=True, nogil=True)
-def _background(ray: Vec3, out: Vec3) -> None:
-    up = min(max(1.6 * ray[2], 0.0), 1.0)
-    for k in range(3):
-        out[k] = HORIZON[k] + up * (ZENITH[k] - HORIZON[k])
-
-
-@njit(cache=True, nogil=True)
-def _surface(
-    hit: Vec3, kind: int, index: int, scene: SceneArrays, normal: Vec3, albedo: Vec3
+@njit(cache=True, nogil=True, error_model='numpy')
+def _capsule_surface(
+    hit: Vec3, index: int, capsules: Floats, colours: Vec3s, near: Ints, normal: Vec3, albedo: Vec3
 ) -> None:
-    """Write normal and colour of a capsule or solid at a point of its surface."""
-    if kind != CAPSULE:
-        solid_normal(
-            hit, scene.solid_kinds[index], scene.solid_positions[index],
-            scene.solid_orientations[index], scene.solid_sizes[index], normal,
-        )  # fmt: skip
-        albedo[:] = scene.solid_colours[index]
-        return
-    albedo[:] = scene.colours[index]
-    normal[:] = 0.0
-    for body in range(len(scene.bodies)):
-        if not is_near(hit, scene.body_balls[body], SURFACE_TOL_M):
-            continue
-        for part in range(scene.bodies[body, 0], scene.bodies[body, 1]):
-            reach = SURFACE_TOL_M + BLEND_SHARE * scene.part_radii[part]
-            if not is_near(hit, scene.part_balls[part], reach):
-                continue
-            for i in range(scene.parts[part, 0], scene.parts[part, 1]):
-                if _same_colour(scene.colours[i], albedo):
-                    _add_blended_normal(hit, i, index, scene, normal)
+    """Write normal and colour of a capsule at a point of its surface."""
+    for k in range(3):
+        albedo[k] = colours[index, k]
+        normal[k] = 0.0
+    for k in range(len(near)):
+        if _same_colour(colours, near[k], index):
+            _add_blended_normal(hit, capsules, near[k], index, normal)
     scale = 1.0 / max(math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2), 1e-9)
     for k in range(3):
         normal[k] *= scale
 
 
-@njit(cache=True, nogil=True)
-def _same_colour(a: Vec3, b: Vec3) -> bool:
-    return a[0] == b[0] and a[1] == b[1] and a[2] == b[2]
+@njit(cache=True, nogil=True, error_model='numpy')
+def _solid_surface(
+    hit: Vec3, index: int, scene: SceneArrays, normal: Vec3, albedo: Vec3
+) -> None:
+    """Write normal and colour of a solid at a point of its surface."""
+    solid_normal(
+        hit, scene.solid_kinds[index], scene.solid_positions[index],
+        scene.solid_orientations[index], scene.solid_sizes[index], normal,
+    )  # fmt: skip
+    for k in range(3):
+        albedo[k] = scene.solid_colours[index, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model='numpy')
+def _same_colour(colours: Vec3s, i: int, j: int) -> bool:
+    return (
+        colours[i, 0] == colours[j, 0]
+        and colours[i, 1] == colours[j, 1]
+        and colours[i, 2] == colours[j, 2]
+    )
+
+
+@njit(cache=True, nogil=True, error_model='numpy')
 def _add_blended_normal(
-    hit: Vec3, i: int, index: int, scene: SceneArrays, normal: Vec3
+    hit: Vec3, capsules: Floats, i: int, index: int, normal: Vec3
 ) -> None:
     """Add capsule i's normal, the more the nearer its surface: seams look filled in."""
-    blend = BLEND_SHARE * min(scene.radii[i], scene.radii[index])
-    start, end = scene.starts[i], scene.ends[i]
-    ux, uy, uz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    x, y, z = hit[0] - start[0], hit[1] - start[1], hit[2] - start[2]
-    uu = ux * ux + uy * uy + uz * uz
+    radius = capsules[i, 7]
+    blend = BLEND_SHARE * min(radius, capsules[index, 7])
+    ux, uy, uz, uu = capsules[i, 3], capsules[i, 4], capsules[i, 5], capsules[i, 6]
+    x, y, z = hit[0] - capsules[i, 0], hit[1] - capsules[i, 1], hit[2] - capsules[i, 2]
     s = min(max((ux * x + uy * y + uz * z) / uu, 0.0), 1.0) if uu > 0.0 else 0.0
     x, y, z = x - s * ux, y - s * uy, z - s * uz
-    apart = math.sqrt(x * x + y * y + z * z)
-    weight = max(1.0 - max(apart - scene.radii[i], 0.0) / blend, 0.0)
+    apart = x * x + y * y + z * z
+    if apart >= (radius + blend) ** 2:
+        return
+    apart = math.sqrt(apart)
+    weight = max(1.0 - max(apart - radius, 0.0) / blend, 0.0)
     scale = weight * weight / max(apart, 1e-9)
     normal[0], normal[1], normal[2] = (
         normal[0] + scale * x, normal[1] + scale * y, normal[2] + scale * z
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model='numpy')
 def _lit(
-    albedo: Vec3, normal: Vec3, ray: Vec3, scene: SceneArrays, direct: float, open_sky: float,
-    gloss: float,
+    albedo: Vec3, normal: Vec3, ray: Vec3, light: Vec3, direct: float, open_sky: float
 ) -> None:
     """Replace a colour by the light it sends along the ray backwards."""
-    light = scene.light
     cosine = normal[0] * light[0] + normal[1] * light[1] + normal[2] * light[2]
     sun = max(cosine, 0.0) * direct
     up = 0.5 + 0.5 * normal[2]
@@ -141,138 +122,155 @@ def _lit(
     half = (normal[0] * hx + normal[1] * hy + normal[2] * hz) / math.sqrt(
         hx * hx + hy * hy + hz * hz
     )
-    shine = gloss * (0.20 * max(half, 0.0) ** 40 * direct + 0.10 * (1.0 - max(facing, 0.0)) ** 4)
+    shine = 0.20 * max(half, 0.0) ** 40 * direct + 0.10 * (1.0 - max(facing, 0.0)) ** 4
     for k in range(3):
         around = open_sky * (up * SKY[k] + (1.0 - up) * BOUNCE[k])
         albedo[k] = albedo[k] * (sun * SUN[k] + around) + shine * (0.3 + 0.7 * open_sky)
 
 
-@njit(cache=True, nogil=True)
-def trace(
-    point: Vec3, ray: Vec3, scene: SceneArrays, centre: Vec3, pixel: float, work: Vec3s, out: Vec3
-) -> int:
+@njit(cache=True, nogil=True, error_model='numpy')
+def _fade(x: float, y: float, centre_x: float, centre_y: float) -> float:
+    """Return how much of the horizon's colour the floor has at a place, in [0, 1]."""
+    away = math.sqrt((x - centre_x) ** 2 + (y - centre_y) ** 2)
+    return min(max((away - FADE_START_M) / (FADE_END_M - FADE_START_M), 0.0), 1.0)
+
+
+@njit(cache=True, nogil=True, error_model='numpy')
+def _bounds(eye: Vec3s, rays: Vec3s, met: Ints, reach: Floats, on_floor: bool) -> Floats:
+    """Return a ball around the points that rays met, on the floor or off it, shape (4,) [m]."""
+    low, high = np.full(3, math.inf), np.full(3, -math.inf)
+    for i in range(len(rays)):
+        if met[i, 0] != NOTHING and (met[i, 0] == FLOOR) == on_floor:
+            for k in range(3):
+                place = eye[3, k] + reach[i] * rays[i, k]
+                low[k], high[k] = min(low[k], place), max(high[k], place)
+    ball, square = np.empty(4), 0.0
+    for k in range(3):
+        ball[k] = 0.5 * (low[k] + high[k])
+        square += (0.5 * (high[k] - low[k])) ** 2
+    ball[3] = math.sqrt(square)
+    return ball
+
+
+@njit(cache=True, nogil=True, error_model='numpy')
+def _hide_far_floor(
+    eye: Vec3s, rays: Vec3s, met: Ints, reach: Floats, colours: Vec3s
+) -> tuple[bool, bool]:
     """
-    Write the colour that a ray brings back; return which kind of thing it met.
+    Colour what needs no light: the sky, and floor that has faded; mark it as nothing.
 
-    `pixel` is the angle between neighbouring pixels [rad], `centre` where the floor is at
-    its clearest [m]; `work`, shape (6, 3), is overwritten.
+    Return whether floor is left, and whether anything else.
 
     """
-    t, kind, index = first_hit(point, ray, scene, work)
-    if kind == NOTHING:
-        _background(ray, out)
-        return kind
-    hit, normal = work[3], work[4]
-    for k in range(3):
-        hit[k] = point[k] + t * ray[k]
-    if kind == FLOOR:
-        away = math.sqrt((hit[0] - centre[0]) ** 2 + (hit[1] - centre[1]) ** 2)
-        fade = min(max((away - FADE_START_M) / (FADE_END_M - FADE_START_M), 0.0), 1.0)
-        normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
-        hit[2] = 0.0
-        _floor_albedo(hit, ray, t, pixel, out)
-    else:
-        fade = 0.0
-        _surface(hit, kind, index, scene, normal, out)
-    for k in range(3):
-        hit[k] += 1e-5 * normal[k]
-    direct = light_share(hit, scene, kind, index, work)
-    open_sky = openness(hit, normal, scene, kind, index)
-    _lit(out, normal, ray, scene, direct, open_sky, 0.0 if kind == FLOOR else 1.0)
-    for k in range(3):
-        out[k] += fade * (HORIZON[k] - out[k])
-    return kind
+    floor, other = False, False
+    for i in range(len(rays)):
+        if met[i, 0] == NOTHING:
+            _background(rays, i, colours)
+        elif met[i, 0] != FLOOR:
+            other = True
+        elif _fade(
+            eye[3, 0] + reach[i] * rays[i, 0], eye[3, 1] + reach[i] * rays[i, 1],
+            eye[4, 0], eye[4, 1],
+        ) >= 1.0:  # fmt: skip
+            met[i, 0] = NOTHING
+            for k in range(3):
+                colours[i, k] = HORIZON[k]
+        else:
+            floor = True
+    return floor, other
 
 
-@njit(cache=True, nogil=True)
-def _aim(axes: Vec3s, x: float, y: float, ray: Vec3) -> None:
-    """Write the direction through (x, y) of the image plane; axes: right, up, forward."""
-    norm = 0.0
-    for k in range(3):
-        ray[k] = x * axes[0, k] + y * axes[1, k] + axes[2, k]
-        norm += ray[k] * ray[k]
-    scale = 1.0 / math.sqrt(norm)
-    for k in range(3):
-        ray[k] *= scale
-
-
-@njit(cache=True, nogil=True)
-def draw_rows(
-    eye: Vec3s, pixel: float, rows: tuple[int, int], scene: SceneArrays, image: Floats, kinds: Ints
+@njit(cache=True, nogil=True, error_model='numpy')
+def shade_rays(
+    eye: Vec3s, pixel: float, rays: Vec3s, scene: SceneArrays, met: Ints, reach: Floats,
+    colours: Vec3s, lists: Ints,
 ) -> None:
     """
-    Fill rows of an image, one ray a pixel.
+    Write the colours that neighbouring rays bring back.
 
     Parameters
     ----------
     eye : ndarray, shape (5, 3)
-        The camera's right, up and forward axes, its position and the picture's centre [m].
+        The camera's right, up and forward axes, its position, and where the floor is at its
+        clearest [m].
     pixel : float
         Size of a pixel on the image plane at distance one.
-    rows : tuple of int
-        First row, and one past the last.
+    rays : ndarray, shape (n, 3)
+        Unit directions; the nearer to each other, the less work.
     scene : SceneArrays
         What there is to see.
-    image : ndarray, shape (height, width, 3)
+    met, reach : ndarray, shapes (n, 2) and (n,)
+        Kind and index of what each ray met, and how far away [m]; faded floor becomes NOTHING.
+    colours : ndarray, shape (n, 3)
         Out: linear light.
-    kinds : ndarray, shape (height, width)
-        Out: which kind of thing, NOTHING ... SOLID.
+    lists : ndarray, shape (3, capsules and solids)
+        Is overwritten.
 
     """
-    height, width = kinds.shape
-    ray, work = np.empty(3), np.empty((6, 3))
-    for row in range(rows[0], rows[1]):
-        for column in range(width):
-            x, y = pixel * (column + 0.5 - 0.5 * width), pixel * (0.5 * height - row - 0.5)
-            _aim(eye, x, y, ray)
-            kinds[row, column] = trace(
-                eye[3], ray, scene, eye[4], pixel, work, image[row, column]
-            )
+    has_floor, has_others = _hide_far_floor(eye, rays, met, reach, colours)
+    for on_floor in (True, False):
+        if not (has_floor if on_floor else has_others):
+            continue
+        region = _bounds(eye, rays, met, reach, on_floor)
+        sun = lists[0, :shades(region, scene.light, SUN_SPREAD, scene.balls, lists[0])]
+        sky = lists[1, :sky_hiders(region, scene, lists[1])]
+        solids = lists[2, :shades(region, scene.light, SUN_SPREAD, scene.solid_balls, lists[2])]
+        if on_floor:
+            _shade_floor(eye, pixel, rays, scene, met, reach, colours, sun, sky, solids)
+        else:
+            _shade_others(eye, rays, scene, met, reach, colours, sun, sky, solids)
 
 
-@njit(cache=True, nogil=True)
-def _is_edge(row: int, column: int, image: Floats, kinds: Ints) -> bool:
-    height, width = kinds.shape
-    here = image[row, column]
-    for d_row, d_column in ((0, 1), (1, 0), (0, -1), (-1, 0)):
-        r, c = row + d_row, column + d_column
-        if 0 <= r < height and 0 <= c < width:
-            if kinds[r, c] != kinds[row, column]:
-                return True
-            # the floor's lines and shadows are smooth of themselves
-            there = image[r, c]
-            step = abs(there[0] - here[0]) + abs(there[1] - here[1]) + abs(there[2] - here[2])
-            if kinds[r, c] > FLOOR and step > EDGE_CONTRAST:
-                return True
-    return False
-
-
-@njit(cache=True, nogil=True)
-def smooth_rows(
-    eye: Vec3s, pixel: float, rows: tuple[int, int], scene: SceneArrays, coarse: Floats,
-    kinds: Ints, image: Floats,
+@njit(cache=True, nogil=True, error_model='numpy')
+def _shade_floor(
+    eye: Vec3s, pixel: float, rays: Vec3s, scene: SceneArrays, met: Ints, reach: Floats,
+    colours: Vec3s, sun: Ints, sky: Ints, solids: Ints,
 ) -> None:
-    """
-    Copy rows of `coarse` into `image`, with the pixels on edges traced anew and finer.
+    work, hit, normal = np.empty((3, 3)), np.zeros(3), np.array([0.0, 0.0, 1.0])
+    capsules, parts, light = scene.capsules, scene.parts, scene.light
+    for i in range(len(rays)):
+        if met[i, 0] != FLOOR:
+            continue
+        t, down = reach[i], max(-rays[i, 2], 1e-3)
+        hit[0], hit[1] = eye[3, 0] + t * rays[i, 0], eye[3, 1] + t * rays[i, 1]
+        grey = floor_shade(hit[0], hit[1], rays[i, 0], rays[i, 1], t * pixel, 1.0 / down)
+        direct = light_share(hit, light, capsules, -1, sun)
+        if len(solids) > 0:
+            direct = min(direct, solids_light_share(hit, scene, -1, solids, work))
+        open_sky = openness(hit, normal, capsules, parts, -1, sky)
+        fade = _fade(hit[0], hit[1], eye[4, 0], eye[4, 1])
+        for k in range(3):
+            lit = grey * FLOOR_COLOUR[k] * (light[2] * direct * SUN[k] + open_sky * SKY[k])
+            colours[i, k] = lit + fade * (HORIZON[k] - lit)
 
-    The parameters are those of `draw_rows`; `coarse` and `kinds` are what it filled.
 
-    """
-    height, width = kinds.shape
-    ray, work, colour = np.empty(3), np.empty((6, 3)), np.empty(3)
-    for row in range(rows[0], rows[1]):
-        for column in range(width):
-            image[row, column] = coarse[row, column]
-            if not _is_edge(row, column, coarse, kinds):
-                continue
-            image[row, column] = 0.0
-            for sub in range(SUBSAMPLES * SUBSAMPLES):
-                right = (sub % SUBSAMPLES + 0.5) / SUBSAMPLES
-                down = (sub // SUBSAMPLES + 0.5) / SUBSAMPLES
-                x = pixel * (column + right - 0.5 * width)
-                _aim(eye, x, pixel * (0.5 * height - row - down), ray)
-                trace(eye[3], ray, scene, eye[4], pixel, work, colour)
-                for k in range(3):
-                    # bright spots are cut before averaging, or their edges stay jagged
-                    image[row, column, k] += min(colour[k], 1.0)
-            image[row, column] /= SUBSAMPLES * SUBSAMPLES
+@njit(cache=True, nogil=True, error_model='numpy')
+def _shade_others(
+    eye: Vec3s, rays: Vec3s, scene: SceneArrays, met: Ints, reach: Floats, colours: Vec3s,
+    sun: Ints, sky: Ints, solids: Ints,
+) -> None:
+    work, ray, hit = np.empty((3, 3)), np.empty(3), np.empty(3)
+    normal, colour = np.empty(3), np.empty(3)
+    capsules, parts, albedos, light = scene.capsules, scene.parts, scene.colours, scene.light
+    for i in range(len(rays)):
+        kind, index = met[i, 0], met[i, 1]
+        if kind == NOTHING or kind == FLOOR:
+            continue
+        for k in range(3):
+            ray[k] = rays[i, k]
+            hit[k] = eye[3, k] + reach[i] * ray[k]
+        if kind == CAPSULE:
+            _capsule_surface(hit, index, capsules, albedos, sky, normal, colour)
+        else:
+            _solid_surface(hit, index, scene, normal, colour)
+        for k in range(3):
+            hit[k] += 1e-5 * normal[k]
+        own = index if kind == CAPSULE else -1
+        direct = light_share(hit, light, capsules, own, sun)
+        if len(solids) > 0:
+            own_solid = index if kind == SOLID else -1
+            direct = min(direct, solids_light_share(hit, scene, own_solid, solids, work))
+        open_sky = openness(hit, normal, capsules, parts, own, sky)
+        _lit(colour, normal, ray, light, direct, open_sky)
+        for k in range(3):
+            colours[i, k] = colour[k]

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Ints
 from puppet_core.errors import ConfigError
-from puppet_core.image_file import Picture
+from puppet_core.image_file import Picture, TEXT_COLOUR
+from puppet_retarget.offline.camera_path import cameras_along, FOLLOW, View
 from puppet_retarget.offline.picture import Label, render_scene
 from puppet_retarget.offline.picture_body import Body, Pill, Solid
-from puppet_retarget.offline.picture_camera import Camera, camera_around
+from puppet_retarget.offline.picture_camera import Camera
+from puppet_retarget.offline.picture_text import legend_band
 
 GUTTER_PX = 4
-_TITLE_MARGIN_PX = 26
+_SMALLEST_PX, _LARGEST_PX = 9, 24  # letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +51,15 @@ def render_strip(
     cell_px: tuple[int, int] = (380, 420),
     azimuth_deg: float = 55.0,
     elevation_deg: float = 8.0,
+    kind: str = FOLLOW,
+    has_legend: bool = False,
 ) -> Picture:
     """
-    Return one picture with a cell for each row and instant.
+    Return one picture with a cell for each row and instant, the captions in a band above.
 
-    All cells have one direction of view, those of a row one scale; the camera follows the first
-    body over the floor, but not up and down, so that steps and jumps show.
+    All cells of a row have one scale. A camera that follows follows the first body over the
+    floor, but not up and down, so that steps and jumps show. Nothing lies over the bodies: the
+    room above them is as high as the row's title.
 
     Parameters
     ----------
@@ -68,50 +74,76 @@ def render_strip(
         90 shows it from its left.
     elevation_deg : float
         How far above the level of the body.
+    kind : str
+        Of camera_path.KINDS.
+    has_legend : bool
+        Whether the colours of importance are explained in a band below.
 
     Raises
     ------
-    ConfigError : if rows are missing or of different lengths.
+    ConfigError : if rows are missing or of different lengths, or a cell has no room for bodies.
 
     """
     counts = sorted({len(row.cells) for row in rows})
     if len(counts) != 1 or counts[0] == 0:
         raise ConfigError(f'rows: expected the same number of cells > 0 in each, got {counts}')
     lines = []
+    letters = letters_px(cell_px)
     azimuth_deg += _heading_deg(rows[0])
-    for number, row in enumerate(rows):
-        cameras = _cameras(row, cell_px, azimuth_deg, elevation_deg)
+    for row in rows:
+        high = 1.5 * letters * (1 + row.title.count('\n')) if row.title else 0.04 * cell_px[1]
+        margins = (0.06 * cell_px[0], high, 0.06 * cell_px[0], 0.06 * cell_px[1])
+        cameras = _cameras(row, cell_px, View(azimuth_deg, elevation_deg, kind, margins))
         cells = []
         for column, (bodies, camera) in enumerate(zip(row.cells, cameras)):
             labels = []
-            if number == 0 and column < len(captions):
-                labels.append(Label(captions[column], (0.5 * cell_px[0], _TITLE_MARGIN_PX), 20))
             if column == 0 and row.title:
-                # left of the head: at the bottom it would lie over the feet
-                place = (0.22 * cell_px[0], 2.4 * _TITLE_MARGIN_PX)
-                labels.append(Label(row.title, place, 24))
+                width = ImageFont.load_default(letters).getlength(longest_line(row.title))
+                place = (0.5 * (width + letters), 0.5 * high + 0.2 * letters)
+                labels.append(Label(row.title, place, letters))
             solids = [*row.objects, *(row.marks[column] if row.marks else ())]
-            cells.append(render_scene(bodies, camera, cell_px, labels, solids))
+            cells.append(
+                render_scene(bodies, camera, cell_px, labels, solids, lit_for=cameras[0])
+            )
         lines.append(_joined(cells, axis=1))
-    return _joined(lines, axis=0)
+    picture = _joined(lines, axis=0)
+    bands = [picture]
+    if captions:
+        bands.insert(0, _caption_band(captions, cell_px, picture.shape[1]))
+    if has_legend:
+        bands.append(legend_band(picture.shape[1], letters))
+    return np.concatenate(bands)
 
 
-def _cameras(
-    row: StripRow, cell_px: tuple[int, int], azimuth_deg: float, elevation_deg: float
-) -> list[Camera]:
+def letters_px(cell_px: tuple[int, int]) -> int:
+    """Return the height of a strip's letters."""
+    return int(min(max(cell_px[0] / 15.0, _SMALLEST_PX), _LARGEST_PX))
+
+
+def longest_line(text: str) -> str:
+    """Return the longest line of a text."""
+    return max(text.split('\n'), key=len)
+
+
+def _caption_band(captions: Sequence[str], cell_px: tuple[int, int], width: int) -> Picture:
+    """Return a white band with a caption over each column, shape (height, width, 3)."""
+    letters = letters_px(cell_px)
+    widest = max(ImageFont.load_default(letters).getlength(longest_line(c)) for c in captions)
+    letters = max(int(letters * min(1.0, 0.94 * cell_px[0] / max(widest, 1.0))), 6)
+    lines = 1 + max(caption.count('\n') for caption in captions)
+    high = int(1.25 * letters * lines + 0.45 * letters)
+    band = Image.new('RGB', (width, high), (255, 255, 255))
+    draw, font = ImageDraw.Draw(band), ImageFont.load_default(letters)
+    for column, caption in enumerate(captions):
+        place = (column * (cell_px[0] + GUTTER_PX) + 0.5 * cell_px[0], 0.5 * high)
+        draw.text(place, caption, TEXT_COLOUR, font, anchor='mm', align='center')
+    return np.asarray(band)
+
+
+def _cameras(row: StripRow, cell_px: tuple[int, int], view: View) -> list[Camera]:
     """Return the camera of each cell: one distance and one height for the row."""
-    views = [
-        camera_around(cell[:1], cell_px, azimuth_deg, elevation_deg, margin=0.08)
-        for cell in row.cells
-    ]
-    back = max((view.position - view.target for view in views), key=lambda v: float(v @ v))
-    height = float(np.mean([view.target[2] for view in views]))
-    cameras = []
-    for cell in row.cells:
-        pelvis = cell[0].p_world[0]
-        target = np.array([pelvis[0], pelvis[1], height])
-        cameras.append(Camera(target + 1.04 * back, target, views[0].view_angle_deg))
-    return cameras
+    path = np.array([cell[0].p_world[0] for cell in row.cells])
+    return cameras_along([cell[:1] for cell in row.cells], path, view, cell_px)
 
 
 def _heading_deg(row: StripRow) -> float:

@@ -16,8 +16,18 @@ from puppet_retarget.importance.environment import Environment, Placement, Scene
 from puppet_retarget.importance.object_distance import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
 from puppet_retarget.offline import picture as drawing
 from puppet_retarget.offline.picture import Label, render_scene
-from puppet_retarget.offline.picture_body import Body, objects_of, Pill, scene_arrays, Solid
+from puppet_retarget.offline.picture_body import (
+    Body,
+    GAMMA,
+    objects_of,
+    Pill,
+    scene_arrays,
+    Solid,
+)
 from puppet_retarget.offline.picture_camera import Camera, camera_around
+from puppet_retarget.offline.picture_ray_kernels import CAPSULE as CAPSULE_HIT
+from puppet_retarget.offline.picture_ray_kernels import FLOOR, NOTHING, SOLID
+from puppet_retarget.offline.picture_tile_kernels import _tone, draw_rows
 import pytest
 
 SIZE_PX = (160, 120)
@@ -104,8 +114,38 @@ def test_light_is_finite_and_in_range_everywhere(camera, adult):
     things = [Solid([0.3, 0.5, 0.4], [0.4, 0.6, 0.8]), _ball((0.0, 0.0, 0.1), 0.1, RED)]
     scene = scene_arrays([body], things, axes[0], axes[2])
     eye = np.vstack((axes, camera.position, camera.target))
-    light = drawing._draw(eye, camera.pixel_size(SIZE_PX[1]), SIZE_PX, scene)
+    height, width = SIZE_PX[::-1]
+    light, kinds = np.full((height, width, 3), np.nan, np.float32), np.empty((height, width), int)
+    draw_rows(eye, camera.pixel_size(height), (0, height), scene, light, kinds)
     assert np.all(np.isfinite(light)) and np.min(light) >= 0.0
+    assert set(np.unique(kinds)) == {NOTHING, FLOOR, CAPSULE_HIT, SOLID}
+
+
+def test_a_table_of_tones_is_as_good_as_the_formula(camera):
+    light = np.linspace(0.0, 1.2, 10000)
+    tones = [_tone(float(value), drawing._TONES) for value in light]
+    wanted = 255.0 * np.clip(light, 0.0, 1.0) ** (1.0 / GAMMA)
+    np.testing.assert_allclose(tones, wanted, atol=0.6)
+
+
+def test_more_rays_on_edges_come_nearer_to_a_large_picture_made_small(camera, adult):
+    large = render_scene([Body.at_rest(adult)], camera, (960, 720), samples=1)
+    exact = (large.astype(float) ** 2.2).reshape(120, 6, 160, 6, 3).mean(axis=(1, 3))
+    errors = [
+        np.mean(np.abs(
+            render_scene([Body.at_rest(adult)], camera, SIZE_PX, samples=n) ** 2.2 - exact
+        ))
+        for n in (1, 2, 4)
+    ]  # fmt: skip
+    assert errors[1] < 0.8 * errors[0] and errors[2] < errors[1]
+
+
+def test_threads_do_not_change_the_picture(camera, adult):
+    pictures = [
+        render_scene([Body.at_rest(adult)], camera, SIZE_PX, threads=n) for n in (1, 2, 5)
+    ]
+    for other in pictures[1:]:
+        np.testing.assert_array_equal(pictures[0], other)
 
 
 def test_an_eye_inside_a_body_or_under_the_floor_still_gives_a_picture(adult):

@@ -7,9 +7,16 @@ import math
 import numpy as np
 from puppet_core import quaternion_batch as batch
 from puppet_retarget.importance import object_distance
+from puppet_retarget.offline import picture_cull_kernels as cull
 from puppet_retarget.offline import picture_ray_kernels as rays
 from puppet_retarget.offline.picture_body import Pill, scene_arrays, Solid
-from puppet_retarget.offline.picture_light_kernels import light_share, openness
+from puppet_retarget.offline.picture_light_kernels import (
+    light_share,
+    openness,
+    sky_hiders,
+    solids_light_share,
+    SUN_SPREAD,
+)
 import pytest
 
 HIT_TOL_M = 1e-6  # where marching along a distance field stops
@@ -45,6 +52,11 @@ def _capsule_distance(start, end, radius):
     return distance
 
 
+def _capsule_row(start, end, radius):
+    core = end - start
+    return np.array([[*start, *core, core @ core, radius]])
+
+
 def _aimed_ray(rng, spread):
     """Return a ray from outside towards the neighbourhood of the origin."""
     direction = rng.normal(size=3)
@@ -61,8 +73,9 @@ def test_capsule_is_hit_where_its_distance_field_ends(rng, length, plain):
     for _ in range(60):
         start = 0.3 * rng.normal(size=3)
         end = start + length * batch.normalize(rng.normal(size=3))
+        row = _capsule_row(start, end, 0.4)
         point, ray = _aimed_ray(rng, 0.5)
-        t = kernel(point, ray, start, end, 0.4)
+        t = kernel(point, ray, row, 0)
         expected = _march(point, ray, _capsule_distance(start, end, 0.4))
         hits += np.isfinite(t)
         assert t == pytest.approx(expected, abs=HIT_TOL_M)
@@ -71,10 +84,10 @@ def test_capsule_is_hit_where_its_distance_field_ends(rng, length, plain):
 
 def test_capsule_is_hit_from_ahead_and_behind_its_axis():
     point, up = np.array([0.0, 0.0, -3.0]), np.array([0.0, 0.0, 1.0])
-    start, end = np.zeros(3), np.array([0.0, 0.0, 1.0])
-    assert rays.capsule_hit(point, up, start, end, 0.25) == pytest.approx(2.75)
-    assert rays.capsule_hit(-point, -up, start, end, 0.25) == pytest.approx(1.75)
-    assert rays.capsule_hit(point, -up, start, end, 0.25) == math.inf
+    row = _capsule_row(np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.25)
+    assert rays.capsule_hit(point, up, row, 0) == pytest.approx(2.75)
+    assert rays.capsule_hit(-point, -up, row, 0) == pytest.approx(1.75)
+    assert rays.capsule_hit(point, -up, row, 0) == math.inf
 
 
 @pytest.mark.parametrize('is_cylinder', [False, True])
@@ -108,20 +121,29 @@ def test_solids_are_hit_where_their_distance_fields_end(rng, is_cylinder):
     assert 20 < hits < 80
 
 
+def _all(rows):
+    return np.arange(len(rows))
+
+
 def test_the_nearest_thing_is_met_first():
     things = [
         Pill([0.0, 0.0, 1.0], [0.0, 0.0, 1.0], 0.2),
         Solid([-1.0, 0.0, 1.0], [0.2, 1.0, 1.0]),
     ]
     scene = scene_arrays([], things, RIGHT, AHEAD)
-    work = np.empty((6, 3))
+    near, work = _all(scene.capsules), np.empty((2, 3))
+
+    def first(point, ray):
+        return rays.first_capsule(point, ray, scene.capsules, near)
+
     eye, level = np.array([3.0, 0.0, 1.0]), np.array([-1.0, 0.0, 0.0])
-    assert rays.first_hit(eye, level, scene, work) == (pytest.approx(2.8), rays.CAPSULE, 0)
+    assert first(eye, level) == (pytest.approx(2.8), rays.CAPSULE, 0)
     above = np.array([3.0, 0.0, 1.4])
-    assert rays.first_hit(above, level, scene, work) == (pytest.approx(3.9), rays.SOLID, 0)
-    down = np.array([0.0, 0.0, -1.0])
-    assert rays.first_hit(eye, down, scene, work) == (pytest.approx(1.0), rays.FLOOR, -1)
-    assert rays.first_hit(eye, -level, scene, work)[1] == rays.NOTHING
+    solids = _all(scene.solid_kinds)
+    assert rays.first_solid(above, level, scene, solids, work) == (pytest.approx(3.9), 0)
+    assert rays.first_solid(above, -level, scene, solids, work) == (math.inf, -1)
+    assert first(eye, np.array([0.0, 0.0, -1.0])) == (pytest.approx(1.0), rays.FLOOR, -1)
+    assert first(eye, -level)[1] == rays.NOTHING
 
 
 @pytest.mark.parametrize('solid', [False, True])
@@ -135,9 +157,11 @@ def test_light_fades_in_from_the_middle_of_a_shadow_to_outside(solid):
     centre = -1.5 * scene.light / scene.light[2] + [0.0, 0.0, 1.5]
     across = np.cross(scene.light, [0.0, 0.0, 1.0])
     across /= np.linalg.norm(across)
-    work = np.empty((6, 3))
+    near, work = np.array([0]), np.empty((3, 3))
     shares = [
-        light_share(centre + step * across, scene, rays.FLOOR, -1, work)
+        solids_light_share(centre + step * across, scene, -1, near, work)
+        if solid
+        else light_share(centre + step * across, scene.light, scene.capsules, -1, near)
         for step in np.linspace(0.0, 0.8, 60)
     ]
     assert shares[0] == 0.0 and shares[-1] == 1.0
@@ -147,11 +171,44 @@ def test_light_fades_in_from_the_middle_of_a_shadow_to_outside(solid):
 
 def test_sky_is_hidden_under_a_ball_and_open_far_away():
     scene = scene_arrays([], [Pill([0.0, 0.0, 0.3], [0.0, 0.0, 0.3], 0.28)], RIGHT, AHEAD)
-    up = np.array([0.0, 0.0, 1.0])
+    up, near = np.array([0.0, 0.0, 1.0]), np.array([0])
     shares = [
-        openness(np.array([x, 0.0, 0.0]), up, scene, rays.FLOOR, -1)
+        openness(np.array([x, 0.0, 0.0]), up, scene.capsules, scene.parts, -1, near)
         for x in np.linspace(0.0, 3.0, 200)
     ]
     assert shares[0] < 0.5 and shares[-1] == 1.0
     assert np.all(np.diff(shares) >= 0.0)
     assert np.max(np.diff(shares)) < 0.03
+
+
+def test_what_is_left_out_of_a_piece_cannot_matter_there(rng):
+    """Points and rays inside a region against every capsule, one by one."""
+    pills = [
+        Pill(start, start + 0.4 * rng.normal(size=3), float(rng.uniform(0.03, 0.2)))
+        for start in rng.normal(size=(40, 3)) * (2.0, 2.0, 0.5) + (0.0, 0.0, 1.0)
+    ]
+    scene = scene_arrays([], pills, RIGHT, AHEAD)
+    out, counts = np.empty(len(pills), dtype=np.int64), np.zeros(3)
+    for _ in range(20):
+        eye, axis = rng.normal(size=3) * 4.0, batch.normalize(rng.normal(size=3))
+        seen = set(out[:cull.cone_meets(eye, axis, 0.1, scene.balls, out)].tolist())
+        region = np.array([*rng.normal(size=2), 0.0, 0.15])
+        lit = set(out[:cull.shades(region, scene.light, SUN_SPREAD, scene.balls, out)].tolist())
+        sky = set(out[:sky_hiders(region, scene, out)].tolist())
+        counts += [len(seen), len(lit), len(sky)]
+        for _ in range(20):
+            side = np.cross(axis, rng.normal(size=3))
+            slope = 0.1 * rng.uniform() / np.linalg.norm(side)
+            ray = batch.normalize(axis + slope * side)
+            point = region[:3] + 0.15 * rng.uniform() * batch.normalize(rng.normal(size=3))
+            up = batch.normalize(rng.normal(size=3))
+            for i in range(len(pills)):
+                alone = np.array([i])
+                if i not in seen:
+                    assert rays.capsule_hit(eye, ray, scene.capsules, i) == math.inf
+                if i not in lit:
+                    assert light_share(point, scene.light, scene.capsules, -1, alone) == 1.0
+                if i not in sky:
+                    share = openness(point, up, scene.capsules, scene.parts, -1, alone)
+                    assert share == 1.0
+    assert np.all(counts > 0) and np.all(counts[:2] < 20 * 30)

@@ -1,0 +1,150 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Cameras for instants of a performance: fixed, following or on an orbit, and nothing cut.
+
+All cameras of a path have one distance and one place in the picture for what they follow, so
+that nothing but the bodies moves in it; the path is smoothed over time without lag.
+
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.errors import ConfigError
+from puppet_retarget.offline.picture_body import Body
+from puppet_retarget.offline.picture_camera import Camera, VIEW_ANGLE_DEG
+from scipy.ndimage import gaussian_filter1d
+
+FIXED, FOLLOW, ORBIT = KINDS = ('fixed', 'follow', 'orbit')
+ORBIT_DEG = 360.0  # over all instants
+VIEWS_DEG = {
+    'front': 0.0, 'left': 90.0, 'back': 180.0, 'right': -90.0, 'side': -90.0,
+    'three-quarter': -40.0,
+}  # fmt: skip
+SMOOTH_S = 0.4  # standard deviation of the following camera's averaging
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How bodies are looked at."""
+
+    azimuth_deg: float = 35.0
+    """Where the viewer stands in world: 0 on the side of +X, 90 on that of +Y."""
+
+    elevation_deg: float = 8.0
+    """How far above the level of the bodies."""
+
+    kind: str = FOLLOW
+    """FIXED, FOLLOW or ORBIT."""
+
+    margins_px: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """Of the picture that bodies keep clear of: left, above, right, below."""
+
+    def azimuths(self, count: int) -> Floats:
+        """Return where the viewer stands at each of so many instants, shape (count,) [deg]."""
+        turned = np.arange(count) * (ORBIT_DEG / count) if self.kind == ORBIT else np.zeros(count)
+        return np.asarray(self.azimuth_deg + turned, dtype=np.float64)
+
+
+def smooth_path(places: Vec3s, rate_hz: float) -> Vec3s:
+    """Return places over time averaged over SMOOTH_S before and after, shape (n, 3) [m]."""
+    sigma = SMOOTH_S * rate_hz
+    reach = math.ceil(4.0 * sigma)
+    # goes on at the ends as it came, turned about the end: or the camera would stay behind there
+    sides = ((reach, reach), *[(0, 0)] * (places.ndim - 1))
+    padded = np.pad(places, sides, 'reflect', reflect_type='odd')
+    return np.asarray(gaussian_filter1d(padded, sigma, axis=0)[reach: reach + len(places)])
+
+
+def cameras_along(
+    shots: Sequence[Sequence[Body]], path: Vec3s, view: View, size_px: tuple[int, int]
+) -> list[Camera]:
+    """
+    Return a camera for each instant, as near as the bodies of all instants allow.
+
+    Parameters
+    ----------
+    shots : sequence of sequence of Body
+        Who is there at each instant.
+    path : ndarray, shape (n, 3)
+        What the camera follows [m]; its height does not matter, and a fixed camera stays.
+    view : View
+        From where, and what is to be kept free.
+    size_px : tuple of int
+        Width and height.
+
+    Raises
+    ------
+    ConfigError : if nobody has a shape, or no room is left.
+
+    """
+    path = np.array(path, dtype=np.float64)
+    path[:, 2] = 0.0
+    if view.kind == FIXED:
+        path[:] = 0.5 * (path.min(axis=0) + path.max(axis=0))
+    backs = np.array([_back(azimuth, view) for azimuth in view.azimuths(len(path))])
+    axes = np.array([Camera(back, np.zeros(3), VIEW_ANGLE_DEG).axes() for back in backs])
+    points, radii = [], []
+    for bodies, place, axis in zip(shots, path, axes):
+        for body in bodies:
+            if body.character.capsules:
+                starts, ends, reach, _ = body.capsules()
+                points.append((np.concatenate((starts, ends)) - place) @ axis.T)
+                radii.append(np.concatenate((reach, reach)))
+    if not points:
+        raise ConfigError('bodies: expected one with a shape, got none')
+    across, up, distance = _fitted(
+        np.concatenate(points), np.concatenate(radii), size_px, view.margins_px
+    )
+    cameras = []
+    for place, axis, back in zip(path, axes, backs):
+        target = place + across * axis[0] + up * axis[1]
+        cameras.append(Camera(target + distance * back, target, VIEW_ANGLE_DEG))
+    return cameras
+
+
+def _back(azimuth_deg: float, view: View) -> Vec3:
+    azimuth, elevation = math.radians(azimuth_deg), math.radians(view.elevation_deg)
+    level = math.cos(elevation)
+    return np.array([
+        level * math.cos(azimuth), level * math.sin(azimuth), math.sin(elevation)
+    ])  # fmt: skip
+
+
+def _fitted(
+    points: Vec3s, radii: Floats, size_px: tuple[int, int],
+    margins_px: tuple[float, float, float, float],
+) -> tuple[float, float, float]:
+    """
+    Return how far to the right and up a camera aims, and its distance [m].
+
+    Points are in the camera's axes. A ball at (x, z) is left of the right edge, whose slope is s,
+    if x - aim + r sqrt(1 + s^2) <= s (distance + z), and so for each edge: two lines that aim
+    and distance must be above, and two that they must be below.
+
+    """
+    width, height = size_px
+    left, top, right, bottom = margins_px
+    pixel = 2.0 * math.tan(0.5 * math.radians(VIEW_ANGLE_DEG)) / height
+    edges = (
+        (pixel * (left - 0.5 * width), pixel * (0.5 * width - right)),
+        (pixel * (bottom - 0.5 * height), pixel * (0.5 * height - top)),
+    )
+    if any(high - low < 0.1 * pixel * min(width, height) for low, high in edges):
+        raise ConfigError(f'size: expected room between the labels, got {width} x {height} pixels')
+    lines, distance = [], 0.0
+    for k, (low, high) in enumerate(edges):
+        least = np.max(points[:, k] + radii * math.hypot(1.0, high) - high * points[:, 2])
+        most = np.min(points[:, k] - radii * math.hypot(1.0, low) - low * points[:, 2])
+        distance = max(distance, float((least - most) / (high - low)))
+        lines.append((least, high, most, low))
+    distance = max(distance, float(np.max(radii - points[:, 2])) + 0.1)
+    across, up = (
+        0.5 * float((least - high * distance) + (most - low * distance))
+        for least, high, most, low in lines
+    )
+    return across, up, distance

@@ -1,0 +1,127 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Films as files: MP4 by the optional package av, GIF by Pillow; all or nothing.
+
+An MP4 is H.264 with halved colour resolution and its index in front, which every browser plays;
+a GIF has one table of colours for all its pictures.
+
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from puppet_core.atomic_file import replacing
+from puppet_core.errors import ConfigError
+from puppet_core.image_file import Picture
+
+MP4, GIF = SUFFIXES = ('.mp4', '.gif')
+MAX_GIF_FPS = 50.0  # viewers play faster ones slowly
+CRF = '20'  # quality of H.264, 0 best to 51
+_BT709, _LIMITED = 1, 1  # code points of ITU-T H.273: colours, range
+_GIF_TICK_S = 0.01
+_PALETTE_PICTURES = 8  # that its colours are taken from
+_COLOURS = 255  # one is left for what stays as it was
+
+
+def check_film(path: Path, fps: float) -> None:
+    """
+    Refuse a film that cannot be written, before the work is done.
+
+    Raises
+    ------
+    ConfigError : for another suffix, a rate that a GIF cannot have, or a missing package.
+
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigError(f'--video: expected a .mp4 or .gif file, got {str(path)!r}')
+    if suffix == GIF and fps > MAX_GIF_FPS:
+        raise ConfigError(f'--fps: expected at most {MAX_GIF_FPS:g} for a .gif, got {fps:g}')
+    if suffix == MP4:
+        _codec()
+
+
+def film_size(path: Path, size_px: tuple[int, int]) -> tuple[int, int]:
+    """Return width and height that the film can have: those of an MP4 are even."""
+    if path.suffix.lower() != MP4:
+        return size_px
+    return size_px[0] + size_px[0] % 2, size_px[1] + size_px[1] % 2
+
+
+def save_film(path: Path, pictures: Iterable[Picture], count: int, fps: float) -> None:
+    """
+    Write pictures as a film; nothing is left if that is broken off.
+
+    Parameters
+    ----------
+    path : Path
+        .mp4 or .gif.
+    pictures : iterable of ndarray, shape (height, width, 3)
+        All of one size; of an MP4 it is even.
+    count : int
+        How many there are.
+    fps : float
+        Frames a second.
+
+    """
+    if path.suffix.lower() == MP4:
+        _save_mp4(path, pictures, fps)
+    else:
+        _save_gif(path, pictures, count, fps)
+
+
+def _codec() -> Any:
+    try:
+        import av
+    except ImportError as err:
+        raise ConfigError(
+            '--video: expected the package av for .mp4, which is not installed; '
+            'pip install av, or write a .gif'
+        ) from err
+    return av
+
+
+def _save_mp4(path: Path, pictures: Iterable[Picture], fps: float) -> None:
+    av = _codec()
+    with replacing(path) as temporary, av.open(
+        str(temporary), 'w', format='mp4', options={'movflags': '+faststart'}
+    ) as container:
+        stream = None
+        for picture in pictures:
+            if stream is None:
+                stream = container.add_stream('libx264', Fraction(fps).limit_denominator(1001))
+                stream.height, stream.width = picture.shape[:2]
+                stream.pix_fmt, stream.options = 'yuv420p', {'crf': CRF}
+                context = stream.codec_context
+                context.colorspace = context.color_primaries = context.color_trc = _BT709
+                context.color_range = _LIMITED
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format='rgb24')
+            frame = frame.reformat(
+                format='yuv420p', dst_colorspace=_BT709, dst_color_range=_LIMITED
+            )
+            container.mux(stream.encode(frame))
+        if stream is not None:
+            container.mux(stream.encode())
+
+
+def _save_gif(path: Path, pictures: Iterable[Picture], count: int, fps: float) -> None:
+    drawn = list(pictures)
+    some = drawn[:: max(count // _PALETTE_PICTURES, 1)]
+    table = Image.fromarray(np.concatenate(some)).quantize(
+        _COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
+    )
+    images = [
+        Image.fromarray(picture).quantize(palette=table, dither=Image.Dither.NONE)
+        for picture in drawn
+    ]
+    ends = np.rint(np.arange(count + 1) / (fps * _GIF_TICK_S)).astype(int)
+    with replacing(path) as temporary:
+        images[0].save(
+            temporary, format='GIF', save_all=True, append_images=images[1:], loop=0,
+            duration=[int(d) * 10 for d in np.diff(ends)], optimize=False,
+        )  # fmt: skip
