@@ -25,6 +25,7 @@ CRF = '20'  # quality of H.264, 0 best to 51
 _BT709, _LIMITED = 1, 1  # code points of ITU-T H.273: colours, range
 _GIF_TICK_S = 0.01
 _PALETTE_PICTURES = 8  # that its colours are taken from
+_KEPT_BITS = 0xFC  # of a colour that counts
 _COLOURS = 255  # one is left for what stays as it was
 
 
@@ -112,7 +113,9 @@ def _save_mp4(path: Path, pictures: Iterable[Picture], fps: float) -> None:
 def _save_gif(path: Path, pictures: Iterable[Picture], count: int, fps: float) -> None:
     drawn = list(pictures)
     some = drawn[:: max(count // _PALETTE_PICTURES, 1)]
-    table = Image.fromarray(np.concatenate(some)).quantize(
+    # each colour counts once, or floor and sky would take nearly the whole table
+    colours = np.unique(np.concatenate(some).reshape(-1, 3) & _KEPT_BITS, axis=0)
+    table = Image.fromarray(colours[None]).quantize(
         _COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
     )
     images = [

@@ -130,7 +130,7 @@ def _apart(
     columns: Floats, titles: Sequence[str], font: Font, width: int
 ) -> Floats:
     """Return columns near the given ones at which titles neither meet nor leave the picture."""
-    places = np.array(columns, dtype=np.float64)
+    places = np.array(columns[:len(titles)], dtype=np.float64)
     halves = np.array([0.5 * font.getlength(title) + 0.3 * _letters(font) for title in titles])
     order = np.argsort(places, kind='stable')
     right = 0.0

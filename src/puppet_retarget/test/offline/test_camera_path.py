@@ -68,7 +68,7 @@ def test_a_following_camera_does_not_shake_with_the_body():
     sway = np.stack((1.2 * times, 0.03 * np.sin(2.0 * np.pi * 2.0 * times), 0.0 * times), axis=1)
     path = smooth_path(sway, rate_hz)
     np.testing.assert_allclose(path[44:46, 0], sway[44:46, 0], atol=1e-3)  # without lag
-    assert np.abs(path[20:-20, 1]).max() < 1e-3
+    assert np.abs(path[20:-20, 1]).max() < 2e-3  # of 30 mm
 
 
 def test_an_orbit_goes_once_round(actors):

@@ -3,6 +3,7 @@
 """Films: as many frames as promised, of the promised size and instants, whole or not at all."""
 
 from collections.abc import Callable
+import os
 from pathlib import Path
 import sys
 
@@ -15,6 +16,7 @@ from puppet_retarget.offline.film import FilmTimes
 import pytest
 
 pytestmark = pytest.mark.ros
+PREFIXES = os.environ.get('AMENT_PREFIX_PATH', '')  # where the messages are
 
 
 @pytest.mark.parametrize(
@@ -132,8 +134,9 @@ def test_without_av_the_error_says_what_to_install(
 
 
 def test_a_bag_shows_who_was_recorded(
-    run: Callable, walk_bvh: Path, tmp_path: Path
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{os.environ["AMENT_PREFIX_PATH"]}:{PREFIXES}')
     bag = tmp_path / 'recorded.mcap'
     assert run('retarget', walk_bvh, bag, '--character', 'blubby').code == 0
     sizes = []
