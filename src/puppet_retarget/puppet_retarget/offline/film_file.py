@@ -113,8 +113,10 @@ def _save_mp4(path: Path, pictures: Iterable[Picture], fps: float) -> None:
 def _save_gif(path: Path, pictures: Iterable[Picture], count: int, fps: float) -> None:
     drawn = list(pictures)
     some = drawn[:: max(count // _PALETTE_PICTURES, 1)]
-    # each colour counts once, or floor and sky would take nearly the whole table
-    colours = np.unique(np.concatenate(some).reshape(-1, 3) & _KEPT_BITS, axis=0)
+    # half by area, half each colour once, or floor and sky would take nearly the whole table
+    pixels = np.concatenate(some).reshape(-1, 3)
+    colours = np.unique(pixels & _KEPT_BITS, axis=0)
+    colours = np.concatenate((colours, pixels[:: max(len(pixels) // len(colours), 1)]))
     table = Image.fromarray(colours[None]).quantize(
         _COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
     )

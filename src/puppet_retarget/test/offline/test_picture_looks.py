@@ -144,4 +144,3 @@ def test_the_same_input_gives_the_same_file(performer, steps, tmp_path):
         save_png(tmp_path / name, picture)
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
-
