@@ -32,6 +32,8 @@ COMMANDS = {
     'replay': Command('puppet_replay', 'replay',
                       'what the graph makes of a bag, without topics or clocks, in another bag'),
     'compare': Command('puppet_replay', 'compare', 'how two bags differ, field by field'),
+    'plot': Command('puppet_replay', 'plot',
+                    'importance, feet, filter and latency of a bag as pictures and numbers'),
     'goldens': Command('puppet_replay', 'goldens',
                        'replay the golden performance and compare it, or make goldens anew'),
     'retarget': _clip('retarget', 'give the motion of a clip to a character'),

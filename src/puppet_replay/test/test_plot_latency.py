@@ -1,0 +1,113 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Latency of a bag that is recorded live from a real node, and of one with known log times."""
+
+import json
+from pathlib import Path
+import time
+
+from graph_messages import items_of, moments, write_items
+import numpy as np
+from plain_reader import plain_messages
+from puppet_core.sensor_frames import SensorFrame
+import pytest
+
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402,I100
+from puppet_msgs.msg import TrackerFrame  # noqa: E402
+from puppet_replay import plot_command  # noqa: E402
+from puppet_replay.plot_figure import styled  # noqa: E402
+from puppet_replay.plot_latency import draw_latency  # noqa: E402
+from puppet_replay.plot_read import PlotBag  # noqa: E402
+from puppet_replay.record_node import RecordNode  # noqa: E402
+from puppet_ros import qos  # noqa: E402
+from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from puppet_ros.tracker_frame import TrackerFrameWriter  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+N = 60
+HOPS_MS = {'/tracker/raw': 2.0, '/tracker/filtered': 0.5, '/importance': 3.0,
+           '/joint_states': 1.25, '/puppet/posture': 1.5, '/retarget/status': 1.75}  # fmt: skip
+ORDER = ('/tracker/raw', '/tracker/filtered', '/importance')
+
+
+def known_bag(path: Path) -> Path:
+    """Write a bag in which each topic is so much later than the one before; one is late once."""
+    items = []
+    for moment in moments(N):
+        for item in items_of(moment):
+            if item.topic == '/tf':
+                continue
+            before = ORDER if item.topic not in ORDER else ORDER[:ORDER.index(item.topic)]
+            late_ms = sum(HOPS_MS[topic] for topic in {*before, item.topic})
+            late_ms += 40.0 * (item.topic == '/retarget/status' and moment.index == 9)
+            items.append(item._replace(log_ns=item.log_ns + round(1e6 * late_ms)))
+    return write_items(path, items)
+
+
+def rows_of(bag: Path, report: Path) -> dict[str, dict[str, float]]:
+    """Return the rows of the report by name."""
+    words = [str(bag), '--what', 'latency', str(report.with_suffix('.png')), '--json', str(report)]
+    assert plot_command.main(words) == 0
+    plots = json.loads(report.read_text())['plots']
+    return {row['name']: row for row in plots['latency']['series']}
+
+
+def test_known_delays_are_found(tmp_path: Path) -> None:
+    """Since the stamp, and since what each topic is made from; the posture is not in this bag."""
+    rows = rows_of(known_bag(tmp_path / 'a.mcap'), tmp_path / 'a.json')
+    assert rows['/tracker/raw since the stamp']['p50_ms'] == pytest.approx(2.0)
+    assert rows['/importance since the stamp']['p99_ms'] == pytest.approx(5.5)
+    assert rows['/importance since /tracker/filtered']['max_ms'] == pytest.approx(3.0)
+    assert rows['/joint_states since /importance']['mean_ms'] == pytest.approx(1.25)
+    late = rows['/retarget/status since /importance']
+    assert late['p50_ms'] == pytest.approx(1.75) and late['max_ms'] == pytest.approx(41.75)
+    assert all(row['count'] == N for row in rows.values())
+
+
+def test_titles_tell_the_percentiles_of_what_is_drawn(tmp_path: Path) -> None:
+    with BagReader(known_bag(tmp_path / 'a.mcap')) as reader, styled():
+        figure = draw_latency(PlotBag(reader).latencies(), 'a.mcap')
+    titles = [axes.get_title(loc='left') for axes in figure.axes]
+    assert '/tracker/raw   p50 2.00  p99 2.00  max 2.00 ms' in titles
+    late = next(title for title in titles if title.startswith('/retarget/status'))
+    assert late.endswith('max 41.75 ms') and '\nsince /importance   p50 1.75' in late
+
+
+def test_a_live_recording_tells_how_late_the_filter_is(tmp_path: Path) -> None:
+    """Frames stamped now go through the real filter; the recorder notes when each arrives."""
+    bag = tmp_path / 'live.mcap'
+    with isolated_context() as context, BagWriter(bag, growing=True) as writer:
+        source, node = Node('source', context=context), PoseFilterNode(context=context)
+        publisher = source.create_publisher(TrackerFrame, '/tracker/raw', qos.STREAM)
+        recorder = RecordNode(writer, ['/tracker/raw', '/tracker/filtered'], context=context)
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        message = TrackerFrameWriter(('head',), 'transmitter')
+
+        def publish() -> None:
+            frame = SensorFrame(
+                time.time_ns(), 0, ('head',), np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]),
+                np.zeros(1), np.zeros(1, np.uint8),
+            )  # fmt: skip
+            publisher.publish(message.fill(frame))
+            recorder.poll()
+
+        done = spin_until(
+            executor, lambda: recorder.counts.get('/tracker/filtered', 0) >= N, before=publish
+        )
+        executor.shutdown()
+    assert done
+    rows = rows_of(bag, tmp_path / 'a.json')
+    filtered = plain_messages(bag, '/tracker/filtered')
+    ages_ms = np.array([1e-6 * (m.log_ns - m.stamp_ns) for m in filtered])
+    row = rows['/tracker/filtered since the stamp']
+    assert row['max_ms'] == pytest.approx(ages_ms.max())
+    assert row['p50_ms'] == pytest.approx(np.percentile(ages_ms, 50)) and row['min_ms'] > 0.0
+    assert 0.0 < rows['/tracker/filtered since /tracker/raw']['mean_ms'] < row['mean_ms']
