@@ -50,6 +50,8 @@ COMMANDS = {
     'render': _clip('render', 'pictures and films of a clip or a bag'),
     'view': Command('puppet_retarget', 'view_clip',
                     'clips in the browser: play them, drag a body, write an edit file'),
+    'reference': Command('puppet_bringup', 'puppet_reference',
+                         'write doc/reference.md: topics, parameters, messages, commands'),
     'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),
     'character': _clip('character', 'make a character: from a clip, a calibration, a robot'),
     'calibrate': Command('puppet_retarget', 'calibrate',

@@ -38,6 +38,7 @@ from puppet_ros.pose_array import pose_row, PoseArrayOutput
 from puppet_ros.sensor_transforms import SensorTransforms, TRANSMITTER
 from puppet_ros.spin import spin_node
 from puppet_ros.static_transforms import StaticTransforms
+from puppet_ros.streams import StreamPublisher
 from puppet_ros.tracker_frame import TrackerFrameWriter
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -74,7 +75,7 @@ class PoseTopicsNode(Node):
         self._given_axes = self._config.source
         self._merger = PoseMerger(self._config.sensors, round(1e9 * self._config.wait_s))
         self._writer = TrackerFrameWriter(self._config.sensors, TRANSMITTER)
-        self._publisher = self.create_publisher(TrackerFrame, OUTPUT_TOPIC, qos.STREAM)
+        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC)
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._transforms = SensorTransforms(
             self, self._config.sensors, self._config.transforms_rate_hz

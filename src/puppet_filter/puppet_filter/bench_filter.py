@@ -109,8 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command's arguments, checked."""
+def make_parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
     parser = argparse.ArgumentParser(
         prog='bench_filter', description=(__doc__ or '').strip(), epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -124,6 +124,12 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
                         help=f'some of {",".join(FILTER_NAMES)}')  # fmt: skip
     parser.add_argument('--jump-count', type=int, default=DEFAULTS.gate_jump_count, metavar='N',
                         help='gate.jump_count of kalman, default %(default)s')  # fmt: skip
+    return parser
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the command's arguments, checked."""
+    parser = make_parser()
     options = parser.parse_args(argv)
     if not 4.0 <= options.duration <= 3600.0:
         parser.error(f'--duration: expected 4 <= value <= 3600, got {options.duration}')

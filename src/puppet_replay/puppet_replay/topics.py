@@ -6,33 +6,40 @@ from collections.abc import Collection
 
 from puppet_core.errors import InputFileError
 from puppet_ros.bag_reader import BagReader
+from puppet_ros.interface_table import (
+    BODY_DESCRIPTION,
+    CLOCK,
+    DESCRIPTION,
+    FILTERED,
+    IMPORTANCE,
+    JOINTS,
+    NODES,
+    PERFORMER_DESCRIPTION,
+    POSTURE,
+    PUPPET,
+    RAW,
+    STATUS,
+    TF,
+    TF_STATIC,
+    TOPICS,
+)
 
-RAW, FILTERED = '/tracker/raw', '/tracker/filtered'
-POSTURE, IMPORTANCE = '/performer/posture', '/importance'
-JOINTS, PUPPET, STATUS = '/joint_states', '/puppet/posture', '/retarget/status'
-TF, TF_STATIC, CLOCK = '/tf', '/tf_static', '/clock'
-PERFORMER_DESCRIPTION = '/performer/robot_description'
-DESCRIPTION, BODY_DESCRIPTION = '/robot_description', '/puppet/robot_description'
+# for the modules of this package, as well as what is defined below
+__all__ = [
+    'BODY_DESCRIPTION', 'CLOCK', 'DESCRIPTION', 'FILTERED', 'IMPORTANCE', 'JOINTS',
+    'PERFORMER_DESCRIPTION', 'POSTURE', 'PUPPET', 'RAW', 'STATUS', 'TF', 'TF_STATIC',
+    'ENTRIES', 'NODES_BEHIND', 'OF_THE_GRAPH', 'OUTPUTS', 'TYPES', 'entry_of', 'inputs_of',
+    'live_topics', 'played_topics',
+]  # fmt: skip
+
 ENTRIES = (RAW, FILTERED, POSTURE, IMPORTANCE)
 """Topics at which recorded messages can enter, the first one first."""
 
-TYPES = {
-    RAW: 'puppet_msgs/msg/TrackerFrame', FILTERED: 'puppet_msgs/msg/PoseFrame',
-    POSTURE: 'puppet_msgs/msg/Posture', IMPORTANCE: 'puppet_msgs/msg/Importance',
-    JOINTS: 'sensor_msgs/msg/JointState', PUPPET: 'puppet_msgs/msg/Posture',
-    STATUS: 'puppet_msgs/msg/RetargetStatus', TF_STATIC: 'tf2_msgs/msg/TFMessage',
-    PERFORMER_DESCRIPTION: 'std_msgs/msg/String', DESCRIPTION: 'std_msgs/msg/String',
-    BODY_DESCRIPTION: 'std_msgs/msg/String',
-}  # fmt: skip
+TYPES = {topic.name: topic.type for topic in TOPICS}
 
 # what each node publishes
 OUTPUTS = {
-    'pose_filter': (FILTERED, '/tracker/filtered_poses'),
-    'performer': (POSTURE, PERFORMER_DESCRIPTION),
-    'importance': (IMPORTANCE,),
-    'retarget': (JOINTS, PUPPET, STATUS, DESCRIPTION, BODY_DESCRIPTION),
-    'visualization': ('/markers', '/puppet/markers'),
-    'tracker_markers': ('/tracker/markers',),
+    node: tuple(topic.name for topic in TOPICS if node in topic.publishers) for node in NODES
 }
 NODES_BEHIND = {
     RAW: ('pose_filter', 'performer', 'importance', 'retarget'),

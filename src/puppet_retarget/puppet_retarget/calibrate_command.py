@@ -49,6 +49,7 @@ from rclpy.utilities import remove_ros_args
 
 BAG, LIVE, CLIP = 'bag', 'live', 'clip'
 LIMITS = CalibrationLimits()
+MORE_PARSERS = (surface_command.make_parser,)
 MAX_POSE_DEG = 90.0
 EXAMPLE = """\
 example: ./puppet calibrate --from live --output my_calibration.yaml

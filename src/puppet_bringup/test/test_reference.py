@@ -1,0 +1,181 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""doc/reference.md: what the code gives, whole, and how its parts are read."""
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+
+from puppet_bringup import reference, reference_commands, reference_nodes  # noqa: E402,I100
+from puppet_bringup.launch_arguments import ARGUMENTS  # noqa: E402
+from puppet_bringup.reference_markdown import cell, table  # noqa: E402
+from puppet_bringup.reference_messages import blocks_of, message_lines  # noqa: E402
+from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_core.parameter_rows import Row  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+MESSAGES = sorted((ROOT / 'src' / 'puppet_msgs').glob('*/*.[ms][sr][gv]'))
+COMMENTED = """\
+# What it is,
+# over two lines.
+
+# Values:
+uint8 A=0  # the first
+uint8 B=1  # the second, which
+           # goes on
+
+# rows of two:
+#   x   to the left [m]
+#   y   up, or
+#           down [m]
+# and no more.
+float64[2] place
+
+bool plain
+"""
+
+
+@pytest.fixture(scope='module')
+def page() -> str:
+    """Return what the code gives."""
+    return reference.reference_text(ROOT)
+
+
+def test_the_page_is_what_the_code_gives(page: str) -> None:
+    """If this fails: ./puppet reference --write."""
+    assert (ROOT / reference.PAGE).read_text(encoding='utf-8') == page
+
+
+def test_the_page_is_nobodys_own(page: str) -> None:
+    """Nothing of this machine or checkout is in it, and every row of a table has its cells."""
+    for word in (str(ROOT), '/tmp'):
+        assert word not in page
+    lines = [*page.splitlines(), '']
+    for i, line in enumerate(lines):
+        if line.startswith('| ---'):
+            n = lines[i - 1].replace('\\|', '').count('|')
+            for row in lines[i:lines.index('', i)]:
+                assert row.replace('\\|', '').count('|') == n, row
+
+
+@pytest.mark.parametrize('path', MESSAGES, ids=lambda path: path.stem)
+def test_every_field_of_a_message_is_in_it(path: Path, page: str) -> None:
+    start = page.index(f'### puppet_msgs/{path.parent.name}/{path.stem}\n')
+    section = page[start:page.find('\n### ', start)]
+    names = [
+        line.split('#')[0].split()[1].split('=')[0] for line in path.read_text().splitlines()
+        if line.strip() and not line.lstrip().startswith(('#', '---'))
+    ]
+    assert names
+    for name in names:
+        assert f'`{name}`' in section or f'`{name}=' in section
+
+
+def test_every_launch_argument_and_command_is_in_it(page: str) -> None:
+    for argument in ARGUMENTS:
+        assert f'| `{argument.name}` |' in page[page.index('## Launch arguments'):]
+    commands = import_module(reference.COMMANDS)
+    for name in commands.COMMANDS:
+        assert f'\n### ./puppet {name}\n' in page
+    names = [*commands.COMMANDS, *commands.BUILT_IN]
+    assert all(f'| `./puppet {name}` |' in page for name in names)
+
+
+def test_options_are_those_of_the_parser(page: str) -> None:
+    """Those of `demo`, which this package may know."""
+    from puppet_bringup.demo import parser
+
+    start = page.index('### ./puppet demo\n')
+    section = page[start:page.index('\n### ', start + 1)]
+    for action in parser()._actions:
+        for option in action.option_strings:
+            assert option in ('-h', '--help') or option in section
+
+
+def test_comments_become_rows(tmp_path: Path) -> None:
+    file = tmp_path / 'a_msgs' / 'msg' / 'Thing.msg'
+    file.parent.mkdir(parents=True)
+    file.write_text(COMMENTED)
+    assert message_lines(file) == [
+        '### a_msgs/msg/Thing', '', 'What it is, over two lines.', '',
+        '| field | type | meaning |', '| --- | --- | --- |',
+        '| `A=0`<br>`B=1` | `uint8` | Values:<br>`A`: the first<br>'
+        '`B`: the second, which goes on |',
+        '| `place` | `float64[2]` | rows of two:<br>x: to the left [m]<br>y: up, or down [m]'
+        '<br>and no more. |',
+        '| `plain` | `bool` |  |', '',
+    ]  # fmt: skip
+    assert [len(block.entries) for block in blocks_of(COMMENTED)] == [0, 2, 1, 1]
+
+
+def test_cells_hold_what_would_be_markup() -> None:
+    assert cell('a <b> | *c*\n  `<d>`') == 'a &lt;b> \\| \\*c\\* `<d>`'
+    assert table(['a', 'b'], [['1', '2']]) == ['| a | b |', '| --- | --- |', '| 1 | 2 |', '']
+
+
+def test_a_command_without_a_parser_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a new one cannot be left out."""
+    table_of = SimpleNamespace(
+        COMMANDS={'new': SimpleNamespace(
+            package='puppet_bringup', program='puppet_up', summary='does', leading=())},
+        BUILT_IN={},
+    )  # fmt: skip
+    monkeypatch.setattr(reference_commands, 'module_of', lambda *_: ModuleType('puppet_new'))
+    with pytest.raises(ConfigError, match='puppet_new: expected parser'):
+        reference_commands.command_lines(table_of)
+    monkeypatch.undo()
+    with pytest.raises(ConfigError, match='puppet_bringup fly: expected an installed program'):
+        reference_commands.module_of('puppet_bringup', 'fly')
+
+
+def test_subcommands_and_more_parsers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parser() -> argparse.ArgumentParser:
+        top = argparse.ArgumentParser(prog='new', description='Does it.')
+        inner = top.add_subparsers().add_parser('fast', description='Does it fast.')
+        inner.add_argument('--speed', type=float, default=2.0, help='in m/s; default %(default)s')
+        return top
+
+    module = ModuleType('puppet_new')
+    vars(module).update(parser=parser, MORE_PARSERS=(parser,))
+    monkeypatch.setattr(reference_commands, 'module_of', lambda *_: module)
+    rows = SimpleNamespace(package='a', program='b', summary='does', leading=('fast',))
+    text = '\n'.join(reference_commands.command_lines(
+        SimpleNamespace(COMMANDS={'new': rows}, BUILT_IN={})
+    ))  # fmt: skip
+    assert text.count('| `--speed SPEED` | `2` | in m/s |') >= 2
+    monkeypatch.undo()
+
+
+def test_a_node_without_rows_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType('puppet_new')
+    monkeypatch.setattr(reference_nodes, 'node_module', lambda _: module)
+    with pytest.raises(ConfigError, match='expected one name that ends in ROWS, got 0'):
+        reference_nodes.rows_of('new')
+    vars(module).update(A_ROWS=(Row('a', 1),), B_ROWS=(Row('b', 1),))
+    with pytest.raises(ConfigError, match='got 2'):
+        reference_nodes.rows_of('new')
+
+
+def test_check_tells_what_differs(
+    tmp_path: Path, page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a checkout of its own, whose page is written, then changed."""
+    (tmp_path / 'tools').symlink_to(ROOT / 'tools')
+    (tmp_path / 'src').symlink_to(ROOT / 'src')
+    (tmp_path / 'doc').mkdir()
+    monkeypatch.chdir(tmp_path / 'doc')
+    assert reference.main(['--check']) == 1
+    assert reference.main(['--write']) == 0 and reference.main(['--check']) == 0
+    file = tmp_path / 'doc' / 'reference.md'
+    assert file.read_text() == page
+    capsys.readouterr()
+    file.write_text(page.replace('| `/importance` |', '| `/import` |'))
+    assert reference.main(['--check']) == 1
+    said = capsys.readouterr()
+    assert '-| `/import` |' in said.out and 'write it with: ./puppet reference' in said.err
+    assert reference.main([]) == 0 and capsys.readouterr().out == page

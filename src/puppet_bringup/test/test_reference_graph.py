@@ -1,0 +1,212 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that the running graph has is in doc/reference.md: topics, services, parameters."""
+
+from collections.abc import Iterator
+from pathlib import Path
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from puppet_core.sensor_frames import SensorFrame
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_bringup.reference_nodes import (  # noqa: E402,I100
+    node_module,
+    node_programs,
+    profile_text,
+    rows_of,
+)
+from puppet_msgs.msg import TrackerFrame  # noqa: E402
+from puppet_ros import qos  # noqa: E402
+from puppet_ros.interface_table import (  # noqa: E402
+    BY_NAME,
+    FILTERED_POSES,
+    FRAMES,
+    RAW,
+    SERVICES,
+    TOPICS,
+)
+from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from puppet_ros.tracker_frame import TrackerFrameWriter  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+PAGE = Path(__file__).resolve().parents[3] / 'doc' / 'reference.md'
+# of every node, by ROS itself
+OWN_TOPICS = ('/rosout', '/parameter_events')
+OWN_TOPIC_END = '/transition_event'
+OWN_SERVICES = ('rcl_interfaces/', 'lifecycle_msgs/', 'type_description_interfaces/')
+OWN_PARAMETERS = ('use_sim_time', 'start_type_description_service')
+CASES = sorted(node_programs())
+
+
+class Graph(NamedTuple):
+    """The running nodes, and one that looks at them."""
+
+    nodes: dict[str, Any]
+    lab: Node
+
+
+@pytest.fixture(scope='module')
+def graph() -> Iterator[Graph]:
+    """Run every node that a launch description starts, with all that parameters can ask for."""
+    with isolated_context() as context:
+        lab = Node('lab', context=context)
+        nodes = {name: _make(name, context) for name in CASES}
+        nodes['tracker_driver'].trigger_configure()
+        publisher = lab.create_publisher(TrackerFrame, RAW, qos.STREAM)
+        executor = SingleThreadedExecutor(context=context)
+        for node in nodes.values():
+            executor.add_node(node)
+        writer = TrackerFrameWriter(('head',), 'transmitter')
+        stamp_ns = 0
+
+        def publish() -> None:
+            nonlocal stamp_ns
+            stamp_ns += 10_000_000
+            frame = SensorFrame(
+                stamp_ns, 0, ('head',), np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]),
+                np.zeros(1), np.zeros(1, np.uint8),
+            )  # fmt: skip
+            publisher.publish(writer.fill(frame))
+            nodes['pose_topics']._pose_array.open('all')
+
+        def is_whole() -> bool:
+            there = dict(lab.get_topic_names_and_types())
+            return all(lab.count_publishers(name) for name in there if name in BY_NAME) and (
+                FILTERED_POSES in there and lab.count_publishers(FILTERED_POSES) > 0
+            )
+
+        assert spin_until(executor, is_whole, before=publish)
+        lab.destroy_publisher(publisher)
+        yield Graph(nodes, lab)
+        executor.shutdown()
+
+
+def _make(name: str, context: Any) -> Any:
+    """Return a node of its program's class, its PoseArray asked for where it has one."""
+    module = node_module(name)
+    kind = next(
+        value for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Node)
+        and value.__module__ == module.__name__
+    )  # fmt: skip
+    wishes = {'pose_array': 'all', 'autostart': False}
+    there = {row.name for row in rows_of(name)}
+    return kind(context=context, parameter_overrides=[
+        Parameter(key, value=value) for key, value in wishes.items() if key in there
+    ])  # fmt: skip
+
+
+def type_of(kind: type) -> str:
+    """Return the name of a message's or service's class, as in std_msgs/msg/String."""
+    package, folder = kind.__module__.split('.')[:2]
+    return f'{package}/{folder}/{kind.__name__}'
+
+
+def published(lab: Node) -> dict[str, list[str]]:
+    """Return the types of all topics that somebody publishes, without ROS's own."""
+    return {
+        name: types for name, types in lab.get_topic_names_and_types()
+        if name not in OWN_TOPICS and not name.endswith(OWN_TOPIC_END)
+        and lab.count_publishers(name)
+    }  # fmt: skip
+
+
+def section(title: str) -> str:
+    """Return what stands under a heading of the page."""
+    text = PAGE.read_text(encoding='utf-8')
+    start = text.index(f'\n{title}\n')
+    depth = len(title.split()[0])
+    end = re.compile(rf'\n#{{1,{depth}}} ').search(text, start + len(title))
+    return text[start:None if end is None else end.start()]
+
+
+def strangers(lab: Node) -> list[str]:
+    """Return the published topics that are not in the page, with their type."""
+    rows = section('## Topics')
+    return [
+        name for name, types in published(lab).items()
+        if not any(f'\n| `{name}` | `{kind}` |' in rows for kind in types)
+    ]  # fmt: skip
+
+
+def test_every_topic_is_in_the_reference(graph: Graph) -> None:
+    """A new one needs a row in puppet_ros.interface_table; one without is found here."""
+    assert strangers(graph.lab) == []
+    surprise = graph.lab.create_publisher(String, '/surprise', 10)
+    assert strangers(graph.lab) == ['/surprise']
+    graph.lab.destroy_publisher(surprise)
+
+
+def test_every_row_of_a_node_is_on_the_graph(graph: Graph) -> None:
+    """No topic is left in the table that its publishers do not have."""
+    for topic in TOPICS:
+        for name in set(topic.publishers) & set(graph.nodes):
+            assert topic.name in {p.topic_name for p in graph.nodes[name].publishers}, name
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_publishers_types_and_qos_are_as_said(name: str, graph: Graph) -> None:
+    seen = 0
+    for publisher in graph.nodes[name].publishers:
+        if publisher.topic_name in OWN_TOPICS:
+            continue
+        topic = BY_NAME[publisher.topic_name]
+        assert name in topic.publishers, f'{topic.name} is published by {name} too'
+        assert type_of(publisher.msg_type) == topic.type
+        assert profile_text(publisher.qos_profile) == profile_text(topic.profile), topic.name
+        seen += 1
+    assert seen >= 2
+
+
+def test_every_service_is_in_the_reference(graph: Graph) -> None:
+    there = {
+        name: types[0] for name, types in graph.lab.get_service_names_and_types()
+        if not types[0].startswith(OWN_SERVICES)
+    }
+    assert there == {service.name: service.type for service in SERVICES}
+    rows = section('## Services')
+    for service in SERVICES:
+        assert f'\n| `{service.name}` | `{service.type}` | `{service.node}` |' in rows
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_every_parameter_is_in_the_reference(name: str, graph: Graph) -> None:
+    """Name, default, and whether it may be changed, as the node itself describes it."""
+    node = graph.nodes[name]
+    names = [n for n in node.list_parameters([], 0).names if n not in OWN_PARAMETERS]
+    assert sorted(names) == sorted(row.name for row in rows_of(name))
+    rows = {
+        line.split('`')[1]: line for line in section(f'### {name}').splitlines()
+        if line.startswith('| `')
+    }
+    assert set(rows) == set(names)
+    for descriptor in node.describe_parameters(names):
+        changes = 'read-only' if descriptor.read_only else 'live'
+        assert f'| {changes} |' in rows[descriptor.name]
+
+
+def test_frames_of_the_bodies_are_those_of_the_visualization(graph: Graph) -> None:
+    """Each pair that the node can publish is one of the table's kinds."""
+    kinds = [(_pattern(frame.parent), _pattern(frame.child)) for frame in FRAMES]
+    views = graph.nodes['visualization']._views
+    pairs = [pair for view in views.values() for pair in view._frames.frames]
+    assert len(pairs) > 90
+    for parent, child in pairs:
+        assert any(p(parent) and c(child) for p, c in kinds), (parent, child)
+    assert any(not c('elsewhere/pelvis') for _, c in kinds)
+
+
+def _pattern(text: str) -> Any:
+    words = text.replace('<body>', '(performer|puppet)').replace('<segment>', r'\w+')
+    words = words.replace('<parent segment>', r'\w+').replace('<parent link>', r'\w+')
+    return re.compile(words.replace('<link>', r'\w+').replace('<sensor>', r'\w+')).fullmatch
