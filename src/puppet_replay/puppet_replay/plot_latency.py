@@ -24,6 +24,7 @@ COLUMNS = (3.4, 1.0)
 HIGHEST_SHARE = 99.5  # percent of the values that the scale shows; those beyond are marked
 HEADROOM = 1.25
 N_BINS = 48
+MANY = 500  # values, from which on the dots are small
 
 
 def latency_series(latencies: Sequence[Latency]) -> list[Series]:
@@ -61,7 +62,8 @@ def _row(one: Latency, line: Axes, counts: Axes) -> None:
     low = min(0.0, HEADROOM * float(np.percentile(shown, 100.0 - HIGHEST_SHARE)))
     line.set_title(heading, fontsize=9.5)
     for label, times_s, values, colour, marker in curves:
-        line.plot(times_s, values, linestyle='', marker=marker, markersize=1.6, color=colour,
+        size = 1.6 if len(values) > MANY else 3.0
+        line.plot(times_s, values, linestyle='', marker=marker, markersize=size, color=colour,
                   label=label)  # fmt: skip
         mark_beyond(line, times_s, values[:, None], top)
         edges = np.linspace(low, top, N_BINS + 1)
