@@ -32,7 +32,8 @@ from puppet_replay.topics import (
     TYPES,
 )
 from puppet_ros import importance_msg, pose_frame, posture_msg, tracker_frame
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bag_reader import BagMessage, BagReader
+from puppet_ros.flat_array import MessageError
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.raw_header import stamp_ns
 
@@ -70,7 +71,7 @@ class PlotBag:
         self._reader, self._span = reader, span
         self._known = [topic for topic in SOURCES if self._is_ours(topic)]
         first = next(reader.messages(self._known), None) if self._known else None
-        self._origin_ns = stamp_ns(first.data) if first is not None else 0
+        self._origin_ns = self._stamp_ns(first) if first is not None else 0
 
     def importances(self) -> Importances:
         """Return the importance of all end-effectors."""
@@ -120,7 +121,7 @@ class PlotBag:
         if not self._known:
             self._missing(*SOURCES)
         for message in self._reader.messages(self._known):
-            ns = stamp_ns(message.data)
+            ns = self._stamp_ns(message)
             if self._is_inside(ns):
                 stamps[message.topic].setdefault(ns, message.log_ns)
         found = tuple(
@@ -161,15 +162,30 @@ class PlotBag:
         self._require(topic)
         by_stamp: dict[int, Any] = {}
         for message in self._reader.messages((topic,)):
-            ns = stamp_ns(message.data)
-            if self._is_inside(ns):
+            ns = self._stamp_ns(message)
+            if not self._is_inside(ns):
+                continue
+            try:
                 by_stamp.setdefault(ns, from_msg(decoded(message.data, kind)))
+            except MessageError as err:
+                raise self._unreadable(topic, err) from err
         if not by_stamp:
             raise InputFileError(
                 self._reader.path, f'messages on {topic} between --from and --to', 'none'
             )
         stamps = sorted(by_stamp)
         return self._seconds(np.array(stamps, np.int64)), [by_stamp[ns] for ns in stamps]
+
+    def _stamp_ns(self, message: BagMessage) -> int:
+        try:
+            return stamp_ns(message.data)
+        except MessageError as err:
+            raise self._unreadable(message.topic, err) from err
+
+    def _unreadable(self, topic: str, err: MessageError) -> InputFileError:
+        return InputFileError(
+            self._reader.path, 'messages that can be read', str(err), field=topic
+        )
 
     def _seconds(self, ns: Ints) -> Floats:
         return np.asarray((ns - self._origin_ns) * 1e-9, np.float64)

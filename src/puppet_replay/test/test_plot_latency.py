@@ -111,3 +111,27 @@ def test_a_live_recording_tells_how_late_the_filter_is(tmp_path: Path) -> None:
     assert row['max_ms'] == pytest.approx(ages_ms.max())
     assert row['p50_ms'] == pytest.approx(np.percentile(ages_ms, 50)) and row['min_ms'] > 0.0
     assert 0.0 < rows['/tracker/filtered since /tracker/raw']['mean_ms'] < row['mean_ms']
+
+
+@pytest.mark.parametrize('kind', ['importance', 'filter', 'latency'])
+def test_one_frame_is_enough(kind: str, tmp_path: Path) -> None:
+    report = tmp_path / 'a.json'
+    words = ['--what', kind, '--from', '0.1', '--to', '0.107', str(tmp_path / 'a.png')]
+    bag = known_bag(tmp_path / 'a.mcap')
+    assert plot_command.main([str(bag), *words, '--json', str(report)]) == 0
+    assert json.loads(report.read_text())['plots'][kind]['series'][0]['count'] == 1
+
+
+def test_a_message_that_cannot_be_read_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its bytes end too early, or its rows are not as many as they should be."""
+    items = [item for moment in moments(3) for item in items_of(moment)]
+    for damage in (lambda data: data[:60], lambda data: data[:6]):
+        worse = [i._replace(data=damage(i.data)) if i.topic == '/importance' else i
+                 for i in items]  # fmt: skip
+        bag = write_items(tmp_path / 'a.mcap', worse)
+        assert plot_command.main([str(bag), '--what', 'importance', str(tmp_path / 'a.png')]) == 2
+        assert 'a.mcap: /importance: expected messages' in capsys.readouterr().err
+    assert plot_command.main([str(bag), '--what', 'latency', str(tmp_path / 'b.png')]) == 2
+    assert 'a.mcap: /importance: expected messages that can be read' in capsys.readouterr().err
