@@ -23,7 +23,8 @@ import time
 from puppet_bringup.demo_run import DemoRun, PipelineError, Say
 from puppet_bringup.figures import Figures, figures, summary
 from puppet_bringup.monitor import Monitor
-from puppet_bringup.process_table import Process, SIM, SOURCES
+from puppet_bringup.process import Process
+from puppet_bringup.process_table import SIM, SOURCES
 from puppet_bringup.program import child_environment
 from puppet_bringup.supervisor import Supervisor
 from puppet_bringup.up import prepared

@@ -17,7 +17,8 @@ import psutil
 from puppet_bringup.driver_switch import DriverSwitch
 from puppet_bringup.kernel_cache import compile_kernels
 from puppet_bringup.monitor import Monitor
-from puppet_bringup.process_table import PIPELINE, Process
+from puppet_bringup.process import Process
+from puppet_bringup.process_table import PIPELINE
 from puppet_bringup.program import command_line
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 from puppet_core.errors import PuppetError

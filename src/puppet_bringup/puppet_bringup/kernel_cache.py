@@ -17,7 +17,8 @@ import subprocess
 import threading
 import time
 
-from puppet_bringup.process_table import PIPELINE, Process
+from puppet_bringup.process import Process
+from puppet_bringup.process_table import PIPELINE
 from puppet_bringup.program import command_line
 from puppet_bringup.supervisor import die_with_parent
 

@@ -11,7 +11,8 @@ from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.launch_description_entity import LaunchDescriptionEntity
 from launch_ros.actions import Node
-from puppet_bringup.process_table import arguments_of, Process
+from puppet_bringup.launch_arguments import arguments_of
+from puppet_bringup.process import Process
 from puppet_bringup.program import command_line
 from puppet_bringup.up import prepared
 from puppet_ros import share

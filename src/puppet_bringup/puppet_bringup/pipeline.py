@@ -30,6 +30,7 @@ CLASSES = {
     'tracker_driver': ('puppet_driver.tracker_driver_node', 'TrackerDriverNode'),
     'pose_topics': ('puppet_driver.pose_topics_node', 'PoseTopicsNode'),
     'pose_filter': ('puppet_filter.pose_filter_node', 'PoseFilterNode'),
+    'tracker_markers': ('puppet_filter.tracker_markers_node', 'TrackerMarkersNode'),
     'performer': ('puppet_retarget.performer_node', 'PerformerNode'),
     'importance': ('puppet_retarget.importance_node', 'ImportanceNode'),
     'retarget': ('puppet_retarget.retarget_node', 'RetargetNode'),

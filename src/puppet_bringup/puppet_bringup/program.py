@@ -8,7 +8,7 @@ from pathlib import Path
 import shutil
 
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
-from puppet_bringup.process_table import Process
+from puppet_bringup.process import Process
 from puppet_core.errors import ConfigError
 
 # Small arrays only: pools of threads for linear algebra cost more than they give.

@@ -24,13 +24,8 @@ import threading
 from puppet_bringup.clip_performer import write_clip_performer
 from puppet_bringup.kernel_cache import compile_kernels
 from puppet_bringup.launch_arguments import arguments_of, SIM, VARIANTS
-from puppet_bringup.process_table import (
-    PLAYER,
-    Process,
-    processes,
-    rviz_choice,
-    SOURCES,
-)
+from puppet_bringup.process import Process
+from puppet_bringup.process_table import PLAYER, processes, rviz_choice, SOURCES
 from puppet_bringup.program import child_environment, command_line
 from puppet_bringup.restarts import Restarts
 from puppet_bringup.supervisor import Child, describe_end, Supervisor

@@ -4,10 +4,10 @@
 
 from pathlib import Path
 
+from puppet_bringup.process import Process
 from puppet_bringup.process_table import (
     arguments_of,
     HARDWARE,
-    Process,
     processes,
     REPLAY,
     rviz_choice,
