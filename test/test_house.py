@@ -29,7 +29,8 @@ HEADER = ('# Copyright 2026 The puppet suite authors\n'
 EDGE_FILES = re.compile(r'.*_(node|stage)\.py|cli\.py|bag_(io|puppet)\.py|bench_load\.py|'
                         r'measure_noise\.py|'
                         r'surface_command\.py|calibrate_(bag|command|live)\.py|'
-                        r'view_command\.py|clip_view(_panel)?\.py|recording_export\.py')
+                        r'view_command\.py|(clip|take)_view(_panel)?\.py|time_controls\.py|'
+                        r'take_reading\.py|bag_take\.py|recording_export\.py')
 PACKAGES_WITH_MODELS = ('puppet_core', 'puppet_driver', 'puppet_filter', 'puppet_retarget')
 ROS_MODULES = re.compile(r'(rclpy|puppet_ros|tf2_ros|launch|\w+_msgs|rcl_interfaces)(\.|$)')
 KERNEL_MODULES = re.compile(r'(math|typing|numpy|numba|puppet_\w+)(\.|$)')

@@ -49,7 +49,7 @@ COMMANDS = {
     'bench-rate': _clip('bench-rate', 'inverse rate control on the experiments of its paper'),
     'render': _clip('render', 'pictures and films of a clip or a bag'),
     'view': Command('puppet_retarget', 'view_clip',
-                    'clips in the browser: play them, drag a body, write an edit file'),
+                    'clips and bags in the browser: play them, drag a body'),
     'reference': Command('puppet_bringup', 'puppet_reference',
                          'write doc/reference.md: topics, parameters, messages, commands'),
     'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),

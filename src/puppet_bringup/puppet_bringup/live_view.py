@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The browser's picture: both bodies, the objects around them, what matters and how it runs.
+The browser's picture: all bodies, the objects around them, what matters and how it runs.
 
 Draws with viser and knows no ROS.
 
@@ -12,19 +12,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from puppet_bringup.view_panel import ViewPanel
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_core.importance_colour import importance_colour
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS
 from puppet_core.urdf_shape import Part
-from puppet_ros.browser_stage import BodyNodes, BrowserStage, LOOPBACK, STAGE
-from puppet_ros.solid_scene import as_bytes, SceneSolid, SolidScene
+from puppet_ros.browser_body import BodyNodes
+from puppet_ros.browser_stage import BrowserStage, LOOPBACK, STAGE
+from puppet_ros.solid_scene import SceneSolid, SolidScene
 
 PERFORMER, PUPPET = 'performer', 'puppet'
 REAL, RANGE_BALLS = 'real', 'range_balls'
-SIDE_STEP_M = (-1.9, 0.0, 0.0)  # of the performer's world from the puppet's, side by side
-CAMERA_FROM, CAMERA_TO = (7.0, -0.9, 2.15), (0.0, 0.98, 0.66)
-FOLLOW_CENTRE = (0.9, 0.2, 0.0)  # where a followed performer is kept [m]
-FOLLOW_SHARE = 0.04  # of the way to the performer that the stage moves in a frame
-LIMB_TINTS = (0.0, 0.25, 0.8)  # how far upper, lower and end segment turn with importance
+# between neighbours in the row: the performer, the puppet, and what other puppets there are
+SIDE_STEP_M = np.array([2.2, 0.0, 0.0])
+CAMERA_FROM, CAMERA_TO = (4.3, 4.3, 2.6), (0.0, 0.0, 0.8)
+STEP_BACK = 0.22  # of the camera's distance, for each puppet after the first
+FOLLOW_SHARE = 0.03  # of the way to the bodies that the stage moves in a frame
 FLAT_M = 0.02  # thinner and wider objects are the floor, which the grid shows already
 WIDE_M = 5.0
 
@@ -48,17 +47,20 @@ class LiveView:
         host, port : str, int
             Where to listen; port 0 takes 8080 or, if that is taken, any free one.
         follow : bool
-            Whether to keep the performer in the picture from the start.
+            Whether to keep the bodies in the middle of the picture from the start.
 
         """
         self._stage = BrowserStage(host, port)
-        self._stage.look(CAMERA_FROM, CAMERA_TO)
         server = self._stage.server
         self.address = self._stage.address
         """What to open in a browser."""
         self.panel = ViewPanel(server.gui, on_setting, characters, self._arrange, follow)
         self._solids: dict[str, SolidScene] = {}
-        self._bodies = {who: BodyNodes(server.scene, who) for who in (PERFORMER, PUPPET)}
+        self._bodies: dict[str, BodyNodes] = {}
+        self._captions: dict[str, str] = {}
+        self._roots: dict[str, Vec3] = {}
+        for who in (PERFORMER, PUPPET):
+            self._bodies[who] = BodyNodes(server.scene, who)
         self._arrange()
 
     @property
@@ -71,29 +73,41 @@ class LiveView:
         """Whether a browser shows the page."""
         return self._stage.is_watched
 
-    def set_body(self, who: str, parts: Sequence[Part]) -> None:
-        """Show another body for PERFORMER or PUPPET."""
-        self._bodies[who].set_parts(parts, is_pale=who == PERFORMER)
+    def set_body(self, who: str, parts: Sequence[Part], caption: str = '') -> None:
+        """
+        Show another body.
 
-    def move_body(self, who: str, q_world: Quats, p_world: Vec3s) -> None:
-        """Put a body's segments, shapes (16, 4) and (16, 3) [m]."""
+        Parameters
+        ----------
+        who : str
+            PERFORMER, PUPPET, or another name: that of one more puppet at the end of the row.
+        parts : sequence of Part
+            What it looks like.
+        caption : str
+            Written above its head.
+
+        """
+        if who not in self._bodies:
+            self._bodies[who] = BodyNodes(self._stage.server.scene, who)
+        self._captions[who] = caption
+        self._bodies[who].set_caption('')
+        self._bodies[who].set_parts(parts, is_pale=who == PERFORMER)
+        self._arrange()
+
+    def move_bodies(self, postures: dict[str, tuple[Quats, Vec3s]]) -> None:
+        """Put bodies' segments by name, shapes (16, 4) and (16, 3) [m], all in one instant."""
         with self._stage.server.atomic():
-            if who == PERFORMER:
-                self._follow(p_world[0])
-            self._bodies[who].move(q_world, p_world)
+            for who, (q_world, p_world) in postures.items():
+                if who in self._bodies:
+                    self._bodies[who].move(q_world, p_world)
+                    self._roots[who] = p_world[0]
+            self._follow()
 
     def set_importance(self, importances: Floats) -> None:
-        """Turn the puppet's hands and feet, and a little its limbs, to importance's colour."""
-        tint, share = np.zeros((N_SEGMENTS, 3)), np.zeros(N_SEGMENTS)
-        for limb, importance in enumerate(importances):
-            for segment, strength in zip(LIMB_SEGMENTS[limb], LIMB_TINTS):
-                tint[segment] = importance_colour(float(importance))
-                share[segment] = round(strength * float(importance), 2)
-        for part, handle in self._bodies[PUPPET].parts:
-            own = share[part.segment]
-            colour = as_bytes((1.0 - own) * np.array(part.colour) + own * tint[part.segment])
-            if tuple(handle.color) != colour:
-                handle.color = colour
+        """Turn the puppets' hands and feet, and a little their limbs, to importance's colour."""
+        for who, body in self._bodies.items():
+            if who != PERFORMER:
+                body.set_importance(importances)
 
     def set_solids(self, group: str, solids: list[SceneSolid]) -> None:
         """Show exactly these solids of a group."""
@@ -109,15 +123,24 @@ class LiveView:
         self._stage.close()
 
     def _arrange(self) -> None:
-        """Put the performer's world beside the puppet's, or into it."""
-        step = SIDE_STEP_M if self.panel.side_by_side else (0.0, 0.0, 0.0)
-        self._bodies[PERFORMER].world.position = step
+        """Put the worlds beside each other, or into one, and look at all of them."""
+        others = [who for who in self._bodies if who not in (PERFORMER, PUPPET)]
+        for number, who in enumerate((PERFORMER, PUPPET, *sorted(others)), start=-1):
+            shift = number * SIDE_STEP_M if self.panel.side_by_side else np.zeros(3)
+            self._bodies[who].world.position = shift
+        for who, body in self._bodies.items():
+            body.set_caption(self._captions.get(who, '') if self.panel.names else '')
+        back = 1.0 + STEP_BACK * len(others)
+        place = CAMERA_TO + back * np.subtract(CAMERA_FROM, CAMERA_TO)
+        self._stage.look(tuple(place.tolist()), CAMERA_TO)
 
-    def _follow(self, root: Vec3) -> None:
-        """Move the stage so that the performer stays in the picture, or put it back."""
-        wanted = np.append(-root[:2], 0.0) if self.panel.follow else np.zeros(3)
-        wanted = wanted + (FOLLOW_CENTRE if self.panel.follow else 0.0)
-        step = FOLLOW_SHARE * (wanted - self._stage.root.position)
+    def _follow(self) -> None:
+        """Move the stage so that the bodies stay in the picture, if that is wanted."""
+        if not self.panel.follow or not self._roots:
+            return
+        places = [root + self._bodies[who].world.position for who, root in self._roots.items()]
+        middle = 0.5 * (np.min(places, axis=0) + np.max(places, axis=0)) * (1.0, 1.0, 0.0)
+        step = FOLLOW_SHARE * (-middle - self._stage.root.position)
         if np.linalg.norm(step) > 1e-4:
             self._stage.root.position = self._stage.root.position + step
 

@@ -4,8 +4,8 @@
 `puppet_view`: the running graph in a browser, bound to this machine.
 
 A process of its own, so that drawing delays nothing that is measured. Shows the bodies of the
-latched robot descriptions in the latest postures, and /markers; its controls set the
-parameters of the nodes.
+latched robot descriptions in the latest postures, of every puppet that somebody publishes, and
+/markers; its controls set the parameters of the nodes.
 
 """
 
@@ -20,14 +20,16 @@ from typing import Any
 
 import numpy as np
 from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET
-from puppet_bringup.living_solids import LivingSolids
+from puppet_bringup.view_calibration import CalibrationCall
+from puppet_bringup.view_panel import CALIBRATE
 from puppet_bringup.view_settings import NodeSettings
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_core.skeleton import END_EFFECTORS
-from puppet_core.urdf_shape import merged_parts, read_shape, world_orientations
+from puppet_core.urdf_shape import merged_parts, read_shape, robot_name, world_orientations
 from puppet_msgs.msg import Importance, Posture
 from puppet_ros import importance_msg, posture_msg, qos, raw_header, share
-from puppet_ros.browser_stage import LOOPBACK
+from puppet_ros.browser_stage import is_open, LOOPBACK, OPEN_WARNING
+from puppet_ros.living_solids import LivingSolids
 from puppet_ros.spin import spin_node
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -37,39 +39,61 @@ from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 NODE_NAME = 'puppet_view'
-DRAW_PERIOD_S = 1.0 / 30.0
+DRAW_PERIOD_S = 1.0 / 60.0
+SOLIDS_PERIOD_S = 1.0 / 30.0
 PANEL_PERIOD_S = 0.1
+SEARCH_PERIOD_S = 1.0
 LATENCY_FRAMES = 480
 WINDOW_NS = 2_000_000_000  # of rate and latency
 NICENESS = 5  # drawing gives way to the graph
+MAX_PUPPETS = 8
+POSTURE, POSTURE_NAME = 'puppet_msgs/msg/Posture', '/posture'
 EXIT_BAD_INPUT = 2
 EXAMPLE = 'example: puppet_view --port 8080'
+Changes = queue.SimpleQueue[tuple[str, object]]
 
 
 class ViewNode(Node):
     """Topics to the picture, controls to the parameters."""
 
-    def __init__(self, view: LiveView, changes: 'queue.SimpleQueue[tuple[str, object]]') -> None:
-        super().__init__(NODE_NAME)
+    def __init__(self, view: LiveView, changes: Changes, **kwargs: Any) -> None:
+        super().__init__(NODE_NAME, **kwargs)
         self._view = view
-        self._settings = NodeSettings(self, changes, view.panel)
+        self._changes = changes
+        self._set: Changes = queue.SimpleQueue()
+        self._settings = NodeSettings(self, self._set, view.panel)
+        self._calibration = CalibrationCall(self, view.panel)
         self._latest: dict[str, bytes] = {}
         self._solids = LivingSolids()
         self._arrivals: deque[tuple[int, int]] = deque(maxlen=LATENCY_FRAMES)
-        for who, topic in ((PERFORMER, '/performer/posture'), (PUPPET, '/puppet/posture')):
-            self._keep_latest(Posture, topic, who)
+        self._shown: list[str] = []
+        for who in (PERFORMER, PUPPET):
+            self._show_body(who)
         self._keep_latest(Importance, '/importance', 'importance')
-        for who, topic in (
-            (PERFORMER, '/performer/robot_description'),
-            (PUPPET, '/puppet/robot_description'),
-        ):  # fmt: skip
-            self.create_subscription(String, topic, self._description_callback(who), qos.LATCHED)
         self.create_subscription(MarkerArray, '/markers', self._on_markers, 10)
         self.create_subscription(
             JointState, '/joint_states', self._on_joints, qos.STREAM, raw=True
         )
         self.create_timer(DRAW_PERIOD_S, self._draw)
+        self.create_timer(SOLIDS_PERIOD_S, self._draw_solids)
         self.create_timer(PANEL_PERIOD_S, self._fill_panel)
+        self.create_timer(SEARCH_PERIOD_S, self._search)
+
+    def _show_body(self, who: str) -> None:
+        """Draw what moves on /WHO/posture, in the shape that /WHO/robot_description gives."""
+        self._shown.append(who)
+        self._keep_latest(Posture, f'/{who}{POSTURE_NAME}', who)
+        self.create_subscription(
+            String, f'/{who}/robot_description', self._description_callback(who), qos.LATCHED
+        )
+
+    def _search(self) -> None:
+        """Draw every other posture that somebody publishes, too: puppets of other nodes."""
+        for topic, types in sorted(self.get_topic_names_and_types()):
+            who = topic.removesuffix(POSTURE_NAME).strip('/')
+            if POSTURE in types and topic == f'/{who}{POSTURE_NAME}' and who not in self._shown:
+                if len(self._shown) <= MAX_PUPPETS:
+                    self._show_body(who)
 
     def _keep_latest(self, kind: type, topic: str, key: str) -> None:
         def keep(data: Any) -> None:
@@ -86,9 +110,11 @@ class ViewNode(Node):
 
     def _on_description(self, who: str, msg: String) -> None:
         try:
-            self._view.set_body(who, merged_parts(read_shape(msg.data)))
+            parts, name = merged_parts(read_shape(msg.data)), robot_name(msg.data)
         except ConfigError as err:
             self.get_logger().warning(str(err))
+            return
+        self._view.set_body(who, parts, name or who)
 
     def _on_markers(self, msg: MarkerArray) -> None:
         for marker in msg.markers:
@@ -97,20 +123,33 @@ class ViewNode(Node):
     def _draw(self) -> None:
         if not self._view.is_watched:
             return
-        for who in (PERFORMER, PUPPET):
+        postures = {}
+        for who in self._shown:
             data = self._latest.pop(who, None)
             if data is not None:
-                self._move(who, data)
-        for group in self._solids.groups():
-            self._view.set_solids(group, self._solids.shown(group, self._view.is_side_by_side))
+                record = posture_msg.from_msg(deserialize_message(data, Posture))
+                postures[who] = world_orientations(record.posture.rotations), record.segments
+        if postures:
+            self._view.move_bodies(postures)
 
-    def _move(self, who: str, data: bytes) -> None:
-        record = posture_msg.from_msg(deserialize_message(data, Posture))
-        q_world = world_orientations(record.posture.rotations)
-        self._view.move_body(who, q_world, record.segments)
+    def _draw_solids(self) -> None:
+        if self._view.is_watched:
+            for group in self._solids.groups():
+                shown = self._solids.shown(group, self._view.is_side_by_side)
+                self._view.set_solids(group, shown)
+
+    def _do_changes(self) -> None:
+        while not self._changes.empty():
+            name, value = self._changes.get()
+            if name == CALIBRATE:
+                self._calibration.start()
+            else:
+                self._set.put((name, value))
+        self._settings.step()
+        self._calibration.step()
 
     def _fill_panel(self) -> None:
-        self._settings.step()
+        self._do_changes()
         if not self._view.is_watched:
             return
         self._view.panel.show_numbers(*self._rate_and_latency())
@@ -140,7 +179,10 @@ def parser() -> argparse.ArgumentParser:
         prog='puppet_view', description='Show the running graph in a browser.', epilog=EXAMPLE
     )
     p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
-    p.add_argument('--follow', action='store_true', help='keep the performer in the picture')
+    p.add_argument(
+        '--follow', action=argparse.BooleanOptionalAction, default=True,
+        help='keep the bodies in the middle of the picture from the start',
+    )
     p.add_argument('--host', default=LOOPBACK, help='default %(default)s: only this machine')
     return p
 
@@ -149,7 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Serve the page until interrupted; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     options = parser().parse_args(remove_ros_args(words))
-    changes: queue.SimpleQueue[tuple[str, object]] = queue.SimpleQueue()
+    changes: Changes = queue.SimpleQueue()
     try:
         view = LiveView(
             lambda name, value: changes.put((name, value)), share.available('characters'),
@@ -159,6 +201,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'puppet_view: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
     print(f'open {view.address} in a browser', flush=True)
+    if is_open(options.host):
+        print(f'puppet_view: {OPEN_WARNING}', file=sys.stderr, flush=True)
     os.nice(NICENESS)
     try:
         own = [word for word in words if word not in remove_ros_args(words)]

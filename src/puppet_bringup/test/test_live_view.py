@@ -16,7 +16,9 @@ import pytest
 pytest.importorskip('viser', reason='viser is not installed')
 
 from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET  # noqa: E402,I100
+from puppet_bringup.view_panel import slider_step  # noqa: E402
 from puppet_core.urdf_shape import merged_parts, read_shape  # noqa: E402
+from puppet_ros.browser_stage import BrowserStage, is_open  # noqa: E402
 from puppet_ros.solid_scene import SceneSolid  # noqa: E402
 
 CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
@@ -61,10 +63,14 @@ def test_two_views_find_different_ports(view: tuple[LiveView, list]) -> None:
 def test_bodies_are_made_moved_and_changed(view: tuple[LiveView, list]) -> None:
     live, _ = view
     q, p = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)), np.zeros((16, 3))
-    for who, name in ((PERFORMER, 'performer'), (PUPPET, 'blubby'), (PUPPET, 'sally')):
+    for who, name in (
+        (PERFORMER, 'performer'), (PUPPET, 'blubby'), (PUPPET, 'sally'), ('other', 'frog'),
+    ):
         live.set_body(who, _parts(name))
-        live.move_body(who, q, p + 1.0)
+        live.move_bodies({who: (q, p + 1.0)})
     live.set_importance(np.array([0.0, 0.3, 1.0, 1.0]))
+    places = [tuple(live._bodies[who].world.position) for who in (PERFORMER, PUPPET, 'other')]
+    assert len(set(places)) == 3  # in a row
     assert not live.is_watched
 
 
@@ -79,3 +85,28 @@ def test_settings_of_the_nodes_are_shown_without_echo(view: tuple[LiveView, list
     live, sent = view
     live.panel.show_settings({'prediction_s': 0.2, 'character': 'frog'})
     assert sent == []
+
+
+def test_slider_has_the_ends_of_the_parameter_and_fine_steps(view: tuple[LiveView, list]) -> None:
+    live, sent = view
+    live.panel.show_range('influence_distance_m', 0.0, 10.0)
+    slider = live.panel.controls['influence_distance_m']
+    assert (slider.min, slider.max, slider.step) == (0.0, 10.0, pytest.approx(0.05))
+    assert slider_step(0.5, 1.0) == pytest.approx(0.002)
+    assert slider_step(0.0, 1.0) == pytest.approx(0.005)
+    assert sent == []
+
+
+def test_nobody_opens_a_way_in_from_the_internet(view: tuple[LiveView, list]) -> None:
+    """Any browser may ask the server for it."""
+    assert view[0]._stage.server.request_share_url() is None
+
+
+def test_address_that_listens_everywhere_can_be_opened() -> None:
+    stage = BrowserStage('0.0.0.0')
+    try:
+        assert is_open('0.0.0.0') and not is_open('127.0.0.1') and not is_open('localhost')
+        with urllib.request.urlopen(stage.address, timeout=10) as answer:
+            assert b'<html' in answer.read().lower()
+    finally:
+        stage.close()

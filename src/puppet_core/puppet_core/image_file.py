@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures as arrays, written as PNG files."""
 
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -18,3 +19,10 @@ def save_png(path: str | Path, picture: Picture) -> None:
     """Write a picture, all or nothing."""
     with replacing(path) as temporary:
         Image.fromarray(picture).save(temporary, format='PNG', optimize=True)
+
+
+def png_bytes(picture: Picture) -> bytes:
+    """Return a picture as what a PNG file holds."""
+    data = BytesIO()
+    Image.fromarray(picture).save(data, format='PNG', optimize=True)
+    return data.getvalue()

@@ -92,6 +92,11 @@ def read_shape(text: str) -> tuple[Solid, ...]:
         raise ConfigError(f'robot_description: expected a URDF, got {err}') from err
 
 
+def robot_name(text: str) -> str:
+    """Return the name in a robot description that `read_shape` has taken, '' if it has none."""
+    return Xml.fromstring(text.encode()).get('name', '')
+
+
 def merged_parts(solids: Sequence[Solid]) -> list[Part]:
     """Return few meshes that look like the solids: one for each segment and colour."""
     groups: dict[tuple[int, tuple[float, float, float]], list[Solid]] = {}

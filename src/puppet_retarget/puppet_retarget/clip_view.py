@@ -27,7 +27,10 @@ from puppet_retarget.editing.constraints import PointGoal
 from puppet_retarget.offline.edit_session import EditSession, POINTS
 from puppet_retarget.offline.edit_warm_up import warm_up
 from puppet_retarget.offline.playback import Playback
-from puppet_ros.browser_stage import BodyNodes, BrowserStage, STAGE
+from puppet_retarget.offline.take import row_camera, row_direction
+from puppet_retarget.time_controls import do_time
+from puppet_ros.browser_body import BodyNodes
+from puppet_ros.browser_stage import BrowserStage, STAGE
 from puppet_ros.solid_scene import SceneSolid, SolidScene
 import viser
 
@@ -35,7 +38,6 @@ PERIOD_S = 1.0 / 60.0
 DRAG, READY = 'drag', 'ready'
 EDITED, BEFORE = 'clip0', 'before'
 SIDE_STEP_M = 1.3  # between neighbouring clips
-CAMERA_FROM, CAMERA_TO = (4.6, -2.6, 1.7), (0.0, 0.25, 0.85)
 FOLLOW_SHARE = 0.15  # of the way to the body that the stage moves in a frame
 GIZMO_M, HANDLE_M, GOAL_M = 0.28, 0.035, 0.07
 HANDLE_COLOUR = (245, 166, 35)
@@ -103,7 +105,9 @@ class ClipView:
         self._take(BEFORE, clips[0].motion, clips[0].colour, is_pale=True)
         root = session.edited.root_positions[0]
         stage.root.position = (-root[0], -root[1], 0.0)
-        stage.look(CAMERA_FROM, CAMERA_TO)
+        _, q_world, p_world = self._worlds[EDITED]
+        self._row, front = row_direction(q_world[0, 0], p_world[:, 0])
+        stage.look(*row_camera(self._row, front, len(clips)))
         self._show_session()
         self._arrange()
 
@@ -155,14 +159,9 @@ class ClipView:
             self._put(DRAG, np.array(event.target.position))
 
     def _do(self, name: str, value: Any) -> None:
-        session, playback = self._session, self.playback
-        if name == controls.FRAME:
-            playback.is_playing = False
-            playback.seek(int(value))
-        elif name == controls.PLAY:
-            playback.is_playing = not playback.is_playing
-        elif name == controls.SPEED:
-            playback.speed = float(value)
+        session = self._session
+        if do_time(self.playback, name, value):
+            pass
         elif name == controls.POINT:
             self.point = str(value)
             self.panel.show_point(self.point)
@@ -203,7 +202,8 @@ class ClipView:
         self.panel.show_entries([entry.text for entry in session.entries], errors.tolist())
         took = 1e3 * session.result.total_time_s
         text = f'edited in {took:.0f} ms' if session.entries else 'drag an arrow, or click a ball'
-        self.panel.say(text if session.is_saved else f'{text}; not written yet')
+        is_written = session.is_saved or not session.entries
+        self.panel.say(text if is_written else f'{text}; not written yet')
 
     def _take(
         self, name: str, motion: Motion, colour: tuple[float, float, float], is_pale: bool = False
@@ -221,8 +221,10 @@ class ClipView:
             shift = np.zeros(3)
             if self.panel.side.value:  # beside the first, wherever it begins
                 shift[:2] = (first - clip.motion.root_positions[0])[:2]
-                shift[1] += number * step
-            self._bodies[f'clip{number}'].world.position = shift
+                shift += number * step * self._row
+            body = self._bodies[f'clip{number}']
+            body.world.position = shift
+            body.set_caption(clip.name if self.panel.names.value else '')
 
     def _draw(self) -> None:
         panel, playback = self.panel, self.playback
@@ -232,7 +234,7 @@ class ClipView:
             with self._stage.server.atomic():
                 self._draw_bodies()
                 self._draw_handles()
-            panel.show_time(playback, self._n_frames)
+            panel.time.show(playback, self._n_frames)
         if panel.follow.value and not self._is_dragging:
             self._follow()
 

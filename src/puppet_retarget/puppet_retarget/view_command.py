@@ -1,42 +1,64 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`view_clip`: clips in the browser, and an edit file made by dragging.
+`view_clip`: clips and bags in the browser, and an edit file made by dragging.
 
-Bound to this machine unless told otherwise. The first clip is the one that is edited; what is
-dragged is written as the EDIT.yaml that `./puppet edit` reads.
+Bound to this machine unless told otherwise. Clips alone can be edited: what is dragged on the
+first is written as the EDIT.yaml that `./puppet edit` reads. Bags, and clips with puppets, are
+only looked at.
 
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 import sys
+from typing import Protocol
 
 from puppet_core import atomic_file
 from puppet_core.errors import ConfigError
+from puppet_retarget import take_reading
 from puppet_retarget.clip_view import ClipView, ShownClip
 from puppet_retarget.editing.edit_file import load_edit, load_edit_tree
-from puppet_retarget.offline import edit_arguments
+from puppet_retarget.offline import clip_arguments, edit_arguments
 from puppet_retarget.offline.edit_session import EditSession
+from puppet_retarget.offline.take import Take
+from puppet_retarget.take_view import TakeView
 from puppet_ros import share
-from puppet_ros.browser_stage import BrowserStage, LOOPBACK
+from puppet_ros.browser_stage import BrowserStage, is_open, LOOPBACK, OPEN_WARNING
 from puppet_ros.command import run_command
 from puppet_ros.spin import EXIT_OK
 
 NAME = 'view'
 MAX_CLIPS = 8
 COLOURS = ((0.25, 0.45, 0.75), (0.30, 0.60, 0.42), (0.80, 0.52, 0.25), (0.58, 0.42, 0.68))
-EXAMPLE = 'example: ./puppet view walk.bvh --write reach.yaml'
+EXAMPLE = (
+    'examples: ./puppet view walk.bvh --write reach.yaml; '
+    './puppet view session.mcap; ./puppet view walk.bvh --characters sally,blubby'
+)
+
+
+class Page(Protocol):
+    """What is served."""
+
+    def run(self) -> None:
+        """Serve until interrupted."""
+        ...
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='view_clip', description='Show clips in a browser, and edit the first by dragging.',
-        epilog=EXAMPLE,
+        prog='view_clip', epilog=EXAMPLE,
+        description='Show clips and bags in a browser; edit the first of clips by dragging.',
     )  # fmt: skip
-    p.add_argument('clips', nargs='+', type=Path, metavar='CLIP', help='.bvh, .amc or .c3d')
+    p.add_argument(
+        'clips', nargs='+', type=Path, metavar='FILE', help='.bvh, .amc, .c3d, or a bag'
+    )
+    p.add_argument(
+        '--characters', type=clip_arguments.listed, metavar='A,B', default=(),
+        help='names or files of puppets that the performance is given to',
+    )
     p.add_argument('--edit', type=Path, metavar='EDIT.yaml', help='an edit file to go on with')
     p.add_argument(
         '--write', type=Path, metavar='EDIT.yaml',
@@ -45,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
     p.add_argument('--host', default=LOOPBACK, help='default %(default)s: only this machine')
     edit_arguments.add_reading_arguments(p)
+    clip_arguments.add_tuning_options(p)
     return p
 
 
@@ -58,7 +81,7 @@ def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[Shown
 
     """
     if len(arguments.clips) > MAX_CLIPS:
-        raise ConfigError(f'CLIP: expected at most {MAX_CLIPS}, got {len(arguments.clips)}')
+        raise ConfigError(f'FILE: expected at most {MAX_CLIPS}, got {len(arguments.clips)}')
     path = _write_path(arguments)
     clips = [
         ShownClip(
@@ -100,18 +123,53 @@ def serve(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     if not 0 <= arguments.port <= 65535:
         raise ConfigError(f'--port: expected 0 .. 65535, got {arguments.port}')
+    if arguments.characters or any(clip_arguments.is_bag(path) for path in arguments.clips):
+        takes = open_takes(arguments)
+        _run(arguments, lambda stage: TakeView(stage, takes))
+        return EXIT_OK
+    if arguments.environment or arguments.world_scale or arguments.settings:
+        raise ConfigError(
+            '--environment, --world-scale, --set: expected with --characters, got without'
+        )
     session, clips = open_session(arguments)
+    _run(arguments, lambda stage: ClipView(stage, session, clips))
+    if not session.is_saved and session.can_undo:
+        print(f'{session.path}: not written since the last drag', file=sys.stderr)
+    return EXIT_OK
+
+
+def open_takes(arguments: argparse.Namespace) -> list[Take]:
+    """
+    Return what a command line asks to look at.
+
+    Raises
+    ------
+    PuppetError : naming the file or option that does not fit.
+
+    """
+    if arguments.edit or arguments.write:
+        raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')
+    if len(arguments.clips) > MAX_CLIPS:
+        raise ConfigError(f'FILE: expected at most {MAX_CLIPS}, got {len(arguments.clips)}')
+    if len(arguments.characters) > MAX_CLIPS:
+        raise ConfigError(
+            f'--characters: expected at most {MAX_CLIPS}, got {len(arguments.characters)}'
+        )
+    return [take_reading.read_take(path, arguments, share) for path in arguments.clips]
+
+
+def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], Page]) -> None:
     stage = BrowserStage(arguments.host, arguments.port)
     try:
-        view = ClipView(stage, session, clips)
+        view = page(stage)
         print(f'open {stage.address} in a browser', flush=True)
+        if is_open(arguments.host):
+            print(f'{NAME}: {OPEN_WARNING}', file=sys.stderr, flush=True)
         view.run()
     except KeyboardInterrupt:
-        if not session.is_saved and session.can_undo:
-            print(f'{session.path}: not written since the last drag', file=sys.stderr)
+        pass
     finally:
         stage.close()
-    return EXIT_OK
 
 
 def main(argv: Sequence[str] | None = None) -> int:

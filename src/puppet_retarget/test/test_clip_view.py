@@ -108,37 +108,40 @@ def test_page_is_served_on_this_machine_only(page: Page) -> None:
 
 
 def test_slider_scrubs_and_bodies_move(page: Page) -> None:
-    before = np.array(page.view._bodies['clip0']._frames[0].position)
-    page.move(page.view.panel.frame, 40)
+    before = page.view._bodies['clip0'].places()[0]
+    page.move(page.view.panel.time.frame, 40)
     assert page.until(lambda: page.view.playback.frame == 40)
-    after = np.array(page.view._bodies['clip0']._frames[0].position)
-    np.testing.assert_allclose(after, walk().root_positions[40], atol=1e-9)
+    after = page.view._bodies['clip0'].places()[0]
+    np.testing.assert_allclose(after, walk().root_positions[40], atol=2e-5)
     assert np.linalg.norm(after - before) > 0.1
 
 
 def test_play_runs_through_frames_until_it_is_pressed_again(page: Page) -> None:
     """The slider that follows the time does not stop it."""
     view = page.view
-    page.move(view.panel.play, True)
+    page.move(view.panel.time.play, True)
     assert page.until(lambda: view.playback.is_playing)
     assert page.until(lambda: view.playback.frame >= 20, elapsed_s=0.01)
-    assert view.panel.frame.value == view.playback.frame and view.panel.play.label == 'pause'
-    page.move(view.panel.play, True)
+    assert view.panel.time.play.label == 'pause'
+    page.move(view.panel.time.play, True)
     assert page.until(lambda: not view.playback.is_playing)
-    assert view.playback.frame >= 20
+    assert view.playback.frame >= 20 and view.panel.time.frame.value == view.playback.frame
+    page.move(view.panel.time.step, '-1')
+    before = view.playback.frame
+    assert page.until(lambda: view.playback.frame == before - 1)
 
 
 def test_drag_in_the_browser_edits_the_posture(page: Page) -> None:
-    page.move(page.view.panel.frame, 30)
+    page.move(page.view.panel.time.frame, 30)
     assert page.until(lambda: page.view.playback.frame == 30)
     goal = page.drag(np.array([0.05, 0.0, 0.15]))
     assert page.until(lambda: bool(page.session.entries))
     np.testing.assert_allclose(page.session.place('left_hand', 30), goal, atol=1e-4)
-    shown = np.array(page.view._bodies['clip0']._frames[6].position)
+    shown = page.view._bodies['clip0'].places()[6]
     wrist = page.session.edited.world_segments()[1][30, 6]
-    np.testing.assert_allclose(shown, wrist, atol=1e-9)
+    np.testing.assert_allclose(shown, wrist, atol=2e-4)
     assert page.view._goals._shown  # the goal is in the picture
-    assert 'position left_hand, frame 30' in page.view.panel._list.content
+    assert 'position left_hand, frame 30' in page.view.panel.listed
 
 
 def test_buttons_take_back_and_write(page: Page) -> None:
@@ -152,9 +155,9 @@ def test_buttons_take_back_and_write(page: Page) -> None:
     assert page.until(lambda: session.to_yaml() == text)
     page.move(panel.save, True)
     assert page.until(lambda: session.is_saved)
-    assert session.path.read_text() == text and 'written: ' in panel._status.content
+    assert session.path.read_text() == text and 'written: ' in panel.status
     page.move(panel.chosen, page.view.panel._entries[0])
-    page.move(panel.steps, 'remove')
+    page.move(panel.remove, True)
     assert page.until(lambda: len(session.entries) < text.count('position:'))
 
 
@@ -167,16 +170,16 @@ def test_chosen_point_gets_the_arrows(page: Page) -> None:
 
 def test_refused_drag_says_why_and_changes_nothing(page: Page) -> None:
     page.drag(np.array([50.0, 0.0, 0.0]))
-    assert page.until(lambda: 'a place in metres' in page.view.panel._status.content)
+    assert page.until(lambda: 'a place in metres' in page.view.panel.status)
     assert not page.session.entries and not page.view._is_dragging
     np.testing.assert_allclose(page.view._gizmo.position, page.session.place('left_hand', 0))
 
 
 def test_clips_stand_side_by_side_or_in_one_place(page: Page) -> None:
     world = page.view._bodies['clip1'].world
-    assert world.position[1] > 1.0
+    assert np.linalg.norm(world.position) > 1.0
     page.move(page.view.panel.side, False)
-    assert page.until(lambda: abs(world.position[1]) < 1e-9)
+    assert page.until(lambda: np.linalg.norm(world.position) < 1e-9)
 
 
 def test_reach_is_an_option_of_the_file(page: Page) -> None:

@@ -64,7 +64,7 @@ def test_serves_until_interrupted(folder: Path) -> None:
         ('walk.bvh --write x.txt', '--write: expected a .yaml file'),
         ('walk.bvh --edit reach.yaml --write sub/x.yaml', '--write: expected a file beside'),
         ('walk.bvh --port 70000', '--port: expected 0 .. 65535, got 70000'),
-        ('walk.bvh ' * 9, 'CLIP: expected at most 8, got 9'),
+        ('walk.bvh ' * 9, 'FILE: expected at most 8, got 9'),
         ('walk.bvh --edit walk.bvh', 'walk.bvh'),
     ],
 )

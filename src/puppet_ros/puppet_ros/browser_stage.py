@@ -1,33 +1,40 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What every picture in the browser begins with: a page, light, a floor, and bodies on it.
+What every picture in the browser begins with: a page, light and a floor.
 
-Draws with viser, which only the programs that show something need. The meshes of a body are
-made once for each character and hang on sixteen frames; a new posture only moves these.
+Draws with viser, which only the programs that show something need.
 
 """
 
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 import socket
 
 import numpy as np
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.skeleton import SEGMENTS
-from puppet_core.urdf_shape import Part
-from puppet_ros.solid_scene import as_bytes
 import viser
 
 STAGE = '/stage'
 LOOPBACK = '127.0.0.1'
+EVERYWHERE = ('0.0.0.0', '::', '')
+OPEN_WARNING = 'whoever reaches this address over the network sees the page and can use it'
 PREFERRED_PORT = 8080
-CAMERA_FIELD_RAD = 0.62
+CAMERA_FIELD_RAD = 0.62  # from top to bottom
+NARROW = 1.0  # width over height below which the camera steps back
+SHEET_SHARE = 0.17  # of the picture's height that a narrow one is moved up by, over the controls
+PANEL_PX = 340  # width of the controls in a wide window
+SUN_NEAR_M, SUN_LEFT_M, SUN_HIGH_M = 4.0, 3.0, 7.0  # of the light, towards who looks
 SKY_TOP, SKY_BOTTOM = (198, 208, 220), (240, 242, 244)
 FLOOR_COLOUR, LINE_COLOUR, SECTION_COLOUR = (232, 233, 235), (214, 217, 221), (190, 195, 201)
 FLOOR_EXTENT_M = 40.0
-OUT_OF_SIGHT = (0.0, 0.0, -50.0)  # of bodies before their first posture [m]
+
+
+class _OwnServer(viser.ViserServer):
+    """Serves only where it was told to."""
+
+    def request_share_url(self, verbose: bool = True) -> str | None:
+        """Refuse a way in from the internet, which any browser may ask for."""
+        return None
 
 
 class BrowserStage:
@@ -44,13 +51,15 @@ class BrowserStage:
 
         """
         with redirect_stdout(StringIO()):  # viser's banner; the address is said by the caller
-            self.server = viser.ViserServer(
+            self.server = _OwnServer(
                 host=host, port=port or _free_port(host), label='puppet', verbose=False
             )
             """Of viser."""
-        self.address = f'http://{host}:{self.server.get_port()}'
+        self.address = f'http://{_reachable(host)}:{self.server.get_port()}'
         """What to open in a browser."""
-        _build(self.server.scene)
+        self._view = np.array([5.0, 0.0, 1.5]), np.array([0.0, 0.0, 0.9])
+        self.server.on_client_connect(self._fit)
+        self._sun = _build(self.server.scene)
         self.root = self.server.scene.add_frame(STAGE, show_axes=False)
         """What everything stands on."""
         self.server.scene.add_grid(
@@ -66,9 +75,35 @@ class BrowserStage:
         return bool(self.server.get_clients())
 
     def look(self, place: tuple[float, ...], target: tuple[float, ...]) -> None:
-        """Set from where a browser that opens the page looks, and where to [m]."""
+        """
+        Set from where a browser that opens the page looks, and where to [m].
+
+        What it looks at is beside the controls: in a wide window these are on the right, in a
+        window that is higher than wide, where it looks from farther away, at the bottom. The
+        light comes from behind it, from the left.
+
+        """
+        self._view = np.array(place), np.array(target)
         camera = self.server.initial_camera
         camera.position, camera.look_at, camera.fov = place, target, CAMERA_FIELD_RAD
+        away = (self._view[0] - self._view[1]) * (1.0, 1.0, 0.0)
+        away /= np.linalg.norm(away)
+        left = np.cross(away, (0.0, 0.0, 1.0))
+        self._sun.position = SUN_NEAR_M * away + SUN_LEFT_M * left + (0.0, 0.0, SUN_HIGH_M)
+
+    def _fit(self, client: viser.ClientHandle) -> None:
+        place, target = self._view
+        camera = client.camera
+        away = place - target
+        high = 2.0 * np.tan(0.5 * CAMERA_FIELD_RAD) * np.linalg.norm(away)
+        if camera.aspect < NARROW:
+            away = away * NARROW / max(camera.aspect, 0.3)
+            target = target - (0.0, 0.0, SHEET_SHARE * high * NARROW / camera.aspect)
+        else:
+            right = np.cross((0.0, 0.0, 1.0), away)
+            covered = 0.5 * PANEL_PX / max(camera.image_width, PANEL_PX)
+            target = target + covered * high * camera.aspect * right / np.linalg.norm(right)
+        camera.position, camera.look_at = target + away, target
 
     def close(self) -> None:
         """Stop the server."""
@@ -76,45 +111,13 @@ class BrowserStage:
             self.server.stop()
 
 
-class BodyNodes:
-    """The nodes of one body, under a frame of its own."""
-
-    def __init__(self, scene: viser.SceneApi, name: str) -> None:
-        self._scene = scene
-        self.world = scene.add_frame(f'{STAGE}/{name}', show_axes=False)
-        """What the body moves in."""
-        self._frames = [
-            scene.add_frame(f'{STAGE}/{name}/{s}', show_axes=False, position=OUT_OF_SIGHT)
-            for s in SEGMENTS
-        ]
-        self.parts: list[tuple[Part, viser.MeshHandle]] = []
-        """What is drawn."""
-
-    def set_parts(self, parts: Sequence[Part], is_pale: bool = False) -> None:
-        """Show another body."""
-        for _, handle in self.parts:
-            handle.remove()
-        self.parts = []
-        for number, part in enumerate(parts):
-            colour = paled(part.colour) if is_pale else part.colour
-            handle = self._scene.add_mesh_simple(
-                f'{self._frames[part.segment].name}/{number}', part.vertices, part.triangles,
-                color=as_bytes(colour), receive_shadow=False,
-            )  # fmt: skip
-            self.parts.append((part, handle))
-
-    def move(self, q_world: Quats, p_world: Vec3s) -> None:
-        """Put the segments, shapes (16, 4) and (16, 3) [m]."""
-        for frame, q, p in zip(self._frames, q_world, p_world):
-            frame.wxyz, frame.position = q, p
+def is_open(host: str) -> bool:
+    """Return whether other machines can reach a server that listens there."""
+    return host != 'localhost' and not host.startswith('127.') and host != '::1'
 
 
-def paled(colour: tuple[float, float, float]) -> Floats:
-    """Return a colour nearer to white: of a body that stands back behind another."""
-    return 0.30 + 0.70 * np.array(colour)
-
-
-def _build(scene: viser.SceneApi) -> None:
+def _build(scene: viser.SceneApi) -> viser.DirectionalLightHandle:
+    """Return the sun of a scene with sky and light."""
     scene.set_up_direction('+z')
     scene.set_background_image(_sky())
     scene.configure_environment_map(None)
@@ -122,9 +125,9 @@ def _build(scene: viser.SceneApi) -> None:
     scene.add_light_hemisphere(
         '/lights/sky', sky_color=(255, 255, 255), ground_color=(170, 165, 158), intensity=1.9
     )
-    scene.add_light_directional(
+    return scene.add_light_directional(
         '/lights/sun', color=(255, 247, 236), intensity=2.2, cast_shadow=True,
-        position=(4.0, -3.0, 7.0),
+        position=(SUN_NEAR_M, SUN_LEFT_M, SUN_HIGH_M),
     )  # fmt: skip
 
 
@@ -133,6 +136,18 @@ def _sky() -> np.ndarray:
     share = np.linspace(0.0, 1.0, 64)[:, None, None]
     sky = (1.0 - share) * np.array(SKY_TOP) + share * np.array(SKY_BOTTOM)
     return np.round(np.broadcast_to(sky, (64, 4, 3))).astype(np.uint8)
+
+
+def _reachable(host: str) -> str:
+    """Return the address to open where a server listens on all of the machine's."""
+    if host not in EVERYWHERE:
+        return host
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(('192.0.2.1', 9))  # sends nothing: asks which address would be used
+        except OSError:
+            return socket.gethostname()
+        return str(probe.getsockname()[0])
 
 
 def _free_port(host: str) -> int:

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip('visualization_msgs', reason='needs ROS 2')
 pytest.importorskip('viser', reason='viser is not installed')
 
-from puppet_bringup import living_solids  # noqa: E402,I100
-from puppet_bringup.living_solids import LivingSolids  # noqa: E402
+from puppet_ros import living_solids  # noqa: E402,I100
+from puppet_ros.living_solids import LivingSolids  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
 

@@ -26,7 +26,7 @@ class LivingSolids:
         key = (marker.ns, marker.id)
         lifetime_s = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
         self._until[key] = time.monotonic() + (lifetime_s or np.inf)
-        self._solids[key] = (marker.text, _solid(marker))
+        self._solids[key] = (marker.text, solid_of(marker))
 
     def groups(self) -> tuple[str, ...]:
         """Return the namespaces seen so far, and the performer's objects."""
@@ -59,7 +59,8 @@ class LivingSolids:
         ]
 
 
-def _solid(marker: Marker) -> SceneSolid:
+def solid_of(marker: Marker) -> SceneSolid:
+    """Return a marker of one of the types in SHAPES as a solid."""
     position, rotation, scale = marker.pose.position, marker.pose.orientation, marker.scale
     colour = marker.color
     return SceneSolid(

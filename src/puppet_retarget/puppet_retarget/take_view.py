@@ -1,0 +1,141 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Takes in a browser: performers and puppets in a row or in one place, with a time line.
+
+What somebody does in the browser goes into one queue, and one loop does it, shows it and lets
+time run.
+
+"""
+
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+import time
+
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_core.skeleton import END_EFFECTORS
+from puppet_retarget.offline.playback import Playback
+from puppet_retarget.offline.take import BodyTrack, row_at, row_camera, row_direction, Take
+from puppet_retarget.take_view_panel import TakeViewPanel
+from puppet_retarget.time_controls import do_time
+from puppet_ros.browser_body import BodyNodes
+from puppet_ros.browser_stage import BrowserStage
+
+PERIOD_S = 1.0 / 60.0
+SIDE_STEP_M = 1.5  # between neighbours in the row
+FOLLOW_SHARE = 0.15  # of the way to the bodies that the stage moves in a frame
+
+
+class TakeView:
+    """A page with takes."""
+
+    def __init__(self, stage: BrowserStage, takes: Sequence[Take]) -> None:
+        """
+        Build the page.
+
+        Parameters
+        ----------
+        stage : BrowserStage
+            An empty page.
+        takes : sequence of Take
+            At least one. The first one's importance is shown.
+
+        """
+        self._stage = stage
+        self._takes = tuple(takes)
+        self._events: SimpleQueue[tuple[str, object]] = SimpleQueue()
+        first = takes[0]
+        duration_s = max(take.duration_s for take in takes)
+        self._n_frames = round(duration_s * first.rate_hz) + 1
+        self.playback = Playback(self._n_frames, first.rate_hz)
+        """Time."""
+        self._tracks: list[BodyTrack] = [body for take in takes for body in take.bodies]
+        scene = stage.server.scene
+        self.bodies = [BodyNodes(scene, f'body{i}') for i in range(len(self._tracks))]
+        """In the order of the row."""
+        for body, track in zip(self.bodies, self._tracks):
+            body.set_parts(track.parts, is_pale=track.is_performer and len(self._tracks) > 1)
+        begin = self._tracks[0]
+        self._row, front = row_direction(begin.q_world[0, 0], begin.p_world[:, 0])
+        stage.look(*row_camera(self._row, front, len(self._tracks)))
+        self._drawn: tuple[object, ...] = ()
+        self.panel = TakeViewPanel(
+            stage.server.gui, lambda *event: self._events.put(event), first, self._n_frames,
+            len(self._tracks),
+        )  # fmt: skip
+        self._shifts = np.zeros((len(self._tracks), 3))
+        self._arrange()
+        stage.root.position = -self._centre()
+        self._draw()
+
+    def run(self) -> None:
+        """Serve until interrupted."""
+        then = time.monotonic()
+        while True:
+            time.sleep(PERIOD_S)
+            now = time.monotonic()
+            self.step(now - then)
+            then = now
+
+    def step(self, elapsed_s: float) -> None:
+        """Do what was asked for, let time run, and draw."""
+        while True:
+            try:
+                name, value = self._events.get_nowait()
+            except Empty:
+                break
+            if not do_time(self.playback, name, value):
+                self._arrange()
+            self._drawn = ()
+        self.playback.step(elapsed_s)
+        self._draw()
+
+    def _draw(self) -> None:
+        state = (self.playback.frame, self.playback.is_playing)
+        with self._stage.server.atomic():
+            if state != self._drawn:
+                self._drawn = state
+                for body, track in zip(self.bodies, self._tracks):
+                    row = row_at(track.times_s, self.playback.time_s)
+                    body.move(track.q_world[row], track.p_world[row])
+                self._show_importance(self.panel.time.show(self.playback, self._n_frames))
+            if self.panel.follow.value:
+                away = -self._centre() - self._stage.root.position
+                if np.linalg.norm(away) > 1e-3:
+                    step = FOLLOW_SHARE * away
+                    self._stage.root.position = self._stage.root.position + step
+
+    def _show_importance(self, has_bars: bool) -> None:
+        track = self._takes[0].importance
+        if track is None:
+            return
+        values = np.round(track.values[row_at(track.times_s, self.playback.time_s)], 2)
+        if has_bars:
+            self.panel.show_importance(dict(zip(END_EFFECTORS, values.tolist())))
+        for body, shown in zip(self.bodies, self._takes[0].bodies):
+            if not shown.is_performer:
+                body.set_importance(values)
+
+    def _arrange(self) -> None:
+        """Put the bodies in a row, or where they were; takes begin in one place."""
+        origin = self._tracks[0].p_world[0, 0] * (1.0, 1.0, 0.0)
+        number = 0
+        for take in self._takes:
+            begin = take.bodies[0].p_world[0, 0] * (1.0, 1.0, 0.0)
+            for _ in take.bodies:
+                step = number * SIDE_STEP_M if self.panel.side.value else 0.0
+                self._shifts[number] = origin - begin + step * self._row
+                number += 1
+        for body, track, shift in zip(self.bodies, self._tracks, self._shifts):
+            body.world.position = shift
+            body.set_caption(track.name if self.panel.names.value else '')
+
+    def _centre(self) -> Floats:
+        """Return the place on the floor between the bodies [m]."""
+        places = [
+            track.p_world[row_at(track.times_s, self.playback.time_s), 0] + shift
+            for track, shift in zip(self._tracks, self._shifts)
+        ]
+        middle: Floats = 0.5 * (np.min(places, axis=0) + np.max(places, axis=0))
+        return middle * (1.0, 1.0, 0.0)
