@@ -1,0 +1,157 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`puppet_view` in a real browser, on real nodes: bodies move, sliders set parameters."""
+
+from collections.abc import Iterator
+import queue
+import threading
+from typing import Any
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+pytest.importorskip('viser', reason='viser is not installed')
+
+from browser_samples import walk  # noqa: E402,I100
+from chromium import chromium, Tab  # noqa: E402
+import numpy as np  # noqa: E402
+from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET  # noqa: E402
+from puppet_bringup.view import ViewNode  # noqa: E402
+from puppet_core.posture import Posture  # noqa: E402
+from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
+from puppet_retarget.importance_node import ImportanceNode  # noqa: E402
+from puppet_retarget.performer_node import PerformerNode  # noqa: E402
+from puppet_retarget.retarget_node import RetargetNode  # noqa: E402
+from puppet_ros import qos  # noqa: E402
+from puppet_ros.posture_msg import PostureRecord, PostureWriter  # noqa: E402
+from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.testing import isolated_context  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+PERIOD_S = 1.0 / 30.0
+
+
+class Stage:
+    """A performer that walks, the nodes behind it, and the viewer, spinning in a thread."""
+
+    def __init__(self, context: Any) -> None:
+        changes: queue.SimpleQueue[tuple[str, object]] = queue.SimpleQueue()
+        self.view = LiveView(lambda *event: changes.put(event), ('blubby', 'sally'))
+        self.importance = ImportanceNode(context=context)
+        self.retarget = RetargetNode(context=context)
+        source = Node('source', context=context)
+        self._stream = source.create_publisher(PostureMsg, '/performer/posture', qos.STREAM)
+        self._writer = PostureWriter('performer', walk().skeleton.leg_length)
+        self._segments = walk().world_segments()[1]
+        self._velocities = walk().end_effector_velocities()
+        self._count = 0
+        source.create_timer(PERIOD_S, self._publish)
+        self.executor = make_executor(context)
+        for node in (self.importance, self.retarget, PerformerNode(context=context), source,
+                     ViewNode(self.view, changes, context=context)):  # fmt: skip
+            self.executor.add_node(node)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._spin)
+        self._thread.start()
+
+    def value(self, name: str) -> object:
+        """Return a parameter of the importance node."""
+        return self.importance.get_parameter(name).value
+
+    def place(self, who: str) -> np.ndarray:
+        """Return where the browser was told that a body's pelvis is."""
+        return self.view._bodies[who].places()[0]
+
+    def close(self) -> None:
+        """Stop."""
+        self._stopped.set()
+        self._thread.join()
+        self.executor.shutdown()
+        self.view.close()
+
+    def _spin(self) -> None:
+        while not self._stopped.is_set():
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def _publish(self) -> None:
+        i = self._count % walk().n_frames
+        posture = Posture(walk().root_positions[i], walk().rotations[i],
+                          walk().end_effectors[i], self._velocities[i])  # fmt: skip
+        self._count += 1
+        self._stream.publish(self._writer.fill(PostureRecord(
+            round(1e9 * PERIOD_S * self._count) + 1, self._count, 'performer', posture,
+            self._segments[i], np.zeros(16, np.uint8), walk().skeleton.leg_length,
+        )))  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def stage() -> Iterator[Stage]:
+    """Yield a running graph with its viewer."""
+    with isolated_context() as context:
+        running = Stage(context)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope='module')
+def tab(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    """Yield the viewer's page in a browser."""
+    with chromium(tmp_path_factory.mktemp('profile')) as context:
+        yield Tab(context, stage.view.address)
+
+
+def test_page_shows_the_running_graph(tab: Tab, stage: Stage) -> None:
+    tab.until(lambda: tab.sees('left foot') and ' Hz' in tab.text(), 'rate and bars')
+    tab.until(lambda: np.isfinite(stage.place(PUPPET)).all(), 'a puppet')
+    before = {who: stage.place(who) for who in (PERFORMER, PUPPET)}
+    first = tab.picture()
+    tab.until(
+        lambda: all(np.linalg.norm(stage.place(who) - before[who]) > 0.1 for who in before),
+        'bodies that move',
+    )
+    tab.until(lambda: tab.picture() != first, 'another picture')
+    assert tab.errors == []
+
+
+def test_slider_sets_the_parameter_of_the_node(tab: Tab, stage: Stage) -> None:
+    tab.open_tab('Tuning')
+    box = tab.number_beside('prediction λ [s]')
+    tab.until(lambda: float(box.input_value()) == stage.value('prediction_s'), "the node's value")
+    box.fill('0.3')
+    tab.page.keyboard.press('Enter')
+    tab.until(lambda: stage.value('prediction_s') == 0.3, 'the parameter')
+    stage.importance.set_parameters([Parameter('prediction_s', value=0.7)])
+    tab.until(lambda: float(box.input_value()) == 0.7, 'what was set elsewhere')
+    assert tab.errors == []
+
+
+def test_refused_value_is_told_and_taken_back(tab: Tab, stage: Stage) -> None:
+    tab.open_tab('Tuning')
+    before = stage.value('influence_distance_m')
+    box = tab.number_beside('influence D [m]')
+    tab.until(lambda: float(box.input_value()) == before, "the node's value")
+    box.fill('0')  # the slider's end, which the parameter has not
+    tab.page.keyboard.press('Enter')
+    tab.until(lambda: tab.sees('influence_distance_m: expected 0.0 < value'), 'why')
+    tab.until(lambda: float(box.input_value()) == before, 'the value in force')
+    assert stage.value('influence_distance_m') == before and tab.errors == []
+
+
+def test_calibrate_button_shows_the_answer(tab: Tab) -> None:
+    tab.open_tab('Calibrate')
+    tab.press('calibrate')
+    tab.until(lambda: tab.sees('/tracker/filtered: expected frames'), 'the answer')
+
+
+def test_character_is_chosen_for_the_puppet(tab: Tab, stage: Stage) -> None:
+    assert stage.retarget.get_parameter('character').value == 'blubby'
+    tab.open_tab('Tuning')
+    tab.page.locator('input[value="blubby"]:visible').click()
+    tab.page.get_by_role('option', name='sally').click()
+    tab.until(lambda: stage.retarget.get_parameter('character').value == 'sally', 'Sally')
+    tab.until(lambda: stage.view._captions[PUPPET] == 'sally', 'her body')
+    assert tab.errors == []

@@ -1,0 +1,94 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`view_clip` in a real browser: pages load without errors, bodies move, pictures are saved."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+pytest.importorskip('viser', reason='viser is not installed')
+
+from browser_samples import recorded_bag, Served, walk  # noqa: E402,I100
+from chromium import chromium, Tab  # noqa: E402
+import numpy as np  # noqa: E402
+from PIL import Image  # noqa: E402
+from puppet_retarget.bag_take import read_bag_take  # noqa: E402
+from puppet_retarget.clip_view import ClipView, ShownClip  # noqa: E402
+from puppet_retarget.offline.edit_session import EditSession  # noqa: E402
+from puppet_retarget.take_view import TakeView  # noqa: E402
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+BLUE = (0.25, 0.45, 0.75)
+PHONE = {'width': 390, 'height': 844}
+
+
+@pytest.fixture(scope='module')
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Yield one browser for all tests of this module."""
+    with chromium(tmp_path_factory.mktemp('profile')) as context:
+        yield context
+
+
+@pytest.fixture(scope='module')
+def bag(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag as the live graph's, with a walk and a puppet."""
+    return recorded_bag(tmp_path_factory.mktemp('bag') / 'walk.mcap')
+
+
+def test_scrubbing_a_bag_moves_the_bodies(browser: Any, bag: Path, tmp_path: Path) -> None:
+    take = read_bag_take(bag)
+    assert [body.name for body in take.bodies] == ['performer', 'sally']
+    with Served(lambda stage: TakeView(stage, [take])) as served:
+        tab = Tab(browser, served.stage.address)
+        tab.until(lambda: tab.sees('left hand'), 'the bars')
+        first = tab.picture()
+        tab.number_beside('frame').fill('30')
+        tab.page.keyboard.press('Enter')
+        tab.until(lambda: served.view.playback.frame == 30, 'frame 30')
+        tab.until(lambda: tab.sees('1.00 s'), 'its time')
+        tab.until(lambda: tab.picture() != first, 'another picture')
+        shown = [body.places() for body in served.view.bodies]
+        for places, track in zip(shown, take.bodies):
+            np.testing.assert_allclose(places, track.p_world[30], atol=1e-3)
+        tab.press('play')
+        tab.until(lambda: tab.sees('pause') and served.view.playback.frame > 40, 'time to run')
+        tab.press('pause')
+        tab.open_tab('View')
+        with tab.page.expect_download() as download:
+            tab.press('screenshot')
+        download.value.save_as(tmp_path / 'shot.png')
+        _check_screenshot(tmp_path / 'shot.png')
+        assert tab.errors == []
+        tab.page.close()
+
+
+def test_page_of_a_clip_fits_a_phone(browser: Any, tmp_path: Path) -> None:
+    session = EditSession(walk(), path=tmp_path / 'edit.yaml')
+    clips = [ShownClip('walk', walk(), BLUE)]
+    with Served(lambda stage: ClipView(stage, session, clips)) as served:
+        tab = Tab(browser, served.stage.address, PHONE)
+        tab.until(lambda: tab.sees('hold feet'), 'the panel')
+        panel = tab.page.get_by_text('puppet view', exact=True).bounding_box()
+        assert panel['y'] > 0.4 * PHONE['height']  # the scene above it is free
+        box = tab.page.get_by_text('hold feet', exact=True).bounding_box()
+        assert 0 <= box['x'] < PHONE['width'] and box['y'] < PHONE['height']
+        tab.open_tab('Constraints')
+        tab.until(lambda: tab.sees('write edit.yaml'), 'the button')
+        tab.press('write edit.yaml')
+        tab.until((tmp_path / 'edit.yaml').is_file, 'the file')
+        assert tab.errors == []
+        tab.page.close()
+
+
+def _check_screenshot(path: Path) -> None:
+    """Check that it has the size of the page, sky, floor, and bodies of several colours."""
+    with Image.open(path) as image:
+        picture = np.asarray(image.convert('RGB'), dtype=float)
+    assert picture.shape[0] >= 400 and picture.shape[1] >= 550
+    colourful = np.ptp(picture, axis=2) > 60.0
+    assert 0.001 < colourful.mean() < 0.5
