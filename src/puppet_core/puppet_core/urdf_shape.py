@@ -18,7 +18,7 @@ from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Ints, Quats, Vec3
 from puppet_core.errors import ConfigError
 from puppet_core.skeleton import N_SEGMENTS, PARENTS, SEGMENT_INDEX
-from puppet_core.unit_meshes import unit_cylinder, unit_sphere
+from puppet_core.smooth_mesh import Rods, smooth_surface
 from scipy.spatial.transform import Rotation
 
 SPHERE, CYLINDER = 'sphere', 'cylinder'
@@ -49,7 +49,7 @@ class Solid(NamedTuple):
 
 
 class Part(NamedTuple):
-    """All solids of one colour on one segment, as one mesh in the segment's frame."""
+    """All solids of one colour on one segment, as one surface in the segment's frame."""
 
     segment: int
     """Index into SEGMENTS."""
@@ -98,21 +98,30 @@ def robot_name(text: str) -> str:
 
 
 def merged_parts(solids: Sequence[Solid]) -> list[Part]:
-    """Return few meshes that look like the solids: one for each segment and colour."""
+    """
+    Return few meshes that look like the solids: one for each segment and colour.
+
+    The ends of cylinders are rounded, as they are where `puppet_core.urdf` writes them, and the
+    seams between the solids smoothed; a surface is up to some millimetres off.
+
+    """
     groups: dict[tuple[int, tuple[float, float, float]], list[Solid]] = {}
     for solid in solids:
         groups.setdefault((solid.segment, solid.colour), []).append(solid)
-    meshes = {SPHERE: unit_sphere(), CYLINDER: unit_cylinder()}
-    parts = []
-    for (segment, colour), members in groups.items():
-        vertices, triangles, count = [], [], 0
-        for solid in members:
-            unit, faces = meshes[solid.kind]
-            vertices.append((unit * solid.scale) @ solid.rotation.T + solid.position)
-            triangles.append(faces + count)
-            count += len(unit)
-        parts.append(Part(segment, colour, np.concatenate(vertices), np.concatenate(triangles)))
-    return parts
+    return [
+        Part(segment, colour, *smooth_surface(_rods(members)))
+        for (segment, colour), members in groups.items()
+    ]
+
+
+def _rods(solids: Sequence[Solid]) -> Rods:
+    halves = [
+        0.5 * s.scale[2] * s.rotation[:, 2] if s.kind == CYLINDER else np.zeros(3) for s in solids
+    ]
+    places = [solid.position for solid in solids]
+    return Rods(
+        np.subtract(places, halves), np.add(places, halves), np.array([s.scale[0] for s in solids])
+    )
 
 
 def world_orientations(rotations: Quats) -> Quats:
