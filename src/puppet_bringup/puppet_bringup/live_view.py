@@ -20,8 +20,8 @@ from puppet_ros.solid_scene import SceneSolid, SolidScene
 PERFORMER, PUPPET = 'performer', 'puppet'
 REAL, RANGE_BALLS = 'real', 'range_balls'
 # between neighbours in the row: the performer, the puppet, and what other puppets there are
-SIDE_STEP_M = np.array([2.2, 0.0, 0.0])
-CAMERA_FROM, CAMERA_TO = (4.3, 4.3, 2.6), (0.0, 0.0, 0.8)
+SIDE_STEP_M = np.array([2.4, 0.0, 0.0])
+CAMERA_FROM, CAMERA_TO = (4.6, -3.5, 2.4), (0.0, 0.0, 0.8)
 STEP_BACK = 0.22  # of the camera's distance, for each puppet after the first
 FOLLOW_SHARE = 0.03  # of the way to the bodies that the stage moves in a frame
 FLAT_M = 0.02  # thinner and wider objects are the floor, which the grid shows already

@@ -40,6 +40,7 @@ EDITED, BEFORE = 'clip0', 'before'
 SIDE_STEP_M = 1.3  # between neighbouring clips
 FOLLOW_SHARE = 0.15  # of the way to the body that the stage moves in a frame
 GIZMO_M, HANDLE_M, GOAL_M = 0.28, 0.035, 0.07
+HANDLES_M = {'elbow': 0.055, 'knee': 0.07}  # those inside a limb are larger, to be seen
 HANDLE_COLOUR = (245, 166, 35)
 GOAL_COLOUR = (0.85, 0.12, 0.10, 0.9)
 FAR_OPACITY, FAR_FRAMES = 0.18, 40.0  # of goals in other frames
@@ -279,8 +280,9 @@ class ClipView:
             self._stage.root.position = self._stage.root.position + FOLLOW_SHARE * away
 
     def _handle(self, scene: viser.SceneApi, name: str) -> viser.IcosphereHandle:
+        radius = HANDLES_M.get(name.split('_')[-1], HANDLE_M)
         handle = scene.add_icosphere(
-            f'{STAGE}/{EDITED}/handles/{name}', HANDLE_M, HANDLE_COLOUR, subdivisions=2,
+            f'{STAGE}/{EDITED}/handles/{name}', radius, HANDLE_COLOUR, subdivisions=2,
             cast_shadow=False, opacity=0.85,
         )  # fmt: skip
         handle.on_click(lambda _: self._put(controls.POINT, name))

@@ -66,7 +66,7 @@ class ClipViewPanel(QuietPanel):
                 'reach [s]', min=0.05, max=2.0, step=0.05, initial_value=REACH_S,
                 hint='how far a drag spreads to both sides',
             )
-            self.steps = gui.add_button_group('step back', (UNDO, REDO))
+            self.steps = gui.add_button_group('edits', (UNDO, REDO))
         with tabs.add_tab('Constraints'):
             self._list = HtmlText(gui, rich_html(NO_ENTRY))
             self.chosen = gui.add_dropdown('entry', ('-',))
