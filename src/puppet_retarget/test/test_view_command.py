@@ -66,7 +66,7 @@ def test_serves_until_interrupted(folder: Path) -> None:
         ('walk.bvh --port 70000', '--port: expected 0 .. 65535, got 70000'),
         ('walk.bvh ' * 9, 'FILE: expected at most 8, got 9'),
         ('walk.bvh --edit walk.bvh', 'walk.bvh'),
-        ('walk.bvh --characters nobody', "character: expected one of"),
+        ('walk.bvh --characters nobody', 'character: expected one of'),
         ('walk.bvh --characters sally --edit reach.yaml', '--edit, --write: expected clips'),
         ('walk.bvh --environment demo', '--environment, --world-scale, --set: expected with'),
         ('walk.bvh --characters sally --set x=1', 'x: expected a known parameter'),
