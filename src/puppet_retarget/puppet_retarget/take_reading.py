@@ -43,7 +43,7 @@ def read_take(path: Path, arguments: argparse.Namespace, files: ConfigFiles) -> 
     recorded = read_bag_take(path)
     if not characters:
         return recorded
-    return _with_puppets(recorded, read_bag_motion(path), characters, arguments, files)
+    return _with_puppets(recorded, read_bag_motion(path)[0], characters, arguments, files)
 
 
 def _with_puppets(

@@ -155,8 +155,8 @@ FRAMES = (
           'Second massless link of the joint.'),
     Frame('<body>/<segment>', '<body>/<segment>_y', TF, ('visualization',), 'A segment.'),
     Frame('puppet/<link>', 'puppet/<parent link>', TF, ('visualization',),
-          "Instead of the segments: a robot's links, its root link below `puppet/pelvis`; those of "
-          'fixed joints are on `/tf_static`.'),
+          "Instead of the segments: a robot's links, its root link below `puppet/pelvis`; those "
+          'of fixed joints are on `/tf_static`.'),
 )  # fmt: skip
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
