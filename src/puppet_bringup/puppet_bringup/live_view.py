@@ -96,7 +96,7 @@ class LiveView:
 
     def move_bodies(self, postures: dict[str, tuple[Quats, Vec3s]]) -> None:
         """Put bodies' segments by name, shapes (16, 4) and (16, 3) [m], all in one instant."""
-        with self._stage.server.atomic():
+        with self._stage.at_once():
             for who, (q_world, p_world) in postures.items():
                 if who in self._bodies:
                     self._bodies[who].move(q_world, p_world)

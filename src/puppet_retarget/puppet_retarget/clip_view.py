@@ -232,7 +232,7 @@ class ClipView:
         state = (playback.frame, playback.is_playing, panel.before.value)
         if state != self._drawn:
             self._drawn = state
-            with self._stage.server.atomic():
+            with self._stage.at_once():
                 self._draw_bodies()
                 self._draw_handles()
             panel.time.show(playback, self._n_frames)

@@ -93,7 +93,7 @@ class TakeView:
 
     def _draw(self) -> None:
         state = (self.playback.frame, self.playback.is_playing)
-        with self._stage.server.atomic():
+        with self._stage.at_once():
             if state != self._drawn:
                 self._drawn = state
                 for body, track in zip(self.bodies, self._tracks):

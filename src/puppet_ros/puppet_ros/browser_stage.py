@@ -7,7 +7,8 @@ Draws with viser, which only the programs that show something need.
 
 """
 
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 import socket
 
@@ -104,6 +105,13 @@ class BrowserStage:
             covered = 0.5 * PANEL_PX / max(camera.image_width, PANEL_PX)
             target = target + covered * high * camera.aspect * right / np.linalg.norm(right)
         camera.position, camera.look_at = target + away, target
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Send what changes within this as one picture, without waiting for more."""
+        with self.server.atomic():
+            yield
+        self.server.flush()
 
     def close(self) -> None:
         """Stop the server."""
