@@ -37,6 +37,7 @@ COMMANDS = {
     'goldens': Command('puppet_replay', 'goldens',
                        'replay the golden performance and compare it, or make goldens anew'),
     'retarget': _clip('retarget', 'give the motion of a clip to a character'),
+    'batch': _clip('batch', 'give a library of clips to characters, by many processes'),
     'edit': _clip('edit', 'make the motion of a clip meet constraints'),
     'enhance': _clip('enhance', 'mend a captured motion by measured end-effectors'),
     'bench': _clip('bench', 'measure quality and speed over clips, characters and solvers'),

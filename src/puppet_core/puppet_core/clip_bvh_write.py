@@ -50,10 +50,15 @@ def write_bvh(motion: Motion, path: str | Path) -> None:
         The file to make or replace.
 
     """
+    atomic_file.write_text(path, bvh_text(motion))
+
+
+def bvh_text(motion: Motion) -> str:
+    """Return a motion as the text of a BVH file; see `write_bvh`."""
     lines = ['HIERARCHY', *_hierarchy(motion.skeleton)]
     lines += ['MOTION', f'Frames: {motion.n_frames}', f'Frame Time: {1.0 / motion.rate_hz:.12g}']
     lines += _frame_lines(motion)
-    atomic_file.write_text(path, '\n'.join(lines) + '\n')
+    return '\n'.join(lines) + '\n'
 
 
 def _rotation_order(index: int) -> tuple[int, int, int]:

@@ -61,15 +61,27 @@ def read_clip_as_told(
     ConfigError : if an option does not fit.
 
     """
-    options = ClipOptions(
-        unit_m=arguments.unit_m, rate_hz=arguments.clip_rate_hz, up_axis=arguments.up_axis,
-        marker_set=arguments.markers, drop_artificial_start=mend, level_floor=mend,
-        shift_to_floor=mend,
-    )  # fmt: skip
+    options = clip_options(arguments, mend)
     read = read_clip(path, skeleton_beside(Path(path), asf), arguments.name_map, options)
     if read.names != PUPPET:  # of our own files there is nothing to find out
         tell(read.text)
     return read.motion
+
+
+def clip_options(arguments: argparse.Namespace, mend: bool = True) -> ClipOptions:
+    """
+    Return what the options say; see `read_clip_as_told`.
+
+    Raises
+    ------
+    ConfigError : if an option does not fit.
+
+    """
+    return ClipOptions(
+        unit_m=arguments.unit_m, rate_hz=arguments.clip_rate_hz, up_axis=arguments.up_axis,
+        marker_set=arguments.markers, drop_artificial_start=mend, level_floor=mend,
+        shift_to_floor=mend,
+    )  # fmt: skip
 
 
 def skeleton_beside(clip: Path, asf: str | Path | None) -> str | Path | None:

@@ -17,6 +17,7 @@ from typing import NoReturn
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_retarget import bag_io, bag_puppet
 from puppet_retarget.offline import (
+    command_batch,
     command_bench,
     command_bench_edit,
     command_bench_rate,
@@ -32,6 +33,7 @@ from puppet_ros import share
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 SUBCOMMANDS = {
     'retarget': (command_retarget, 'give the motion of a clip to a character'),
+    'batch': (command_batch, 'give a library of clips to characters, by many processes'),
     'bench': (command_bench, 'measure quality and speed over clips, characters and solvers'),
     'bench-edit': (command_bench_edit, 'the motion editor on the experiments of its paper'),
     'bench-rate': (command_bench_rate, 'inverse rate control on the experiments of its paper'),

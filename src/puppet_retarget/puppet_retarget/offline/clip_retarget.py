@@ -238,6 +238,22 @@ def report(
     }
 
 
+def require_finite(result: RetargetResult) -> None:
+    """
+    Refuse an outcome that cannot be used.
+
+    Raises
+    ------
+    RuntimeError : naming the first frame that is not finite.
+
+    """
+    puppet = result.puppet
+    finite = np.isfinite(puppet.root_positions).all(axis=1)
+    finite &= np.isfinite(puppet.rotations).all(axis=(1, 2))
+    if not finite.all():
+        raise RuntimeError(f'frame {np.argmin(finite)}: expected a finite posture, got another')
+
+
 def limb_importances(result: RetargetResult) -> Floats:
     """
     Return how much each limb has to do with the environment or the body, shape (n, 4).

@@ -14,6 +14,7 @@ from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles
 from puppet_retarget.offline.clip_retarget import (
     report,
+    require_finite,
     retarget_motion,
     RetargetJob,
     RetargetResult,
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
     )  # fmt: skip
     with progress(f'retarget {arguments.clip.name}', motion.n_frames) as advance:
         result = retarget_motion(motion, job, advance)
-    _require_finite(result)
+    require_finite(result)
     figures = report(motion, job, result)
     if bags is not None and arguments.out.suffix.lower() == BAG:
         bags.write_bag_motion(arguments.out, motion, job, result, stamps_ns)
@@ -115,11 +116,3 @@ def _check_outputs(arguments: argparse.Namespace, has_bags: bool) -> None:
     clip_arguments.require_other_files(
         {'IN': arguments.clip}, {'OUT': arguments.out, '--report': arguments.report}
     )
-
-
-def _require_finite(result: RetargetResult) -> None:
-    puppet = result.puppet
-    finite = np.isfinite(puppet.root_positions).all(axis=1)
-    finite &= np.isfinite(puppet.rotations).all(axis=(1, 2))
-    if not finite.all():
-        raise RuntimeError(f'frame {np.argmin(finite)}: expected a finite posture, got another')

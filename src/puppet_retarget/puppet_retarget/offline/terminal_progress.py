@@ -50,17 +50,26 @@ def _bar(
 def _lines(
     title: str, total: int, stream: TextIO, unit: str
 ) -> Iterator[Callable[[int], object]]:
-    done, shown_at = 0, monotonic()
+    done, start = 0, monotonic()
+    shown_at = start
 
     def advance(count: int) -> None:
         nonlocal done, shown_at
         done += count
         if monotonic() - shown_at >= LINE_PERIOD_S:
             shown_at = monotonic()
-            _say(f'{title}: {done} of {total} {unit}s', stream)
+            pace = _pace(done / (shown_at - start), total - done, unit)
+            _say(f'{title}: {done} of {total} {unit}s{pace}', stream)
 
     _say(f'{title}: {total} {unit}s', stream)
     yield advance
+
+
+def _pace(rate: float, left: int, unit: str) -> str:
+    """Return the rate and the remaining time as a line's end; nothing where it is not known."""
+    if rate <= 0.0:
+        return ''
+    return f', {rate:.3g} {unit}s/s, {tqdm.format_interval(left / rate)} left'
 
 
 def _say(line: str, stream: TextIO) -> None:

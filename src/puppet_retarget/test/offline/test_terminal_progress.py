@@ -26,7 +26,7 @@ def test_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
             advance(100)
     lines = log.getvalue().splitlines()
     assert lines[0] == 'walk: 1000 frames'
-    assert lines[1] == 'walk: 400 of 1000 frames'  # two seconds later
+    assert lines[1] == 'walk: 400 of 1000 frames, 160 frames/s, 00:03 left'  # 2 s later
     assert len(lines) < 6
 
 

@@ -1,0 +1,93 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Digests of files, of configured values, and of the suite's own code."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import puppet_core
+import puppet_retarget
+
+_Hash = Any  # what hashlib makes
+
+
+def file_digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    total = hashlib.sha256()
+    with open(path, 'rb') as file:
+        while block := file.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()
+
+
+def value_digest(*values: Any) -> str:
+    """
+    Return the SHA-256 of what values consist of.
+
+    Takes dataclasses, mappings, sequences, arrays, paths, texts, numbers and None, each in the
+    others. Equal values have equal digests in every process.
+
+    Raises
+    ------
+    TypeError : for anything else, of which nobody could say that.
+
+    """
+    total = hashlib.sha256()
+    _feed(total, values)
+    return total.hexdigest()
+
+
+@cache
+def suite_version() -> str:
+    """Return the digest of the code that decides what a retargeted clip looks like."""
+    total = hashlib.sha256()
+    for package in (puppet_core, puppet_retarget):
+        assert package.__file__ is not None
+        folder = Path(package.__file__).parent
+        for path in sorted(folder.rglob('*.py')):
+            _feed(total, (path.relative_to(folder).as_posix(), path.read_bytes()))
+    return total.hexdigest()[:16]
+
+
+def _feed(total: _Hash, value: Any) -> None:
+    """Add a value: its kind, its size, then what it holds, so that no two run together."""
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value)]
+        _open(total, type(value).__qualname__, len(names))
+        for name in names:
+            _feed(total, name)
+            _feed(total, getattr(value, name))
+    elif isinstance(value, np.ndarray):
+        _open(total, f'array {value.dtype.str}', value.ndim)
+        _feed(total, value.shape)
+        total.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, Mapping):
+        _open(total, 'mapping', len(value))
+        for key in sorted(value, key=str):
+            _feed(total, key)
+            _feed(total, value[key])
+    elif isinstance(value, bytes):
+        _open(total, 'bytes', len(value))
+        total.update(value)
+    elif isinstance(value, (str, Path)):
+        data = str(value).encode()
+        _open(total, 'text', len(data))
+        total.update(data)
+    elif value is None or isinstance(value, (bool, int, float, np.generic)):
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+        _open(total, f'number {text}', 0)
+    elif isinstance(value, Sequence):
+        _open(total, 'sequence', len(value))
+        for item in value:
+            _feed(total, item)
+    else:
+        raise TypeError(f'expected a value made of plain data, got {type(value).__name__}')
+
+
+def _open(total: _Hash, kind: str, size: int) -> None:
+    total.update(f'{kind}:{size};'.encode())

@@ -1,0 +1,163 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Processes of this machine that do tasks, one task at a time each.
+
+A process that dies takes nothing with it but the task it had, which is given again; so it is
+known which task was at work when a process died, and one that kills every process is given up.
+
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+import multiprocessing
+from multiprocessing.connection import Connection, wait
+import os
+import resource
+import signal
+
+from puppet_retarget.offline.batch.retarget_file import death, run_task
+from puppet_retarget.offline.batch.task import failed, Outcome, Task
+
+MAX_ATTEMPTS = 3
+# read when numpy is loaded: a process works on one core
+THREAD_VARIABLES = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
+_JOIN_S = 5.0
+
+
+class LocalRunner:
+    """
+    So many processes; see `task.Runner`.
+
+    Parameters
+    ----------
+    workers : int
+        How many.
+    memory_bytes : int
+        Address space that each may have; a clip that wants more fails. 0 for any.
+    work : callable
+        What is done with a task, a function of a module.
+
+    """
+
+    def __init__(
+        self, workers: int, memory_bytes: int = 0,
+        work: Callable[[Task], Outcome] = run_task,
+    ) -> None:  # fmt: skip
+        self._workers, self._memory_bytes, self._work = workers, memory_bytes, work
+
+    def __call__(self, tasks: Iterator[Task]) -> Generator[Outcome, None, None]:
+        """Yield the outcome of each task, in the order in which they end."""
+        deaths: Counter[int] = Counter()
+        again: deque[Task] = deque()
+        workers: list[_Worker] = []
+        try:
+            while True:
+                self._give(workers, again, tasks)
+                busy = {worker.connection: worker for worker in workers if worker.task}
+                if not busy:
+                    return
+                for connection in wait(list(busy)):
+                    worker = busy[connection]  # type: ignore[index]
+                    task, outcome = worker.task, worker.outcome()
+                    assert task is not None
+                    if outcome is None:
+                        workers.remove(worker)
+                        how = death(worker.end())
+                        deaths[task.number] += 1
+                        if deaths[task.number] < MAX_ATTEMPTS:
+                            again.append(task)
+                            continue
+                        outcome = failed(task, f'its process {how}, {MAX_ATTEMPTS} times')
+                    yield outcome
+        finally:
+            for worker in workers:
+                worker.end()
+
+    def _give(
+        self, workers: list['_Worker'], again: deque[Task], tasks: Iterator[Task]
+    ) -> None:
+        """Give a task to everybody who has none, while there are any."""
+        idle = [worker for worker in workers if worker.task is None]
+        while idle or len(workers) < self._workers:
+            task = again.popleft() if again else next(tasks, None)
+            if task is None:
+                return
+            if not idle:
+                idle.append(_Worker(self._work, self._memory_bytes))
+                workers.append(idle[0])
+            idle.pop().give(task)
+
+
+class _Worker:
+    """A process, and the task that it is at."""
+
+    def __init__(self, work: Callable[[Task], Outcome], memory_bytes: int) -> None:
+        context = multiprocessing.get_context('spawn')  # inherits no pipe of another's
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_serve, args=(theirs, work, memory_bytes), daemon=True
+        )
+        with _one_thread():
+            self._process.start()
+        theirs.close()
+        self.task: Task | None = None
+
+    def give(self, task: Task) -> None:
+        """Send a task."""
+        self.task = task
+        try:
+            self.connection.send(task)
+        except OSError:
+            pass  # it is dead, which `outcome` finds out
+
+    def outcome(self) -> Outcome | None:
+        """Return what came of the task, None if the process died over it."""
+        self.task = None
+        try:
+            outcome = self.connection.recv()
+        except (EOFError, OSError):
+            return None
+        assert isinstance(outcome, Outcome)
+        return outcome
+
+    def end(self) -> int | None:
+        """End the process, if it has not ended; return its exit code."""
+        self.connection.close()  # one that has no task ends by that
+        if self.task is not None:
+            self._process.terminate()
+        self._process.join(_JOIN_S)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+        return self._process.exitcode
+
+
+def _serve(
+    connection: Connection, work: Callable[[Task], Outcome], memory_bytes: int
+) -> None:
+    """Do tasks until nobody is at the other end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who gives tasks ends us
+    if memory_bytes:
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    while True:
+        try:
+            connection.send(work(connection.recv()))
+        except (EOFError, OSError):
+            return
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let what is started keep to one thread."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, '1'))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,171 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`puppet_clip batch`: a library of clips given to characters, by many processes."""
+
+import argparse
+from collections.abc import Sequence
+import os
+from pathlib import Path
+
+from puppet_core import atomic_file
+from puppet_core.clip_command_line import clip_options
+from puppet_core.errors import ConfigError
+from puppet_retarget.offline import clip_arguments
+from puppet_retarget.offline.batch import ledger
+from puppet_retarget.offline.batch.batch_run import (
+    BatchResult,
+    FAILED_LIST,
+    run_batch,
+    SUMMARY,
+)
+from puppet_retarget.offline.batch.dask_runner import DaskRunner
+from puppet_retarget.offline.batch.local_runner import LocalRunner
+from puppet_retarget.offline.batch.plan import find_clips, make_tasks
+from puppet_retarget.offline.batch.summary import check_summary, write_table
+from puppet_retarget.offline.batch.task import DONE, FAILED, Outcome, Reading, Runner, SKIPPED, Task
+from puppet_retarget.offline.batch.warm_up import warm_up
+from puppet_retarget.offline.clip_arguments import ConfigFiles
+from puppet_retarget.offline.clip_retarget import RetargetJob
+from puppet_retarget.offline.report_file import write_report
+from puppet_retarget.offline.terminal_progress import progress
+from puppet_retarget.parameters import PRESETS
+from puppet_retarget.solvers.registry import SOLVER_NAMES
+
+EXAMPLE = 'example: ./puppet batch clips out --character sally blubby --workers 4'
+DEFAULT_CHARACTER = 'blubby'
+MAX_WORKERS = 1024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommand's arguments."""
+    add = parser.add_argument
+    add('in_dir', metavar='IN_DIR', type=Path, help='folder with clips: .bvh, .amc, .c3d')
+    add('out_dir', metavar='OUT_DIR', type=Path,
+        help=f'made: CHARACTER/… as below IN_DIR, {SUMMARY}, {FAILED_LIST} if any failed')
+    add('--character', nargs='+', action='extend', type=clip_arguments.listed, metavar='C',
+        help=f'names or files; default {DEFAULT_CHARACTER}')
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        '--workers', type=int, metavar='N', help='processes; default one a core'
+    )
+    where.add_argument(
+        '--dask', metavar='ADDRESS',
+        help="an existing cluster's scheduler instead, e.g. tcp://127.0.0.1:8786",
+    )
+    add('--glob', action='append', default=[], metavar='PATTERN',
+        help='only clips of such a name, or of such a path below IN_DIR; may be repeated')
+    add('--asf', type=Path, metavar='F', help='skeleton of all .amc clips; else the one beside')
+    add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help='default %(default)s')
+    add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
+    add('--overwrite', action='store_true', help='make finished outputs anew, too')
+    add('--dry-run', action='store_true', help='only say what would be done')
+    add('--memory-gib', type=float, metavar='G',
+        help='address space of a process; a clip that needs more fails; default any')
+    add('--summary', type=Path, metavar='FILE',
+        help=f'the table also here, .csv or .parquet; it always is in OUT_DIR/{SUMMARY}')
+    add('--json', type=Path, metavar='FILE', help='counts, rates and times of the run')
+    clip_arguments.add_tuning_options(parser)
+    clip_arguments.add_clip_options(parser)
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """
+    Retarget a library and return a summary.
+
+    Raises
+    ------
+    PuppetError : for bad arguments; nothing is written then.
+    RuntimeError : if clips failed; the others are written.
+
+    """
+    _check(arguments)
+    tasks = _tasks(arguments, files)
+    if arguments.dry_run:
+        return _plan(tasks)
+    result = BatchResult()
+    with progress('batch', len(tasks), unit='clip') as advance:
+        def tell(outcome: Outcome) -> None:
+            advance(1)
+
+        try:
+            run_batch(tasks, _runner(arguments, tasks), result, tell)
+        finally:
+            if arguments.summary and result.rows:
+                write_table(result.table, arguments.summary)
+    if arguments.json:
+        write_report(result.figures(), arguments.json)
+    return _summary(arguments.out_dir, result)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.workers is not None and not 1 <= arguments.workers <= MAX_WORKERS:
+        raise ConfigError(f'--workers: expected 1 .. {MAX_WORKERS}, got {arguments.workers}')
+    if arguments.memory_gib is not None and not 0.5 <= arguments.memory_gib <= 1e4:
+        raise ConfigError(f'--memory-gib: expected 0.5 .. 10000, got {arguments.memory_gib:g}')
+    if arguments.memory_gib is not None and arguments.dask:
+        raise ConfigError('--memory-gib: expected no --dask, whose workers have limits of their own')
+    if arguments.out_dir.exists() and not arguments.out_dir.is_dir():
+        raise ConfigError(f'OUT_DIR: expected a folder, got {str(arguments.out_dir)!r}')
+    if arguments.summary:
+        check_summary(arguments.summary)
+    if arguments.json:
+        atomic_file.check_writable(arguments.json, '--json')
+    clip_arguments.require_other_files(
+        {f'OUT_DIR/{SUMMARY}': arguments.out_dir / SUMMARY, '--asf': arguments.asf},
+        {'--summary': arguments.summary, '--json': arguments.json},
+    )
+
+
+def _tasks(arguments: argparse.Namespace, files: ConfigFiles) -> list[Task]:
+    tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
+    environment = clip_arguments.find_environment(files, arguments.environment)
+    given = arguments.character or [(DEFAULT_CHARACTER,)]
+    jobs = [
+        RetargetJob(
+            clip_arguments.find_character(files, name, arguments.world_scale), environment,
+            arguments.solver, tuning.importance, tuning.solver, tuning.self_interaction,
+        )
+        for names in given for name in names
+    ]  # fmt: skip
+    reading = Reading(arguments.name_map, clip_options(arguments))
+    in_dir, out_dir = arguments.in_dir.absolute(), arguments.out_dir.absolute()
+    names = find_clips(in_dir, out_dir, arguments.glob)
+    asf = None if arguments.asf is None else arguments.asf.absolute()
+    return make_tasks(in_dir, out_dir, names, jobs, reading, asf, arguments.overwrite)
+
+
+def _runner(arguments: argparse.Namespace, tasks: Sequence[Task]) -> Runner:
+    if arguments.dask:
+        return DaskRunner(arguments.dask)
+    warm_up(tasks)
+    workers = arguments.workers or len(os.sched_getaffinity(0))
+    return LocalRunner(workers, int((arguments.memory_gib or 0.0) * 2**30))
+
+
+def _plan(tasks: Sequence[Task]) -> str:
+    lines, todo = [], 0
+    for task in tasks:
+        try:
+            is_done = not task.redo and bool(ledger.finished_row(task, ledger.task_key(task)))
+        except OSError as err:
+            raise ConfigError(f'{task.clip}: expected a readable file: {err.strerror}') from err
+        todo += not is_done
+        lines.append(f'{"finished" if is_done else "to do":8}  {task.name} -> {task.out_name}')
+    return '\n'.join([*lines, f'{todo} to do, {len(tasks) - todo} finished; nothing was written'])
+
+
+def _summary(out_dir: Path, result: BatchResult) -> str:
+    counts, figures = result.counts, result.figures()
+    text = f'{out_dir / SUMMARY}: {counts[DONE]} retargeted, {counts[SKIPPED]} finished before'
+    if result.frames:
+        text += (
+            f'; {result.frames} frames in {result.wall_s:.1f} s, '
+            f'{figures["frames_per_cpu_s"]:.0f} frames a second of core time'
+        )
+    if not counts[FAILED]:
+        return text
+    first = result.failures[0]
+    raise RuntimeError(
+        f'{counts[FAILED]} of {sum(counts.values())}, listed in {out_dir / FAILED_LIST}, the first '
+        f'{first["clip"]} for {first["character"]}: {first["reason"]} ({text})'
+    )

@@ -1,0 +1,127 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A real scheduler and real workers on loopback, one killed: the files of the local run."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+import json
+import os
+from pathlib import Path
+import shutil
+import signal
+import subprocess
+import sys
+from time import monotonic
+
+from batch_work import outputs
+from puppet_core.character import Character
+from puppet_core.errors import ConfigError
+from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.offline.batch.batch_run import BatchResult, run_batch
+from puppet_retarget.offline.batch.local_runner import LocalRunner
+from puppet_retarget.offline.batch.plan import find_clips, make_tasks
+from puppet_retarget.offline.batch.task import DONE, FAILED, Outcome, Reading, SKIPPED, Task
+from puppet_retarget.offline.clip_retarget import RetargetJob
+import pytest
+
+pytest.importorskip('distributed', reason='pip install distributed')
+from puppet_retarget.offline.batch.dask_runner import DaskRunner  # noqa: E402
+
+DEADLINE_S = 120.0
+N_CLIPS = 12
+
+Start = Callable[..., subprocess.Popen]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Return a function that starts a program of Dask, which ends with the test."""
+    with ExitStack() as stack:
+        def call(program: str, *words: str) -> subprocess.Popen:
+            process = subprocess.Popen(
+                [sys.executable, '-m', f'distributed.cli.dask_{program}', *words],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env={**os.environ, 'PYTHONPATH': ':'.join(sys.path)},
+            )  # fmt: skip
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            return process
+
+        yield call
+
+
+@pytest.fixture
+def scheduler(start: Start, tmp_path: Path) -> str:
+    """Return the address of a scheduler."""
+    file, end = tmp_path / 'scheduler.json', monotonic() + DEADLINE_S
+    process = start(
+        'scheduler', '--host', '127.0.0.1', '--port', '0', '--no-dashboard', '--scheduler-file',
+        str(file),
+    )  # fmt: skip
+    while monotonic() < end and process.poll() is None:
+        try:
+            return json.loads(file.read_text())['address']
+        except (OSError, ValueError):
+            pass
+    raise AssertionError('the scheduler did not start')
+
+
+@pytest.fixture
+def workers(start: Start, scheduler: str, tmp_path: Path) -> list[subprocess.Popen]:
+    """Return two workers, both known to the scheduler."""
+    from distributed import Client
+
+    processes = [
+        start(
+            'worker', scheduler, '--nthreads', '1', '--no-nanny', '--no-dashboard',
+            '--local-directory', str(tmp_path / f'worker{n}'),
+        )
+        for n in range(2)
+    ]  # fmt: skip
+    with Client(scheduler, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=DEADLINE_S)
+    return processes
+
+
+@pytest.fixture
+def planned(walk_bvh: Path, tmp_path: Path, performer: Character) -> Callable[[str], list[Task]]:
+    """Return a function that plans the same library into a folder of a name."""
+    (tmp_path / 'in').mkdir()
+    for number in range(N_CLIPS):
+        shutil.copy(walk_bvh, tmp_path / 'in' / f'{number}.bvh')
+    job = RetargetJob(performer, floor_only())
+
+    def plan(out: str) -> list[Task]:
+        names = find_clips(tmp_path / 'in', tmp_path / out)
+        return make_tasks(tmp_path / 'in', tmp_path / out, names, [job], Reading())
+
+    return plan
+
+
+@pytest.mark.slow
+def test_a_killed_worker_changes_no_byte(
+    workers: list[subprocess.Popen], scheduler: str, planned: Callable[[str], list[Task]],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    def kill(outcome: Outcome) -> None:
+        if workers[0].poll() is None:
+            workers[0].send_signal(signal.SIGKILL)
+            workers[0].wait()
+
+    result = BatchResult()
+    run_batch(planned('dask'), DaskRunner(scheduler), result, kill)
+    assert workers[0].returncode == -signal.SIGKILL and workers[1].poll() is None
+    assert result.counts == {DONE: N_CLIPS, SKIPPED: 0, FAILED: 0}
+    run_batch(planned('local'), LocalRunner(1), BatchResult())
+    assert outputs(tmp_path / 'dask') == outputs(tmp_path / 'local')
+    again = BatchResult()
+    run_batch(planned('dask'), DaskRunner(scheduler), again)
+    assert again.counts == {DONE: 0, SKIPPED: N_CLIPS, FAILED: 0}
+
+
+def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('puppet_retarget.offline.batch.dask_runner.CONNECT_S', 0.5)
+    with pytest.raises(ConfigError, match='--dask: expected the address of a scheduler'):
+        DaskRunner('tcp://127.0.0.1:9')
+    with pytest.raises(ConfigError, match='--dask: expected the address of a scheduler'):
+        DaskRunner('nowhere at all')
