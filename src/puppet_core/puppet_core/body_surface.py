@@ -17,6 +17,7 @@ have their own capsules alone. Points measured on a body can take their place: f
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,29 @@ def surface_samples(skeleton: Skeleton, capsules: Sequence[Capsule]) -> Vec3s:
         Each row in its segment's frame [m]; always finite.
 
     """
+    return _surface_samples(_Exact((skeleton, tuple(capsules)))).copy()
+
+
+class _Exact:
+    """A body as a key: equal to one of the same numbers."""
+
+    def __init__(self, body: tuple[Skeleton, tuple[Capsule, ...]]) -> None:
+        self.skeleton, self.capsules = body
+        arrays = [self.skeleton.offsets, self.skeleton.interaction_points]
+        arrays += [end for c in self.capsules for end in (c.start, c.end)]
+        numbers = [(c.segment, float(c.radius)) for c in self.capsules]
+        self._key = (b''.join(array.tobytes() for array in arrays), tuple(numbers))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Exact) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=16)
+def _surface_samples(body: _Exact) -> Vec3s:
+    skeleton, capsules = body.skeleton, body.capsules
     samples = np.empty((N_SEGMENTS, N_SAMPLES, 3))
     torso = _torso_capsules(skeleton, capsules)
     rest = skeleton.rest_positions()

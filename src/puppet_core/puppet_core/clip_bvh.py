@@ -26,6 +26,7 @@ from puppet_core.clip_text import (
     parse_float,
     parse_floats,
     parse_int,
+    read_floats,
     read_text,
     shorten,
 )
@@ -124,6 +125,9 @@ def _read_frame_time(path: Path, text: str, start: int, is_needed: bool) -> tupl
 
 def _read_values(path: Path, text: str, body: int, n_frames: int, n_channels: int) -> Floats:
     """Return all channel values, shape (n_frames, n_channels)."""
+    values = read_floats(text[body:], n_frames * n_channels)
+    if values is not None:
+        return values.reshape(n_frames, n_channels)
     words = text[body:].split()
     # Compared before anything is allocated: the promised count may be absurd.
     if len(words) != n_frames * n_channels:

@@ -17,6 +17,7 @@ from puppet_core import atomic_file
 from puppet_core.arrays import Floats, Vec3, Vec3s
 from puppet_core.clip_euler import quats_to_continuous_euler
 from puppet_core.clip_skeleton_map import Q_WORLD_Y_UP
+from puppet_core.clip_text import format_rows
 from puppet_core.posture import Motion
 from puppet_core.quaternion_batch import conjugate, multiply, rotate
 from puppet_core.skeleton import END_EFFECTORS, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
@@ -57,8 +58,7 @@ def bvh_text(motion: Motion) -> str:
     """Return a motion as the text of a BVH file; see `write_bvh`."""
     lines = ['HIERARCHY', *_hierarchy(motion.skeleton)]
     lines += ['MOTION', f'Frames: {motion.n_frames}', f'Frame Time: {1.0 / motion.rate_hz:.12g}']
-    lines += _frame_lines(motion)
-    return '\n'.join(lines) + '\n'
+    return '\n'.join(lines) + '\n' + format_rows(_frame_rows(motion), _DIGITS)
 
 
 def _rotation_order(index: int) -> tuple[int, int, int]:
@@ -104,17 +104,15 @@ def _numbers(values: Floats) -> str:
     return ' '.join(f'{value:.{_DIGITS}f}' for value in values)
 
 
-def _frame_lines(motion: Motion) -> Iterator[str]:
-    """Yield one line per frame: root position, then the angles in the order of the joints."""
+def _frame_rows(motion: Motion) -> Floats:
+    """Return a row per frame: root position, then the angles in the order of the joints."""
     q_file = multiply(multiply(conjugate(Q_WORLD_Y_UP), motion.rotations), Q_WORLD_Y_UP)
     angles = np.empty((motion.n_frames, len(SEGMENTS), 3))
     for order in {_rotation_order(i) for i in range(len(SEGMENTS))}:
         own = [i for i in range(len(SEGMENTS)) if _rotation_order(i) == order]
         angles[:, own] = np.degrees(quats_to_continuous_euler(q_file[:, own], order))
     columns = angles[:, _depth_first()].reshape(motion.n_frames, -1)
-    rows = np.hstack([_to_file_cm(motion.root_positions), columns])
-    line = ' '.join([f'%.{_DIGITS}f'] * rows.shape[1])
-    return (line % tuple(row) for row in rows.tolist())
+    return np.hstack([_to_file_cm(motion.root_positions), columns])
 
 
 def _depth_first() -> list[int]:

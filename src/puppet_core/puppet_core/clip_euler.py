@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from puppet_core.arrays import Floats, Quats
+from puppet_core.clip_euler_kernels import follow_turns
 from puppet_core.quaternion_batch import multiply, to_matrix
 
 # Below this cosine of the middle angle the first angle is not observable and is held.
@@ -96,33 +97,28 @@ def quats_to_continuous_euler(quats: Quats, axes: Sequence[int]) -> Floats:
     cos_first = matrices[..., c, c]
     locked = np.hypot(sin_first, cos_first) < _LOCK_COSINE
     first = np.where(locked, 0.0, np.arctan2(sin_first, cos_first))
-    angles = np.empty((*quats.shape[:-1], 3))
+    angles = _remaining_angles(matrices, first, (a, b, c), sign)
     previous = np.zeros((quats.shape[1], 3))
-    for frame in range(quats.shape[0]):
+    start = 0
+    for frame in np.flatnonzero(locked.any(axis=1)):
+        follow_turns(angles[start:frame], previous)
         alpha = np.where(locked[frame], previous[:, 0], first[frame])
-        triple = _remaining_angles(matrices[frame], alpha, (a, b, c), sign)
-        other = triple + np.array([np.pi, 0.0, np.pi])
-        other[:, 1] = np.pi - triple[:, 1]
-        triple = _nearest_turn(triple, previous)
-        other = _nearest_turn(other, previous)
-        # On the first frame this takes the triple with the smaller angles.
-        distance = np.abs(triple - previous).sum(axis=1) - np.abs(other - previous).sum(axis=1)
-        previous = np.where((distance <= 0.0)[:, None], triple, other)
-        angles[frame] = previous
+        angles[frame] = _remaining_angles(matrices[frame], alpha, (a, b, c), sign)
+        start = frame
+    # On the first frame this takes the triple with the smaller angles.
+    follow_turns(angles[start:], previous)
     return angles
 
 
 def _remaining_angles(matrices: Floats, alpha: Floats, axes: Sequence[int], sign: float) -> Floats:
-    """Return (α, β, γ), shape (k, 3), for given α: rows of R_a(-α) R give β and γ."""
+    """Return (α, β, γ), shape (..., 3), for given α: rows of R_a(-α) R give β and γ."""
     a, b, c = axes
-    cos_a, sin_a = np.cos(alpha)[:, None], np.sin(alpha)[:, None]
-    row_b = cos_a * matrices[:, b] + sign * sin_a * matrices[:, c]
-    row_c = cos_a * matrices[:, c] - sign * sin_a * matrices[:, b]
-    beta = np.arctan2(sign * matrices[:, a, c], row_c[:, c])
-    gamma = np.arctan2(sign * row_b[:, a], row_b[:, b])
-    return np.stack([alpha, beta, gamma], axis=1)
-
-
-def _nearest_turn(angles: Floats, reference: Floats) -> Floats:
-    """Return angles moved by whole turns to within half a turn of the reference."""
-    return angles - 2.0 * np.pi * np.round((angles - reference) / (2.0 * np.pi))
+    cos_a, sin_a = np.cos(alpha), np.sin(alpha)
+    # R_a(-α) R, of which only three elements matter
+    row_b_a, row_b_b = (
+        cos_a * matrices[..., b, k] + sign * sin_a * matrices[..., c, k] for k in (a, b)
+    )
+    row_c_c = cos_a * matrices[..., c, c] - sign * sin_a * matrices[..., b, c]
+    beta = np.arctan2(sign * matrices[..., a, c], row_c_c)
+    gamma = np.arctan2(sign * row_b_a, row_b_b)
+    return np.stack([alpha, beta, gamma], axis=-1)

@@ -28,6 +28,7 @@ from puppet_core.clip_rest_pose import (
 from puppet_core.clip_start import count_artificial_frames
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.posture import Motion
+from puppet_core.quaternion_batch_kernels import between_rows
 from puppet_core.quaternion_batch import conjugate, multiply, rotate
 from puppet_core.skeleton import (
     END_EFFECTORS,
@@ -79,11 +80,10 @@ def to_motion(
 
     """
     joints = match_joints(clip, name_map)
-    if options.drop_artificial_start:
-        _, p_file = clip.world()
-        count = count_artificial_frames(p_file, clip.rate_hz, leg_length(clip, joints))
-        clip = clip.without_first(count)
     q_file, p_file = clip.world()
+    if options.drop_artificial_start:
+        count = count_artificial_frames(p_file, clip.rate_hz, leg_length(clip, joints))
+        clip, q_file, p_file = clip.without_first(count), q_file[count:], p_file[count:]
     q_world_file = _world_axes(clip, joints, p_file, options.up_axis)
     floor = _find_floor(clip, joints, q_world_file, (q_file, p_file))
     q_world_file, height = _place(floor, q_world_file, options)
@@ -207,9 +207,8 @@ def _aimed_spine(skeleton: Skeleton, q_spine: Quats, p_world: Vec3s) -> Quats:
     if np.linalg.norm(offset) < _MIN_BONE_M or lengths.min() < _MIN_BONE_M:
         return q_spine
     now = rotate(q_spine, offset / np.linalg.norm(offset))
-    turns = np.empty_like(q_spine)
-    for frame, (u, v) in enumerate(zip(now, chords / lengths[:, None])):
-        quaternion.between(u, v, turns[frame])
+    turns = np.empty(q_spine.shape)
+    between_rows(now, chords / lengths[:, None], turns)
     return multiply(turns, q_spine)
 
 

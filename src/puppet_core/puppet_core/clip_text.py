@@ -14,12 +14,20 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.arrays import Floats
+from puppet_core.clip_text_kernels import (
+    POWERS,
+    read_decimals,
+    UNUSUAL,
+    write_decimals,
+)
 from puppet_core.errors import InputFileError
 
 # Control characters that no text file has; tab, line ends, form feed and Ctrl-Z (DOS end of file)
 # are left out.
 _BINARY_BYTES = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1A}) + b'\x7f'
 _PROBE_BYTES = 65536
+_FEW = 4  # of so many numbers one may have to be read alone
+_NUMBER_BYTES = 20  # sign, digits before the point, point and space
 MAX_FILE_BYTES = 512 * 2**20  # hours of motion; bounds what a file that is none can cost
 
 
@@ -83,9 +91,55 @@ def parse_floats(words: Sequence[str]) -> Floats | None:
         values = np.array(words, dtype=np.float64)
     except ValueError:
         return None
-    if not np.isfinite(values).all() or any('_' in word for word in words):
+    if not np.isfinite(values).all() or '_' in ' '.join(words):
         return None
     return values.reshape(-1)
+
+
+def read_floats(text: str, count: int) -> Floats | None:
+    """
+    Return the numbers of a text in one go, shape (count,).
+
+    None if there are not so many, or if one of them is no number or an unusual one: then
+    `parse_floats` finds out.
+
+    """
+    # Compared before anything is allocated: the promised count may be absurd.
+    if not 2 * count <= len(text) + 1 or not text.isascii():
+        return None
+    values = np.empty(count)
+    data = np.frombuffer(bytearray(text, 'ascii'), dtype=np.uint8)
+    left = np.empty((count // _FEW + 1, 3), dtype=np.int64)
+    found, n_left = read_decimals(data, POWERS, values, left)
+    if found != count:
+        return None
+    for index, first, end in left[:n_left].tolist():
+        value = parse_float(text[first:end])
+        if value is None:
+            return None
+        values[index] = value
+    return values
+
+
+def format_rows(values: Floats, places: int) -> str:
+    """
+    Return rows of numbers as lines of text, each number as '%.{places}f' writes it.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, m)
+        Numbers.
+    places : int
+        Decimals, 1 to 12.
+
+    """
+    values = np.array(values, dtype=np.float64)
+    out = np.empty(values.size * (_NUMBER_BYTES + places), dtype=np.uint8)
+    size = write_decimals(values, places, float(POWERS[places]), out)
+    if size != UNUSUAL:
+        return out[:size].tobytes().decode('ascii')
+    line = ' '.join([f'%.{places}f'] * values.shape[1]) + '\n'
+    return ''.join(line % tuple(row) for row in values.tolist())
 
 
 def first_bad_word(words: Sequence[str]) -> int:

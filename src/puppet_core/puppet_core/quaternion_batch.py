@@ -11,22 +11,13 @@ uses the kernels instead.
 
 import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3s
+from puppet_core.quaternion_batch_kernels import multiply_all, rotate_all
 from scipy.spatial.transform import Rotation
 
 
 def multiply(a: Quats, b: Quats) -> Quats:
     """Return the Hamilton products a b, shape (..., 4)."""
-    aw, ax, ay, az = np.moveaxis(np.asarray(a), -1, 0)
-    bw, bx, by, bz = np.moveaxis(np.asarray(b), -1, 0)
-    return np.stack(
-        (
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ),
-        axis=-1,
-    )
+    return multiply_all(a, b)
 
 
 def conjugate(q: Quats) -> Quats:
@@ -41,9 +32,7 @@ def normalize(q: Quats) -> Quats:
 
 def rotate(q: Quats, v: Vec3s) -> Vec3s:
     """Return the vectors v, shape (..., 3), rotated by q."""
-    axis = np.asarray(q)[..., 1:]
-    twice = 2.0 * np.cross(axis, v)
-    return v + np.asarray(q)[..., :1] * twice + np.cross(axis, twice)
+    return rotate_all(q, v)
 
 
 def exp(rotvec: Vec3s) -> Quats:

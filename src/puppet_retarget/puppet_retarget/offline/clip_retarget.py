@@ -3,14 +3,15 @@
 """One clip through the live models in a loop: importance, solver, and the report on both."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats, Quats, Vec3s
 from puppet_core.character import Character
-from puppet_core.posture import Motion, Posture
+from puppet_core.posture import general_end_effectors, Motion, Posture, world_segments
 from puppet_core.skeleton import LIMB_SEGMENTS
 from puppet_retarget.importance.contact_rows import SELF_IMPORTANCE, SELF_ROW
 from puppet_retarget.importance.environment import Environment
@@ -176,10 +177,22 @@ def retarget_motion(
 
 
 def copied_angles(motion: Motion, job: RetargetJob) -> MotionArrays:
-    """Return the puppet of a job with the captured joint angles and nothing else."""
-    human = replace(job.character, robot=None)
-    plain = RetargetJob(human, job.environment, 'joint_angles', job.importance)
-    return retarget_motion(motion, plain).puppet
+    """
+    Return the puppet of a job with the captured joint angles and nothing else.
+
+    The same as the solver `joint_angles` makes with the default tuning, for all frames at once.
+
+    """
+    skeleton, tuning = job.character.skeleton, SolverConfig()
+    leg_length = motion.skeleton.leg_length
+    hips = motion.world_segments()[1][:, LIMB_SEGMENTS[2:, 0]].mean(axis=1)
+    scale = job.character.scale_for(leg_length)
+    ratio = tuning.root_height_ratio or job.character.root_ratio_for(leg_length)
+    centre = skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0)
+    roots = hips * (scale, scale, ratio) - quaternion_batch.rotate(motion.rotations[:, 0], centre)
+    q_world, p_world = world_segments(skeleton, roots, motion.rotations)
+    points = general_end_effectors(skeleton, q_world, p_world)
+    return MotionArrays(roots, motion.rotations, points)
 
 
 def report(

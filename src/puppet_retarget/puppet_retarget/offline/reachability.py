@@ -25,20 +25,20 @@ def root_balls(
         The puppet.
     limbs : ndarray, shape (m,)
         Which limbs.
-    q_world : ndarray, shape (16, 4)
+    q_world : ndarray, shape (..., 16, 4)
         Gives hands and feet their orientation.
-    starts : ndarray, shape (m, 3)
+    starts : ndarray, shape (..., m, 3)
         From the pelvis to where the limbs start, in world [m].
-    goals : ndarray, shape (m, 3)
+    goals : ndarray, shape (..., m, 3)
         Of palms and soles in world [m].
 
     Returns
     -------
-    centres, radii : ndarray, shapes (m, 3), (m,)
+    centres, radii : ndarray, shapes (..., m, 3), (m,)
         The balls [m].
 
     """
-    ends = q_world[LIMB_SEGMENTS[limbs, 2]]
+    ends = q_world[..., LIMB_SEGMENTS[limbs, 2], :]
     palms = quaternion_batch.rotate(ends, skeleton.interaction_points[limbs])
     centres = goals - palms - starts
     return np.ascontiguousarray(centres), skeleton.limb_lengths[limbs].sum(axis=1)
@@ -70,11 +70,12 @@ def impossible_share(
 
     """
     impossible, hips = 0, skeleton.offsets[LIMB_SEGMENTS[FEET, 0]]
-    for i in np.flatnonzero(planted.all(axis=1)):
-        starts = quaternion_batch.rotate(q_world[i, 0], hips)
-        impossible += not are_reachable(
-            *root_balls(skeleton, FEET, q_world[i], starts, soles[i])
-        )
+    both = np.flatnonzero(planted.all(axis=1))
+    starts = quaternion_batch.rotate(q_world[both, :1], hips)
+    centres, radii = root_balls(skeleton, FEET, q_world[both], starts, soles[both])
+    apart = np.linalg.norm(centres[:, 0] - centres[:, 1], axis=-1)
+    for i in np.flatnonzero(~(apart < radii.sum())):  # other balls share a point for certain
+        impossible += not are_reachable(centres[i], radii)
     return float(impossible / len(planted))
 
 

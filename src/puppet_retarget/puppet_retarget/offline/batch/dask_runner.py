@@ -69,7 +69,7 @@ class DaskRunner:
         from distributed import as_completed
 
         run, given = f'puppet-batch-{uuid4().hex}', dict[str, Task]()
-        pool = as_completed(raise_errors=False)
+        pool = as_completed(loop=self._client.loop, raise_errors=False)
         try:
             self._give(run, given, pool, tasks)
             while given:

@@ -1,0 +1,196 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Decimal numbers from text and to text, exactly as Python's float() and '%.nf' (kernel layer).
+
+Both take only what they can do exactly and say so where they cannot; the caller then does it
+the general way. A decimal of at most fifteen digits is an integer that a float holds, divided
+or multiplied by a power of ten that it holds too, so that one rounding is all there is.
+
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.arrays import Floats, Ints
+from puppet_core.kernel import kernel
+
+MAX_POWER = 22  # powers of ten up to here are exact in a float
+POWERS = 10.0 ** np.arange(MAX_POWER + 1)
+MAX_DIGITS = 15
+UNUSUAL = -1
+_SPLIT = 134217729.0  # 2^27 + 1, halves a float's digits
+_MAX_SCALED = 4503599627370496.0  # 2^52: above it there is no fraction to round
+_ZERO, _NINE, _PLUS, _MINUS, _POINT = 48, 57, 43, 45, 46
+_LOWER_E, _UPPER_E = 101, 69
+
+Bytes = NDArray[np.uint8]
+
+
+@kernel
+def is_space(byte: int) -> bool:
+    """Return whether a byte is one at which str.split() splits ASCII text."""
+    return byte == 32 or 9 <= byte <= 13 or 28 <= byte <= 31
+
+
+@kernel
+def read_exponent(text: Bytes, start: int) -> tuple[int, int]:
+    """Return the exponent after an E, and where it ends; the start itself if it is none."""
+    at, sign = start, 1
+    if at < len(text) and (text[at] == _PLUS or text[at] == _MINUS):
+        sign = -1 if text[at] == _MINUS else 1
+        at += 1
+    first, value = at, 0
+    while at < len(text) and _ZERO <= text[at] <= _NINE and at - first < 4:
+        value = 10 * value + int(text[at]) - _ZERO
+        at += 1
+    return (sign * value, at) if at > first else (0, start)
+
+
+@kernel
+def read_decimals(text: Bytes, powers: Floats, out: Floats, left: Ints) -> tuple[int, int]:
+    """
+    Read numbers with white space between.
+
+    Parameters
+    ----------
+    text : ndarray of uint8, shape (n,)
+        ASCII text.
+    powers : ndarray, shape (23,)
+        POWERS.
+    out : ndarray, shape (m,)
+        Out.
+    left : ndarray of int, shape (k, 3)
+        Out: index, first byte and end of each number that cannot be made exactly here.
+
+    Returns
+    -------
+    count, n_left : int, int
+        How many there were, and how many of them are left; UNUSUAL and 0 if there are more
+        than m, if one is no number, or if more than k are left.
+
+    """
+    at, count, n_left = 0, 0, 0
+    while True:
+        while at < len(text) and is_space(text[at]):
+            at += 1
+        if at == len(text):
+            return count, n_left
+        if count == len(out):
+            return UNUSUAL, 0
+        begin = at
+        is_negative = text[at] == _MINUS
+        if is_negative or text[at] == _PLUS:
+            at += 1
+        mantissa, digits, places, has_point, first = 0, 0, 0, False, at
+        while at < len(text):
+            byte = text[at]
+            if _ZERO <= byte <= _NINE:
+                if digits <= MAX_DIGITS:
+                    mantissa = 10 * mantissa + int(byte) - _ZERO
+                digits += mantissa > 0
+                places += has_point
+            elif byte == _POINT and not has_point:
+                has_point = True
+            else:
+                break
+            at += 1
+        if at - first == int(has_point):  # no digit
+            return UNUSUAL, 0
+        power = -places
+        if at < len(text) and (text[at] == _LOWER_E or text[at] == _UPPER_E):
+            exponent, end = read_exponent(text, at + 1)
+            if end == at + 1:
+                return UNUSUAL, 0
+            power, at = power + exponent, end
+        if at < len(text) and not is_space(text[at]):
+            return UNUSUAL, 0
+        if digits > MAX_DIGITS or abs(power) > MAX_POWER:
+            if n_left == len(left):
+                return UNUSUAL, 0
+            left[n_left, 0], left[n_left, 1], left[n_left, 2] = count, begin, at
+            n_left += 1
+        else:
+            value = float(mantissa)
+            value = value * powers[power] if power >= 0 else value / powers[-power]
+            out[count] = -value if is_negative else value
+        count += 1
+
+
+@kernel
+def scaled_integer(value: float, scale: float) -> float:
+    """
+    Return |value| scale rounded to an integer, halves to even, as if without rounding before.
+
+    The product's own rounding error is known exactly (Dekker1971), so the decision between
+    two integers is that of the true product. NaN if it is too large for that.
+
+    """
+    value = abs(value)
+    product = value * scale
+    if not product < _MAX_SCALED:
+        return math.nan
+    high = value * _SPLIT
+    high = high - (high - value)
+    low = value - high
+    scale_high = scale * _SPLIT
+    scale_high = scale_high - (scale_high - scale)
+    scale_low = scale - scale_high
+    error = ((high * scale_high - product) + high * scale_low + low * scale_high) + low * scale_low
+    whole = math.floor(product)
+    above = (product - whole) - 0.5  # exact, as both are near each other
+    if above == 0.0:
+        if error == 0.0:
+            return whole + whole % 2.0
+        return whole + 1.0 if error > 0.0 else whole
+    return whole + 1.0 if above > 0.0 else whole
+
+
+@kernel
+def write_decimals(values: Floats, places: int, scale: float, out: Bytes) -> int:
+    """
+    Write rows of numbers with so many decimals: spaces between numbers, line ends between rows.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, m)
+        Numbers.
+    places : int
+        Decimals, at least one.
+    scale : float
+        Ten to that power.
+    out : ndarray of uint8
+        Out; room for 20 + places bytes a number.
+
+    Returns
+    -------
+    size : int
+        Bytes written; UNUSUAL if a number is not finite, or too large.
+
+    """
+    at = 0
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            rounded = scaled_integer(values[i, j], scale)
+            if not rounded < _MAX_SCALED:
+                return UNUSUAL
+            if math.copysign(1.0, values[i, j]) < 0.0:
+                out[at] = _MINUS
+                at += 1
+            left, size = int(rounded), places + 1
+            rest = left
+            for _ in range(places + 1):
+                rest //= 10
+            while rest > 0:
+                size, rest = size + 1, rest // 10
+            for k in range(size, -1, -1):  # the point is one character more
+                if k == size - places:
+                    out[at + k] = _POINT
+                else:
+                    out[at + k] = _ZERO + left % 10
+                    left //= 10
+            at += size + 1
+            out[at] = 10 if j == values.shape[1] - 1 else 32
+            at += 1
+    return at
