@@ -36,7 +36,7 @@ KEY_OF_MODULE = {
 
 # rosdep has no key for these: the README says how to get them.
 WITHOUT_KEY = {
-    'av', 'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'zstandard',
+    'av', 'distributed', 'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'pyarrow', 'zstandard',
     'viser', 'msgspec', 'websockets',  # the last two come with it
 }
 

@@ -100,7 +100,7 @@ def quats_to_continuous_euler(quats: Quats, axes: Sequence[int]) -> Floats:
     angles = _remaining_angles(matrices, first, (a, b, c), sign)
     previous = np.zeros((quats.shape[1], 3))
     start = 0
-    for frame in np.flatnonzero(locked.any(axis=1)):
+    for frame in np.flatnonzero(locked.any(axis=1)).tolist():
         follow_turns(angles[start:frame], previous)
         alpha = np.where(locked[frame], previous[:, 0], first[frame])
         angles[frame] = _remaining_angles(matrices[frame], alpha, (a, b, c), sign)

@@ -28,8 +28,8 @@ from puppet_core.clip_rest_pose import (
 from puppet_core.clip_start import count_artificial_frames
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.posture import Motion
-from puppet_core.quaternion_batch_kernels import between_rows
 from puppet_core.quaternion_batch import conjugate, multiply, rotate
+from puppet_core.quaternion_batch_kernels import between_rows
 from puppet_core.skeleton import (
     END_EFFECTORS,
     LIMB_SEGMENTS,

@@ -133,7 +133,7 @@ def format_rows(values: Floats, places: int) -> str:
         Decimals, 1 to 12.
 
     """
-    values = np.array(values, dtype=np.float64)
+    values = np.ascontiguousarray(values, dtype=np.float64)
     out = np.empty(values.size * (_NUMBER_BYTES + places), dtype=np.uint8)
     size = write_decimals(values, places, float(POWERS[places]), out)
     if size != UNUSUAL:

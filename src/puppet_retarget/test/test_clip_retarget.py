@@ -10,7 +10,12 @@ from puppet_core.parameter_rows import check_values
 from puppet_core.posture import Motion
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import IMPORTANCE, ImportanceConfig
-from puppet_retarget.offline.clip_retarget import report, retarget_motion, RetargetJob
+from puppet_retarget.offline.clip_retarget import (
+    copied_angles,
+    report,
+    retarget_motion,
+    RetargetJob,
+)
 from puppet_retarget.parameters import (
     importance_config,
     IMPORTANCE_ROWS,
@@ -128,3 +133,14 @@ def test_result_becomes_a_motion_of_the_puppet(procedural: Motion, short_charact
     assert motion.n_frames == procedural.n_frames
     assert motion.skeleton is short_character.skeleton
     assert result.rows[..., IMPORTANCE].max() == 1.0
+
+
+@PUPPETS
+def test_copied_angles_are_what_their_solver_makes(
+    procedural: Motion, puppet: str, request: pytest.FixtureRequest
+) -> None:
+    """All frames at once, against the frame-by-frame solver on the same environment."""
+    job = RetargetJob(request.getfixturevalue(puppet), floor_only(), 'joint_angles')
+    plain, solved = copied_angles(procedural, job), retarget_motion(procedural, job).puppet
+    for name in ('root_positions', 'rotations', 'end_effectors'):
+        np.testing.assert_allclose(getattr(plain, name), getattr(solved, name), atol=1e-12)

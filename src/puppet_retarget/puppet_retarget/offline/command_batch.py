@@ -22,7 +22,15 @@ from puppet_retarget.offline.batch.dask_runner import DaskRunner
 from puppet_retarget.offline.batch.local_runner import LocalRunner
 from puppet_retarget.offline.batch.plan import find_clips, make_tasks
 from puppet_retarget.offline.batch.summary import check_summary, write_table
-from puppet_retarget.offline.batch.task import DONE, FAILED, Outcome, Reading, Runner, SKIPPED, Task
+from puppet_retarget.offline.batch.task import (
+    DONE,
+    FAILED,
+    Outcome,
+    Reading,
+    Runner,
+    SKIPPED,
+    Task,
+)
 from puppet_retarget.offline.batch.warm_up import warm_up
 from puppet_retarget.offline.clip_arguments import ConfigFiles
 from puppet_retarget.offline.clip_retarget import RetargetJob
@@ -103,7 +111,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.memory_gib is not None and not 0.5 <= arguments.memory_gib <= 1e4:
         raise ConfigError(f'--memory-gib: expected 0.5 .. 10000, got {arguments.memory_gib:g}')
     if arguments.memory_gib is not None and arguments.dask:
-        raise ConfigError('--memory-gib: expected no --dask, whose workers have limits of their own')
+        raise ConfigError('--memory-gib: expected no --dask, whose workers have their own')
     if arguments.out_dir.exists() and not arguments.out_dir.is_dir():
         raise ConfigError(f'OUT_DIR: expected a folder, got {str(arguments.out_dir)!r}')
     if arguments.summary:
@@ -166,6 +174,6 @@ def _summary(out_dir: Path, result: BatchResult) -> str:
         return text
     first = result.failures[0]
     raise RuntimeError(
-        f'{counts[FAILED]} of {sum(counts.values())}, listed in {out_dir / FAILED_LIST}, the first '
-        f'{first["clip"]} for {first["character"]}: {first["reason"]} ({text})'
+        f'{counts[FAILED]} of {sum(counts.values())}, listed in {out_dir / FAILED_LIST}, the '
+        f'first {first["clip"]} for {first["character"]}: {first["reason"]} ({text})'
     )

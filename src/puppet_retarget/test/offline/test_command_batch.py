@@ -31,6 +31,15 @@ def library(walk_bvh: Path, tmp_path: Path) -> Path:
     return tmp_path / 'in'
 
 
+@pytest.fixture
+def batch(run: Callable) -> Callable:
+    """Return a function that runs the command with one process."""
+    def call(*words: object) -> object:
+        return run('batch', *words, '--workers', 1)
+
+    return call
+
+
 def table(path: Path) -> list[dict[str, str]]:
     """Return the lines of a CSV file."""
     with open(path, encoding='utf-8', newline='') as file:
@@ -66,12 +75,12 @@ def test_the_table_has_the_figures_of_the_report(
             assert float(row[f'{group}_{key}']) == value
 
 
-def test_parquet_has_the_same_table(run: Callable, library: Path, tmp_path: Path) -> None:
+def test_parquet_has_the_same_table(batch: Callable, library: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip('pyarrow.parquet', reason='pip install pyarrow')
     shutil.copy(library / 'one.bvh', library / 'bad.bvh')
     (library / 'bad.bvh').write_text('no clip')
     path = tmp_path / 's.parquet'
-    assert run('batch', library, tmp_path / 'out', '--summary', path).code == 1
+    assert batch(library, tmp_path / 'out', '--summary', path).code == 1
     rows, texts = parquet.read_table(path).to_pylist(), table(tmp_path / 'out' / 'summary.csv')
     assert [tuple(row) for row in rows] == 3 * [COLUMNS]
     for row, text in zip(rows, texts):
@@ -120,14 +129,14 @@ def spoil_record(library: Path, out: Path) -> tuple[str, ...]:
     ids=lambda change: change.__name__,
 )  # fmt: skip
 def test_only_what_is_not_right_is_done_again(
-    run: Callable, library: Path, tmp_path: Path, change: Callable
+    batch: Callable, library: Path, tmp_path: Path, change: Callable
 ) -> None:
     out = tmp_path / 'out'
-    assert run('batch', library, out).code == 0
+    assert batch(library, out).code == 0
     words = change(library, out)
-    again = run('batch', library, out, *words)
+    again = batch(library, out, *words)
     assert '1 retargeted, 1 finished before' in again.out, again
-    assert run('batch', library, tmp_path / 'fresh', *words).code == 0
+    assert batch(library, tmp_path / 'fresh', *words).code == 0
     assert outputs(out) == outputs(tmp_path / 'fresh')
 
 
@@ -138,20 +147,20 @@ def test_only_what_is_not_right_is_done_again(
     ids=lambda words: words[0][2:],
 )  # fmt: skip
 def test_other_parameters_make_outputs_anew(
-    run: Callable, library: Path, tmp_path: Path, words: tuple[str, ...]
+    batch: Callable, library: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    assert run('batch', library, tmp_path / 'out').code == 0
-    again = run('batch', library, tmp_path / 'out', *words)
+    assert batch(library, tmp_path / 'out').code == 0
+    again = batch(library, tmp_path / 'out', *words)
     assert again.code == 0 and '2 retargeted' in again.out
 
 
 def test_failed_clips_are_listed_and_the_rest_is_done(
-    run: Callable, library: Path, tmp_path: Path
+    batch: Callable, library: Path, tmp_path: Path
 ) -> None:
     (library / 'bad.bvh').write_text('HIERARCHY\nnonsense\n')
     (library / 'alone.amc').write_text(':FULLY-SPECIFIED\n:DEGREES\n1\n')
     out = tmp_path / 'out'
-    done = run('batch', library, out)
+    done = batch(library, out)
     assert done.code == 1 and '2 of 4' in done.err and 'failed.csv' in done.err
     failures = table(out / 'failed.csv')
     assert [tuple(row) for row in failures] == 2 * [FAILURES]
@@ -160,25 +169,25 @@ def test_failed_clips_are_listed_and_the_rest_is_done(
     assert set(outputs(out)) == {'blubby/one.bvh', 'blubby/a/two.bvh'}
     for name in ('bad.bvh', 'alone.amc'):
         (library / name).unlink()
-    assert run('batch', library, out).code == 0
+    assert batch(library, out).code == 0
     assert not (out / 'failed.csv').exists()
 
 
 def test_an_output_of_a_clip_that_went_bad_does_not_stay(
-    run: Callable, library: Path, tmp_path: Path
+    batch: Callable, library: Path, tmp_path: Path
 ) -> None:
-    assert run('batch', library, tmp_path / 'out').code == 0
+    assert batch(library, tmp_path / 'out').code == 0
     (library / 'one.bvh').write_text('no clip any more')
-    assert run('batch', library, tmp_path / 'out').code == 1
+    assert batch(library, tmp_path / 'out').code == 1
     assert set(outputs(tmp_path / 'out')) == {'blubby/a/two.bvh'}
 
 
-def test_a_dry_run_writes_nothing(run: Callable, library: Path, tmp_path: Path) -> None:
+def test_a_dry_run_writes_nothing(batch: Callable, library: Path, tmp_path: Path) -> None:
     out = tmp_path / 'out'
-    done = run('batch', library, out, '--dry-run')
+    done = batch(library, out, '--dry-run')
     assert done.code == 0 and '2 to do, 0 finished' in done.out and not out.exists()
-    assert run('batch', library, out, '--glob', 'one.bvh').code == 0
-    done = run('batch', library, out, '--dry-run')
+    assert batch(library, out, '--glob', 'one.bvh').code == 0
+    done = batch(library, out, '--dry-run')
     assert '1 to do, 1 finished' in done.out and 'a/two.bvh -> blubby/a/two.bvh' in done.out
 
 
@@ -242,5 +251,14 @@ def test_ctrl_c_keeps_what_is_finished(library: Path, walk_bvh: Path, tmp_path: 
     assert process.returncode == 130 and 'Traceback' not in err, err
     rows = table(out / 'summary.csv')
     assert 1 <= len(rows) < 62 and all((out / row['output']).is_file() for row in rows)
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)  # nobody of its group is left
+    assert nobody_is_left(process.pid, end)
+
+
+def nobody_is_left(group: int, end: float) -> bool:
+    """Return whether all processes of a group have ended before a time."""
+    while monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+    return False

@@ -94,7 +94,9 @@ class _Worker:
     """A process, and the task that it is at."""
 
     def __init__(self, work: Callable[[Task], Outcome], memory_bytes: int) -> None:
-        context = multiprocessing.get_context('spawn')  # inherits no pipe of another's
+        # a server has everything imported; what it forks inherits no pipe of another's
+        context = multiprocessing.get_context('forkserver')
+        context.set_forkserver_preload([run_task.__module__])
         self.connection, theirs = context.Pipe()
         self._process = context.Process(
             target=_serve, args=(theirs, work, memory_bytes), daemon=True
