@@ -107,7 +107,7 @@ def read_floats(text: str, count: int) -> Floats | None:
     # Compared before anything is allocated: the promised count may be absurd.
     if not 2 * count <= len(text) + 1 or not text.isascii():
         return None
-    values = np.empty(count)
+    values: Floats = np.empty(count)
     data = np.frombuffer(bytearray(text, 'ascii'), dtype=np.uint8)
     left = np.empty((count // _FEW + 1, 3), dtype=np.int64)
     found, n_left = read_decimals(data, POWERS, values, left)

@@ -17,7 +17,7 @@ from puppet_core.arrays import Floats, Ints
 from puppet_core.kernel import kernel
 
 MAX_POWER = 22  # powers of ten up to here are exact in a float
-POWERS = 10.0 ** np.arange(MAX_POWER + 1)
+POWERS: Floats = np.array([float(f'1e{power}') for power in range(MAX_POWER + 1)])
 MAX_DIGITS = 15
 UNUSUAL = -1
 _SPLIT = 134217729.0  # 2^27 + 1, halves a float's digits

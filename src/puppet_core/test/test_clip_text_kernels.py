@@ -15,7 +15,9 @@ words = st.one_of(
     finite.map(repr),
     moderate.map('{:.8f}'.format),
     moderate.map('{:.6g}'.format),
-    st.from_regex(r'[+-]?(\d{1,18}\.\d{0,9}|\.\d{1,9}|\d{1,18})([eE][+-]?\d{1,2})?', fullmatch=True),
+    st.from_regex(
+        r'[+-]?(\d{1,18}\.\d{0,9}|\.\d{1,9}|\d{1,18})([eE][+-]?\d{1,2})?', fullmatch=True
+    ),
 ).filter(lambda word: word.isascii())
 PLACES = (1, 3, 8, 12)
 

@@ -18,6 +18,7 @@ from puppet_core.character import Character
 from puppet_core.errors import ConfigError
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.batch.batch_run import BatchResult, run_batch
+from puppet_retarget.offline.batch.dask_runner import DaskRunner
 from puppet_retarget.offline.batch.local_runner import LocalRunner
 from puppet_retarget.offline.batch.plan import find_clips, make_tasks
 from puppet_retarget.offline.batch.task import DONE, FAILED, Outcome, Reading, SKIPPED, Task
@@ -25,7 +26,6 @@ from puppet_retarget.offline.clip_retarget import RetargetJob
 import pytest
 
 pytest.importorskip('distributed', reason='pip install distributed')
-from puppet_retarget.offline.batch.dask_runner import DaskRunner  # noqa: E402
 
 DEADLINE_S = 120.0
 N_CLIPS = 12

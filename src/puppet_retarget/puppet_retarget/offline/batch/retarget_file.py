@@ -34,11 +34,12 @@ def run_task(task: Task) -> Outcome:
             raise ConfigError(
                 f'worker: expected version {task.version} of the suite, got {suite_version()}'
             )
+        clock = _Clock()
         key = ledger.task_key(task)
         row = None if task.redo else ledger.finished_row(task, key)
         if row is not None:
             return Outcome(task.number, SKIPPED, row)
-        return Outcome(task.number, DONE, _make(task, key))
+        return Outcome(task.number, DONE, _make(task, key, clock))
     except (PuppetError, OSError, RuntimeError) as err:
         return _failed(task, str(err))
     except MemoryError:
@@ -66,8 +67,7 @@ def _failed(task: Task, reason: str) -> Outcome:
     return failed(task, reason)
 
 
-def _make(task: Task, key: str) -> Row:
-    clock = _Clock()
+def _make(task: Task, key: str, clock: '_Clock') -> Row:
     options = task.reading.options
     read = read_clip(task.clip, task.asf, task.reading.name_map, options)
     motion = read.motion
