@@ -72,7 +72,7 @@ class RetargetResult:
     """Importance rows, shape (n, 4, 8)."""
 
     self_rows: Floats
-    """Rows of the self-interaction, shape (n, 8, SELF_ROW)."""
+    """Rows of the self-interaction, shape (n, 8, SELF_ROW), or their first columns."""
 
     goal_errors: Floats
     """Shape (n, 4) [m]."""
@@ -107,7 +107,7 @@ def performer_arrays(motion: Motion) -> MotionArrays:
 
 def retarget_motion(
     motion: Motion, job: RetargetJob, progress: Callable[[int], object] | None = None,
-    solver: Solver | None = None,
+    solver: Solver | None = None, self_columns: int = SELF_ROW,
 ) -> RetargetResult:  # fmt: skip
     """
     Run every frame of a motion through importance and solver, as the live nodes do.
@@ -122,6 +122,8 @@ def retarget_motion(
         Called with the number of frames done since the last call.
     solver : Solver, optional
         What to run instead of the solver that the job names.
+    self_columns : int
+        How many columns of the self-interaction's rows to keep; they take most of the memory.
 
     """
     n = motion.n_frames
@@ -142,7 +144,7 @@ def retarget_motion(
     step_ns = 1e9 / motion.rate_hz
     puppet = MotionArrays(np.empty((n, 3)), np.empty((n, 16, 4)), np.empty((n, 8, 3)))
     q_world, p_world = np.empty((n, 16, 4)), np.empty((n, 16, 3))
-    rows, self_rows = np.empty((n, 4, ROW)), np.empty((n, 8, SELF_ROW))
+    rows, self_rows = np.empty((n, 4, ROW)), np.empty((n, 8, self_columns))
     self_depths = np.empty((n, 8))
     goal_errors, penetrations = np.empty((n, 4)), np.empty((n, 4))
     iterations, frame_ms = np.zeros(n), np.empty(n)
@@ -160,7 +162,7 @@ def retarget_motion(
         if robot is not None:
             angles[i] = robot.step(out, scale * near.rows[:, GOAL: GOAL + 3])
         frame_ms[i] = (perf_counter() - start) * 1e3
-        rows[i], self_rows[i] = near
+        rows[i], self_rows[i] = near.rows, near.self_rows[:, :self_columns]
         self_depths[i] = out.self_depths
         puppet.root_positions[i] = out.root_position
         puppet.rotations[i] = out.rotations

@@ -40,9 +40,8 @@ def task_key(task: Task) -> str:
     files += [Path(name) for name in (reading.name_map, reading.options.marker_set)
               if name is not None and Path(name).is_file()]  # fmt: skip
     return value_digest(
-        task.version, [file_digest(path) for path in files], task.clip.suffix.lower(), task.job,
-        reading,
-    )  # fmt: skip
+        task.parameters, [file_digest(path) for path in files], task.clip.suffix.lower()
+    )
 
 
 def finished_row(task: Task, key: str) -> Row | None:

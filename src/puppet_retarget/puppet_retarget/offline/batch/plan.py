@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from puppet_core.clip import SUFFIXES
 from puppet_core.clip_command_line import skeleton_beside
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline.batch.digest import suite_version
+from puppet_retarget.offline.batch.digest import suite_version, value_digest
 from puppet_retarget.offline.batch.task import LEDGER, Reading, Task
 from puppet_retarget.offline.clip_retarget import RetargetJob
 
@@ -79,6 +79,7 @@ def make_tasks(
     """
     _check_characters(jobs)
     version = suite_version()
+    digests = [value_digest(version, job, reading) for job in jobs]
     tasks: list[Task] = []
     for name in names:
         clip = in_dir / name
@@ -86,7 +87,10 @@ def make_tasks(
         beside = skeleton_beside(clip, own)
         skeleton = None if beside is None else Path(beside)
         tasks += [
-            Task(len(tasks) + i, clip, skeleton, name, out_dir, job, reading, version, redo)
+            Task(
+                len(tasks) + i, clip, skeleton, name, out_dir, job, reading, version, digests[i],
+                redo,
+            )
             for i, job in enumerate(jobs)
         ]
     _check_outputs(tasks)

@@ -14,6 +14,7 @@ from puppet_core import atomic_file
 from puppet_core.clip import read_clip
 from puppet_core.clip_bvh_write import bvh_text
 from puppet_core.errors import ConfigError, PuppetError
+from puppet_retarget.importance.contact_rows import SELF_IMPORTANCE
 from puppet_retarget.offline.batch import ledger
 from puppet_retarget.offline.batch.digest import suite_version
 from puppet_retarget.offline.batch.task import DONE, failed, Outcome, Row, SKIPPED, Task
@@ -72,7 +73,7 @@ def _make(task: Task, key: str, clock: '_Clock') -> Row:
     read = read_clip(task.clip, task.asf, task.reading.name_map, options)
     motion = read.motion
     clock.lap('read')
-    result = retarget_motion(motion, task.job)
+    result = retarget_motion(motion, task.job, self_columns=SELF_IMPORTANCE + 1)
     require_finite(result)
     clock.lap('retarget')
     figures = report(motion, task.job, result)

@@ -57,6 +57,9 @@ class Task:
     version: str
     """Digest of the code that is to do it."""
 
+    parameters: str
+    """Digest of that, of the job and of the reading."""
+
     redo: bool = False
     """Whether a finished output is made anew, too."""
 
