@@ -11,8 +11,10 @@ gives the task of a worker that died to another one, and gives up a task that ki
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any, TYPE_CHECKING
 from uuid import uuid4
 
@@ -71,13 +73,15 @@ class DaskRunner:
         run, given = f'puppet-batch-{uuid4().hex}', dict[str, Task]()
         pool = as_completed(loop=self._client.loop, raise_errors=False)
         try:
-            self._give(run, given, pool, tasks)
-            while given:
-                future = next(pool)
-                task = given.pop(future.key)
-                yield _outcome(future, task)
-                future.release()
-                self._give(run, given, pool, tasks)
+            while True:
+                with _scheduler_needed():
+                    self._give(run, given, pool, tasks)
+                    if not given:
+                        return
+                    future = next(pool)
+                    outcome = _outcome(future, given.pop(future.key))
+                    future.release()
+                yield outcome
         finally:
             self._client.close()  # what is given and not done is forgotten
 
@@ -110,18 +114,30 @@ class DaskRunner:
                 )
 
 
+@contextmanager
+def _scheduler_needed() -> Iterator[None]:
+    """Say that the scheduler is gone, in place of the many ways in which that shows."""
+    try:
+        yield
+    except (CancelledError, asyncio.CancelledError, OSError) as err:
+        raise RuntimeError('the scheduler is gone; what is finished is kept') from err
+
+
 def _outcome(future: Any, task: Task) -> Outcome:
-    """Return what a future holds; a task that the scheduler gave up has failed."""
-    if future.status == 'finished':
+    """
+    Return what came of a task; one that the scheduler gave up has failed.
+
+    An outcome that was lost with its worker is waited for, as the scheduler has it made again.
+
+    """
+    try:
         outcome = future.result()
-        assert isinstance(outcome, Outcome)
-        return outcome
-    if future.status in ('cancelled', 'lost'):
-        raise RuntimeError('the scheduler is gone; what is finished is kept')
-    error = future.exception()
-    if isinstance(error, CancelledError):
-        raise RuntimeError('the scheduler is gone; what is finished is kept')
-    return failed(task, f'{type(error).__name__}: {error}')
+    except (CancelledError, asyncio.CancelledError, OSError):
+        raise
+    except Exception as err:  # KilledWorker, or whatever a worker's installation raises
+        return failed(task, f'{type(err).__name__}: {err}')
+    assert isinstance(outcome, Outcome)
+    return outcome
 
 
 def _line(err: BaseException) -> str:
