@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -57,12 +58,17 @@ def start(module: str, *words: str, environ: dict[str, str]) -> subprocess.Popen
 
 
 def lines_until(process: subprocess.Popen[str], word: str) -> Iterator[str]:
-    """Yield the lines of a process up to one with a word in it."""
+    """Yield the lines of a process up to one with a word in it; it is ended after a while."""
     assert process.stdout is not None
-    for line in process.stdout:
-        yield line
-        if word in line:
-            return
+    end = threading.Timer(DEADLINE_S, process.kill)
+    end.start()
+    try:
+        for line in process.stdout:
+            yield line
+            if word in line:
+                return
+    finally:
+        end.cancel()
 
 
 def numbers_of(msg: Any) -> dict[str, Any]:

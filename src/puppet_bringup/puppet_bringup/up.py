@@ -149,7 +149,7 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
                 supervisor.restart(name)
                 restarts.started(name)
             all_ended = all(child.exit_code is not None for child in supervisor.children)
-            if worst == EXIT_BAD_INPUT or all_ended and not restarts.is_waiting:
+            if worst != EXIT_OK or all_ended and not restarts.is_waiting:
                 break
     return worst
 

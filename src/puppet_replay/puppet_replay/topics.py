@@ -82,9 +82,9 @@ def inputs_of(entry: str) -> tuple[str, ...]:
 
 
 def live_topics(entry: str) -> frozenset[str]:
-    """Return the topics that the nodes behind an entry publish themselves."""
+    """Return the topics that the nodes behind an entry publish themselves, but for frames."""
     nodes = (*NODES_BEHIND[entry], 'visualization', 'tracker_markers')
-    return frozenset(topic for node in nodes for topic in OUTPUTS[node])
+    return frozenset(topic for node in nodes for topic in OUTPUTS[node]) - {TF, TF_STATIC}
 
 
 def played_topics(topics: Collection[str], entry: str) -> list[str]:
