@@ -21,7 +21,7 @@ from puppet_core.errors import ConfigError
 from puppet_replay.record_node import RecordNode
 from puppet_ros.bag_writer import BagWriter
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.mcap_file import COMPRESSIONS
+from puppet_ros.unpack import COMPRESSIONS
 from puppet_ros.spin import EXIT_OK
 import rclpy
 from rclpy.exceptions import InvalidTopicNameException
@@ -70,13 +70,13 @@ def run(arguments: Sequence[str]) -> int:
             reason = str(err).splitlines()[0]
             raise ConfigError(f'--topics: expected names of topics, got {topic!r}: {reason}') \
                 from err
-    check_writable(options.output.parent / 'x', 'output')
+    if not options.output.exists():  # else the writer says that the name is taken
+        check_writable(options.output, 'output')
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: a closed terminal
         signal.signal(number, lambda *_: stopping.set())
     rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     try:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
         with BagWriter(options.output, options.compression, growing=True) as writer:
             node = RecordNode(writer, options.topics, lambda line: _say(f'record: {line}'))
             try:

@@ -121,6 +121,9 @@ def read_metadata(path: Path) -> BagMetadata:
         raise InputFileError(
             path, f'a version up to {MAX_VERSION}', str(version), field='version'
         )
+    if len(set(found.files)) != len(found.files):
+        twice = next(name for name in found.files if found.files.count(name) > 1)
+        raise InputFileError(path, 'each file once', f'{twice} twice', field='relative_file_paths')
     if found.compression_mode not in ('', 'file', 'message'):
         raise InputFileError(
             path, 'file, message or none', found.compression_mode, field='compression_mode'
@@ -128,6 +131,18 @@ def read_metadata(path: Path) -> BagMetadata:
     if found.compression_mode and found.compression_format != 'zstd':
         raise InputFileError(path, 'zstd', found.compression_format, field='compression_format')
     return found
+
+
+def counts_of(text: str) -> dict[str, int]:
+    """Return the messages by topic that the metadata inside an MCAP file counts, if it can tell."""
+    try:
+        found = _read(yaml.safe_load(text))
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, OverflowError,
+            RecursionError):  # fmt: skip
+        return {}
+    if len(found.files) > 1:  # the last file of a split bag counts the messages of all
+        return {}
+    return {topic.name: topic.count for topic in found.topics}
 
 
 def _read(body: Mapping[str, Any]) -> BagMetadata:

@@ -8,6 +8,7 @@ message. What a damaged MCAP file still holds is read, up to the damage, with a 
 
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 import heapq
@@ -20,9 +21,10 @@ from puppet_core.errors import InputFileError
 from puppet_ros.bag_metadata import BagMetadata, FILE_NAME, read_metadata
 from puppet_ros.mcap_file import McapFile
 from puppet_ros.sqlite_bag import SqliteBag
+from puppet_ros.unpack import unpack_file, UnpackError, unzstd
 import zstandard
 
-PACKED, PIECE_BYTES = '.zstd', 1 << 20
+PACKED = '.zstd'
 SUFFIXES = ('.mcap', '.db3')
 Entry = tuple[int, int, int, str, bytes]
 """Log time [ns], number of the file, place in it, topic, data."""
@@ -150,8 +152,23 @@ class BagReader:
                 self._add(name, topic)
             if any(topic.count for _, topic in part.topics()):
                 spans.append(part.span())
+        self._compare_counts(metadata)
         if spans:
             self.start_ns, self.end_ns = min(s for s, _ in spans), max(e for _, e in spans)
+
+    def _compare_counts(self, metadata: BagMetadata | None) -> None:
+        """Tell what the bag should have and has not."""
+        said: Counter[str] = Counter()
+        if metadata is not None:
+            said.update({topic.name: topic.count for topic in metadata.topics})
+        else:
+            for part in self._files:
+                said.update(part.said)
+        for name, count in said.items():
+            there = self.counts.get(name, 0)
+            if there < count:
+                self.warnings.append(f'{self.path}: {there} of {count} messages on {name}: '
+                                     'the others, which its metadata counts, are missing')
 
     def _folder(self) -> tuple[BagMetadata | None, list[Path]]:
         """Return what the metadata says, and the files."""
@@ -181,13 +198,7 @@ class BagReader:
     def _unpacked_file(self, path: Path) -> Path:
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix='puppet_bag_'))
         plain = Path(folder) / path.stem
-        unpacker = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
-        try:
-            with open(path, 'rb') as source, open(plain, 'wb') as sink:
-                while piece := source.read(PIECE_BYTES):
-                    sink.write(unpacker.decompress(piece))
-        except (zstandard.ZstdError, OSError) as err:
-            raise InputFileError(path, 'zstd data', str(err)) from err
+        unpack_file(path, plain)
         return plain
 
     def _add(self, name: str, topic: BagTopic) -> None:
@@ -214,7 +225,7 @@ class _McapPart:
     def __init__(self, path: Path, name: Path) -> None:
         self._file = McapFile(path, name)
         self.path = name
-        self.warnings = self._file.warnings
+        self.warnings, self.said = self._file.warnings, self._file.said
         self.close, self.span = self._file.close, self._file.span
 
     def topics(self) -> Iterator[tuple[str, BagTopic]]:
@@ -242,7 +253,8 @@ class _SqlitePart:
     def __init__(self, path: Path, name: Path) -> None:
         self._file = SqliteBag(path, name)
         self.path = name
-        self.warnings: list[str] = []
+        self.warnings: list[str] = self._file.warnings
+        self.said: dict[str, int] = {}
         self.close, self.span = self._file.close, self._file.span
 
     def topics(self) -> Iterator[tuple[str, BagTopic]]:
@@ -265,6 +277,6 @@ def _bare_suffix(path: Path) -> str:
 
 def _unpack_message(path: Path, topic: str, data: bytes) -> bytes:
     try:
-        return zstandard.ZstdDecompressor().decompress(data, max_output_size=1 << 30)
-    except (zstandard.ZstdError, MemoryError) as err:
+        return unzstd(data)
+    except (zstandard.ZstdError, UnpackError, MemoryError) as err:
         raise InputFileError(path, 'zstd data', str(err), field=topic) from err

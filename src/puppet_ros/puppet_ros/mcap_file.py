@@ -21,8 +21,8 @@ import struct
 from typing import BinaryIO
 import zlib
 
-from mcap.data_stream import ReadDataStream, RecordBuilder
-from mcap.exceptions import EndOfFile, McapError, UnsupportedCompressionError
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import EndOfFile, McapError
 from mcap.opcode import Opcode
 from mcap.reader import FOOTER_SIZE, SeekingReader
 from mcap.records import (
@@ -33,23 +33,19 @@ from mcap.records import (
     Footer,
     McapRecord,
     Message,
+    Metadata,
     Schema,
 )
-from mcap.stream_reader import (
-    breakup_chunk,
-    get_chunk_data_stream,
-    MAGIC_SIZE,
-    StreamReader,
-)
+from mcap.stream_reader import MAGIC_SIZE, StreamReader
 from mcap.summary import Summary
 from mcap.writer import MCAP0_MAGIC
 from puppet_core.errors import InputFileError
+from puppet_ros.bag_metadata import counts_of, MCAP_KEY, MCAP_NAME
+from puppet_ros.mcap_records import checked_data, MESSAGE, RECORD, records_of, require_record
+from puppet_ros.unpack import COMPRESSIONS, UnpackError
 import zstandard
 
-RECORD = struct.Struct('<BQ')  # opcode, length
-MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, two times; then the data
 CHECKSUM_SIZE = 4  # at the end of the footer
-COMPRESSIONS = ('', 'zstd', 'lz4')
 # The library lets pass what its parts raise; RuntimeError is lz4's, KeyError an unknown channel.
 DAMAGE = (
     McapError, ValueError, KeyError, OverflowError, MemoryError, RuntimeError, OSError,
@@ -82,6 +78,8 @@ class McapFile:
         """Channels, definitions and chunks."""
         self.counts: Counter[int] = Counter()
         """Messages by channel."""
+        self.said: dict[str, int] = {}
+        """Messages by topic that rosbag2's metadata in a file without index counts."""
         self.warnings: list[str] = []
         # Messages outside of chunks: without an index to them they are kept.
         self._loose: list[Entry] = []
@@ -146,11 +144,11 @@ class McapFile:
         start, messages = index.chunk_start_offset, []
         self._stream.seek(start + RECORD.size)
         chunk = Chunk.read(ReadDataStream(self._stream))
-        stream, size = get_chunk_data_stream(chunk, validate_crc=True)
-        records = stream.read(size)
-        at = 0
+        records = checked_data(chunk)
+        at, size = 0, len(records)
         while at < size:
             opcode, length = RECORD.unpack_from(records, at)
+            require_record(opcode)
             end = at + RECORD.size + length
             if opcode == Opcode.MESSAGE:
                 channel, _, log_ns, _ = MESSAGE.unpack_from(records, at + RECORD.size)
@@ -210,14 +208,13 @@ class McapFile:
     def _scan(self) -> None:
         """Look through the file from its first record on, up to its end or a damage."""
         size = self._stream.seek(0, io.SEEK_END)
-        at = self._stream.seek(0)
-        reader = StreamReader(self._stream, emit_chunks=True, record_size_limit=size)
+        at = self._stream.seek(MAGIC_SIZE)
         try:
-            for record in reader.records:
+            for at, record in records_of(self._stream, size):
                 if isinstance(record, (DataEnd, Footer)):
                     break
                 if isinstance(record, Chunk):
-                    self._scan_chunk(record)
+                    self._scan_chunk(at, record)
                 else:
                     self._take(record)
                 at = self._stream.tell()
@@ -227,12 +224,12 @@ class McapFile:
             )
         self._loose.sort(key=itemgetter(0))
 
-    def _scan_chunk(self, chunk: Chunk) -> None:
-        """Add the chunk that was just read to the index."""
-        _require_known(chunk.compression)
+    def _scan_chunk(self, start: int, chunk: Chunk) -> None:
+        """Add the chunk that begins at a byte of the file to the index."""
         times: list[int] = []
         counts: Counter[int] = Counter()
-        for record in breakup_chunk(chunk, validate_crc=True):
+        data = checked_data(chunk)
+        for _, record in records_of(io.BytesIO(data), len(data)):
             if isinstance(record, Message):
                 self._topic(record)
                 times.append(record.log_time)
@@ -242,10 +239,8 @@ class McapFile:
         if not times:
             return
         self.counts += counts
-        builder = RecordBuilder()  # the library does not tell where a record began
-        chunk.write(builder)
         self.summary.chunk_indexes.append(ChunkIndex(
-            chunk_length=builder.count, chunk_start_offset=self._stream.tell() - builder.count,
+            chunk_length=self._stream.tell() - start, chunk_start_offset=start,
             compression=chunk.compression, compressed_size=len(chunk.data),
             message_start_time=min(times), message_end_time=max(times),
             message_index_length=0, message_index_offsets=dict.fromkeys(counts, 0),
@@ -257,6 +252,8 @@ class McapFile:
             self.summary.schemas[record.id] = record
         elif isinstance(record, Channel):
             self.summary.channels[record.id] = record
+        elif isinstance(record, Metadata) and record.name == MCAP_NAME:
+            self.said = counts_of(record.metadata.get(MCAP_KEY, ''))
         elif isinstance(record, Message):
             if self.summary.chunk_indexes:  # it would have no checksum: other bytes, changed
                 raise McapError('a message outside of the chunks')
@@ -273,7 +270,7 @@ class McapFile:
 def _require_known(compression: str) -> None:
     """Raise on a compression that the library would take for none."""
     if compression not in COMPRESSIONS:
-        raise UnsupportedCompressionError(compression)
+        raise UnpackError(f'expected zstd, lz4 or no compression, got {compression!r}')
 
 
 def _unknown(channel: int) -> McapError:

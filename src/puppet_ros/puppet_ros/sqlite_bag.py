@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from puppet_core.errors import InputFileError
 
 MAGIC = b'SQLite format 3\0'
-JOURNALS = ('-wal', '-journal')
+# What makes SQLite take in what its writer left beside the file, by the ending of that.
+COMPLETING = {'-wal': 'PRAGMA wal_checkpoint(TRUNCATE)', '-journal': 'SELECT * FROM sqlite_master'}
 
 
 class SqliteTopic(NamedTuple):
@@ -45,6 +46,7 @@ class SqliteBag:
         self.topics: list[SqliteTopic] = []
         self.definitions: dict[str, str] = {}
         self.counts: dict[int, int] = {}
+        self.warnings: list[str] = []
         try:
             with open(path, 'rb') as stream:
                 head = stream.read(len(MAGIC))
@@ -87,9 +89,12 @@ class SqliteBag:
             yield log_ns, place, topic, data
 
     def _open(self) -> None:
+        kinds = dict(self._rows('SELECT name, type FROM sqlite_master'))
+        for name in ('topics', 'messages'):
+            if kinds.get(name) != 'table':  # a view may compute for ever
+                got = f'a {kinds[name]}' if name in kinds else 'none'
+                raise InputFileError(self.path, f"rosbag2's table of {name}", got)
         columns = {row[1] for row in self._rows('PRAGMA table_info(topics)')}
-        if not columns:
-            raise InputFileError(self.path, "rosbag2's table of topics", 'none')
         wanted = ('offered_qos_profiles', 'type_description_hash')  # of later versions
         extra = ', '.join(name if name in columns else "''" for name in wanted)
         self.topics = [
@@ -97,8 +102,7 @@ class SqliteBag:
             for number, name, kind, qos, type_hash
             in self._rows(f'SELECT id, name, type, {extra} FROM topics ORDER BY id')
         ]
-        tables = {row[0] for row in self._rows('SELECT name FROM sqlite_master')}
-        if 'message_definitions' in tables:
+        if kinds.get('message_definitions') == 'table':
             query = 'SELECT topic_type, encoding, encoded_message_definition ' \
                     'FROM message_definitions'
             for kind, encoding, text in self._rows(query):
@@ -106,6 +110,10 @@ class SqliteBag:
                     self.definitions[str(kind)] = str(text)
         query = 'SELECT topic_id, count(*) FROM messages GROUP BY topic_id'
         self.counts = dict(self._rows(query))
+        unknown = self.counts.keys() - {topic.number for topic in self.topics}
+        if unknown:
+            count = sum(self.counts.pop(number) for number in unknown)
+            self.warnings.append(f'{count} messages of unknown topics are left out')
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> Iterator[Any]:
         try:
@@ -116,10 +124,10 @@ class SqliteBag:
 
 def _require_closed(path: Path, name: Path) -> None:
     """Refuse a file that lacks what its writer left in a journal beside it."""
-    for ending in JOURNALS:
+    for ending in COMPLETING:
         journal = path.with_name(path.name + ending)
         if journal.exists() and journal.stat().st_size:
             raise InputFileError(
                 name, 'a recording that was ended', f'messages in {journal.name} as well',
-                hint=f'complete it: sqlite3 {path.name} "PRAGMA wal_checkpoint(TRUNCATE)"',
+                hint=f'complete it: sqlite3 {path.name} "{COMPLETING[ending]}"',
             )  # fmt: skip
