@@ -61,6 +61,19 @@ def test_a_recording_that_is_ended_is_whole(
 
 
 @pytest.mark.ros
+def test_a_folder_beside_a_recording_is_not_in_its_way(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    for name in 'xyz':
+        (tmp_path / name).mkdir()
+    done = subprocess.run(
+        [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'], env=environment, check=False,
+        capture_output=True, text=True, timeout=DEADLINE_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.ros
 def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[str, str]) -> None:
     done = subprocess.run(
         [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'], env=environment, check=False,
@@ -69,6 +82,15 @@ def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[st
     )  # fmt: skip
     assert done.returncode == 1 and 'Traceback' not in done.stderr
     assert f'{tmp_path / "a.mcap"}: File too large; what was written' in done.stderr
+
+
+@pytest.mark.parametrize('name', ['out', 'out.mcap'])
+def test_a_replay_makes_the_folders_around_its_output(
+    walk: Path, tmp_path: Path, name: str
+) -> None:
+    assert replay_command.main([str(walk), str(tmp_path / 'later' / name)]) in (0, 1)
+    with BagReader(tmp_path / 'later' / name) as reader:
+        assert reader.counts['/tracker/raw'] > 0
 
 
 def test_a_replay_never_writes_into_its_bag(

@@ -44,7 +44,7 @@ class BagWriter:
     ----------
     path : Path
         One file, if it ends in .mcap, with rosbag2's metadata inside; it replaces a file that
-        is there. Else the new folder of a bag with its metadata.yaml.
+        is there. Else the new folder of a bag with its metadata.yaml. Folders around it are made.
     compression : str
         Of the chunks: '', 'zstd' or 'lz4'.
     growing : bool
@@ -159,6 +159,7 @@ class BagWriter:
 def _file_place(path: Path, growing: bool) -> Iterator[tuple[str, BinaryIO]]:
     """Yield name and stream of one file."""
     if growing:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, 'wb') as stream:
             yield path.name, stream
         return
@@ -170,6 +171,7 @@ def _file_place(path: Path, growing: bool) -> Iterator[tuple[str, BinaryIO]]:
 def _folder_place(path: Path, growing: bool) -> Iterator[tuple[str, BinaryIO]]:
     """Yield name and stream of the only file of a new folder."""
     name = f'{path.name}_0{SUFFIX}'
+    path.parent.mkdir(parents=True, exist_ok=True)
     if growing:
         path.mkdir()
         with open(path / name, 'wb') as stream:

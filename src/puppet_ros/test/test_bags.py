@@ -188,6 +188,16 @@ def test_a_folder_that_exists_is_not_overwritten(tmp_path: Path) -> None:
         BagWriter(tmp_path)
 
 
+@pytest.mark.parametrize('growing', [True, False])
+@pytest.mark.parametrize('name', ['bag', 'a.mcap'])
+def test_folders_around_a_bag_are_made(tmp_path: Path, name: str, growing: bool) -> None:
+    path = tmp_path / 'later' / 'still' / name
+    with BagWriter(path, growing=growing) as writer:
+        for message in MESSAGES:
+            writer.write(*message)
+    assert read(path) == MESSAGES
+
+
 def test_a_killed_writer_leaves_what_was_flushed(tmp_path: Path) -> None:
     with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
         for message in MESSAGES[:30]:
