@@ -40,6 +40,17 @@ def test_goldens_are_small_and_none_is_left_over() -> None:
     assert set(files) == {case.name for case in golden_cases()} | {'performance'}
 
 
+def test_all_goldens_that_are_missing_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (PERFORMANCE, TOLERANCES, 'sally_position.mcap'):
+        shutil.copy(GOLDENS / name, tmp_path)
+    assert main(['--folder', str(tmp_path), 'sally']) == 2
+    told = capsys.readouterr().err
+    missing = [c.name for c in golden_cases() if 'sally' in c.name and c.name != 'sally_position']
+    assert len(missing) > 2 and f'none for {len(missing)}: {", ".join(missing)}' in told
+
+
 def test_goldens_are_checked_and_made_anew_by_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

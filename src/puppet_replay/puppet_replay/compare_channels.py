@@ -215,3 +215,17 @@ def _joint_state(fields: Fields) -> Decoded:
             values = fields.numbers(name, len(names), 1)
             channels[name] = Channel(values, metric, unit, names, ('',))
     return Decoded(channels, texts_of(fields, ('name',)))
+
+
+def aligned(a: Channel, b: Channel) -> tuple[Channel, Channel]:
+    """Return both with the rows that have a name in both, in the order of A."""
+    places: dict[str, list[int]] = {}
+    for row, label in enumerate(b.labels):
+        places.setdefault(label, []).append(row)
+    rows = [(row, places[name].pop(0)) for row, name in enumerate(a.labels) if places.get(name)]
+    mine, other = [row for row, _ in rows], [row for _, row in rows]
+    labels = tuple(a.labels[row] for row in mine)
+    return (
+        a._replace(values=a.values[:, mine], labels=labels),
+        b._replace(values=b.values[:, other], labels=labels),
+    )

@@ -10,7 +10,8 @@ import re
 import sys
 
 from puppet_core import atomic_file
-from puppet_core.errors import ConfigError
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.terminal_text import printable
 from puppet_replay.compare_bags import compare_bags
 from puppet_replay.compare_curves import worst_curves
 from puppet_replay.compare_html import html_text
@@ -82,11 +83,15 @@ def _run(arguments: argparse.Namespace) -> int:
         known = ', '.join(comparison.ignored) or 'none'
         raise ConfigError(f'--topics: expected names in the bags, got {arguments.topics!r}; '
                           f'topics that are left out: {known}')
+    if comparison.within and not any(any(topic.counts) for topic in comparison.topics):
+        names = ', '.join(topic.topic for topic in comparison.topics)
+        raise InputFileError(arguments.a, f'messages on {names}', 'none, and none in the other '
+                             'bag: nothing was compared')  # fmt: skip
     write_reports(
         comparison, tolerances, arguments.json, arguments.junit, arguments.html, arguments.plots
     )
     for warning in comparison.warnings:
-        print(f'warning: {warning}', file=sys.stderr)
+        print(f'warning: {printable(warning)}', file=sys.stderr)
     print('\n'.join(report_lines(comparison, arguments.all)))
     return EXIT_OK if comparison.within else EXIT_FAILED
 

@@ -39,6 +39,9 @@ class Message(NamedTuple):
     data: bytes
     """As in the bag."""
 
+    number: int = 0
+    """Its place among those of its topic."""
+
 
 class _Waiting(NamedTuple):
     """A message that may be on disk."""
@@ -48,6 +51,7 @@ class _Waiting(NamedTuple):
     data: bytes | None
     offset: int
     length: int
+    number: int
 
 
 class Spool:
@@ -61,22 +65,24 @@ class Spool:
 
     def keep(self, message: Message) -> _Waiting:
         """Return what `take` makes the message from."""
-        stamp, index, data = message
+        stamp, index, data, number = message
         if self._held + len(data) <= self._limit:
             self._held += len(data)
-            return _Waiting(stamp, index, data, 0, len(data))
+            return _Waiting(stamp, index, data, 0, len(data), number)
         self._file.seek(self._end)
         self._file.write(data)
         offset, self._end = self._end, self._end + len(data)
-        return _Waiting(stamp, index, None, offset, len(data))
+        return _Waiting(stamp, index, None, offset, len(data), number)
 
     def take(self, waiting: _Waiting) -> Message:
         """Return the message, once."""
-        if waiting.data is not None:
+        data = waiting.data
+        if data is not None:
             self._held -= waiting.length
-            return Message(waiting.stamp_ns, waiting.frame_index, waiting.data)
-        self._file.seek(waiting.offset)
-        return Message(waiting.stamp_ns, waiting.frame_index, self._file.read(waiting.length))
+        else:
+            self._file.seek(waiting.offset)
+            data = self._file.read(waiting.length)
+        return Message(waiting.stamp_ns, waiting.frame_index, data, waiting.number)
 
     def close(self) -> None:
         """Delete the temporary file."""

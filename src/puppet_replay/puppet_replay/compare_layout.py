@@ -47,6 +47,9 @@ Definitions = Mapping[str, Any]
 class LayoutError(PuppetError, ValueError):
     """A message that is not what its type's definition says."""
 
+    place = 0
+    """Of several messages that were given, which."""
+
 
 class Part(NamedTuple):
     """A run of numbers, or a text, in one message."""
@@ -250,10 +253,9 @@ class LayoutCache:
 
     KEPT = 64  # more than any stream has; topics of ever new texts forget
 
-    def __init__(self, definitions: Definitions, type_name: str, place: str = '') -> None:
+    def __init__(self, definitions: Definitions, type_name: str) -> None:
         self._definitions = definitions
         self._type_name = type_name
-        self._place = f'{place}: ' if place else ''  # where the messages are from, for errors
         self._kept: dict[tuple[int, bytes], Layout] = {}
         self._latest: dict[int, Layout] = {}  # by length of the message
 
@@ -265,10 +267,7 @@ class LayoutCache:
             known = self._kept.get((len(data), row[guess.shape_bytes].tobytes()))
             if known is guess:
                 return guess
-        try:
-            found = layout_of(self._definitions, self._type_name, data)
-        except LayoutError as err:
-            raise LayoutError(f'{self._place}{err}') from err
+        found = layout_of(self._definitions, self._type_name, data)
         if len(self._kept) >= self.KEPT:
             self._kept.clear()
         key = (len(data), row[found.shape_bytes].tobytes())
@@ -286,7 +285,11 @@ class LayoutCache:
             matrix = np.frombuffer(joined, np.uint8).reshape(len(places), length)
             rest = np.array(places)
             while len(rest):
-                layout = self.layout(matrix[0].tobytes())
+                try:
+                    layout = self.layout(matrix[0].tobytes())
+                except LayoutError as err:
+                    err.place = int(rest[0])
+                    raise
                 fixed = matrix[:, layout.shape_bytes]
                 same = np.all(fixed == fixed[0], axis=1)
                 if np.all(same):

@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 import math
 
+from puppet_core.terminal_text import printable
 from puppet_replay.compare_result import Comparison, FieldResult, MESSAGES, stage
 from puppet_replay.compare_statistics import Place
 from puppet_replay.compare_tolerances import COUNT
@@ -35,7 +36,7 @@ def report_lines(comparison: Comparison, everything: bool = False) -> list[str]:
         lines += ['', *_aligned(table)]
         if len(wrong) > len(rows):
             lines.append(f'.. and {len(wrong) - len(rows)} more; --all prints every field')
-    return lines
+    return [printable(line) for line in lines]
 
 
 def summary_lines(comparison: Comparison) -> list[str]:
@@ -46,14 +47,14 @@ def summary_lines(comparison: Comparison) -> list[str]:
     if not fields:
         return ['nothing compared: no topic of that name']
     if not wrong:
-        return [f'within tolerance: {count}; {_nearest(fields)}']
+        return [printable(f'within tolerance: {count}; {_nearest(fields)}')]
     lines = [f'differs: {len(wrong)} of {count}', f'worst: {described(wrong[0])}']
     origin = comparison.origin()
     before = [t.topic for t in comparison if t.within and stage(t.topic) < stage(origin)]
     before.sort(key=stage)
     tail = f'; equal before it: {", ".join(before)}' if before else ''
     lines.append(f'begins: {origin}{tail}')
-    return lines
+    return [printable(line) for line in lines]
 
 
 def described(field: FieldResult) -> str:

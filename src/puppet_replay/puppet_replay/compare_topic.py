@@ -3,6 +3,7 @@
 """The messages of one topic of two bags, compared block by block."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from puppet_core.arrays import Floats, Ints
 from puppet_replay import compare_messages  # noqa: F401  (makes our types known)
 from puppet_replay.compare_channels import (
+    aligned,
     Channel,
     decode,
     Decoded,
@@ -19,9 +21,10 @@ from puppet_replay.compare_channels import (
     ZERO,
 )
 from puppet_replay.compare_join import A, B, Join, Key, KeyReader, Message, Spool
-from puppet_replay.compare_layout import Definitions, Group, LayoutCache
+from puppet_replay.compare_layout import Definitions, Group, LayoutCache, LayoutError
 from puppet_replay.compare_metrics import difference, sign_breaks
 from puppet_replay.compare_statistics import FieldStatistics, SideTimes
+from puppet_replay.compare_table import stamp_text
 from puppet_replay.compare_tolerances import Tolerances
 
 BLOCK_MESSAGES, BLOCK_BYTES = 256, 4_000_000
@@ -80,9 +83,9 @@ class TopicComparison:
         self._tolerances = tolerances
         self._observe = observe
         self._caches = tuple(
-            LayoutCache(side, type_name, f'{place}: {topic}' if place else topic)
-            for side, place in zip(definitions, places)
+            LayoutCache(side, type_name) for side in definitions
         )
+        self._places = tuple(f'{place}: {topic}' if place else topic for place in places)
         self.keys = tuple(
             KeyReader(side, type_name, cache) for side, cache in zip(definitions, self._caches)
         )
@@ -92,24 +95,27 @@ class TopicComparison:
         self._last: dict[str, tuple[tuple[str, ...], Floats, Floats]] = {}
         self._left_out = 0.0  # equal messages that each of the sample stands for, besides it
         self.is_static = topic == TF_STATIC and self.keys[A].is_transforms
-        self._static: tuple[list[bytes], list[bytes]] = ([], [])
+        self._static: tuple[list[Message], list[Message]] = ([], [])
         self._static_ns = 0
 
     def add(self, side: int, data: bytes, log_ns: int) -> int:
         """Take the next message of one bag; return its stamp, or its log time."""
         if self.is_static:
             self._static_ns = self._static_ns or log_ns
-            self._static[side].append(data)
+            number = len(self._static[side])
+            self._static[side].append(Message(log_ns, number, data, number))
             self.times[side].add(log_ns)
             return log_ns
-        key, index = self.keys[side].read(data)
+        number = self.times[side].count
+        with self._named(side, (Message(log_ns, number, data, number),)):
+            key, index = self.keys[side].read(data)
         stamp_ns = key[0] if self.keys[side].is_stamped else log_ns
         self.times[side].add(stamp_ns)
-        self._join.add(side, key, Message(stamp_ns, index, data))
+        self._join.add(side, key, Message(stamp_ns, index, data, number))
         return stamp_ns
 
     def finish(self) -> None:
-        """Compare what is left; raise LayoutError as `add` does not."""
+        """Compare what is left; raise LayoutError, as `add` does."""
         has_index = self.keys[A].has_index and self.keys[B].has_index
         self.missing, self.extra = self._join.finish(has_index)
         self._flush()
@@ -131,7 +137,7 @@ class TopicComparison:
         if not pairs:
             return
         sides = tuple(zip(*pairs))
-        groups = [self._caches[side].groups([m.data for m in sides[side]]) for side in (A, B)]
+        groups = [self._groups(side, sides[side]) for side in (A, B)]
         stamps = [np.array([m.stamp_ns for m in side], np.int64) for side in sides]
         indices = np.array([m.frame_index for m in sides[A]], np.uint64).astype(np.int64)
         if self.keys[A].has_stamp:
@@ -142,6 +148,20 @@ class TopicComparison:
             )
             at = Stamped(stamps[A][common], indices[common])
             self._compare_rows((group_a, group_b), (in_a, in_b), at)
+
+    @contextmanager
+    def _named(self, side: int, messages: Sequence[Message]) -> Iterator[None]:
+        """Name the message that is not what its type says."""
+        try:
+            yield
+        except LayoutError as err:
+            wrong = messages[err.place]
+            raise LayoutError(f'{self._places[side]}: message {wrong.number}, stamp '
+                              f'{stamp_text(wrong.stamp_ns)}: {err}') from err
+
+    def _groups(self, side: int, messages: Sequence[Message]) -> list[Group]:
+        with self._named(side, messages):
+            return self._caches[side].groups([message.data for message in messages])
 
     def _compare_rows(
         self, groups: tuple[Group, Group], rows: tuple[Ints, Ints], at: Stamped
@@ -167,8 +187,8 @@ class TopicComparison:
         """Return the last of each static transform, as one message."""
         rows: dict[str, dict[str, Floats]] = {}
         shapes: dict[str, Channel] = {}
-        for data in self._static[side]:
-            for group in self._caches[side].groups([data]):
+        for message in self._static[side]:
+            for group in self._groups(side, [message]):
                 found = decode(self.type, group).channels
                 found.pop(STAMPS, None)  # when it was said is of the run
                 for name, channel in found.items():
@@ -207,7 +227,7 @@ class TopicComparison:
                 self._add(name, known.unit, absent, at, ('not in both',))
             return
         if a.labels != b.labels:
-            a, b = _aligned(a, b)
+            a, b = aligned(a, b)
         if a.values.shape != b.values.shape or (a.metric, a.unit) != (b.metric, b.unit):
             unlike = np.full((len(at.stamps_ns), 1), np.inf)
             self._add(name, a.unit, unlike, at, ('form',))
@@ -274,17 +294,3 @@ def _unlike(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
             start = max(differs - SHOWN // 2, 0)
             return (f'{mine[start: start + SHOWN]!r}, {other[start: start + SHOWN]!r}',)
     return _ONE
-
-
-def _aligned(a: Channel, b: Channel) -> tuple[Channel, Channel]:
-    """Return both with the rows that have a name in both, in the order of A."""
-    places: dict[str, list[int]] = {}
-    for row, label in enumerate(b.labels):
-        places.setdefault(label, []).append(row)
-    rows = [(row, places[name].pop(0)) for row, name in enumerate(a.labels) if places.get(name)]
-    mine, other = [row for row, _ in rows], [row for _, row in rows]
-    labels = tuple(a.labels[row] for row in mine)
-    return (
-        a._replace(values=a.values[:, mine], labels=labels),
-        b._replace(values=b.values[:, other], labels=labels),
-    )

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from puppet_core import atomic_file
-from puppet_core.errors import ConfigError
+from puppet_core.errors import ConfigError, InputFileError
 from puppet_replay.compare_command import write_reports
 from puppet_replay.compare_table import report_lines, summary_lines
 from puppet_replay.goldens import (
@@ -96,6 +96,12 @@ def _chosen(names: Sequence[str]) -> list[GoldenCase]:
 
 def _check(cases: Sequence[GoldenCase], folder: Path, place: Path, html: Path | None) -> int:
     wrong = 0
+    missing = [case.name for case in cases if not case.file(folder).exists()]
+    if len(missing) > 1:  # one is named by its check
+        raise InputFileError(
+            folder, f'a golden for each of {len(cases)} cases',
+            f'none for {len(missing)}: {", ".join(missing)}', hint='./puppet goldens --update',
+        )  # fmt: skip
     for case in cases:
         found = check_case(case, folder, place / f'{case.name}.mcap')
         if found.within:

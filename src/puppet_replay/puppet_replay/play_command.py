@@ -17,6 +17,7 @@ import threading
 import time
 
 from puppet_core.errors import ConfigError
+from puppet_core.terminal_text import printable
 from puppet_replay.play_node import PlayNode
 from puppet_replay.topics import ENTRIES, JOINTS
 from puppet_ros.bag_reader import BagReader
@@ -97,7 +98,7 @@ def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    print(printable(line), flush=True)
 
 
 if __name__ == '__main__':

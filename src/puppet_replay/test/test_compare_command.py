@@ -16,9 +16,11 @@ from puppet_core.errors import PuppetError
 from puppet_replay import compare_command
 from puppet_replay.compare_bags import compare_bags
 from puppet_replay.compare_tolerances import Tolerances
+from puppet_ros.bag_writer import BagWriter
 import pytest
 
 N = 30
+TEXT = bytes([0, 1, 0, 0, 2, 0, 0, 0, 97, 0])
 SVG = '{http://www.w3.org/2000/svg}'
 
 
@@ -179,6 +181,38 @@ def test_bad_input_is_said_in_a_line(
     text = capsys.readouterr().err
     assert 'expected' in text or 'required' in text
     assert 'Traceback' not in text
+
+
+def test_topics_without_messages_are_no_comparison(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was compared: exit code 2, and not 0."""
+    for name in 'ab':
+        with BagWriter(tmp_path / f'{name}.mcap') as writer:
+            writer.add_topic('/x', 'std_msgs/msg/String')
+            writer.add_topic('/y', 'sensor_msgs/msg/JointState')
+    assert run(tmp_path / 'a.mcap', tmp_path / 'b.mcap') == 2
+    told = capsys.readouterr()
+    assert 'expected messages on /x, /y, got none' in told.err and 'within' not in told.out
+
+
+def test_names_of_topics_do_not_command_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of bags that others made."""
+    for name, count in (('a', 1), ('b', 2)):
+        with BagWriter(tmp_path / f'{name}.mcap') as writer:
+            for i in range(count):
+                writer.write('/x\x1b[31m', 'std_msgs/msg/String', i, TEXT)
+    paths = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
+    reports = [word for kind in ('junit', 'html', 'json')
+               for word in (f'--{kind}', tmp_path / f'r.{kind}')]  # fmt: skip
+    assert run(*paths, '--all', *reports) == 1
+    ElementTree.parse(tmp_path / 'r.junit')
+    assert run(*paths, '--topics', '/y\x1b[31m') == 2
+    told = capsys.readouterr()
+    for text in told:
+        assert '\x1b' not in text and '\\x1b[31m' in text
 
 
 def test_cut_bags_end_in_an_error_or_a_difference(

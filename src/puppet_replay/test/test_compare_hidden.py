@@ -4,13 +4,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+import re
 from typing import Any
 
 from geometry_msgs.msg import TransformStamped
 from graph_messages import items_of, latched_items, moments, write_items
 import numpy as np
+from puppet_msgs.msg import PoseFrame
 from puppet_replay import compare_command
 from puppet_replay.compare_bags import compare_bags
+from puppet_replay.compare_layout import LayoutError
 from puppet_replay.compare_result import Comparison
 from puppet_replay.compare_tolerances import EXACT, Tolerances
 from puppet_ros.bag_writer import BagWriter
@@ -18,7 +21,7 @@ from puppet_ros.message_definition import class_of
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
 N = 10
@@ -176,6 +179,33 @@ def test_ever_new_texts_are_not_each_held_against_all(
     monkeypatch.setattr(np, 'intersect1d', counted)
     assert compare_bags(a, a, Tolerances()).within
     assert len(looked_up) == 300
+
+
+@pytest.mark.parametrize(('topic', 'kind', 'message'), [
+    ('/x', 'std_msgs/msg/Header', Header(frame_id='world')),
+    ('/x', 'std_msgs/msg/String', String(data='a')),
+    ('/tf', 'tf2_msgs/msg/TFMessage', TFMessage(transforms=[TransformStamped()])),
+    ('/tf_static', 'tf2_msgs/msg/TFMessage', TFMessage(transforms=[TransformStamped()])),
+    ('/frames', 'puppet_msgs/msg/PoseFrame', PoseFrame()),
+])  # fmt: skip
+@pytest.mark.parametrize('keep', [0, 1, 13, 25])
+def test_a_message_that_cannot_be_read_is_named(
+    topic: str, kind: str, message: Any, keep: int, tmp_path: Path
+) -> None:
+    """With the bag, its topic, its number from 0 and its stamp."""
+    whole = serialize_message(message)
+    a = bag(tmp_path / 'a.mcap', topic, kind, [whole] * 9)
+    short = whole[:min(keep, len(whole) - 2)]
+    b = bag(tmp_path / 'b.mcap', topic, kind, [whole] * 5 + [short] + [whole] * 3)
+    named = rf'b\.mcap: {topic}: message 5, stamp \d+\.\d{{9}}: '
+    if topic in ('/tf', '/frames') and keep < 20:  # without a stamp it belongs to no other
+        try:
+            assert not compare_bags(a, b, Tolerances()).within
+        except LayoutError as err:
+            assert re.search(named, str(err))
+        return
+    with pytest.raises(LayoutError, match=named):
+        compare_bags(a, b, Tolerances())
 
 
 @pytest.mark.parametrize('option', ['--json', '--junit', '--html', '--plots'])

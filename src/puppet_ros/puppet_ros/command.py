@@ -6,6 +6,7 @@ from collections.abc import Callable
 import sys
 
 from puppet_core.errors import CalibrationError, PuppetError
+from puppet_core.terminal_text import printable
 from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK
 import rclpy
 
@@ -39,10 +40,10 @@ def run_command(name: str, command: Callable[[], int], interrupted: str) -> int:
     except SystemExit as err:
         return EXIT_OK if err.code == 0 else EXIT_BAD_INPUT
     except (CalibrationError, OSError, RuntimeError) as err:
-        print(f'{name}: {err}', file=sys.stderr)
+        print(f'{name}: {printable(str(err))}', file=sys.stderr)
         return EXIT_FAILED
     except PuppetError as err:
-        print(f'{name}: {err}', file=sys.stderr)
+        print(f'{name}: {printable(str(err))}', file=sys.stderr)
         return EXIT_BAD_INPUT
     finally:
         rclpy.try_shutdown()
