@@ -31,6 +31,7 @@ from puppet_replay.topics import (
     PUPPET,
     RAW,
     STATUS,
+    TF_STATIC,
 )
 from puppet_retarget.importance_stage import ImportanceStage
 from puppet_retarget.performer_stage import PerformerStage
@@ -47,6 +48,8 @@ from tf2_msgs.msg import TFMessage
 
 FIXED_DATE = 'at the replay'  # of a calibration that is made on the way
 SOLVE_TIME_US = 0.0  # by the wall clock in the live graph
+UNPLACED, UNCALIBRATED = 'performer: no_transform', 'performer: not_calibrated'
+"""Reasons to drop a frame: where its tracker stands, or the performer, is not known."""
 
 
 class Output(NamedTuple):
@@ -154,14 +157,14 @@ class Pipeline:
     def _perform(self, frame: FilteredFrame, frame_id: str, outputs: list[Output]) -> None:
         stage = self._performer
         if frame_id != stage.tracker_frame and not stage.locate(frame_id):
-            self._drop('performer: no_transform')
+            self._drop(UNPLACED, f'performer: no transform of {frame_id!r} in {TF_STATIC}')
             return
         record = stage.step(frame)
         outcome = stage.model.outcome
         if outcome is not None and outcome.calibration is None:
             self._drop('', f'performer: calibration refused: {outcome.text}')
         if record is None:
-            self._drop('performer: not_calibrated')
+            self._drop(UNCALIBRATED)
             return
         outputs.append(Output(POSTURE, stage.data(record)))
         self._judge(record, outputs)

@@ -9,6 +9,8 @@ Replays a bag deterministically and holds the result against a golden beside the
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
+import os
 from pathlib import Path
 import re
 from typing import Any, TYPE_CHECKING
@@ -22,6 +24,7 @@ GOLDENS, REPORTS = 'goldens', 'puppet-reports'
 DEFAULT_TOPICS = ('/performer/posture', '/importance', '/joint_states', '/puppet/posture')
 _UPDATED = pytest.StashKey[list[str]]()
 _WRITTEN = pytest.StashKey[set[Path]]()
+_PAGES = pytest.StashKey[set[Path]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -133,11 +136,8 @@ class PuppetRegression:
         whole = result.with_suffix('.whole.mcap')
         report = replay(bag, whole, read_settings(Path(params) if params else None, settings,
                                                   short), entry)  # fmt: skip
-        if not report.is_calibrated:
-            raise CalibrationError(
-                f"{bag}: expected a still T-pose of the layout's sensors, got none; "
-                'give calibration='
-            )
+        if report.failure:
+            raise CalibrationError(f'{bag}: {report.failure}')
         keep_topics(whole, result, topics)
         whole.unlink()
 
@@ -157,12 +157,21 @@ class PuppetRegression:
         allowed = load_tolerances(Path(tolerances) if tolerances else None)
         found = compare_bags(target, result, allowed)
         if not found.within:
-            page = self._config.rootpath / self._config.getoption('puppet_reports')
-            page = page / f'{name}.html'
+            page = self._page(name)
             write_reports(found, allowed, html=page)
             lines = [*report_lines(found), '', f'report: {page}']
             pytest.fail('\n'.join(lines), pytrace=False)
         return found
+
+    def _page(self, name: str) -> Path:
+        """Return the place of a page that this session has not written: by the test's folder."""
+        folder = self._config.rootpath / self._config.getoption('puppet_reports')
+        inner = os.path.relpath(self._folder, self._config.rootpath).replace('..', '_')
+        pages = self._config.stash.setdefault(_PAGES, set())
+        names = chain([name], (f'{name}-{number}' for number in count(2)))
+        page = next(p for n in names if (p := folder / inner / f'{n}.html') not in pages)
+        pages.add(page)
+        return page
 
     def _update(self, target: Path, result: Path) -> 'Comparison':
         from puppet_core import atomic_file

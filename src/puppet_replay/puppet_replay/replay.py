@@ -16,9 +16,18 @@ from pathlib import Path
 
 from puppet_core.errors import InputFileError
 from puppet_replay.bag_types import require_same_types
-from puppet_replay.pipeline import Pipeline
+from puppet_replay.pipeline import Pipeline, UNCALIBRATED, UNPLACED
 from puppet_replay.settings import Settings
-from puppet_replay.topics import entry_of, FILTERED, inputs_of, JOINTS, RAW, TF_STATIC, TYPES
+from puppet_replay.topics import (
+    entry_of,
+    FILTERED,
+    inputs_of,
+    JOINTS,
+    POSTURE,
+    RAW,
+    TF_STATIC,
+    TYPES,
+)
 from puppet_ros import qos
 from puppet_ros.bag_reader import BagMessage, BagReader
 from puppet_ros.bag_writer import BagWriter
@@ -54,6 +63,20 @@ class ReplayReport:
 
     is_calibrated: bool = True
     """Whether the performer was calibrated at the end, where that matters."""
+
+    @property
+    def failure(self) -> str:
+        """Why nothing came of the bag, in words; '' if something could."""
+        unplaced = self.drops.get(UNPLACED, 0)
+        if unplaced and not self.counts.get(POSTURE):
+            return (f'expected where the tracker stands, in {TF_STATIC}, got nothing of it for '
+                    f'{unplaced} frames; record {TF_STATIC} as well')
+        if self.is_calibrated:
+            return ''
+        if not self.drops.get(UNCALIBRATED):
+            return 'expected frames that can be used, got none: the performer was never calibrated'
+        return ("expected a still T-pose of the layout's sensors, got none: the performer was "
+                'never calibrated; give a calibration')
 
 
 class StampWatch:

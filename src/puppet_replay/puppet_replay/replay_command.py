@@ -15,6 +15,7 @@ import time
 
 from puppet_core.atomic_file import check_writable
 from puppet_core.errors import ConfigError
+from puppet_core.terminal_text import printable
 from puppet_replay.progress import progress_on
 from puppet_replay.replay import replay, ReplayReport
 from puppet_replay.settings import read_settings, SHORT
@@ -79,12 +80,12 @@ def run(options: argparse.Namespace) -> int:
         )
     ended = time.perf_counter()
     _tell(report, options.output, first_s[0] - started, ended - first_s[0])
-    return EXIT_OK if report.is_calibrated else EXIT_FAILED
+    return EXIT_FAILED if report.failure else EXIT_OK
 
 
 def _tell(report: ReplayReport, output: Path, start_s: float, run_s: float) -> None:
     for line in report.warnings:
-        print(f'replay: warning: {line}', file=sys.stderr)
+        print(f'replay: warning: {printable(line)}', file=sys.stderr)
     for reason, count in report.drops.items():
         print(f'replay: {count} dropped ({reason})', file=sys.stderr)
     for topic, count in report.counts.items():
@@ -92,9 +93,8 @@ def _tell(report: ReplayReport, output: Path, start_s: float, run_s: float) -> N
     speed = report.duration_s / run_s if run_s > 0.0 else 0.0
     print(f'{output}: {report.duration_s:.1f} s from {report.entry} in {run_s:.2f} s, {speed:.0f} '
           f'times real time; {start_s:.1f} s before that to start')
-    if not report.is_calibrated:
-        print("replay: the performer was never calibrated: no still T-pose of the layout's "
-              'sensors; give --calibration FILE', file=sys.stderr)
+    if report.failure:
+        print(f'replay: {report.failure}', file=sys.stderr)
 
 
 if __name__ == '__main__':

@@ -75,6 +75,33 @@ def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
     assert expected in done.stdout and 'Traceback' not in done.stdout
 
 
+def test_pages_of_bags_of_one_name_are_kept_apart(
+    lab: Path, pytester: pytest.Pytester
+) -> None:
+    """In two folders, and of two checks that share a golden."""
+    text = """
+def test_a(puppet_regression):
+    puppet_regression.check('walk.mcap', settings=['importance.prediction_s={}'])
+
+def test_b(puppet_regression):
+    puppet_regression.check('walk.mcap', settings=['importance.prediction_s={}'])
+"""
+    (lab / 'test_lab.py').unlink()
+    tests = [lab / name / f'test_{name}.py' for name in ('left', 'right')]
+    for path in tests:
+        path.parent.mkdir()
+        recorded(path.parent / 'walk.mcap', 1.5)
+        path.write_text(text.format(0.2, 0.2))
+    assert pytester.runpytest_inprocess(*PLUGIN, '--puppet-update').ret == 0
+    for path in tests:
+        path.write_text(text.format(0.3, 0.4))
+    told = str(pytester.runpytest_inprocess(*PLUGIN).stdout)
+    folder = lab / 'puppet-reports'
+    names = [f'{place}/walk{number}.html' for place in ('left', 'right') for number in ('', '-2')]
+    assert sorted(str(p.relative_to(folder)) for p in folder.rglob('*.html')) == sorted(names)
+    assert all(f'report: {folder / name}' in told for name in names)
+
+
 def test_two_checks_never_share_a_golden(lab: Path, pytester: pytest.Pytester) -> None:
     """The second would replace the golden of the first in each update; nor is nothing compared."""
     recorded(lab / 'walk.mcap', 1.5)

@@ -121,6 +121,27 @@ def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(
     assert report.counts[JOINTS] > 50
 
 
+@pytest.mark.parametrize(('left_out', 'cause'), [
+    ([TF_STATIC], "no transform of 'transmitter' in /tf_static"), ([], 'a still T-pose of the layout'),
+])  # fmt: skip
+def test_why_nothing_came_is_told(
+    sensors_bag: Path, tmp_path: Path, left_out: list[str], cause: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The place of the tracker is missing, or the T-pose."""
+    def late(messages: list[BagMessage]) -> list[BagMessage]:
+        messages = [m for m in messages if m.topic not in left_out]
+        return messages if left_out else messages[:20]
+
+    path = edited(sensors_bag, tmp_path / 'odd.mcap', late)
+    assert replay_command.main([str(path), str(tmp_path / 'out.mcap')]) == 1
+    told = capsys.readouterr().err
+    assert cause in told
+    last = told.splitlines()[-1]
+    assert ('T-pose' in last) == (not left_out)
+    assert ('expected where the tracker stands, in /tf_static' in last) == bool(left_out)
+
+
 def test_messages_of_another_version_are_named_with_the_difference(
     sensors_bag: Path, tmp_path: Path
 ) -> None:
