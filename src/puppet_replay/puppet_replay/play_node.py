@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 import time
 from typing import Any
 
+from puppet_core.errors import PuppetError
 from puppet_replay.bag_types import require_same_types
 from puppet_replay.connections import Connections, fits
 from puppet_replay.flow import Flow
@@ -168,8 +169,19 @@ class PlayNode(Node):
             if kind is None:
                 self._tell(f'{topic} is not played: {info.type} is not installed here')
             elif info.count:
+                self._compare_type(topic)
                 profile = qos.STATIC_TRANSFORMS if topic == TF_STATIC else profile_of(info.qos)
                 self._own[topic] = self.create_publisher(kind, topic, profile)
+
+    def _compare_type(self, topic: str) -> None:
+        """Tell of messages beside the input whose version is not the installed one."""
+        if topic in self._inputs:
+            return
+        try:
+            require_same_types(self._reader, [topic])
+        except PuppetError as err:
+            self._tell(f'{topic} is played as it was recorded, which its readers may not '
+                       f'understand: {err}')
 
     def _missing(self, nodes: Collection[str]) -> str:
         """Return what of the graph is not there yet, in words."""

@@ -136,6 +136,28 @@ def test_a_player_stops_in_a_gap(walk: Path, tmp_path: Path) -> None:
         assert node.flow.counts['/tracker/raw'] == 3
 
 
+@pytest.mark.ros
+@pytest.mark.parametrize(('definition', 'type_hash', 'is_told'), [
+    ('string data\nint32 more\n', '', True), ('string data\n', 'RIHS01_00', True),
+    (None, None, False),
+])  # fmt: skip
+def test_other_versions_beside_the_input_are_told(
+    walk: Path, tmp_path: Path, definition: str | None, type_hash: str | None, is_told: bool
+) -> None:
+    """They are played as they are; those of the input are refused."""
+    kind = 'std_msgs/msg/String'
+    with BagReader(walk) as reader, BagWriter(tmp_path / 'a.mcap') as writer:
+        writer.add_topic('/lab', kind, definition=definition, type_hash=type_hash)
+        for message in reader.messages():
+            writer.write(*message)
+        writer.write('/lab', kind, reader.end_ns, bytes(12))
+    told: list[str] = []
+    with isolated_context() as context, BagReader(tmp_path / 'a.mcap') as reader:
+        PlayNode(reader, '', False, told.append, context=context)
+    start = '/lab is played as it was recorded'
+    assert [line.startswith(start) for line in told] == [True] * is_told
+
+
 @pytest.mark.parametrize('topics', [(), ('/joint_state',), ('/tracker/raw', '/x')])
 def test_goldens_of_nothing_are_refused(
     walk: Path, tmp_path: Path, topics: tuple[str, ...]
