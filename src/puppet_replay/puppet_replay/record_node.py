@@ -18,6 +18,7 @@ import time
 from typing import Any, NamedTuple
 
 from puppet_ros import qos
+from puppet_ros.bag_qos import text_of
 from puppet_ros.bag_writer import BagWriter
 from puppet_ros.message_definition import class_of
 from rclpy.node import Node
@@ -32,12 +33,18 @@ FLUSH_PERIOD_S = 1.0  # at most so much is lost when the process is killed
 DEPTH = 1000  # messages of a topic that wait while the disk is slow
 
 
+Sample = tuple[int, int | None, bytes]
+"""When a message was published [ns], its number among those of its publisher, and the data."""
+
+
 class _Source(NamedTuple):
     """A topic that is recorded."""
 
     topic: str
     kind: str
-    subscription: Subscription
+    subscriptions: dict[DurabilityPolicy, Subscription]
+    seen: dict[Sample, None] | None
+    """Latest of two subscriptions, which both hear what is latched; None of one."""
 
 
 class RecordNode(Node):
@@ -99,13 +106,18 @@ class RecordNode(Node):
     def _take(self, number: int) -> None:
         """Take what has come from one source."""
         source = self._sources[number]
-        handle, kind = source.subscription.handle, source.subscription.msg_type
-        with handle:
-            while (taken := handle.take_message(kind, True)) is not None:
-                data, about = taken
-                self._count(source.topic, about['publication_sequence_number'])
-                log_ns = about['received_timestamp'] or time.time_ns()
-                self._batch.append((log_ns, number, data))
+        for subscription in source.subscriptions.values():
+            handle, kind = subscription.handle, subscription.msg_type
+            with handle:
+                while (taken := handle.take_message(kind, True)) is not None:
+                    data, about = taken
+                    count = about['publication_sequence_number']
+                    sample = about['source_timestamp'], count, data
+                    if source.seen is not None and not is_new(sample, source.seen):
+                        continue
+                    self._count(source.topic, count)
+                    log_ns = about['received_timestamp'] or time.time_ns()
+                    self._batch.append((log_ns, number, data))
 
     def _count(self, topic: str, number: int | None) -> None:
         """Count a message, and by its number what was lost before it."""
@@ -128,21 +140,31 @@ class RecordNode(Node):
                 self._add(topic, kinds)
 
     def _look_at_publishers(self) -> None:
-        """Ask for less where a publisher came that offers less: it would not be heard."""
+        """Ask for less, or for more, where a publisher came that would not be heard wholly."""
         for i, source in enumerate(self._sources):
             offers = [o for o in self._offers(source.topic) if o.topic_type == source.kind]
-            if not offers or not asks_for_more(source.subscription.qos_profile, offers):
+            wanted = [profile for profile in profiles_for(offers) if is_unheard(
+                profile, source.subscriptions.get(profile.durability)
+            )]
+            if not wanted:
                 continue
-            kind = source.subscription.msg_type
-            profile = profile_for(offers)
             self._take(i)
-            self.destroy_subscription(source.subscription)
             self._last.pop(source.topic, None)
-            subscription = self.create_subscription(
-                kind, source.topic, _ignore, profile, raw=True
-            )
-            self._sources[i] = source._replace(subscription=subscription)
-            self._tell(f'{source.topic}: a publisher came that offers less; asked for again')
+            subscriptions = dict(source.subscriptions)
+            for profile in wanted:
+                old = subscriptions.pop(profile.durability, None)
+                if old is not None:
+                    self.destroy_subscription(old)
+                subscriptions[profile.durability] = self._subscribe(source, profile)
+            seen = source.seen if len(subscriptions) < 2 else source.seen or {}
+            self._sources[i] = source._replace(subscriptions=subscriptions, seen=seen)
+            self._tell(f'{source.topic}: a publisher came that offers less or other things; '
+                       'asked for again')
+
+    def _subscribe(self, source: _Source, profile: QoSProfile) -> Subscription:
+        return self.create_subscription(
+            class_of(source.kind), source.topic, _ignore, profile, raw=True
+        )
 
     def _offers(self, topic: str) -> list[TopicEndpointInfo]:
         """Return what the publishers of a topic offer, but for this node."""
@@ -163,50 +185,78 @@ class RecordNode(Node):
                        if len(kinds) == 1 else
                        f'{topic} is not recorded: it has messages of {" and ".join(kinds)}')
             return
-        profile = profile_for(offers)
-        self._writer.add_topic(topic, kinds[0], offered_by(offers))
+        profiles = profiles_for(offers)
+        self._writer.add_topic(topic, kinds[0], text_of([offered_by(offer) for offer in offers]))
         self.counts[topic] = 0
-        subscription = self.create_subscription(kind, topic, _ignore, profile, raw=True)
-        self._sources.append(_Source(topic, kinds[0], subscription))
+        source = _Source(topic, kinds[0], {}, {} if len(profiles) > 1 else None)
+        for profile in profiles:
+            source.subscriptions[profile.durability] = self._subscribe(source, profile)
+        self._sources.append(source)
 
 
-def profile_for(offers: Collection[TopicEndpointInfo]) -> QoSProfile:
-    """Return the QoS of a subscription that hears all of these publishers."""
+def profiles_for(offers: Collection[TopicEndpointInfo]) -> list[QoSProfile]:
+    """
+    Return the QoS of subscriptions that together hear all that these publishers say and said.
+
+    One that asks for latched messages does not hear the others; one that does not ask hears all
+    publishers, but not what was said before.
+
+    """
+    latched = [offer for offer in offers if _is_latched(offer)]
+    profiles = []
+    if len(latched) < len(offers):
+        profiles.append(_profile(offers, DurabilityPolicy.VOLATILE))
+    if latched:
+        profiles.append(_profile(latched, DurabilityPolicy.TRANSIENT_LOCAL))
+    return profiles
+
+
+def _profile(
+    offers: Collection[TopicEndpointInfo], durability: DurabilityPolicy
+) -> QoSProfile:
     reliable = all(
         offer.qos_profile.reliability == ReliabilityPolicy.RELIABLE for offer in offers
-    )
-    latched = all(
-        offer.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers
     )
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
         depth=DEPTH,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        durability=durability,
     )
 
 
-def asks_for_more(profile: QoSProfile, offers: Collection[TopicEndpointInfo]) -> bool:
-    """Return whether a subscription of this QoS does not hear one of these publishers."""
-    wanted = profile_for(offers)
-    return (
-        profile.reliability == ReliabilityPolicy.RELIABLE != wanted.reliability
-        or profile.durability == DurabilityPolicy.TRANSIENT_LOCAL != wanted.durability
+def is_unheard(wanted: QoSProfile, there: Subscription | None) -> bool:
+    """Return whether a subscription does not hear all that one of this QoS would."""
+    return there is None or (
+        there.qos_profile.reliability == ReliabilityPolicy.RELIABLE != wanted.reliability
     )
 
 
-def offered_by(offers: Collection[TopicEndpointInfo]) -> QoSProfile:
-    """Return what the first publisher offers; the depth is not told over the network."""
-    first = next(iter(offers)).qos_profile
-    latched = first.durability == DurabilityPolicy.TRANSIENT_LOCAL
-    usual = qos.STATIC_TRANSFORMS if latched else qos.STREAM
+def is_new(sample: Sample, seen: dict[Sample, None]) -> bool:
+    """Return whether a message is not among the latest, and put it there."""
+    if sample in seen:
+        return False
+    seen[sample] = None
+    if len(seen) > 2 * DEPTH:
+        del seen[next(iter(seen))]
+    return True
+
+
+def offered_by(offer: TopicEndpointInfo) -> QoSProfile:
+    """Return what a publisher offers; the depth is not told over the network."""
+    offered = offer.qos_profile
+    usual = qos.STATIC_TRANSFORMS if _is_latched(offer) else qos.STREAM
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
-        depth=first.depth or usual.depth,
-        reliability=first.reliability,
-        durability=first.durability,
-        liveliness=first.liveliness,
+        depth=offered.depth or usual.depth,
+        reliability=offered.reliability,
+        durability=offered.durability,
+        liveliness=offered.liveliness,
     )
+
+
+def _is_latched(offer: TopicEndpointInfo) -> bool:
+    return bool(offer.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def _is_hidden(topic: str) -> bool:

@@ -24,6 +24,7 @@ from puppet_ros.raw_header import frame_index  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import DurabilityPolicy  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -106,6 +107,56 @@ def test_a_later_publisher_that_offers_less_is_heard(lab: Node, tmp_path: Path) 
         first.publish(String(data='reliable'))
         poll_until(node, lambda: node.counts['/said'] == 3)
     assert len(messages_of(tmp_path / 'a.mcap', ['/said'])) == 3
+
+
+@pytest.mark.parametrize('is_late', [True, False], ids=['late', 'first'])
+def test_latched_and_other_publishers_of_a_topic_are_both_heard(
+    lab: Node, tmp_path: Path, is_late: bool
+) -> None:
+    """Also what was latched before, and each message once; the bag has the QoS of both."""
+    latched = lab.create_publisher(String, '/said', qos.LATCHED)
+    latched.publish(String(data='before'))
+    with BagWriter(tmp_path / 'bag', growing=True) as writer:
+        node = RecordNode(writer, ['/said'], context=lab.context)
+        if not is_late:
+            other = lab.create_publisher(String, '/said', 10)
+            deadline_s = time.monotonic() + DEADLINE_S
+            while node.count_publishers('/said') < 2:  # before its first look
+                assert time.monotonic() < deadline_s
+        poll_until(node, lambda: node.counts.get('/said') == 1)
+        if is_late:
+            other = lab.create_publisher(String, '/said', 10)
+        poll_until(node, lambda: other.get_subscription_count()
+                   and latched.get_subscription_count() == 2)  # fmt: skip
+        for i in range(20):
+            latched.publish(String(data=f'latched {i}'))
+            other.publish(String(data=f'other {i}'))
+            node.poll()
+        poll_until(node, lambda: node.counts['/said'] >= 41)
+        for _ in range(20):  # what would come twice
+            node.poll()
+    said = [deserialize_message(m.data, String).data for m in messages_of(tmp_path / 'bag')]
+    both = [f'{name} {i}' for name in ('latched', 'other') for i in range(20)]
+    assert sorted(said) == sorted(['before', *both])
+    with BagReader(tmp_path / 'bag') as reader:
+        text = reader.info['/said'].qos
+        assert profile_of(text).durability == DurabilityPolicy.TRANSIENT_LOCAL
+        if not is_late:
+            assert text.count('durability: volatile') == text.count('durability: tr') == 1
+
+
+def test_a_later_latched_publisher_is_heard_from_its_beginning(lab: Node, tmp_path: Path) -> None:
+    other = lab.create_publisher(String, '/said', 10)
+    with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
+        node = RecordNode(writer, ['/said'], context=lab.context)
+        poll_until(node, lambda: other.get_subscription_count())
+        latched = lab.create_publisher(String, '/said', qos.LATCHED)
+        latched.publish(String(data='at once'))
+        poll_until(node, lambda: latched.get_subscription_count() == 2)
+        poll_until(node, lambda: node.counts['/said'])
+        for _ in range(20):
+            node.poll()
+    assert len(messages_of(tmp_path / 'a.mcap', ['/said'])) == 1
 
 
 def test_what_was_published_before_the_recording_is_counted(lab: Node, tmp_path: Path) -> None:
