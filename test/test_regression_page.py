@@ -16,6 +16,7 @@ from puppet_replay import goldens_command
 from puppet_setup.commands import COMMANDS
 import pytest
 from source_tree import ROOT
+import yaml
 
 PAGE = (ROOT / 'doc' / 'regression.md').read_text()
 EXIT_CODES = {'compare before.mcap after.mcap --html': 1}  # what differs is the lesson
@@ -24,6 +25,17 @@ EXIT_CODES = {'compare before.mcap after.mcap --html': 1}  # what differs is the
 def blocks(language: str) -> list[str]:
     """Return the code blocks of one language."""
     return re.findall(rf'```{language}\n(.*?)```', PAGE, re.DOTALL)
+
+
+def test_ci_keeps_the_folder_that_the_launcher_runs_from() -> None:
+    """What is cached is what is cloned, set up and asked for the environment."""
+    (text,) = [block for block in blocks('yaml') if 'jobs:' in block]
+    steps = yaml.safe_load(text)['jobs']['puppet']['steps']
+    (kept,) = [step['with'] for step in steps if 'actions/cache' in step.get('uses', '')]
+    runs = [step['run'] for step in steps if 'run' in step]
+    assert [kept['path'] in run for run in runs] == [False, True, True, True]
+    assert runs[1].endswith(f' {kept["path"]}') and f'{kept["path"]}/puppet setup' in runs[2]
+    assert 'steps.suite.outputs.commit' in kept['key']
 
 
 def commands() -> list[list[str]]:

@@ -21,8 +21,8 @@ from puppet_core.errors import ConfigError
 from puppet_replay.record_node import RecordNode
 from puppet_ros.bag_writer import BagWriter
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.unpack import COMPRESSIONS
 from puppet_ros.spin import EXIT_OK
+from puppet_ros.unpack import COMPRESSIONS
 import rclpy
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.signals import SignalHandlerOptions

@@ -21,8 +21,8 @@ from puppet_replay.replay import replay, ReplayReport
 from puppet_replay.settings import read_settings, SHORT
 from puppet_replay.topics import ENTRIES
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.unpack import COMPRESSIONS
 from puppet_ros.spin import EXIT_OK
+from puppet_ros.unpack import COMPRESSIONS
 
 EXAMPLE = """\
 examples:

@@ -122,7 +122,8 @@ def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(
 
 
 @pytest.mark.parametrize(('left_out', 'cause'), [
-    ([TF_STATIC], "no transform of 'transmitter' in /tf_static"), ([], 'a still T-pose of the layout'),
+    ([TF_STATIC], "no transform of 'transmitter' in /tf_static"),
+    ([], 'a still T-pose of the layout'),
 ])  # fmt: skip
 def test_why_nothing_came_is_told(
     sensors_bag: Path, tmp_path: Path, left_out: list[str], cause: str,

@@ -134,7 +134,7 @@ def read_metadata(path: Path) -> BagMetadata:
 
 
 def counts_of(text: str) -> dict[str, int]:
-    """Return the messages by topic that the metadata inside an MCAP file counts, if it can tell."""
+    """Return the messages by topic that the metadata inside an MCAP file counts, if it tells."""
     try:
         found = _read(yaml.safe_load(text))
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, OverflowError,
