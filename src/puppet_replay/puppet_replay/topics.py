@@ -82,9 +82,9 @@ def inputs_of(entry: str) -> tuple[str, ...]:
 
 
 def live_topics(entry: str) -> frozenset[str]:
-    """Return the topics that the nodes behind an entry publish themselves, but for frames."""
+    """Return the topics that the nodes behind an entry publish themselves."""
     nodes = (*NODES_BEHIND[entry], 'visualization', 'tracker_markers')
-    return frozenset(topic for node in nodes for topic in OUTPUTS[node]) - {TF, TF_STATIC}
+    return frozenset(topic for node in nodes for topic in OUTPUTS[node])
 
 
 def played_topics(topics: Collection[str], entry: str) -> list[str]:
