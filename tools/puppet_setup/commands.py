@@ -47,6 +47,8 @@ COMMANDS = {
     'bench-latency': Command('puppet_bringup', 'puppet_bench_latency',
                              'how long frames take from the tracker to the joint states',
                              own_machine_only=True),
+    'bench-replay': Command('puppet_replay', 'bench_replay',
+                            'how much faster than real time a bag is replayed'),
     'bench-rate': _clip('bench-rate', 'inverse rate control on the experiments of its paper'),
     'render': _clip('render', 'pictures and films of a clip or a bag'),
     'view': Command('puppet_retarget', 'view_clip',

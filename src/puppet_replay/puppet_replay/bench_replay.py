@@ -134,6 +134,18 @@ def lines_of(figures: dict[str, Any]) -> Iterator[str]:
         yield f'  {part:12}{took:8.1f} us a frame {took / total:6.0%}'
 
 
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = argparse.ArgumentParser(
+        prog='bench_replay', description=__doc__.strip().split('\n')[0],
+        epilog='example: ./puppet bench-replay session.mcap --runs 8',
+    )  # fmt: skip
+    p.add_argument('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
+    p.add_argument('--runs', type=int, default=RUNS, help='of each bag, default %(default)s')
+    p.add_argument('--json', type=Path, metavar='FILE', help='the figures, for programs')
+    return p
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -141,11 +153,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _bench(arguments: Sequence[str]) -> int:
-    p = argparse.ArgumentParser(prog='bench_replay', description=__doc__.strip().split('\n')[0])
-    p.add_argument('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
-    p.add_argument('--runs', type=int, default=RUNS, help='of each bag')
-    p.add_argument('--json', type=Path, metavar='FILE', help='the figures, for programs')
-    options = p.parse_args(arguments)
+    options = parser().parse_args(arguments)
     if options.runs < 1:
         raise ConfigError(f'runs: expected at least 1, got {options.runs}')
     if options.json is not None:
