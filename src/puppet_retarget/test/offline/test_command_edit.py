@@ -95,7 +95,8 @@ def test_preview_marks_the_goal(run: Callable, folder: Path) -> None:
     done = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh', '--preview', 'p.png')
     assert done.code == 0, done.err
     pixels = np.asarray(Image.open(folder / 'p.png')).astype(int)
-    assert pixels.shape[:2] == (2 * 360 + 4, 320)
+    # two rows of pictures, and bands for their labels
+    assert pixels.shape[1] == 320 and 0 < pixels.shape[0] - (2 * 360 + 4) < 100
     red = (pixels[..., 0] > 120) & (pixels[..., 1] < 60) & (pixels[..., 2] < 60)
     middle = len(pixels) // 2
     # the ball stands free before, and is in the hand after
