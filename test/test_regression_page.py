@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """doc/regression.md, followed word for word: its commands run, its files are used."""
 
-from collections.abc import Callable
-import importlib
 import json
 import os
 from pathlib import Path
 import re
-import shlex
 import subprocess
 import sys
 
+from doc_page import blocks, commands, run_puppet
 from puppet_replay import goldens_command
-from puppet_setup.commands import COMMANDS
 import pytest
 from source_tree import ROOT
 import yaml
@@ -22,54 +19,15 @@ PAGE = (ROOT / 'doc' / 'regression.md').read_text()
 EXIT_CODES = {'compare before.mcap after.mcap --html': 1}  # what differs is the lesson
 
 
-def blocks(language: str) -> list[str]:
-    """Return the code blocks of one language."""
-    return re.findall(rf'```{language}\n(.*?)```', PAGE, re.DOTALL)
-
-
 def test_ci_keeps_the_folder_that_the_launcher_runs_from() -> None:
     """What is cached is what is cloned, set up and asked for the environment."""
-    (text,) = [block for block in blocks('yaml') if 'jobs:' in block]
+    (text,) = [block for block in blocks(PAGE, 'yaml') if 'jobs:' in block]
     steps = yaml.safe_load(text)['jobs']['puppet']['steps']
     (kept,) = [step['with'] for step in steps if 'actions/cache' in step.get('uses', '')]
     runs = [step['run'] for step in steps if 'run' in step]
     assert [kept['path'] in run for run in runs] == [False, True, True, True]
     assert runs[1].endswith(f' {kept["path"]}') and f'{kept["path"]}/puppet setup' in runs[2]
     assert 'steps.suite.outputs.commit' in kept['key']
-
-
-def commands() -> list[list[str]]:
-    """Return the words of every command line, without comments."""
-    lines = [line for block in blocks('sh') for line in block.splitlines()]
-    return [words for words in (shlex.split(line, comments=True) for line in lines) if words]
-
-
-def module_of(package: str, program: str) -> str:
-    """Return the module that a program of a package runs."""
-    text = (ROOT / 'src' / package / 'setup.py').read_text()
-    found = re.search(rf"'{program} = ([\w.]+):main'", text)
-    assert found, f'{package} has no program {program}'
-    return found[1]
-
-
-def run_puppet(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Run ./puppet with these arguments, without setting up; return what was printed."""
-    name, *arguments = words
-    if name == 'run':
-        command = [sys.executable, '-m', module_of(*arguments[:2]), *arguments[2:]]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-    command = COMMANDS[name]
-    main: Callable[[list[str]], int]
-    main = importlib.import_module(module_of(command.package, command.program)).main
-    capsys.readouterr()
-    code = main([*command.leading, *arguments])
-    told = capsys.readouterr()
-    line = ' '.join(words)
-    wanted = next((c for start, c in EXIT_CODES.items() if line.startswith(start)), 0)
-    assert code == wanted, f'{line}: {told.out}{told.err}'
-    return told.out
 
 
 def run_pytest(arguments: list[str]) -> None:
@@ -87,24 +45,26 @@ def test_the_page_is_followed_from_recording_to_plugin(
     """Every command ends as it should, and the comparison says what the page says."""
     monkeypatch.chdir(tmp_path)
     named = {text.splitlines()[0][2:]: text for kind in ('yaml', 'python')
-             for text in blocks(kind) if text.startswith('# ')}  # fmt: skip
+             for text in blocks(PAGE, kind) if text.startswith('# ')}  # fmt: skip
     assert set(named) == {'tolerances.yaml', 'conftest.py', 'test_walk.py'}
     for name, text in named.items():
         Path(name).write_text(text)
     Path('pytest.ini').write_text('[pytest]\n')
     said = {}
-    for words in commands():
+    for words in commands(PAGE):
         if words[0] == 'pytest':
             run_pytest(words[1:])
         elif words[1] == 'goldens':
             goldens_command.parser().parse_args(words[2:])  # test/test_goldens.py runs them
         else:
-            said[' '.join(words[1:])] = run_puppet(words[1:], capsys)
+            line = ' '.join(words[1:])
+            wanted = next((c for start, c in EXIT_CODES.items() if line.startswith(start)), 0)
+            said[line] = run_puppet(words[1:], capsys, wanted)
     assert {path.name for path in tmp_path.iterdir()} >= {
         'walk.mcap', 'before.mcap', 'after.mcap', 'difference.html', 'difference.xml', 'goldens',
     }
     told = next(text for line, text in said.items() if line.startswith('compare')).splitlines()
-    for line, written in zip(told, blocks('text')[0].splitlines()):
+    for line, written in zip(told, blocks(PAGE, 'text')[0].splitlines()):
         # figures of another machine may be others
         words = [re.sub(r'[\d.]+', lambda _: r'[\d.]+', word) if word != '..' else '.*'
                  for word in written.split()]

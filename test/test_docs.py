@@ -1,0 +1,158 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation against the code: links, commands, options, pictures, messages."""
+
+import argparse
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+import re
+
+from doc_page import PAGES, prose, puppet_lines
+from puppet_bringup.launch_arguments import arguments_of
+from puppet_bringup.reference_commands import module_of, parsers_of, programs
+from puppet_setup.commands import BUILT_IN, COMMANDS
+import pytest
+from source_tree import name_of, python_files, ROOT
+
+MAX_PICTURE_BYTES = 600_000
+LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)')
+WEB = re.compile(r'[a-z]+:')
+MESSAGE = re.compile(r'^> `(.+)`$', re.MULTILINE)
+BETWEEN = re.compile(r'\.\.|:? ?\bexpected |, got |; ')
+LEAST_CHARACTERS = 4  # of a piece of a message that has to be found
+
+EACH_PAGE = pytest.mark.parametrize('page', PAGES, ids=name_of)
+
+
+def targets(page: Path) -> list[str]:
+    """Return the addresses of a page's links and pictures but those on the web."""
+    found = LINK.findall(prose(page.read_text()))
+    return [target for target in found if not WEB.match(target)]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names that a page's headings have as link targets, as GitHub makes them."""
+    names: dict[str, int] = {}
+    for heading in re.findall(r'^#+ (.+)$', prose(page.read_text()), re.MULTILINE):
+        plain = re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', heading).strip().lower()
+        slug = re.sub(r'[^\w\- ]', '', plain).replace(' ', '-')
+        names[slug] = names.get(slug, -1) + 1
+    return {f'{slug}-{k}' if k else slug for slug, n in names.items() for k in range(n + 1)}
+
+
+@EACH_PAGE
+def test_links_lead_somewhere(page: Path) -> None:
+    """Files are there, and headings."""
+    for target in targets(page):
+        path, _, anchor = target.partition('#')
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f'{name_of(page)}: {target}'
+        if anchor and file.suffix == '.md':
+            assert anchor in anchors(file), f'{name_of(page)}: {target}'
+
+
+def test_every_page_and_picture_is_reached_from_the_readme() -> None:
+    """Nothing is written that nobody finds."""
+    seen, waiting = set(), [PAGES[0]]
+    while waiting:
+        page = waiting.pop()
+        seen.add(page)
+        if page.suffix != '.md':
+            continue
+        found = ((page.parent / target.partition('#')[0]).resolve() for target in targets(page))
+        waiting += [file for file in found if file.is_file() and file not in seen]
+    wanted = {*PAGES, *(ROOT / 'doc' / 'images').iterdir()}
+    assert not {name_of(path) for path in wanted - seen}
+
+
+def test_pictures_are_small() -> None:
+    for picture in (ROOT / 'doc' / 'images').iterdir():
+        assert picture.stat().st_size < MAX_PICTURE_BYTES, picture.name
+
+
+def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the option strings of a parser and of those behind its subcommands."""
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from options_of(inner)
+
+
+@cache
+def known_options(package: str, program: str) -> frozenset[str]:
+    """Return the option strings that a program reads; none for a node."""
+    return frozenset(o for p in parsers_of(module_of(package, program)) for o in options_of(p))
+
+
+def check_launch(words: list[str]) -> None:
+    """Fail for arguments that a launch description does not have; --NAME is NAME:= too."""
+    if not words or words[0].isupper():
+        return
+    known = {argument.name for argument in arguments_of(words[0])}
+    given = {word.strip('\'"').partition(':=')[0] for word in words[1:] if ':=' in word}
+    given |= {word[2:].replace('-', '_') for word in words[1:] if word.startswith('--')}
+    assert known and given <= known, words
+
+
+def check_command(words: list[str]) -> None:
+    """Fail for words after ./puppet that are no command with options of its own."""
+    if not words or words[0].isupper() or words[0] in ('test', 'shell-env', 'setup', '--help'):
+        return  # a placeholder, or a command whose arguments are others'
+    name, *rest = words
+    assert name in {*COMMANDS, *BUILT_IN}, words
+    if name == 'run':
+        if not rest or rest[0].isupper():
+            return
+        package, program, *rest = rest
+        assert (package, program) in programs(), words
+    else:
+        package, program = COMMANDS[name].package, COMMANDS[name].program
+    if name == 'up':
+        check_launch(rest)
+        return
+    if '--ros-args' in rest:
+        rest = rest[: rest.index('--ros-args')]
+    options = {word.partition('=')[0] for word in rest if word.startswith('--')}
+    assert options - {'--help'} <= known_options(package, program), words
+
+
+@EACH_PAGE
+def test_commands_are_commands_and_options_their_options(page: Path) -> None:
+    for words in puppet_lines(page.read_text()):
+        check_command(words)
+
+
+@cache
+def said_by_the_code() -> str:
+    """Return all texts of the sources, what stands between the fields of f-strings by itself."""
+    texts = [(ROOT / 'puppet').read_text()]
+    for path in python_files():
+        if 'test' not in path.relative_to(ROOT).parts[:-1]:
+            tree = ast.parse(path.read_text())
+            texts += [node.value for node in ast.walk(tree)
+                      if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return '\n\0'.join(texts)
+
+
+def test_quoted_messages_are_those_of_the_code() -> None:
+    """Whoever searches the page for a message finds it; `..` stands for names and numbers."""
+    messages = MESSAGE.findall((ROOT / 'doc' / 'troubleshooting.md').read_text())
+    assert len(messages) > 30
+    for message in messages:
+        pieces = [piece for piece in BETWEEN.split(message) if len(piece) >= LEAST_CHARACTERS]
+        assert pieces, message
+        for piece in pieces:
+            assert piece in said_by_the_code(), f'{message}: {piece!r}'
+
+
+def test_each_mend_of_the_papers_is_told() -> None:
+    """Each number that code and tests cite is an item of the page."""
+    page = (ROOT / 'doc' / 'mends.md').read_text()
+    items = {int(n) for n in re.findall(r'^\| 5\.(\d+) \|', page, re.MULTILINE)}
+    text = '\n'.join(path.read_text() for path in python_files())
+    cited = {int(n) for n in re.findall(r'SPEC 5\.(\d+)', text)}
+    assert items == set(range(1, max(items) + 1))
+    assert cited <= items
