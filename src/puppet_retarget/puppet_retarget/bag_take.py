@@ -1,38 +1,56 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded bag as a take: every body in it as it moved, and the importance it was given."""
+"""
+What a bag recorded of a performance, to be looked at: in the browser, in pictures and films.
 
-from collections.abc import Iterable
+Bodies are what moves on topics named /NAME/posture, in the shape of /NAME/robot_description;
+where the bag has none, an ordinary person's of the same size.
+
+"""
+
 from pathlib import Path
 
 import numpy as np
-from puppet_core.arrays import Floats, Quats
+from puppet_core.arrays import Floats
 from puppet_core.character import Character, default_capsules
 from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.posture import Motion
 from puppet_core.urdf_shape import merged_parts, Part, read_shape, robot_name, world_orientations
 from puppet_msgs.msg import Importance
 from puppet_msgs.msg import Posture as PostureMsg
-from puppet_retarget.bag_io import IMPORTANCE_TOPIC, JOINTS_TOPIC, POSTURE, POSTURE_TOPIC
+from puppet_retarget import bag_io
+from puppet_retarget.bag_io import (
+    IMPORTANCE_TOPIC,
+    JOINTS_TOPIC,
+    POSTURE,
+    POSTURE_TOPIC,
+    PUPPET_TOPIC,
+)
+from puppet_retarget.importance.contact_rows import SELF_IMPORTANCE
+from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.importance.self_interaction import skeleton_of
+from puppet_retarget.offline.recorded import (
+    PERFORMER,
+    Recorded,
+    RecordedBody,
+    RecordedImportance,
+)
 from puppet_retarget.offline.take import body_parts, BodyTrack, ImportanceTrack, Take
 from puppet_ros import importance_msg, posture_msg, raw_header
 from puppet_ros.bag_reader import BagMessage, BagReader
 from puppet_ros.flat_array import MessageError
 from puppet_ros.kept_cdr import decoded
-from puppet_ros.posture_msg import PostureRecord
 from std_msgs.msg import String
 
 POSTURE_NAME, DESCRIPTION_NAME = '/posture', '/robot_description'
-TEXT = 'std_msgs/msg/String'
+TEXT, JOINTS = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
+NEAR = 'puppet_msgs/msg/Importance'
 STEADY_MS = 1e-3  # a latency below this was not measured: the bag was not recorded live
 
 
-def read_bag_take(path: Path) -> Take:
+def read_recorded(path: Path) -> Recorded:
     """
     Return everything of a bag that can be looked at.
-
-    Bodies are what moves on topics named /NAME/posture, in the shape of /NAME/robot_description;
-    where the bag has none, an ordinary person's of the same size.
 
     Raises
     ------
@@ -41,8 +59,7 @@ def read_bag_take(path: Path) -> Take:
     """
     found = _Found(path)
     with BagReader(path) as reader:
-        kinds = reader.topics
-        wanted = [topic for topic, kind in kinds.items() if _is_wanted(topic, kind)]
+        wanted = [topic for topic, kind in reader.topics.items() if _is_wanted(topic, kind)]
         for message in reader.messages(wanted):
             try:
                 found.take(message)
@@ -51,14 +68,47 @@ def read_bag_take(path: Path) -> Take:
     return found.result()
 
 
+def read_bag_take(path: Path) -> Take:
+    """
+    Return a bag as the page in the browser shows it.
+
+    Raises
+    ------
+    InputFileError : as `read_recorded`.
+
+    """
+    recorded = read_recorded(path)
+    near = recorded.importance
+    return Take(
+        path.stem, recorded.rate_hz, tuple(_track(path, body) for body in recorded.bodies),
+        ImportanceTrack(near.times_s, near.environment) if len(near.times_s) else None,
+        recorded.latency_ms,
+    )  # fmt: skip
+
+
+def read_motion(path: Path) -> Motion:
+    """
+    Return the performer's motion at a constant rate, to retarget it.
+
+    Raises
+    ------
+    InputFileError : if there is none, or it has long gaps.
+
+    """
+    return bag_io.read_bag_motion(path)[0]
+
+
 class _Found:
     """What is known of a bag so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.postures: dict[str, list[PostureRecord]] = {}
+        self.stamps: dict[str, list[int]] = {}
+        self.rows: dict[str, list[Floats]] = {}
+        self.names: dict[str, str] = {}
         self.shapes: dict[str, str] = {}
-        self.importance: list[tuple[int, Floats]] = []
+        self.near_stamps: list[int] = []
+        self.near: list[Floats] = []
         self.delays_ms: list[float] = []
 
     def take(self, message: BagMessage) -> None:
@@ -66,40 +116,43 @@ class _Found:
         who = message.topic.rsplit('/', 1)[0].strip('/')
         if message.type == POSTURE:
             record = posture_msg.from_msg(decoded(message.data, PostureMsg))
-            rows = self.postures.setdefault(who, [])
-            values = (record.posture.rotations, record.segments, record.posture.end_effectors)
-            if (not rows or record.stamp_ns > rows[-1].stamp_ns) and _is_finite(values):
-                rows.append(record)
+            posture = record.posture
+            row = np.concatenate([
+                np.ravel(a) for a in (posture.rotations, record.segments, posture.end_effectors)
+            ])  # fmt: skip
+            stamps = self.stamps.setdefault(who, [])
+            if np.all(np.isfinite(row)) and (not stamps or record.stamp_ns > stamps[-1]):
+                stamps.append(record.stamp_ns)
+                self.rows.setdefault(who, []).append(row)
+                self.names[who] = record.body
         elif message.type == TEXT:
             self.shapes[who] = decoded(message.data, String).data
-        elif message.topic == IMPORTANCE_TOPIC:
+        elif message.type == NEAR:
             near = importance_msg.from_msg(decoded(message.data, Importance))
-            shares = near.rows[:, Importance.COLUMN_IMPORTANCE].copy()
-            if not self.importance or near.stamp_ns > self.importance[-1][0]:
-                self.importance.append((near.stamp_ns, np.nan_to_num(shares)))
+            own = near.self_rows[:, SELF_IMPORTANCE]
+            row = np.array([near.rows[:, IMPORTANCE], np.maximum(own[:4], own[4:])])
+            is_next = not self.near_stamps or near.stamp_ns > self.near_stamps[-1]
+            if np.all(np.isfinite(row)) and is_next:
+                self.near_stamps.append(near.stamp_ns)
+                self.near.append(row)
         else:
             self.delays_ms.append(1e-6 * (message.log_ns - raw_header.stamp_ns(message.data)))
 
-    def result(self) -> Take:
+    def result(self) -> Recorded:
         """Return all of it."""
-        shown = {who: rows for who, rows in self.postures.items() if rows}
-        if not shown:
+        if not self.rows:
             raise InputFileError(
-                self.path, f'postures on {POSTURE_TOPIC}', 'none',
+                self.path, f'postures on {POSTURE_TOPIC} or {PUPPET_TOPIC}', 'none',
                 hint='./puppet replay makes them of recorded sensors',
             )  # fmt: skip
-        first_ns = min(rows[0].stamp_ns for rows in shown.values())
-        order = sorted(shown, key=lambda who: (who != 'performer', who != 'puppet', who))
-        bodies = tuple(self._body(who, shown[who], first_ns) for who in order)
-        steps = np.diff(bodies[0].times_s)
-        rate_hz = 1.0 / float(np.median(steps)) if len(steps) else 1.0
-        importance = None
-        if self.importance:
-            importance = ImportanceTrack(
-                np.array([1e-9 * (stamp - first_ns) for stamp, _ in self.importance]),
-                np.array([values for _, values in self.importance]),
-            )
-        return Take(self.path.stem, rate_hz, bodies, importance, self._latency())
+        first_ns = min(self.stamps[who][0] for who in self.rows)
+        order = sorted(self.rows, key=lambda who: (who != PERFORMER, who != 'puppet', who))
+        near = np.array(self.near).reshape(-1, 2, 4)
+        return Recorded(
+            tuple(self._body(who, first_ns) for who in order),
+            RecordedImportance(_since_s(self.near_stamps, first_ns), near[:, 0], near[:, 1]),
+            self._latency(),
+        )
 
     def _latency(self) -> tuple[float, float] | None:
         delays = np.abs(self.delays_ms)
@@ -108,25 +161,44 @@ class _Found:
         p50, p99 = np.percentile(self.delays_ms, (50, 99))
         return float(p50), float(p99)
 
-    def _body(self, who: str, rows: list[PostureRecord], first_ns: int) -> BodyTrack:
-        times = np.array([1e-9 * (row.stamp_ns - first_ns) for row in rows])
-        rotations: Quats = np.array([row.posture.rotations for row in rows])
-        q_world = world_orientations(rotations.swapaxes(0, 1)).swapaxes(0, 1)
-        p_world = np.array([row.segments for row in rows])
-        name, parts = self._shape(who, rows[0])
-        return BodyTrack(name, parts, times, q_world, p_world, who == 'performer')
-
-    def _shape(self, who: str, row: PostureRecord) -> tuple[str, list[Part]]:
-        text = self.shapes.get(who, '')
+    def _body(self, who: str, first_ns: int) -> RecordedBody:
+        rows = np.array(self.rows.pop(who))
+        rotations, segments, points = np.split(rows, (64, 112), axis=1)
+        rotations, segments = rotations.reshape(-1, 16, 4), segments.reshape(-1, 16, 3)
+        points = points.reshape(-1, 8, 3)
         try:
-            if text:
-                return robot_name(text) or who, merged_parts(read_shape(text))
-            skeleton = skeleton_of(
-                row.posture.rotations, row.segments, row.posture.end_effectors
-            )
+            skeleton = skeleton_of(rotations[-1], segments[-1], points[-1])
         except ConfigError as err:
             raise InputFileError(self.path, 'postures of a body', str(err), field=who) from err
-        return who, body_parts(Character(who, '', skeleton, default_capsules(skeleton)))
+        return RecordedBody(
+            who, self.names[who], skeleton, self.shapes.get(who, ''),
+            _since_s(self.stamps[who], first_ns), rotations, segments, points,
+        )  # fmt: skip
+
+
+def _since_s(stamps_ns: list[int], first_ns: int) -> Floats:
+    return np.array([1e-9 * (stamp - first_ns) for stamp in stamps_ns])
+
+
+def _track(path: Path, body: RecordedBody) -> BodyTrack:
+    """Return a body as meshes."""
+    q_world = world_orientations(body.rotations.swapaxes(0, 1)).swapaxes(0, 1)
+    try:
+        name, parts = _shape(body)
+    except ConfigError as err:
+        raise InputFileError(path, 'a robot description', str(err), field=body.who) from err
+    return BodyTrack(
+        name, parts, body.times_s, q_world, body.segments, body.who == PERFORMER
+    )
+
+
+def _shape(body: RecordedBody) -> tuple[str, list[Part]]:
+    text = body.description
+    if text:
+        return robot_name(text) or body.who, merged_parts(read_shape(text))
+    skeleton = body.skeleton
+    person = Character(body.who, '', skeleton, default_capsules(skeleton))
+    return body.who, body_parts(person)
 
 
 def _is_wanted(topic: str, kind: str) -> bool:
@@ -134,8 +206,4 @@ def _is_wanted(topic: str, kind: str) -> bool:
         return topic.endswith(POSTURE_NAME)
     if kind == TEXT:
         return topic.endswith(DESCRIPTION_NAME) and topic != DESCRIPTION_NAME
-    return topic in (IMPORTANCE_TOPIC, JOINTS_TOPIC)
-
-
-def _is_finite(values: Iterable[Floats]) -> bool:
-    return all(bool(np.isfinite(value).all()) for value in values)
+    return (topic, kind) in ((IMPORTANCE_TOPIC, NEAR), (JOINTS_TOPIC, JOINTS))

@@ -15,7 +15,7 @@ import traceback
 from typing import NoReturn
 
 from puppet_core.errors import ConfigError, PuppetError
-from puppet_retarget import bag_io, bag_puppet
+from puppet_retarget import bag_io, bag_take
 from puppet_retarget.offline import (
     command_batch,
     command_bench,
@@ -44,7 +44,7 @@ SUBCOMMANDS = {
     'character': (command_character, 'make a character file, or look over one'),
 }
 # Who reads or writes bags is given what does it.
-BAGS = {command_retarget: (bag_io,), command_render: (bag_puppet,)}
+BAGS = {command_retarget: (bag_io,), command_render: (bag_take,)}
 
 
 class _Parser(argparse.ArgumentParser):

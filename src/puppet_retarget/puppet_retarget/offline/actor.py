@@ -14,6 +14,7 @@ from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS
 from puppet_retarget.offline.picture_body import Body, Pill, Solid
 
 NEAR_M = 1.0  # from the pelvis to an object that is drawn
+HELD_S = 0.25  # a longer gap is no motion that could be filled in
 WHOLE_FRAME = 1e-6  # of a frame: so near to a frame, that frame is taken as it is
 
 
@@ -39,8 +40,13 @@ class Actor:
     start_s: float = 0.0
     """Time of its first frame [s]."""
 
+    times_s: Floats | None = None
+    """Time of each frame, rising, shape (n,) [s]; None: from `start_s` at the motion's rate."""
+
     def body(self, frame: int) -> Body:
         """Return the body in one frame of its motion."""
+        if self.times_s is not None:
+            return self.body_at(float(self.times_s[frame]))
         return self.body_at(self.start_s + frame / self.motion.rate_hz)
 
     def body_at(self, time_s: float) -> Body:
@@ -48,11 +54,11 @@ class Actor:
         Return the body at a time [s], exactly, also between two frames.
 
         Places run straight and rotations the shortest way from frame to frame; before the first
-        and after the last frame the body stands.
+        and after the last frame the body stands, and in gaps longer than HELD_S.
 
         """
         last = self.motion.n_frames - 1
-        place = min(max((time_s - self.start_s) * self.motion.rate_hz, 0.0), float(last))
+        place = min(max(self._place(time_s), 0.0), float(last))
         if abs(place - round(place)) < WHOLE_FRAME:
             place = float(round(place))
         before = int(place)
@@ -69,6 +75,20 @@ class Actor:
                 (1.0 - share) * self.importances[before] + share * self.importances[after]
             )
         return Body(self.character, q_world[0], p_world[0], colours)
+
+    def _place(self, time_s: float) -> float:
+        """Return the frame of a time, and what share of the way to the next."""
+        times = self.times_s
+        if times is None:
+            return (time_s - self.start_s) * self.motion.rate_hz
+        before = max(int(np.searchsorted(times, time_s, side='right')) - 1, 0)
+        if before + 1 == len(times):
+            return float(before)
+        gap = float(times[before + 1] - times[before])
+        share = (time_s - float(times[before])) / gap
+        if gap > HELD_S and share < 1.0 - WHOLE_FRAME:
+            share = min(share, 0.0)
+        return before + share
 
 
 def near_objects(actor: Actor, times_s: Floats) -> tuple[Solid | Pill, ...]:

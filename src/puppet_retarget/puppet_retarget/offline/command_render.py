@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
     """
     render_arguments.settle(arguments)
     cast = Casting(arguments, files, bags)
-    span = (cast.motion.n_frames, cast.motion.rate_hz)
+    span = cast.span
     if arguments.video is not None:
         return _film(cast, arguments, span)
     times = render_arguments.still_times(arguments, *span)
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
         picture = _strip(actors, times, arguments)
     save_png(arguments.out, picture)
     height, width = picture.shape[:2]
-    frames = ', '.join(f'{time * cast.motion.rate_hz:.4g}' for time in times)
+    frames = ', '.join(f'{time * span[1]:.4g}' for time in times)
     return f'{arguments.out}: {width} x {height} pixels, frame {frames}'
 
 

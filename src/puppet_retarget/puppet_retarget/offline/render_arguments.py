@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         '--character', '--characters', type=clip_arguments.listed, metavar='A,B',
         dest='characters', help='names or files, side by side; performer is the captured body, '
-        'recorded the puppet in a bag; default performer,sally,blubby, and of a bag whoever is in',
+        'recorded the puppets in a bag; default performer,sally,blubby, and of a bag '
+        'whoever is in',
     )  # fmt: skip
     which = parser.add_mutually_exclusive_group()
     which.add_argument('--frame', type=int, metavar='I', help='one instant, bodies side by side')

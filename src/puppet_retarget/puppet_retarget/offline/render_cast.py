@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from puppet_core.arrays import Floats
 from puppet_core.character import Character, default_capsules
 from puppet_core.errors import ConfigError, InputFileError, PuppetError
 from puppet_core.posture import Motion
@@ -35,6 +36,10 @@ class Bags(Protocol):
         """Return the bodies in a bag."""
         ...
 
+    def read_motion(self, path: Path) -> Motion:
+        """Return the performer's motion, to retarget it."""
+        ...
+
 
 class Casting:
     """The bodies of one clip or bag."""
@@ -55,6 +60,8 @@ class Casting:
         self._environment: Environment = clip_arguments.find_environment(
             files, arguments.environment, arguments.procedural
         )
+        self._bags = bags
+        self._motion: Motion | None = None
         self._recorded: Recorded | None = None
         self._result: RetargetResult | None = None
         names = arguments.characters or USUAL
@@ -65,59 +72,70 @@ class Casting:
         for name in names:
             if name not in (PERFORMER, RECORDED):
                 self._character(name)  # a wrong name is told before the work
-        self.motion = self._read()
+        self.span = self._read()
+        """Frames and their rate [Hz] that instants are counted in."""
 
     def actors(self) -> list[Actor]:
         """Return the bodies in order, each with what it does."""
         # puppets first: how important limbs are comes of retargeting
-        found = {name: self._actor(name) for name in self._names if name != PERFORMER}
+        found = {name: self._actors(name) for name in self._names if name != PERFORMER}
         if PERFORMER in self._names:
-            found[PERFORMER] = self._captured()
-        return [found[name] for name in self._names]
+            found[PERFORMER] = [self._captured()]
+        return [actor for name in self._names for actor in found[name]]
 
     def _present(self) -> tuple[str, ...]:
         recorded = self._recorded
         assert recorded is not None
-        who = ((PERFORMER, recorded.performer), (RECORDED, recorded.puppet))
-        return tuple(name for name, body in who if body is not None)
+        who = ((PERFORMER, recorded.performer), (RECORDED, recorded.puppets))
+        return tuple(name for name, found in who if found)
 
-    def _read(self) -> Motion:
-        """Return the motion that instants are counted in."""
-        arguments = self._arguments
-        if arguments.procedural:
-            return clip_arguments.procedural_clip(self._files)
-        if self._recorded is None:
+    def _read(self) -> tuple[int, float]:
+        """Return frames and rate of the clip or bag."""
+        arguments, recorded = self._arguments, self._recorded
+        if recorded is None:
             if RECORDED in self._names:
                 raise ConfigError(f'--character: expected {RECORDED} of a bag only')
-            return clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
-        performer, puppet = self._recorded.performer, self._recorded.puppet
-        if RECORDED in self._names and puppet is None:
+            motion = self._captured_motion()
+            return motion.n_frames, motion.rate_hz
+        if RECORDED in self._names and not recorded.puppets:
             raise InputFileError(arguments.clip, 'postures of a puppet', 'none')
-        if performer is None and any(name != RECORDED for name in self._names):
+        if recorded.performer is None and any(name != RECORDED for name in self._names):
             raise InputFileError(
                 arguments.clip, 'postures of the performer', 'none',
                 hint=f'--character {RECORDED} shows the puppet that was recorded',
             )  # fmt: skip
-        body = performer or puppet
-        assert body is not None
-        return body.motion
+        return recorded.n_frames, recorded.rate_hz
+
+    def _captured_motion(self) -> Motion:
+        """Return what is retargeted, at a constant rate."""
+        arguments = self._arguments
+        if self._motion is not None:
+            return self._motion
+        if arguments.procedural:
+            self._motion = clip_arguments.procedural_clip(self._files)
+        elif self._recorded is None:
+            self._motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
+        else:
+            assert self._bags is not None
+            self._motion = self._bags.read_motion(arguments.clip)
+        return self._motion
 
     def _character(self, name: str) -> Character:
         return clip_arguments.find_character(self._files, name, self._arguments.world_scale)
 
-    def _actor(self, name: str) -> Actor:
+    def _actors(self, name: str) -> list[Actor]:
         if name == RECORDED:
-            return self._driven()
-        character = self._character(name)
+            assert self._recorded is not None
+            return [self._driven(body) for body in self._recorded.puppets]
+        character, motion = self._character(name), self._captured_motion()
         result = self._retargeted(character)
         self._result = result
-        return Actor(
-            character, result.motion(character, self.motion.rate_hz),
+        return [Actor(
+            character, result.motion(character, motion.rate_hz),
             character.name.capitalize(),
             limb_importances(result) if self._arguments.importance else None,
-            self._objects(character.scale_for(self.motion.skeleton.leg_length)),
-            self._start_s(),
-        )  # fmt: skip
+            self._objects(character.scale_for(motion.skeleton.leg_length)), self._start_s(),
+        )]  # fmt: skip
 
     def _retargeted(self, character: Character) -> RetargetResult:
         tuning = self._tuning
@@ -125,43 +143,51 @@ class Casting:
             character, self._environment, self._arguments.solver, tuning.importance,
             tuning.solver, tuning.self_interaction,
         )  # fmt: skip
-        with progress(f'retarget to {character.name}', self.motion.n_frames) as advance:
-            return retarget_motion(self.motion, job, advance)
+        motion = self._captured_motion()
+        with progress(f'retarget to {character.name}', motion.n_frames) as advance:
+            return retarget_motion(motion, job, advance)
 
     def _captured(self) -> Actor:
+        recorded = None if self._recorded is None else self._recorded.performer
+        motion = recorded.frames() if recorded else self._captured_motion()
         performer = clip_arguments.find_character(self._files, PERFORMER)
         if not self._arguments.procedural:
-            skeleton = self.motion.skeleton
+            skeleton = motion.skeleton
             performer = Character(
                 PERFORMER, '', skeleton, default_capsules(skeleton), performer.colour
             )
+        times = recorded.times_s if recorded else None
         importances = None
         if self._arguments.importance:
-            recorded = self._recorded
-            if recorded is not None and recorded.performer is not None:
-                importances = recorded.importances_of(recorded.performer)
+            importances = self._known_importances(times)
             if importances is None:
-                importances = limb_importances(self._result or self._retargeted(performer))
+                result = self._result or self._retargeted(performer)
+                importances, times = limb_importances(result), None
+                motion = self._captured_motion()
         return Actor(
-            performer, self.motion, PERFORMER.capitalize(), importances, self._objects(None),
-            self._start_s(),
+            performer, motion, PERFORMER.capitalize(), importances, self._objects(None),
+            self._start_s(), times,
         )  # fmt: skip
 
-    def _driven(self) -> Actor:
-        """Return the puppet that a bag recorded."""
-        assert self._recorded is not None and self._recorded.puppet is not None
-        body = self._recorded.puppet
+    def _known_importances(self, times_s: Floats | None) -> Floats | None:
+        """Return what was recorded of the limbs' importance at some times."""
+        if self._recorded is None or times_s is None:
+            return None
+        return self._recorded.importance.limbs_at(times_s)
+
+    def _driven(self, body: RecordedBody) -> Actor:
+        """Return a puppet that a bag recorded."""
         importances = None
         if self._arguments.importance:
-            importances = self._recorded.importances_of(body)
+            importances = self._known_importances(body.times_s)
             if importances is None:
                 raise InputFileError(self._arguments.clip, 'importance', 'none')
         character = self._recorded_character(body)
-        leg = self.motion.skeleton.leg_length
+        performer = self._recorded.performer if self._recorded else None
+        scale = character.scale_for(performer.skeleton.leg_length) if performer else 1.0
         return Actor(
-            character, body.motion, (body.name or RECORDED).capitalize(), importances,
-            self._objects(character.scale_for(leg) if self._recorded.performer else 1.0),
-            self._recorded.start_s(body),
+            character, body.frames(), (body.name or RECORDED).capitalize(), importances,
+            self._objects(scale), 0.0, body.times_s,
         )  # fmt: skip
 
     def _recorded_character(self, body: RecordedBody) -> Character:
@@ -169,15 +195,21 @@ class Casting:
         try:
             named = self._character(body.name)
         except PuppetError:
-            named = Character(body.name, '', body.motion.skeleton, ())
-        capsules = body.capsules or named.capsules or default_capsules(body.motion.skeleton)
-        return replace(named, skeleton=body.motion.skeleton, capsules=capsules)
+            named = Character(body.name, '', body.skeleton, ())
+        try:
+            capsules = body.capsules()
+        except ConfigError as err:
+            raise InputFileError(
+                self._arguments.clip, 'a robot description', str(err), field=body.who
+            ) from err
+        capsules = capsules or named.capsules or default_capsules(body.skeleton)
+        return replace(named, skeleton=body.skeleton, capsules=capsules)
 
     def _start_s(self) -> float:
         recorded = self._recorded
         if recorded is None or recorded.performer is None:
             return 0.0
-        return recorded.start_s(recorded.performer)
+        return float(recorded.performer.times_s[0])
 
     def _objects(self, scale: float | None) -> tuple[Solid | Pill, ...]:
         """Return the performer's solids, or the puppet's in a world of the given scale."""
