@@ -13,6 +13,7 @@ from io import StringIO
 import socket
 
 import numpy as np
+from puppet_core.errors import ConfigError
 import viser
 
 STAGE = '/stage'
@@ -50,10 +51,14 @@ class BrowserStage:
         host, port : str, int
             Where to listen; port 0 takes 8080 or, if that is taken, any free one.
 
+        Raises
+        ------
+        ConfigError : for a host that is not this machine.
+
         """
         with redirect_stdout(StringIO()):  # viser's banner; the address is said by the caller
             self.server = _OwnServer(
-                host=host, port=port or _free_port(host), label='puppet', verbose=False
+                host=host, port=_free_port(host, port), label='puppet', verbose=False
             )
             """Of viser."""
         self.address = f'http://{_reachable(host)}:{self.server.get_port()}'
@@ -158,12 +163,24 @@ def _reachable(host: str) -> str:
         return str(probe.getsockname()[0])
 
 
-def _free_port(host: str) -> int:
-    for port in (PREFERRED_PORT, 0):
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            try:
-                probe.bind((host, port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
+def _free_port(host: str, port: int) -> int:
+    """Return the port, or for 0 the preferred or any free one; refuse a host that is not here."""
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(
+            host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(place)
+            free = int(probe.getsockname()[1])
+    except (OSError, UnicodeError) as err:
+        raise ConfigError(
+            f'--host: expected a name or address of this machine, got {host!r}: {err}'
+        ) from None
+    if port:
+        return port
+    with socket.socket(family, kind) as probe:
+        try:
+            probe.bind((place[0], PREFERRED_PORT, *place[2:]))
+        except OSError:
+            return free
     return PREFERRED_PORT
