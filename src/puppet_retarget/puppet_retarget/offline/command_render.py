@@ -13,7 +13,7 @@ from puppet_retarget.offline.actor import Actor, near_objects
 from puppet_retarget.offline.camera_path import View
 from puppet_retarget.offline.clip_arguments import ConfigFiles
 from puppet_retarget.offline.film import film_pictures
-from puppet_retarget.offline.film_file import film_size, save_film
+from puppet_retarget.offline.film_file import check_length, film_size, save_film
 from puppet_retarget.offline.line_up import line_up
 from puppet_retarget.offline.picture_strip import render_strip, StripRow
 from puppet_retarget.offline.picture_text import Texts
@@ -54,8 +54,9 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
 def _film(cast: Casting, arguments: argparse.Namespace, span: tuple[int, float]) -> str:
     film = render_arguments.film_times(arguments, *span)
     times = film.instants()
-    actors = _with_near_objects(cast, times)
     width, height = film_size(arguments.out, arguments.size)
+    check_length(arguments.out, (width, height), film.count)
+    actors = _with_near_objects(cast, times)
     texts = _texts(actors, arguments, (width, height))
     captions = [] if arguments.no_labels else [f'{time:.2f} s' for time in times]
     scenes = line_up(actors, times, _view(arguments), texts, captions)

@@ -8,10 +8,11 @@ a GIF has one table of colours for all its pictures.
 
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+import zlib
 
 import numpy as np
 from PIL import Image
@@ -21,6 +22,7 @@ from puppet_core.image_file import Picture
 
 MP4, GIF = SUFFIXES = ('.mp4', '.gif')
 MAX_GIF_FPS = 50.0  # viewers play faster ones slowly
+MAX_GIF_PIXELS = 1_500_000_000  # of all pictures; one takes a little more than a byte
 CRF = '20'  # quality of H.264, 0 best to 51
 _BT709, _LIMITED = 1, 1  # code points of ITU-T H.273: colours, range
 _GIF_TICK_S = 0.01
@@ -45,6 +47,23 @@ def check_film(path: Path, fps: float) -> None:
         raise ConfigError(f'--fps: expected at most {MAX_GIF_FPS:g} for a .gif, got {fps:g}')
     if suffix == MP4:
         _codec()
+
+
+def check_length(path: Path, size_px: tuple[int, int], count: int) -> None:
+    """
+    Refuse a GIF that would not fit into memory.
+
+    Raises
+    ------
+    ConfigError : if its pictures have more than MAX_GIF_PIXELS together.
+
+    """
+    most = MAX_GIF_PIXELS // (size_px[0] * size_px[1])
+    if path.suffix.lower() == GIF and count > most:
+        raise ConfigError(
+            f'--video: expected at most {most} pictures of {size_px[0]} x {size_px[1]} pixels in '
+            f'a .gif, got {count}; an .mp4 may have any number'
+        )
 
 
 def film_size(path: Path, size_px: tuple[int, int]) -> tuple[int, int]:
@@ -111,22 +130,37 @@ def _save_mp4(path: Path, pictures: Iterable[Picture], fps: float) -> None:
 
 
 def _save_gif(path: Path, pictures: Iterable[Picture], count: int, fps: float) -> None:
-    drawn = list(pictures)
-    some = drawn[:: max(count // _PALETTE_PICTURES, 1)]
+    # a picture of a scene packs to a tenth, and all are needed before there is a table
+    shape = (0, 0, 3)
+    drawn: list[bytes] = []
+    some: list[Picture] = []
+    for i, picture in enumerate(pictures):
+        shape = picture.shape
+        drawn.append(zlib.compress(picture.tobytes(), 1))
+        if i % max(count // _PALETTE_PICTURES, 1) == 0:
+            some.append(picture)
+    table = _table(some)
+    images = (
+        _unpacked(data, shape).quantize(palette=table, dither=Image.Dither.NONE) for data in drawn
+    )
+    ends = np.rint(np.arange(count + 1) / (fps * _GIF_TICK_S)).astype(int)
+    with replacing(path) as temporary:
+        next(images).save(
+            temporary, format='GIF', save_all=True, append_images=images, loop=0,
+            duration=[int(d) * 10 for d in np.diff(ends)], optimize=False,
+        )  # fmt: skip
+
+
+def _table(some: Sequence[Picture]) -> Image.Image:
+    """Return the colours of all pictures, taken from some."""
     # half by area, half each colour once, or floor and sky would take nearly the whole table
     pixels = np.concatenate(some).reshape(-1, 3)
     colours = np.unique(pixels & _KEPT_BITS, axis=0)
     colours = np.concatenate((colours, pixels[:: max(len(pixels) // len(colours), 1)]))
-    table = Image.fromarray(colours[None]).quantize(
+    return Image.fromarray(colours[None]).quantize(
         _COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
     )
-    images = [
-        Image.fromarray(picture).quantize(palette=table, dither=Image.Dither.NONE)
-        for picture in drawn
-    ]
-    ends = np.rint(np.arange(count + 1) / (fps * _GIF_TICK_S)).astype(int)
-    with replacing(path) as temporary:
-        images[0].save(
-            temporary, format='GIF', save_all=True, append_images=images[1:], loop=0,
-            duration=[int(d) * 10 for d in np.diff(ends)], optimize=False,
-        )  # fmt: skip
+
+
+def _unpacked(data: bytes, shape: tuple[int, ...]) -> Image.Image:
+    return Image.fromarray(np.frombuffer(zlib.decompress(data), np.uint8).reshape(shape))

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Films: as many frames as promised, of the promised size and instants, whole or not at all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import os
 from pathlib import Path
 import sys
+import tracemalloc
 
 import numpy as np
 from PIL import Image
@@ -122,6 +123,38 @@ def test_what_is_broken_off_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ['walk.gif']
     assert out.read_bytes() == b'old'
     assert len(drawn) < 20
+
+
+def test_a_gif_too_large_for_memory_is_refused_before_it_is_drawn(
+    run: Callable, walk_bvh: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / 'x.gif'
+    done = run('render', walk_bvh, '--video', out, '--size', '8192x8192', '--fps', '50')
+    assert done.code == 2 and 'expected at most 22 pictures of 8192 x 8192' in done.err
+    assert 'retarget' not in done.out + done.err and not out.exists()
+
+
+def test_a_gif_keeps_its_pictures_packed(tmp_path: Path) -> None:
+    count, shape = 200, (300, 500, 3)
+    tracemalloc.start()
+
+    def pictures() -> Iterator[np.ndarray]:
+        for i in range(count):
+            picture = np.full(shape, 200, dtype=np.uint8)
+            picture[:, 2 * i: 2 * i + 50] = (20, 90, 160)
+            yield picture
+
+    try:
+        film_file.save_film(tmp_path / 'x.gif', pictures(), count, 20.0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.6 * count * np.prod(shape)  # what all take, unpacked
+    with Image.open(tmp_path / 'x.gif') as film_:
+        assert film_.n_frames == count
+        film_.seek(100)
+        seen = np.asarray(film_.convert('RGB')).astype(int)
+    assert np.abs(seen[0, 225] - (20, 90, 160)).max() < 8 and np.abs(seen[0, 5] - 200).max() < 8
 
 
 def test_without_av_the_error_says_what_to_install(
