@@ -26,6 +26,7 @@ SLIDERS = {
     'root_smoothing_s': ('root settles [s]', 0.0, 1.0),
 }
 STEPS = 200  # of a slider, at least
+MAX_LATENCY_MS = 60e3  # more is no latency: the stamps are of another clock, as of a played bag
 
 
 class ViewPanel(QuietPanel):
@@ -105,7 +106,7 @@ class ViewPanel(QuietPanel):
         return bool(self._balls.value)
 
     def show_numbers(self, rate_hz: float | None, latency_ms: tuple[float, float] | None) -> None:
-        """Show the frame rate and the median and 99th percentile of the latency."""
+        """Show the frame rate, and median and 99th percentile of the latency [ms] if it is one."""
         self._numbers.show(_numbers(rate_hz, latency_ms))
 
     def show_importance(self, values: Mapping[str, float]) -> None:
@@ -151,5 +152,7 @@ def slider_step(low: float, high: float) -> float:
 
 def _numbers(rate_hz: float | None, latency_ms: tuple[float, float] | None) -> str:
     rate = 'waiting' if rate_hz is None else f'{rate_hz:.1f} Hz'
-    latency = '-' if latency_ms is None else '{:.1f} ms (p99 {:.1f})'.format(*latency_ms)
+    latency = '-'
+    if latency_ms is not None and abs(latency_ms[0]) < MAX_LATENCY_MS:
+        latency = '{:.1f} ms (p99 {:.1f})'.format(*latency_ms)
     return numbers_html({'rate': rate, 'latency': latency})
