@@ -33,8 +33,8 @@ FLUSH_PERIOD_S = 1.0  # at most so much is lost when the process is killed
 DEPTH = 1000  # messages of a topic that wait while the disk is slow
 
 
-Sample = tuple[int, int | None, bytes]
-"""When a message was published [ns], its number among those of its publisher, and the data."""
+Sample = tuple[int, int | None, bytes | int]
+"""When a message was published [ns], its number at its publisher, its size or else the data."""
 
 
 class _Source(NamedTuple):
@@ -43,8 +43,8 @@ class _Source(NamedTuple):
     topic: str
     kind: str
     subscriptions: dict[DurabilityPolicy, Subscription]
-    seen: dict[Sample, None] | None
-    """Latest of two subscriptions, which both hear what is latched; None of one."""
+    seen: dict[Sample, None]
+    """The latest: what is latched comes once more on a further subscription."""
 
 
 class RecordNode(Node):
@@ -112,8 +112,8 @@ class RecordNode(Node):
                 while (taken := handle.take_message(kind, True)) is not None:
                     data, about = taken
                     count = about['publication_sequence_number']
-                    sample = about['source_timestamp'], count, data
-                    if source.seen is not None and not is_new(sample, source.seen):
+                    sent_ns = about['source_timestamp']
+                    if not is_new((sent_ns, count, len(data) if sent_ns else data), source.seen):
                         continue
                     self._count(source.topic, count)
                     log_ns = about['received_timestamp'] or time.time_ns()
@@ -156,8 +156,7 @@ class RecordNode(Node):
                 if old is not None:
                     self.destroy_subscription(old)
                 subscriptions[profile.durability] = self._subscribe(source, profile)
-            seen = source.seen if len(subscriptions) < 2 else source.seen or {}
-            self._sources[i] = source._replace(subscriptions=subscriptions, seen=seen)
+            self._sources[i] = source._replace(subscriptions=subscriptions)
             self._tell(f'{source.topic}: a publisher came that offers less or other things; '
                        'asked for again')
 
@@ -188,7 +187,7 @@ class RecordNode(Node):
         profiles = profiles_for(offers)
         self._writer.add_topic(topic, kinds[0], text_of([offered_by(offer) for offer in offers]))
         self.counts[topic] = 0
-        source = _Source(topic, kinds[0], {}, {} if len(profiles) > 1 else None)
+        source = _Source(topic, kinds[0], {}, {})
         for profile in profiles:
             source.subscriptions[profile.durability] = self._subscribe(source, profile)
         self._sources.append(source)
