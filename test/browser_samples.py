@@ -14,7 +14,7 @@ from puppet_core.character import load_character
 from puppet_retarget.bag_io import write_bag_motion
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
-from puppet_retarget.take_view import PERIOD_S
+from puppet_retarget.time_controls import PERIOD_S
 from puppet_ros.browser_stage import BrowserStage
 
 __all__ = ['recorded_bag', 'Served', 'walk']

@@ -11,7 +11,6 @@ time run. What a drag means is the session's business.
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from threading import Thread
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,13 +27,12 @@ from puppet_retarget.offline.edit_session import EditSession, POINTS
 from puppet_retarget.offline.edit_warm_up import warm_up
 from puppet_retarget.offline.playback import Playback
 from puppet_retarget.offline.take import row_camera, row_direction
-from puppet_retarget.time_controls import do_time
+from puppet_retarget.time_controls import do_time, run_on
 from puppet_ros.browser_body import BodyNodes
 from puppet_ros.browser_stage import BrowserStage, STAGE
 from puppet_ros.solid_scene import SceneSolid, SolidScene
 import viser
 
-PERIOD_S = 1.0 / 60.0
 DRAG, READY = 'drag', 'ready'
 EDITED, BEFORE = 'clip0', 'before'
 SIDE_STEP_M = 1.3  # between neighbouring clips
@@ -116,12 +114,7 @@ class ClipView:
         """Serve until interrupted; meanwhile get ready for the first drag."""
         self.panel.say('getting ready: the first time on a machine this takes a minute')
         Thread(target=self._get_ready, daemon=True).start()
-        then = time.monotonic()
-        while True:
-            time.sleep(PERIOD_S)
-            now = time.monotonic()
-            self.step(now - then)
-            then = now
+        run_on(self.step)
 
     def step(self, elapsed_s: float) -> None:
         """Do what was asked for, let time run, and draw."""

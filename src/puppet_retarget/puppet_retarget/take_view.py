@@ -10,7 +10,6 @@ time run.
 
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
-import time
 
 import numpy as np
 from puppet_core.arrays import Floats
@@ -18,11 +17,10 @@ from puppet_core.skeleton import END_EFFECTORS
 from puppet_retarget.offline.playback import Playback
 from puppet_retarget.offline.take import BodyTrack, row_at, row_camera, row_direction, Take
 from puppet_retarget.take_view_panel import TakeViewPanel
-from puppet_retarget.time_controls import do_time
+from puppet_retarget.time_controls import do_time, run_on
 from puppet_ros.browser_body import BodyNodes
 from puppet_ros.browser_stage import BrowserStage
 
-PERIOD_S = 1.0 / 60.0
 SIDE_STEP_M = 1.5  # between neighbours in the row
 FOLLOW_SHARE = 0.15  # of the way to the bodies that the stage moves in a frame
 
@@ -71,12 +69,7 @@ class TakeView:
 
     def run(self) -> None:
         """Serve until interrupted."""
-        then = time.monotonic()
-        while True:
-            time.sleep(PERIOD_S)
-            now = time.monotonic()
-            self.step(now - then)
-            then = now
+        run_on(self.step)
 
     def step(self, elapsed_s: float) -> None:
         """Do what was asked for, let time run, and draw."""

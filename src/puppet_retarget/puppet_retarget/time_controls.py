@@ -16,6 +16,7 @@ import viser
 
 FRAME, PLAY, STEP, SPEED = 'frame', 'play', 'step', 'speed'
 BACK, FORTH = '-1', '+1'
+PERIOD_S = 1.0 / 60.0  # of drawing
 SHOW_PERIOD_S = 0.1  # while time runs; the panel costs a browser more than the bodies
 
 
@@ -79,6 +80,16 @@ class TimeControls:
                 self.play.label = label
         self._clock.show(rich_html(f'{playback.time_s:.2f} s'))
         return True
+
+
+def run_on(step: Callable[[float], None]) -> None:
+    """Call a page's step with the time since the last one [s], until interrupted."""
+    then = time.monotonic()
+    while True:
+        time.sleep(PERIOD_S)
+        now = time.monotonic()
+        step(now - then)
+        then = now
 
 
 def do_time(playback: Playback, name: str, value: object) -> bool:
