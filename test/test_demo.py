@@ -11,21 +11,19 @@ import subprocess
 import sys
 import threading
 from typing import Any
-import uuid
 
 import psutil
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
-packages = pytest.importorskip('ament_index_python.packages', reason='needs ROS 2')
 
-from puppet_ros.testing import spin_until  # noqa: E402,I100
+from marked_processes import has_mark, program  # noqa: E402,I100
+from puppet_ros.testing import spin_until  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 START_DEADLINE_S = 280.0  # a first compilation of the kernels fits
 RUN_DEADLINE_S = 90.0
-MARK = 'PUPPET_TEST_RUN'  # in the environment of everything that a test starts
 KEYS = {
     'frames_published', 'frames_solved', 'rate_hz', 'latency_ms', 'stage_ms', 'dropped',
     'planted_foot_slide_mm_s', 'penetration_mm_max', 'importance_max',
@@ -35,38 +33,9 @@ MIN_RATE_HZ = 50.0
 MAX_DROPPED_SHARE = 0.5
 
 
-def _program(name: str) -> str:
-    try:
-        prefix = Path(packages.get_package_prefix('puppet_bringup'))
-    except packages.PackageNotFoundError:
-        pytest.skip('the suite is not installed: build the workspace first')
-    path = prefix / 'lib' / 'puppet_bringup' / name
-    if not path.is_file():
-        pytest.skip(f'{name} is not installed: build the workspace first')
-    return str(path)
-
-
-@pytest.fixture
-def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Mark what the test starts; afterwards nothing of it may be left."""
-    value = uuid.uuid4().hex
-    monkeypatch.setenv(MARK, value)
-    yield value
-    left = [p.name() for p in psutil.process_iter() if _has_mark(p, value)]
-    assert left == []
-
-
-def _has_mark(process: psutil.Process, value: str) -> bool:
-    try:
-        ours = process.environ().get(MARK) == value
-        return ours and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
-
-
 def _run_demo(*arguments: str, deadline_s: float = START_DEADLINE_S + RUN_DEADLINE_S) -> Any:
     return subprocess.run(
-        [sys.executable, _program('puppet_demo'), *arguments],
+        [sys.executable, program('puppet_demo'), *arguments],
         capture_output=True, text=True, timeout=deadline_s, check=False,
     )  # fmt: skip
 
@@ -129,7 +98,7 @@ def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
     monkeypatch.setenv('ROS_DOMAIN_ID', str(free_domain()))
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     up = subprocess.Popen(
-        [sys.executable, _program('puppet_up'), 'sim'], text=True,
+        [sys.executable, program('puppet_up'), 'sim'], text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     killer = threading.Timer(START_DEADLINE_S, up.kill)
@@ -140,27 +109,15 @@ def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
         lines.append(line)
         if 'calibrated: residual' in line:  # the graph is running
             killed = next(p.pid for p in psutil.process_iter()
-                          if _has_mark(p, mark) and '__node:=importance' in p.cmdline())
+                          if has_mark(p, mark) and '__node:=importance' in p.cmdline())
             os.kill(killed, signal.SIGKILL)
         if 'starting it again' in line:
             assert 'importance was ended by SIGKILL' in line
-            assert _finds(lambda: any(
-                p.pid != killed and _has_mark(p, mark) and '__node:=importance' in p.cmdline()
-                for p in psutil.process_iter()
-            ))  # fmt: skip
+        if 'importance started again' in line:
             up.send_signal(signal.SIGINT)
     killer.cancel()
     assert up.wait(RUN_DEADLINE_S) == 0, ''.join(lines)
     assert killed
-
-
-def _finds(condition: Callable[[], bool]) -> bool:
-    deadline = threading.Event()
-    for _ in range(400):
-        if condition():
-            return True
-        deadline.wait(0.05)
-    return False
 
 
 def test_failing_process_is_named_with_its_last_lines(mark: str) -> None:
@@ -174,7 +131,7 @@ def test_failing_process_is_named_with_its_last_lines(mark: str) -> None:
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_demo_sums_up_and_leaves_no_process(mark: str, number: signal.Signals) -> None:
     demo = subprocess.Popen(
-        [sys.executable, _program('puppet_demo'), '--headless'], text=True,
+        [sys.executable, program('puppet_demo'), '--headless'], text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     killer = threading.Timer(START_DEADLINE_S, demo.kill)
@@ -234,7 +191,7 @@ class Graph:
 @pytest.fixture
 def graph(mark: str, tmp_path: Path) -> Iterator[Graph]:
     """Yield a running graph."""
-    _program('puppet_demo')
+    program('puppet_demo')
     running = Graph(tmp_path)
     try:
         assert running.run.start()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of the house: layers, sizes, headers, and what the tools say."""
 
+import ast
 import importlib.util
 import os
 from pathlib import Path
@@ -18,6 +19,7 @@ from source_tree import (
     python_files,
     PYTHON_PACKAGES,
     ROOT,
+    tree_of,
 )
 
 MAX_MODULE_LINES = 300
@@ -132,3 +134,27 @@ def test_tests_wait_on_conditions() -> None:
     assert not [name_of(path) for path in python_files()
                 if 'test' in path.parts and path != Path(__file__)
                 and calls.search(path.read_text())]
+
+
+UNSAFE_CALLS = {'eval', 'exec', 'yaml.unsafe_load', 'yaml.full_load', 'os.system', 'os.popen'}
+UNSAFE_MODULES = {'pickle', 'marshal', 'shelve', 'dill', 'xml.etree.cElementTree'}
+
+
+def test_nothing_from_outside_is_run() -> None:
+    """No eval, no pickle, no shell, no YAML that makes objects."""
+    found = []
+    for path in python_files():
+        if 'test' in path.parts:
+            continue
+        found += [f'{name_of(path)}: {name}' for name in imported_modules(path) & UNSAFE_MODULES]
+        for node in ast.walk(tree_of(path)):
+            if not isinstance(node, ast.Call):
+                continue
+            words = {word.arg: ast.unparse(word.value) for word in node.keywords}
+            name = ast.unparse(node.func)
+            loader = words.get('Loader', 'SafeLoader')
+            if name in UNSAFE_CALLS or words.get('shell') == 'True' or (
+                name == 'yaml.load' and loader not in ('SafeLoader', '_LineLoader', '_PlainLoader')
+            ) or words.get('allow_pickle') == 'True':
+                found.append(f'{name_of(path)}:{node.lineno}: {name}')
+    assert not found

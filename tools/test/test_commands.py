@@ -16,3 +16,10 @@ def test_help_has_examples() -> None:
     """At least the two commands of the README."""
     assert '  ./puppet demo\n' in help_text()
     assert '  ./puppet test' in help_text()
+
+
+def test_commands_with_a_graph_of_their_own_stay_on_this_machine() -> None:
+    """Those that join one that others started, maybe on other machines, do what ROS does."""
+    assert {name for name, command in COMMANDS.items() if command.own_machine_only} == {
+        'demo', 'bench-latency', 'soak', 'chaos', 'reference',
+    }  # fmt: skip

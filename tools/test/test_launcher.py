@@ -7,10 +7,14 @@ from pathlib import Path
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
+from puppet_setup import launcher
+from puppet_setup.commands import COMMANDS
 from puppet_setup.launcher import main, shell_exports
 import pytest
 
+RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -91,6 +95,32 @@ def test_link_to_puppet_works(tmp_path: Path) -> None:
     done = subprocess.run([tmp_path / 'puppet', '--help'], env=environ, check=False,
                           capture_output=True, cwd=tmp_path)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ('command', 'given', 'expected'),
+    [
+        ('demo', None, 'LOCALHOST'), ('demo', 'SUBNET', 'SUBNET'),
+        ('up', None, None), ('record', None, None), ('up', 'LOCALHOST', 'LOCALHOST'),
+    ],
+)
+def test_discovery_stays_on_this_machine_where_a_command_has_its_own_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, given: str | None,
+    expected: str | None,
+) -> None:  # fmt: skip
+    """Unless the user says otherwise; this is what the program finds in its environment."""
+    row = COMMANDS[command]
+    place = tmp_path / 'lib' / row.package
+    place.mkdir(parents=True)
+    program(place, row.program, '')
+    environ = {} if given is None else {RANGE: given}
+    ready = SimpleNamespace(
+        checkout=SimpleNamespace(install=tmp_path), environ=environ, python='/bin/python'
+    )
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr(launcher, '_become', lambda _, found: started.append(found) or 0)
+    assert launcher._start(row, [], ready) == 0
+    assert started[0].get(RANGE) == expected
 
 
 def test_shell_exports_change_one_environment_to_the_other() -> None:

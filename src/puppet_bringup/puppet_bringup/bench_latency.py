@@ -10,36 +10,37 @@ process there are no hops to be seen from outside: what is on the way is sent af
 """
 
 import argparse
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 import json
-import os
 from pathlib import Path
-import signal
 import sys
 import tempfile
 import threading
 import time
+from types import MappingProxyType
 
-from puppet_bringup.demo_run import DemoRun, EMULATOR, PipelineError
+from puppet_bringup.demo_run import DemoRun, EMULATOR
 from puppet_bringup.frame_log import TOPICS
+from puppet_bringup.graph_run import (
+    check_rate,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_graph_command,
+    simulation,
+    use_own_domain,
+    watched_graph,
+)
+from puppet_bringup.late_bytes import LateBytes
 from puppet_bringup.latency_figures import end_to_end, Figures, hops, in_window, lines
 from puppet_bringup.monitor import JOINTS_TOPIC, Monitor
-from puppet_bringup.process_table import SIM, SOURCES
-from puppet_bringup.program import child_environment
-from puppet_bringup.supervisor import Supervisor
-from puppet_bringup.up import prepared
+from puppet_bringup.usage_meter import MONITOR
 from puppet_core import atomic_file
-from puppet_core.errors import ConfigError, PuppetError
-from puppet_ros.private_domain import free_domain
-from puppet_ros.spin import make_executor
-import rclpy
-from rclpy.signals import SignalHandlerOptions
+from puppet_core.errors import ConfigError
+from puppet_ros.scheduling import cores_of, running_first
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 FORMS = ('separate', 'composed')
 CHARACTERS = ('blubby', 'sally', 'frog', 'performer')
-MONITOR = 'monitor'
 EXAMPLE = 'example: puppet_bench_latency --duration 60 --puppets 1,4 --json latency.json'
 
 
@@ -57,6 +58,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--puppets', default='1', metavar='N,..',
                    help='how many follow at once, 1 to 4; default %(default)s')  # fmt: skip
     p.add_argument('--forms', default=','.join(FORMS), help='default %(default)s')
+    p.add_argument('--realtime', action='store_true',
+                   help='run all of it before ordinary programs, processors awake')  # fmt: skip
+    p.add_argument('--pin', default='', metavar='N,..', help='processors for the nodes')
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     return p
 
@@ -64,19 +68,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; return the exit code."""
     options = parser().parse_args(argv)
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
-    os.environ['ROS_DOMAIN_ID'] = str(free_domain())
-    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-    try:
-        return _run(options, stopping)
-    except PipelineError as err:
-        print(f'puppet_bench_latency: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
-    except PuppetError as err:
-        print(f'puppet_bench_latency: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
+    return run_graph_command('puppet_bench_latency', lambda stopping: _run(options, stopping))
 
 
 def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
@@ -88,11 +80,14 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
             raise ConfigError(f'--{name}: expected seconds >= 1, got {getattr(options, name)}')
     if options.json is not None:
         atomic_file.check_writable(options.json, '--json')
+    cores_of(options.pin)
+    given = {'realtime': str(options.realtime).lower(), 'pin': options.pin}
+    use_own_domain()
     report: Figures = {}
     for rate_hz in rates:
         for n_puppets in counts:
             for form in forms:
-                measured = LatencyRun(form, n_puppets, rate_hz, stopping).measure(
+                measured = LatencyRun(form, n_puppets, rate_hz, stopping, given).measure(
                     options.duration, options.hops
                 )
                 if measured is None:
@@ -122,12 +117,16 @@ class LatencyRun:
         Frames per second.
     stopping : Event
         Ends the run early.
+    given : mapping of str to str
+        Further arguments of the launch description.
 
     """
 
     def __init__(
-        self, form: str, n_puppets: int, rate_hz: float, stopping: threading.Event
-    ) -> None:
+        self, form: str, n_puppets: int, rate_hz: float, stopping: threading.Event,
+        given: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        self._further = given
         self._form, self._rate_hz, self._stopping = form, rate_hz, stopping
         self._characters = CHARACTERS[:n_puppets]
 
@@ -146,51 +145,53 @@ class LatencyRun:
         -------
         figures : dict
             'end_to_end_ms' and 'hops' (empty in one process), each p50, p99, p99_9, max [ms];
-            'frames', 'lost'; 'cpu_percent' of a core, of all nodes together.
+            'late_bytes_ms', p50 and p99 of how late the frames' first bytes came, which is part
+            of both; 'frames', 'lost'; 'cpu_percent' of a core, of all nodes together.
 
         Raises
         ------
         PipelineError : if the graph does not come up or does not stay up.
 
         """
-        with (
-            tempfile.TemporaryDirectory(prefix='puppet_latency_') as folder,
-            Supervisor(lambda *_: None, child_environment(os.environ), SOURCES) as supervisor,
-        ):
-            context = rclpy.Context()
-            rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
-            further = range(2, len(self._characters) + 1)
-            monitor = Monitor(
-                [JOINTS_TOPIC, *(f'/puppet_{n}/joint_states' for n in further)], context=context
-            )
-            executor = make_executor(context)
-            executor.add_node(monitor)
-            try:
-                listed = prepared(SIM, self._given(folder), Path(folder))
-                run = DemoRun(listed, supervisor, monitor, executor, self._stopping, _say)
-                return self._watch(run, monitor, duration_s, hops_s) if run.start() else None
-            finally:
-                with suppress(KeyboardInterrupt):
-                    executor.shutdown()
-                    monitor.destroy_node()
-                    rclpy.try_shutdown(context=context)
+        further = range(2, len(self._characters) + 1)
+        topics = [JOINTS_TOPIC, *(f'/puppet_{n}/joint_states' for n in further)]
+        with tempfile.TemporaryDirectory(prefix='puppet_latency_') as folder:
+            listed = simulation(
+                Path(folder), ','.join(self._characters), self._rate_hz,
+                self._form == 'composed', **self._further,
+            )  # fmt: skip
+            with watched_graph(listed, self._stopping, _say, topics) as graph:
+                late_bytes = LateBytes(graph.monitor)
+                if not graph.run.start():
+                    return None
+                with self._listening_first():
+                    return self._watch(graph.run, graph.monitor, late_bytes, duration_s, hops_s)
 
-    def _given(self, folder: str) -> dict[str, str]:
-        return {
-            'character': ','.join(self._characters), 'rate_hz': repr(self._rate_hz),
-            'composed': str(self._form == 'composed').lower(), 'autostart': 'false',
-            't_pose_s': '2', 'calibration_file': str(Path(folder) / 'calibration.yaml'),
-        }  # fmt: skip
+    @contextmanager
+    def _listening_first(self) -> Iterator[None]:
+        """Let who listens here not wait either; the nodes have seen to themselves."""
+        if self._further.get('realtime') != 'true':
+            yield
+            return
+        with running_first() as refused:
+            for refusal in refused:
+                _say(refusal)
+            yield
 
     def _watch(
-        self, run: DemoRun, monitor: Monitor, duration_s: float, hops_s: float
-    ) -> Figures | None:
+        self, run: DemoRun, monitor: Monitor, late_bytes: LateBytes, duration_s: float,
+        hops_s: float,
+    ) -> Figures | None:  # fmt: skip
+        late_bytes.clear()
         begin_s, end_s, usage = run.measure(duration_s)
         if self._stopping.is_set():
             return None
-        found = end_to_end(in_window(monitor.log.table(), begin_s, end_s))
+        found = end_to_end(
+            monitor.log.table(), begin_s, end_s, self._rate_hz, len(self._characters)
+        )
+        found['late_bytes_ms'] = late_bytes.figures()
         found['cpu_percent'] = sum(
-            percent for name, (percent, _) in usage.items() if name not in (MONITOR, EMULATOR)
+            used.cpu_percent for name, used in usage.items() if name not in (MONITOR, EMULATOR)
         )
         found['hops'] = {}
         if self._form == 'separate':
@@ -213,9 +214,8 @@ def _rate(text: str) -> float:
     try:
         rate_hz = float(text)
     except ValueError:
-        rate_hz = float('nan')
-    if not 1.0 <= rate_hz <= 144.0:
-        raise ConfigError(f'--rates: expected 1 <= value <= 144, got {text!r}')
+        raise ConfigError(f'--rates: expected numbers, got {text!r}') from None
+    check_rate('--rates', rate_hz)
     return rate_hz
 
 

@@ -10,35 +10,32 @@ processes of their own on a private ROS domain; this one watches, and sums up at
 
 import argparse
 from collections.abc import Sequence
-from contextlib import suppress
 import json
-import os
 from pathlib import Path
-import signal
 import sys
 import tempfile
 import threading
 import time
 
-from puppet_bringup.demo_run import DemoRun, PipelineError, Say
 from puppet_bringup.figures import Figures, figures, summary
-from puppet_bringup.monitor import Monitor
+from puppet_bringup.graph_run import (
+    check_rate,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_graph_command,
+    simulation,
+    use_own_domain,
+    watched_graph,
+    WatchedGraph,
+)
 from puppet_bringup.process import Process
-from puppet_bringup.process_table import SIM, SOURCES
-from puppet_bringup.program import child_environment
-from puppet_bringup.supervisor import Supervisor
-from puppet_bringup.up import prepared
+from puppet_bringup.usage_meter import Usage
 from puppet_core import atomic_file
 from puppet_core.character import load_character
 from puppet_core.clip_options import UP_AXES
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.errors import ConfigError
 from puppet_ros import share
-from puppet_ros.private_domain import free_domain
-from puppet_ros.spin import make_executor
-import rclpy
-from rclpy.signals import SignalHandlerOptions
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 MAX_DOMAIN_ID = 232  # what the ports of DDS leave room for
 VIEWER = 'puppet_view'
 EXAMPLE = 'example: puppet_demo --headless --duration 20 --character sally --json demo.json'
@@ -65,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--duration', type=float, default=0.0, metavar='S',
                    help='seconds of streaming to measure; until Ctrl-C if absent')  # fmt: skip
     p.add_argument('--composed', action='store_true', help='all nodes in one process')
+    p.add_argument('--realtime', action='store_true',
+                   help='the nodes before ordinary programs, processors awake')  # fmt: skip
+    p.add_argument('--pin', default='', metavar='N,..', help='processors for the nodes')
     p.add_argument('--headless', action='store_true', help='without the browser view')
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     p.add_argument('--domain-id', type=int, metavar='N', help='ROS domain; a free one if absent')
@@ -75,30 +75,19 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit code."""
     options = parser().parse_args(argv)
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
-    try:
+
+    def run(stopping: threading.Event) -> int:
         with tempfile.TemporaryDirectory(prefix='puppet_demo_') as folder:
-            listed = _checked_processes(options, Path(folder))
-            return _run(options, listed, stopping)
-    except PipelineError as err:
-        print(f'puppet_demo: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
-    except PuppetError as err:
-        print(f'puppet_demo: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except OSError as err:
-        print(f'puppet_demo: {err.filename}: {err.strerror}', file=sys.stderr)
-        return EXIT_FAILED
+            return _run(options, _checked_processes(options, Path(folder)), stopping)
+
+    return run_graph_command('puppet_demo', run)
 
 
 def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Process, ...]:
     """Return the processes of the simulation, after everything that can be read was read."""
     if not 0.0 <= options.duration < float('inf'):
         raise ConfigError(f'--duration: expected seconds >= 0, got {options.duration}')
-    if not 1.0 <= options.rate_hz <= 144.0:
-        raise ConfigError(f'--rate-hz: expected 1.0 <= value <= 144.0, got {options.rate_hz}')
+    check_rate('--rate-hz', options.rate_hz)
     if options.domain_id is not None and not 0 <= options.domain_id <= MAX_DOMAIN_ID:
         raise ConfigError(
             f'--domain-id: expected 0 <= value <= {MAX_DOMAIN_ID}, got {options.domain_id}'
@@ -108,31 +97,20 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
     load_character(share.character_file(options.character))
     if options.environment:
         share.environment_file(options.environment)
-    given = {
-        'character': options.character,
-        'solver': options.solver,
-        'environment': options.environment or ('floor' if options.clip else 'demo'),
-        'clip': options.clip,
-        'asf': options.asf,
-        'name_map': options.name_map,
-        'unit': options.unit,
-        'up_axis': options.up_axis,
-        'rate_hz': repr(options.rate_hz),
-        'autostart': 'false',
-        't_pose_s': '2',  # the driver starts when everybody listens
-        'calibration_file': str(folder / 'calibration.yaml'),  # a restarted node goes on with it
-        'composed': str(options.composed).lower(),
-        'view': 'false' if options.headless else 'true',
-    }
-    return prepared(SIM, given, folder)
+    return simulation(
+        folder, options.character, options.rate_hz, options.composed,
+        solver=options.solver,
+        environment=options.environment or ('floor' if options.clip else 'demo'),
+        clip=options.clip, asf=options.asf, name_map=options.name_map, unit=options.unit,
+        up_axis=options.up_axis, view='false' if options.headless else 'true',
+        realtime=str(options.realtime).lower(), pin=options.pin,
+    )  # fmt: skip
 
 
 def _run(
     options: argparse.Namespace, listed: Sequence[Process], stopping: threading.Event
 ) -> int:
-    domain = options.domain_id if options.domain_id is not None else free_domain()
-    os.environ['ROS_DOMAIN_ID'] = str(domain)
-    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    domain = use_own_domain(options.domain_id)
     start = time.monotonic()
 
     def say(text: str) -> None:
@@ -143,52 +121,39 @@ def _run(
             say(f'{name}: {line}')
 
     say(f'{len(listed)} processes on ROS_DOMAIN_ID={domain}')
-    with Supervisor(show, child_environment(os.environ), SOURCES) as supervisor:
-        outcome = _watch(options, listed, supervisor, stopping, say)
+    with watched_graph(listed, stopping, say, on_line=show) as graph:
+        outcome = _watch(options, graph)
     if outcome is None:
         say('stopped before the first frame')
         return EXIT_OK
     measured, usage = outcome
     _report(options, measured, usage)
-    failed = [c for c in supervisor.children if c.exit_code != EXIT_OK]
+    failed = [c for c in graph.supervisor.children if c.exit_code != EXIT_OK]
     for child in failed:
         print(f'puppet_demo: {child.name} ended with exit code {child.exit_code}', file=sys.stderr)
     return EXIT_FAILED if failed else EXIT_OK
 
 
 def _watch(
-    options: argparse.Namespace, listed: Sequence[Process], supervisor: Supervisor,
-    stopping: threading.Event, say: Say,
-) -> tuple[Figures, dict[str, tuple[float, float]]] | None:  # fmt: skip
-    """Run the graph with a monitor on it; None if it was stopped before it began."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
-    monitor = Monitor(context=context)
-    executor = make_executor(context)
-    executor.add_node(monitor)
-    try:
-        run = DemoRun(listed, supervisor, monitor, executor, stopping, say)
-        if not run.start():
-            return None
-        begin_s, end_s, usage = run.measure(options.duration)
-        return figures(monitor.log.table(), begin_s, end_s, options.composed), usage
-    finally:
-        with suppress(KeyboardInterrupt):
-            executor.shutdown()
-            monitor.destroy_node()
-            rclpy.try_shutdown(context=context)
+    options: argparse.Namespace, graph: WatchedGraph
+) -> tuple[Figures, dict[str, Usage]] | None:
+    """Run the graph; None if it was stopped before it began."""
+    if not graph.run.start():
+        return None
+    begin_s, end_s, usage = graph.run.measure(options.duration)
+    return figures(graph.monitor.log.table(), begin_s, end_s, options.composed), usage
 
 
 def _report(
-    options: argparse.Namespace, measured: Figures, usage: dict[str, tuple[float, float]]
+    options: argparse.Namespace, measured: Figures, usage: dict[str, Usage]
 ) -> None:
     print()
     for line in summary(measured):
         print(line)
     print('process            CPU %   memory MB')
-    for name, (percent, megabytes) in usage.items():
-        print(f'  {name:16} {percent:5.1f} {megabytes:9.0f}')
-    print(f'  {"all":16} {sum(p for p, _ in usage.values()):5.1f}')
+    for name, used in usage.items():
+        print(f'  {name:16} {used.cpu_percent:5.1f} {used.rss_mb:9.0f}')
+    print(f'  {"all":16} {sum(used.cpu_percent for used in usage.values()):5.1f}')
     if options.json is not None:
         atomic_file.write_text(options.json, json.dumps(measured, indent=2) + '\n')
         print(f'figures written to {options.json}')

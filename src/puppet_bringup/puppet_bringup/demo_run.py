@@ -9,11 +9,9 @@ opening T-pose is not missed however long the first compilation takes.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 import threading
 import time
 
-import psutil
 from puppet_bringup.driver_switch import DriverSwitch
 from puppet_bringup.kernel_cache import compile_kernels
 from puppet_bringup.monitor import Monitor
@@ -21,6 +19,7 @@ from puppet_bringup.process import Process
 from puppet_bringup.process_table import PIPELINE
 from puppet_bringup.program import command_line
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
+from puppet_bringup.usage_meter import Usage, UsageMeter
 from puppet_core.errors import PuppetError
 from puppet_ros import share
 from rclpy.executors import Executor
@@ -85,7 +84,7 @@ class DemoRun:
             ready = self._wait(self._silent, FIRST_FRAME_TIMEOUT_S)
         return ready
 
-    def measure(self, duration_s: float) -> tuple[float, float, dict[str, tuple[float, float]]]:
+    def measure(self, duration_s: float) -> tuple[float, float, dict[str, Usage]]:
         """
         Let the graph run; return begin and end of the window, and what each process used.
 
@@ -99,24 +98,57 @@ class DemoRun:
         begin_s, end_s : float
             Window of stamps, in the monitor's log [s].
         usage : dict
-            Name -> share of a core in percent, resident memory in MB.
+            Name -> what it used in the window.
 
         """
-        self._spin_until(time.monotonic() + SETTLE_S)
+        self.settle()
         log = self._monitor.log
-        begin_s, start = log.seconds(time.time_ns()), time.monotonic()
+        begin_s = log.seconds(time.time_ns())
         meter = UsageMeter(self._supervisor.children)
-        end = start + duration_s if duration_s > 0.0 else float('inf')
-        while time.monotonic() < end and not self._stopping.is_set():
-            self._spin_until(min(end, time.monotonic() + STATUS_PERIOD_S))
-            elapsed_s = time.monotonic() - start
+
+        def tell(elapsed_s: float) -> None:
             self._say(f'{elapsed_s:5.0f} s, {self._monitor.frames_solved} frames solved')
+
+        self.go_on(duration_s, STATUS_PERIOD_S, tell)
         end_s = log.seconds(time.time_ns())
         if duration_s > 0.0 and not self._stopping.is_set():
             end_s = begin_s + duration_s
         usage = meter.read()
-        self._spin_until(time.monotonic() + GRACE_S, heed_stop=False)
+        self.drain()
         return begin_s, end_s, usage
+
+    def settle(self) -> None:
+        """Let the graph run for the moment in which figures do not count yet."""
+        self._spin_until(time.monotonic() + SETTLE_S)
+
+    def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
+        """
+        Let the graph run.
+
+        Parameters
+        ----------
+        duration_s : float
+            How long [s]; 0 until asked to stop.
+        period_s : float
+            Between two calls of each [s].
+        each : callable
+            Called with the seconds since the begin, at the end too.
+
+        Raises
+        ------
+        PipelineError : naming the process that failed, with its last lines.
+
+        """
+        start = due = time.monotonic()
+        end = start + duration_s if duration_s > 0.0 else float('inf')
+        while time.monotonic() < end and not self._stopping.is_set():
+            due = max(due + period_s, time.monotonic())
+            self._spin_until(min(end, due))
+            each(time.monotonic() - start)
+
+    def drain(self) -> None:
+        """Wait for the last frames to arrive."""
+        self._spin_until(time.monotonic() + GRACE_S, heed_stop=False)
 
     def _missing(self) -> str:
         if self._has_child(EMULATOR) and not any(
@@ -184,26 +216,6 @@ class DemoRun:
 
     def _has_child(self, name: str) -> bool:
         return any(child.name == name for child in self._supervisor.children)
-
-
-class UsageMeter:
-    """CPU share and memory of children over a span of time."""
-
-    def __init__(self, children: Sequence[Child]) -> None:
-        self._processes = {'monitor': psutil.Process()}
-        for child in children:
-            with suppress(psutil.Error):
-                self._processes[child.name] = psutil.Process(child.popen.pid)
-        for process in self._processes.values():
-            process.cpu_percent()
-
-    def read(self) -> dict[str, tuple[float, float]]:
-        """Return name -> percent of a core since the start, and resident memory [MB]."""
-        usage = {}
-        for name, process in self._processes.items():
-            with suppress(psutil.Error):
-                usage[name] = (process.cpu_percent(), process.memory_info().rss / 1e6)
-        return usage
 
 
 def _words_of(child: Child) -> str:

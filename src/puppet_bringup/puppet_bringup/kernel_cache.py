@@ -12,6 +12,8 @@ a cache folder that is new for every state of the sources; elsewhere nodes compi
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+import os
 from pathlib import Path
 import subprocess
 import threading
@@ -81,7 +83,8 @@ def _run(
     start = time.monotonic()
     with subprocess.Popen(
         command, env=dict(environ), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent,
+        stderr=subprocess.DEVNULL, start_new_session=True,
+        preexec_fn=partial(die_with_parent, os.getpid()),
     ) as child:  # fmt: skip
         while child.poll() is None:
             if stopping.wait(POLL_S):

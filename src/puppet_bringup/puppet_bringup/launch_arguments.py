@@ -45,6 +45,11 @@ ARGUMENTS = (
     Argument('performer', '', "The performer's character, by name or path."),
     Argument('layout', '', 'Sensor layout, by name or path.'),
     Argument('calibration_file', '', 'Calibration to load, or to save to.'),
+    Argument(
+        'state_dir', '', 'Folder for what a node that is started again goes on from: the last '
+        'posture of each puppet. If empty, `./puppet` takes one for this run, and `ros2 launch` '
+        'none: such a puppet does not go on from where it was.',
+    ),  # fmt: skip
     Argument('rate_hz', '', 'Frames per second of the tracker.', (SIM, HARDWARE, TOPICS)),
     Argument('ports', '', 'Serial ports, separated by commas.', (HARDWARE,)),
     Argument(
@@ -72,6 +77,11 @@ ARGUMENTS = (
     Argument(
         'composed', 'false', 'Whether all nodes share one process, puppet_pipeline: less latency.'
     ),
+    Argument(
+        'realtime', 'false', 'Whether the nodes run before all ordinary programs, on processors '
+        'that do not sleep; where the system allows it.',
+    ),  # fmt: skip
+    Argument('pin', '', 'Processors on which the nodes run, such as 2,3; all if empty.'),
     Argument('view', 'false', 'Whether to show the bodies in a browser.'),
     Argument(
         'rviz', 'false', 'RViz: true or puppet for the bodies, tracker for the sensors, or the '

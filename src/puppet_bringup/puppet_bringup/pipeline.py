@@ -4,7 +4,8 @@
 `puppet_pipeline`: several nodes of the graph in one process, with the same topics.
 
 A frame goes from node to node as a call, in the thread that read it or received it, and leaves
-as /joint_states before the topics on the way are sent. Each node has its own words:
+as /joint_states before the topics on the way are sent. Each node has its own words; --realtime
+and --pin=2,3 before them are for the process:
 
 example: puppet_pipeline --node pose_filter --node performer --ros-args -p layout:=six_point
 
@@ -19,11 +20,13 @@ from typing import Any, NamedTuple
 
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros.exchange import Exchange, share
+from puppet_ros.scheduling import split_words
 from puppet_ros.spin import COMPILE_ONLY, EXIT_BAD_INPUT, EXIT_OK, spin_nodes
 from rclpy.node import Node
 from rclpy.utilities import get_default_context
 
 NODE_OPTION = '--node'
+PRELOADS = ('warm_up', 'preload')  # of a node's module: load its kernels
 
 # where each node is: module and class
 CLASSES = {
@@ -114,6 +117,19 @@ def _holding(lock: RLock, callback: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def preload_module(name: str) -> None:
+    """Load what the program of a module needs besides modules."""
+    module = import_module(name)
+    for load in filter(None, (getattr(module, word, None) for word in PRELOADS)):
+        load()
+
+
+def preload() -> None:
+    """Load everything that nodes need, for a process that starts pipelines later."""
+    for name, _ in CLASSES.values():
+        preload_module(name)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the nodes; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
@@ -121,11 +137,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(__doc__)
         return EXIT_OK
     try:
-        listed = read_words([word for word in words if word != COMPILE_ONLY])
+        scheduling, others = split_words(words)
+        listed = read_words([word for word in others if word != COMPILE_ONLY])
     except PuppetError as err:
         print(f'puppet_pipeline: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
-    return spin_nodes(lambda: make_nodes(listed), is_dry=COMPILE_ONLY in words)
+    return spin_nodes(lambda: make_nodes(listed), (), COMPILE_ONLY in words, scheduling)
 
 
 if __name__ == '__main__':

@@ -24,6 +24,7 @@ from puppet_bringup.launch_arguments import (
 )
 from puppet_bringup.process import Process
 from puppet_core.errors import ConfigError
+from puppet_ros.scheduling import cores_of, Scheduling
 
 PLAYER = 'bag'  # the program that plays one
 PIPELINE = 'puppet_pipeline'  # the process that nodes share
@@ -83,6 +84,7 @@ _NODES = (
     ('puppet_filter', 'tracker_markers'),
 )
 MARKERS = 'tracker_markers'  # the node that only RViz needs
+OFF_THE_PATH = ('visualization', MARKERS)  # nodes that frames need not wait for
 RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
 
 
@@ -116,10 +118,11 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
             name, package, name,
             parameter_file=f'{name}.yaml', parameters=parameters.get(name, {}),
         )  # fmt: skip
-        listed += _puppets(node, values['character']) if name == 'retarget' else [node]
+        listed += _puppets(node, values) if name == 'retarget' else [node]
     names = [process.name for process in listed if process.is_node]
     if _truth('composed', values['composed']):
         listed = _composed(listed)
+    listed = _scheduled(listed, values)
     if _truth('view', values['view']):
         follow = ('--follow',) if values.get('clip') else ()  # a clip goes where it likes
         listed.append(
@@ -144,15 +147,16 @@ def rviz_choice(text: str) -> str:
     return RVIZ_PUPPET if text.lower() in TRUE_WORDS else text
 
 
-def _puppets(retarget: Process, characters: str) -> list[Process]:
+def _puppets(retarget: Process, values: Mapping[str, str]) -> list[Process]:
     """Return a retarget node for each character; the second one's topics are its own."""
     found = []
-    for i, character in enumerate(_words(characters) or ['']):
+    for i, character in enumerate(_words(values['character']) or ['']):
+        name = retarget.name if not i else f'{retarget.name}_{i + 1}'
         own = dict(retarget.parameters, **({'character': character} if character else {}))
-        found.append(replace(retarget, parameters=own) if not i else replace(
-            retarget, name=f'{retarget.name}_{i + 1}', parameters=own,
-            remappings=tuple((old, new.format(i + 1)) for old, new in _PUPPET_TOPICS),
-        ))  # fmt: skip
+        if values['state_dir']:
+            own['last_posture_file'] = str(Path(values['state_dir']) / f'{name}.posture')
+        remappings = tuple((old, new.format(i + 1)) for old, new in _PUPPET_TOPICS) if i else ()
+        found.append(replace(retarget, name=name, parameters=own, remappings=remappings))
     return found
 
 
@@ -161,6 +165,17 @@ def _composed(listed: Sequence[Process]) -> list[Process]:
     nodes = tuple(process for process in listed if process.is_node)
     others = [process for process in listed if not process.is_node]
     return [*others, Process(PIPELINE, 'puppet_bringup', PIPELINE, is_node=False, nodes=nodes)]
+
+
+def _scheduled(listed: Sequence[Process], values: Mapping[str, str]) -> list[Process]:
+    """Return the processes with words for those through which frames go."""
+    cores = cores_of(values['pin'])
+    words = Scheduling(_truth('realtime', values['realtime']), cores).words()
+    return [
+        replace(process, arguments=(*words, *process.arguments))
+        if process.name == PIPELINE or process.is_node and process.name not in OFF_THE_PATH
+        else process for process in listed
+    ]
 
 
 def emulated_ports(ports_dir: str) -> list[str]:

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`./puppet reference`: doc/reference.md from the code.
+`./puppet reference`: doc/reference.md from the code, and the access policy from its nodes.
 
 Topics, services and frames are those of puppet_ros.interface_table; parameters those of the
 nodes in the process table; arguments those of the launch descriptions and of the parsers.
@@ -24,6 +24,7 @@ from puppet_bringup.reference_nodes import (
     service_lines,
     topic_lines,
 )
+from puppet_bringup.security_policy import current_policy, POLICY
 from puppet_core.atomic_file import write_text
 from puppet_core.errors import ConfigError, PuppetError
 
@@ -60,13 +61,14 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
         prog='puppet reference',
-        description=f'Write {PAGE} of this checkout from the code, or print it. Exit code 0: '
-        'done, or as it should be; 1: it differs; 2: bad input.',
+        description=f'Write {PAGE} of this checkout from the code, or print it; with it {POLICY}, '
+        'for which all nodes run for some seconds. Exit code 0: done, or as it should be; '
+        '1: one differs; 2: bad input.',
         epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     does = p.add_mutually_exclusive_group()
-    does.add_argument('--write', action='store_true', help=f'write {PAGE}')
-    does.add_argument('--check', action='store_true', help=f'tell where {PAGE} differs')
+    does.add_argument('--write', action='store_true', help='write both')
+    does.add_argument('--check', action='store_true', help='tell where they differ')
     return p
 
 
@@ -76,12 +78,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         root = checkout()
         text = reference_text(root)
-        if options.write:
-            write_text(root / PAGE, text)
-        elif options.check:
-            return _check(root / PAGE, text)
-        else:
+        if not (options.write or options.check):
             print(text, end='')
+            return EXIT_OK
+        texts = {PAGE: text, POLICY: current_policy()}
+        if options.check:
+            codes = [_check(root, path, text) for path, text in texts.items()]
+            return max(codes)
+        for path, text in texts.items():
+            write_text(root / path, text)
     except PuppetError as err:
         print(f'puppet reference: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -133,18 +138,19 @@ def reference_text(root: Path) -> str:
     return '\n'.join(lines).rstrip('\n') + '\n'
 
 
-def _check(page: Path, text: str) -> int:
-    written = page.read_text(encoding='utf-8') if page.exists() else ''
+def _check(root: Path, path: Path, text: str) -> int:
+    file = root / path
+    written = file.read_text(encoding='utf-8') if file.exists() else ''
     if written == text:
         return EXIT_OK
     changes = difflib.unified_diff(
-        written.splitlines(), text.splitlines(), str(PAGE), 'the code', lineterm='', n=0
+        written.splitlines(), text.splitlines(), str(path), 'the code', lineterm='', n=0
     )
     lines = list(changes)
     print('\n'.join(lines[:SHOWN_DIFFERENCES]))
     if len(lines) > SHOWN_DIFFERENCES:
         print(f'.. and {len(lines) - SHOWN_DIFFERENCES} more lines')
-    print(f'{PAGE} is not what the code gives; write it with: ./puppet reference --write',
+    print(f'{path} is not what the code gives; write it with: ./puppet reference --write',
           file=sys.stderr)  # fmt: skip
     return EXIT_FAILED
 

@@ -17,11 +17,12 @@ ROWS = 'ROWS'  # ends the name of a node's rows
 
 
 def node_programs() -> dict[str, str]:
-    """Return the package of every node that a launch description starts, in their order."""
+    """Return the package of every node that a launch description can start, in their order."""
     found: dict[str, str] = {}
     for variant in VARIANTS:
-        for process in processes(variant, {'ports_dir': '-'} if variant == SIM else {}):
-            if process.is_node:
+        given = {'rviz': 'true'} | ({'ports_dir': '-'} if variant == SIM else {})
+        for process in processes(variant, given):
+            if process.is_node and process.package:  # RViz is none of the suite's
                 found.setdefault(process.name, process.package)
     return found
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When a program that has died is started again: at once, then later and later."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 import time
 
 FIRST_DELAY_S = 0.1
@@ -29,8 +29,9 @@ class Restarts:
         self._due: dict[str, float] = {}
 
     def started(self, name: str) -> None:
-        """Take note that a program was started."""
+        """Take note that a program was started, when it was due or before."""
         self._started[name] = self._clock_s()
+        self._due.pop(name, None)
 
     def died(self, name: str) -> float:
         """Return in how many seconds a program is to be started again [s]."""
@@ -42,10 +43,10 @@ class Restarts:
         self._delays[name], self._due[name] = delay_s, now_s + delay_s
         return delay_s
 
-    def due(self) -> list[str]:
-        """Return the programs whose time has come; each once."""
+    def due(self, held: Collection[str] = ()) -> list[str]:
+        """Return the programs whose time has come, each once; not yet those that are held."""
         now_s = self._clock_s()
-        names = [name for name, due_s in self._due.items() if due_s <= now_s]
+        names = [n for n, due_s in self._due.items() if due_s <= now_s and n not in held]
         for name in names:
             del self._due[name]
         return names

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import contextlib
 import ctypes
 from dataclasses import dataclass, field
+from functools import partial
 import os
 import signal
 import subprocess
@@ -21,11 +22,16 @@ import sys
 import threading
 import time
 
+from puppet_bringup.standby_client import ForkedProcess, make_standby, Standby
+
 KEPT_LINES = 40
 STOP_STEPS = ((signal.SIGINT, 5.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
 SOURCE_PATIENCE_S = 2.0
 POLL_S = 0.02
+STANDBY, STANDBY_ATTEMPTS = 'standby', 2
 _PR_SET_PDEATHSIG = 1
+# loaded here, because a child that is forked beside other threads may not load anything
+_prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
 
 LineSink = Callable[[str, str], None]
 
@@ -36,7 +42,7 @@ class Child:
 
     name: str
     command: tuple[str, ...]
-    popen: subprocess.Popen
+    popen: subprocess.Popen | ForkedProcess
     reader: threading.Thread
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_LINES))
     is_reported: bool = False
@@ -69,6 +75,9 @@ class Supervisor:
         self._sources = tuple(sources)
         self._environ = dict(environ, PYTHONUNBUFFERED='1')
         self._children: dict[str, Child] = {}
+        self._standby: Standby | None = None
+        self._prepared: tuple[str, ...] = ()
+        self._wasted_standbys = 0  # in a row
 
     def __enter__(self) -> 'Supervisor':
         return self
@@ -94,7 +103,38 @@ class Supervisor:
         """Start a program; one of the same name must have ended."""
         old = self._children.get(name)
         assert old is None or old.exit_code is not None, f'{name} is running'
-        popen = subprocess.Popen(
+        child = Child(name, tuple(command), self._popen(command), threading.Thread(daemon=True))
+        child.reader = threading.Thread(target=self._read, args=(child,), daemon=True)
+        child.reader.start()
+        self._children[name] = child
+        return child
+
+    def prepare(self, programs: Sequence[str]) -> None:
+        """Have installed programs loaded, so that they start at once from soon on."""
+        self._prepared = tuple(programs)
+        self._standby = make_standby(programs, self._environ)
+
+    def _renew_standby(self) -> None:
+        """Have another one made, but not for ever where none can be had."""
+        assert self._standby is not None
+        self._standby.close()
+        self._wasted_standbys += 1
+        if self._wasted_standbys < STANDBY_ATTEMPTS:
+            self.prepare(self._prepared)
+            return
+        self._standby = None
+        self._on_line(
+            STANDBY, f'{STANDBY_ATTEMPTS} of these have ended and started nothing: programs that '
+            'die start in the usual way from now on, which takes longer',
+        )  # fmt: skip
+
+    def _popen(self, command: Sequence[str]) -> subprocess.Popen | ForkedProcess:
+        forked = self._standby.start(command) if self._standby is not None else None
+        if forked is not None:
+            self._wasted_standbys = 0
+        elif self._standby is not None and self._standby.is_over:
+            self._renew_standby()
+        return forked if forked is not None else subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -103,13 +143,8 @@ class Supervisor:
             text=True,
             errors='replace',
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=partial(die_with_parent, os.getpid()),
         )
-        child = Child(name, tuple(command), popen, threading.Thread(daemon=True))
-        child.reader = threading.Thread(target=self._read, args=(child,), daemon=True)
-        child.reader.start()
-        self._children[name] = child
-        return child
 
     def restart(self, name: str) -> Child:
         """Start a child that has ended once more, with the same command."""
@@ -138,6 +173,8 @@ class Supervisor:
             _wait(running, patience_s)
         for child in self.children:
             child.reader.join(timeout=1.0)
+        if self._standby is not None:
+            self._standby.close()
 
     def _signal(self, child: Child, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -173,7 +210,9 @@ def _wait(children: Sequence[Child], patience_s: float) -> None:
         time.sleep(POLL_S)
 
 
-def die_with_parent() -> None:
-    """Ask Linux for SIGTERM when the thread that starts a child ends; runs in the child."""
-    if sys.platform == 'linux':
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+def die_with_parent(parent: int) -> None:
+    """Ask Linux for SIGTERM when this process's parent ends; end now if it has ended before."""
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)

@@ -14,6 +14,7 @@ the end of its bag, is not.
 
 import argparse
 from collections.abc import Sequence
+from contextlib import closing
 import os
 from pathlib import Path
 import signal
@@ -22,18 +23,18 @@ import tempfile
 import threading
 
 from puppet_bringup.clip_performer import write_clip_performer
+from puppet_bringup.keeper import Keeper, WATCH_PERIOD_S
 from puppet_bringup.kernel_cache import compile_kernels
 from puppet_bringup.launch_arguments import arguments_of, SIM, VARIANTS
 from puppet_bringup.process import Process
+from puppet_bringup.process_report import process_report, ProcessReport
 from puppet_bringup.process_table import PLAYER, processes, rviz_choice, SOURCES
 from puppet_bringup.program import child_environment, command_line
-from puppet_bringup.restarts import Restarts
-from puppet_bringup.supervisor import Child, describe_end, Supervisor
+from puppet_bringup.supervisor import Supervisor
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros import share
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
-WATCH_PERIOD_S = 0.2
 EXAMPLE = 'example: puppet_up sim character:=sally view:=true'
 
 
@@ -110,11 +111,12 @@ def read_arguments(words: Sequence[str]) -> dict[str, str]:
 
 def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process, ...]:
     """
-    Return the processes, with what a simulation needs beforehand made in `folder`.
+    Return the processes, with what they keep, and a simulation needs beforehand, in `folder`.
 
     A clip brings its own performer, so its body is what the performer node calibrates.
 
     """
+    given = {**given, 'state_dir': given.get('state_dir') or str(folder)}
     if variant == SIM:
         given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}
         if given.get('clip') and not given.get('performer'):
@@ -129,7 +131,6 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
     config_dir = share.config_dir()
     commands = [(process.name, command_line(process, config_dir)) for process in listed]
     width = max(len(name) for name, _ in commands)
-    worst, restarts = EXIT_OK, Restarts()
 
     def show(name: str, line: str) -> None:
         print(f'[{name:{width}}] {line}', flush=True)
@@ -138,31 +139,38 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
         compile_kernels(
             listed, config_dir, supervisor.environ, stopping, lambda text: show('puppet_up', text)
         )
-        for name, command in commands:
+        keeper = Keeper(supervisor, commands, is_final)
+        for name, _ in commands:
             if not stopping.is_set():
-                supervisor.start(name, command)
-                restarts.started(name)
-        while not stopping.wait(WATCH_PERIOD_S):
-            for child in supervisor.ended():
-                worst = max(worst, _report(child, restarts))
-            for name in restarts.due():
-                supervisor.restart(name)
-                restarts.started(name)
-            all_ended = all(child.exit_code is not None for child in supervisor.children)
-            if worst != EXIT_OK or all_ended and not restarts.is_waiting:
-                break
+                keeper.start(name)
+        supervisor.prepare(node_programs(listed))
+        with process_report([name for name, _ in commands]) as report, closing(keeper):
+            return _keep(keeper, report, stopping)
+
+
+def _keep(keeper: Keeper, report: ProcessReport, stopping: threading.Event) -> int:
+    """Keep the programs running until told to stop or one is done with an error."""
+    worst = EXIT_OK
+    while not stopping.wait(WATCH_PERIOD_S):
+        news = keeper.tick()
+        report.tick(news)
+        for name, text, code in news:
+            print(f'puppet_up: {name} {text}', file=sys.stderr, flush=True)
+            if code is not None and is_final(name, code):
+                worst = max(worst, code if code == EXIT_BAD_INPUT else int(code != EXIT_OK))
+        if worst != EXIT_OK or keeper.is_idle:
+            break
     return worst
 
 
-def _report(child: Child, restarts: Restarts) -> int:
-    """Say that a process has ended and what follows; return what that makes of the exit code."""
-    text = describe_end(child)
-    worst = child.exit_code if child.exit_code in (EXIT_OK, EXIT_BAD_INPUT) else EXIT_FAILED
-    if worst == EXIT_FAILED and child.name != PLAYER:
-        text += f'; starting it again in {restarts.died(child.name):.1f} s'
-        worst = EXIT_OK
-    print(f'puppet_up: {child.name} {text}', file=sys.stderr, flush=True)
-    return worst
+def node_programs(listed: Sequence[Process]) -> list[str]:
+    """Return the names of the programs that nodes run in."""
+    return list(dict.fromkeys(p.executable for p in listed if p.is_node or p.nodes))
+
+
+def is_final(name: str, exit_code: int) -> bool:
+    """Return whether a program that ended so is not to be started again."""
+    return name == PLAYER or exit_code in (EXIT_OK, EXIT_BAD_INPUT)
 
 
 if __name__ == '__main__':

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of latency from a log whose every number is known, and refused arguments."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from puppet_bringup import bench_latency  # noqa: E402,I100
 from puppet_bringup.frame_log import FrameLog  # noqa: E402
 from puppet_bringup.latency_figures import end_to_end, hops, in_window, lines  # noqa: E402
 
-PERIOD_NS = 10_000_000
+PERIOD_NS, RATE_HZ = 10_000_000, 100.0
 START_NS = 1_795_219_683_000_000_000
 N_FRAMES, LOST, SLOW = 1000, 7, 500
 
@@ -29,13 +31,38 @@ def _rows() -> np.ndarray:
 
 
 def test_percentiles_end_to_end_and_what_was_lost() -> None:
-    found = end_to_end(_rows())
+    found = end_to_end(_rows(), 0.0, 10.0, RATE_HZ)
     times = np.full(N_FRAMES - 1, 1.5)
     times[0] = 21.5
     assert (found['frames'], found['lost']) == (N_FRAMES, 1)
     for key, percent in (('p50', 50), ('p99', 99), ('p99_9', 99.9), ('max', 100)):
         wanted = np.percentile(times, percent)
         assert found['end_to_end_ms'][key] == pytest.approx(wanted, abs=1e-3), key
+
+
+@pytest.mark.parametrize('dropped', [[], [200], [100, 199], [100, 101, 150, 198, 199], [142]])
+def test_frames_of_which_nothing_was_seen_are_lost(dropped: list[int]) -> None:
+    """The first and the last ones of the window too; stamps are off, one by most of a period."""
+    rows = _rows()
+    rows[:, 0] += np.random.default_rng(6).uniform(-2e-3, 2e-3, len(rows))
+    rows[170, 0] += 6e-3
+    rows = np.delete(rows, dropped, axis=0)
+    found = end_to_end(rows, 0.9925, 1.9975, RATE_HZ)
+    assert (found['frames'], found['lost']) == (100, len([k for k in dropped if k < 200]))
+
+
+def test_a_frame_is_complete_with_the_joint_states_of_all_puppets() -> None:
+    """The last one's arrival counts; a frame that one puppet lacks is lost."""
+    log = FrameLog()
+    for i in range(100):
+        stamp = START_NS + i * PERIOD_NS
+        for puppet in range(3):
+            if (i, puppet) not in ((20, 0), (30, 1), (30, 2)):
+                log.arrived(4, stamp, stamp + (puppet + 1) * 1_000_000)
+    found = end_to_end(log.table(), 0.0, 1.0, RATE_HZ, 3)
+    assert (found['frames'], found['lost']) == (100, 2)
+    assert found['end_to_end_ms']['p50'] == pytest.approx(3.0, abs=1e-3)
+    assert end_to_end(log.table(), 0.0, 1.0, RATE_HZ)['lost'] == 0
 
 
 def test_each_hop_is_that_of_its_node() -> None:
@@ -49,10 +76,12 @@ def test_each_hop_is_that_of_its_node() -> None:
 def test_windows_leave_out_their_end_and_may_be_empty() -> None:
     rows = _rows()
     assert len(in_window(rows, 1.0, 2.0)) == 100
-    empty = end_to_end(in_window(rows, 50.0, 60.0))
-    assert empty['frames'] == 0 and set(empty['end_to_end_ms'].values()) == {None}
+    empty = end_to_end(rows, 50.0, 60.0, RATE_HZ)
+    assert empty['frames'] == empty['lost'] == 1000
+    assert set(empty['end_to_end_ms'].values()) == {None}
     text = '\n'.join(lines('composed', 2, 120.0, {**empty, 'cpu_percent': 1.0, 'hops': {}}))
-    assert text.startswith('composed, 2 puppets, 120 Hz: 0 frames') and 'p99.9 -' in text
+    assert text.startswith('composed, 2 puppets, 120 Hz: 1000 frames')
+    assert 'p99.9 -' in text
 
 
 @pytest.mark.parametrize(
@@ -63,6 +92,6 @@ def test_bad_arguments_are_named(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('ROS_DOMAIN_ID', '0')  # which main sets
-    monkeypatch.setattr(bench_latency.signal, 'signal', lambda *_: None)
+    monkeypatch.setattr(signal, 'signal', lambda *_: None)
     assert bench_latency.main(words) == 2
     assert f'{words[0]}: expected' in capsys.readouterr().err

@@ -8,6 +8,7 @@ from puppet_bringup.process import Process
 from puppet_bringup.process_table import (
     arguments_of,
     HARDWARE,
+    PIPELINE,
     processes,
     REPLAY,
     rviz_choice,
@@ -196,3 +197,18 @@ def test_emulated_performer_waits_for_slow_nodes() -> None:
     assert float(emulator.arguments[at + 1]) >= 10.0
     emulator = processes(SIM, {'ports_dir': '/ports', 't_pose_s': '2'})[0]
     assert emulator.arguments[emulator.arguments.index('--t-pose-s') + 1] == '2.0'
+
+
+@pytest.mark.parametrize('composed', ['false', 'true'])
+def test_only_what_frames_go_through_is_scheduled(composed: str) -> None:
+    given = _given(SIM, realtime='true', pin='0, 1', composed=composed, rviz='true')
+    words = ('--realtime', '--pin=0,1')
+    for process in processes(SIM, given):
+        is_on_the_way = process.name in (*NODES[:-1], PIPELINE)
+        assert (process.arguments[:2] == words) == is_on_the_way, process.name
+    assert all(not set(words) & set(p.arguments) for p in processes(SIM, SIM_GIVEN))
+
+
+def test_processors_are_numbers() -> None:
+    with pytest.raises(ConfigError, match='pin: expected numbers of processors'):
+        processes(HARDWARE, {'pin': 'all'})

@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_bringup import reference, reference_commands, reference_nodes  # noqa: E402,I100
 from puppet_bringup.launch_arguments import ARGUMENTS  # noqa: E402
@@ -164,7 +165,8 @@ def test_a_node_without_rows_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_check_tells_what_differs(
     tmp_path: Path, page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a checkout of its own, whose page is written, then changed."""
+    """In a checkout of its own, whose page is written, then changed; no nodes run for it."""
+    monkeypatch.setattr(reference, 'current_policy', lambda: 'a policy\n')
     (tmp_path / 'tools').symlink_to(ROOT / 'tools')
     (tmp_path / 'src').symlink_to(ROOT / 'src')
     (tmp_path / 'doc').mkdir()
@@ -173,6 +175,7 @@ def test_check_tells_what_differs(
     assert reference.main(['--write']) == 0 and reference.main(['--check']) == 0
     file = tmp_path / 'doc' / 'reference.md'
     assert file.read_text() == page
+    assert (tmp_path / reference.POLICY).read_text() == 'a policy\n'
     capsys.readouterr()
     file.write_text(page.replace('| `/importance` |', '| `/import` |'))
     assert reference.main(['--check']) == 1

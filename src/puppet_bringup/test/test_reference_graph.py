@@ -1,45 +1,33 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that the running graph has is in doc/reference.md: topics, services, parameters."""
+"""The running graph is as doc/reference.md and the access policy say."""
 
 from collections.abc import Iterator
+import difflib
 from pathlib import Path
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from puppet_core.sensor_frames import SensorFrame
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_bringup.reference_nodes import (  # noqa: E402,I100
-    node_module,
+from puppet_bringup.reference_graph import Graph, running_nodes  # noqa: E402,I100
+from puppet_bringup.reference_nodes import (  # noqa: E402
     node_programs,
     profile_text,
     rows_of,
 )
-from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros import qos  # noqa: E402
-from puppet_ros.interface_table import (  # noqa: E402
-    BY_NAME,
-    FILTERED_POSES,
-    FRAMES,
-    RAW,
-    SERVICES,
-    TOPICS,
-)
-from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
-from puppet_ros.tracker_frame import TrackerFrameWriter  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from puppet_bringup.security_policy import POLICY, policy_text  # noqa: E402
+from puppet_ros.interface_table import BY_NAME, FRAMES, SERVICES, TOPICS  # noqa: E402
 from rclpy.node import Node  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-PAGE = Path(__file__).resolve().parents[3] / 'doc' / 'reference.md'
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / 'doc' / 'reference.md'
 # of every node, by ROS itself
 OF_ROBOTS = {('/tf_static', 'visualization')}  # test_tf_tree.py runs one
 OWN_TOPICS = ('/rosout', '/parameter_events')
@@ -49,62 +37,11 @@ OWN_PARAMETERS = ('use_sim_time', 'start_type_description_service')
 CASES = sorted(node_programs())
 
 
-class Graph(NamedTuple):
-    """The running nodes, and one that looks at them."""
-
-    nodes: dict[str, Any]
-    lab: Node
-
-
 @pytest.fixture(scope='module')
 def graph() -> Iterator[Graph]:
-    """Run every node that a launch description starts, with all that parameters can ask for."""
-    with isolated_context() as context:
-        lab = Node('lab', context=context)
-        nodes = {name: _make(name, context) for name in CASES}
-        nodes['tracker_driver'].trigger_configure()
-        publisher = lab.create_publisher(TrackerFrame, RAW, qos.STREAM)
-        executor = SingleThreadedExecutor(context=context)
-        for node in nodes.values():
-            executor.add_node(node)
-        writer = TrackerFrameWriter(('head',), 'transmitter')
-        stamp_ns = 0
-
-        def publish() -> None:
-            nonlocal stamp_ns
-            stamp_ns += 10_000_000
-            frame = SensorFrame(
-                stamp_ns, 0, ('head',), np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]),
-                np.zeros(1), np.zeros(1, np.uint8),
-            )  # fmt: skip
-            publisher.publish(writer.fill(frame))
-            nodes['pose_topics']._pose_array.open('all')
-
-        def is_whole() -> bool:
-            there = dict(lab.get_topic_names_and_types())
-            return all(lab.count_publishers(name) for name in there if name in BY_NAME) and (
-                FILTERED_POSES in there and lab.count_publishers(FILTERED_POSES) > 0
-            )
-
-        assert spin_until(executor, is_whole, before=publish)
-        lab.destroy_publisher(publisher)
-        yield Graph(nodes, lab)
-        executor.shutdown()
-
-
-def _make(name: str, context: Any) -> Any:
-    """Return a node of its program's class, its PoseArray asked for where it has one."""
-    module = node_module(name)
-    kind = next(
-        value for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Node)
-        and value.__module__ == module.__name__
-    )  # fmt: skip
-    wishes = {'pose_array': 'all', 'autostart': False}
-    there = {row.name for row in rows_of(name)}
-    return kind(context=context, parameter_overrides=[
-        Parameter(key, value=value) for key, value in wishes.items() if key in there
-    ])  # fmt: skip
+    """Run every node that a launch description starts."""
+    with running_nodes() as running:
+        yield running
 
 
 def type_of(kind: type) -> str:
@@ -196,6 +133,22 @@ def test_every_parameter_is_in_the_reference(name: str, graph: Graph) -> None:
     for descriptor in node.describe_parameters(names):
         changes = 'read-only' if descriptor.read_only else 'live'
         assert f'| {changes} |' in rows[descriptor.name]
+
+
+def test_the_access_policy_is_the_graph(graph: Graph) -> None:
+    """A topic or service that a node gains or loses; if this fails: ./puppet reference --write."""
+    assert (ROOT / POLICY).read_text(encoding='utf-8') == policy_text(graph)
+    surprise = graph.nodes['importance'].create_publisher(String, '/surprise', 10)
+    changed = difference(policy_text(graph), (ROOT / POLICY).read_text(encoding='utf-8'))
+    graph.nodes['importance'].destroy_publisher(surprise)
+    assert [line.strip() for line in changed] == ['<topic>surprise</topic>']
+
+
+def difference(text: str, written: str) -> list[str]:
+    """Return the lines of a text that are new against what is written."""
+    lines = written.splitlines()
+    changes = difflib.ndiff(lines, text.splitlines())
+    return [line[2:] for line in changes if line.startswith('+ ')]
 
 
 def test_frames_of_the_bodies_are_those_of_the_visualization(graph: Graph) -> None:

@@ -57,6 +57,15 @@ def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do() -> Non
     assert not restarts.is_waiting
 
 
+def test_what_was_started_before_it_was_due_is_not_due_any_more() -> None:
+    clock = Clock()
+    restarts = Restarts(clock)
+    delay_s = restarts.died('a')
+    restarts.started('a')
+    clock.now_s += 2.0 * delay_s
+    assert restarts.due() == [] and not restarts.is_waiting
+
+
 def test_never_faster_than_a_tenth_of_a_second() -> None:
     restarts = Restarts(Clock())
     assert restarts.died('never started') == pytest.approx(0.1)

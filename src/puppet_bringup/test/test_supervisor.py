@@ -6,8 +6,10 @@ from collections.abc import Callable
 import os
 from pathlib import Path
 import signal
+import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import psutil
 from puppet_bringup import supervisor as module
@@ -133,3 +135,47 @@ def test_children_end_when_the_supervisor_is_killed(tmp_path: Path) -> None:
         os.kill(child.popen.pid, signal.SIGKILL)
         assert _until(lambda: not psutil.pid_exists(grandchild)
                       or psutil.Process(grandchild).status() == psutil.STATUS_ZOMBIE)  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='asks the Linux kernel')
+@pytest.mark.parametrize(('parent', 'said', 'code'), [('os.getppid()', 'on', 0), ('0', '', 1)])
+def test_a_child_whose_parent_has_ended_before_it_asked_ends_too(
+    parent: str, said: str, code: int
+) -> None:
+    text = (
+        'import os\nfrom puppet_bringup.supervisor import die_with_parent\n'
+        f'die_with_parent({parent})\nprint("on")'
+    )
+    done = subprocess.run(_python(text), stdout=subprocess.PIPE, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == (said, code)
+
+
+def test_a_forked_child_loads_no_library(
+    group: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread of the parent may have held the loader's lock."""
+    def refuse(*_: object) -> None:
+        raise OSError('loaded in a forked child')
+
+    monkeypatch.setattr(module.ctypes, 'CDLL', refuse)
+    with group:
+        child = group.start('a', _python(''))
+        assert _until(lambda: child.exit_code == 0)
+
+
+def test_a_standby_that_cannot_be_had_is_given_up_and_told(
+    group: Supervisor, heard: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def make(*_: object) -> SimpleNamespace:
+        made.append(1)
+        return SimpleNamespace(start=lambda _: None, is_over=True, close=lambda: None)
+
+    monkeypatch.setattr(module, 'make_standby', make)
+    with group:
+        group.prepare(['a'])
+        for i in range(4):
+            group.start(f'a{i}', _python(''))
+    assert len(made) == module.STANDBY_ATTEMPTS
+    assert [name for name, _ in heard if name == module.STANDBY] == [module.STANDBY]

@@ -9,6 +9,7 @@ lives in its world (scale, height of its root) is part of its description.
 
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,7 @@ __all__ = [
     'save_character',
 ]  # fmt: skip
 
+MAX_OFFSET_M = 10.0  # of a joint from its parent; more is another unit
 _MIRROR = np.array([1.0, -1.0, 1.0])
 
 
@@ -145,8 +147,10 @@ def _read_skeleton(source: Section) -> Skeleton:
     for i, segment in enumerate(SEGMENTS[1:], start=1):
         offsets[i] = _sided(joints, segment)
     joints.finish()
+    _require_size(joints, offsets[1:], SEGMENTS[1:])
     points = source.section('interaction_points_m')
     interaction = np.array([_sided(points, name) for name in END_EFFECTORS])
+    _require_size(points, interaction, END_EFFECTORS)
     points.finish()
     try:
         return Skeleton(offsets, interaction)
@@ -154,6 +158,16 @@ def _read_skeleton(source: Section) -> Skeleton:
         field, _, rest = str(err).partition(': expected ')
         expected, _, got = rest.partition(', got ')
         raise joints.error(field, expected, got) from err
+
+
+def _require_size(section: Section, rows: Floats, names: Sequence[str]) -> None:
+    """Refuse places that no body has, as of a file in other units."""
+    for name, row in zip(names, rows):
+        if not np.abs(row).max() <= MAX_OFFSET_M:
+            key = name if name in section else name.replace('right_', 'left_')
+            got = f'{np.abs(row).max():g} m'
+            raise section.error(key, f'up to {MAX_OFFSET_M:g} m from its parent', got,
+                                'lengths are in metres')  # fmt: skip
 
 
 def _sided(section: Section, name: str) -> Floats:

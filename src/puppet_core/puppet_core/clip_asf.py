@@ -94,6 +94,8 @@ def read_asf(path: str | Path, unit_m: float | None = None) -> AsfSkeleton:
         offsets.append(ends[joint])
         axes.append(np.array([1.0, 0.0, 0.0, 0.0]))
         dofs.append(())
+    if not np.isfinite(offsets).all():
+        raise InputFileError(path, 'bones of finite length', 'larger numbers', field='bonedata')
     return AsfSkeleton(
         path, tuple(names), np.array(parents), np.array(offsets), np.array(axes), tuple(dofs),
         root.turn_order, unit_m * root.position, unit_m, angle_unit_rad,

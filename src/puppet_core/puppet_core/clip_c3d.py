@@ -34,6 +34,7 @@ from puppet_core.clip_options import AUTO, ClipOptions, UP_AXES
 from puppet_core.clip_skeleton_map import Q_WORLD_FILE
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.marker_set import built_in_sets, load_marker_set, MarkerSet
+from puppet_core.regular_file import require_file
 
 SUFFIX = '.c3d'
 UNIT_NAMES_M = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254, 'inch': 0.0254, 'inches': 0.0254}
@@ -88,6 +89,7 @@ def _read(path: Path, options: ClipOptions) -> tuple[MarkerData, Finding, str]:
 def _check_header(path: Path) -> None:
     """Refuse what is no C3D, or promises more than the file has, before memory is taken."""
     try:
+        require_file(path)
         with path.open('rb') as file:
             head = file.read(512)
             file.seek(512 * (max(head[0], 1) - 1) if head else 0)

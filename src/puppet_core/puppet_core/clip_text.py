@@ -21,6 +21,7 @@ from puppet_core.clip_text_kernels import (
     write_decimals,
 )
 from puppet_core.errors import InputFileError
+from puppet_core.regular_file import require_file
 
 # Control characters that no text file has; tab, line ends, form feed and Ctrl-Z (DOS end of file)
 # are left out.
@@ -53,7 +54,7 @@ def read_text(path: Path, kind: str) -> str:
 
     """
     try:
-        size = path.stat().st_size
+        size = require_file(path, f'{kind} file')
         if size > MAX_FILE_BYTES:
             wanted = f'a {kind} file of at most {MAX_FILE_BYTES >> 20} MiB'
             raise InputFileError(path, wanted, f'{size >> 20} MiB')

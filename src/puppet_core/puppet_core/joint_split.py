@@ -179,6 +179,12 @@ class JointSplit:
         """Forget the past: the next step gives the principal angles."""
         self._started = False
 
+    def resume(self, angles: Floats, rotations: Quats) -> None:
+        """Go on from angles published before, shape (45,) [rad], and their rotations (16, 4)."""
+        self._angles[:] = angles
+        self._previous[:] = rotations
+        self._started = True
+
     def step(self, rotations: Quats) -> Floats:
         """
         Return the angles of the next posture.

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.plain_yaml import load_plain_yaml
+from puppet_core.yaml_source import brief, read_yaml_text
 import yaml
 
 Scalar = bool | int | float | str
@@ -175,17 +177,15 @@ def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
 
     """
     try:
-        tree = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except OSError as err:
-        raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
-    except UnicodeDecodeError as err:
-        raise InputFileError(path, 'UTF-8 text', f'byte {err.start} is not') from err
-    except yaml.YAMLError as err:
+        tree = load_plain_yaml(read_yaml_text(path))
+    except InputFileError:
+        raise
+    except (yaml.YAMLError, ValueError, RecursionError) as err:
         mark = getattr(err, 'problem_mark', None)
-        problem = getattr(err, 'problem', None) or str(err)
+        problem = getattr(err, 'problem', None) or str(err).partition('\n')[0]
         raise InputFileError(path, 'valid YAML', problem, mark.line + 1 if mark else None) from err
     if not isinstance(tree, dict):
-        raise InputFileError(path, f'{node_name}: ros__parameters: ..', repr(tree)[:40])
+        raise InputFileError(path, f'{node_name}: ros__parameters: ..', brief(tree))
     values: dict[str, Any] = {}
     for section in ('/**', node_name, f'/{node_name}'):
         if section not in tree:
@@ -193,7 +193,7 @@ def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
         body = tree[section]
         inner = body.get('ros__parameters') if isinstance(body, dict) else None
         if not isinstance(inner, dict):
-            raise InputFileError(path, 'ros__parameters below it', repr(body)[:40], field=section)
+            raise InputFileError(path, 'ros__parameters below it', brief(body), field=section)
         values.update(_flatten(inner))
     return values
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats, Quats, Vec3
-from puppet_core.character import AUTO, Character
+from puppet_core.character import AUTO, Character, MAX_OFFSET_M
 from puppet_core.default_shape import ADULT_LEG_M
 from puppet_core.errors import InputFileError
 from puppet_core.robot import Robot
@@ -73,6 +73,10 @@ def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -
     _require_our_tree(tree, groups)
     body = _Body(tree, groups, notes)
     skeleton = body.skeleton()
+    longest = float(np.abs(skeleton.offsets).max())
+    if not longest <= MAX_OFFSET_M:
+        raise InputFileError(path, f'joints up to {MAX_OFFSET_M:g} m apart', f'{longest:g} m',
+                             hint='lengths in a URDF are metres, not millimetres')  # fmt: skip
     order = [j for s in SEGMENTS for j in groups.get(s, ())]
     segment_of = {j: SEGMENT_INDEX[s] for s, group in groups.items() for j in group}
     robot = Robot(

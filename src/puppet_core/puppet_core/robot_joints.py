@@ -53,6 +53,27 @@ class RobotJoints:
         self._is_first = True
         self._state.angles[:] = np.clip(0.0, self._robot.lower, self._robot.upper)
 
+    def resume(self, angles: Floats, rotations: Quats, points: Vec3s) -> None:
+        """
+        Go on from what was published before.
+
+        Parameters
+        ----------
+        angles : ndarray, shape (n,)
+            In the order of `names` [rad].
+        rotations : ndarray, shape (16, 4)
+            Joint rotations that the robot had.
+        points : ndarray, shape (4, 3)
+            Its palms and soles, from the pelvis and in its axes [m].
+
+        """
+        state = self._state
+        state.angles[:] = np.clip(angles[: len(state.angles)], self._robot.lower,
+                                  self._robot.upper)  # fmt: skip
+        state.asked[:] = rotations
+        state.points[:] = points
+        self._is_first = False
+
     def step(
         self, root: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s, ends: Vec3s,
         is_reaching: bool = True,

@@ -14,6 +14,7 @@ from typing import NoReturn
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_core.errors import InputFileError
+from puppet_core.regular_file import require_file
 from puppet_core.safe_xml import read_xml, XmlElement
 from puppet_core.urdf_parts import (
     TURNING,
@@ -41,6 +42,7 @@ def read_urdf(path: str | Path) -> UrdfRobot:
     """
     path = Path(path)
     try:
+        require_file(path)
         with open(path, 'rb') as file:
             data = file.read(MAX_URDF_BYTES + 1)
         text = data.decode('utf-8')

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_core.errors import InputFileError
+from puppet_core.regular_file import require_file
 import yaml
 
 _MISSING = object()
@@ -66,7 +67,7 @@ def _construct_mapping(loader: _LineLoader, node: yaml.MappingNode) -> Iterator[
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str) or key in mapping:
             raise yaml.constructor.ConstructorError(
-                None, None, f'the key {_brief(key)}, repeated or no text', key_node.start_mark
+                None, None, f'the key {brief(key)}, repeated or no text', key_node.start_mark
             )
         mapping[key] = loader.construct_object(value_node, deep=True)
         mapping.lines[key] = key_node.start_mark.line + 1
@@ -136,9 +137,9 @@ class Section:
         """Return a text value, one of `choices` where given."""
         value = self.raw(key, default)
         if not isinstance(value, str):
-            raise self.error(key, 'a text', _brief(value))
+            raise self.error(key, 'a text', brief(value))
         if choices is not None and value not in choices:
-            raise self.error(key, 'one of ' + ', '.join(choices), _brief(value))
+            raise self.error(key, 'one of ' + ', '.join(choices), brief(value))
         return value
 
     def number(
@@ -154,14 +155,14 @@ class Section:
         wanted = _range_text(low, high, above)
         fits = _is_finite_number(value) and low <= value <= high
         if not fits or (above is not None and value <= above):
-            raise self.error(key, wanted, _brief(value))
+            raise self.error(key, wanted, brief(value))
         return float(value)
 
     def flag(self, key: str, default: Any = _MISSING) -> bool:
         """Return a truth value."""
         value = self.raw(key, default)
         if not isinstance(value, bool):
-            raise self.error(key, 'true or false', _brief(value))
+            raise self.error(key, 'true or false', brief(value))
         return value
 
     def numbers(self, key: str, count: int, default: Any = _MISSING) -> Floats:
@@ -171,14 +172,14 @@ class Section:
             return value
         good = isinstance(value, (list, tuple)) and len(value) == count
         if not good or not all(_is_finite_number(v) for v in value):
-            raise self.error(key, f'{count} finite numbers', _brief(value))
+            raise self.error(key, f'{count} finite numbers', brief(value))
         return np.array(value, dtype=np.float64)
 
     def section(self, key: str, optional: bool = False) -> 'Section':
         """Return the mapping under `key`; an empty one if it is absent and optional."""
         value = self.raw(key, _empty(self.line) if optional else _MISSING)
         if not isinstance(value, _LinedDict):
-            raise self.error(key, 'named keys', _brief(value))
+            raise self.error(key, 'named keys', brief(value))
         line = self._mapping.lines.get(key, self.line)
         return Section(self.path, value, self._full(key), line)
 
@@ -186,7 +187,7 @@ class Section:
         """Return the list of mappings under `key`."""
         value = self.raw(key)
         if not isinstance(value, list) or not all(isinstance(v, _LinedDict) for v in value):
-            raise self.error(key, 'a list of entries with named keys', _brief(value))
+            raise self.error(key, 'a list of entries with named keys', brief(value))
         return tuple(
             Section(
                 self.path, v, f'{self._full(key)}[{i}]', min(v.lines.values(), default=self.line)
@@ -214,19 +215,31 @@ def load_yaml(path: str | Path, file_format: str) -> Section:
     InputFileError : if the file is missing, not YAML, not a mapping, or of another format.
 
     """
+    return parse_yaml(read_yaml_text(path), path, file_format)
+
+
+def read_yaml_text(path: str | Path) -> str:
+    """
+    Return the text of a YAML file of sensible size.
+
+    Raises
+    ------
+    InputFileError : if it cannot be read, is too large or is no UTF-8.
+
+    """
     path = Path(path)
     try:
+        require_file(path)
         with open(path, 'rb') as file:
             data = file.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             raise InputFileError(path, f'at most {MAX_FILE_BYTES} bytes', 'more')
-        text = data.decode('utf-8')
+        return data.decode('utf-8')
     except OSError as err:
         raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
     except UnicodeDecodeError as err:
         line = data[: err.start].count(b'\n') + 1
         raise InputFileError(path, 'UTF-8 text', f'byte 0x{data[err.start]:02x}', line) from err
-    return parse_yaml(text, path, file_format)
 
 
 def parse_yaml(text: str, path: str | Path, file_format: str) -> Section:
@@ -239,13 +252,13 @@ def parse_yaml(text: str, path: str | Path, file_format: str) -> Section:
         raise InputFileError(path, 'printable text', f'{err.character:#x}', line) from err
     except yaml.YAMLError as err:
         mark = getattr(err, 'problem_mark', None)
-        problem = getattr(err, 'problem', None) or str(err)
+        problem = getattr(err, 'problem', None) or str(err).partition('\n')[0]
         place = mark.line + 1 if mark else None
         raise InputFileError(path, 'valid YAML', problem, place) from err
     except RecursionError as err:
         raise InputFileError(path, 'shallow YAML', 'very deep nesting') from err
     if not isinstance(tree, _LinedDict):
-        got = 'nothing' if tree is None else _brief(tree)
+        got = 'nothing' if tree is None else brief(tree)
         raise InputFileError(path, f'named keys, the first format: {file_format}', got, 1)
     section = Section(path, tree)
     section.text('format', choices=[file_format])
@@ -265,12 +278,12 @@ def _is_finite_number(value: object) -> bool:
     return abs(value) <= sys.float_info.max
 
 
-def _brief(value: object) -> str:
+def brief(value: object) -> str:
     """Return a short text of any value: nested aliases could be longer than any memory."""
     if isinstance(value, dict):
         return 'the keys ' + ', '.join(f'{key:.20}' for key in list(value)[:4])
     if isinstance(value, list):
-        items = ['[..]' if isinstance(v, (dict, list)) else _brief(v) for v in value[:6]]
+        items = ['[..]' if isinstance(v, (dict, list)) else brief(v) for v in value[:6]]
         return '[' + ', '.join(items + ['..'] * (len(value) > 6)) + ']'
     if isinstance(value, int) and value.bit_length() > 128:
         return 'a very large integer'

@@ -196,6 +196,8 @@ BAD = [
     ('segment: pelvis', 'segment: hips', 16, 'capsules[0].segment: expected one of pelvis, sp'),
     ('radius_m: 0.03}', 'radius_m: 0.03, colour: [1, 2, 0]}', 17,
      'capsules[1].colour: expected red, green, blue in 0 .. 1, got [1, 2, 0]'),
+    ('left_shank: [0.0, 0.0, -0.4]', 'left_shank: [0.0, 0.0, -400]', 10,
+     'joints_m.left_shank: expected up to 10 m from its parent, got '),
     (HEADER, HEADER + 'world_scale: big\n', 2, 'world_scale: expected a number > 0 or auto, got'),
     (HEADER, HEADER + 'world_scale: -1\n', 2, 'world_scale: expected a number > 0'),
     (HEADER, HEADER + 'root_height_ratio: auto\n', 2, 'expected a number > 0 or legs'),

@@ -204,8 +204,8 @@ def test_axes_that_are_not_aligned_are_taken_as_they_are(made):
 
 
 def test_a_segment_far_away_is_noticed(made):
-    text = TEXT.replace('xyz="0 0 0.35"', 'xyz="0 0 35"')
-    assert any('joints_m.head: 34' in told or 'joints_m.head: 35' in told
+    text = TEXT.replace('xyz="0 0 0.35"', 'xyz="0 0 7"')
+    assert any('joints_m.head: 6.' in told or 'joints_m.head: 7' in told
                for told in findings(made(text).character))  # fmt: skip
 
 

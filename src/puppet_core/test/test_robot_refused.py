@@ -97,6 +97,14 @@ def test_what_is_no_humanoid_is_refused_with_a_hint(made, text, words):
         made(text)
 
 
+def test_lengths_in_millimetres_are_refused_with_a_hint(made):
+    def longer(match):
+        return f'origin xyz="{" ".join(str(1e3 * float(x)) for x in match[1].split())}"'
+
+    with pytest.raises(InputFileError, match='up to 10 m apart, got .* m;? .*not millimetres'):
+        made(re.sub(r'origin xyz="([^"]*)"', longer, TEXT))
+
+
 @pytest.mark.parametrize(
     'old, new, words',
     [

@@ -45,10 +45,10 @@ class Patience:
     silence_s: float = 0.5
     """Without a record for so long, a streaming line is started anew [s]."""
 
-    retry_first_s: float = 0.1
+    retry_first_s: float = 0.05
     """Pause after the first failure; it doubles with each further one [s]."""
 
-    retry_last_s: float = 0.25
+    retry_last_s: float = 0.1
     """Longest pause [s]."""
 
 

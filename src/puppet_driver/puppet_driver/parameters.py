@@ -91,10 +91,10 @@ DRIVER_ROWS = (
         description='Silence after which a port is started anew.',
     ),
     Row(
-        'retry_first_s', 0.1, 's', 0.01, 60.0,
+        'retry_first_s', 0.05, 's', 0.01, 60.0,
         description='Pause after a failure; doubles with each further one.',
     ),
-    Row('retry_last_s', 0.25, 's', 0.01, 60.0, description='Longest pause after a failure.'),
+    Row('retry_last_s', 0.1, 's', 0.01, 60.0, description='Longest pause after a failure.'),
     Row(
         'transmitter.position_m', (0.0, 0.0, 1.0), 'm', -100.0, 100.0, length=3,
         description='Transmitter in world, published on /tf_static.',

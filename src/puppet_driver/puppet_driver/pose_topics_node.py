@@ -75,7 +75,7 @@ class PoseTopicsNode(Node):
         self._given_axes = self._config.source
         self._merger = PoseMerger(self._config.sensors, round(1e9 * self._config.wait_s))
         self._writer = TrackerFrameWriter(self._config.sensors, TRANSMITTER)
-        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC)
+        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, self._writer.data)
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._transforms = SensorTransforms(
             self, self._config.sensors, self._config.transforms_rate_hz
@@ -132,7 +132,7 @@ class PoseTopicsNode(Node):
         turn_poses(
             self._origins, self._turns, self._config.unit_m, frame.positions, frame.quaternions
         )
-        self._publisher.publish(self._writer.fill(frame))
+        self._publisher.publish(frame, TRANSMITTER)
         self._pose_array.publish(frame, TRANSMITTER, self._config.pose_array)
         self._diagnostics.frame(frame.stamp_ns)
         self._transforms.publish(frame)

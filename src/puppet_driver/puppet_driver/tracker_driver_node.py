@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
+import numpy as np
 from puppet_core.errors import PuppetError
 from puppet_core.parameter_rows import build_config
 from puppet_core.sensor_frames import SensorFrame
@@ -25,6 +26,8 @@ from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.reader_run import Strays
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.frame_statistics import FrameStatistics
+from puppet_ros.node_clock import NodeClock
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.pose_array import PoseArrayOutput
 from puppet_ros.sensor_transforms import SensorTransforms, TRANSMITTER
@@ -58,9 +61,10 @@ class TrackerDriverNode(LifecycleNode):
         self._table = ParameterTable(
             self, DRIVER_ROWS, lambda values: build_config(DriverConfig, values)
         )
+        self._frame_clock = NodeClock(self)
+        self._late_bytes, self._latency_ns = FrameStatistics(), 0
         self._strays = Strays()
         self._publisher: Any = None
-        self._writer: TrackerFrameWriter | None = None
         self._transforms: SensorTransforms | None = None
         self._reporter = Reporter(self.config)
         self._is_active = False
@@ -91,21 +95,22 @@ class TrackerDriverNode(LifecycleNode):
         try:
             warm_up(config)
             self._reader = make_reader(
-                config, self._on_frame, self._on_news, self._now_ns, self._strays
+                config, self._on_frame, self._on_news, self._frame_clock.now_ns, self._strays
             )
         except PuppetError as err:
             return self._refuse(err)
         self._refusal = ''
+        self._latency_ns = round(1e9 * config.device_latency_s)
         names = ', '.join(config.ignored)
         self._diagnostics.value('ignored_parameters', names)
         if names:
             self.get_logger().warning(f'{names}: set, but without meaning to a {config.device}')
         self._reporter = Reporter(config)
-        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC)
         self._pose_array.open(config.pose_array)
-        self._writer = TrackerFrameWriter(config.sensors, TRANSMITTER)
+        writer = TrackerFrameWriter(config.sensors, TRANSMITTER)
+        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
         self._transforms = SensorTransforms(self, config.sensors, config.transforms_rate_hz)
-        self._transforms.announce(self._now_ns(), *config.transmitter)
+        self._transforms.announce(self._frame_clock.now_ns(), *config.transmitter)
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -172,19 +177,20 @@ class TrackerDriverNode(LifecycleNode):
         self._diagnostics.error(text)
 
     def _publish(self, queued: QueuedFrame) -> None:
-        assert self._writer is not None and self._transforms is not None
+        assert self._transforms is not None
         frame = SensorFrame(
             queued.stamp_ns,
             queued.frame_index,
             self.config.sensors,
-            queued.poses[:, :3],
-            queued.poses[:, 3:],
+            np.ascontiguousarray(queued.poses[:, :3]),
+            np.ascontiguousarray(queued.poses[:, 3:]),
             queued.ages_s,
             queued.missing,
         )
-        self._publisher.publish(self._writer.fill(frame))
+        self._publisher.publish(frame, TRANSMITTER)
         self._pose_array.publish(frame, TRANSMITTER, self.config.pose_array)
         self._diagnostics.frame(queued.stamp_ns)
+        self._late_bytes.frame(queued.arrival_ns - self._latency_ns, queued.stamp_ns)
         self._transforms.publish(frame)
 
     def _on_news(self, is_error: bool, text: str) -> None:
@@ -194,6 +200,10 @@ class TrackerDriverNode(LifecycleNode):
             self.get_logger().info(text)
 
     def _report(self) -> None:
+        self._frame_clock.look()
+        p50, p99, _ = self._late_bytes.close_period(self._frame_clock.now_ns()).latency_ms
+        self._diagnostics.value('late_bytes_ms_p50', f'{p50:.3f}')
+        self._diagnostics.value('late_bytes_ms_p99', f'{p99:.3f}')
         failure = self._reader.failure if self._reader is not None else None
         if failure is not None:
             self._refusal = f'reading ended: {type(failure).__name__}: {failure}'
@@ -213,9 +223,6 @@ class TrackerDriverNode(LifecycleNode):
         level = DiagnosticStatus.WARN if report.warnings else DiagnosticStatus.OK
         level = DiagnosticStatus.ERROR if report.errors else level
         self._diagnostics.condition(level, '; '.join(report.errors + report.warnings))
-
-    def _now_ns(self) -> int:
-        return self.get_clock().now().nanoseconds
 
     def _refuse(self, err: PuppetError) -> TransitionCallbackReturn:
         self._refusal = str(err)

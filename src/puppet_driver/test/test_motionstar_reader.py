@@ -164,10 +164,10 @@ def test_a_killed_device_is_said_and_found_again(serve, session, wait_until, sch
     line = run.reader.lines[0]
     assert wait_until(run.said(f'{scheme}://{HOST}:{address.port}: expected'))
     # pauses double from failure to failure
-    assert wait_until(lambda: line._retry_s >= 0.2) and line.state is not LineState.STREAMING
+    assert wait_until(lambda: line._retry_s >= 0.1) and line.state is not LineState.STREAMING
     serve(address.port)
     assert wait_until(run.has(20)) and run.n_streams() == 2
-    assert line._retry_s == 0.1
+    assert line._retry_s == 0.05
 
 
 def test_a_late_device_is_found(serve, session, wait_until):

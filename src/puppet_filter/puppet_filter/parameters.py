@@ -81,7 +81,8 @@ ROWS = (
     Row('gap.lost_after_s', 0.5, 's', 0.0, 60.0, True,
         'gap after which a sensor is lost and starts anew', low_open=True),
     Row('gap.restart_s', 1.0, 's', 0.0, 1e6, True,
-        'step back of the stamps that means a new recording, not a late frame', low_open=True),
+        'step back of the stamps that is a new recording at once; of a smaller one a few frames '
+        'are taken for late', low_open=True),
     Row('lookahead_s', 0.0, 's', 0.0, 0.2, True,
         'how far ahead of the stamp poses are predicted, for known latency'),
     Row('pose_array', POSES_OFF, live=True, choices=POSE_ARRAY_MODES,

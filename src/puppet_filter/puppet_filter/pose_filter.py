@@ -21,6 +21,7 @@ from puppet_filter.process_noise import ADAPTIVE, PHYSICAL, PRINTED
 
 PROCESS_MODELS = {'adaptive': ADAPTIVE, 'physical': PHYSICAL, 'printed': PRINTED}
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
+BACK_COUNT = 3  # frames in order that came late: they are not late, the clock was set back
 COUNTER_NAMES = (
     'missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost', 'leapt',
 )  # fmt: skip
@@ -54,6 +55,8 @@ class PoseFilter:
         self._counters = np.zeros(N_COUNTERS, dtype=np.int64)
         self._repeated_frames = 0
         self._backward_frames = 0
+        self._late_ns: int | None = None  # stamp of the last frame that was dropped as late
+        self._n_late = 0
         self._tuning = make_tuning(config)
         self._stamp_ns: int | None = None
         self._sensors: tuple[str, ...] = ()
@@ -124,12 +127,21 @@ class PoseFilter:
             return False
         if step_ns < 0:
             self._backward_frames += 1
-            if -step_ns * 1e-9 < self._config.gap_restart_s:
+            if -step_ns * 1e-9 < self._config.gap_restart_s and self._is_late(stamp_ns):
                 return False
             # the clock was set back for good: a recording that starts over
             self._allocate(self._sensors)
         self._stamp_ns = stamp_ns
+        self._late_ns, self._n_late = None, 0
         return True
+
+    def _is_late(self, stamp_ns: int) -> bool:
+        """Return whether a frame was overtaken: not if several such follow one after another."""
+        if self._late_ns is None or stamp_ns <= self._late_ns:
+            self._n_late = 0
+        self._late_ns = stamp_ns
+        self._n_late += 1
+        return self._n_late < BACK_COUNT
 
     def _take_over(self, sensors: tuple[str, ...]) -> None:
         """Change to other sensors; those of the same name keep their states."""

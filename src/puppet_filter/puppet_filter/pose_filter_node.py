@@ -26,7 +26,7 @@ from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.pose_array import PoseArrayOutput
 from puppet_ros.spin import spin_node
-from puppet_ros.streams import StreamPublisher, subscribe
+from puppet_ros.streams import Framed, StreamPublisher, subscribe
 from rclpy.node import Node
 
 NODE_NAME = 'pose_filter'
@@ -45,21 +45,21 @@ class PoseFilterNode(Node):
         config = self._table.config.parameters
         self._stage = PoseFilterStage(self._table.config)
         self._filter = self._stage.filter
-        self._publisher = StreamPublisher(self, PoseFrame, FILTERED_TOPIC)
+        self._publisher = StreamPublisher(self, PoseFrame, FILTERED_TOPIC, self._stage.data)
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._diagnostics = Diagnostics(self, config.expected_rate_hz)
         self._subscription = subscribe(
-            self, TrackerFrame, RAW_TOPIC, self._on_frame, self._diagnostics.guarded
+            self, TrackerFrame, RAW_TOPIC, self._on_frame, self._diagnostics,
+            tracker_frame.from_msg,
         )
         self._counts_timer = self.create_timer(COUNTS_PERIOD_S, self._on_counts)
 
-    def _on_frame(self, msg: TrackerFrame) -> None:
-        frame = tracker_frame.from_msg(msg)
-        filtered = self._stage.step(frame, msg.header.frame_id)
+    def _on_frame(self, framed: Framed) -> None:
+        filtered = self._stage.step(*framed)
         if filtered is None:
             self._diagnostics.drop('stamp')
             return
-        self._publisher.publish(self._stage.fill(filtered))
+        self._publisher.publish(filtered, self._stage.frame_id)
         self._pose_array.publish(
             filtered, self._stage.frame_id, self._table.config.parameters.pose_array
         )

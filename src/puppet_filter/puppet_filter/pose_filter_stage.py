@@ -1,11 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the node pose_filter and the replay do with a frame: arrays in, a filled message out."""
+"""What the node pose_filter and the replay do with a frame: arrays in, a message's bytes out."""
 
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_filter.pose_filter import PoseFilter
 from puppet_filter.tuning import Tuning
-from puppet_msgs.msg import PoseFrame
 from puppet_ros.pose_frame import PoseFrameWriter
 
 
@@ -38,12 +37,8 @@ class PoseFilterStage:
         self.frame_id = frame_id or self._tuning.parameters.frame_id
         return self.filter.step(frame)
 
-    def fill(self, filtered: FilteredFrame) -> PoseFrame:
-        """Return the kept message with the frame of the last step."""
-        return self._writer_of(filtered).fill(filtered)
-
     def data(self, filtered: FilteredFrame) -> bytes:
-        """Return the bytes of that message."""
+        """Return the bytes of the message of the last step."""
         return self._writer_of(filtered).data(filtered)
 
     def _writer_of(self, filtered: FilteredFrame) -> PoseFrameWriter:

@@ -192,12 +192,12 @@ def test_measured_noise_is_read_while_running_and_a_bad_file_refused(
     save_noise(SensorNoise({'s0': 16.0 * default_noise(PoseFilterConfig())}), path)
     assert graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0].successful
     # the state keeps the covariance it has; a new one begins with the new R
-    after = graph.send(raw(make_frame, 1000, [[0.0, 0.0, 0.0]]))
+    after = graph.send(raw(make_frame, 100, [[0.0, 0.0, 0.0]]))
     assert after.covariances[0] == pytest.approx(16.0 * before.covariances[0])
     path.write_text('format: nonsense\n')
     result = graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0]
     assert not result.successful and f'noise.file: {path}' in result.reason
-    again = graph.send(raw(make_frame, 2000, [[0.0, 0.0, 0.0]]))
+    again = graph.send(raw(make_frame, 200, [[0.0, 0.0, 0.0]]))
     assert again.covariances[0] == pytest.approx(after.covariances[0])
 
 
@@ -209,7 +209,7 @@ def test_pose_array_comes_on_request(graph: Graph, make_frame: Callable) -> None
     assert graph.node.count_publishers(POSE_ARRAY_TOPIC) == 0
     for number, (mode, n_poses) in enumerate((('all', 2), ('valid', 1)), start=1):
         assert graph.node.set_parameters([Parameter('pose_array', value=mode)])[0].successful
-        frames = iter(range(1000 * number, 2000 * number))
+        frames = iter(range(100 * number, 100 * number + 1000))
 
         def heard(n_poses: int = n_poses, frames: Any = frames) -> bool:
             graph.send(raw(make_frame, next(frames), places))

@@ -219,6 +219,21 @@ def test_clock_set_far_back_starts_anew(make_frame: Callable) -> None:
     assert out.status[0] == FILTER_REINITIALISED and out.positions[0, 0] == 1.0
 
 
+def test_clock_set_back_a_little_starts_anew_soon(make_frame: Callable) -> None:
+    """One or two frames that come late are dropped; more of them in order are not late."""
+    pose_filter = PoseFilter(CONFIG)
+    for k in range(60):
+        pose_filter.step(make_frame(k, np.zeros((1, 3))))
+    for k in (58, 57, 56, 55):
+        assert pose_filter.step(make_frame(k, np.zeros((1, 3)))) is None
+    assert pose_filter.step(make_frame(60, np.zeros((1, 3)))).status[0] == FILTER_OK
+    for k in (10, 11):
+        assert pose_filter.step(make_frame(k, np.ones((1, 3)))) is None
+    out = pose_filter.step(make_frame(12, np.ones((1, 3))))
+    assert out.status[0] == FILTER_REINITIALISED and out.positions[0, 0] == 1.0
+    assert pose_filter.step(make_frame(13, np.ones((1, 3)))).status[0] == FILTER_OK
+
+
 def test_sample_sent_again_is_not_taken_twice(make_frame: Callable) -> None:
     pose_filter = PoseFilter(CONFIG)
     pose_filter.step(make_frame(0, np.zeros((1, 3))))

@@ -33,6 +33,7 @@ from puppet_ros.spin import EXIT_OK
 
 RUNS = 5
 REST = 'rest'
+TO_BYTES = ('data', 'joints_data', 'posture_data', 'status_data')  # methods of stages
 
 
 class Run(NamedTuple):
@@ -179,7 +180,9 @@ def _wind(clocks: Clocks, reader: BagReader, pipeline: Pipeline, writer: BagWrit
     clocks.around('bytes', pipeline.raw, 'read')
     for part, stage in pipeline.stages():
         clocks.around(part, stage, 'step')
-        clocks.around('bytes', stage, 'data')
+        for name in TO_BYTES:
+            if hasattr(stage, name):
+                clocks.around('bytes', stage, name)
 
 
 if __name__ == '__main__':

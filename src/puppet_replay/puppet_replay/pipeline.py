@@ -35,7 +35,7 @@ from puppet_replay.topics import (
 )
 from puppet_retarget.importance_stage import ImportanceStage
 from puppet_retarget.performer_stage import PerformerStage
-from puppet_retarget.retarget_stage import CharacterShelf, RetargetStage
+from puppet_retarget.retarget_stage import CharacterShelf, PuppetFrame, RetargetStage
 from puppet_ros import importance_msg, pose_frame, posture_msg
 from puppet_ros.importance_msg import ImportanceRecord
 from puppet_ros.kept_cdr import decoded, KeptCdr
@@ -200,8 +200,11 @@ class Pipeline:
             return
         dropped = self.drops.get('retarget: not_usable', 0)
         dropped += self._join.unmatched_left + self._join.unmatched_right
-        joints, puppet, status = stage.data(performer, frame, dropped, SOLVE_TIME_US)
-        outputs += Output(JOINTS, joints), Output(PUPPET, puppet), Output(STATUS, status)
+        puppet = PuppetFrame(performer, frame, dropped, SOLVE_TIME_US)
+        outputs += (
+            Output(JOINTS, stage.joints_data(puppet)), Output(PUPPET, stage.posture_data(puppet)),
+            Output(STATUS, stage.status_data(puppet)),
+        )  # fmt: skip
 
     def _drop(self, reason: str, error: str = '') -> None:
         if reason:

@@ -19,6 +19,7 @@ from puppet_retarget import bag_io, bag_take
 from puppet_retarget.offline import (
     command_batch,
     command_bench,
+    command_bench_batch,
     command_bench_edit,
     command_bench_rate,
     command_character,
@@ -35,6 +36,7 @@ SUBCOMMANDS = {
     'retarget': (command_retarget, 'give the motion of a clip to a character'),
     'batch': (command_batch, 'give a library of clips to characters, by many processes'),
     'bench': (command_bench, 'measure quality and speed over clips, characters and solvers'),
+    'bench-batch': (command_bench_batch, 'measure the speed over a library, and where it goes'),
     'bench-edit': (command_bench_edit, 'the motion editor on the experiments of its paper'),
     'bench-rate': (command_bench_rate, 'inverse rate control on the experiments of its paper'),
     'edit': (command_edit, 'make the motion of a clip meet constraints'),
@@ -44,7 +46,9 @@ SUBCOMMANDS = {
     'character': (command_character, 'make a character file, or look over one'),
 }
 # Who reads or writes bags is given what does it.
-BAGS = {command_retarget: (bag_io,), command_render: (bag_take,)}
+BAGS = {
+    command_retarget: (bag_io,), command_batch: (bag_io,), command_render: (bag_take,),
+}  # fmt: skip
 
 
 class _Parser(argparse.ArgumentParser):

@@ -11,6 +11,7 @@ change while running.
 import sys
 from typing import Any
 
+from puppet_core.parameter_rows import defaults
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance_stage import ImportanceStage
 from puppet_retarget.parameters import (
@@ -21,8 +22,9 @@ from puppet_retarget.parameters import (
 from puppet_ros import posture_msg
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.posture_msg import PostureRecord
 from puppet_ros.spin import spin_node
-from puppet_ros.streams import StreamPublisher, subscribe
+from puppet_ros.streams import Framed, StreamPublisher, subscribe
 from rclpy.node import Node
 
 NODE_NAME = 'importance'
@@ -40,23 +42,28 @@ class ImportanceNode(Node):
         )
         self._stage = ImportanceStage(self._table.config)
         self._model = self._stage.model
-        self._publisher = StreamPublisher(self, Importance, OUTPUT_TOPIC)
+        self._publisher = StreamPublisher(self, Importance, OUTPUT_TOPIC, self._stage.data)
         self._diagnostics = Diagnostics(self)
         self._subscription = subscribe(
-            self, Posture, INPUT_TOPIC, self._on_posture, self._diagnostics.guarded
+            self, Posture, INPUT_TOPIC, self._on_posture, self._diagnostics, posture_msg.from_msg
         )
 
-    def _on_posture(self, msg: Posture) -> None:
-        record = posture_msg.from_msg(msg)
+    def _on_posture(self, framed: Framed) -> None:
+        record: PostureRecord = framed.record
         near = self._stage.step(record)
         if near is None:
             self._diagnostics.drop('not_usable')
             return
-        self._publisher.publish(self._stage.fill(near))
+        self._publisher.publish(near, posture_msg.WORLD)
         self._diagnostics.frame(record.stamp_ns)
 
     def _on_config(self, config: ImportanceNodeConfig) -> None:
         self._model.retune(config.tuning, config.self_tuning)
+
+
+def preload() -> None:
+    """Load kernels and defaults, for a process that starts this node later."""
+    ImportanceStage(importance_node_config(defaults(IMPORTANCE_ROWS)))
 
 
 def main(argv: list[str] | None = None) -> int:

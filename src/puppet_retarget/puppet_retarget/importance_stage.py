@@ -1,11 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the node importance and the replay do with a posture: arrays in, a filled message out."""
+"""What the node importance and the replay do with a posture: arrays in, a message's bytes out."""
 
 from pathlib import Path
 
 from puppet_core.body_surface import read_surface
-from puppet_msgs.msg import Importance
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.parameters import ImportanceNodeConfig
@@ -47,14 +46,8 @@ class ImportanceStage:
             record.stamp_ns, record.frame_index, near.rows, near.self_rows, self._objects
         )
 
-    def fill(self, record: ImportanceRecord) -> Importance:
-        """Return the kept message with an importance in it."""
-        return self._writer.fill(
-            record.stamp_ns, record.frame_index, record.rows, record.self_rows
-        )
-
     def data(self, record: ImportanceRecord) -> bytes:
-        """Return the bytes of that message."""
+        """Return the bytes of an importance."""
         return self._writer.data(
             record.stamp_ns, record.frame_index, record.rows, record.self_rows
         )

@@ -98,7 +98,9 @@ RETARGET_ROWS = SOLVER_ROWS + (
     Row('hold_after_s', 0.25, 's', 0.01, 10.0, live=True,
         description='A gap in the input after which the puppet eases back instead of jumping.'),
     Row('ease_s', 0.5, 's', 0.0, 10.0, live=True,
-        description='How long the easing takes.'),
+        description='How long the easing takes; longer where it would be faster than a body.'),
+    Row('last_posture_file', '',
+        description='Where the last posture is kept, for a restart to ease from; empty: nowhere.'),
 )  # fmt: skip
 
 
@@ -126,6 +128,9 @@ class RetargetConfig:
 
     ease_s: float = 0.5
     """Duration of the easing."""
+
+    last_posture_file: str = ''
+    """Where the last posture is kept; empty is nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

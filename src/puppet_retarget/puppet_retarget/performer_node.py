@@ -32,7 +32,7 @@ from puppet_ros.posture_msg import WORLD
 from puppet_ros.robot_description import RobotDescriptionPublisher
 from puppet_ros.spin import spin_node
 from puppet_ros.static_transforms import StaticTransforms
-from puppet_ros.streams import StreamPublisher, subscribe
+from puppet_ros.streams import Framed, StreamPublisher, subscribe
 from rclpy.node import Node
 
 NODE_NAME = 'performer'
@@ -58,32 +58,31 @@ class PerformerNode(Node):
         )
         self._model = self._stage.model
         self._load_calibration(self._table.config)
-        self._publisher = StreamPublisher(self, Posture, OUTPUT_TOPIC)
+        self._publisher = StreamPublisher(self, Posture, OUTPUT_TOPIC, self._stage.data)
         self._description = RobotDescriptionPublisher(
             self, DESCRIPTION_TOPIC, urdf_text(self._stage.character)
         )
         self._diagnostics = Diagnostics(self)
         self._transforms = StaticTransforms(self, self._on_transforms)
         self._subscription = subscribe(
-            self, PoseFrame, INPUT_TOPIC, self._on_frame, self._diagnostics.guarded
+            self, PoseFrame, INPUT_TOPIC, self._on_frame, self._diagnostics, pose_frame.from_msg
         )
         self._service = DeferredService(
             self, Calibrate, CALIBRATE_SERVICE, self._on_calibrate, self._on_calibrate_deadline
         )
 
-    def _on_frame(self, msg: PoseFrame) -> None:
-        frame_id = msg.header.frame_id
+    def _on_frame(self, framed: Framed) -> None:
+        frame, frame_id = framed
         if frame_id != self._stage.tracker_frame and not self._locate(frame_id):
             self._diagnostics.drop('no_transform')
             return
-        frame = pose_frame.from_msg(msg)
         record = self._stage.step(frame)
         if self._model.outcome is not None:
             self._report(self._model.outcome)
         if record is None:
             self._diagnostics.drop('not_calibrated')
             return
-        self._publisher.publish(self._stage.fill(record))
+        self._publisher.publish(record, WORLD)
         self._diagnostics.frame(frame.stamp_ns)
 
     def _on_transforms(self) -> None:
@@ -166,6 +165,11 @@ class PerformerNode(Node):
 
 def _date() -> str:
     return datetime.now().astimezone().isoformat(timespec='seconds')
+
+
+def preload() -> None:
+    """Load kernels and defaults, for a process that starts this node later."""
+    PerformerStage(PerformerConfig(), lambda *frames: None, _date)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the node performer and the replay do with a frame: arrays in, a filled message out."""
+"""What the node performer and the replay do with a frame: arrays in, a message's bytes out."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,6 @@ from pathlib import Path
 from puppet_core.arrays import Quat, Vec3
 from puppet_core.character import load_character
 from puppet_core.sensor_frames import FilteredFrame
-from puppet_msgs.msg import Posture
 from puppet_retarget.performer.calibration import load_calibration
 from puppet_retarget.performer.parameters import PerformerConfig
 from puppet_retarget.performer.performer_model import PerformerModel
@@ -74,10 +73,6 @@ class PerformerStage:
             estimate.p_world, estimate.status, self._leg_length,
         )  # fmt: skip
 
-    def fill(self, record: PostureRecord) -> Posture:
-        """Return the kept message with a posture in it."""
-        return self._writer.fill(record)
-
     def data(self, record: PostureRecord) -> bytes:
-        """Return the bytes of that message."""
+        """Return the bytes of a posture."""
         return self._writer.data(record)

@@ -11,15 +11,18 @@ running.
 
 """
 
+from pathlib import Path
 import sys
+import time
 from typing import Any
 
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.urdf import description_text, urdf_text
 from puppet_msgs.msg import Importance, RetargetStatus
 from puppet_msgs.msg import Posture as PostureMsg
+from puppet_retarget.last_posture import LastPostureFile, take_up
 from puppet_retarget.parameters import retarget_config, RETARGET_ROWS, RetargetConfig
-from puppet_retarget.retarget_stage import CharacterShelf, RetargetStage
+from puppet_retarget.retarget_stage import CharacterShelf, PuppetFrame, RetargetStage
 from puppet_ros import importance_msg, posture_msg, qos
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.importance_msg import ImportanceRecord
@@ -28,7 +31,7 @@ from puppet_ros.posture_msg import PostureRecord
 from puppet_ros.robot_description import RobotDescriptionPublisher
 from puppet_ros.spin import spin_node
 from puppet_ros.stamped_join import StampedJoin
-from puppet_ros.streams import StreamPublisher, subscribe
+from puppet_ros.streams import Framed, StreamPublisher, subscribe
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -52,30 +55,33 @@ class RetargetNode(Node):
         self._character = self._shelf.load(config.character)
         self._stage = RetargetStage(self._character, config)
         self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
-        self._joints = StreamPublisher(self, JointState, JOINT_STATES_TOPIC, qos.JOINT_STATES)
-        self._puppet = StreamPublisher(self, PostureMsg, PUPPET_TOPIC)
-        self._status = StreamPublisher(self, RetargetStatus, STATUS_TOPIC)
+        self._joints = StreamPublisher(
+            self, JointState, JOINT_STATES_TOPIC, self._stage.joints_data, qos.JOINT_STATES
+        )
+        self._puppet = StreamPublisher(self, PostureMsg, PUPPET_TOPIC, self._stage.posture_data)
+        self._status = StreamPublisher(self, RetargetStatus, STATUS_TOPIC, self._stage.status_data)
         self._description = RobotDescriptionPublisher(
             self, DESCRIPTION_TOPIC, description_text(self._character)
         )
         self._body = RobotDescriptionPublisher(self, BODY_TOPIC, urdf_text(self._character))
         self._diagnostics = Diagnostics(self)
-        guarded, held = self._diagnostics.guarded, self._join.capacity
-        self._inputs = (
+        self._last = self._take_up_last()
+        self._inputs = tuple(
             subscribe(
-                self, PostureMsg, POSTURE_TOPIC, self._on_posture, guarded, held=held
-            ),
-            subscribe(
-                self, Importance, IMPORTANCE_TOPIC, self._on_importance, guarded, held=held
-            ),
+                self, kind, topic, callback, self._diagnostics, arrays, held=self._join.capacity
+            )
+            for kind, topic, callback, arrays in (
+                (PostureMsg, POSTURE_TOPIC, self._on_posture, posture_msg.from_msg),
+                (Importance, IMPORTANCE_TOPIC, self._on_importance, importance_msg.from_msg),
+            )
         )
 
-    def _on_posture(self, msg: PostureMsg) -> None:
-        record = posture_msg.from_msg(msg)
+    def _on_posture(self, framed: Framed) -> None:
+        record: PostureRecord = framed.record
         self._solve(self._join.push_left(record.stamp_ns, record))
 
-    def _on_importance(self, msg: Importance) -> None:
-        record = importance_msg.from_msg(msg)
+    def _on_importance(self, framed: Framed) -> None:
+        record: ImportanceRecord = framed.record
         self._solve(self._join.push_right(record.stamp_ns, record))
 
     def _solve(self, pair: tuple[PostureRecord, ImportanceRecord] | None) -> None:
@@ -86,12 +92,36 @@ class RetargetNode(Node):
         if frame is None:
             self._diagnostics.drop('not_usable')
             return
-        self._joints.publish(self._stage.fill_joints(performer, frame))
+        puppet = PuppetFrame(performer, frame, self._dropped(), frame.solve_time_us)
+        self._joints.publish(puppet)
+        if frame.cause:
+            self._diagnostics.cause(frame.cause)
         self._diagnostics.frame(performer.stamp_ns)
-        self._puppet.publish(self._stage.fill_posture(performer, frame))
-        self._status.publish(
-            self._stage.fill_status(performer, frame, self._dropped(), frame.solve_time_us)
-        )
+        if self._last is not None:
+            posture = frame.solution
+            self._last.write(
+                time.monotonic_ns(), posture.root_position, posture.rotations, frame.angles
+            )
+        self._puppet.publish(puppet)
+        self._status.publish(puppet)
+
+    def _take_up_last(self, is_start: bool = True) -> LastPostureFile | None:
+        """Return the file of the last posture, None for none; a start eases from what it held."""
+        path = self._table.config.last_posture_file
+        if not path:
+            return None
+        names = self._stage.model.joint_names
+        try:
+            kept, last, refusal = take_up(Path(path).expanduser(), names, time.monotonic_ns())
+        except (OSError, InputFileError) as err:
+            got = getattr(err, 'strerror', None) or err
+            self._diagnostics.error(f'{path}: expected a writable file, got {got}')
+            return None
+        if is_start and last is not None:
+            self._stage.model.resume(last)
+        elif is_start and refusal:
+            self.get_logger().warning(f'not eased from the last posture: {refusal}')
+        return kept
 
     def _dropped(self) -> int:
         unmatched = self._join.unmatched_left + self._join.unmatched_right
@@ -108,10 +138,21 @@ class RetargetNode(Node):
 
     def _on_config(self, config: RetargetConfig) -> None:
         before, self._character = self._character, self._shelf.load(config.character)
+        names = self._stage.model.joint_names
         self._stage.configure(self._character, config)
+        if self._stage.model.joint_names != names:
+            if self._last is not None:
+                self._last.close()
+            self._last = self._take_up_last(is_start=False)
         if self._character is not before:
             self._description.publish(description_text(self._character))
             self._body.publish(urdf_text(self._character))
+
+
+def preload() -> None:
+    """Load kernels and defaults, for a process that starts this node later."""
+    config = RetargetConfig()
+    RetargetStage(CharacterShelf().load(config.character), config)
 
 
 def main(argv: list[str] | None = None) -> int:

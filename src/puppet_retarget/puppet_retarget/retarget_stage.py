@@ -1,14 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the node retarget and the replay do with a joined pair: arrays in, filled messages out."""
+"""What the node retarget and the replay do with a joined pair: arrays in, bytes out."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.character import Character, load_character
 from puppet_core.posture import Posture
-from puppet_msgs.msg import Posture as PostureMsg
-from puppet_msgs.msg import RetargetStatus
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetedFrame, RetargetModel
@@ -17,7 +16,6 @@ from puppet_ros.importance_msg import ImportanceRecord
 from puppet_ros.joint_state import JointStateWriter
 from puppet_ros.posture_msg import PostureRecord, PostureWriter
 from puppet_ros.retarget_status import RetargetStatusRecord, RetargetStatusWriter
-from sensor_msgs.msg import JointState
 
 MEASURED = np.zeros(16, dtype=np.uint8)  # Posture.STATUS_MEASURED for every segment
 
@@ -35,6 +33,22 @@ class CharacterShelf:
         if self._loaded is None or self._loaded[0] != key:
             self._loaded = (key, load_character(path))
         return self._loaded[1]
+
+
+class PuppetFrame(NamedTuple):
+    """A frame of the puppet with what its messages say of it besides."""
+
+    performer: PostureRecord
+    """Whom it follows."""
+
+    frame: RetargetedFrame
+    """What came of it."""
+
+    dropped: int
+    """Input that gave nothing since the start."""
+
+    solve_time_us: float
+    """As published."""
 
 
 class RetargetStage:
@@ -76,35 +90,20 @@ class RetargetStage:
         self.solved += frame is not None
         return frame
 
-    def fill_joints(self, performer: PostureRecord, frame: RetargetedFrame) -> JointState:
-        """Return the kept joint states of a frame."""
-        return self._joint_writer.fill(performer.stamp_ns, frame.angles)
+    def joints_data(self, puppet: PuppetFrame) -> bytes:
+        """Return the bytes of the joint states."""
+        return self._joint_writer.data(puppet.performer.stamp_ns, puppet.frame.angles)
 
-    def fill_posture(self, performer: PostureRecord, frame: RetargetedFrame) -> PostureMsg:
-        """Return the puppet's kept posture of a frame."""
-        return self._posture_writer.fill(self._posture_of(performer, frame))
+    def posture_data(self, puppet: PuppetFrame) -> bytes:
+        """Return the bytes of the puppet's posture."""
+        return self._posture_writer.data(self._posture_of(puppet))
 
-    def fill_status(
-        self, performer: PostureRecord, frame: RetargetedFrame, dropped: int,
-        solve_time_us: float,
-    ) -> RetargetStatus:  # fmt: skip
-        """Return the kept status of a frame."""
-        return self._status_writer.fill(
-            self._status_of(performer, frame, dropped, solve_time_us)
-        )
+    def status_data(self, puppet: PuppetFrame) -> bytes:
+        """Return the bytes of the status."""
+        return self._status_writer.data(self._status_of(puppet))
 
-    def data(
-        self, performer: PostureRecord, frame: RetargetedFrame, dropped: int,
-        solve_time_us: float,
-    ) -> tuple[bytes, bytes, bytes]:  # fmt: skip
-        """Return the bytes of the joint states, the posture and the status of a frame."""
-        return (
-            self._joint_writer.data(performer.stamp_ns, frame.angles),
-            self._posture_writer.data(self._posture_of(performer, frame)),
-            self._status_writer.data(self._status_of(performer, frame, dropped, solve_time_us)),
-        )
-
-    def _posture_of(self, performer: PostureRecord, frame: RetargetedFrame) -> PostureRecord:
+    def _posture_of(self, puppet: PuppetFrame) -> PostureRecord:
+        performer, frame = puppet.performer, puppet.frame
         solution = frame.solution
         posture = Posture(
             solution.root_position, solution.rotations, solution.end_effectors,
@@ -115,17 +114,15 @@ class RetargetStage:
             solution.p_world, MEASURED, self._leg_length,
         )  # fmt: skip
 
-    def _status_of(
-        self, performer: PostureRecord, frame: RetargetedFrame, dropped: int,
-        solve_time_us: float,
-    ) -> RetargetStatusRecord:  # fmt: skip
+    def _status_of(self, puppet: PuppetFrame) -> RetargetStatusRecord:
+        performer, frame = puppet.performer, puppet.frame
         solution = frame.solution
         return RetargetStatusRecord(
             stamp_ns=performer.stamp_ns,
             frame_index=performer.frame_index,
             solver=self._config.solver,
             character=self._character.name,
-            solve_time_us=solve_time_us,
+            solve_time_us=puppet.solve_time_us,
             body_iterations=solution.body_iterations,
             root_offset=solution.root_offset,
             goal_errors=solution.goal_errors,
@@ -134,7 +131,7 @@ class RetargetStage:
             reachable=solution.reachable,
             easing=frame.eased,
             frames_solved=self.solved,
-            frames_dropped=dropped,
+            frames_dropped=puppet.dropped,
         )
 
     def _take(self, character: Character, config: RetargetConfig) -> None:

@@ -1,7 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Work that processes of the batch tests are given: the real one, with accidents."""
+"""Work that processes of the batch tests are given, and what they leave behind."""
 
+import csv
+import errno
 import os
 from pathlib import Path
 import signal
@@ -32,9 +34,35 @@ def dies_of_the_killer(task: Task) -> Outcome:
     return run_task(task)
 
 
+def hangs_over_the_killer(task: Task) -> Outcome:
+    """Never end one clip."""
+    if task.name == KILLER:
+        signal.pause()
+    return run_task(task)
+
+
+def finds_no_memory(task: Task) -> Outcome:
+    """Fail as what is outside of a task does."""
+    raise OSError(errno.ENOMEM, 'Cannot allocate memory')
+
+
 def outputs(folder: Path) -> dict[str, bytes]:
     """Return the clips below a folder by their paths."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob('*.bvh'))
     }
+
+
+def finished(out: Path) -> int:
+    """Return how many clips have their record; folders come and go meanwhile."""
+    try:
+        return len(list(out.glob('.batch/records/**/*.json')))
+    except FileNotFoundError:
+        return 0
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """Return the lines of a CSV file."""
+    with open(path, encoding='utf-8', newline='') as file:
+        return list(csv.DictReader(file))

@@ -1,18 +1,32 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""A publisher's stand-in; imported where ROS 2 is known to be there."""
+"""Stand-ins for what is around a node; imported where ROS 2 is known to be there."""
 
+from collections.abc import Callable
 from typing import Any
 
-from rclpy.serialization import deserialize_message, serialize_message
+from puppet_ros import importance_msg, posture_msg
+from puppet_ros.streams import Framed
+from rclpy.serialization import deserialize_message
 
 
 class Recorder:
-    """Stands in for a publisher; keeps a copy of what the node refills."""
+    """Stands in for the publisher of a stream; keeps the messages of what it is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type, data: Callable[..., bytes]) -> None:
         self.messages: list[Any] = []
+        self._kind, self._data = kind, data
 
-    def publish(self, msg: Any) -> None:
+    def publish(self, record: Any, frame_id: str = '') -> None:
         """Keep the message."""
-        self.messages.append(deserialize_message(serialize_message(msg), type(msg)))
+        self.messages.append(deserialize_message(self._data(record), self._kind))
+
+
+def of_posture(msg: Any) -> Framed:
+    """Return what a callback gets of a posture."""
+    return Framed(posture_msg.from_msg(msg), msg.header.frame_id)
+
+
+def of_importance(msg: Any) -> Framed:
+    """Return what a callback gets of an importance."""
+    return Framed(importance_msg.from_msg(msg), msg.header.frame_id)

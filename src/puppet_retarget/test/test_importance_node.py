@@ -25,9 +25,11 @@ from puppet_retarget.importance_node import (  # noqa: E402
     OUTPUT_TOPIC,
 )
 from puppet_ros import importance_msg, qos  # noqa: E402
+from puppet_ros.importance_msg import ImportanceRecord  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
+from recorder import of_posture  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -41,9 +43,8 @@ class Recorder:
     def __init__(self) -> None:
         self.records: list[Any] = []
 
-    def publish(self, msg: Importance) -> None:
-        """Keep the message's content."""
-        record = importance_msg.from_msg(msg)
+    def publish(self, record: ImportanceRecord, frame_id: str = '') -> None:
+        """Keep a copy."""
         self.records.append(
             record._replace(rows=record.rows.copy(), self_rows=record.self_rows.copy())
         )
@@ -69,7 +70,7 @@ def heard(node: ImportanceNode, *messages: Posture) -> list[Any]:
     """Return what the callback publishes for messages."""
     node._publisher = Recorder()
     for msg in messages:
-        node._on_posture(msg)
+        node._on_posture(of_posture(msg))
     return node._publisher.records
 
 
@@ -166,7 +167,7 @@ def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
 
 def test_message_of_wrong_length_does_not_end_the_node(make_node) -> None:
     node = make_node()
-    node._diagnostics.guarded(node._on_posture)(Posture())
+    node._diagnostics.guarded(lambda msg: node._on_posture(of_posture(msg)))(Posture())
     assert node._diagnostics.total_drops == 1
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from puppet_core.errors import InputFileError
+from puppet_core.plain_yaml import load_plain_yaml
+from puppet_core.yaml_source import brief, read_yaml_text
 import yaml
 
 FILE_NAME = 'metadata.yaml'
@@ -100,18 +102,16 @@ def read_metadata(path: Path) -> BagMetadata:
 
     """
     try:
-        tree = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except OSError as err:
-        raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
-    except UnicodeDecodeError as err:
-        raise InputFileError(path, 'UTF-8 text', f'byte {err.start} is not') from err
+        tree = load_plain_yaml(read_yaml_text(path))
+    except InputFileError:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError) as err:
         mark = getattr(err, 'problem_mark', None)
         problem = getattr(err, 'problem', None) or ' '.join(str(err).split())
         raise InputFileError(path, 'valid YAML', problem, mark.line + 1 if mark else None) from err
     body = tree.get(KEY) if isinstance(tree, dict) else None
     if not isinstance(body, dict):
-        raise InputFileError(path, f'{KEY}: ..', repr(tree)[:40])
+        raise InputFileError(path, f'{KEY}: ..', brief(tree))
     try:
         found = _read(body)
         version = int(body['version'])
@@ -136,7 +136,7 @@ def read_metadata(path: Path) -> BagMetadata:
 def counts_of(text: str) -> dict[str, int]:
     """Return the messages by topic that the metadata inside an MCAP file counts, if it tells."""
     try:
-        found = _read(yaml.safe_load(text))
+        found = _read(load_plain_yaml(text))
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, OverflowError,
             RecursionError):  # fmt: skip
         return {}
@@ -146,13 +146,13 @@ def counts_of(text: str) -> dict[str, int]:
 
 
 def _read(body: Mapping[str, Any]) -> BagMetadata:
-    mode = str(body.get('compression_mode') or '').lower()
+    mode = _text(body, 'compression_mode', '').lower()
     return BagMetadata(
-        str(body['storage_identifier']),
+        _text(body, 'storage_identifier'),
         # before rosbag2's version 4 the paths began with the folder's name
         tuple(Path(name).name for name in body['relative_file_paths']),
         '' if mode == 'none' else mode,
-        str(body.get('compression_format') or '').lower(),
+        _text(body, 'compression_format', '').lower(),
         tuple(_topic(row) for row in body['topics_with_message_count']),
     )
 
@@ -161,7 +161,15 @@ def _topic(row: Mapping[str, Any]) -> TopicMetadata:
     topic = row['topic_metadata']
     qos = topic.get('offered_qos_profiles') or ''
     return TopicMetadata(
-        str(topic['name']), str(topic['type']),
+        _text(topic, 'name'), _text(topic, 'type'),
         qos if isinstance(qos, str) else yaml.safe_dump(qos, sort_keys=False),
-        str(topic.get('type_description_hash') or ''), int(row['message_count']),
+        _text(topic, 'type_description_hash', ''), int(row['message_count']),
     )
+
+
+def _text(body: Mapping[str, Any], key: str, default: str | None = None) -> str:
+    """Return a text; the default, where there is one, if it is absent or null."""
+    value = body[key] if default is None else body.get(key) or default
+    if not isinstance(value, str):
+        raise ValueError(f'{key}: expected a text, got {brief(value)}')
+    return value

@@ -138,7 +138,9 @@ class BagReader:
         metadata = None
         files = [self.path]
         if self.path.is_dir():
-            metadata, files = self._folder()
+            metadata, files = folder_files(self.path)
+            if metadata is None:
+                self.warnings.append(f'{self.path}: it has no {FILE_NAME}')
         for path in files:
             self._files.append(self._part(path))
         if metadata is not None:
@@ -169,22 +171,6 @@ class BagReader:
             if there < count:
                 self.warnings.append(f'{self.path}: {there} of {count} messages on {name}: '
                                      'the others, which its metadata counts, are missing')
-
-    def _folder(self) -> tuple[BagMetadata | None, list[Path]]:
-        """Return what the metadata says, and the files."""
-        if (self.path / FILE_NAME).exists():
-            metadata = read_metadata(self.path / FILE_NAME)
-            files = [self.path / name for name in metadata.files]
-        else:
-            metadata = None
-            files = sorted(p for p in self.path.iterdir() if _bare_suffix(p) in SUFFIXES)
-            self.warnings.append(f'{self.path}: it has no {FILE_NAME}')
-        if not files:
-            raise InputFileError(self.path, 'a bag, its files .mcap or .db3', 'none of them')
-        for path in files:
-            if not path.is_file():
-                raise InputFileError(path, f'a file, as {FILE_NAME} says', 'nothing')
-        return metadata, files
 
     def _part(self, path: Path) -> '_McapPart | _SqlitePart':
         suffix = _bare_suffix(path)
@@ -268,6 +254,29 @@ class _SqlitePart:
         names = {t.number: t.name for t in self._file.topics if t.name in wanted}
         for log_ns, place, topic, data in self._file.messages(tuple(names)):
             yield log_ns, number, place, names[topic], data
+
+
+def folder_files(path: Path) -> tuple[BagMetadata | None, list[Path]]:
+    """
+    Return what the metadata of a bag's folder says, if there is one, and the files of messages.
+
+    Raises
+    ------
+    InputFileError : if the metadata is refused, or a file is missing.
+
+    """
+    if (path / FILE_NAME).exists():
+        metadata = read_metadata(path / FILE_NAME)
+        files = [path / name for name in metadata.files]
+    else:
+        metadata = None
+        files = sorted(p for p in path.iterdir() if _bare_suffix(p) in SUFFIXES)
+    if not files:
+        raise InputFileError(path, 'a bag, its files .mcap or .db3', 'none of them')
+    for file in files:
+        if not file.is_file():
+            raise InputFileError(file, f'a file, as {FILE_NAME} says', 'nothing')
+    return metadata, files
 
 
 def _bare_suffix(path: Path) -> str:

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One DiagnosticArray a second: rate, latency, drops, last error, and a level that ages out.
+One DiagnosticArray a second: rate, latency, drops, last error, causes, and a level that ages out.
 
 It also says to how many others each publisher and subscription of the node is connected, which
 nobody else can know: others may have found the node before these have found each other.
@@ -11,13 +11,16 @@ callbacks in `guarded`, so that bad input is counted and never ends the node (ST
 
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
+import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from puppet_core.errors import PuppetError
 from puppet_ros.frame_statistics import FrameReport, FrameStatistics
+from puppet_ros.input_watch import InputWatch
+from puppet_ros.node_clock import NodeClock
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -58,11 +61,14 @@ class Diagnostics:
     def __init__(self, node: Node, expected_rate_hz: float = 0.0, hardware_id: str = '') -> None:
         self._node = node
         self._clock = node.get_clock()
+        self._frame_clock = NodeClock(node)
         self._statistics = FrameStatistics()
         self._values: dict[str, str] = {}
         self._error = ''
         self._error_ns = 0
         self._condition: tuple[bytes, str] | None = None
+        self._watches: list[InputWatch] = []
+        self._causes: dict[str, None] = {}  # of the period, each once
         self.expected_rate_hz = expected_rate_hz
         """May be set anew when the expectation changes [Hz]."""
         self._status = DiagnosticStatus(
@@ -86,7 +92,7 @@ class Diagnostics:
 
     def frame(self, stamp_ns: int) -> None:
         """Count a published frame; the latency is the node's clock less its stamp."""
-        self._statistics.frame(self._clock.now().nanoseconds, stamp_ns)
+        self._statistics.frame(self._frame_clock.now_ns(), stamp_ns)
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Count dropped input by reason, a word or two in snake case."""
@@ -105,6 +111,15 @@ class Diagnostics:
     def condition(self, level: bytes, text: str) -> None:
         """Set a lasting condition of the node; it outweighs what is not more severe; OK clears."""
         self._condition = (level, text) if level != DiagnosticStatus.OK else None
+
+    def cause(self, text: str) -> None:
+        """Say in the next report why the stream is not as it should be."""
+        self._causes[text] = None
+
+    def watch(self, topic: str) -> InputWatch:
+        """Return a watch on a topic of the input whose findings are reported as causes."""
+        self._watches.append(InputWatch(topic))
+        return self._watches[-1]
 
     def guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return the callback such that no exception leaves it: it is counted and reported."""
@@ -125,6 +140,7 @@ class Diagnostics:
         return run
 
     def _on_timer(self) -> None:
+        self._frame_clock.look()
         now = self._clock.now()
         report = self._statistics.close_period(now.nanoseconds)
         error_age_s = abs(now.nanoseconds - self._error_ns) * 1e-9
@@ -132,11 +148,17 @@ class Diagnostics:
         level, message = judge(report, self.expected_rate_hz, error)
         if self._condition is not None and SEVERITY[self._condition[0]] >= SEVERITY[level]:
             level, message = self._condition
+        level, message = with_causes(level, message, self._take_causes())
         self._status.level, self._status.message = level, message
         self._status.values = self._key_values(report)
         array = DiagnosticArray(status=[self._status])
         array.header.stamp = now.to_msg()
         self._publisher.publish(array)
+
+    def _take_causes(self) -> list[str]:
+        now_ns = time.monotonic_ns()
+        found, self._causes = list(self._causes), {}
+        return found + [text for watch in self._watches for text in watch.causes(now_ns)]
 
     def _key_values(self, report: FrameReport) -> list[KeyValue]:
         p50, p99, worst = report.latency_ms
@@ -182,3 +204,12 @@ def judge(report: FrameReport, expected_rate_hz: float, error: str) -> tuple[byt
         rates = f'{report.rate_hz:.1f} Hz of {expected_rate_hz:.1f} Hz'
         return DiagnosticStatus.WARN, f'slow: {rates}'
     return DiagnosticStatus.OK, f'{report.rate_hz:.1f} Hz'
+
+
+def with_causes(level: bytes, message: str, causes: Sequence[str]) -> tuple[bytes, str]:
+    """Return level and sentence with the causes: instead of that all is well, after all else."""
+    if not causes:
+        return level, message
+    if level == DiagnosticStatus.OK:
+        return DiagnosticStatus.WARN, '; '.join(causes)
+    return level, '; '.join((message, *causes))

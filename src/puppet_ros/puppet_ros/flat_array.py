@@ -18,10 +18,17 @@ from puppet_core.arrays import Floats, Quats
 from puppet_core.errors import PuppetError
 
 STAMP_UNIT_NS = 1_000_000_000
+MAX_MESSAGE_BYTES = 1 << 20  # of streams, some kB; many are kept until their partners come
 
 
 class MessageError(PuppetError, ValueError):
     """A message whose arrays do not have the documented layout."""
+
+
+def require_size(data: bytes, name: str) -> None:
+    """Raise MessageError for the bytes of a message that is far too large for a stream."""
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise MessageError(f'{name}: expected up to {MAX_MESSAGE_BYTES} bytes, got {len(data)}')
 
 
 def float_rows(name: str, field: Any, n: int, width: int) -> Floats:
@@ -81,8 +88,25 @@ def write_xyzw(quaternions: Quats, out_xyzw: Floats) -> None:
 
 
 def stamp_ns(stamp: Any) -> int:
-    """Return a builtin_interfaces Time as integer nanoseconds."""
-    return stamp.sec * STAMP_UNIT_NS + stamp.nanosec
+    """Return a builtin_interfaces Time as integer nanoseconds; raise as `checked_ns` does."""
+    return checked_ns(stamp.sec, stamp.nanosec)
+
+
+def checked_ns(seconds: int, nanoseconds: int) -> int:
+    """
+    Return the parts of a stamp as integer nanoseconds.
+
+    Raises
+    ------
+    MessageError : for a time that rclpy takes for none: before zero, or with a whole second and
+        more in its nanoseconds.
+
+    """
+    if seconds < 0 or nanoseconds >= STAMP_UNIT_NS:
+        raise MessageError(
+            f'stamp: expected s >= 0 and ns < 1000000000, got {seconds} s {nanoseconds} ns'
+        )
+    return seconds * STAMP_UNIT_NS + nanoseconds
 
 
 def write_stamp(ns: int, stamp: Any) -> None:

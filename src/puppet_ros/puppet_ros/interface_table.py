@@ -131,8 +131,9 @@ TOPICS = (
           "URDF that the joint states belong to: the puppet's body, or the robot's own."),
     Topic(BODY_DESCRIPTION, 'std_msgs/msg/String', ('retarget',), qos.LATCHED, _DESCRIBED,
           "URDF of the puppet's sixteen segments, of a robot too."),
-    Topic(DIAGNOSTICS, 'diagnostic_msgs/msg/DiagnosticArray', NODES, RELIABLE, '1 Hz',
-          'Rate, latency, drops and last error of each node.'),
+    Topic(DIAGNOSTICS, 'diagnostic_msgs/msg/DiagnosticArray', (*NODES, 'puppet_up'), RELIABLE,
+          '1 Hz', 'Rate, latency, drops and last error of each node; from `puppet_up`, which '
+          'keeps the programs running, how each of them fares.'),
     Topic(CLOCK, 'rosgraph_msgs/msg/Clock', ('play',), RELIABLE, 'with every recorded message',
           'Simulated time, while a bag is played with `--clock`.'),
 )  # fmt: skip

@@ -16,7 +16,7 @@ import struct
 from typing import Any, NamedTuple
 
 from puppet_ros.cdr_layout import CdrLayout, ENCAPSULATION, Place, texts_of
-from puppet_ros.flat_array import MessageError
+from puppet_ros.flat_array import MessageError, require_size
 from rclpy.serialization import deserialize_message, serialize_message
 
 LITTLE_ENDIAN = bytes([0, 1, 0, 0])
@@ -84,6 +84,7 @@ class KeptCdr:
     def read(self, data: bytes) -> Any:
         """Return the message of these bytes: the kept one, or another if its form is new."""
         if not self._has_same_form(data):
+            require_size(data, self._kind.__name__)
             msg = decoded(data, self._kind)
             if data[:ENCAPSULATION] == LITTLE_ENDIAN:
                 self._learn(msg, data)

@@ -122,7 +122,7 @@ class BytesTarget(Target):
     def stamp_ns(self) -> int:
         """Return the stamp of the header [ns]."""
         seconds, nanoseconds = _STAMP.unpack_from(self._view, ENCAPSULATION)
-        return seconds * flat_array.STAMP_UNIT_NS + nanoseconds
+        return flat_array.checked_ns(seconds, nanoseconds)
 
     def get(self, name: str) -> Any:
         """Return a single number."""

@@ -40,6 +40,7 @@ from mcap.stream_reader import MAGIC_SIZE, StreamReader
 from mcap.summary import Summary
 from mcap.writer import MCAP0_MAGIC
 from puppet_core.errors import InputFileError
+from puppet_core.regular_file import require_file
 from puppet_ros.bag_metadata import counts_of, MCAP_KEY, MCAP_NAME
 from puppet_ros.mcap_records import checked_data, MESSAGE, RECORD, records_of, require_record
 from puppet_ros.unpack import COMPRESSIONS, UnpackError
@@ -84,6 +85,7 @@ class McapFile:
         # Messages outside of chunks: without an index to them they are kept.
         self._loose: list[Entry] = []
         try:
+            require_file(path)
             self._stream: BinaryIO = open(path, 'rb')  # noqa: SIM115
         except OSError as err:
             raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err

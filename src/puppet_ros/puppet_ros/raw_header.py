@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Stamp and frame index of a serialised message, without decoding the rest.
+Stamp and frame index of a serialised message, read or given anew without decoding the rest.
 
 A message that begins with a std_msgs/Header is, in CDR, four bytes of encapsulation, the
 stamp, the frame id as a counted text, and then what follows, aligned to its own size. For
@@ -11,7 +11,7 @@ observers that time every message but look into few of them.
 
 import struct
 
-from puppet_ros.flat_array import MessageError, STAMP_UNIT_NS
+from puppet_ros.flat_array import checked_ns, MessageError, require_size, STAMP_UNIT_NS
 
 _STAMP = {0: struct.Struct('>iI'), 1: struct.Struct('<iI')}
 _LENGTH = {0: struct.Struct('>I'), 1: struct.Struct('<I')}
@@ -26,14 +26,15 @@ def stamp_ns(data: bytes) -> int:
 
     Raises
     ------
-    MessageError : if the data is too short.
+    MessageError : if the data is too short or too large, or the stamp is no time.
 
     """
+    require_size(data, 'header')
     try:
         seconds, nanoseconds = _STAMP[data[1] & 1].unpack_from(data, _ENCAPSULATION)
     except (struct.error, IndexError) as err:
         raise MessageError(f'header: expected at least 12 bytes, got {len(data)}') from err
-    return seconds * STAMP_UNIT_NS + nanoseconds
+    return checked_ns(seconds, nanoseconds)
 
 
 def frame_index(data: bytes) -> int:
@@ -46,10 +47,33 @@ def frame_index(data: bytes) -> int:
 
     """
     try:
-        little = data[1] & 1
-        (length,) = _LENGTH[little].unpack_from(data, _TEXT_AT)
-        end = _TEXT_AT + 4 + length - _ENCAPSULATION
-        (index,) = _INDEX[little].unpack_from(data, _ENCAPSULATION + (end + 7) // 8 * 8)
+        (index,) = _INDEX[data[1] & 1].unpack_from(data, _index_at(data))
     except (struct.error, IndexError) as err:
         raise MessageError(f'header: expected a frame index, got {len(data)} bytes') from err
     return index
+
+
+def renamed(data: bytes | bytearray, new_stamp_ns: int, new_index: int) -> bytes:
+    """
+    Return the bytes of the same message with another stamp [ns] and frame index.
+
+    Raises
+    ------
+    MessageError : if the data is too short.
+
+    """
+    changed = bytearray(data)
+    try:
+        little = data[1] & 1
+        _STAMP[little].pack_into(changed, _ENCAPSULATION, *divmod(new_stamp_ns, STAMP_UNIT_NS))
+        _INDEX[little].pack_into(changed, _index_at(data), new_index)
+    except (struct.error, IndexError) as err:
+        raise MessageError(f'header: expected a frame index, got {len(data)} bytes') from err
+    return bytes(changed)
+
+
+def _index_at(data: bytes | bytearray) -> int:
+    """Return where the frame index stands."""
+    (length,) = _LENGTH[data[1] & 1].unpack_from(data, _TEXT_AT)
+    end = _TEXT_AT + 4 + length - _ENCAPSULATION
+    return _ENCAPSULATION + (end + 7) // 8 * 8

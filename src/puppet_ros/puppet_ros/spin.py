@@ -14,8 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 import gc
 import sys
+import time
+import traceback
 
 from puppet_core.errors import ConfigError, PuppetError
+from puppet_ros.scheduling import ORDINARY, Scheduling, split_words
 import rclpy
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle, NotInitializedException
@@ -23,7 +26,10 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
+COMPLAINT_PERIOD_NS = 5_000_000_000
 SPIN_TIMEOUT_S = 0.5  # only bounds how late a shutdown without a wake-up is noticed
+
+TIME_SOURCE = 'rclpy.time_source'  # the module that listens to /clock
 
 # An argument of every node: make it, which compiles its kernels, and end.
 COMPILE_ONLY = '--compile-only'
@@ -42,11 +48,34 @@ def make_executor(context: Context | None = None) -> Executor:
 
 
 def spin(executor: Executor, context: Context | None = None) -> None:
-    """Run callbacks until the context shuts down."""
+    """
+    Run callbacks until the context shuts down.
+
+    What one message does to rclpy itself ends no node: its clock raises for a /clock before zero.
+    What a callback of a node raises does end it.
+
+    """
     context = context if context is not None else rclpy.get_default_context()
+    told_ns = 0
     with suppress(ExternalShutdownException):
         while context.ok():
-            executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
+            try:
+                executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
+            except (ValueError, OverflowError) as err:
+                if not _is_of_time_source(err):
+                    raise
+                now_ns = time.monotonic_ns()
+                if now_ns - told_ns > COMPLAINT_PERIOD_NS:
+                    told_ns = now_ns
+                    _complain(f'ignored: {type(err).__name__}: {err}')
+
+
+def _is_of_time_source(err: BaseException) -> bool:
+    """Return whether rclpy raised it on its own, while it took a /clock."""
+    modules = [
+        frame.f_globals.get('__name__', '') for frame, _ in traceback.walk_tb(err.__traceback__)
+    ]
+    return TIME_SOURCE in modules and modules[-1].startswith('rclpy.')
 
 
 def spin_node(
@@ -75,8 +104,8 @@ def spin_node(
         0 after a signal or shutdown, 2 for bad arguments or parameters.
 
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        scheduling, arguments = split_words(sys.argv[1:] if argv is None else argv)
         if _wants_help(arguments):
             print(usage.strip() or 'Parameters: --ros-args -p NAME:=VALUE')  # noqa: T201
             return EXIT_OK
@@ -89,12 +118,13 @@ def spin_node(
         yield build()
 
     ros_arguments = [word for word in arguments if word != COMPILE_ONLY]
-    return spin_nodes(make, ros_arguments, is_dry=COMPILE_ONLY in arguments)
+    return spin_nodes(make, ros_arguments, COMPILE_ONLY in arguments, scheduling)
 
 
 def spin_nodes(
-    make: Callable[[], Iterable[Node]], arguments: Sequence[str] = (), is_dry: bool = False
-) -> int:
+    make: Callable[[], Iterable[Node]], arguments: Sequence[str] = (), is_dry: bool = False,
+    scheduling: Scheduling = ORDINARY,
+) -> int:  # fmt: skip
     """
     Run nodes until SIGINT, SIGTERM or shutdown, and return the exit code.
 
@@ -106,6 +136,8 @@ def spin_nodes(
         ROS arguments of all of them.
     is_dry : bool
         Only make them.
+    scheduling : Scheduling
+        How their process is to run; what the system refuses is said on stderr.
 
     Returns
     -------
@@ -127,6 +159,8 @@ def spin_nodes(
         # what exists now lives as long as the process: keep the collector from walking it
         gc.collect()
         gc.freeze()
+        for refusal in scheduling.apply():
+            print(refusal, file=sys.stderr)  # noqa: T201
         spin(executor)
     except KeyboardInterrupt:
         pass

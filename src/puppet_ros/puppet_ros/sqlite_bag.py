@@ -8,6 +8,7 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from puppet_core.errors import InputFileError
+from puppet_core.regular_file import require_file
 
 MAGIC = b'SQLite format 3\0'
 # What makes SQLite take in what its writer left beside the file, by the ending of that.
@@ -48,6 +49,7 @@ class SqliteBag:
         self.counts: dict[int, int] = {}
         self.warnings: list[str] = []
         try:
+            require_file(path)
             with open(path, 'rb') as stream:
                 head = stream.read(len(MAGIC))
         except OSError as err:

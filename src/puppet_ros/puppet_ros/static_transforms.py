@@ -19,6 +19,8 @@ from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
 
 TF_STATIC_TOPIC = '/tf_static'
+MAX_FRAMES = 4096  # of a tree; somebody may make up names for ever
+MAX_COORDINATE_M = 1e6
 
 
 class StaticTransformTree:
@@ -29,9 +31,15 @@ class StaticTransformTree:
 
     def set(self, parent: str, child: str, position: Vec3, quaternion: Quat) -> bool:  # noqa: A003
         """Set where `child` stands in `parent`; return whether that is new."""
+        # every comparison is false for NaN
+        if not np.all(np.abs(position) <= MAX_COORDINATE_M):
+            return False
+        if not np.all(np.abs(quaternion) <= 2.0):
+            return False
         norm = float(np.linalg.norm(quaternion))
-        finite = np.all(np.isfinite(position)) and np.isfinite(norm)
-        if not finite or norm < 1e-6 or parent == child:
+        if norm < 1e-6 or parent == child:
+            return False
+        if child not in self._edges and len(self._edges) >= MAX_FRAMES:
             return False
         edge = (parent, np.array(position, dtype=float), np.asarray(quaternion) / norm)
         old = self._edges.get(child)

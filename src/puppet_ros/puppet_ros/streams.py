@@ -3,26 +3,42 @@
 """
 How nodes send and receive the graph's streams.
 
-Over the middleware as bytes, made from and into a message that is kept: its numbers are at the
-same places in every frame, so that takes a few copies (kept_cdr), where rclpy's own conversion
-takes several times as long at both ends of every hop. Between nodes of one process, where an
-exchange was set up for them, the message itself is handed over.
+Over the middleware as bytes, made from arrays and read into a message that is kept: its numbers
+are at the same places in every frame, so that takes a few copies (kept_message, kept_cdr), where
+rclpy's own conversion takes several times as long at both ends of every hop. Between nodes of one
+process, where an exchange was set up for them, the arrays are handed over as they are, and the
+bytes for others are made when the frame has come to its end.
 
 """
 
 from collections.abc import Callable
 from functools import wraps
 from itertools import cycle
-from typing import Any
+import time
+from typing import Any, NamedTuple, Protocol
 
 from puppet_ros import qos
 from puppet_ros.exchange import exchange_of
+from puppet_ros.input_watch import InputWatch
 from puppet_ros.kept_cdr import KeptCdr
+from puppet_ros.raw_header import frame_index, stamp_ns
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-Callback = Callable[[Any], None]
+
+class Framed(NamedTuple):
+    """What comes on a stream."""
+
+    record: Any
+    """The arrays of a message, to be read before the callback returns."""
+
+    frame_id: str
+    """Of its header."""
+
+
+Callback = Callable[[Framed], None]
+REFUSED = 'other_publisher'  # a reason for drops
 
 
 class StreamPublisher:
@@ -37,71 +53,113 @@ class StreamPublisher:
         Class of the messages.
     topic : str
         Its name.
+    data : callable
+        Returns the bytes of the message for what is published.
     profile : QoSProfile
         Its quality of service.
 
     """
 
     def __init__(
-        self, node: Node, kind: type, topic: str, profile: QoSProfile = qos.STREAM
-    ) -> None:
+        self, node: Node, kind: type, topic: str, data: Callable[..., bytes],
+        profile: QoSProfile = qos.STREAM,
+    ) -> None:  # fmt: skip
         self._node = node
         self._publisher = node.create_publisher(kind, topic, profile)
-        self._cdr = KeptCdr(kind)
+        self._data = data
         self._topic = node.resolve_topic_name(topic)
         self._exchange = exchange_of(node.context, self._topic)
 
-    def publish(self, msg: Any) -> None:
-        """Send a message, which may be the last one filled anew."""
+    def publish(self, record: Any, frame_id: str = '') -> None:
+        """
+        Send the message of a record.
+
+        Parameters
+        ----------
+        record : Any
+            Arrays, which must stay as they are until the frame has come to its end.
+        frame_id : str
+            What subscribers in this process get as that of the header.
+
+        """
         if self._exchange is None:
-            self._send(msg)
+            self._publisher.publish(self._data(record))
         else:
-            self._exchange.publish(self._topic, msg, self._send)
+            self._exchange.publish(self._topic, Framed(record, frame_id), self._send)
 
     def destroy(self) -> None:
         """Remove the publisher from its node."""
         self._node.destroy_publisher(self._publisher)
 
-    def _send(self, msg: Any) -> None:
-        self._publisher.publish(self._cdr.write(msg))
+    def _send(self, framed: Framed) -> None:
+        self._publisher.publish(self._data(framed.record))
+
+
+class Reporter(Protocol):
+    """What a subscription tells of its input: the diagnostics of its node."""
+
+    def guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return the callback such that no exception leaves it."""
+
+    def drop(self, reason: str) -> None:
+        """Count a dropped message."""
+
+    def watch(self, topic: str) -> InputWatch:
+        """Return a watch on a topic whose findings are reported."""
 
 
 def subscribe(
-    node: Node, kind: type, topic: str, callback: Callback,
-    guarded: Callable[[Callback], Callback], profile: QoSProfile = qos.STREAM, held: int = 0,
+    node: Node, kind: type, topic: str, callback: Callback, reporter: Reporter,
+    arrays: Callable[[Any], Any],
+    profile: QoSProfile = qos.STREAM, held: int = 0,
 ) -> Subscription | None:  # fmt: skip
     """
     Subscribe to one stream; return the subscription, None for one within the process.
+
+    Of several publishers one is followed as long as it lives, see `InputWatch`.
 
     Parameters
     ----------
     node : Node
         Whose subscription it is.
     kind : type
-        Class of the messages.
+        Class of the messages, which have a header and then a frame index.
     topic : str
         Its name.
     callback : callable
-        Gets each message.
-    guarded : callable
-        Makes a callback such that no exception leaves it: that of the node's diagnostics.
+        Gets the record of each message.
+    reporter : Reporter
+        The node's diagnostics.
+    arrays : callable
+        Makes a record of a message.
     profile : QoSProfile
         Its quality of service.
     held : int
-        How many messages the callback may still hold when the next one comes; with 0 a message
-        is the last one filled anew, to be read before the callback returns. Within a process
-        messages can be held only until the callback of another topic of the same frame.
+        How many records the callback may still hold when the next one comes; with 0 their arrays
+        are the last ones filled anew, to be read before the callback returns. Within a process
+        records can be held only until the callback of another topic of the same frame.
 
     """
     name = node.resolve_topic_name(topic)
     exchange = exchange_of(node.context, name)
     if exchange is not None:
-        exchange.subscribe(name, guarded(callback))
+        exchange.subscribe(name, reporter.guarded(callback))
         return None
     readers = cycle([KeptCdr(kind) for _ in range(held + 1)])
+    reader = next(readers)
+    watch = reporter.watch(name)
 
     @wraps(callback)
     def on_data(data: bytes) -> None:
-        callback(next(readers).read(data))
+        nonlocal reader
+        came = stamp_ns(data), frame_index(data), time.monotonic_ns()
+        if not watch.takes(*came):
+            reporter.drop(REFUSED)
+            return
+        msg = reader.read(data)
+        framed = Framed(arrays(msg), msg.header.frame_id)
+        watch.follow(*came)  # only what could be read
+        reader = next(readers)
+        callback(framed)
 
-    return node.create_subscription(kind, topic, guarded(on_data), profile, raw=True)
+    return node.create_subscription(kind, topic, reporter.guarded(on_data), profile, raw=True)

@@ -11,6 +11,13 @@ rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
 from mcap.writer import Writer  # noqa: E402,I100
 from puppet_core.errors import InputFileError  # noqa: E402
+from puppet_ros.bag_metadata import (  # noqa: E402
+    counts_of,
+    KEY,
+    metadata_of,
+    read_metadata,
+    yaml_text,
+)
 from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
 from puppet_ros.bag_writer import BagWriter  # noqa: E402
 from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
@@ -104,3 +111,28 @@ def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(
         path.write_bytes(data[:end])
         found = salvaged(tmp_path / 'bag') or []
         assert found == MESSAGES[:len(found)]
+
+
+def test_metadata_with_nested_aliases_costs_nothing(tmp_path: Path) -> None:
+    """Nine levels of nine stand for 400 million values."""
+    levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+    levels += [f'a{i}: &a{i} [' + ', '.join([f'*a{i - 1}'] * 9) + ']' for i in range(1, 9)]
+    texts = '\n'.join(levels), '- ' + '\n- '.join(line.partition(' ')[2] for line in levels)
+    text = texts[0] + f'\n{KEY}: {{version: 9, storage_identifier: *a8}}\n'
+    for content in (text, texts[1]):
+        (tmp_path / 'metadata.yaml').write_text(content)
+        with pytest.raises(InputFileError, match=r'metadata\.yaml:2: .* the alias \*a0'):
+            read_metadata(tmp_path / 'metadata.yaml')
+        assert counts_of(content) == {}
+
+
+@pytest.mark.parametrize('key', ['storage_identifier', 'compression_mode', 'compression_format'])
+def test_metadata_that_is_no_text_is_refused(tmp_path: Path, key: str) -> None:
+    path = tmp_path / 'metadata.yaml'
+    body = metadata_of([], 0, 0, 'a.mcap')
+    path.write_text(yaml_text({KEY: body}))
+    assert read_metadata(path).files == ('a.mcap',)
+    path.write_text(yaml_text({KEY: {**body, key: 100_000 * [1]}}))
+    with pytest.raises(InputFileError, match=f'{key}: expected a text') as caught:
+        read_metadata(path)
+    assert len(str(caught.value)) < 400

@@ -255,6 +255,7 @@ def test_what_is_no_bag_is_named(
     pytest.param('version: 9', '[' * 9999, 'valid YAML, got maximum recursion', id='deep'),
     ("compression_mode: ''", 'compression_mode: what', 'expected file, message or none'),
     ('bag_0.mcap', 'gone.mcap', 'expected a file, as metadata.yaml says'),
+    ('bag_0.mcap', '../x/gone.mcap', r'/bag/gone\.mcap: expected a file'),
     ('storage_identifier', 'nothing', 'KeyError'),
     ('rosbag2_bagfile', '[', 'metadata.yaml:'),
 ])  # fmt: skip

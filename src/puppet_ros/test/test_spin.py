@@ -3,7 +3,7 @@
 """spin: exit codes, signals, sim time, services and timers under the suite's executor."""
 
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import chain, count, repeat
 import signal
 import subprocess
 import sys
@@ -24,6 +24,7 @@ from std_msgs.msg import Int64
 pytestmark = pytest.mark.ros
 
 DEADLINE_S = 60.0
+COMPLAINT = 'ignored: ValueError: Seconds value must not be negative\n'
 
 PROGRAM = """
 import sys
@@ -179,16 +180,49 @@ def test_timer_follows_the_simulated_clock(ros_context: Any, spin_until: Callabl
     assert spin_until([node], step_clock)
 
 
-def test_exception_in_a_callback_leaves_spin(ros_context: Any) -> None:
+def test_clock_before_zero_does_not_end_a_node(
+    ros_context: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And the next good time is taken."""
+    sim = [Parameter('use_sim_time', value=True)]
+    node = Node('simulated', context=ros_context, parameter_overrides=sim)
+    publisher = node.create_publisher(ClockMsg, '/clock', 1)
+    seconds = chain((-1, -2_000_000_000), repeat(5))
+    said = ''
+
+    def step() -> None:
+        nonlocal said
+        said += capfd.readouterr().err
+        if COMPLAINT in said and node.get_clock().now().nanoseconds == 5_000_000_000:
+            ros_context.try_shutdown()
+        elif publisher.get_subscription_count():
+            msg = ClockMsg()
+            msg.clock.sec = next(seconds) if COMPLAINT in said else -1
+            publisher.publish(msg)
+
+    node.create_timer(0.02, step, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    late = threading.Timer(DEADLINE_S, ros_context.try_shutdown)
+    late.start()
+    executor = spin.make_executor(ros_context)
+    executor.add_node(node)
+    spin.spin(executor, ros_context)
+    assert late.is_alive()
+    late.cancel()
+    assert said.count(COMPLAINT) == 1  # besides what rclpy writes itself
+
+
+@pytest.mark.parametrize('kind', [RuntimeError, ValueError, OverflowError])
+def test_exception_in_a_callback_leaves_spin(ros_context: Any, kind: type) -> None:
+    """Whatever it is: only rclpy's own clock may raise without an end."""
     node = Node('failing', context=ros_context)
 
     def fail() -> None:
-        raise RuntimeError('on purpose')
+        raise kind('on purpose')
 
     node.create_timer(0.01, fail)
     executor = spin.make_executor(ros_context)
     executor.add_node(node)
-    with pytest.raises(RuntimeError, match='on purpose'):
+    with pytest.raises(kind, match='on purpose'):
         spin.spin(executor, ros_context)
 
 

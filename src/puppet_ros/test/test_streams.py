@@ -16,6 +16,7 @@ from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros import qos, tracker_frame  # noqa: E402
 from puppet_ros.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.exchange import Exchange, share  # noqa: E402
+from puppet_ros.input_watch import InputWatch  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
 from puppet_ros.streams import StreamPublisher, subscribe  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
@@ -45,8 +46,30 @@ def _as_row(msg: TrackerFrame) -> tuple:
     return msg.header.stamp.nanosec, msg.frame_index, tuple(msg.sensors), tuple(msg.poses)
 
 
-def _plain(callback: Any) -> Any:
-    return callback
+class _Plain:
+    """A reporter that only counts."""
+
+    def __init__(self) -> None:
+        self.drops: list[str] = []
+
+    def guarded(self, callback: Any) -> Any:
+        """Return the callback."""
+        return callback
+
+    def drop(self, reason: str) -> None:
+        """Count."""
+        self.drops.append(reason)
+
+    def watch(self, topic: str) -> InputWatch:
+        """Return a watch."""
+        return InputWatch(topic)
+
+
+_plain = _Plain()
+
+
+def _itself(msg: TrackerFrame) -> TrackerFrame:
+    return msg
 
 
 def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
@@ -56,19 +79,22 @@ def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     kept, own = [], []
-    publisher = StreamPublisher(node, TrackerFrame, '/raw')
-    subscribe(node, TrackerFrame, '/raw', lambda m: kept.append(_as_row(m)), _plain)
+    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
+    subscribe(
+        node, TrackerFrame, '/raw', lambda f: kept.append((f.frame_id, _as_row(f.record))),
+        _plain, _itself,
+    )  # fmt: skip
     node.create_subscription(
         TrackerFrame, '/raw', lambda m: own.append(_as_row(m)), qos.STREAM
     )
-    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
     frames = [_frame(rng, stamp) for stamp in range(1, 6)]
     expected = [_as_row(tracker_frame.to_msg(f, _header(f.stamp_ns))) for f in frames]
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 2)
     for frame in frames:
-        publisher.publish(writer.fill(frame))
+        publisher.publish(frame)
     assert spin_until(executor, lambda: len(kept) >= 5 and len(own) >= 5)
-    assert kept == own == expected
+    assert own == expected and kept == [('transmitter', row) for row in expected]
 
 
 def _header(stamp_ns: int) -> Any:
@@ -82,12 +108,14 @@ def test_held_messages_are_not_written_over(context: Context, rng: np.random.Gen
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     held: list[TrackerFrame] = []
-    publisher = StreamPublisher(node, TrackerFrame, '/raw')
-    subscribe(node, TrackerFrame, '/raw', held.append, _plain, held=4)
     writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
+    subscribe(
+        node, TrackerFrame, '/raw', lambda f: held.append(f.record), _plain, _itself, held=4
+    )
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     for stamp in range(1, 6):
-        publisher.publish(writer.fill(_frame(rng, stamp)))
+        publisher.publish(_frame(rng, stamp))
     assert spin_until(executor, lambda: len(held) == 5)
     assert [msg.frame_index for msg in held] == [1, 2, 3, 4, 5]
 
@@ -96,29 +124,100 @@ def test_bytes_that_are_no_message_are_counted(context: Context) -> None:
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     diagnostics, seen = Diagnostics(node), []
-    subscribe(node, TrackerFrame, '/raw', seen.append, diagnostics.guarded)
+    subscribe(node, TrackerFrame, '/raw', seen.append, diagnostics, tracker_frame.from_msg)
     publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     publisher.publish(b'\x00\x01\x00\x00' + 40 * b'\xff')
     assert spin_until(executor, lambda: diagnostics.total_drops == 1)
     publisher.publish(TrackerFrame(frame_index=7))
     assert spin_until(executor, lambda: bool(seen))
-    assert seen[0].frame_index == 7
+    assert seen[0].record.frame_index == 7
 
 
-def test_within_a_process_the_message_itself_is_handed_over_and_sent_afterwards(
+def test_a_malformed_next_frame_does_not_end_a_stream(
+    context: Context, rng: np.random.Generator
+) -> None:
+    """It is counted; the genuine next one is taken, another publisher's not, and none is lost."""
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    diagnostics, held = Diagnostics(node), []
+
+    def arrays(msg: TrackerFrame) -> TrackerFrame:
+        tracker_frame.from_msg(msg)
+        return msg
+
+    subscription = subscribe(
+        node, TrackerFrame, '/raw', lambda f: held.append(f.record), diagnostics, arrays, held=3
+    )
+    assert subscription is not None
+    publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
+
+    def message(index: int) -> TrackerFrame:
+        return tracker_frame.to_msg(_frame(rng, index), _header(index * 10_000_000))
+
+    good = [message(index) for index in (11, 12, 13, 14)]
+    wrong, other = message(13), message(9000)
+    wrong.ages_s = [0.0]
+    for msg in (*good[:2], wrong, other, wrong, *good[2:]):
+        publisher.publish(msg)
+    assert spin_until(executor, lambda: len(held) + diagnostics.total_drops == 7)
+    assert [_as_row(msg) for msg in held] == [_as_row(msg) for msg in good]
+    assert diagnostics.total_drops == 3
+
+
+def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterwards(
     context: Context, rng: np.random.Generator
 ) -> None:
     share(context, Exchange(('/raw',)))
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     outside, log = [], []
-    assert subscribe(node, TrackerFrame, '/raw', log.append, _plain) is None
+    assert subscribe(node, TrackerFrame, '/raw', log.append, _plain, _itself) is None
     node.create_subscription(TrackerFrame, '/raw', outside.append, qos.STREAM)
-    publisher = StreamPublisher(node, TrackerFrame, '/raw')
+    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
-    msg = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter').fill(_frame(rng, 3))
-    publisher.publish(msg)
-    assert log[0] is msg  # at once, without spinning
+    frame = _frame(rng, 3)
+    publisher.publish(frame, 'transmitter')
+    # at once, without spinning
+    assert log[0].record is frame and log[0].frame_id == 'transmitter'
     assert spin_until(executor, lambda: bool(outside))
-    assert outside[0] == msg and len(log) == 1
+    assert _as_row(outside[0]) == _as_row(tracker_frame.to_msg(frame, _header(3)))
+    assert len(log) == 1
+
+
+def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
+    context: Context, rng: np.random.Generator
+) -> None:
+    """On the real middleware; what is refused is counted."""
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    reporter, seen = _Plain(), []
+    subscription = subscribe(
+        node, TrackerFrame, '/raw', lambda f: seen.append(f.record.frame_index), reporter, _itself
+    )
+    assert subscription is not None
+    first, second = publishers = tuple(
+        StreamPublisher(
+            node, TrackerFrame, '/raw', tracker_frame.TrackerFrameWriter(SENSORS, 'a').data
+        )
+        for _ in range(2)
+    )
+    assert spin_until(executor, lambda: subscription.get_publisher_count() == 2 and all(
+        publisher._publisher.get_subscription_count() == 1 for publisher in publishers
+    ))  # fmt: skip
+    sent = iter(range(1, 100_000))
+
+    def send_both() -> None:
+        stamp = next(sent)
+        first.publish(_frame(rng, stamp))
+        second.publish(_frame(rng, stamp + 10_000))
+
+    assert spin_until(executor, lambda: len(seen) > 20, before=send_both)
+    assert max(seen) < 10_000 and len(reporter.drops) >= 10
+    assert set(reporter.drops) == {'other_publisher'}
+    assert spin_until(
+        executor, lambda: max(seen) > 10_000,
+        before=lambda: second.publish(_frame(rng, next(sent) + 10_000)),
+    )  # fmt: skip

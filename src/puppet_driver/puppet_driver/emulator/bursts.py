@@ -38,11 +38,15 @@ class LineBursts:
         self._poses = poses[:, self._columns]
         self._version = -1
 
-    def burst(self, tick: int) -> bytes:
-        """Return what the line sends at a tick of the block."""
+    def prepare(self) -> None:
+        """Encode the block, unless that has been done in the form that the host wants now."""
         if self._version != self._device.version:
             self._version = self._device.version
             self._bursts = self._encode()
+
+    def burst(self, tick: int) -> bytes:
+        """Return what the line sends at a tick of the block."""
+        self.prepare()
         return self._bursts[tick - self._start_tick]
 
     def _encode(self) -> list[bytes]:

@@ -42,5 +42,8 @@ class Bursts(Protocol):
     def load(self, start_tick: int, poses: Floats) -> None:
         """Take the poses (n_ticks, all sensors, 7) of the ticks from `start_tick` on."""
 
+    def prepare(self) -> None:
+        """Do beforehand what takes time, in the form that the host wants now."""
+
     def burst(self, tick: int) -> bytes:
         """Return what is sent at a tick of the block."""

@@ -40,11 +40,15 @@ class MotionStarBursts:
         self._poses = poses[:, self._columns]
         self._version = -1
 
-    def burst(self, tick: int) -> bytes:
-        """Return the data packet of a tick of the block."""
+    def prepare(self) -> None:
+        """Encode the block, unless that has been done in the form that the host wants now."""
         if self._version != self._device.version:
             self._version = self._device.version
             self._encode()
+
+    def burst(self, tick: int) -> bytes:
+        """Return the data packet of a tick of the block."""
+        self.prepare()
         row = tick - self._start_tick
         body = b''.join(
             data[row].tobytes() for report_rate, data in self._records if tick % report_rate == 0

@@ -105,6 +105,13 @@ class PtyServer:
         look_at_s = check_at_s = next_tick_s
         while True:
             now_s = time.monotonic()
+            # first of all: a device's clock does not wait for what else there is to do
+            if now_s >= next_tick_s:
+                self._send_tick(now_s)
+                # ticks that were slept through follow at once, as from a port's buffer
+                lost = max(int((now_s - next_tick_s - MAX_LATE_S) / self._period_s), 0)
+                next_tick_s += (lost + 1) * self._period_s
+                self._advance(lost + 1)
             if now_s >= look_at_s:
                 look_at_s = now_s + LOOK_S
                 self._look()
@@ -112,12 +119,6 @@ class PtyServer:
                 check_at_s = now_s + BACKLOG_CHECK_S
                 for line in self.lines:
                     line.pty.check_backlog()
-            if now_s >= next_tick_s:
-                self._send_tick(now_s)
-                # ticks that were slept through follow at once, as from a port's buffer
-                lost = max(int((now_s - next_tick_s - MAX_LATE_S) / self._period_s), 0)
-                next_tick_s += (lost + 1) * self._period_s
-                self._advance(lost + 1)
             waiting = {line.pty.fileno(): line for line in self.lines if line.pty.is_open}
             wait_s = max(next_tick_s - time.monotonic(), 0.0)
             ready, _, _ = select.select([self._wake_read, *waiting], (), (), wait_s)
@@ -175,6 +176,10 @@ class PtyServer:
         self.tick += n_ticks
         if self.tick >= self._block_start + self._block_ticks:
             self._load_block(self.tick)
+            # now, not when the next tick is due: encoding takes milliseconds
+            for line in self.lines:
+                if line.is_sending:
+                    line.bursts.prepare()
 
     def _load_block(self, start_tick: int) -> None:
         self.tick = self._block_start = start_tick

@@ -120,6 +120,8 @@ def function_of(entry: Section) -> Surface:
         for key in entry.keys() if key != 'function'
         for low, high in (_LIMITS.get(key, (-1e4, 1e4)),)
     }  # fmt: skip
+    if not float(settings.get('seed', 0.0)).is_integer():
+        raise entry.error('seed', 'a whole number', str(settings['seed']))
     if 'heading_deg' in settings:
         settings['heading_rad'] = float(np.radians(settings.pop('heading_deg')))
     try:

@@ -17,6 +17,7 @@ from PIL import Image, UnidentifiedImageError
 from puppet_core.arrays import Floats
 from puppet_core.clip_text import read_text
 from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.regular_file import require_file
 from puppet_retarget.editing.surfaces import HeightField
 
 SUFFIXES = ('.npy', '.csv', '.png')
@@ -67,6 +68,7 @@ def read_height_field(
 
 def _read_npy(path: Path) -> Floats:
     try:
+        require_file(path)
         values = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as err:
         raise InputFileError(path, 'a numpy array', _reason(err)) from err

@@ -23,6 +23,7 @@ from puppet_core.clip import SUFFIXES
 from puppet_core.clip_command_line import add_reading_options, read_clip_as_told
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.parameter_rows import check_values, Row
+from puppet_core.plain_yaml import load_plain_yaml
 from puppet_core.posture import Motion
 from puppet_core.procedural_performer import procedural_motion
 from puppet_retarget.importance.environment import Environment, load_environment
@@ -241,7 +242,7 @@ def _setting(text: str) -> tuple[str, Any]:
 def _typed(text: str) -> Any:
     """Return a number, a truth value or the text itself."""
     try:
-        value = yaml.safe_load(text)
+        value = load_plain_yaml(text)
     except yaml.YAMLError:
         return text
     if isinstance(value, str):

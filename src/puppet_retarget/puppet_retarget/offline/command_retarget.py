@@ -35,6 +35,10 @@ class Bags(Protocol):
         """Return the performer's motion in a bag, and the stamps of its frames [ns]."""
         ...
 
+    def bag_files(self, path: Path) -> list[Path]:
+        """Return the files that are read of a bag."""
+        ...
+
     def write_bag_motion(
         self, path: Path, motion: Motion, job: RetargetJob, result: RetargetResult,
         stamps_ns: Sequence[int] = (),

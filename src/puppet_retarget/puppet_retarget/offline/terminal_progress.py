@@ -2,21 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far long work has come: a bar on a terminal, now and then a line in a log."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 import sys
 from time import monotonic
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from tqdm import tqdm
 
 LINE_PERIOD_S = 2.0
 
 
+class Advance(Protocol):
+    """Told how much was done since its last call."""
+
+    def __call__(self, count: int, is_free: bool = False, /) -> object:
+        """Count so many; what is free, and the time since the last call, say nothing of a rate."""
+        ...
+
+
 @contextmanager
 def progress(
     title: str, total: int, stream: TextIO | None = None, unit: str = 'frame'
-) -> Iterator[Callable[[int], object]]:
+) -> Iterator[Advance]:
     """
     Yield a function that is told how much was done since its last call.
 
@@ -41,28 +49,53 @@ def progress(
 @contextmanager
 def _bar(
     title: str, total: int, stream: TextIO, unit: str
-) -> Iterator[Callable[[int], object]]:
-    with tqdm(total=total, desc=title, unit=unit, file=stream, leave=False) as bar:
-        yield bar.update
+) -> Iterator[Advance]:
+    # no smoothing: the rate is that of all that was not free
+    with tqdm(total=total, desc=title, unit=unit, file=stream, leave=False, smoothing=0.0) as bar:
+        clock = _Clock()
+
+        def advance(count: int, is_free: bool = False, /) -> None:
+            passed_s = clock.lap_s()
+            if is_free:
+                bar.initial += count
+                bar.start_t += passed_s
+            bar.update(count)
+
+        yield advance
 
 
 @contextmanager
 def _lines(
     title: str, total: int, stream: TextIO, unit: str
-) -> Iterator[Callable[[int], object]]:
-    done, start = 0, monotonic()
-    shown_at = start
+) -> Iterator[Advance]:
+    done, paid, paid_s, clock = 0, 0, 0.0, _Clock()
+    shown_at = clock.at
 
-    def advance(count: int) -> None:
-        nonlocal done, shown_at
+    def advance(count: int, is_free: bool = False, /) -> None:
+        nonlocal done, paid, paid_s, shown_at
         done += count
-        if monotonic() - shown_at >= LINE_PERIOD_S:
-            shown_at = monotonic()
-            pace = _pace(done / (shown_at - start), total - done, unit)
-            _say(f'{title}: {done} of {total} {unit}s{pace}', stream)
+        passed_s = clock.lap_s()
+        if not is_free:
+            paid, paid_s = paid + count, paid_s + passed_s
+        if clock.at - shown_at >= LINE_PERIOD_S:
+            shown_at = clock.at
+            rate = paid / paid_s if paid_s else 0.0
+            _say(f'{title}: {done} of {total} {unit}s{_pace(rate, total - done, unit)}', stream)
 
     _say(f'{title}: {total} {unit}s', stream)
     yield advance
+
+
+class _Clock:
+    """Time between calls."""
+
+    def __init__(self) -> None:
+        self.at = monotonic()
+
+    def lap_s(self) -> float:
+        """Return the time since the last call [s]."""
+        last, self.at = self.at, monotonic()
+        return self.at - last
 
 
 def _pace(rate: float, left: int, unit: str) -> str:

@@ -7,7 +7,6 @@ Arrays with 16 rows go by segment.
 
 """
 
-import math
 from typing import NamedTuple
 
 from numpy.typing import NDArray
@@ -24,6 +23,10 @@ from puppet_core.skeleton import N_SEGMENTS, PARENTS
 
 # Quality of a segment's sensor in a frame
 ABSENT, MEASURED, PREDICTED, RESTARTED = 0, 1, 2, 3
+
+MAX_COORDINATE_M = 1e4  # no tracker reaches so far; beyond it squares lose digits
+MAX_SPEED = 1e4  # [m/s] and [rad/s]
+UNIT_TOL = 0.1  # of a quaternion's squared length [-]
 
 _PARENTS = tuple(int(p) for p in PARENTS)
 
@@ -66,7 +69,7 @@ def read_sensors(
     mounting : Mounting
         Of the calibration.
     sensed : Sensed
-        Out; a row that is lost or not finite is ABSENT.
+        Out; a row that is lost, not finite, out of range or no rotation is ABSENT.
 
     """
     for segment in range(N_SEGMENTS):
@@ -74,12 +77,7 @@ def read_sensors(
         sensed.quality[segment] = ABSENT
         if row < 0 or status[row] >= FILTER_LOST:
             continue
-        total = 0.0  # one number that is not finite makes the sum so
-        for k in range(3):
-            total += positions[row, k] + linear[row, k] + angular[row, k]
-        for k in range(4):
-            total += rotations[row, k]
-        if not math.isfinite(total):
+        if not _is_usable(positions[row], rotations[row], linear[row], angular[row]):
             continue
         sensed.quality[segment] = _quality(status[row])
         q = sensed.orientations[segment]
@@ -91,6 +89,21 @@ def read_sensors(
         rotate(mounting.q_world_tracker, angular[row], sensed.angular[segment])
         for k in range(3):
             sensed.positions[segment, k] += mounting.p_world_tracker[k]
+
+
+@kernel
+def _is_usable(position: Vec3, rotation: Quat, linear: Vec3, angular: Vec3) -> bool:
+    """Return whether the numbers of a row are in range and the quaternion is about unit."""
+    square = 0.0
+    # every comparison is false for NaN
+    for k in range(3):
+        if not abs(position[k]) <= MAX_COORDINATE_M:
+            return False
+        if not (abs(linear[k]) <= MAX_SPEED and abs(angular[k]) <= MAX_SPEED):
+            return False
+    for k in range(4):
+        square += rotation[k] * rotation[k]
+    return abs(square - 1.0) <= UNIT_TOL
 
 
 @kernel

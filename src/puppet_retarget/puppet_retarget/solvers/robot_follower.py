@@ -3,7 +3,7 @@
 """What a solver asks of a robot, and what the robot does of it."""
 
 import numpy as np
-from puppet_core.arrays import Floats, Vec3s
+from puppet_core.arrays import Floats, Quats, Vec3s
 from puppet_core.character import Character
 from puppet_core.robot_joints import RobotJoints
 from puppet_retarget.solvers.solver import SolverOutput
@@ -16,6 +16,10 @@ class RobotFollower:
         self._joints = joints
         self.names = joints.names
         """Of the joints, in the robot's own words."""
+
+    def resume(self, angles: Floats, rotations: Quats, points: Vec3s) -> None:
+        """Go on from what was published before, as `RobotJoints.resume`."""
+        self._joints.resume(angles, rotations, points)
 
     def step(self, out: SolverOutput, goals: Vec3s) -> Floats:
         """

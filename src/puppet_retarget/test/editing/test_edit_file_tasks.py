@@ -156,6 +156,7 @@ def test_heights_are_read_from_beside_the_edit_file(tmp_path: Path) -> None:
         ('surfaces:\n  a: {function: ramp, slope: 3}', 3, 'slope: expected slope_deg'),
         ('surfaces:\n  a: {function: ramp, slope_deg: 80}', 3, 'expected -60 <= value <= 60'),
         ('surfaces:\n  a: {function: rough, seed: -1}', 3, 'seed: expected a number in 0'),
+        ('surfaces:\n  a: {function: rough, seed: 1.5}', 3, 'seed: expected a whole number'),
         ('surfaces:\n  a: {function: rough, size_m: 9000}', 3, 'size_m: expected a number'),
         ('surfaces:\n  a: {function: steps, tread_m: x}', 3, 'tread_m: expected a number'),
     ],

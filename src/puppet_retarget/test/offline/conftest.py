@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 import os
 from pathlib import Path
+import shutil
 from typing import NamedTuple
 
 from puppet_core.character import Character, default_capsules, load_character, save_character
@@ -86,6 +87,15 @@ def walk_bvh(steps: Motion, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp('clips') / 'walk.bvh'
     write_bvh(steps, path)
     return path
+
+
+@pytest.fixture
+def library(walk_bvh: Path, tmp_path: Path) -> Path:
+    """Return a folder with two clips."""
+    (tmp_path / 'in' / 'a').mkdir(parents=True)
+    shutil.copy(walk_bvh, tmp_path / 'in' / 'one.bvh')
+    shutil.copy(walk_bvh, tmp_path / 'in' / 'a' / 'two.bvh')
+    return tmp_path / 'in'
 
 
 @pytest.fixture(scope='session')

@@ -12,16 +12,26 @@ import signal
 import subprocess
 import sys
 from time import monotonic
+from types import SimpleNamespace
 
 from batch_work import outputs
 from puppet_core.character import Character
 from puppet_core.errors import ConfigError
 from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.offline.batch import dask_runner
 from puppet_retarget.offline.batch.batch_run import BatchResult, run_batch
 from puppet_retarget.offline.batch.dask_runner import DaskRunner
 from puppet_retarget.offline.batch.local_runner import LocalRunner
 from puppet_retarget.offline.batch.plan import find_clips, make_tasks
-from puppet_retarget.offline.batch.task import DONE, FAILED, Outcome, Reading, SKIPPED, Task
+from puppet_retarget.offline.batch.task import (
+    DONE,
+    FAILED,
+    KILLED,
+    Outcome,
+    Reading,
+    SKIPPED,
+    Task,
+)
 from puppet_retarget.offline.clip_retarget import RetargetJob
 import pytest
 
@@ -122,6 +132,8 @@ def test_a_killed_worker_changes_no_byte(
     assert result.counts[DONE] + result.counts[SKIPPED] == N_CLIPS and not result.counts[FAILED]
     run_batch(planned('local'), LocalRunner(1), BatchResult())
     assert outputs(tmp_path / 'dask') == outputs(tmp_path / 'local')
+    tables = [(tmp_path / out / 'summary.csv').read_bytes() for out in ('dask', 'local')]
+    assert tables[0] == tables[1]
     again = BatchResult()
     run_batch(planned('dask'), DaskRunner(scheduler), again)
     assert again.counts == {DONE: 0, SKIPPED: N_CLIPS, FAILED: 0}
@@ -140,6 +152,38 @@ def test_a_scheduler_that_goes_ends_the_run(
         run_batch(planned('dask'), DaskRunner(scheduler), result, kill)
     assert 1 <= result.counts[DONE] < N_CLIPS
     assert (tmp_path / 'dask' / 'summary.csv').is_file()
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_ends_the_run(
+    workers: list[subprocess.Popen], scheduler: str, planned: Callable[[str], list[Task]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr('puppet_retarget.offline.batch.dask_runner.LOOK_S', 0.1)
+    monkeypatch.setattr('puppet_retarget.offline.batch.dask_runner.NO_WORKER_S', 2.0)
+
+    def kill(outcome: Outcome) -> None:
+        for worker in workers:
+            worker.kill()
+
+    result = BatchResult()
+    with pytest.raises(RuntimeError, match='has had no worker'):
+        run_batch(planned('dask'), DaskRunner(scheduler), result, kill)
+    assert 1 <= result.counts[DONE] < N_CLIPS
+
+
+def test_a_clip_that_killed_its_workers_has_the_local_reason(
+    planned: Callable[[str], list[Task]]
+) -> None:
+    from distributed import KilledWorker
+
+    class Given:
+        def result(self, timeout: float) -> Outcome:
+            raise KilledWorker('a-key', SimpleNamespace(address='tcp://127.0.0.1:9'), 3)
+
+    outcome = dask_runner._outcome(Given(), planned('dask')[0], SimpleNamespace())
+    assert (outcome.status, outcome.reason) == (FAILED, KILLED)
+    assert 'a-key' in outcome.detail
 
 
 def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@
 
 from dataclasses import replace
 import hashlib
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 import pickle
 import subprocess
@@ -12,7 +14,16 @@ import sys
 import numpy as np
 from puppet_core.character import Character, load_character
 from puppet_retarget.importance.environment import floor_only
-from puppet_retarget.offline.batch.digest import file_digest, suite_version, value_digest
+from puppet_retarget.offline.batch.digest import (
+    code_folders,
+    file_digest,
+    LIBRARIES,
+    suite_version,
+    value_digest,
+)
+from puppet_retarget.offline.batch.ledger import input_state, task_key
+from puppet_retarget.offline.batch.plan import make_tasks
+from puppet_retarget.offline.batch.task import Reading
 from puppet_retarget.offline.clip_retarget import RetargetJob
 import pytest
 
@@ -83,3 +94,42 @@ def test_a_file_has_the_digest_of_its_bytes(tmp_path: Path) -> None:
     data = bytes(range(256)) * 10000  # more than one block
     (tmp_path / 'file').write_bytes(data)
     assert file_digest(tmp_path / 'file') == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize('library', LIBRARIES)
+@pytest.mark.parametrize('is_missing', [False, True], ids=['another', 'missing'])
+def test_another_library_is_another_version(
+    monkeypatch: pytest.MonkeyPatch, library: str, is_missing: bool
+) -> None:
+    before, own = suite_version(), metadata.version
+
+    def version(name: str) -> str:
+        if name == library and is_missing:
+            raise metadata.PackageNotFoundError(name)
+        return 'x' if name == library else own(name)
+
+    monkeypatch.setattr(metadata, 'version', version)
+    assert suite_version.__wrapped__() != before
+
+
+def test_what_reads_clips_and_bags_is_part_of_the_version() -> None:
+    assert {'ezc3d', 'mcap', 'zstandard', 'lz4', 'llvmlite'} < set(LIBRARIES)
+    known = [n for n in ('puppet_core', 'puppet_retarget', 'puppet_ros') if find_spec(n)]
+    assert [folder.name for folder in code_folders()] == known and len(known) >= 2
+
+
+@pytest.mark.parametrize('suffix, is_other', [('.C3D', True), ('.bvh', False)])
+def test_built_in_marker_sets_decide_over_c3d_clips(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, performer: Character, suffix: str,
+    is_other: bool,
+) -> None:  # fmt: skip
+    folder = tmp_path / 'share' / 'puppet_bringup' / 'config' / 'markersets'
+    folder.mkdir(parents=True)
+    (folder / 'own.yaml').write_text('1')
+    (tmp_path / f'a{suffix}').write_text('clip')
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    job = RetargetJob(performer, floor_only())
+    task, = make_tasks(tmp_path, tmp_path / 'out', [f'a{suffix}'], [job], Reading())
+    before = task_key(task), input_state(task)
+    (folder / 'own.yaml').write_text('22')
+    assert (task_key(task) != before[0], input_state(task) != before[1]) == 2 * (is_other,)

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 import multiprocessing
 import os
 from pathlib import Path
@@ -12,13 +13,29 @@ import signal
 import threading
 from time import monotonic
 
-from batch_work import dies_of_the_killer, KILLER, outputs, VICTIM, waits_to_be_killed_once
+from batch_work import (
+    dies_of_the_killer,
+    finds_no_memory,
+    hangs_over_the_killer,
+    KILLER,
+    outputs,
+    VICTIM,
+    waits_to_be_killed_once,
+)
 from puppet_core.character import Character
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.batch.batch_run import BatchResult, run_batch
 from puppet_retarget.offline.batch.local_runner import LocalRunner, MAX_ATTEMPTS
 from puppet_retarget.offline.batch.plan import find_clips, make_tasks
-from puppet_retarget.offline.batch.task import DONE, FAILED, Reading, SKIPPED, Task
+from puppet_retarget.offline.batch.task import (
+    DONE,
+    FAILED,
+    KILLED,
+    NO_MEMORY,
+    Reading,
+    SKIPPED,
+    Task,
+)
 from puppet_retarget.offline.clip_retarget import RetargetJob
 import pytest
 
@@ -90,9 +107,28 @@ def test_a_clip_that_kills_its_process_fails_alone(
     assert result.counts == {DONE: len(NAMES) - 1, SKIPPED: 0, FAILED: 1}
     assert (tmp_path / 'two' / 'deaths').read_text() == MAX_ATTEMPTS * 'x'
     failure, = result.failures
-    assert failure['clip'] == KILLER and 'SIGKILL' in failure['reason']
+    assert (failure['clip'], failure['reason']) == (KILLER, KILLED)
+    assert f'{MAX_ATTEMPTS} times, ended by SIGKILL' in failure['detail']
+    assert b'SIGKILL' not in (tmp_path / 'two' / 'summary.csv').read_bytes()
+    assert b'SIGKILL' in (tmp_path / 'two' / 'failed.csv').read_bytes()
     wanted = {name: data for name, data in undisturbed.items() if KILLER not in name}
     assert outputs(tmp_path / 'two') == wanted
+
+
+def test_a_clip_that_hangs_fails_alone(
+    planned: Planned, undisturbed: dict[str, bytes], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr('puppet_retarget.offline.batch.local_runner.GRACE_S', 0.0)
+    result, tasks = BatchResult(), planned('two')
+    # the others have all the time they need
+    tasks = [replace(t, timeout_s=0.5 if t.name == KILLER else 0.0) for t in tasks]
+    run_batch(tasks, LocalRunner(2, work=hangs_over_the_killer), result)
+    failure, = result.failures
+    assert failure['clip'] == KILLER and 'at most 0.5 s' in failure['reason']
+    wanted = {name: data for name, data in undisturbed.items() if KILLER not in name}
+    assert outputs(tmp_path / 'two') == wanted
+    assert not multiprocessing.active_children()
 
 
 def test_tasks_are_taken_as_there_is_room(planned: Planned) -> None:
@@ -122,4 +158,12 @@ def test_a_closed_run_leaves_no_process(planned: Planned) -> None:
 def test_too_little_memory_is_a_reason(planned: Planned) -> None:
     result = BatchResult()
     run_batch(planned('two')[:1], LocalRunner(1, memory_bytes=1 << 20), result)
-    assert result.counts[FAILED] == 1
+    failure, = result.failures
+    assert failure['reason'] == NO_MEMORY, failure
+
+
+def test_a_process_without_memory_says_so(planned: Planned) -> None:
+    result = BatchResult()
+    run_batch(planned('two')[:1], LocalRunner(1, work=finds_no_memory), result)
+    failure, = result.failures
+    assert failure['reason'] == NO_MEMORY and '--memory-gib' in failure['detail']

@@ -60,6 +60,15 @@ def test_outputs_below_the_input_are_no_clips(clips: Path) -> None:
     assert find_clips(clips, out) == CLIPS
 
 
+def test_outputs_of_other_runs_are_no_clips(clips: Path, tmp_path: Path) -> None:
+    other = clips / 'a' / 'other'
+    (other / '.batch').mkdir(parents=True)
+    (other / 'sally').mkdir()
+    (other / 'sally' / 'walk.bvh').touch()
+    assert find_clips(clips, tmp_path / 'out') == CLIPS
+    assert find_clips(other, tmp_path / 'out') == ['sally/walk.bvh']  # asked for by its name
+
+
 def test_the_tree_is_kept_for_each_character(
     clips: Path, tmp_path: Path, job: RetargetJob
 ) -> None:
@@ -106,7 +115,44 @@ def test_an_output_that_is_a_clip_is_refused(tmp_path: Path, job: RetargetJob) -
         make_tasks(folder, tmp_path, names, [job], Reading())
 
 
-@pytest.mark.parametrize('name', ['', 'a/b', '..', '.batch'])
+def test_an_output_that_is_a_clip_through_a_link_is_refused(
+    clips: Path, tmp_path: Path, job: RetargetJob
+) -> None:
+    (tmp_path / 'out').mkdir()
+    (tmp_path / 'out' / job.character.name).symlink_to(clips)
+    with pytest.raises(ConfigError, match='which is a clip'):
+        make_tasks(clips, tmp_path / 'out', CLIPS, [job], Reading())
+
+
+def test_an_output_that_is_a_folder_of_others_is_refused(
+    clips: Path, tmp_path: Path, job: RetargetJob
+) -> None:
+    (clips / 'walk.bvh').rename(clips / 'a' / 'x.amc')
+    (clips / 'a' / 'x.bvh').mkdir()
+    (clips / 'a' / 'x.bvh' / 'y.bvh').touch()
+    names = find_clips(clips, tmp_path / 'out')
+    with pytest.raises(ConfigError, match=r'a/x\.amc, whose output .* is a folder of others'):
+        make_tasks(clips, tmp_path / 'out', names, [job], Reading())
+
+
+def test_links_to_folders_are_not_followed(clips: Path, tmp_path: Path) -> None:
+    (clips / 'a' / 'loop').symlink_to(clips)
+    assert find_clips(clips, tmp_path / 'out') == CLIPS
+
+
+def test_bags_are_files_or_folders(clips: Path, tmp_path: Path, job: RetargetJob) -> None:
+    (clips / 'one.mcap').touch()
+    (clips / 'rec').mkdir()
+    for name in ('metadata.yaml', 'rec_0.mcap', 'rec_1.mcap'):
+        (clips / 'rec' / name).touch()
+    assert find_clips(clips, tmp_path / 'out') == CLIPS
+    names = find_clips(clips, tmp_path / 'out', has_bags=True)
+    assert set(names) - set(CLIPS) == {'one.mcap', 'rec'}
+    tasks = make_tasks(clips, tmp_path / 'out', ['one.mcap', 'rec'], [job], Reading())
+    assert [task.out_name.partition('/')[2] for task in tasks] == ['one.bvh', 'rec.bvh']
+
+
+@pytest.mark.parametrize('name', ['', 'a/b', '..', '../x', '/x', '.batch', 'summary.csv'])
 def test_names_that_are_no_folder_are_refused(
     clips: Path, tmp_path: Path, job: RetargetJob, name: str
 ) -> None:

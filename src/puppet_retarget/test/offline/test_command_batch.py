@@ -3,32 +3,16 @@
 """puppet_clip batch: restarts, failures kept apart, tables, and arguments that do not fit."""
 
 from collections.abc import Callable
-import csv
 import json
-import os
 from pathlib import Path
 import shutil
-import signal
-import subprocess
 import sys
-from time import monotonic
 
-from batch_work import outputs
-from puppet_retarget.offline.batch.summary import COLUMNS, FAILURES
+from batch_work import outputs, table
+from puppet_retarget.offline.batch.summary import COLUMNS, FAILURES, TIMES
 import pytest
 
 pytestmark = pytest.mark.ros
-
-DEADLINE_S = 120.0
-
-
-@pytest.fixture
-def library(walk_bvh: Path, tmp_path: Path) -> Path:
-    """Return a folder with two clips."""
-    (tmp_path / 'in' / 'a').mkdir(parents=True)
-    shutil.copy(walk_bvh, tmp_path / 'in' / 'one.bvh')
-    shutil.copy(walk_bvh, tmp_path / 'in' / 'a' / 'two.bvh')
-    return tmp_path / 'in'
 
 
 @pytest.fixture
@@ -38,12 +22,6 @@ def batch(run: Callable) -> Callable:
         return run('batch', *words, '--workers', 1)
 
     return call
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    """Return the lines of a CSV file."""
-    with open(path, encoding='utf-8', newline='') as file:
-        return list(csv.DictReader(file))
 
 
 def test_outputs_are_those_of_retarget(run: Callable, library: Path, tmp_path: Path) -> None:
@@ -67,7 +45,9 @@ def test_the_table_has_the_figures_of_the_report(
     row = rows[1]
     assert tuple(row) == COLUMNS
     assert (row['status'], row['output'], row['frames']) == ('ok', 'blubby/one.bvh', '120')
-    assert float(row['seconds']) == 1.0 and float(row['time_s']) > 0.0
+    assert float(row['seconds']) == 1.0
+    times = table(tmp_path / 'out' / 'times.csv')[1]
+    assert tuple(times) == TIMES and float(times['time_s']) > 0.0
     slide = report['planted_foot_slide_mm_s']['puppet']
     assert float(row['planted_foot_slide_mm_s_puppet']) == slide
     for group in ('goal_error_mm', 'jerk_ratio', 'penetration_mm'):
@@ -120,7 +100,7 @@ def delete_output(library: Path, out: Path) -> tuple[str, ...]:
 
 def spoil_record(library: Path, out: Path) -> tuple[str, ...]:
     """Cut one record off."""
-    (out / '.batch' / 'blubby' / 'one.bvh.json').write_text('{"format": "pup')
+    next(out.glob('.batch/records/*/*.json')).write_text('{"format": "pup')
     return ()
 
 
@@ -196,7 +176,9 @@ def test_json_has_counts_and_rates(run: Callable, library: Path, tmp_path: Path)
     figures = json.loads((tmp_path / 'b.json').read_text())
     assert (figures['done'], figures['skipped'], figures['failed']) == (2, 0, 0)
     assert figures['frames'] == 240 and figures['frames_per_cpu_s'] > 0.0
-    assert set(figures['cpu_us_per_frame']) == {'read', 'retarget', 'quality', 'write'}
+    assert tuple(figures['cpu_us_per_frame']) == (
+        'hash', 'read', 'retarget', 'quality', 'write', 'other'
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,6 +195,7 @@ def test_json_has_counts_and_rates(run: Callable, library: Path, tmp_path: Path)
         (('--glob', '*.fbx'), '*.fbx'),
         (('--summary', 'x.xlsx'), '--summary'),
         (('--memory-gib', '0'), '--memory-gib'),
+        (('--timeout', '-1'), '--timeout'),
         (('--memory-gib', '1', '--dask', 'tcp://127.0.0.1:1'), '--memory-gib'),
     ],
 )
@@ -235,39 +218,41 @@ def test_missing_packages_are_named(
     assert done.code == 2 and 'pip install pyarrow' in done.err
 
 
-def finished(out: Path) -> int:
-    """Return how many clips have their record; folders come and go meanwhile."""
-    try:
-        return len(list(out.glob('.batch/*/*.json')))
-    except FileNotFoundError:
-        return 0
+def test_clips_and_bags_of_all_kinds_are_done(
+    run: Callable, library: Path, tmp_path: Path, mocap_dir: Path
+) -> None:
+    for name in ('02.asf', '02_03.amc'):
+        shutil.copy(mocap_dir / 'cmu_asfamc' / name, library / name)
+    assert run('retarget', library / 'one.bvh', library / 'take.mcap').code == 0
+    (library / 'noise.mcap').write_bytes(b'no bag')
+    out = tmp_path / 'out'
+    done = run('batch', library, out, '--workers', 1)
+    assert done.code == 1 and '1 of 5' in done.err, done.err
+    assert [row['clip'] for row in table(out / 'failed.csv')] == ['noise.mcap']
+    names = ('02_03', 'a/two', 'one', 'take')
+    assert set(outputs(out)) == {f'blubby/{name}.bvh' for name in names}
+    for name in ('02_03.amc', 'take.mcap'):
+        words = ('--asf', library / '02.asf') if name.endswith('amc') else ()
+        assert run('retarget', library / name, tmp_path / 'x.bvh', *words).code == 0
+        made = out / 'blubby' / Path(name).with_suffix('.bvh')
+        assert made.read_bytes() == (tmp_path / 'x.bvh').read_bytes()
+    assert '4 finished before' in run('batch', library, out, '--workers', 1).err
 
 
-def test_ctrl_c_keeps_what_is_finished(library: Path, walk_bvh: Path, tmp_path: Path) -> None:
-    for number in range(400):  # many more than are done until the signal comes
-        shutil.copy(walk_bvh, library / f'{number}.bvh')
-    out, end = tmp_path / 'out', monotonic() + DEADLINE_S
-    process = subprocess.Popen(
-        [sys.executable, '-m', 'puppet_retarget.cli', 'batch', library, out, '--workers', '2'],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, 'PYTHONPATH': ':'.join(sys.path)},
-    )  # fmt: skip
-    # of three finished ones one process has two: it had told of the first
-    while finished(out) < 3 and monotonic() < end:
-        pass
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, err = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 130 and 'Traceback' not in err, err
-    rows = table(out / 'summary.csv')
-    assert 1 <= len(rows) < 402 and all((out / row['output']).is_file() for row in rows)
-    assert nobody_is_left(process.pid, end)
-
-
-def nobody_is_left(group: int, end: float) -> bool:
-    """Return whether all processes of a group have ended before a time."""
-    while monotonic() < end:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-    return False
+def test_of_a_folder_only_the_files_of_the_bag_count(
+    run: Callable, library: Path, tmp_path: Path
+) -> None:
+    bag_metadata = pytest.importorskip('puppet_ros.bag_metadata')
+    bag, out = library / 'take', tmp_path / 'out'
+    (bag / 'notes').mkdir(parents=True)
+    (bag / 'thumbnail.png').write_text('1')
+    assert run('retarget', library / 'one.bvh', bag / 'take_0.mcap').code == 0
+    content = bag_metadata.metadata_of([], 0, 1, 'take_0.mcap')
+    (bag / 'metadata.yaml').write_text(bag_metadata.yaml_text({bag_metadata.KEY: content}))
+    words = ('batch', library, out, '--glob', 'take', '--workers', 1)
+    assert '1 retargeted' in run(*words).out
+    (bag / 'thumbnail.png').write_text('2')
+    assert '1 finished before' in run(*words).out
+    with open(bag / 'metadata.yaml', 'a', encoding='utf-8') as file:
+        file.write('# a remark\n')
+    assert '1 retargeted' in run(*words).out

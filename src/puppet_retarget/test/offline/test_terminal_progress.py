@@ -3,6 +3,7 @@
 """Progress: a bar on terminals, plain lines elsewhere, neither too many nor none."""
 
 from io import StringIO
+import re
 
 from puppet_retarget.offline import terminal_progress
 from puppet_retarget.offline.terminal_progress import progress
@@ -26,8 +27,28 @@ def test_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
             advance(100)
     lines = log.getvalue().splitlines()
     assert lines[0] == 'walk: 1000 frames'
-    assert lines[1] == 'walk: 400 of 1000 frames, 160 frames/s, 00:03 left'  # 2 s later
+    assert lines[1] == 'walk: 400 of 1000 frames, 200 frames/s, 00:03 left'  # 2 s later
     assert len(lines) < 6
+
+
+@pytest.mark.parametrize('stream', [StringIO(), Terminal()], ids=['log', 'terminal'])
+def test_what_is_free_says_nothing_of_the_remaining_time(
+    monkeypatch: pytest.MonkeyPatch, stream: StringIO
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(terminal_progress, 'monotonic', lambda: now[0])
+    monkeypatch.setattr('tqdm.std.time', lambda: now[0])
+    with progress('walk', 1000, stream) as advance:
+        now[0] += 500.0
+        advance(0, True)
+        for _ in range(500):  # ten in each second
+            now[0] += 0.1
+            advance(1, True)
+        for _ in range(100):  # one in each second
+            now[0] += 1.0
+            advance(1)
+        last = re.split(r'[\r\n]', stream.getvalue().strip())[-1]
+    assert re.search('(599|600).*06:4[01]', last), last  # of a log the last line may be older
 
 
 def test_terminal_gets_a_bar() -> None:

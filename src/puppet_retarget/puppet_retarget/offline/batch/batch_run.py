@@ -4,14 +4,22 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from puppet_retarget.offline.batch import ledger
 from puppet_retarget.offline.batch.retarget_file import STAGES
-from puppet_retarget.offline.batch.summary import FAILURES, table_row, write_table
+from puppet_retarget.offline.batch.summary import (
+    FAILED_LIST,
+    FAILURES,
+    SUMMARY,
+    table_row,
+    TIMES,
+    TIMES_LIST,
+    write_table,
+)
 from puppet_retarget.offline.batch.task import (
     DONE,
     FAILED,
@@ -23,7 +31,7 @@ from puppet_retarget.offline.batch.task import (
     Task,
 )
 
-SUMMARY, FAILED_LIST = 'summary.csv', 'failed.csv'
+OTHER = 'other'  # records, and what failed
 Told = Callable[[Outcome], object]
 
 
@@ -42,7 +50,7 @@ class BatchResult:
     frames: int = 0
     """Frames retargeted in this run."""
 
-    cpu_s: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+    cpu_s: dict[str, float] = field(default_factory=lambda: dict.fromkeys((*STAGES, OTHER), 0.0))
     """Time of the cores in each stage [s]."""
 
     wall_s: float = 0.0
@@ -52,10 +60,12 @@ class BatchResult:
         """Take the outcome of a task."""
         self.rows[task.number] = table_row(task, outcome)
         self.counts[outcome.status] += 1
+        self.cpu_s[OTHER] += outcome.cpu_s
         if outcome.status == DONE:
             self.frames += outcome.row['frames']
             for stage in STAGES:
                 self.cpu_s[stage] += outcome.row[f'cpu_{stage}_s']
+                self.cpu_s[OTHER] -= outcome.row[f'cpu_{stage}_s']
 
     @property
     def table(self) -> list[Row]:
@@ -107,12 +117,14 @@ def run_batch(
 
     """
     start = perf_counter()
-    with ledger.held(tasks[0].out_dir):
+    with ledger.held(tasks[0].out_dir) as run:
         try:
-            with closing(runner(iter(tasks))) as outcomes:
+            with closing(runner(replace(task, run=run) for task in tasks)) as outcomes:
                 for outcome in outcomes:
                     task = tasks[outcome.number]
                     outcome = _if_seen(task, outcome)
+                    if outcome.refused_key:
+                        ledger.forget(task, outcome.refused_key)
                     result.add(task, outcome)
                     if tell is not None:
                         tell(outcome)
@@ -122,8 +134,9 @@ def run_batch(
 
 
 def write_tables(out_dir: Path, result: BatchResult) -> None:
-    """Write the summary, and the list of what failed if anything did."""
+    """Write the summary, the times, and the list of what failed if anything did."""
     write_table(result.table, out_dir / SUMMARY)
+    write_table(result.table, out_dir / TIMES_LIST, TIMES)
     failures = result.failures
     if failures:
         write_table(failures, out_dir / FAILED_LIST, FAILURES)

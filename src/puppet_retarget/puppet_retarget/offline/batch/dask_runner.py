@@ -5,7 +5,8 @@ Workers of a Dask cluster that do tasks (dask.distributed, an optional package).
 
 The cluster is somebody's who keeps it running: nothing is started or stopped here. Its workers
 see the same folders under the same names, and have the same version of the suite. The scheduler
-gives the task of a worker that died to another one, and gives up a task that killed several.
+gives the task of a worker that died to another one, and gives up a task that killed several. A
+task that takes too long ends itself. The run ends when nobody is left to work.
 
 """
 
@@ -15,13 +16,14 @@ import asyncio
 from collections.abc import Generator, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any, TYPE_CHECKING
 from uuid import uuid4
 
 from puppet_core.errors import ConfigError
 from puppet_retarget.offline.batch.digest import suite_version
 from puppet_retarget.offline.batch.retarget_file import run_task
-from puppet_retarget.offline.batch.task import failed, Outcome, Task
+from puppet_retarget.offline.batch.task import failed, KILLED, Outcome, Task
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -30,6 +32,9 @@ TASKS_PER_THREAD = 2  # one at work, one to go on with
 MIN_TASKS = 4
 RETRIES = 2
 CONNECT_S = 10.0
+WAIT_S = 0.05
+LOOK_S = 1.0  # how often it is asked who works
+NO_WORKER_S = 60.0  # a worker that died may be started again
 
 
 class DaskRunner:
@@ -78,8 +83,13 @@ class DaskRunner:
                     self._give(run, given, pool, tasks)
                     if not given:
                         return
+                    watch = _Watch(self._client, max(task.timeout_s for task in given.values()))
+                    while not (pool.has_ready() or pool.is_empty()):
+                        with pool.thread_condition:  # told of most outcomes, so not for long
+                            pool.thread_condition.wait(WAIT_S)
+                        watch.look()
                     future = next(pool)
-                    outcome = _outcome(future, given.pop(future.key))
+                    outcome = _outcome(future, given.pop(future.key), watch)
                     future.release()
                 yield outcome
         finally:
@@ -114,6 +124,42 @@ class DaskRunner:
                 )
 
 
+class _Watch:
+    """Whether an outcome can be expected, while one is waited for."""
+
+    def __init__(self, client: Client, longest_s: float) -> None:
+        self._client, self._longest_s = client, longest_s
+        self._began = self._worked = self._looked = monotonic()
+
+    def look(self) -> None:
+        """Raise RuntimeError if nobody works any more."""
+        now = monotonic()
+        if now - self._looked > LOOK_S:
+            self._looked = now
+            self._worked = now if self._has_workers() else self._worked
+        if now - self._worked > NO_WORKER_S:
+            raise RuntimeError(
+                f'the cluster has had no worker for {NO_WORKER_S:g} s; what is finished is kept'
+            )
+        # one is at work and the others wait for it, then each has its own time
+        if 0.0 < (TASKS_PER_THREAD + 1) * self._longest_s < now - self._began - NO_WORKER_S:
+            raise RuntimeError(
+                'the workers finish no clip, though each may take at most '
+                f'{self._longest_s:g} s; what is finished is kept'
+            )
+
+    def _has_workers(self) -> bool:
+        async def threads() -> Any:
+            scheduler = self._client.scheduler
+            assert scheduler is not None
+            return await scheduler.ncores()
+
+        try:
+            return bool(self._client.sync(threads, callback_timeout=CONNECT_S))
+        except (OSError, TimeoutError, asyncio.TimeoutError):
+            return False  # a scheduler that is gone takes what was given along
+
+
 @contextmanager
 def _scheduler_needed() -> Iterator[None]:
     """Say that the scheduler is gone, in place of the many ways in which that shows."""
@@ -123,19 +169,27 @@ def _scheduler_needed() -> Iterator[None]:
         raise RuntimeError('the scheduler is gone; what is finished is kept') from err
 
 
-def _outcome(future: Any, task: Task) -> Outcome:
+def _outcome(future: Any, task: Task, watch: _Watch) -> Outcome:
     """
     Return what came of a task; one that the scheduler gave up has failed.
 
     An outcome that was lost with its worker is waited for, as the scheduler has it made again.
 
     """
-    try:
-        outcome = future.result()
-    except (CancelledError, asyncio.CancelledError, OSError):
-        raise
-    except Exception as err:  # KilledWorker, or whatever a worker's installation raises
-        return failed(task, f'{type(err).__name__}: {err}')
+    from distributed import KilledWorker
+
+    while True:
+        try:
+            outcome = future.result(timeout=LOOK_S)
+            break
+        except (TimeoutError, asyncio.TimeoutError):
+            watch.look()
+        except (CancelledError, asyncio.CancelledError, OSError):
+            raise
+        except KilledWorker as err:
+            return failed(task, KILLED, _line(err))
+        except Exception as err:  # whatever a worker's installation raises
+            return failed(task, f'its worker raised {type(err).__name__}', _line(err))
     assert isinstance(outcome, Outcome)
     return outcome
 

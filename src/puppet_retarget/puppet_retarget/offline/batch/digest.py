@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 import hashlib
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import puppet_core
-import puppet_retarget
 
+# their numbers are ours; not all are installed where no such clip is read
+LIBRARIES = ('numba', 'llvmlite', 'numpy', 'scipy', 'ezc3d', 'mcap', 'zstandard', 'lz4')
+PACKAGES = ('puppet_core', 'puppet_retarget', 'puppet_ros')
 _Hash = Any  # what hashlib makes
 
 
@@ -44,14 +47,27 @@ def value_digest(*values: Any) -> str:
 
 @cache
 def suite_version() -> str:
-    """Return the digest of the code that decides what a retargeted clip looks like."""
+    """Return the digest of the code and libraries that decide what an output looks like."""
     total = hashlib.sha256()
-    for package in (puppet_core, puppet_retarget):
-        assert package.__file__ is not None
-        folder = Path(package.__file__).parent
+    _feed(total, [_library_version(name) for name in LIBRARIES])
+    for folder in code_folders():
         for path in sorted(folder.rglob('*.py')):
             _feed(total, (path.relative_to(folder).as_posix(), path.read_bytes()))
     return total.hexdigest()[:16]
+
+
+def code_folders() -> list[Path]:
+    """Return the folders of the suite's packages that make an output; ROS's may be missing."""
+    specs = [find_spec(name) for name in PACKAGES]  # which imports none of them
+    return [Path(place) for spec in specs if spec is not None
+            for place in spec.submodule_search_locations or ()]  # fmt: skip
+
+
+def _library_version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _feed(total: _Hash, value: Any) -> None:

@@ -16,14 +16,17 @@ import json
 import os
 from pathlib import Path
 import shutil
+from uuid import uuid4
 
-from puppet_core import atomic_file
-from puppet_core.errors import ConfigError
+from puppet_core import clip_c3d
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.marker_set import built_in_folder
 from puppet_retarget.offline.batch.digest import file_digest, value_digest
 from puppet_retarget.offline.batch.task import LEDGER, PARTS, Row, Task
 from puppet_retarget.offline.report_file import report_text
 
-FORMAT = 'puppet-batch-record/1'
+FORMAT = 'puppet-batch-record/2'
+_State = tuple[tuple[int, int, int], ...]
 
 
 def task_key(task: Task) -> str:
@@ -32,16 +35,41 @@ def task_key(task: Task) -> str:
 
     Raises
     ------
+    InputFileError : if an input is no file.
     OSError : if an input cannot be read.
 
     """
+    return value_digest(
+        task.parameters, [file_digest(path) for path in _inputs(task)], task.clip.suffix.lower()
+    )
+
+
+def input_state(task: Task) -> _State:
+    """
+    Return what changes when somebody writes to an input of a task.
+
+    Raises
+    ------
+    OSError : if an input cannot be found.
+
+    """
+    states = (path.stat() for path in _inputs(task))
+    return tuple((state.st_ino, state.st_size, state.st_mtime_ns) for state in states)
+
+
+def _inputs(task: Task) -> list[Path]:
+    """Return the files that a task reads; a pipe among them would be waited for for ever."""
     reading = task.reading
-    files = [task.clip, *([task.asf] if task.asf else [])]
+    files = [task.clip] if task.bag is None else task.bag.files(task.clip)
+    files += [task.asf] if task.asf else []
     files += [Path(name) for name in (reading.name_map, reading.options.marker_set)
               if name is not None and Path(name).is_file()]  # fmt: skip
-    return value_digest(
-        task.parameters, [file_digest(path) for path in files], task.clip.suffix.lower()
-    )
+    if task.clip.suffix.lower() == clip_c3d.SUFFIX and (folder := built_in_folder()):
+        files += sorted(folder.glob('*.yaml'))  # each may be the one that fits
+    for path in files:
+        if path.exists() and not path.is_file():
+            raise InputFileError(path, 'a file', 'something else')
+    return files
 
 
 def finished_row(task: Task, key: str) -> Row | None:
@@ -61,22 +89,52 @@ def finished_row(task: Task, key: str) -> Row | None:
 def write_record(task: Task, key: str, output_sha256: str, row: Row) -> None:
     """Note that a task's output is in its place."""
     record = {'format': FORMAT, 'key': key, 'output_sha256': output_sha256, 'row': row}
-    atomic_file.write_text(task.record, report_text(record))
+    put(task, report_text(record).encode(), task.record)
 
 
-def forget(task: Task) -> bool:
-    """Delete the record of a task; return whether there was one."""
+def put(task: Task, data: bytes, path: Path) -> None:
+    """
+    Write a file of OUT_DIR, all or nothing.
+
+    It goes through the folder of its run, which the next run deletes: a process that was left
+    over by a run that was killed writes nothing any more.
+
+    Raises
+    ------
+    OSError : if that cannot be done.
+
+    """
+    part = task.part()
     try:
-        task.record.unlink()
-    except OSError:
-        return False
-    return True
+        part.write_bytes(data)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(part, path)
+    except OSError as err:
+        part.unlink(missing_ok=True)
+        # names the file to make, for that of the part is another one in each run
+        raise OSError(err.errno, err.strerror, str(path)) from err
+
+
+def forget(task: Task, refused_key: str) -> None:
+    """
+    Delete an output and its record, if the record says that it is ours and made of other input.
+
+    Without a record that can be read nobody knows that, and both stay.
+
+    """
+    try:
+        record = json.loads(task.record.read_text(encoding='utf-8'))
+        if record['key'] != refused_key:
+            task.record.unlink()
+            task.out.unlink(missing_ok=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
 
 
 @contextmanager
-def held(out_dir: Path) -> Iterator[None]:
+def held(out_dir: Path) -> Iterator[str]:
     """
-    Hold OUT_DIR for one run; what an ended one left half written is deleted first.
+    Hold OUT_DIR for one run and yield its name; what one left half written is deleted first.
 
     Raises
     ------
@@ -100,15 +158,12 @@ def held(out_dir: Path) -> Iterator[None]:
                 f'OUT_DIR: expected a folder of no other run, got {str(out_dir)!r}, which one '
                 'is writing'
             ) from err
-        _empty(parts)
+        run = uuid4().hex
+        shutil.rmtree(parts, ignore_errors=True)
+        (parts / run).mkdir(parents=True)
         try:
-            yield
+            yield run
         finally:
-            _empty(parts)
+            shutil.rmtree(parts, ignore_errors=True)
     finally:
         os.close(lock)
-
-
-def _empty(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(exist_ok=True)

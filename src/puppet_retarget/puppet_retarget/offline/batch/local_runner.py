@@ -5,24 +5,34 @@ Processes of this machine that do tasks, one task at a time each.
 
 A process that dies takes nothing with it but the task it had, which is given again; so it is
 known which task was at work when a process died, and one that kills every process is given up.
+A task that takes too long ends itself; one that does not get to that is ended with its process.
 
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+import math
 import multiprocessing
 from multiprocessing.connection import Connection, wait
 import os
 import resource
 import signal
+from time import monotonic
 
-from puppet_retarget.offline.batch.retarget_file import death, run_task
-from puppet_retarget.offline.batch.task import failed, Outcome, Task
+from puppet_retarget.offline.batch.retarget_file import (
+    death,
+    MEMORY_EXIT,
+    run_task,
+    timed_out,
+    wants_memory,
+)
+from puppet_retarget.offline.batch.task import failed, KILLED, NO_MEMORY, Outcome, Task
 
 MAX_ATTEMPTS = 3
 # read when numpy is loaded: a process works on one core
 THREAD_VARIABLES = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
+GRACE_S = 30.0  # a process may take to begin, and to end a task that takes too long
 _JOIN_S = 5.0
 
 
@@ -58,22 +68,33 @@ class LocalRunner:
                 busy = {worker.connection: worker for worker in workers if worker.task}
                 if not busy:
                     return
-                for connection in wait(list(busy)):
+                for connection in wait(list(busy), _shortest(busy.values())):
                     worker = busy[connection]  # type: ignore[index]
                     task, outcome = worker.task, worker.outcome()
                     assert task is not None
                     if outcome is None:
                         workers.remove(worker)
-                        how = death(worker.end())
+                        code = worker.end()
                         deaths[task.number] += 1
                         if deaths[task.number] < MAX_ATTEMPTS:
                             again.append(task)
                             continue
-                        outcome = failed(task, f'its process {how}, {MAX_ATTEMPTS} times')
+                        reason = NO_MEMORY if code == MEMORY_EXIT else KILLED
+                        outcome = failed(task, reason, f'{MAX_ATTEMPTS} times, {death(code)}')
                     yield outcome
+                yield from self._late(workers)
         finally:
             for worker in workers:
                 worker.end()
+
+    def _late(self, workers: list['_Worker']) -> Iterator[Outcome]:
+        """End processes that have been at their task for too long; it is not given again."""
+        for worker in [worker for worker in workers if worker.left_s() <= 0.0]:
+            workers.remove(worker)
+            task = worker.task
+            worker.end()
+            assert task is not None
+            yield failed(task, timed_out(task))
 
     def _give(
         self, workers: list['_Worker'], again: deque[Task], tasks: Iterator[Task]
@@ -105,14 +126,20 @@ class _Worker:
             self._process.start()
         theirs.close()
         self.task: Task | None = None
+        self._end = math.inf
 
     def give(self, task: Task) -> None:
         """Send a task."""
         self.task = task
+        self._end = monotonic() + task.timeout_s + GRACE_S if task.timeout_s else math.inf
         try:
             self.connection.send(task)
         except OSError:
             pass  # it is dead, which `outcome` finds out
+
+    def left_s(self) -> float:
+        """Return the time until its task has to be ended [s], inf without a task."""
+        return max(self._end - monotonic(), 0.0) if self.task else math.inf
 
     def outcome(self) -> Outcome | None:
         """Return what came of the task, None if the process died over it."""
@@ -146,8 +173,16 @@ def _serve(
     while True:
         try:
             connection.send(work(connection.recv()))
-        except (EOFError, OSError):
+        except (EOFError, OSError, MemoryError) as err:
+            if wants_memory(err):
+                os._exit(MEMORY_EXIT)  # to end in order would want some
             return
+
+
+def _shortest(workers: Iterable[_Worker]) -> float | None:
+    """Return the time until the first one has to be ended [s], None for none."""
+    left_s = min(worker.left_s() for worker in workers)
+    return left_s if math.isfinite(left_s) else None
 
 
 @contextmanager

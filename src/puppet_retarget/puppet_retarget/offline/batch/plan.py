@@ -4,22 +4,29 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
+from functools import cache
 import os
 from pathlib import Path, PurePosixPath
+from typing import NoReturn
 
 from puppet_core.clip import SUFFIXES
 from puppet_core.clip_command_line import skeleton_beside
 from puppet_core.errors import ConfigError
 from puppet_retarget.offline.batch.digest import suite_version, value_digest
-from puppet_retarget.offline.batch.task import LEDGER, Reading, Task
+from puppet_retarget.offline.batch.summary import OWN_FILES
+from puppet_retarget.offline.batch.task import BagReading, LEDGER, Reading, Task
+from puppet_retarget.offline.clip_arguments import BAG_SUFFIXES, is_bag
 from puppet_retarget.offline.clip_retarget import RetargetJob
 
 
-def find_clips(in_dir: Path, out_dir: Path, patterns: Sequence[str] = ()) -> list[str]:
+def find_clips(
+    in_dir: Path, out_dir: Path, patterns: Sequence[str] = (), has_bags: bool = False
+) -> list[str]:
     """
     Return the clips below a folder, as sorted paths with slashes.
 
-    Hidden files and folders, links to folders, and the output folder are left out.
+    Hidden files and folders, links to folders, the output folder and those of other runs below
+    `in_dir` are left out.
 
     Parameters
     ----------
@@ -28,6 +35,8 @@ def find_clips(in_dir: Path, out_dir: Path, patterns: Sequence[str] = ()) -> lis
     patterns : sequence of str
         Which clips; as in a shell, of the name if there is no slash in it, else of the path
         below `in_dir`. Any one is enough; all clips if there is none.
+    has_bags : bool
+        Whether bags are clips, too; one may be a file or a folder.
 
     Raises
     ------
@@ -39,20 +48,20 @@ def find_clips(in_dir: Path, out_dir: Path, patterns: Sequence[str] = ()) -> lis
     if in_dir.resolve() == out_dir.resolve():
         raise ConfigError(f'OUT_DIR: expected another folder than IN_DIR, got {str(out_dir)!r}')
     names = sorted(
-        name for name in _files(in_dir, out_dir.resolve())
-        if PurePosixPath(name).suffix.lower() in SUFFIXES and _is_wanted(name, patterns)
+        name for name in _files(in_dir, out_dir.resolve(), has_bags)
+        if _is_clip(in_dir, name, has_bags) and _is_wanted(name, patterns)
     )  # fmt: skip
     if not names:
         which = f' that {" or ".join(patterns)} names' if patterns else ''
-        raise ConfigError(
-            f'IN_DIR: expected {" or ".join(SUFFIXES)} files{which}, got none in {str(in_dir)!r}'
-        )
+        kinds = ' or '.join(SUFFIXES + (BAG_SUFFIXES if has_bags else ()))
+        raise ConfigError(f'IN_DIR: expected {kinds} files{which}, got none in {str(in_dir)!r}')
     return names
 
 
 def make_tasks(
     in_dir: Path, out_dir: Path, names: Iterable[str], jobs: Sequence[RetargetJob],
-    reading: Reading, asf: Path | None = None, redo: bool = False,
+    reading: Reading, asf: Path | None = None, redo: bool = False, timeout_s: float = 0.0,
+    bags: BagReading | None = None,
 ) -> list[Task]:  # fmt: skip
     """
     Return a task for each clip and character, all of a clip in a row.
@@ -71,6 +80,10 @@ def make_tasks(
         Skeleton of all .amc clips, in place of the one beside each.
     redo : bool
         Whether finished outputs are made anew.
+    timeout_s : float
+        How long a task may take [s]; 0 for any time.
+    bags : BagReading, optional
+        How those are read that are bags.
 
     Raises
     ------
@@ -86,10 +99,11 @@ def make_tasks(
         own = asf if clip.suffix.lower() == '.amc' else None
         beside = skeleton_beside(clip, own)
         skeleton = None if beside is None else Path(beside)
+        bag = bags if is_bag(clip) else None
         tasks += [
             Task(
                 len(tasks) + i, clip, skeleton, name, out_dir, job, reading, version, digests[i],
-                redo,
+                redo, timeout_s, bag,
             )
             for i, job in enumerate(jobs)
         ]
@@ -97,14 +111,27 @@ def make_tasks(
     return tasks
 
 
-def _files(in_dir: Path, out_dir: Path) -> Iterator[str]:
-    for folder, subfolders, files in os.walk(in_dir):
-        subfolders[:] = [
+def _files(in_dir: Path, out_dir: Path, has_bags: bool) -> Iterator[str]:
+    for folder, subfolders, files in os.walk(in_dir, onerror=_raise):
+        below = PurePosixPath(Path(folder).relative_to(in_dir).as_posix())
+        seen = [
             name for name in subfolders
             if not name.startswith('.') and Path(folder, name).resolve() != out_dir
+            and not Path(folder, name, LEDGER).is_dir()
         ]  # fmt: skip
-        below = PurePosixPath(Path(folder).relative_to(in_dir).as_posix())
-        yield from (str(below / name) for name in files if not name.startswith('.'))
+        bags = {name for name in seen if has_bags and is_bag(Path(folder, name))}
+        subfolders[:] = [name for name in seen if name not in bags]
+        yield from (str(below / name) for name in (*bags, *files) if not name.startswith('.'))
+
+
+def _raise(err: OSError) -> NoReturn:
+    raise ConfigError(
+        f'IN_DIR: expected folders that can be read, got {err.filename!r}: {err.strerror}'
+    ) from err
+
+
+def _is_clip(in_dir: Path, name: str, has_bags: bool) -> bool:
+    return PurePosixPath(name).suffix.lower() in SUFFIXES or (has_bags and is_bag(in_dir / name))
 
 
 def _is_wanted(name: str, patterns: Sequence[str]) -> bool:
@@ -118,7 +145,7 @@ def _check_characters(jobs: Sequence[RetargetJob]) -> None:
     """Refuse names that cannot be the name of one folder each."""
     seen: set[str] = set()
     for name in (job.character.name for job in jobs):
-        if not name or name.startswith('.') or '/' in name or '\0' in name:
+        if not name or name.startswith('.') or '/' in name or '\0' in name or name in OWN_FILES:
             raise ConfigError(
                 f'--character: expected a name that can be a folder, got {name!r}'
             )
@@ -128,16 +155,27 @@ def _check_characters(jobs: Sequence[RetargetJob]) -> None:
 
 
 def _check_outputs(tasks: Sequence[Task]) -> None:
-    inputs = {os.path.abspath(path) for task in tasks for path in (task.clip, task.asf) if path}
+    folder_of = cache(os.path.realpath)  # of an output that is a link the link is replaced
+
+    def place(path: Path) -> str:
+        return os.path.join(folder_of(path.parent), path.name)
+
+    inputs = {place(path) for task in tasks for path in (task.clip, task.asf) if path}
     taken: dict[str, Task] = {}
+    folders = {folder for task in tasks for folder in PurePosixPath(task.out_name).parents}
     for task in tasks:
+        if PurePosixPath(task.out_name) in folders:
+            raise ConfigError(
+                f'IN_DIR: expected clips with outputs of their own, got {task.name}, whose output '
+                f'{task.out_name} is a folder of others; choose with --glob'
+            )
         other = taken.setdefault(task.out_name, task)
         if other is not task:
             raise ConfigError(
                 f'IN_DIR: expected clips with outputs of their own, got {other.name} and '
                 f'{task.name}, both for {task.out_name}; choose with --glob'
             )
-        if os.path.abspath(task.out) in inputs:
+        if place(task.out) in inputs:
             raise ConfigError(
                 f'OUT_DIR: expected outputs beside no input, got {task.out}, which is a clip'
             )

@@ -3,24 +3,34 @@
 """The work itself: one clip read, retargeted, measured and written, wherever it is asked for."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+import errno
 import hashlib
-import os
 import signal
 from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
-from puppet_core import atomic_file
 from puppet_core.clip import read_clip
 from puppet_core.clip_bvh_write import bvh_text
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.errors import InputFileError, PuppetError
+from puppet_core.posture import Motion
 from puppet_retarget.importance.contact_rows import SELF_IMPORTANCE
 from puppet_retarget.offline.batch import ledger
 from puppet_retarget.offline.batch.digest import suite_version
-from puppet_retarget.offline.batch.task import DONE, failed, Outcome, Row, SKIPPED, Task
+from puppet_retarget.offline.batch.task import (
+    DONE,
+    failed,
+    NO_MEMORY,
+    Outcome,
+    Row,
+    SKIPPED,
+    Task,
+)
 from puppet_retarget.offline.clip_retarget import report, require_finite, retarget_motion
 
-STAGES = ('read', 'retarget', 'quality', 'write')
+MEMORY_EXIT = 77  # exit code of a process that got no memory outside of a task
+STAGES = ('hash', 'read', 'retarget', 'quality', 'write')
 
 
 def run_task(task: Task) -> Outcome:
@@ -30,27 +40,32 @@ def run_task(task: Task) -> Outcome:
     Raises nothing that a clip can cause: what goes wrong is the reason of the outcome.
 
     """
+    start = thread_time()
     try:
-        if task.version != suite_version():
-            raise ConfigError(
-                f'worker: expected version {task.version} of the suite, got {suite_version()}'
-            )
-        clock = _Clock()
-        key = ledger.task_key(task)
-        row = None if task.redo else ledger.finished_row(task, key)
-        if row is not None:
-            return Outcome(task.number, SKIPPED, row)
-        return Outcome(task.number, DONE, _make(task, key, clock))
+        outcome = _outcome(task)
     except (PuppetError, OSError, RuntimeError) as err:
-        return _failed(task, str(err))
+        outcome = failed(task, NO_MEMORY if wants_memory(err) else str(err))
     except MemoryError:
-        return _failed(task, 'expected a clip that fits into memory, got a longer one')
+        outcome = failed(task, NO_MEMORY)
     except Exception as err:  # the edge of a worker: one clip must not end the run
-        return _failed(task, f'{type(err).__name__}: {err}')
+        outcome = failed(task, f'{type(err).__name__}: {err}')
+    return replace(outcome, cpu_s=thread_time() - start)
+
+
+def timed_out(task: Task) -> str:
+    """Return the reason of a task that took too long."""
+    return f'expected to take at most {task.timeout_s:g} s, took longer; see --timeout'
+
+
+def wants_memory(error: BaseException) -> bool:
+    """Return whether an error says that there is no memory left."""
+    return isinstance(error, MemoryError) or getattr(error, 'errno', None) == errno.ENOMEM
 
 
 def death(code: int | None) -> str:
     """Return how a process ended, from its exit code as multiprocessing has it."""
+    if code == MEMORY_EXIT:
+        return 'ended for want of memory; see --memory-gib'
     if code is not None and code < 0:
         try:
             return f'ended by {signal.Signals(-code).name}'
@@ -59,37 +74,60 @@ def death(code: int | None) -> str:
     return f'ended with exit code {code}'
 
 
-def _failed(task: Task, reason: str) -> Outcome:
-    if ledger.forget(task):  # what is there was made of another input
-        try:
-            task.out.unlink(missing_ok=True)
-        except OSError:
-            pass
-    return failed(task, reason)
-
-
-def _make(task: Task, key: str, clock: '_Clock') -> Row:
-    options = task.reading.options
-    read = read_clip(task.clip, task.asf, task.reading.name_map, options)
-    motion = read.motion
+def _outcome(task: Task) -> Outcome:
+    if task.version != suite_version():
+        return failed(
+            task, f'worker: expected version {task.version} of the suite, got {suite_version()}'
+        )
+    clock = _Clock(task)
+    state = ledger.input_state(task)
+    key = ledger.task_key(task)
+    row = None if task.redo else ledger.finished_row(task, key)
+    if row is not None:
+        return Outcome(task.number, SKIPPED, row)
+    clock.lap('hash')
+    refused: InputFileError | None = None
+    try:
+        motion, names, notes = _read(task)
+    except InputFileError as err:
+        if isinstance(err.__cause__, OSError):  # a disk that fails says nothing of the clip
+            raise
+        refused = err
+    if ledger.input_state(task) != state:
+        return failed(task, 'expected a clip that stays as it is, got one that is being written')
+    if refused is not None:
+        return replace(failed(task, str(refused)), refused_key=key)
     clock.lap('read')
-    result = retarget_motion(motion, task.job, self_columns=SELF_IMPORTANCE + 1)
+    return Outcome(task.number, DONE, _make(task, key, clock, motion, names, notes))
+
+
+def _read(task: Task) -> tuple[Motion, str, tuple[str, ...]]:
+    """Return the performer's motion, the joint names that fitted, and what is odd about it."""
+    if task.bag is not None:
+        return task.bag.read(task.clip)[0], '', ()
+    read = read_clip(task.clip, task.asf, task.reading.name_map, task.reading.options)
+    return read.motion, read.names, read.notes
+
+
+def _make(
+    task: Task, key: str, clock: '_Clock', motion: Motion, names: str, notes: tuple[str, ...]
+) -> Row:
+    result = retarget_motion(
+        motion, task.job, clock.require_time, self_columns=SELF_IMPORTANCE + 1
+    )
     require_finite(result)
     clock.lap('retarget')
     figures = report(motion, task.job, result)
     clock.lap('quality')
     data = bvh_text(result.motion(task.job.character, motion.rate_hz)).encode()
-    part = task.part()
-    atomic_file.write_bytes(part, data)
-    task.out.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(part, task.out)
+    ledger.put(task, data, task.out)
     clock.lap('write')
     row = {
         **_flat(figures),
         'rate_hz': motion.rate_hz,
         'seconds': motion.n_frames / motion.rate_hz,
-        'names': read.names,
-        'notes': '; '.join(read.notes),
+        'names': names,
+        'notes': '; '.join(notes),
         'key': key,
         'output_sha256': hashlib.sha256(data).hexdigest(),
         **clock.columns(),
@@ -99,13 +137,20 @@ def _make(task: Task, key: str, clock: '_Clock') -> Row:
 
 
 class _Clock:
-    """Time of this thread by stages, and what passed on the wall."""
+    """Time of this thread by stages, and what passed on the wall, which has an end."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: Task) -> None:
+        self._task = task
         self._start, self._at = perf_counter(), thread_time()
         self._laps: dict[str, float] = {}
 
+    def require_time(self, frames: int = 0) -> None:
+        """Raise TimeoutError if no time is left."""
+        if 0.0 < self._task.timeout_s < perf_counter() - self._start:
+            raise TimeoutError(timed_out(self._task))
+
     def lap(self, stage: str) -> None:
+        self.require_time()
         now = thread_time()
         self._laps[f'cpu_{stage}_s'], self._at = now - self._at, now
 

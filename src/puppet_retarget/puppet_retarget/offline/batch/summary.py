@@ -1,6 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The summary table of a run, a line for each clip and character: CSV, and Parquet if wanted."""
+"""
+The tables of a run, a line for each clip and character: CSV, and Parquet if wanted.
+
+The summary is the same whoever did the work and however often it was begun again; what differs
+from run to run is in a table of times.
+
+"""
 
 from collections.abc import Sequence
 import csv
@@ -14,6 +20,7 @@ from puppet_core.errors import ConfigError
 from puppet_retarget.offline.batch.task import FAILED, Outcome, Row, Task
 
 CSV, PARQUET = '.csv', '.parquet'
+SUMMARY, FAILED_LIST, TIMES_LIST = OWN_FILES = 'summary.csv', 'failed.csv', 'times.csv'
 # Those of every line; the figures of the retarget report follow.
 FIRST = ('clip', 'character', 'solver', 'status', 'reason', 'output')
 TEXTS = (*FIRST, 'names', 'notes', 'key', 'output_sha256')
@@ -23,16 +30,19 @@ FIGURES = (
     'planted_foot_slide_mm_s_puppet', 'planted_foot_slide_mm_s_joint_angles_baseline',
     'planted_impossible_share', 'goal_error_mm_p50', 'goal_error_mm_p99', 'goal_error_mm_max',
     'penetration_mm_environment_max', 'free_limb_deviation_deg_max', 'jerk_ratio_root',
-    'jerk_ratio_feet', 'jerk_ratio_hands', 'body_iterations', 'ms_per_frame_median',
-    'ms_per_frame_p99', 'ms_per_frame_max', 'cpu_read_s', 'cpu_retarget_s', 'cpu_quality_s',
-    'cpu_write_s', 'time_s', 'names', 'notes', 'key', 'output_sha256',
+    'jerk_ratio_feet', 'jerk_ratio_hands', 'body_iterations', 'names', 'notes', 'key',
+    'output_sha256',
 )  # fmt: skip
 COLUMNS = (*FIRST, *FIGURES)
-FAILURES = ('clip', 'character', 'reason')
+FAILURES = ('clip', 'character', 'reason', 'detail')
+TIMES = (
+    'clip', 'character', 'frames', 'ms_per_frame_median', 'ms_per_frame_p99', 'ms_per_frame_max',
+    'cpu_hash_s', 'cpu_read_s', 'cpu_retarget_s', 'cpu_quality_s', 'cpu_write_s', 'time_s',
+)  # fmt: skip
 
 
 def table_row(task: Task, outcome: Outcome) -> Row:
-    """Return a line of the table, all columns there; None where nothing is known."""
+    """Return a line of all tables, all columns there; None where nothing is known."""
     is_failed = outcome.status == FAILED
     known = {
         **outcome.row,
@@ -41,9 +51,10 @@ def table_row(task: Task, outcome: Outcome) -> Row:
         'solver': task.job.solver,
         'status': 'failed' if is_failed else 'ok',
         'reason': outcome.reason,
+        'detail': outcome.detail,
         'output': '' if is_failed else task.out_name,
     }
-    return {name: _finite(known.get(name)) for name in COLUMNS}
+    return {name: _plain(known.get(name)) for name in (*COLUMNS, *FAILURES, *TIMES)}
 
 
 def check_summary(path: Path) -> None:
@@ -80,8 +91,15 @@ def write_table(rows: Sequence[Row], path: Path, columns: Sequence[str] = COLUMN
     atomic_file.write_text(path, text.getvalue())
 
 
-def _finite(value: Any) -> Any:
-    """Return the value, or None for what is no number, as in a record."""
+def printable(text: str) -> str:
+    """Return a text with bytes of file names that are no UTF-8 spelt out."""
+    return text.encode('utf-8', 'backslashreplace').decode()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a table; None for what is no number, as in a record."""
+    if isinstance(value, str):
+        return printable(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

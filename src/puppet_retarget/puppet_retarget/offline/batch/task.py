@@ -2,20 +2,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """One clip for one character: what has to be done, and what came of it; both can be pickled."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+import hashlib
+import os
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
+from puppet_core.clip import SUFFIXES
 from puppet_core.clip_options import ClipOptions, DEFAULT_OPTIONS
+from puppet_core.posture import Motion
+from puppet_retarget.offline.clip_arguments import BAG_SUFFIXES
 from puppet_retarget.offline.clip_retarget import RetargetJob
 
-LEDGER = '.batch'  # folder of the records in OUT_DIR
-PARTS = 'parts'  # in it: outputs that are being written
+LEDGER = '.batch'  # folder of what OUT_DIR needs to know
+RECORDS = 'records'  # in it: what each output was made from
+PARTS = 'parts'  # in it: a folder for each run, with outputs that are being written
 DONE, SKIPPED, FAILED = 'done', 'skipped', 'failed'
+# Reasons
+KILLED = 'expected a clip that its process survives, got one over which several ended'
+NO_MEMORY = 'expected a clip that fits into memory, got a longer one'
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BagReading:
+    """How bags are read; both are functions of a module, which can be pickled."""
+
+    read: Callable[[Path], tuple[Motion, tuple[int, ...], str]]
+    """Returns the motion, its stamps, and the body's name."""
+
+    files: Callable[[Path], list[Path]]
+    """Returns the files that are read of a bag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +83,21 @@ class Task:
     redo: bool = False
     """Whether a finished output is made anew, too."""
 
+    timeout_s: float = 0.0
+    """How long it may take [s]; 0 for any time."""
+
+    bag: BagReading | None = None
+    """How the clip is read if it is a bag."""
+
+    run: str = ''
+    """Name of the run that gives it, and of that run's folder in PARTS."""
+
     @property
     def out_name(self) -> str:
         """Return the output's path below OUT_DIR, with slashes."""
-        return f'{self.job.character.name}/{self.name.rpartition(".")[0]}.bvh'
+        stem, _, suffix = self.name.rpartition('.')
+        has_suffix = f'.{suffix.lower()}' in SUFFIXES + BAG_SUFFIXES
+        return f'{self.job.character.name}/{stem if has_suffix else self.name}.bvh'
 
     @property
     def out(self) -> Path:
@@ -76,11 +107,13 @@ class Task:
     @property
     def record(self) -> Path:
         """Return the file that says what the output was made from."""
-        return self.out_dir / LEDGER / f'{self.out_name}.json'
+        # an output's name may be as long as a file system takes, so it has no room for an end
+        name = hashlib.sha256(os.fsencode(self.out_name)).hexdigest()
+        return self.out_dir / LEDGER / RECORDS / name[:2] / f'{name}.json'
 
     def part(self) -> Path:
-        """Return a new name under which the output is written before it takes its place."""
-        return self.out_dir / LEDGER / PARTS / f'{uuid4().hex}.bvh'
+        """Return a new name under which a file is written before it takes its place."""
+        return self.out_dir / LEDGER / PARTS / self.run / uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +130,16 @@ class Outcome:
     """Line of the summary; of a failed task only what is known of it."""
 
     reason: str = ''
-    """Why it failed."""
+    """Why it failed, in the same words in every run and whoever did the work."""
+
+    detail: str = ''
+    """What else is known of that."""
+
+    refused_key: str = ''
+    """Key of the input if it was read and refused; '' if the task failed for another reason."""
+
+    cpu_s: float = 0.0
+    """Core time of all that was done for it [s]."""
 
 
 class Runner(Protocol):
@@ -115,6 +157,6 @@ class Runner(Protocol):
         ...
 
 
-def failed(task: Task, reason: str) -> Outcome:
+def failed(task: Task, reason: str, detail: str = '') -> Outcome:
     """Return the outcome of a task that came to nothing."""
-    return Outcome(task.number, FAILED, {}, ' '.join(reason.split()))
+    return Outcome(task.number, FAILED, {}, ' '.join(reason.split()), ' '.join(detail.split()))

@@ -1,0 +1,253 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of file that the suite reads: good ones to damage, and what reads them."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+import sqlite3
+import tempfile
+from typing import Any, NamedTuple
+
+import numpy as np
+from puppet_bringup.fuzz_c3d import c3d_files, has_reader
+from puppet_core.character import load_character
+from puppet_core.clip import load_clip, read_clip_file
+from puppet_core.clip_asf import read_asf
+from puppet_core.clip_bvh_write import bvh_text
+from puppet_core.marker_set import load_marker_set
+from puppet_core.parameter_rows import read_parameter_file
+from puppet_core.posture import Motion
+from puppet_core.urdf import urdf_text
+from puppet_ros import share
+from puppet_ros.bag_metadata import metadata_of, read_metadata, TopicMetadata, yaml_text
+from puppet_ros.bag_reader import BagReader
+from puppet_ros.bag_writer import BagWriter
+from puppet_ros.posture_msg import PostureRecord, PostureWriter
+from rclpy.serialization import serialize_message
+
+N_FRAMES, RATE_HZ = 12, 60.0
+ASF = b""":version 1.10
+:name made
+:units
+  mass 1.0
+  length 0.45
+  angle deg
+:root
+  order TX TY TZ RX RY RZ
+  axis XYZ
+  position 0 0 0
+  orientation 0 0 0
+:bonedata
+  begin
+    id 1
+    name hip
+    direction 0 -1 0
+    length 2
+    axis 0 0 0 XYZ
+  end
+  begin
+    id 2
+    name leg
+    direction 0 -0.6 0.8
+    length 3
+    axis 10 20 30 XYZ
+    dof rx rz
+    limits (-160.0 20.0)
+           (-70.0 70.0)
+  end
+:hierarchy
+  begin
+    root hip
+    hip leg
+  end
+"""
+AMC = (b':FULLY-SPECIFIED\n:DEGREES\n1\nroot 1 2 3 10 20 30\nleg 40 50\n'
+       b'2\nroot 4 5 6 0 0 0\nleg 0 0\n')
+EDIT = b"""format: puppet-edit/1
+constraints:
+- {position: left_hand, move_m: [0.0, 0.0, 0.1], frames: [2, 6]}
+- {position: right_hand, move_m: [0.1, 0.0, 0.0], from_frame: 1, to_frame: 9}
+"""
+TARGETS = (
+    b'frame,left_hand_x_m,left_hand_y_m,left_hand_z_mm\n0,0.1,0.5,1000\n2,,0.5,1000\n',
+    b'format: puppet-targets/1\npositions:\n  - {frame: 2, left_knee: [0, 0, 0.5]}\n',
+)
+
+CALIBRATION = b"""format: puppet-calibration/1
+performer: performer
+heading_deg: 0.0
+residual_m: 0.001
+residual_deg: 0.1
+sensors:
+- {sensor: pelvis, segment: pelvis, rotation_wxyz: [1.0, 0.0, 0.0, 0.0],
+   position_m: [0.0, 0.0, 0.1], spread_m: 0.001, spread_deg: 0.1}
+- {sensor: left_hand, segment: left_hand, rotation_wxyz: [0.0, 1.0, 0.0, 0.0],
+   position_m: [0.0, 0.1, 0.0], spread_m: 0.001, spread_deg: 0.1}
+"""
+NOISE = b'format: puppet-sensor-noise/1\nsensors:\n  a: [\n' + b',\n'.join(
+    b'    ' + b', '.join(b'1.0e-06' if i == k else b'0.0' for k in range(6)) for i in range(6)
+) + b']\n'
+METADATA = yaml_text({'rosbag2_bagfile_information': metadata_of(
+    [TopicMetadata('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', '', '', 5)], 0, 10**9, 'a.mcap'
+)}).encode()
+
+
+class FileKind(NamedTuple):
+    """One kind of file."""
+
+    suffix: str
+    """Of its name."""
+
+    is_text: bool
+    """Whether damage to text hurts it."""
+
+    seeds: Callable[[], list[bytes]]
+    """Returns good files, or nearly."""
+
+    read: Callable[[Path], Any]
+    """Reads one as the commands do."""
+
+    may_miss: tuple[str, ...] = ()
+    """Fields in which NaN or infinity means that there is nothing."""
+
+
+def _by_name(module: str, name: str) -> Callable[[Path], Any]:
+    """Return a reader of a package that is known by its name only."""
+    return lambda path: getattr(import_module(module), name)(path)
+
+
+@lru_cache
+def motion() -> Motion:
+    """Return a short motion of an ordinary body."""
+    skeleton = load_character(share.character_file('performer')).skeleton
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_FRAMES, 16, 1))
+    angles = np.linspace(0.0, 0.5, N_FRAMES)
+    rotations[:, 4, 0], rotations[:, 4, 1] = np.cos(angles), np.sin(angles)
+    roots = np.tile([0.0, 0.0, skeleton.rest_root_height], (N_FRAMES, 1))
+    return Motion.from_rotations(skeleton, RATE_HZ, roots, rotations)
+
+
+def _configs(folder: str) -> Callable[[], list[bytes]]:
+    """Return a reader of the shipped files of a folder."""
+    def read() -> list[bytes]:
+        paths = sorted((share.config_dir() / folder).glob('*.yaml'))
+        return [path.read_bytes() for path in paths]
+
+    return read
+
+
+def _bag(path: Path) -> list[str]:
+    with BagReader(path) as reader:
+        return [message.topic for message in reader.messages()]
+
+
+def _mcap(compression: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / 'bag.mcap'
+        with BagWriter(path, compression) as writer:
+            for i, data in enumerate(_postures()):
+                writer.write('/performer/posture', 'puppet_msgs/msg/Posture', 10**9 + i, data)
+        return path.read_bytes()
+
+
+def _postures() -> list[bytes]:
+    body, found = motion(), []
+    leg_length = body.skeleton.leg_length
+    writer = PostureWriter('performer', leg_length)
+    segments = body.world_segments()[1]
+    status = np.zeros(16, np.uint8)
+    for i in range(body.n_frames):
+        record = PostureRecord(
+            10**9 + i * 8_333_333, i, 'performer', body.posture(i), segments[i], status, leg_length
+        )
+        found.append(bytes(serialize_message(writer.fill(record))))
+    return found
+
+
+def _sqlite() -> bytes:
+    base = sqlite3.connect(':memory:')
+    base.execute('CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, '
+                 'serialization_format TEXT, offered_qos_profiles TEXT)')  # fmt: skip
+    base.execute('CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, '
+                 'timestamp INTEGER, data BLOB)')  # fmt: skip
+    base.execute('INSERT INTO topics VALUES (1, ?, ?, ?, ?)',
+                 ('/performer/posture', 'puppet_msgs/msg/Posture', 'cdr', ''))  # fmt: skip
+    base.executemany('INSERT INTO messages(topic_id, timestamp, data) VALUES (1, ?, ?)',
+                     list(enumerate(_postures(), start=10**9)))  # fmt: skip
+    base.commit()
+    return base.serialize() if hasattr(base, 'serialize') else b'SQLite format 3\0'
+
+
+@lru_cache
+def _asf() -> Path:
+    folder = tempfile.mkdtemp(prefix='puppet_fuzz_')
+    path = Path(folder) / 'made.asf'
+    path.write_bytes(ASF)
+    return path
+
+
+def _urdf(path: Path) -> Any:
+    robot_map = import_module('puppet_core.robot_map').RobotMap()
+    return import_module('puppet_core.robot_character').character_from_urdf(path, robot_map)
+
+
+def _edit(path: Path) -> Any:
+    return import_module('puppet_retarget.editing.edit_file').load_edit(path, motion())
+
+
+def _targets(path: Path) -> Any:
+    files = import_module('puppet_retarget.editing.target_files')
+    return files.read_targets(path, N_FRAMES, RATE_HZ)
+
+
+def _parameters(path: Path) -> Any:
+    return read_parameter_file(path, 'pose_filter')
+
+
+def _shipped(name: str) -> Callable[[], list[bytes]]:
+    return lambda: [(share.config_dir() / name).read_bytes()]
+
+
+def _robots() -> list[bytes]:
+    return [urdf_text(load_character(share.character_file(name))).encode()
+            for name in ('performer', 'frog')]  # fmt: skip
+
+
+KINDS = {
+    'bvh': FileKind('.bvh', True, lambda: [bvh_text(motion()).encode()], load_clip),
+    'asf': FileKind('.asf', True, lambda: [ASF], read_asf),
+    'amc': FileKind('.amc', True, lambda: [AMC], lambda path: read_clip_file(path, _asf())),
+    'urdf': FileKind('.urdf', True, _robots, _urdf, ('lower', 'upper')),
+    'mcap': FileKind('.mcap', False, lambda: [_mcap(c) for c in ('', 'zstd', 'lz4')], _bag),
+    'sqlite3': FileKind('.db3', False, lambda: [_sqlite()], _bag),
+    'character': FileKind('.yaml', True, _configs('characters'), load_character),
+    'environment': FileKind(
+        '.yaml', True, _configs('environments'),
+        _by_name('puppet_retarget.importance.environment', 'load_environment'),
+    ),
+    'layout': FileKind(
+        '.yaml', True, _configs('layouts'),
+        _by_name('puppet_retarget.performer.sensor_layout', 'load_layout'),
+    ),
+    'markers': FileKind('.yaml', True, _configs('markersets'), load_marker_set),
+    'calibration': FileKind(
+        '.yaml', True, lambda: [CALIBRATION],
+        _by_name('puppet_retarget.performer.calibration', 'load_calibration'),
+    ),
+    'noise': FileKind(
+        '.yaml', True, lambda: [NOISE], _by_name('puppet_filter.noise_file', 'load_noise')
+    ),
+    'parameters': FileKind('.yaml', True, _shipped('pose_filter.yaml'), _parameters),
+    'edit': FileKind('.yaml', True, lambda: [EDIT], _edit),
+    'targets-csv': FileKind(
+        '.csv', True, lambda: [TARGETS[0]], _targets, ('positions',)
+    ),
+    'targets-yaml': FileKind(
+        '.yaml', True, lambda: [TARGETS[1]], _targets, ('positions',)
+    ),
+    'metadata': FileKind('.yaml', True, lambda: [METADATA], read_metadata),
+}
+if has_reader():
+    KINDS['c3d'] = FileKind('.c3d', False, c3d_files, load_clip)

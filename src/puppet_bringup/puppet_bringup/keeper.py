@@ -1,0 +1,109 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Programs kept running: one that dies is started again, and it is told which and why."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from puppet_bringup.fresh_ports import FreshPorts
+from puppet_bringup.restarts import Restarts
+from puppet_bringup.supervisor import Child, describe_end, Supervisor
+
+WATCH_PERIOD_S = 0.05  # how often to call `tick`
+
+Command = tuple[str, Sequence[str]]
+
+
+class News(NamedTuple):
+    """One program's end or new start."""
+
+    name: str
+    """Of the program."""
+
+    text: str
+    """What happened, a sentence without the name."""
+
+    exit_code: int | None
+    """Negative for a signal; None for a new start."""
+
+
+class Keeper:
+    """
+    Starts programs, and starts them again.
+
+    Parameters
+    ----------
+    supervisor : Supervisor
+        Has the programs; others that it has are left alone.
+    commands : sequence of (str, sequence of str)
+        Name and command line of each program.
+    is_final : callable
+        Whether a program of this name that ended with this code is done.
+    restarts : Restarts, optional
+        When.
+
+    """
+
+    def __init__(
+        self, supervisor: Supervisor, commands: Sequence[Command],
+        is_final: Callable[[str, int], bool], restarts: Restarts | None = None,
+    ) -> None:  # fmt: skip
+        self._supervisor = supervisor
+        self._commands = dict(commands)
+        self._is_final = is_final
+        self._restarts = restarts if restarts is not None else Restarts()
+        self._held: set[str] = set()
+        self._news: list[News] = []
+        self._ports = FreshPorts()
+        for child in supervisor.children:
+            self._restarts.started(child.name)
+
+    def start(self, name: str) -> None:
+        """Start a program that does not run."""
+        if any(child.name == name for child in self._supervisor.children):
+            self._news.append(News(name, 'started again', None))
+            self._ports.occupy()
+        self._supervisor.start(name, self._commands[name])
+        self._restarts.started(name)
+
+    def hold(self, name: str) -> None:
+        """Let a program stay down until `release`."""
+        self._held.add(name)
+
+    def release(self, name: str) -> None:
+        """Start a program that was held, as soon as it is due."""
+        self._held.discard(name)
+
+    def close(self) -> None:
+        """Give up what was kept for programs to be started."""
+        self._ports.close()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs and nothing is to be started."""
+        running = any(
+            child.exit_code is None for child in self._supervisor.children
+            if child.name in self._commands
+        )  # fmt: skip
+        return not running and not self._restarts.is_waiting
+
+    def tick(self) -> list[News]:
+        """Look at all programs, start what is due; return what has happened."""
+        news = [
+            self._ended(child) for child in self._supervisor.ended()
+            if child.name in self._commands
+        ]  # fmt: skip
+        for name in self._restarts.due(self._held):
+            self.start(name)
+        self._ports.expire()
+        news += self._news
+        self._news = []
+        return news
+
+    def _ended(self, child: Child) -> News:
+        code = child.exit_code
+        assert code is not None
+        text = describe_end(child)
+        if not self._is_final(child.name, code):
+            text += f'; starting it again in {self._restarts.died(child.name):.1f} s'
+        return News(child.name, text, code)

@@ -1,0 +1,52 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The latency bench end to end: what its file holds, in both forms; not how fast it is here."""
+
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from ament_index_python.packages import get_package_prefix  # noqa: E402,I100
+from puppet_bringup.frame_log import STAGES  # noqa: E402
+from puppet_bringup.latency_figures import PERCENTILES  # noqa: E402
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+DURATION_S, RATE_HZ = 3.0, 100.0
+DEADLINE_S = 300.0
+
+
+def test_figures_of_both_forms(tmp_path: Path) -> None:
+    try:
+        get_package_prefix('puppet_bringup')
+    except LookupError:
+        pytest.skip('puppet_bringup is not installed')
+    target = tmp_path / 'latency.json'
+    words = ['--duration', str(DURATION_S), '--hops', '1', '--rates', str(RATE_HZ)]
+    done = subprocess.run(
+        [sys.executable, '-m', 'puppet_bringup.bench_latency', *words, '--json', str(target)],
+        env=dict(os.environ), capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    report = json.loads(target.read_text())
+    assert report['all'] == {
+        '100_hz_1_puppets': {form: report[form] for form in ('separate', 'composed')}
+    }
+    for form, hops in (('separate', list(STAGES.values())), ('composed', [])):
+        found = report[form]
+        # a full machine may lose frames; they are counted, and come from a device of that rate
+        assert 0.5 * DURATION_S * RATE_HZ < found['frames'] < 1.5 * DURATION_S * RATE_HZ
+        assert 0 <= found['lost'] < found['frames'] and found['cpu_percent'] > 0.0
+        times = found['end_to_end_ms']
+        assert list(times) == list(PERCENTILES)
+        assert 0.0 < times['p50'] <= times['p99'] <= times['p99_9'] <= times['max']
+        assert found['late_bytes_ms'].keys() == {'p50', 'p99'}
+        assert list(found['hops']) == hops
+        assert f'{form}, 1 puppet, 100 Hz: {found["frames"]} frames' in done.stdout
