@@ -4,15 +4,16 @@
 Goldens: what the graph made of one short performance, for every character and solver.
 
 One recording of the emulated tracker, cut to calibration, walk, hands on a table, clap and jump,
-is replayed and held against small bags. They keep the joints of every frame, and of every fourth
-one the whole posture.
+is replayed and held against small bags. They keep the joints of every second frame, and of every
+eighth one the whole posture.
 
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 import tempfile
+from types import MappingProxyType
 
 from puppet_core.errors import InputFileError, PuppetError
 from puppet_replay.compare_bags import compare_bags
@@ -30,10 +31,13 @@ FOLDER = Path('test') / 'goldens'
 PERFORMANCE, TOLERANCES = 'performance.mcap', 'tolerances.yaml'
 GRAPH = 'graph'  # what is the same for all characters and solvers
 ENVIRONMENT = 'demo'
-EVERY = 4  # of so many messages one is kept, where not all are
+# Of so many messages one is kept.
+EVERY = MappingProxyType({JOINTS: 2, PUPPET: 8, POSTURE: 8, IMPORTANCE: 8})
+ALL: Mapping[str, int] = MappingProxyType({})
 COMPRESSION = 'zstd'
-# Of the performance with a T-pose of two seconds [s]: calibration, walk, reach, clap, jump.
-EXCERPTS_S = ((0.0, 1.3), (6.2, 7.2), (9.6, 10.6), (24.6, 25.6), (31.6, 32.6))
+# Of the performance with a T-pose of two seconds [s]: calibration, walk and reach, clap, jump.
+# After each gap the puppet eases for up to two seconds: few pieces, of more than that.
+EXCERPTS_S = ((0.0, 1.3), (6.2, 10.6), (23.4, 26.2), (30.2, 33.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,9 @@ def replay_case(case: GoldenCase, folder: Path, target: Path) -> None:
         keep_topics(whole, target, case.topics, EVERY)
 
 
-def keep_topics(source: Path, target: Path, topics: Collection[str], every: int = 1) -> None:
+def keep_topics(
+    source: Path, target: Path, topics: Collection[str], every: Mapping[str, int] = ALL
+) -> None:
     """
     Write some topics of a bag into a small one.
 
@@ -113,8 +119,8 @@ def keep_topics(source: Path, target: Path, topics: Collection[str], every: int 
         The bags.
     topics : collection of str
         Their names.
-    every : int
-        Of so many messages of a topic one is kept; of the joints all are.
+    every : mapping of str to int
+        Of so many messages of a topic one is kept; all of those of a topic that is not named.
 
     Raises
     ------
@@ -131,10 +137,12 @@ def keep_topics(source: Path, target: Path, topics: Collection[str], every: int 
             writer.write(message.topic, message.type, message.log_ns, message.data)
 
 
-def _thinned(reader: BagReader, topics: Collection[str], every: int) -> Iterator[BagMessage]:
+def _thinned(
+    reader: BagReader, topics: Collection[str], every: Mapping[str, int]
+) -> Iterator[BagMessage]:
     counts = dict.fromkeys(topics, 0)
     for message in reader.messages(tuple(topics)):
-        if message.topic == JOINTS or counts[message.topic] % every == 0:
+        if counts[message.topic] % every.get(message.topic, 1) == 0:
             yield message
         counts[message.topic] += 1
 
