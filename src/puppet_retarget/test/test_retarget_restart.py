@@ -10,9 +10,14 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from test_retarget_node import make_rig  # noqa: E402,F401,I100
+from test_retarget_node import make_rig, Rig  # noqa: E402,F401,I100
 
 pytestmark = pytest.mark.ros
+
+
+def let_go(rig: Rig) -> None:
+    """Unlock the file of a node, as the system does with that of a process that was killed."""
+    rig.node._last.close()
 
 
 def test_the_first_frame_is_the_last_posture(make_rig, tmp_path: Path) -> None:  # noqa: F811
@@ -21,11 +26,13 @@ def test_the_first_frame_is_the_last_posture(make_rig, tmp_path: Path) -> None: 
     first = make_rig(last_posture_file=str(path))
     for i in range(1, 4):
         first.feed(i)
+    let_go(first)
     again = make_rig(last_posture_file=str(path))
     again.feed(60)
     last, now = first.joints.messages[-1], again.joints.messages[0]
     np.testing.assert_allclose(now.position, last.position, atol=1e-6)
     assert again.status.messages[0].easing
+    let_go(again)
     path.write_bytes(b'not a posture')
     other = make_rig(last_posture_file=str(path))
     other.feed(60)
