@@ -17,6 +17,13 @@ ONE_THREAD = {
     'NUMBA_NUM_THREADS': '1',
 }  # fmt: skip
 
+# A process that is killed while it makes a port in shared memory leaves whoever sends to it next
+# waiting for ever; over the loopback interface frames take no longer (doc/latency.md).
+NO_SHARED_MEMORY = {'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'}
+TRANSPORTS_CHOSEN_BY = (
+    *NO_SHARED_MEMORY, 'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE',
+)  # fmt: skip
+
 
 def command_line(process: Process, config_dir: Path) -> list[str]:
     """
@@ -32,8 +39,15 @@ def command_line(process: Process, config_dir: Path) -> list[str]:
 
 
 def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
-    """Return the environment for the children: this one, with single-threaded numerics."""
-    return {**ONE_THREAD, **environ, **changes}
+    """
+    Return the environment for the children: this one, with single-threaded numerics.
+
+    Fast DDS sends without shared memory, unless the user has chosen how.
+
+    """
+    is_chosen = any(name in environ for name in TRANSPORTS_CHOSEN_BY)
+    transports = {} if is_chosen else NO_SHARED_MEMORY
+    return {**ONE_THREAD, **transports, **environ, **changes}
 
 
 def _find(process: Process) -> str:

@@ -117,7 +117,7 @@ def read_last_posture(path: Path, joint_names: Sequence[str], now_ns: int) -> La
     Raises
     ------
     InputFileError : if it is damaged, of other joints or another run of the system, or old.
-    OSError : if there is none, or it cannot be read.
+    OSError : if there is no file, or no posture in it yet, or it cannot be read.
 
     """
     dtype = _record(len(joint_names))
@@ -131,6 +131,8 @@ def read_last_posture(path: Path, joint_names: Sequence[str], now_ns: int) -> La
                              'others')  # fmt: skip
     if len(data) != _HEAD_SIZE + 2 * dtype.itemsize:
         raise InputFileError(path, f'{_HEAD_SIZE + 2 * dtype.itemsize} bytes', f'{len(data)}')
+    if not any(data[_HEAD_SIZE:]):  # of a node that ended before its first frame
+        raise FileNotFoundError(errno.ENOENT, 'no posture yet', str(path))
     records = np.frombuffer(data, dtype, offset=_HEAD_SIZE)
     whole = [r for r in records if r['sequence'] > 0 and r['checksum'] == _checksum(r.tobytes())]
     if not whole:
