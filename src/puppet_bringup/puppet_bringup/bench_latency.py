@@ -6,6 +6,7 @@
 The emulated tracker drives the real graph. For the figures end to end nobody but this program
 listens, and only to the joint states; then it listens to all streams for the hops. In one
 process there are no hops to be seen from outside: what is on the way is sent after the result.
+A chain of processes that only pass frames on tells what the middleware alone takes here.
 
 """
 
@@ -19,6 +20,7 @@ import tempfile
 import threading
 import time
 from types import MappingProxyType
+from typing import NamedTuple
 
 from puppet_bringup.demo_run import DemoRun, EMULATOR
 from puppet_bringup.frame_log import TOPICS
@@ -34,12 +36,13 @@ from puppet_bringup.graph_run import (
 from puppet_bringup.late_bytes import LateBytes
 from puppet_bringup.latency_figures import end_to_end, Figures, hops, in_window, lines
 from puppet_bringup.monitor import JOINTS_TOPIC, Monitor
+from puppet_bringup.relay import measure_relays
 from puppet_bringup.usage_meter import MONITOR
 from puppet_core import atomic_file
 from puppet_core.errors import ConfigError
-from puppet_ros.scheduling import cores_of, running_first
+from puppet_ros.scheduling import cores_of, running_first, Scheduling
 
-FORMS = ('separate', 'composed')
+SEPARATE, COMPOSED, RELAYS = FORMS = ('separate', 'composed', 'relays')
 CHARACTERS = ('blubby', 'sally', 'frog', 'performer')
 EXAMPLE = 'example: puppet_bench_latency --duration 60 --puppets 1,4 --json latency.json'
 
@@ -72,35 +75,60 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
-    forms = _listed('--forms', options.forms, FORMS)
-    counts = [int(n) for n in _listed('--puppets', options.puppets, ('1', '2', '3', '4'))]
-    rates = [_rate(text) for text in options.rates.split(',')]
+    wanted = _Wanted(
+        _listed('--forms', options.forms, FORMS),
+        [int(n) for n in _listed('--puppets', options.puppets, ('1', '2', '3', '4'))],
+        [_rate(text) for text in options.rates.split(',')],
+        options.duration, options.hops, Scheduling(options.realtime, cores_of(options.pin)),
+    )  # fmt: skip
     for name in ('duration', 'hops'):
         if not 1.0 <= getattr(options, name) < float('inf'):
             raise ConfigError(f'--{name}: expected seconds >= 1, got {getattr(options, name)}')
     if options.json is not None:
         atomic_file.check_writable(options.json, '--json')
-    cores_of(options.pin)
-    given = {'realtime': str(options.realtime).lower(), 'pin': options.pin}
     use_own_domain()
     report: Figures = {}
-    for rate_hz in rates:
-        for n_puppets in counts:
-            for form in forms:
-                measured = LatencyRun(form, n_puppets, rate_hz, stopping, given).measure(
-                    options.duration, options.hops
-                )
-                if measured is None:
-                    return EXIT_FAILED
-                print('\n'.join(lines(form, n_puppets, rate_hz, measured)), flush=True)
-                if rate_hz == rates[0] and n_puppets == counts[0]:
-                    report[form] = measured
-                key = f'{rate_hz:g}_hz_{n_puppets}_puppets'
-                report.setdefault('all', {}).setdefault(key, {})[form] = measured
+    for key, form, n_puppets, rate_hz, figures in _runs(wanted, stopping):
+        if figures is None:
+            return EXIT_FAILED
+        print('\n'.join(lines(form, n_puppets, rate_hz, figures)), flush=True)
+        report.setdefault(form, figures)  # the first of each
+        report.setdefault('all', {}).setdefault(key, {})[form] = figures
     if options.json is not None:
         atomic_file.write_text(options.json, json.dumps(report, indent=2) + '\n')
         print(f'figures written to {options.json}')
     return EXIT_OK
+
+
+class _Wanted(NamedTuple):
+    """What is to be measured, seconds each, and how the processes run."""
+
+    forms: Sequence[str]
+    counts: Sequence[int]
+    rates_hz: Sequence[float]
+    duration_s: float
+    hops_s: float
+    scheduling: Scheduling
+
+
+def _runs(
+    wanted: _Wanted, stopping: threading.Event
+) -> Iterator[tuple[str, str, int, float, Figures | None]]:
+    """Yield key, form, number of puppets, rate and figures of each run; None when stopped."""
+    scheduling = wanted.scheduling
+    given = {
+        'realtime': str(scheduling.realtime).lower(), 'pin': ','.join(map(str, scheduling.cores)),
+    }  # fmt: skip
+    for rate_hz in wanted.rates_hz:
+        for n_puppets in wanted.counts:
+            for form in wanted.forms:
+                if form != RELAYS:
+                    run = LatencyRun(form, n_puppets, rate_hz, stopping, given)
+                    figures = run.measure(wanted.duration_s, wanted.hops_s)
+                    yield f'{rate_hz:g}_hz_{n_puppets}_puppets', form, n_puppets, rate_hz, figures
+        if RELAYS in wanted.forms:
+            passed = measure_relays(rate_hz, wanted.duration_s, stopping, _say, scheduling)
+            yield f'{rate_hz:g}_hz', RELAYS, 0, rate_hz, passed
 
 
 class LatencyRun:
@@ -158,7 +186,7 @@ class LatencyRun:
         with tempfile.TemporaryDirectory(prefix='puppet_latency_') as folder:
             listed = simulation(
                 Path(folder), ','.join(self._characters), self._rate_hz,
-                self._form == 'composed', **self._further,
+                self._form == COMPOSED, **self._further,
             )  # fmt: skip
             with watched_graph(listed, self._stopping, _say, topics) as graph:
                 late_bytes = LateBytes(graph.monitor)
@@ -194,7 +222,7 @@ class LatencyRun:
             used.cpu_percent for name, used in usage.items() if name not in (MONITOR, EMULATOR)
         )
         found['hops'] = {}
-        if self._form == 'separate':
+        if self._form == SEPARATE:
             for topic in TOPICS[:-1]:
                 monitor.watch(topic)
             begin_s, end_s, _ = run.measure(hops_s)

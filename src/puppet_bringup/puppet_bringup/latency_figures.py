@@ -94,10 +94,10 @@ def hops(rows: Floats) -> dict[str, dict[str, float | None]]:
 
 
 def lines(form: str, puppets: int, rate_hz: float, measured: Figures) -> list[str]:
-    """Return one run's figures as lines for people."""
-    who = f'{puppets} puppet{"s" if puppets > 1 else ""}'
+    """Return one run's figures as lines for people; no puppets for a chain that has none."""
+    who = f' {puppets} puppet{"s" if puppets > 1 else ""},' if puppets else ''
     found = [
-        f'{form}, {who}, {rate_hz:g} Hz: {measured["frames"]} frames, {measured["lost"]} lost, '
+        f'{form},{who} {rate_hz:g} Hz: {measured["frames"]} frames, {measured["lost"]} lost, '
         f'{measured["cpu_percent"]:.1f} % of a core',
         f'  {"end to end":12}{_text(measured["end_to_end_ms"])}',
     ]

@@ -1,0 +1,174 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A chain of processes that pass frames on unread: what the middleware alone takes on a machine.
+
+As many processes as the graph has from the tracker to the joint states, each with the executor,
+the quality of service and the environment of the real nodes, but with nothing to do. No graph of
+such nodes can be faster than this chain on the same machine.
+
+"""
+
+from collections.abc import Sequence
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+from puppet_bringup.demo_run import PipelineError, Say
+from puppet_bringup.latency_figures import Figures, percentiles_ms
+from puppet_bringup.program import child_environment
+from puppet_bringup.supervisor import describe_end, Supervisor
+from puppet_bringup.usage_meter import MONITOR, UsageMeter
+from puppet_msgs.msg import TrackerFrame
+from puppet_ros import qos
+from puppet_ros.raw_header import frame_index, renamed, stamp_ns
+from puppet_ros.scheduling import Scheduling, split_words
+from puppet_ros.spin import make_executor, spin_nodes
+import rclpy
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from rclpy.signals import SignalHandlerOptions
+
+N_RELAYS = 4  # after the source, which stands for the driver
+TOPIC = '/relay_{}'
+SENSORS = 14
+SETTLE_S, START_TIMEOUT_S, STEP_S = 2.0, 60.0, 0.1
+
+
+class Source(Node):
+    """Publishes frames of the full body at a rate, stamped when they are published."""
+
+    def __init__(self, rate_hz: float) -> None:
+        super().__init__('relay_source', start_parameter_services=False)
+        self._publisher = self.create_publisher(TrackerFrame, TOPIC.format(0), qos.STREAM)
+        frame = TrackerFrame(sensors=[f'sensor_{i}' for i in range(SENSORS)])
+        frame.poses = [0.0] * (7 * SENSORS)
+        self._frame = bytes(serialize_message(frame))
+        self._index = 0
+        self.create_timer(1.0 / rate_hz, self._publish)
+
+    def _publish(self) -> None:
+        self._publisher.publish(renamed(self._frame, time.time_ns(), self._index))
+        self._index += 1
+
+
+class Relay(Node):
+    """Publishes what it gets."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f'relay_{number}', start_parameter_services=False)
+        publisher = self.create_publisher(TrackerFrame, TOPIC.format(number), qos.STREAM)
+        self.create_subscription(
+            TrackerFrame, TOPIC.format(number - 1), publisher.publish, qos.STREAM, raw=True
+        )
+
+
+class Sink(Node):
+    """Notes when each frame comes."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('relay_sink', start_parameter_services=False, **kwargs)
+        self.indices: list[int] = []
+        self.times_s: list[float] = []
+        self.create_subscription(
+            TrackerFrame, TOPIC.format(N_RELAYS), self._note, qos.STREAM, raw=True
+        )
+
+    def _note(self, data: bytes) -> None:
+        self.times_s.append((time.time_ns() - stamp_ns(data)) * 1e-9)
+        self.indices.append(frame_index(data))
+
+
+def measure_relays(
+    rate_hz: float, duration_s: float, stopping: threading.Event, say: Say,
+    scheduling: Scheduling,
+) -> Figures | None:  # fmt: skip
+    """
+    Return the figures of the chain; None if it was stopped.
+
+    Parameters
+    ----------
+    rate_hz : float
+        Frames per second.
+    duration_s : float
+        How long to measure [s].
+    stopping : Event
+        Ends the run early.
+    say : callable
+        Takes a line of progress.
+    scheduling : Scheduling
+        How the processes are to run.
+
+    Returns
+    -------
+    figures : dict
+        'frames', 'lost', 'end_to_end_ms', 'hops' (empty) and 'cpu_percent', as of the graph.
+
+    Raises
+    ------
+    PipelineError : if no frame comes.
+
+    """
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    sink = Sink(context=context)
+    executor = make_executor(context)
+    executor.add_node(sink)
+
+    def go_on(duration_s: float, until_a_frame: bool = False) -> None:
+        end_s = time.monotonic() + duration_s
+        while time.monotonic() < end_s and not stopping.is_set():
+            executor.spin_once(timeout_sec=STEP_S)
+            if until_a_frame and sink.indices:
+                return
+
+    lines: list[str] = []
+
+    def hear(_: str, line: str) -> None:
+        lines.append(line)
+
+    try:
+        with Supervisor(hear, child_environment(os.environ)) as chain:
+            program = [sys.executable, '-m', __name__, *scheduling.words()]
+            for number in range(N_RELAYS, 0, -1):
+                chain.start(f'relay_{number}', [*program, str(number)])
+            chain.start('source', [*program, 'source', repr(rate_hz)])
+            say('starting processes that only pass frames on')
+            go_on(START_TIMEOUT_S, until_a_frame=True)
+            if not sink.indices and not stopping.is_set():
+                ends = ', '.join(f'{c.name} {describe_end(c)}' for c in chain.children)
+                raise PipelineError('\n'.join((f'no frame was passed on: {ends}', *lines)))
+            go_on(SETTLE_S)
+            first, meter = len(sink.indices), UsageMeter(chain.children)
+            go_on(duration_s)
+            usage = meter.read()
+    finally:
+        executor.shutdown()
+        sink.destroy_node()
+        rclpy.try_shutdown(context=context)
+    if stopping.is_set():
+        return None
+    indices = sink.indices[first:]
+    n_frames = 1 + indices[-1] - indices[0] if indices else 0
+    return {
+        'frames': n_frames, 'lost': n_frames - len(indices), 'hops': {},
+        'end_to_end_ms': percentiles_ms(np.array(sink.times_s[first:])),
+        'cpu_percent': sum(u.cpu_percent for name, u in usage.items() if name != MONITOR),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one process of the chain: `source RATE`, or the number of a relay."""
+    scheduling, words = split_words(sys.argv[1:] if argv is None else argv)
+
+    def make() -> list[Node]:
+        return [Source(float(words[1])) if words[0] == 'source' else Relay(int(words[0]))]
+
+    return spin_nodes(make, (), False, scheduling)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
