@@ -80,16 +80,6 @@ def test_bad_input_is_refused_before_anything_starts(
     assert 'processes' not in done.stdout
 
 
-def test_composed_demo_solves_every_frame_in_one_process(mark: str, tmp_path: Path) -> None:
-    report = tmp_path / 'demo.json'
-    done = _run_demo('--headless', '--composed', '--duration', '5', '--json', str(report))
-    assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
-    assert '2 processes' in done.stdout
-    figures = json.loads(report.read_text())
-    assert figures['rate_hz'] > MIN_RATE_HZ
-    assert figures['dropped'] <= MAX_DROPPED_SHARE * figures['frames_published']
-
-
 def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
     mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,10 +118,10 @@ def test_failing_process_is_named_with_its_last_lines(mark: str) -> None:
     assert 'solver: expected one of' in done.stderr
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_demo_sums_up_and_leaves_no_process(mark: str, number: signal.Signals) -> None:
+def _interrupt_demo(number: signal.Signals, *arguments: str) -> list[str]:
+    """Return the lines of a demo that gets a signal while it runs."""
     demo = subprocess.Popen(
-        [sys.executable, program('puppet_demo'), '--headless'], text=True,
+        [sys.executable, program('puppet_demo'), '--headless', *arguments], text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     killer = threading.Timer(START_DEADLINE_S, demo.kill)
@@ -145,6 +135,22 @@ def test_interrupted_demo_sums_up_and_leaves_no_process(mark: str, number: signa
     killer.cancel()
     assert demo.wait(RUN_DEADLINE_S) == 0, ''.join(lines)
     assert any(line.startswith('latency') for line in lines)
+    return lines
+
+
+def test_interrupted_demo_sums_up_and_leaves_no_process(mark: str) -> None:
+    _interrupt_demo(signal.SIGINT)
+
+
+def test_composed_demo_runs_in_one_process_until_it_is_terminated(
+    mark: str, tmp_path: Path
+) -> None:
+    report = tmp_path / 'demo.json'
+    lines = _interrupt_demo(signal.SIGTERM, '--composed', '--json', str(report))
+    assert '2 processes' in lines[0]
+    figures = json.loads(report.read_text())
+    assert figures['rate_hz'] > MIN_RATE_HZ
+    assert figures['dropped'] <= MAX_DROPPED_SHARE * figures['frames_published']
 
 
 class Graph:
