@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Ints, Vec3s
+from puppet_core.arrays import Floats, Ints, Quats, Vec3s
 from puppet_core.marker_spec import (
     Colour,
     IDENTITY,
@@ -44,6 +44,8 @@ TRAIL_WIDTH_M, RESIDUAL_WIDTH_M = 0.004, 0.006
 NAME_HEIGHT_M, NAME_ABOVE_M = 0.03, 0.05
 GOLDEN = 0.618033988749895  # of the colour circle: neighbours in the list differ most
 MM = 1e3
+FARTHEST_M = 1e4  # no tracker reaches so far
+UNIT_TOL = 1e-3  # of a quaternion's squared length [-]
 
 STATUS_COLOURS: dict[int, Colour] = {
     FILTER_OK: (0.45, 0.85, 0.50, 1.0),
@@ -52,8 +54,9 @@ STATUS_COLOURS: dict[int, Colour] = {
     FILTER_REINITIALISED: (0.40, 0.65, 1.0, 1.0),
     FILTER_LOST: (0.95, 0.20, 0.20, 0.8),
 }
+OTHER_COLOUR: Colour = (0.6, 0.6, 0.6, 1.0)  # of a status that is not known here
 STATUS_WORDS = {
-    FILTER_PREDICTED: ': predicted', FILTER_REJECTED: ': rejected',
+    FILTER_OK: '', FILTER_PREDICTED: ': predicted', FILTER_REJECTED: ': rejected',
     FILTER_REINITIALISED: ': new', FILTER_LOST: ': lost',
 }  # fmt: skip
 AXIS_COLOURS = np.array(
@@ -97,6 +100,9 @@ class TrackerMarkers:
             The measured frame with its stamp, if that is known.
 
         """
+        frame = frame._replace(
+            positions=_places(frame.positions), quaternions=_turns(frame.quaternions)
+        )
         if frame.sensors != self._sensors:
             self.reset()
             self._sensors = frame.sensors
@@ -124,13 +130,13 @@ class TrackerMarkers:
         above = np.array([0.0, 0.0, NAME_ABOVE_M])
         for i in np.flatnonzero(np.isfinite(self._known).all(axis=1)):
             status, place = int(frame.status[i]), self._known[i]
-            colour = STATUS_COLOURS[status]
+            colour = STATUS_COLOURS.get(status, OTHER_COLOUR)
             markers.append(
                 MarkerSpec(STATUS, int(i), SPHERE_SHAPE, place, IDENTITY, np.full(3, BALL_M),
                            colour, frame.sensors[i])
             )  # fmt: skip
             if self.config.show_names:
-                text = frame.sensors[i] + STATUS_WORDS.get(status, '')
+                text = frame.sensors[i] + STATUS_WORDS.get(status, f': status {status}')
                 markers.append(
                     text_marker(NAMES, int(i), text, place + above, NAME_HEIGHT_M, colour)
                 )
@@ -168,7 +174,7 @@ class TrackerMarkers:
 
     def _residuals(self, frame: FilteredFrame, raw: SensorFrame) -> list[MarkerSpec]:
         """Return raw less filtered position of the measured sensors, as lines from the latter."""
-        residuals = raw.positions - frame.positions
+        residuals = _places(raw.positions) - frame.positions
         measured = np.flatnonzero(
             (raw.status == SAMPLE_OK) & np.isfinite(residuals).all(axis=1)
         )
@@ -198,6 +204,19 @@ def residual_colours(sizes: Floats) -> Floats:
     """
     channels = [np.interp(sizes, RESIDUAL_STOPS, channel) for channel in RESIDUAL_COLOURS.T]
     return np.stack([*channels, np.ones(len(sizes))], axis=1)
+
+
+def _places(positions: Vec3s) -> Vec3s:
+    """Return positions, NaN for what no tracker measures."""
+    return np.where((np.abs(positions) <= FARTHEST_M).all(axis=1)[:, None], positions, np.nan)
+
+
+def _turns(quaternions: Quats) -> Quats:
+    """Return quaternions, NaN for what is none of unit length."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        squares = np.einsum('ij,ij->i', quaternions, quaternions)
+        is_unit = np.abs(squares - 1.0) <= UNIT_TOL
+    return np.where(is_unit[:, None], quaternions, np.nan)
 
 
 def _pairs(starts: Floats, ends: Floats) -> Floats:

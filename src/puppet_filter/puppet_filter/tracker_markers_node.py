@@ -24,10 +24,10 @@ from puppet_filter.tracker_markers_parameters import TRACKER_MARKERS_ROWS, Track
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros import marker_message, pose_frame, qos, raw_header, tracker_frame
 from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.kept_cdr import decoded
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.spin import spin_node
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import MarkerArray
 
 NODE_NAME = 'tracker_markers'
@@ -80,12 +80,12 @@ class TrackerMarkersNode(Node):
             return
         if not self._limit.passes(time.monotonic_ns()):
             return
-        message = deserialize_message(data, PoseFrame)
+        message = decoded(data, PoseFrame)
         raw = self._raw.get(stamp_ns)
         markers = self._markers.step(
             pose_frame.from_msg(message),
             None if raw is None else tracker_frame.from_msg(
-                deserialize_message(raw, TrackerFrame)
+                decoded(raw, TrackerFrame)
             ),
         )
         self._frame_id = message.header.frame_id

@@ -26,7 +26,7 @@ from puppet_core.rate_limit import RateLimit
 from puppet_core.stamp_watch import StampWatch
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget import body_tint
-from puppet_retarget.body_frames_stage import BodyView
+from puppet_retarget.body_frames_stage import BodyView, posture_of
 from puppet_retarget.body_tint import BodyTint
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
@@ -43,15 +43,15 @@ from puppet_retarget.markers import (
 from puppet_retarget.raw_frames_stage import PERFORMER_TOPIC, PUPPET_TOPIC, RawFrames
 from puppet_retarget.self_ball_view import SelfBallView
 from puppet_retarget.visualization_parameters import VISUALIZATION_ROWS, VisualizationConfig
-from puppet_ros import importance_msg, marker_message, posture_msg, qos, raw_header, share
+from puppet_ros import importance_msg, marker_message, qos, raw_header, share
 from puppet_ros.diagnostics import Diagnostics
+from puppet_ros.kept_cdr import decoded
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.spin import spin_node
 from puppet_ros.stamped_join import StampedJoin
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -122,12 +122,12 @@ class VisualizationNode(Node):
         watched = self._tf.get_subscription_count() > 0
         if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
             return
-        record = posture_msg.from_msg(deserialize_message(data, Posture))
+        record = posture_of(data)
         view.note(record)
         self._diagnostics.frame(record.stamp_ns)
         if not watched:
             return
-        states = None if joints is None else deserialize_message(joints, JointState)
+        states = None if joints is None else decoded(joints, JointState)
         transforms = view.transforms(record, states)
         if transforms is None:
             self._diagnostics.drop('joints_of_another_robot')
@@ -141,9 +141,9 @@ class VisualizationNode(Node):
         frame = self._raw_frames.push(topic, data)
         if frame is None or not self._board.wants_balls(time.monotonic_ns()):
             return
-        captured = posture_msg.from_msg(deserialize_message(frame[0], Posture))
-        near = importance_msg.from_msg(deserialize_message(frame[1], Importance))
-        puppet = posture_msg.from_msg(deserialize_message(frame[2], Posture))
+        captured = posture_of(frame[0])
+        near = importance_msg.from_msg(decoded(frame[1], Importance))
+        puppet = posture_of(frame[2])
         balls = self._self_balls.balls(
             puppet.posture, captured.posture.rotations, near.rows, near.self_rows,
             self._world_scale(),
@@ -163,7 +163,7 @@ class VisualizationNode(Node):
         tints = tints and self._body_limit.passes(now_ns)
         if not draws and not tints:
             return
-        record = importance_msg.from_msg(deserialize_message(data, Importance))
+        record = importance_msg.from_msg(decoded(data, Importance))
         if draws:
             self._draw(record.stamp_ns, self._frame_markers(record))
         if tints:
