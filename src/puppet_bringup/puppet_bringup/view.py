@@ -12,6 +12,7 @@ latched robot descriptions in the latest postures, of every puppet that somebody
 import argparse
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import wraps
 import os
 import queue
 import sys
@@ -23,16 +24,17 @@ from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET
 from puppet_bringup.view_calibration import CalibrationCall
 from puppet_bringup.view_panel import CALIBRATE
 from puppet_bringup.view_settings import NodeSettings
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.errors import PuppetError
 from puppet_core.skeleton import END_EFFECTORS
 from puppet_core.urdf_shape import merged_parts, read_shape, robot_name, world_orientations
 from puppet_msgs.msg import Importance, Posture
-from puppet_ros import importance_msg, posture_msg, qos, raw_header, share
+from puppet_ros import importance_msg, qos, raw_header, share
 from puppet_ros.browser_stage import is_open, LOOPBACK, OPEN_WARNING
+from puppet_ros.kept_cdr import decoded
 from puppet_ros.living_solids import LivingSolids
+from puppet_ros.posture_msg import posture_of
 from puppet_ros.spin import spin_node
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from rclpy.utilities import remove_ros_args
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -45,6 +47,7 @@ PANEL_PERIOD_S = 0.1
 SEARCH_PERIOD_S = 1.0
 LATENCY_FRAMES = 480
 WINDOW_NS = 2_000_000_000  # of rate and latency
+COMPLAINT_PERIOD_S = 5.0
 NICENESS = 5  # drawing gives way to the graph
 MAX_PUPPETS = 8
 POSTURE, POSTURE_NAME = 'puppet_msgs/msg/Posture', '/posture'
@@ -70,13 +73,14 @@ class ViewNode(Node):
         for who in (PERFORMER, PUPPET):
             self._show_body(who)
         self._keep_latest(Importance, '/importance', 'importance')
-        self.create_subscription(MarkerArray, '/markers', self._on_markers, 10)
+        guarded = self._guarded
+        self.create_subscription(MarkerArray, '/markers', guarded(self._on_markers), 10)
         self.create_subscription(
-            JointState, '/joint_states', self._on_joints, qos.STREAM, raw=True
+            JointState, '/joint_states', guarded(self._on_joints), qos.STREAM, raw=True
         )
-        self.create_timer(DRAW_PERIOD_S, self._draw)
-        self.create_timer(SOLIDS_PERIOD_S, self._draw_solids)
-        self.create_timer(PANEL_PERIOD_S, self._fill_panel)
+        self.create_timer(DRAW_PERIOD_S, guarded(self._draw))
+        self.create_timer(SOLIDS_PERIOD_S, guarded(self._draw_solids))
+        self.create_timer(PANEL_PERIOD_S, guarded(self._fill_panel))
         self.create_timer(SEARCH_PERIOD_S, self._search)
 
     def _show_body(self, who: str) -> None:
@@ -86,6 +90,17 @@ class ViewNode(Node):
         self.create_subscription(
             String, f'/{who}/robot_description', self._description_callback(who), qos.LATCHED
         )
+
+    def _guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """Return the callback such that a message that is none is told and not shown."""
+        @wraps(callback)
+        def run(*given: object) -> None:
+            try:
+                callback(*given)
+            except PuppetError as err:
+                self.get_logger().warning(str(err), throttle_duration_sec=COMPLAINT_PERIOD_S)
+
+        return run
 
     def _search(self) -> None:
         """Draw every other posture that somebody publishes, too: puppets of other nodes."""
@@ -102,18 +117,14 @@ class ViewNode(Node):
         self.create_subscription(kind, topic, keep, qos.STREAM, raw=True)
 
     def _description_callback(self, who: str) -> Callable[[String], None]:
-        return lambda msg: self._on_description(who, msg)
+        return self._guarded(lambda msg: self._on_description(who, msg))
 
     def _on_joints(self, data: bytes) -> None:
         now_ns = time.time_ns()
         self._arrivals.append((raw_header.stamp_ns(data), now_ns))
 
     def _on_description(self, who: str, msg: String) -> None:
-        try:
-            parts, name = merged_parts(read_shape(msg.data)), robot_name(msg.data)
-        except ConfigError as err:
-            self.get_logger().warning(str(err))
-            return
+        parts, name = merged_parts(read_shape(msg.data)), robot_name(msg.data)
         self._view.set_body(who, parts, name or who)
 
     def _on_markers(self, msg: MarkerArray) -> None:
@@ -127,7 +138,7 @@ class ViewNode(Node):
         for who in self._shown:
             data = self._latest.pop(who, None)
             if data is not None:
-                record = posture_msg.from_msg(deserialize_message(data, Posture))
+                record = posture_of(data)
                 postures[who] = world_orientations(record.posture.rotations), record.segments
         if postures:
             self._view.move_bodies(postures)
@@ -155,7 +166,7 @@ class ViewNode(Node):
         self._view.panel.show_numbers(*self._rate_and_latency())
         data = self._latest.get('importance')
         if data is not None:
-            rows = importance_msg.from_msg(deserialize_message(data, Importance)).rows
+            rows = importance_msg.from_msg(decoded(data, Importance)).rows
             values = rows[:, Importance.COLUMN_IMPORTANCE]
             self._view.panel.show_importance(
                 {name: float(values[i]) for i, name in enumerate(END_EFFECTORS)}

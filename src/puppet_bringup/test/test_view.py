@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 import queue
 import time
+from typing import Any
 from unittest.mock import MagicMock
 
 import numpy as np
 from puppet_core.character import load_character
 from puppet_core.posture import Posture
+from puppet_core.posture_check import MAX_COORDINATE_M
 from puppet_core.robot_character import character_from_urdf
 from puppet_core.robot_map import RobotMap
 from puppet_core.urdf import description_text, urdf_text
@@ -23,11 +25,14 @@ pytest.importorskip('viser', reason='needs viser')
 from puppet_bringup import live_view, view  # noqa: E402,I100
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_ros import qos  # noqa: E402
+from puppet_ros.hostile_messages import changes_of, hostile_messages  # noqa: E402
 from puppet_ros.posture_msg import PostureRecord, PostureWriter  # noqa: E402
 from puppet_ros.robot_description import RobotDescriptionPublisher  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
+from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -59,6 +64,50 @@ def test_a_robot_is_shown() -> None:
     assert len({part.segment for part in parts}) == 15 and caption == robot.name
 
 
+def _still() -> PostureRecord:
+    rest = load_character(CHARACTERS / 'sally.yaml').skeleton.rest_positions()
+    upright = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
+    posture = Posture(np.zeros(3), upright, np.zeros((8, 3)), np.zeros((8, 3)))
+    return PostureRecord(1, 0, 'sally', posture, rest, np.zeros(16, np.uint8), 1.2)
+
+
+def _give(subscription: Any, data: bytes) -> None:
+    """Hand bytes to a subscription; who wants a message gets none that cannot be made."""
+    content: Any = data
+    if not subscription.raw:
+        try:
+            content = deserialize_message(data, subscription.msg_type)
+        except Exception:
+            return
+    subscription.callback(content)
+
+
+def test_hostile_messages_neither_end_the_view_nor_are_drawn() -> None:
+    marker = Marker(ns='goals', type=Marker.SPHERE)
+    good = {
+        PostureMsg: PostureWriter('sally', 1.2).fill(_still()),
+        MarkerArray: MarkerArray(markers=[marker]),
+    }
+    with isolated_context() as context:
+        shown = MagicMock(is_watched=True)
+        node = view.ViewNode(shown, queue.SimpleQueue(), context=context)
+        for subscription in node.subscriptions:
+            kind = subscription.msg_type
+            message = good.get(kind) or kind()
+            messages = hostile_messages(message, np.random.default_rng(3))
+            for _ in range(len(list(changes_of(message))) + 40):
+                _give(subscription, next(messages).data)
+                for timer in node.timers:
+                    timer.callback()
+    assert shown.move_bodies.called and shown.set_solids.called
+    for call in shown.move_bodies.call_args_list:
+        for turns, places in call.args[0].values():
+            assert np.isfinite(turns).all() and np.abs(places).max() <= MAX_COORDINATE_M
+    for call in shown.set_solids.call_args_list:
+        for solid in call.args[1]:
+            assert np.isfinite([*solid.position, *solid.rotation, *solid.size]).all()
+
+
 def test_puppets_of_other_nodes_are_found() -> None:
     """Whatever moves on a topic /NAME/posture."""
     sally = load_character(CHARACTERS / 'sally.yaml')
@@ -68,10 +117,7 @@ def test_puppets_of_other_nodes_are_found() -> None:
         RobotDescriptionPublisher(other, '/puppet2/robot_description', urdf_text(sally))
         stream = other.create_publisher(PostureMsg, '/puppet2/posture', qos.STREAM)
         writer = PostureWriter('sally', 1.2)
-        rest = sally.skeleton.rest_positions()
-        upright = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
-        posture = Posture(np.zeros(3), upright, np.zeros((8, 3)), np.zeros((8, 3)))
-        still = PostureRecord(1, 0, 'sally', posture, rest, np.zeros(16, np.uint8), 1.2)
+        still = _still()
         executor = make_executor(context)
         for one in (node, other):
             executor.add_node(one)
@@ -82,4 +128,4 @@ def test_puppets_of_other_nodes_are_found() -> None:
         assert shown.set_body.call_args.args[0] == 'puppet2'
         (postures,) = shown.move_bodies.call_args.args
         executor.shutdown()
-    np.testing.assert_allclose(postures['puppet2'][1], rest)
+    np.testing.assert_allclose(postures['puppet2'][1], still.segments)

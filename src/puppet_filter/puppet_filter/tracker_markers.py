@@ -215,8 +215,10 @@ def _turns(quaternions: Quats) -> Quats:
     """Return quaternions, NaN for what is none of unit length."""
     with np.errstate(over='ignore', invalid='ignore'):
         squares = np.einsum('ij,ij->i', quaternions, quaternions)
-        is_unit = np.abs(squares - 1.0) <= UNIT_TOL
-    return np.where(is_unit[:, None], quaternions, np.nan)
+        is_off = ~(np.abs(squares - 1.0) <= UNIT_TOL)  # also of NaN
+    found = quaternions.copy()
+    found[is_off] = np.nan
+    return found
 
 
 def _pairs(starts: Floats, ends: Floats) -> Floats:

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Postures in, the frames of one body as messages out: those that move, and a robot's fixed ones.
+The frames of one body as messages: those that move, and the fixed ones of a robot.
 
 Transforms that move carry the stamp of the posture that they show.
 
@@ -10,40 +10,15 @@ Transforms that move carry the stamp of the posture that they show.
 import numpy as np
 from puppet_core.rate_limit import RateLimit
 from puppet_core.robot import Robot
-from puppet_msgs.msg import Posture
-from puppet_retarget.importance.posture_check import is_posture, MAX_COORDINATE_M
 from puppet_retarget.link_frames import LinkFrames
 from puppet_retarget.robot_frames import RobotFrames
-from puppet_ros import posture_msg
-from puppet_ros.flat_array import MessageError
 from puppet_ros.joint_state import angles_of
-from puppet_ros.kept_cdr import decoded
 from puppet_ros.posture_msg import PostureRecord
 from puppet_ros.tf_message import TransformsWriter
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 IDLE_RATE_HZ = 1.0  # of looking at a stream that nobody wants to see
-
-
-def posture_of(data: bytes) -> PostureRecord:
-    """
-    Return the posture in a message's bytes.
-
-    Raises
-    ------
-    MessageError : if they are no such message, or its numbers no posture.
-
-    """
-    record = posture_msg.from_msg(decoded(data, Posture))
-    posture = record.posture
-    parts = (posture.root_position, record.segments, posture.rotations)
-    if not is_posture(*(np.array(part) for part in parts)):
-        raise MessageError(
-            f'{record.body[:40]!r}: expected places within {MAX_COORDINATE_M:g} m and rotations '
-            'of unit length, got others'
-        )
-    return record
 
 
 class BodyView:

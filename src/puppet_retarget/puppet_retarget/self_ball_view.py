@@ -15,11 +15,11 @@ from puppet_core.arrays import Floats, Quats, Vec3
 from puppet_core.character import Character
 from puppet_core.kinematics import end_effector_positions, forward_kinematics
 from puppet_core.posture import Posture
+from puppet_core.posture_check import is_posture
 from puppet_core.skeleton import LIMB_SEGMENTS
 from puppet_retarget.importance.body_arrays import body_arrays
 from puppet_retarget.importance.contact_rows import SELF_ROW
 from puppet_retarget.importance.estimator import IMPORTANCE, ROW
-from puppet_retarget.importance.posture_check import is_posture
 from puppet_retarget.solvers.input_check import is_usable
 from puppet_retarget.solvers.self_targets import empty_self_balls, limb_self_balls, SelfBalls
 

@@ -26,7 +26,7 @@ from puppet_core.rate_limit import RateLimit
 from puppet_core.stamp_watch import StampWatch
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget import body_tint
-from puppet_retarget.body_frames_stage import BodyView, posture_of
+from puppet_retarget.body_frames_stage import BodyView
 from puppet_retarget.body_tint import BodyTint
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
@@ -47,6 +47,7 @@ from puppet_ros import importance_msg, marker_message, qos, raw_header, share
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.posture_msg import posture_of
 from puppet_ros.spin import spin_node
 from puppet_ros.stamped_join import StampedJoin
 from rclpy.clock import Clock

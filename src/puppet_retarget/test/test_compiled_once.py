@@ -14,10 +14,11 @@ from array import array
 import json, sys
 import numpy as np
 from puppet_core.character import load_character
+from puppet_core import posture_check
 from puppet_core.posture import Posture
 from puppet_core.procedural_performer import procedural_motion
 from puppet_retarget.importance import estimator as es
-from puppet_retarget.importance import posture_check, self_interaction
+from puppet_retarget.importance import self_interaction
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig

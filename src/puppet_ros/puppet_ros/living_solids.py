@@ -5,11 +5,13 @@
 import time
 
 import numpy as np
+from puppet_core.posture_check import MAX_COORDINATE_M
 from puppet_ros.solid_scene import SceneSolid
 from visualization_msgs.msg import Marker
 
 SHAPES = {Marker.CUBE: 'cube', Marker.SPHERE: 'sphere', Marker.CYLINDER: 'cylinder'}
 ENVIRONMENT, REAL = 'environment', 'real'
+MAX_SOLIDS, MAX_GROUPS = 2000, 20  # whoever makes up names for each message makes more
 
 
 class LivingSolids:
@@ -18,19 +20,33 @@ class LivingSolids:
     def __init__(self) -> None:
         self._until: dict[tuple[str, int], float] = {}
         self._solids: dict[tuple[str, int], tuple[str, SceneSolid]] = {}
+        self._groups: dict[str, None] = {REAL: None}
 
     def add(self, marker: Marker) -> None:
-        """Take a marker; other shapes than cubes, spheres and cylinders are passed over."""
-        if marker.type not in SHAPES:
+        """
+        Take a marker.
+
+        Other shapes than cubes, spheres and cylinders are passed over, and so are numbers that
+        none can have, and names of too many groups; of too many solids the oldest are forgotten.
+
+        """
+        if marker.type not in SHAPES or not _is_sound(marker):
             return
+        if marker.ns not in self._groups and len(self._groups) >= MAX_GROUPS:
+            return
+        self._groups.setdefault(marker.ns)
         key = (marker.ns, marker.id)
+        self._solids.pop(key, None)  # then the first is the oldest
         lifetime_s = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
         self._until[key] = time.monotonic() + (lifetime_s or np.inf)
         self._solids[key] = (marker.text, solid_of(marker))
+        if len(self._solids) > MAX_SOLIDS:
+            oldest = next(iter(self._solids))
+            del self._solids[oldest], self._until[oldest]
 
     def groups(self) -> tuple[str, ...]:
         """Return the namespaces seen so far, and the performer's objects."""
-        return tuple(dict.fromkeys((REAL, *(group for group, _ in self._solids))))
+        return tuple(self._groups)
 
     def shown(self, group: str, side_by_side: bool) -> list[SceneSolid]:
         """
@@ -57,6 +73,14 @@ class LivingSolids:
             for key, solid in self._solids.items()
             if key[0] == group and self._until[key] > now
         ]
+
+
+def _is_sound(marker: Marker) -> bool:
+    place, turn, size = marker.pose.position, marker.pose.orientation, marker.scale
+    colour = marker.color
+    numbers = (place.x, place.y, place.z, turn.w, turn.x, turn.y, turn.z, size.x, size.y, size.z,
+               colour.r, colour.g, colour.b, colour.a)  # fmt: skip
+    return all(abs(number) <= MAX_COORDINATE_M for number in numbers)  # false for NaN
 
 
 def solid_of(marker: Marker) -> SceneSolid:

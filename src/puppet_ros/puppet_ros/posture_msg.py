@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from puppet_core.arrays import Vec3s
 from puppet_core.posture import Posture
+from puppet_core.posture_check import is_posture, MAX_COORDINATE_M
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros import flat_array
+from puppet_ros.kept_cdr import decoded
 from puppet_ros.kept_message import Arrays, KeptMessage, Target
 from std_msgs.msg import Header
 
@@ -69,6 +71,26 @@ def from_msg(msg: PostureMsg) -> PostureRecord:
         status=flat_array.bytes_row('status', msg.status, N_SEGMENTS),
         leg_length=msg.leg_length,
     )
+
+
+def posture_of(data: bytes) -> PostureRecord:
+    """
+    Return the posture in a message's bytes.
+
+    Raises
+    ------
+    MessageError : if they are no such message, or its numbers no posture.
+
+    """
+    record = from_msg(decoded(data, PostureMsg))
+    posture = record.posture
+    parts = (posture.root_position, record.segments, posture.rotations)
+    if not is_posture(*(np.array(part) for part in parts)):
+        raise flat_array.MessageError(
+            f'{record.body[:40]!r}: expected places within {MAX_COORDINATE_M:g} m and rotations '
+            'of unit length, got others'
+        )
+    return record
 
 
 def to_msg(record: PostureRecord, header: Header) -> PostureMsg:

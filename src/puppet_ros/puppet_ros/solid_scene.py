@@ -16,6 +16,7 @@ from puppet_core.unit_meshes import closed_cylinder, unit_sphere
 import viser
 
 OPAQUE = 0.999
+MAX_NODES = 4000  # of a group, hidden ones included
 
 
 class SceneSolid(NamedTuple):
@@ -63,6 +64,9 @@ class SolidScene:
                 self._nodes[key] = self._make(solid)
             self._change(self._nodes[key], solid, self._shown.get(key))
             self._shown[key] = solid
+        if len(self._nodes) > MAX_NODES:
+            for key in self._nodes.keys() - self._shown.keys():
+                self._nodes.pop(key).remove()
 
     def _make(self, solid: SceneSolid) -> viser.MeshHandle | viser.BoxHandle:
         """Return a node of unit size at the origin."""

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers live as long as they say, and shared objects appear in both worlds."""
 
+from operator import attrgetter
+
+import numpy as np
 import pytest
 
 pytest.importorskip('visualization_msgs', reason='needs ROS 2')
@@ -69,3 +72,23 @@ def test_unknown_shapes_are_passed_over() -> None:
     marker.type = Marker.TEXT_VIEW_FACING
     solids.add(marker)
     assert solids.shown('text', False) == []
+
+
+@pytest.mark.parametrize('value', [np.nan, np.inf, -1e300])
+@pytest.mark.parametrize('part', ['pose.position', 'pose.orientation', 'scale'])
+def test_senseless_numbers_are_passed_over(value: float, part: str) -> None:
+    solids, marker = LivingSolids(), _marker('goals')
+    attrgetter(part)(marker).z = value
+    solids.add(marker)
+    assert solids.shown('goals', False) == []
+
+
+def test_names_without_end_are_forgotten() -> None:
+    solids = LivingSolids()
+    for number in range(3 * living_solids.MAX_SOLIDS):
+        solids.add(_marker('goals', number))
+        solids.add(_marker(f'group {number}'))
+    assert len(solids.groups()) <= living_solids.MAX_GROUPS
+    shown = solids.shown('goals', False)
+    assert len(shown) <= living_solids.MAX_SOLIDS
+    assert shown[-1].name == str(3 * living_solids.MAX_SOLIDS - 1)

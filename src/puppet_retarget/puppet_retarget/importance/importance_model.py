@@ -18,10 +18,10 @@ from puppet_core.body_surface import surface_samples
 from puppet_core.default_shape import default_capsules
 from puppet_core.errors import ConfigError
 from puppet_core.posture import Posture
+from puppet_core.posture_check import is_posture
 from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
-from puppet_retarget.importance.posture_check import is_posture
 from puppet_retarget.importance.self_interaction import (
     estimator_of,
     SelfInteractionConfig,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from numpy.typing import NDArray
 from puppet_core.arrays import Ints, Quat, Quats, Vec3, Vec3s
 from puppet_core.kernel import kernel
+from puppet_core.posture_check import MAX_COORDINATE_M
 from puppet_core.quaternion import multiply, normalize, rotate
 from puppet_core.sensor_frames import (
     FILTER_LOST,
@@ -24,7 +25,6 @@ from puppet_core.skeleton import N_SEGMENTS, PARENTS
 # Quality of a segment's sensor in a frame
 ABSENT, MEASURED, PREDICTED, RESTARTED = 0, 1, 2, 3
 
-MAX_COORDINATE_M = 1e4  # no tracker reaches so far; beyond it squares lose digits
 MAX_SPEED = 1e4  # [m/s] and [rad/s]
 UNIT_TOL = 0.1  # of a quaternion's squared length [-]
 

@@ -4,6 +4,7 @@
 
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.kernel import kernel
+from puppet_core.posture_check import is_posture, MAX_COORDINATE_M
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_retarget.importance.contact_rows import (
     CONTACT_WIDTH,
@@ -19,7 +20,6 @@ from puppet_retarget.importance.contact_rows import (
     WEIGHT,
 )
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
-from puppet_retarget.importance.posture_check import is_posture, MAX_COORDINATE_M
 
 MAX_RADIUS_M = 1e4
 MAX_BODY_M = 100.0  # of what is on one body; the tallest puppet is far smaller
