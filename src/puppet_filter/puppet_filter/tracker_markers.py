@@ -208,7 +208,9 @@ def residual_colours(sizes: Floats) -> Floats:
 
 def _places(positions: Vec3s) -> Vec3s:
     """Return positions, NaN for what no tracker measures."""
-    return np.where((np.abs(positions) <= FARTHEST_M).all(axis=1)[:, None], positions, np.nan)
+    found = positions.copy()
+    found[~np.all(np.abs(positions) <= FARTHEST_M, axis=1)] = np.nan
+    return found
 
 
 def _turns(quaternions: Quats) -> Quats:
