@@ -57,10 +57,13 @@ def parser() -> argparse.ArgumentParser:
                    help='seconds for each figure end to end, default %(default)s')  # fmt: skip
     p.add_argument('--hops', type=float, default=10.0, metavar='S',
                    help='seconds for the hops, default %(default)s')  # fmt: skip
-    p.add_argument('--rates', default='120', metavar='HZ,..', help='default %(default)s')
+    p.add_argument('--rates', default='120', metavar='HZ,..',
+                   help='frames per second, default %(default)s')  # fmt: skip
     p.add_argument('--puppets', default='1', metavar='N,..',
                    help='how many follow at once, 1 to 4; default %(default)s')  # fmt: skip
-    p.add_argument('--forms', default=','.join(FORMS), help='default %(default)s')
+    p.add_argument('--forms', default=','.join(FORMS), metavar='FORM,..',
+                   help='nodes apart, in one process, processes that only pass frames on; '
+                        'default %(default)s')  # fmt: skip
     p.add_argument('--realtime', action='store_true',
                    help='run all of it before ordinary programs, processors awake')  # fmt: skip
     p.add_argument('--pin', default='', metavar='N,..', help='processors for the nodes')
