@@ -54,11 +54,13 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
     p.add_argument('--up-axis', default='', choices=('', *UP_AXES[1:]),
                    help="the clip's axis that points up; --up-axis=-y if it points down")
-    p.add_argument('--character', default='blubby', metavar='NAME', help='default %(default)s')
+    p.add_argument('--character', default='blubby', metavar='NAME',
+                   help='the puppet; default %(default)s')  # fmt: skip
     p.add_argument('--solver', default='', metavar='NAME', help='importance_based if absent')
     p.add_argument('--environment', default='', metavar='NAME',
                    help='demo if absent, floor with --clip')  # fmt: skip
-    p.add_argument('--rate-hz', type=float, default=120.0, help='default %(default)s')
+    p.add_argument('--rate-hz', type=float, default=120.0,
+                   help='frames per second; default %(default)s')  # fmt: skip
     p.add_argument('--duration', type=float, default=0.0, metavar='S',
                    help='seconds of streaming to measure; until Ctrl-C if absent')  # fmt: skip
     p.add_argument('--composed', action='store_true', help='all nodes in one process')

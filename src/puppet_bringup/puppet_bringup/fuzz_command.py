@@ -39,9 +39,10 @@ def parser() -> argparse.ArgumentParser:
                     'in little time and memory.',
     )  # fmt: skip
     p.add_argument('--seed', type=int, default=1, help='of the damage, default %(default)s')
-    p.add_argument('--minutes', type=float, default=1.0, metavar='M', help='default %(default)s')
+    p.add_argument('--minutes', type=float, default=1.0, metavar='M',
+                   help='how long; default %(default)s')  # fmt: skip
     p.add_argument('--kinds', default=','.join(KINDS), metavar='KIND,..',
-                   help='default %(default)s')  # fmt: skip
+                   help='what is damaged; all by default')  # fmt: skip
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     p.add_argument('--save', type=Path, metavar='DIR', help='write the files that failed there')
     return p

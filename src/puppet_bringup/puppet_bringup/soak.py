@@ -60,10 +60,12 @@ def parser() -> argparse.ArgumentParser:
         prog='puppet_soak', epilog=EXAMPLE,
         description='Run the graph for long: does memory grow, latency drift, are frames lost?',
     )  # fmt: skip
-    p.add_argument('--minutes', type=float, help=f'default {DEFAULT_MINUTES:g}')
+    p.add_argument('--minutes', type=float, help=f'how long; default {DEFAULT_MINUTES:g}')
     p.add_argument('--composed', action='store_true', help='all nodes in one process')
-    p.add_argument('--rate', type=float, default=120.0, metavar='HZ', help='default %(default)g')
-    p.add_argument('--character', default='blubby', metavar='C', help='default %(default)s')
+    p.add_argument('--rate', type=float, default=120.0, metavar='HZ',
+                   help='frames per second; default %(default)g')  # fmt: skip
+    p.add_argument('--character', default='blubby', metavar='C',
+                   help='the puppet; default %(default)s')  # fmt: skip
     p.add_argument('--accelerated', action='store_true',
                    help='simulated time through the stages of the nodes, as fast as it goes')
     p.add_argument('--hours', type=float,

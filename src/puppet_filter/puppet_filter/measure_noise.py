@@ -110,7 +110,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument('--output', type=Path, required=True, help='YAML file to write or extend')
     parser.add_argument('--duration', type=_positive, default=10.0, metavar='S',
                         help='how long to record [s], default 10')  # fmt: skip
-    parser.add_argument('--topic', default=RAW_TOPIC, help=f'default {RAW_TOPIC}')
+    parser.add_argument('--topic', default=RAW_TOPIC, help=f'of the frames; default {RAW_TOPIC}')
     parser.add_argument('--force', action='store_true',
                         help='also write sensors that were not at rest')  # fmt: skip
     return parser

@@ -49,7 +49,8 @@ def parser() -> argparse.ArgumentParser:
         help='with --update: another performance, of tracker_emulator --export --rate-hz 60',
     )
     p.add_argument(
-        '--folder', type=Path, metavar='DIR', default=FOLDER, help='default %(default)s'
+        '--folder', type=Path, metavar='DIR', default=FOLDER,
+        help='of the goldens; default %(default)s',
     )
     p.add_argument('--html', type=Path, metavar='DIR', help='a page for each case that differs')
     return p

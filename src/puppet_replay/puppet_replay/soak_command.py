@@ -132,7 +132,8 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     p.add_argument('bag', type=Path, help='of /tracker/raw, from the T-pose on, to be looped')
     p.add_argument('--hours', type=float, default=24.0, help='simulated, default %(default)g')
-    p.add_argument('--character', default='blubby', metavar='C', help='default %(default)s')
+    p.add_argument('--character', default='blubby', metavar='C',
+                   help='the puppet; default %(default)s')  # fmt: skip
     p.add_argument('--json', type=Path, metavar='FILE', help='the figures, for programs')
     return p
 

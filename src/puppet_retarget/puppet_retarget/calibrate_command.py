@@ -95,13 +95,13 @@ def make_parser() -> argparse.ArgumentParser:
     bag.add_argument('--transmitter-m', nargs=3, type=float, metavar=('X', 'Y', 'Z'),
                      help='where the tracker stands, for a bag without /tf_static')
     clip = parser.add_argument_group('from a clip: how the virtual sensors are disturbed')
-    clip.add_argument('--noise-mm', type=float, default=0.0)
-    clip.add_argument('--noise-deg', type=float, default=0.0)
+    clip.add_argument('--noise-mm', type=float, default=0.0, help='standard deviation [mm]')
+    clip.add_argument('--noise-deg', type=float, default=0.0, help='standard deviation [deg]')
     clip.add_argument('--outliers', type=float, default=0.0, help='share of the samples')
     clip.add_argument('--skin-mm', type=float, default=0.0, help='soft tissue')
     clip.add_argument('--pose-deg', type=float, default=0.0,
                       help='of each segment from the T-pose, standard deviation per axis')
-    clip.add_argument('--seed', type=int, default=1)
+    clip.add_argument('--seed', type=int, default=1, help='of noise and outliers')
     clip.add_argument('--trials', type=int, metavar='N',
                       help='measure N performers of random proportions instead')
     clip.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')

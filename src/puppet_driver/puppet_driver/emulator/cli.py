@@ -52,7 +52,8 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLE,
     )
     ports = p.add_argument_group('device and ports')
-    ports.add_argument('--device', choices=tuple(TWINS), default='flock_of_birds')
+    ports.add_argument('--device', choices=tuple(TWINS), default='flock_of_birds',
+                       help='what is played; default %(default)s')  # fmt: skip
     ports.add_argument(
         '--listen', nargs='+', metavar='HOST:PORT', default=['127.0.0.1:6000'],
         help='addresses of a motionstar, by TCP and UDP; default %(default)s',
@@ -60,9 +61,12 @@ def parser() -> argparse.ArgumentParser:
     ports.add_argument('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
     ports.add_argument('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
     ports.add_argument('--lines', type=int, help='how many; as 115200 bps needs by default')
-    ports.add_argument('--rate-hz', type=float, default=120.0, help='default %(default)s')
-    ports.add_argument('--range-in', type=int, choices=(36, 72, 144), default=144)
-    ports.add_argument('--first-address', type=int, default=2, help='default %(default)s')
+    ports.add_argument('--rate-hz', type=float, default=120.0,
+                       help='records of a sensor per second; default %(default)s')  # fmt: skip
+    ports.add_argument('--range-in', type=int, choices=(36, 72, 144), default=144,
+                       help='full scale of positions [inch]; default %(default)s')  # fmt: skip
+    ports.add_argument('--first-address', type=int, default=2,
+                       help='bus address of the first sensor; default %(default)s')  # fmt: skip
     show = p.add_argument_group('performance')
     show.add_argument(
         '--clip', type=Path, metavar='FILE', help='BVH, AMC or C3D; procedural if absent'
@@ -75,11 +79,14 @@ def parser() -> argparse.ArgumentParser:
     add_reading_options(show, '--clip-rate-hz')
     show.add_argument('--character', type=Path, metavar='YAML', help='body of the procedural one')
     show.add_argument('--write-character', type=Path, metavar='YAML', help='save the body used')
-    show.add_argument('--t-pose-s', type=float, default=2.0, help='default %(default)s')
+    show.add_argument('--t-pose-s', type=float, default=2.0,
+                      help='in the T-pose at the begin [s]; default %(default)s')  # fmt: skip
     show.add_argument('--restart-after-s', type=float, default=2.0, help='silence; 0 never')
-    show.add_argument('--sensors', nargs='+', metavar='SEGMENT', default=list(DEFAULT_SENSORS))
+    show.add_argument('--sensors', nargs='+', metavar='SEGMENT', default=list(DEFAULT_SENSORS),
+                      help='segments that have one')  # fmt: skip
     show.add_argument(
-        '--transmitter-m', nargs=3, type=float, metavar=('X', 'Y', 'Z'), default=(0.0, 0.0, 1.0)
+        '--transmitter-m', nargs=3, type=float, metavar=('X', 'Y', 'Z'), default=(0.0, 0.0, 1.0),
+        help='where it stands in the world [m]',
     )
     out = p.add_argument_group('recording instead of ports')
     out.add_argument(
@@ -89,11 +96,15 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument('--export-s', type=float, metavar='S', help='how long; one pass if absent')
     noise, rates = NoiseLevels(), FaultRates()
     bad = p.add_argument_group('noise and faults, seeded')
-    bad.add_argument('--seed', type=int, default=1)
-    bad.add_argument('--white-mm', type=float, default=noise.white_mm)
-    bad.add_argument('--white-deg', type=float, default=noise.white_deg)
-    bad.add_argument('--slow-mm', type=float, default=noise.slow_mm)
-    bad.add_argument('--slow-deg', type=float, default=noise.slow_deg)
+    bad.add_argument('--seed', type=int, default=1, help='of noise and faults')
+    bad.add_argument('--white-mm', type=float, default=noise.white_mm,
+                     help='noise from record to record [mm]')  # fmt: skip
+    bad.add_argument('--white-deg', type=float, default=noise.white_deg,
+                     help='the same of rotations [deg]')  # fmt: skip
+    bad.add_argument('--slow-mm', type=float, default=noise.slow_mm,
+                     help='noise that wanders [mm]')  # fmt: skip
+    bad.add_argument('--slow-deg', type=float, default=noise.slow_deg,
+                     help='the same of rotations [deg]')  # fmt: skip
     bad.add_argument('--drop-out', type=float, default=rates.drop_out, help='per record')
     bad.add_argument('--outlier', type=float, default=rates.outlier, help='per record')
     bad.add_argument('--bad-byte', type=float, default=rates.bad_byte, help='per byte')

@@ -74,7 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--glob', action='append', default=[], metavar='PATTERN',
         help='only clips of such a name, or of such a path below IN_DIR; may be repeated')
     add('--asf', type=Path, metavar='F', help='skeleton of all .amc clips; else the one beside')
-    add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help='default %(default)s')
+    add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0],
+        help='how puppets follow; default %(default)s')
     add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
     add('--overwrite', action='store_true', help='make finished outputs anew, too')
     add('--dry-run', action='store_true', help='only say what would be done')

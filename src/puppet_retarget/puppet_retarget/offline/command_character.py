@@ -26,7 +26,8 @@ _COLOUR = re.compile(r'#?([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})')
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's arguments."""
-    words = parser.add_subparsers(dest='action', metavar='ACTION', required=True)
+    words = parser.add_subparsers(dest='action', metavar='ACTION', required=True,
+                                  help='what is to be done')  # fmt: skip
     new = words.add_parser('new', help='write a character file')
     new.add_argument('file', metavar='OUT.yaml', type=Path, help='the file to write')
     source = new.add_mutually_exclusive_group(required=True)

@@ -47,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group('error study').add_argument
     add('--study', action='store_true',
         help='a known motion, CLIP or the built-in performer, measured with errors: tables')
-    add('--seeds', type=int, default=20, metavar='N', help='default %(default)s')
+    add('--seeds', type=int, default=20, metavar='N',
+        help='how often the study draws noise; default %(default)s')
     add('--json', type=Path, metavar='FILE', help='the figures of the study')
 
 

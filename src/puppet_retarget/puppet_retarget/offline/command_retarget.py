@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='.bvh: Y up, centimetres, T-pose at rest; or .mcap, a bag')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--character', default='blubby', metavar='C', help='name or file; default %(default)s')
-    add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help='default %(default)s')
+    add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0],
+        help='how puppets follow; default %(default)s')
     add('--report', type=Path, metavar='JSON', help='figures of the outcome')
     add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
     clip_arguments.add_tuning_options(parser)

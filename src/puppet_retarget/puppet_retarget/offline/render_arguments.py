@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seconds', type=_span, metavar='A:B', help='only this part; either may be left out')
     add('-o', '--out', type=Path, dest='out_option', metavar='PNG', help='the picture')
     _add_looks(parser)
-    add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help='default %(default)s')
+    add('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0],
+        help='how puppets follow; default %(default)s')
     add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
     clip_arguments.add_tuning_options(parser, has_procedural=True)
     clip_arguments.add_clip_options(parser)
@@ -59,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_looks(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group('looks').add_argument
-    add('--camera', choices=KINDS, default=FOLLOW, help='default %(default)s')
+    add('--camera', choices=KINDS, default=FOLLOW,
+        help='how the viewer moves; default %(default)s')
     add('--view', choices=tuple(VIEWS_DEG), help='where the viewer stands')
     add('--azimuth-deg', type=float, metavar='A',
         help='the same by angle: 0 in front of the performer, 90 on its left; default -60')
