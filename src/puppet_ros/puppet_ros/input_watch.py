@@ -19,6 +19,8 @@ FORWARD_NS = 1_500_000_000  # more than the stamps may be ahead of the arrivals
 PERIOD_SHARE = 0.1  # of each new interval in the running mean
 N_LEARNT = 16  # intervals after which the mean is believed
 JITTER_STEP = 0.01  # of the period, by which the median of the jitter is followed
+LEAD_STEP = 0.01  # of the period, by which it is forgotten how early a message came
+EARLY = 0.5  # of the period: by so much a message may come earlier than any lately
 NEAR = 0.08  # of the period: a stamp without jitter is not further from its moment
 OTHER_NS = 1_000_000_000  # another publisher that was heard is about for so long
 
@@ -43,6 +45,7 @@ class InputWatch:
         self._period_ns = self._jitter_ns = 0.0
         self._near_ns = 0.0  # how far from its moment a stamp of this stream is at most, mostly
         self._n_intervals = 0
+        self._lead_ns = 0.0  # of the stamps over the arrivals, the most of late
         self._n_others = 0
         self._strict_until_ns = 0  # another publisher is about
         self._set_back_ns = 0
@@ -75,6 +78,7 @@ class InputWatch:
 
     def follow(self, stamp_ns: int, index: int, now_ns: int) -> None:
         """Go on from a message that the watch takes and that could be read; all as in takes."""
+        lead_ns = float(stamp_ns - now_ns)
         if self._arrival_ns is not None:
             step, step_ns = index - self._index, stamp_ns - self._stamp_ns
             passed_ns = now_ns - self._arrival_ns
@@ -83,6 +87,9 @@ class InputWatch:
             self._look_at_clock(step, step_ns, passed_ns)
             if step == 1 and 0 < step_ns < TAKEOVER_NS:
                 self._learn(step_ns)
+            if abs(step_ns - passed_ns) < TAKEOVER_NS:  # the same clock as before
+                lead_ns = max(lead_ns, self._lead_ns - LEAD_STEP * self._period_ns)
+        self._lead_ns = lead_ns
         self._index, self._stamp_ns, self._arrival_ns = index, stamp_ns, now_ns
 
     def causes(self, now_ns: int) -> list[str]:
@@ -116,6 +123,8 @@ class InputWatch:
         if now_ns < self._strict_until_ns and self._n_intervals >= N_LEARNT:
             # its numbers may be the next ones; its stamps are of other moments
             return error_ns < self._near_ns * (0.75 + 0.25 * step)
+        if step_ns > step * period_ns and self._is_not_early(step_ns, now_ns):
+            return True  # the device stood still: nothing that was sent meanwhile came before this
         if step > 1:
             return error_ns < period_ns * (1.0 + 0.25 * step)
         # a clock that steps leaves the arrivals as they are; a burst, the stamps
@@ -125,6 +134,11 @@ class InputWatch:
             or now_ns - self._arrival_ns > 0.75 * period_ns
             or abs(step_ns) > TAKEOVER_NS
         )
+
+    def _is_not_early(self, step_ns: int, now_ns: int) -> bool:
+        """Return whether a message, whose stamp is this later, came after its time [ns]."""
+        lead_ns = self._stamp_ns + step_ns - now_ns
+        return lead_ns <= self._lead_ns + EARLY * self._period_ns
 
     def _learn(self, step_ns: int) -> None:
         """Follow the interval of the stamps [ns], no faster than outliers allow."""
