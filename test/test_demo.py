@@ -211,7 +211,7 @@ def _kill_and_restart(graph: Graph, name: str) -> None:
     os.kill(child.popen.pid, signal.SIGKILL)
     assert graph.spin_until(lambda: child.exit_code is not None, 10.0)
     assert [c.name for c in graph.supervisor.ended()] == [name]
-    graph.supervisor.restart(name)
+    graph.supervisor.start(name, child.command)
 
 
 def _activate_driver(graph: Graph) -> None:

@@ -91,16 +91,18 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
         atomic_file.check_writable(options.json, '--json')
     use_own_domain()
     report: Figures = {}
+    exit_code = EXIT_OK
     for key, form, n_puppets, rate_hz, figures in _runs(wanted, stopping):
-        if figures is None:
-            return EXIT_FAILED
+        if figures is None:  # what was measured until then is told all the same
+            exit_code = EXIT_FAILED
+            break
         print('\n'.join(lines(form, n_puppets, rate_hz, figures)), flush=True)
         report.setdefault(form, figures)  # the first of each
         report.setdefault('all', {}).setdefault(key, {})[form] = figures
-    if options.json is not None:
+    if options.json is not None and report:
         atomic_file.write_text(options.json, json.dumps(report, indent=2) + '\n')
         print(f'figures written to {options.json}')
-    return EXIT_OK
+    return exit_code
 
 
 class _Wanted(NamedTuple):

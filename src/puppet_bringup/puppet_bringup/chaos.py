@@ -12,10 +12,10 @@ back, whether they were finite and without a jump, and what the diagnostics said
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 import json
 import os
 from pathlib import Path
-import signal
 import sys
 import tempfile
 import threading
@@ -26,17 +26,15 @@ import psutil
 from puppet_bringup.chaos_report import Run, table
 from puppet_bringup.chaos_run import ChaosRun, Settings
 from puppet_bringup.chaos_schedule import KINDS, read_kinds
-from puppet_bringup.demo_run import PipelineError
+from puppet_bringup.graph_run import EXIT_FAILED, EXIT_OK, run_graph_command, use_own_domain
 from puppet_bringup.process_table import SOURCES
 from puppet_bringup.program import child_environment
 from puppet_bringup.supervisor import Supervisor
 from puppet_core import atomic_file
 from puppet_core.character import load_character
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.errors import ConfigError
 from puppet_ros import share
-from puppet_ros.private_domain import free_domain
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 MARK = 'PUPPET_CHAOS_RUN'  # in the environment of everything that a run starts
 GRACE_S, POLL_S = 2.0, 0.1
 EXAMPLE = 'example: puppet_chaos --seed 1 --minutes 5 --json chaos.json'
@@ -67,17 +65,9 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run; return the exit code."""
     options = parser().parse_args(argv)
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
-    try:
-        return _run(options, _settings(options), stopping)
-    except PipelineError as err:
-        print(f'puppet_chaos: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
-    except PuppetError as err:
-        print(f'puppet_chaos: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
+    return run_graph_command(
+        'puppet_chaos', lambda stopping: _run(options, _settings(options), stopping)
+    )
 
 
 def _settings(options: argparse.Namespace) -> Settings:
@@ -97,8 +87,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _run(options: argparse.Namespace, settings: Settings, stopping: threading.Event) -> int:
-    os.environ['ROS_DOMAIN_ID'] = str(free_domain())
-    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    use_own_domain()
     mark = uuid.uuid4().hex
     start_s = time.monotonic()
 
@@ -136,15 +125,17 @@ def left_running(mark: str) -> list[str]:
 
 def processes_with(mark: str) -> list[str]:
     """Return the names of all processes that this run has started, and that live."""
-    return [' '.join(p.cmdline()[:4]) for p in psutil.process_iter() if _has_mark(p, mark)]
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it may end meanwhile
+            if _has_mark(process, mark):
+                found.append(' '.join(process.cmdline()[:4]))
+    return found
 
 
 def _has_mark(process: psutil.Process, mark: str) -> bool:
-    try:
-        ours = process.environ().get(MARK) == mark
-        return ours and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
+    ours = process.environ().get(MARK) == mark
+    return ours and process.status() != psutil.STATUS_ZOMBIE
 
 
 if __name__ == '__main__':

@@ -133,8 +133,7 @@ def _kill(stage: Stage, fault: Fault) -> Iterator[None]:
     victim = stage.supervisor.child(fault.target)
     stage.began()
     stage.send(fault.target, signal.SIGKILL)
-    while stage.supervisor.child(fault.target) is victim:
-        yield
+    yield from _wait_for(lambda: stage.supervisor.child(fault.target) is not victim, fault.target)
 
 
 def _pause(stage: Stage, fault: Fault) -> Iterator[None]:
@@ -152,12 +151,14 @@ def _unplug(stage: Stage, fault: Fault) -> Iterator[None]:
     stage.send(EMULATOR, signal.SIGKILL if fault.target == PULLED else signal.SIGINT)
     yield from _wait(fault.hold_s)
     if fault.target != PULLED:
-        while not victim.is_reported:  # by the keeper, to whoever looks at it between the steps
-            yield
+        # by the keeper, to whoever looks at it between the steps
+        yield from _wait_for(lambda: victim.is_reported, 'the end of the emulator')
         stage.keeper.start(EMULATOR)
     stage.keeper.release(EMULATOR)
-    while stage.supervisor.child(EMULATOR) is victim or not _has_said(stage, EMULATOR):
-        yield
+    yield from _wait_for(
+        lambda: stage.supervisor.child(EMULATOR) is not victim and _has_said(stage, EMULATOR),
+        EMULATOR,
+    )
 
 
 def _starve(stage: Stage, fault: Fault) -> Iterator[None]:

@@ -89,11 +89,6 @@ class ChaosWatch(Node):
         """Return what the diagnostics have said anew since `begin`, by the first time."""
         return list(self._said)
 
-    @property
-    def last_arrival_s(self) -> float:
-        """Steady time of the last joint states, 0 before the first [s]."""
-        return self._arrivals[-1][0] if self._arrivals else 0.0
-
     def recovery(self, begin_s: float, end_s: float) -> Recovery | None:
         """Return how the joint states recovered from a cause, None while it cannot be told."""
         self.settle()

@@ -58,6 +58,7 @@ class FreshPorts:
         last = -1
         for number in range(MOST):
             if number in self._held:
+                last = number
                 continue
             bound = _bind(self._first + PARTICIPANT_GAIN * number)
             if bound is None:

@@ -181,9 +181,13 @@ def _sqlite() -> bytes:
 
 
 @lru_cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix='puppet_fuzz_')  # removed when the process ends
+
+
+@lru_cache
 def _asf() -> Path:
-    folder = tempfile.mkdtemp(prefix='puppet_fuzz_')
-    path = Path(folder) / 'made.asf'
+    path = Path(_folder().name) / 'made.asf'
     path.write_bytes(ASF)
     return path
 

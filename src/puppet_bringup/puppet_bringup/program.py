@@ -38,6 +38,12 @@ def command_line(process: Process, config_dir: Path) -> list[str]:
     return [program, *process.arguments, *process.ros_arguments(config_dir)]
 
 
+def send_without_shared_memory() -> None:
+    """Have nodes of this process send as those of its children do; before the first is made."""
+    if not any(name in os.environ for name in TRANSPORTS_CHOSEN_BY):
+        os.environ.update(NO_SHARED_MEMORY)
+
+
 def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
     """
     Return the environment for the children: this one, with single-threaded numerics.

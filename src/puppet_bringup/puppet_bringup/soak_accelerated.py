@@ -59,7 +59,9 @@ def run_accelerated(
             made = _ended(supervisor, emulator, stopping)
             if made.exit_code and not stopping.is_set():
                 raise PipelineError(f'{made.name} {describe_end(made)}\n' + '\n'.join(made.lines))
-            child = made if stopping.is_set() else _ended(supervisor, soak, stopping)
+            if stopping.is_set():
+                return EXIT_FAILED  # nothing was judged
+            child = _ended(supervisor, soak, stopping)
     return child.exit_code if child.exit_code in (0, 1, 2) else EXIT_FAILED
 
 

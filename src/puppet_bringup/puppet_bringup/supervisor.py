@@ -146,10 +146,6 @@ class Supervisor:
             preexec_fn=partial(die_with_parent, os.getpid()),
         )
 
-    def restart(self, name: str) -> Child:
-        """Start a child that has ended once more, with the same command."""
-        return self.start(name, self._children[name].command)
-
     def ended(self) -> list[Child]:
         """Return the children that have ended since the last call."""
         news = [c for c in self.children if not c.is_reported and c.exit_code is not None]

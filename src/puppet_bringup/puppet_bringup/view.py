@@ -24,6 +24,7 @@ from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET
 from puppet_bringup.view_calibration import CalibrationCall
 from puppet_bringup.view_panel import CALIBRATE
 from puppet_bringup.view_settings import NodeSettings
+from puppet_core.arrays import Quats, Vec3s
 from puppet_core.errors import PuppetError
 from puppet_core.skeleton import END_EFFECTORS
 from puppet_core.urdf_shape import merged_parts, read_shape, robot_name, world_orientations
@@ -54,6 +55,7 @@ POSTURE, POSTURE_NAME = 'puppet_msgs/msg/Posture', '/posture'
 EXIT_BAD_INPUT = 2
 EXAMPLE = 'example: puppet_view --port 8080'
 Changes = queue.SimpleQueue[tuple[str, object]]
+Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of each body
 
 
 class ViewNode(Node):
@@ -134,14 +136,17 @@ class ViewNode(Node):
     def _draw(self) -> None:
         if not self._view.is_watched:
             return
-        postures = {}
+        postures: Postures = {}
         for who in self._shown:
             data = self._latest.pop(who, None)
             if data is not None:
-                record = posture_of(data)
-                postures[who] = world_orientations(record.posture.rotations), record.segments
+                self._guarded(self._keep_posture)(postures, who, data)
         if postures:
             self._view.move_bodies(postures)
+
+    def _keep_posture(self, postures: Postures, who: str, data: bytes) -> None:
+        record = posture_of(data)
+        postures[who] = world_orientations(record.posture.rotations), record.segments
 
     def _draw_solids(self) -> None:
         if self._view.is_watched:

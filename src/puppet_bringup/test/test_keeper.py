@@ -114,3 +114,20 @@ def test_ports_are_given_up_though_nothing_is_started_again(group: Supervisor) -
     now[0] = 2.0 * LEASE_S
     keeper.tick()
     assert _is_free(first)
+
+
+def test_the_next_one_to_die_leaves_its_ports_to_nobody_either() -> None:
+    """Its ports are above those that are held for the first."""
+    domain, now = free_domain(), [0.0]
+    first = PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST
+    ports = FreshPorts(domain, lambda: now[0])
+    used = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    used.bind(('', first + 2))
+    try:
+        ports.occupy()  # number 0 died
+        assert not _is_free(first) and not _is_free(first + 2 * 3) and _is_free(first + 2 * 4)
+        ports.occupy()  # number 4 came and died
+        assert not _is_free(first + 2 * 4)
+    finally:
+        used.close()
+        ports.close()

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of the children."""
 
-from puppet_bringup.program import child_environment
+import os
+
+from puppet_bringup.program import child_environment, send_without_shared_memory
 import pytest
 
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
@@ -26,3 +28,13 @@ def test_who_has_chosen_how_to_send_is_not_overruled(name: str, value: str) -> N
     environ = child_environment({name: value})
     assert environ[name] == value
     assert environ.get(TRANSPORTS) == (value if name == TRANSPORTS else None)
+
+
+def test_this_process_sends_as_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the user has chosen."""
+    monkeypatch.setenv(TRANSPORTS, 'DEFAULT')
+    send_without_shared_memory()
+    assert os.environ[TRANSPORTS] == 'DEFAULT'
+    monkeypatch.delenv(TRANSPORTS)
+    send_without_shared_memory()
+    assert os.environ[TRANSPORTS] == 'UDPv4'

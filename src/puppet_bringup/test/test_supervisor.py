@@ -75,7 +75,7 @@ def test_killed_child_is_described_by_its_signal_and_can_be_restarted(group: Sup
         os.kill(first.popen.pid, signal.SIGKILL)
         assert _until(lambda: first.exit_code is not None)
         assert describe_end(first) == 'was ended by SIGKILL'
-        second = group.restart('a')
+        second = group.start('a', group.child('a').command)
         assert second.popen.pid != first.popen.pid
         assert second.exit_code is None
 

@@ -31,7 +31,7 @@ from puppet_ros.robot_description import RobotDescriptionPublisher  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
-from rclpy.serialization import deserialize_message  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -82,6 +82,11 @@ def _give(subscription: Any, data: bytes) -> None:
     subscription.callback(content)
 
 
+def posture_of_puppet(node: view.ViewNode) -> Any:
+    """Return the subscription to the puppet's posture."""
+    return next(s for s in node.subscriptions if s.topic_name == '/puppet/posture')
+
+
 def test_hostile_messages_neither_end_the_view_nor_are_drawn() -> None:
     marker = Marker(ns='goals', type=Marker.SPHERE)
     good = {
@@ -99,6 +104,12 @@ def test_hostile_messages_neither_end_the_view_nor_are_drawn() -> None:
                 _give(subscription, next(messages).data)
                 for timer in node.timers:
                     timer.callback()
+        _give(posture_of_puppet(node), bytes(serialize_message(good[PostureMsg])))
+        spoiled = PostureWriter('sally', 1.2).fill(_still())
+        spoiled.segments[0] = np.nan
+        node._latest[live_view.PERFORMER] = bytes(serialize_message(spoiled))
+        node._draw()
+        assert list(shown.move_bodies.call_args.args[0]) == [live_view.PUPPET]
     assert shown.move_bodies.called and shown.set_solids.called
     for call in shown.move_bodies.call_args_list:
         for turns, places in call.args[0].values():

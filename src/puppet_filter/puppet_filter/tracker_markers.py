@@ -23,6 +23,7 @@ from puppet_core.marker_spec import (
     SPHERE_SHAPE,
     text_marker,
 )
+from puppet_core.posture_check import MAX_COORDINATE_M, UNIT_TOL
 from puppet_core.sensor_frames import (
     FILTER_LOST,
     FILTER_OK,
@@ -44,8 +45,6 @@ TRAIL_WIDTH_M, RESIDUAL_WIDTH_M = 0.004, 0.006
 NAME_HEIGHT_M, NAME_ABOVE_M = 0.03, 0.05
 GOLDEN = 0.618033988749895  # of the colour circle: neighbours in the list differ most
 MM = 1e3
-FARTHEST_M = 1e4  # no tracker reaches so far
-UNIT_TOL = 1e-3  # of a quaternion's squared length [-]
 
 STATUS_COLOURS: dict[int, Colour] = {
     FILTER_OK: (0.45, 0.85, 0.50, 1.0),
@@ -209,7 +208,7 @@ def residual_colours(sizes: Floats) -> Floats:
 def _places(positions: Vec3s) -> Vec3s:
     """Return positions, NaN for what no tracker measures."""
     found = positions.copy()
-    found[~np.all(np.abs(positions) <= FARTHEST_M, axis=1)] = np.nan
+    found[~np.all(np.abs(positions) <= MAX_COORDINATE_M, axis=1)] = np.nan
     return found
 
 

@@ -213,8 +213,9 @@ def lines(day: Day, result: DayResult) -> list[str]:
         f'time a frame: {took.per_hour:.3f} us per simulated hour, 95 % '
         f'{took.low_per_hour:.3f} .. {took.high_per_hour:.3f}, at most {result.time.limit:.3f}: '
         f'{result.time.outcome}',
-        f'same motion, same answer: largest difference {result.answers.found:.2g} of '
-        f'{ANGLE_TOLERANCE_RAD:.0e} rad and {PLACE_TOLERANCE_M:.0e} m: {result.answers.outcome}',
+        f'same motion, same answer: largest difference is {result.answers.found:.2g} of '
+        f'what is allowed, {ANGLE_TOLERANCE_RAD:.0e} rad and {PLACE_TOLERANCE_M:.0e} m: '
+        f'{result.answers.outcome}',
     ]
 
 

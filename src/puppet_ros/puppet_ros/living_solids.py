@@ -11,7 +11,8 @@ from visualization_msgs.msg import Marker
 
 SHAPES = {Marker.CUBE: 'cube', Marker.SPHERE: 'sphere', Marker.CYLINDER: 'cylinder'}
 ENVIRONMENT, REAL = 'environment', 'real'
-MAX_SOLIDS, MAX_GROUPS = 2000, 20  # whoever makes up names for each message makes more
+# Whoever makes up names for each message makes more.
+MAX_SOLIDS, MAX_GROUPS, MAX_TEXT = 2000, 20, 256
 
 
 class LivingSolids:
@@ -31,6 +32,8 @@ class LivingSolids:
 
         """
         if marker.type not in SHAPES or not _is_sound(marker):
+            return
+        if max(len(marker.ns), len(marker.text)) > MAX_TEXT:
             return
         if marker.ns not in self._groups and len(self._groups) >= MAX_GROUPS:
             return

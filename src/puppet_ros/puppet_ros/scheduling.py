@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 import os
 import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from puppet_core.errors import ConfigError
 
 REALTIME, PIN = '--realtime', '--pin='
 PRIORITY = 10  # of 1 to 99: before all ordinary programs, after what the system itself needs
+NO_CLASSES = 'realtime: expected a system with scheduling classes, got another'
 SLEEP_STATES = '/dev/cpu_dma_latency'  # the kernel's PM QoS: held open, it bounds the wake-up
 
 
@@ -79,18 +80,18 @@ def split_words(words: Sequence[str]) -> tuple[Scheduling, list[str]]:
 @contextmanager
 def running_first() -> Iterator[list[str]]:
     """
-    Run this process before ordinary programs, then as one of them; yield what was refused.
+    Run this process before ordinary programs, then as before; yield what was refused.
 
     Processors may sleep meanwhile, unless another program keeps them awake.
 
     """
-    refused = _run_first(_threads())
+    refused = _run_first(_threads()) if (before := _class_of_caller()) else [NO_CLASSES]
     try:
         yield refused
     finally:
         for thread in () if refused else _threads():  # also those that began meanwhile
             with suppress(OSError):  # it may have ended
-                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+                os.sched_setscheduler(thread, *before)
 
 
 def _threads() -> list[int]:
@@ -99,6 +100,14 @@ def _threads() -> list[int]:
         return [int(name) for name in os.listdir('/proc/self/task')]
     except OSError:
         return [0]
+
+
+def _class_of_caller() -> tuple[int, Any] | None:
+    """Return scheduling class and parameters of this thread; None where there are none."""
+    try:
+        return os.sched_getscheduler(0), os.sched_getparam(0)
+    except (OSError, AttributeError):
+        return None
 
 
 def _run_first(threads: Sequence[int]) -> list[str]:

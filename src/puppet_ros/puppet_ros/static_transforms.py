@@ -20,6 +20,7 @@ from tf2_msgs.msg import TFMessage
 
 TF_STATIC_TOPIC = '/tf_static'
 MAX_FRAMES = 4096  # of a tree; somebody may make up names for ever
+MAX_NAME = 256  # characters
 MAX_COORDINATE_M = 1e6
 
 
@@ -31,6 +32,8 @@ class StaticTransformTree:
 
     def set(self, parent: str, child: str, position: Vec3, quaternion: Quat) -> bool:  # noqa: A003
         """Set where `child` stands in `parent`; return whether that is new."""
+        if max(len(parent), len(child)) > MAX_NAME:
+            return False
         # every comparison is false for NaN
         if not np.all(np.abs(position) <= MAX_COORDINATE_M):
             return False

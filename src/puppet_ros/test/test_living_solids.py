@@ -83,6 +83,13 @@ def test_senseless_numbers_are_passed_over(value: float, part: str) -> None:
     assert solids.shown('goals', False) == []
 
 
+def test_endless_names_are_passed_over() -> None:
+    solids = LivingSolids()
+    solids.add(_marker('goals', text='x' * 10_000))
+    solids.add(_marker('x' * 10_000))
+    assert solids.groups() == ('real',)
+
+
 def test_names_without_end_are_forgotten() -> None:
     solids = LivingSolids()
     for number in range(3 * living_solids.MAX_SOLIDS):

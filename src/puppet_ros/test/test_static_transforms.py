@@ -83,6 +83,14 @@ def test_impossible_rotation_is_ignored(bad: np.ndarray) -> None:
     assert tree.lookup('world', 'a') is None
 
 
+def test_endless_names_are_ignored() -> None:
+    tree = StaticTransformTree()
+    upright = np.array([1.0, 0.0, 0.0, 0.0])
+    assert not tree.set('world', 'x' * 10_000, np.zeros(3), upright)
+    assert not tree.set('x' * 10_000, 'tracker', np.zeros(3), upright)
+    assert tree.set('world', 'tracker', np.zeros(3), upright)
+
+
 def test_repetition_is_no_change_but_a_new_place_is() -> None:
     tree = StaticTransformTree()
     assert tree.set('world', 'a', np.zeros(3), QUARTER_TURN_Z)
