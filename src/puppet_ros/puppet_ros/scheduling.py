@@ -85,13 +85,15 @@ def running_first() -> Iterator[list[str]]:
     Processors may sleep meanwhile, unless another program keeps them awake.
 
     """
-    refused = _run_first(_threads()) if (before := _class_of_caller()) else [NO_CLASSES]
+    before = _class_of_caller()
+    refused = [NO_CLASSES] if before is None else _run_first(_threads())
     try:
         yield refused
     finally:
-        for thread in () if refused else _threads():  # also those that began meanwhile
-            with suppress(OSError):  # it may have ended
-                os.sched_setscheduler(thread, *before)
+        if before is not None and not refused:
+            for thread in _threads():  # also those that began meanwhile
+                with suppress(OSError):  # it may have ended
+                    os.sched_setscheduler(thread, *before)
 
 
 def _threads() -> list[int]:

@@ -51,22 +51,7 @@ def parser() -> argparse.ArgumentParser:
         description='Play a tracker with a performer on pseudo-terminals or on the network.',
         epilog=EXAMPLE,
     )
-    ports = p.add_argument_group('device and ports')
-    ports.add_argument('--device', choices=tuple(TWINS), default='flock_of_birds',
-                       help='what is played; default %(default)s')  # fmt: skip
-    ports.add_argument(
-        '--listen', nargs='+', metavar='HOST:PORT', default=['127.0.0.1:6000'],
-        help='addresses of a motionstar, by TCP and UDP; default %(default)s',
-    )
-    ports.add_argument('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
-    ports.add_argument('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
-    ports.add_argument('--lines', type=int, help='how many; as 115200 bps needs by default')
-    ports.add_argument('--rate-hz', type=float, default=120.0,
-                       help='records of a sensor per second; default %(default)s')  # fmt: skip
-    ports.add_argument('--range-in', type=int, choices=(36, 72, 144), default=144,
-                       help='full scale of positions [inch]; default %(default)s')  # fmt: skip
-    ports.add_argument('--first-address', type=int, default=2,
-                       help='bus address of the first sensor; default %(default)s')  # fmt: skip
+    _add_device(p)
     show = p.add_argument_group('performance')
     show.add_argument(
         '--clip', type=Path, metavar='FILE', help='BVH, AMC or C3D; procedural if absent'
@@ -94,6 +79,30 @@ def parser() -> argparse.ArgumentParser:
         help='write /tracker/raw to an .mcap file, or a folder as a rosbag, and end',
     )
     out.add_argument('--export-s', type=float, metavar='S', help='how long; one pass if absent')
+    _add_faults(p)
+    return p
+
+
+def _add_device(p: argparse.ArgumentParser) -> None:
+    ports = p.add_argument_group('device and ports')
+    ports.add_argument('--device', choices=tuple(TWINS), default='flock_of_birds',
+                       help='what is played; default %(default)s')  # fmt: skip
+    ports.add_argument(
+        '--listen', nargs='+', metavar='HOST:PORT', default=['127.0.0.1:6000'],
+        help='addresses of a motionstar, by TCP and UDP; default %(default)s',
+    )
+    ports.add_argument('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
+    ports.add_argument('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
+    ports.add_argument('--lines', type=int, help='how many; as 115200 bps needs by default')
+    ports.add_argument('--rate-hz', type=float, default=120.0,
+                       help='records of a sensor per second; default %(default)s')  # fmt: skip
+    ports.add_argument('--range-in', type=int, choices=(36, 72, 144), default=144,
+                       help='full scale of positions [inch]; default %(default)s')  # fmt: skip
+    ports.add_argument('--first-address', type=int, default=2,
+                       help='bus address of the first sensor; default %(default)s')  # fmt: skip
+
+
+def _add_faults(p: argparse.ArgumentParser) -> None:
     noise, rates = NoiseLevels(), FaultRates()
     bad = p.add_argument_group('noise and faults, seeded')
     bad.add_argument('--seed', type=int, default=1, help='of noise and faults')
@@ -108,7 +117,6 @@ def parser() -> argparse.ArgumentParser:
     bad.add_argument('--drop-out', type=float, default=rates.drop_out, help='per record')
     bad.add_argument('--outlier', type=float, default=rates.outlier, help='per record')
     bad.add_argument('--bad-byte', type=float, default=rates.bad_byte, help='per byte')
-    return p
 
 
 def main(argv: Sequence[str] | None = None) -> int:
