@@ -21,6 +21,8 @@ N_LEARNT = 16  # intervals after which the mean is believed
 JITTER_STEP = 0.01  # of the period, by which the median of the jitter is followed
 LEAD_STEP = 0.01  # of the period, by which it is forgotten how early a message came
 EARLY = 0.5  # of the period: by so much a message may come earlier than any lately
+GRID_SHARE = 0.1  # of a stamp's error by which the moments are moved that are expected
+RUN, RUN_LOST = 3, 3  # refused in a row, each at most so many numbers on, which are the stream
 NEAR = 0.08  # of the period: a stamp without jitter is not further from its moment
 OTHER_NS = 1_000_000_000  # another publisher that was heard is about for so long
 
@@ -46,6 +48,10 @@ class InputWatch:
         self._near_ns = 0.0  # how far from its moment a stamp of this stream is at most, mostly
         self._n_intervals = 0
         self._lead_ns = 0.0  # of the stamps over the arrivals, the most of late
+        self._grid_ns = 0.0  # when the last stamp would have been by those before it
+        self._run, self._run_step = 0, 0  # refused in a row, and the last one's number from here
+        self._refused_index = -1  # the highest since the last one taken
+        self._is_sure = False  # that the last stamp was of its moment
         self._n_others = 0
         self._strict_until_ns = 0  # another publisher is about
         self._set_back_ns = 0
@@ -70,17 +76,24 @@ class InputWatch:
         step, step_ns = index - self._index, stamp_ns - self._stamp_ns
         if step == 1 and abs(step_ns - self._period_ns) < self._near_ns:
             return True  # nearly always
-        if self._continues(step, step_ns, now_ns):
+        if self._continues(step, step_ns, now_ns) or self._is_run(step):
             return True
         self._n_others += 1
-        self._strict_until_ns = now_ns + OTHER_NS
+        if 0 < step <= MOST_LOST:
+            self._refused_index = max(self._refused_index, index)
+        else:
+            self._strict_until_ns = now_ns + OTHER_NS
         return False
 
     def follow(self, stamp_ns: int, index: int, now_ns: int) -> None:
         """Go on from a message that the watch takes and that could be read; all as in takes."""
         lead_ns = float(stamp_ns - now_ns)
+        if index <= self._refused_index:  # what was refused was not of this publisher
+            self._strict_until_ns = now_ns + OTHER_NS
+        self._refused_index = -1
         if self._arrival_ns is not None:
             step, step_ns = index - self._index, stamp_ns - self._stamp_ns
+            self._is_sure = abs(step_ns - step * self._period_ns) < self._near_ns
             passed_ns = now_ns - self._arrival_ns
             if passed_ns > TAKEOVER_NS and not self._continues(step, step_ns, now_ns):
                 self._forget()
@@ -90,6 +103,8 @@ class InputWatch:
             if abs(step_ns - passed_ns) < TAKEOVER_NS:  # the same clock as before
                 lead_ns = max(lead_ns, self._lead_ns - LEAD_STEP * self._period_ns)
         self._lead_ns = lead_ns
+        self._move_grid(stamp_ns, index)
+        self._run, self._run_step = 0, 0
         self._index, self._stamp_ns, self._arrival_ns = index, stamp_ns, now_ns
 
     def causes(self, now_ns: int) -> list[str]:
@@ -120,6 +135,9 @@ class InputWatch:
         # lost frames have left their time; those of another publisher have not
         period_ns = self._period_ns
         error_ns = abs(step_ns - step * period_ns)
+        if self._n_intervals >= N_LEARNT:  # one late stamp does not make the next ones early
+            off_grid_ns = self._stamp_ns + step_ns - self._grid_ns - step * period_ns
+            error_ns = min(error_ns, abs(off_grid_ns))
         if now_ns < self._strict_until_ns and self._n_intervals >= N_LEARNT:
             # its numbers may be the next ones; its stamps are of other moments
             return error_ns < self._near_ns * (0.75 + 0.25 * step)
@@ -127,6 +145,8 @@ class InputWatch:
             return True  # the device stood still: nothing that was sent meanwhile came before this
         if step > 1:
             return error_ns < period_ns * (1.0 + 0.25 * step)
+        if not self._is_sure and step_ns > 0:
+            return True
         # a clock that steps leaves the arrivals as they are; a burst, the stamps
         assert self._arrival_ns is not None
         return (
@@ -134,6 +154,23 @@ class InputWatch:
             or now_ns - self._arrival_ns > 0.75 * period_ns
             or abs(step_ns) > TAKEOVER_NS
         )
+
+    def _is_run(self, step: int) -> bool:
+        """
+        Return whether a message that is refused ends a run of those that are numbered on.
+
+        If the followed publisher were another one and lived, one of its own were between them.
+
+        """
+        is_next = 0 < step - self._run_step <= RUN_LOST
+        self._run, self._run_step = (self._run + 1, step) if is_next else (0, 0)
+        return self._run >= RUN
+
+    def _move_grid(self, stamp_ns: int, index: int) -> None:
+        expected_ns = self._grid_ns + (index - self._index) * self._period_ns
+        error_ns = stamp_ns - expected_ns
+        is_jitter = abs(error_ns) < self._period_ns
+        self._grid_ns = expected_ns + GRID_SHARE * error_ns if is_jitter else float(stamp_ns)
 
     def _is_not_early(self, step_ns: int, now_ns: int) -> bool:
         """Return whether a message, whose stamp is this later, came after its time [ns]."""

@@ -143,11 +143,17 @@ def test_a_lone_publisher_loses_nothing(step_s: float) -> None:
 
 
 @pytest.mark.parametrize('seed', range(20))
-def test_a_lone_publisher_that_stands_still_loses_nothing(seed: int) -> None:
-    """A busy machine: the device misses ticks, frames are lost and come late, all at once."""
+def test_a_lone_publisher_that_stands_still_is_not_refused(seed: int) -> None:
+    """
+    A busy machine: the device misses ticks, bytes are late, frames are lost and come all at once.
+
+    All of it a hundred times as often as anywhere; one frame in 4000 may then be refused, but not
+    those after it.
+
+    """
     rng = np.random.default_rng(seed)
     watch, publisher, sent, at = InputWatch('/t'), Publisher(), START_NS, START_NS
-    held_until = at
+    held_until, refused = at, 0
     for k in range(4000):
         missed = int(rng.integers(1, 40)) if k > 20 and rng.random() < 0.02 else 0
         lost = int(rng.integers(1, 20)) if k > 20 and rng.random() < 0.02 else 0
@@ -155,10 +161,13 @@ def test_a_lone_publisher_that_stands_still_loses_nothing(seed: int) -> None:
         sent += (1 + lost + missed) * PERIOD_NS
         if rng.random() < 0.02:  # the subscriber sleeps
             held_until = sent + int(rng.uniform(0.0, 20.0) * PERIOD_NS)
-        at = max(at + 50_000, held_until, sent + int(rng.exponential(0.1 * PERIOD_NS)))
-        stamp_ns, index = publisher.frame(sent + int(rng.uniform(-0.05, 0.05) * PERIOD_NS))
-        assert take(watch, stamp_ns, index, at), (k, lost, missed)
-    assert not any('another' in cause for cause in watch.causes(at))
+        late = rng.uniform(0.0, 0.9) if k > 20 and rng.random() < 0.02 else 0.0  # its first byte
+        at = max(at + 50_000, held_until, sent + int((late + rng.exponential(0.1)) * PERIOD_NS))
+        stamp_ns, index = publisher.frame(
+            sent + int((late + rng.uniform(-0.05, 0.05)) * PERIOD_NS)
+        )
+        refused += not take(watch, stamp_ns, index, at)
+    assert refused <= 1
 
 
 def test_frames_without_numbers_are_taken() -> None:
