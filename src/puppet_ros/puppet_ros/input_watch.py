@@ -76,7 +76,7 @@ class InputWatch:
         step, step_ns = index - self._index, stamp_ns - self._stamp_ns
         if step == 1 and abs(step_ns - self._period_ns) < self._near_ns:
             return True  # nearly always
-        if self._continues(step, step_ns, now_ns) or self._is_run(step):
+        if self._continues(step, step_ns, now_ns) or self._is_run(step, step_ns):
             return True
         self._n_others += 1
         if 0 < step <= MOST_LOST:
@@ -155,16 +155,16 @@ class InputWatch:
             or abs(step_ns) > TAKEOVER_NS
         )
 
-    def _is_run(self, step: int) -> bool:
+    def _is_run(self, step: int, step_ns: int) -> bool:
         """
         Return whether a message that is refused ends a run of those that are numbered on.
 
-        If the followed publisher were another one and lived, one of its own were between them.
+        In their time the followed publisher would have sent too, were it another one and alive.
 
         """
         is_next = 0 < step - self._run_step <= RUN_LOST
         self._run, self._run_step = (self._run + 1, step) if is_next else (0, 0)
-        return self._run >= RUN
+        return self._run >= RUN and step_ns > (RUN - 1) * self._period_ns
 
     def _move_grid(self, stamp_ns: int, index: int) -> None:
         expected_ns = self._grid_ns + (index - self._index) * self._period_ns

@@ -84,6 +84,20 @@ def test_two_publishers_are_not_mixed_when_they_overtake_each_other(
         assert (taken[:, 0] == 0).all() and len(taken) == 560
 
 
+@pytest.mark.parametrize('ahead', [0, 1, 2])
+def test_a_faster_publisher_with_the_next_numbers_is_refused(ahead: int) -> None:
+    """Five of its messages come between two of the first one's."""
+    watch, first = InputWatch('/t'), Publisher(200_000)
+    assert run(watch, [first], 50, START_NS).all()
+    second = Publisher(first.index + ahead)
+    for k in range(50, 290):
+        at = START_NS + k * PERIOD_NS
+        assert take(watch, *first.frame(at), at)
+        for part in range(1, 6):
+            assert not take(watch, *second.frame(at + part * PERIOD_NS // 6),
+                            at + part * PERIOD_NS // 6)  # fmt: skip
+
+
 def test_the_second_takes_over_when_the_first_dies() -> None:
     """Within the time of a takeover, and keeps the place when the first comes again."""
     watch = InputWatch('/tracker/raw')
