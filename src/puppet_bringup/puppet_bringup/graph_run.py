@@ -15,7 +15,7 @@ from puppet_bringup.demo_run import DemoRun, PipelineError, Say
 from puppet_bringup.monitor import KINDS, Monitor
 from puppet_bringup.process import Process
 from puppet_bringup.process_table import SIM, SOURCES
-from puppet_bringup.program import child_environment, send_without_shared_memory
+from puppet_bringup.program import child_environment, middleware_settings
 from puppet_bringup.supervisor import LineSink, Supervisor
 from puppet_bringup.up import prepared
 from puppet_core.errors import ConfigError, PuppetError
@@ -73,13 +73,13 @@ def use_own_domain(domain_id: int | None = None) -> int:
     """
     Set a ROS domain of this machine for this process and its children; return its number.
 
-    Nor do they use shared memory, see `send_without_shared_memory`.
+    They have the `middleware_settings`.
 
     """
     domain = domain_id if domain_id is not None else free_domain()
     os.environ['ROS_DOMAIN_ID'] = str(domain)
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-    send_without_shared_memory()
+    os.environ.update(middleware_settings(os.environ))
     return domain
 
 

@@ -10,6 +10,7 @@ import shutil
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from puppet_bringup.process import Process
 from puppet_core.errors import ConfigError
+from puppet_ros import share
 
 # Small arrays only: pools of threads for linear algebra cost more than they give.
 ONE_THREAD = {
@@ -17,12 +18,12 @@ ONE_THREAD = {
     'NUMBA_NUM_THREADS': '1',
 }  # fmt: skip
 
-# A process that is killed while it makes a port in shared memory leaves whoever sends to it next
-# waiting for ever; over the loopback interface frames take no longer (doc/latency.md).
-NO_SHARED_MEMORY = {'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'}
-TRANSPORTS_CHOSEN_BY = (
-    *NO_SHARED_MEMORY, 'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE',
-)  # fmt: skip
+# Fast DDS. A process that is killed while it makes a port in shared memory leaves whoever sends to
+# it next waiting for ever; over the loopback interface frames take no longer (doc/latency.md). And
+# one that is started again is found within a fraction of a second, not of three (doc/faults.md).
+TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
+PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')  # new and old name
+DISCOVERY = Path('fastdds') / 'discovery.xml'
 
 
 def command_line(process: Process, config_dir: Path) -> list[str]:
@@ -38,22 +39,17 @@ def command_line(process: Process, config_dir: Path) -> list[str]:
     return [program, *process.arguments, *process.ros_arguments(config_dir)]
 
 
-def send_without_shared_memory() -> None:
-    """Have nodes of this process send as those of its children do; before the first is made."""
-    if not any(name in os.environ for name in TRANSPORTS_CHOSEN_BY):
-        os.environ.update(NO_SHARED_MEMORY)
+def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables by which nodes send and are found; none if the user has chosen any."""
+    if any(name in environ for name in (TRANSPORTS, *PROFILES)):
+        return {}
+    profiles = str(share.config_dir() / DISCOVERY)
+    return {TRANSPORTS: 'UDPv4', **dict.fromkeys(PROFILES, profiles)}
 
 
 def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
-    """
-    Return the environment for the children: this one, with single-threaded numerics.
-
-    Fast DDS sends without shared memory, unless the user has chosen how.
-
-    """
-    is_chosen = any(name in environ for name in TRANSPORTS_CHOSEN_BY)
-    transports = {} if is_chosen else NO_SHARED_MEMORY
-    return {**ONE_THREAD, **transports, **environ, **changes}
+    """Return this environment for children: numerics in one thread, and `middleware_settings`."""
+    return {**ONE_THREAD, **middleware_settings(environ), **environ, **changes}
 
 
 def _find(process: Process) -> str:

@@ -29,7 +29,7 @@ from puppet_bringup.launch_arguments import arguments_of, SIM, VARIANTS
 from puppet_bringup.process import Process
 from puppet_bringup.process_report import process_report, ProcessReport
 from puppet_bringup.process_table import PLAYER, processes, rviz_choice, SOURCES
-from puppet_bringup.program import child_environment, command_line, send_without_shared_memory
+from puppet_bringup.program import child_environment, command_line, middleware_settings
 from puppet_bringup.supervisor import Supervisor
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros import share
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
-    send_without_shared_memory()
+    os.environ.update(middleware_settings(os.environ))
     try:
         given = read_arguments(options.arguments)
         with tempfile.TemporaryDirectory(prefix='puppet_up_') as folder:

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of the children."""
 
-import os
+from pathlib import Path
+from xml.etree import ElementTree
 
-from puppet_bringup.program import child_environment, send_without_shared_memory
+from puppet_bringup.program import child_environment
 import pytest
 
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
+PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
+OLD_PROFILES = 'FASTRTPS_DEFAULT_PROFILES_FILE'
 
 
 def test_children_compute_in_one_thread_and_share_no_memory() -> None:
@@ -18,23 +21,21 @@ def test_children_compute_in_one_thread_and_share_no_memory() -> None:
     assert environ['HOME'] == '/home/x' and environ['ROS_DOMAIN_ID'] == '7'
 
 
+def test_children_are_found_soon() -> None:
+    """Their profile is installed, and announces them five times a second."""
+    environ = child_environment({})
+    assert environ[PROFILES] == environ[OLD_PROFILES]
+    root = ElementTree.fromstring(Path(environ[PROFILES]).read_text())
+    names = {'d': 'http://www.eprosima.com'}
+    (period,) = root.findall('.//d:leaseAnnouncement/d:nanosec', names)
+    assert int(period.text or 0) <= 200_000_000
+
+
 @pytest.mark.parametrize(('name', 'value'), [
-    (TRANSPORTS, 'DEFAULT'),
-    (TRANSPORTS, ''),
-    ('FASTDDS_DEFAULT_PROFILES_FILE', '/etc/dds.xml'),
-    ('FASTRTPS_DEFAULT_PROFILES_FILE', '/etc/dds.xml'),
+    (TRANSPORTS, 'DEFAULT'), (TRANSPORTS, ''), (PROFILES, '/etc/dds.xml'),
+    (OLD_PROFILES, '/etc/dds.xml'),
 ])  # fmt: skip
 def test_who_has_chosen_how_to_send_is_not_overruled(name: str, value: str) -> None:
     environ = child_environment({name: value})
     assert environ[name] == value
-    assert environ.get(TRANSPORTS) == (value if name == TRANSPORTS else None)
-
-
-def test_this_process_sends_as_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless the user has chosen."""
-    monkeypatch.setenv(TRANSPORTS, 'DEFAULT')
-    send_without_shared_memory()
-    assert os.environ[TRANSPORTS] == 'DEFAULT'
-    monkeypatch.delenv(TRANSPORTS)
-    send_without_shared_memory()
-    assert os.environ[TRANSPORTS] == 'UDPv4'
+    assert {TRANSPORTS, PROFILES, OLD_PROFILES} & environ.keys() == {name}
