@@ -25,8 +25,13 @@ from batch_work import (
 from puppet_core.character import Character
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.batch.batch_run import BatchResult, run_batch
-from puppet_retarget.offline.batch.local_runner import LocalRunner, MAX_ATTEMPTS
+from puppet_retarget.offline.batch.local_runner import (
+    _over_which_they_died,
+    LocalRunner,
+    MAX_ATTEMPTS,
+)
 from puppet_retarget.offline.batch.plan import find_clips, make_tasks
+from puppet_retarget.offline.batch.retarget_file import MEMORY_EXIT
 from puppet_retarget.offline.batch.task import (
     DONE,
     FAILED,
@@ -155,12 +160,29 @@ def test_a_closed_run_leaves_no_process(planned: Planned) -> None:
     assert not multiprocessing.active_children()
 
 
-def test_too_little_memory_is_a_reason(planned: Planned) -> None:
-    """Compiled libraries may end the process where Python would say it."""
+@pytest.mark.parametrize('limit_mib', [1, 350])
+def test_too_little_memory_is_a_reason(planned: Planned, limit_mib: int) -> None:
+    """Whoever finds no memory, Python or a compiled library, the limit is named."""
     result = BatchResult()
-    run_batch(planned('two')[:1], LocalRunner(1, memory_bytes=1 << 20), result)
+    run_batch(planned('two')[:1], LocalRunner(1, memory_bytes=limit_mib << 20), result)
     failure, = result.failures
-    assert failure['reason'] in (NO_MEMORY, KILLED), failure
+    assert failure['reason'] == NO_MEMORY or (
+        failure['reason'] == KILLED and '--memory-gib' in failure['detail']
+    ), (failure['reason'], failure['detail'])
+
+
+@pytest.mark.parametrize(('codes', 'limited', 'reason', 'detail'), [
+    ((MEMORY_EXIT, -6, -6), True, NO_MEMORY,
+     '3 times, ended for want of memory; see --memory-gib, ended by SIGABRT'),
+    ((-6, -11, -6), True, KILLED,
+     '3 times, ended by SIGABRT, ended by SIGSEGV, maybe for want of memory; see --memory-gib'),
+    ((-9, -9, -9), False, KILLED, '3 times, ended by SIGKILL'),
+])  # fmt: skip
+def test_how_processes_died_says_why_a_clip_failed(
+    planned: Planned, codes: tuple[int, ...], limited: bool, reason: str, detail: str
+) -> None:
+    outcome = _over_which_they_died(planned('two')[0], codes, limited=limited)
+    assert (outcome.reason, outcome.detail) == (reason, detail)
 
 
 def test_a_process_without_memory_says_so(planned: Planned) -> None:

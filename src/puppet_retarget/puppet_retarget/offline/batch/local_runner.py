@@ -9,8 +9,8 @@ A task that takes too long ends itself; one that does not get to that is ended w
 
 """
 
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 import math
 import multiprocessing
@@ -59,7 +59,7 @@ class LocalRunner:
 
     def __call__(self, tasks: Iterator[Task]) -> Generator[Outcome, None, None]:
         """Yield the outcome of each task, in the order in which they end."""
-        deaths: Counter[int] = Counter()
+        deaths: dict[int, list[int | None]] = defaultdict(list)  # exit codes
         again: deque[Task] = deque()
         workers: list[_Worker] = []
         try:
@@ -75,12 +75,13 @@ class LocalRunner:
                     if outcome is None:
                         workers.remove(worker)
                         code = worker.end()
-                        deaths[task.number] += 1
-                        if deaths[task.number] < MAX_ATTEMPTS:
+                        deaths[task.number].append(code)
+                        if len(deaths[task.number]) < MAX_ATTEMPTS:
                             again.append(task)
                             continue
-                        reason = NO_MEMORY if code == MEMORY_EXIT else KILLED
-                        outcome = failed(task, reason, f'{MAX_ATTEMPTS} times, {death(code)}')
+                        outcome = _over_which_they_died(
+                            task, deaths[task.number], limited=self._memory_bytes > 0
+                        )
                     yield outcome
                 yield from self._late(workers)
         finally:
@@ -161,6 +162,23 @@ class _Worker:
             self._process.kill()
             self._process.join()
         return self._process.exitcode
+
+
+def _over_which_they_died(
+    task: Task, codes: Sequence[int | None], *, limited: bool
+) -> Outcome:
+    """
+    Return the failure of a task over which processes died.
+
+    That one of them said it wanted memory is its reason. Compiled libraries do not say it: LLVM
+    ends a process that has a limit by SIGSEGV, glibc by SIGABRT.
+
+    """
+    ends = ', '.join(dict.fromkeys(death(code) for code in codes))
+    if MEMORY_EXIT in codes:
+        return failed(task, NO_MEMORY, f'{len(codes)} times, {ends}')
+    hint = ', maybe for want of memory; see --memory-gib' if limited else ''
+    return failed(task, KILLED, f'{len(codes)} times, {ends}{hint}')
 
 
 def _serve(
