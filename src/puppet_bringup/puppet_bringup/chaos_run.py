@@ -134,7 +134,6 @@ class ChaosRun:
                 self._disturb(executor, listed)
             finally:
                 self._stage.clear()
-                self._keeper.close()
                 self._watch.destroy_node()
                 self._report.destroy_node()
 

@@ -5,7 +5,6 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from puppet_bringup.fresh_ports import FreshPorts
 from puppet_bringup.restarts import Restarts
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 
@@ -54,7 +53,6 @@ class Keeper:
         self._restarts = restarts if restarts is not None else Restarts()
         self._held: set[str] = set()
         self._news: list[News] = []
-        self._ports = FreshPorts()
         for child in supervisor.children:
             self._restarts.started(child.name)
 
@@ -62,7 +60,6 @@ class Keeper:
         """Start a program that does not run."""
         if any(child.name == name for child in self._supervisor.children):
             self._news.append(News(name, 'started again', None))
-            self._ports.occupy()
         self._supervisor.start(name, self._commands[name])
         self._restarts.started(name)
 
@@ -73,10 +70,6 @@ class Keeper:
     def release(self, name: str) -> None:
         """Start a program that was held, as soon as it is due."""
         self._held.discard(name)
-
-    def close(self) -> None:
-        """Give up what was kept for programs to be started."""
-        self._ports.close()
 
     @property
     def is_idle(self) -> bool:
@@ -95,7 +88,6 @@ class Keeper:
         ]  # fmt: skip
         for name in self._restarts.due(self._held):
             self.start(name)
-        self._ports.expire()
         news += self._news
         self._news = []
         return news

@@ -18,12 +18,16 @@ ONE_THREAD = {
     'NUMBA_NUM_THREADS': '1',
 }  # fmt: skip
 
-# Fast DDS. A process that is killed while it makes a port in shared memory leaves whoever sends to
-# it next waiting for ever; over the loopback interface frames take no longer (doc/latency.md). And
-# one that is started again is found within a fraction of a second, not of three (doc/faults.md).
+# Fast DDS. In shared memory, a process that is killed while it makes a port leaves whoever sends to
+# it next waiting for ever, and any killed one is looked for at its port for seconds before the one
+# that is started in its place is found. Over the loopback interface frames take no longer. Of those
+# who keep to this machine rmw_fastrtps adds shared memory to whatever is chosen, so it is not asked
+# to; the profile keeps them here instead (doc/faults.md).
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
 PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')  # new and old name
-DISCOVERY = Path('fastdds') / 'discovery.xml'
+RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+PEERS = 'ROS_STATIC_PEERS'
+SUBNET, LOOPBACK = Path('fastdds') / 'subnet.xml', Path('fastdds') / 'loopback.xml'
 
 
 def command_line(process: Process, config_dir: Path) -> list[str]:
@@ -40,16 +44,26 @@ def command_line(process: Process, config_dir: Path) -> list[str]:
 
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables by which nodes send and are found; none if the user has chosen any."""
+    """
+    Return the variables by which nodes send and are found; none if the user has chosen any.
+
+    They are to be put above the given ones. Whoever keeps to this machine, with LOCALHOST as the
+    range of discovery, is kept there by the profile instead of by the range.
+
+    """
     if any(name in environ for name in (TRANSPORTS, *PROFILES)):
         return {}
-    profiles = str(share.config_dir() / DISCOVERY)
-    return {TRANSPORTS: 'UDPv4', **dict.fromkeys(PROFILES, profiles)}
+    stays = environ.get(RANGE) == 'LOCALHOST' and not environ.get(PEERS)
+    profile = share.config_dir() / (LOOPBACK if stays else SUBNET)
+    if not profile.is_file():
+        return {}
+    chosen = {RANGE: 'SYSTEM_DEFAULT'} if stays else {TRANSPORTS: 'UDPv4'}
+    return {**chosen, **dict.fromkeys(PROFILES, str(profile))}
 
 
 def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
     """Return this environment for children: numerics in one thread, and `middleware_settings`."""
-    return {**ONE_THREAD, **middleware_settings(environ), **environ, **changes}
+    return {**ONE_THREAD, **environ, **middleware_settings(environ), **changes}
 
 
 def _find(process: Process) -> str:

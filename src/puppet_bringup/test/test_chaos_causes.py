@@ -54,4 +54,3 @@ def test_a_tracker_that_ends_with_an_error_comes_back_once_and_is_told(
         news += keeper.tick()
     assert [n.exit_code is None for n in news] == [False, True]
     assert group.child(EMULATOR).exit_code is None
-    keeper.close()

@@ -5,14 +5,11 @@
 from collections.abc import Callable, Iterator
 import os
 import signal
-import socket
 import sys
 import time
 
-from puppet_bringup.fresh_ports import FreshPorts, LEASE_S
 from puppet_bringup.keeper import Keeper, News
 from puppet_bringup.supervisor import Supervisor
-from puppet_ros.private_domain import DOMAIN_GAIN, FIRST_UNICAST, free_domain, PORT_BASE
 import pytest
 
 DEADLINE_S = 60.0
@@ -73,61 +70,3 @@ def _until_deadline(keeper: Keeper, condition: Callable[[], bool], deadline: flo
     while not condition() and time.monotonic() < deadline:
         keeper.tick()
     return condition()
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(('', port))
-        except OSError:
-            return False
-    return True
-
-
-def test_ports_of_the_dead_are_occupied_until_they_are_forgotten() -> None:
-    domain, now = free_domain(), [0.0]
-    first = PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST
-    ports = FreshPorts(domain, lambda: now[0])
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as living:
-        living.bind(('', first + 4))
-        ports.occupy()
-        assert not any(_is_free(first + 2 * p) for p in (0, 1, 3))
-        now[0] = 2.0 * LEASE_S
-        ports.occupy()
-        assert not _is_free(first)
-    ports.close()
-    assert _is_free(first)
-
-
-def test_ports_are_given_up_though_nothing_is_started_again(group: Supervisor) -> None:
-    domain, now = free_domain(), [0.0]
-    first = PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST
-    keeper, _ = _keeper(group, SLEEPER)
-    keeper._ports = FreshPorts(domain, lambda: now[0])
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as living:
-        living.bind(('', first + 4))
-        keeper._ports.occupy()
-    assert not _is_free(first)
-    now[0] = 0.5 * LEASE_S
-    keeper.tick()
-    assert not _is_free(first)
-    now[0] = 2.0 * LEASE_S
-    keeper.tick()
-    assert _is_free(first)
-
-
-def test_the_next_one_to_die_leaves_its_ports_to_nobody_either() -> None:
-    """Its ports are above those that are held for the first."""
-    domain, now = free_domain(), [0.0]
-    first = PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST
-    ports = FreshPorts(domain, lambda: now[0])
-    used = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    used.bind(('', first + 2))
-    try:
-        ports.occupy()  # number 0 died
-        assert not _is_free(first) and not _is_free(first + 2 * 3) and _is_free(first + 2 * 4)
-        ports.occupy()  # number 4 came and died
-        assert not _is_free(first + 2 * 4)
-    finally:
-        used.close()
-        ports.close()
