@@ -129,7 +129,15 @@ class MotionCheck:
             name = names[place] if len(names) == len(steps) else place
             gap = f' in {seen.stamp_s - last.stamp_s:.3f} s'
             gap += ', easing' if seen.is_eased else ''
+            gap += _missed(last, seen)
             self.largest = Step(ratio, text.format(name, float(steps[place])) + gap)
+
+
+def _missed(last: Seen, seen: Seen) -> str:
+    """Return in words that a node that was started again was not heard from its first frame on."""
+    if last.n_solved is None or seen.n_solved is None or seen.n_solved >= last.n_solved:
+        return ''
+    return f', frame {seen.n_solved} of a node just started'
 
 
 SEGMENT_NAMES = tuple(name[:-2] for name in JOINT_NAMES[::3])

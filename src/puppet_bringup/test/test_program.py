@@ -8,6 +8,7 @@ import subprocess
 import sys
 from xml.etree import ElementTree
 
+import psutil
 from puppet_bringup.program import child_environment
 from puppet_ros.private_domain import (
     DOMAIN_GAIN,
@@ -16,7 +17,6 @@ from puppet_ros.private_domain import (
     PARTICIPANT_GAIN,
     PORT_BASE,
 )
-import psutil
 import pytest
 
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'

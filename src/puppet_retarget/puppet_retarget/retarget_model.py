@@ -32,7 +32,7 @@ from puppet_retarget.solvers.solver import Solver, SolverOutput
 
 # Of the fastest motion: above the 42 rad/s of a pitcher's elbow and the 12.4 m/s of a sprinter.
 PERFORMER_RATIO = 0.75
-LEAP = 'eases after a leap of the input'
+LEAP, LATE = 'eases after a leap of the input', 'eases after a late frame'
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,14 @@ class RetargetModel:
             root, self._hips, rotations, rows, np.inf if is_new else dt_s, self_rows
         )
         solve_time_us = (perf_counter() - start) * 1e6
-        leaps = self._ease.leaps
+        leaps, late_frames = self._ease.leaps, self._ease.late_frames
         eased = self._ease.step(
             solution.root_position, solution.rotations, dt_s, self._config.ease_s
         )
         if self._ease.leaps != leaps:
             self._cause = self._cause or LEAP
+        elif self._ease.late_frames != late_frames:
+            self._cause = self._cause or LATE
         if eased:
             forward_kinematics(
                 self._offsets, solution.root_position, solution.rotations, solution.q_world,

@@ -15,7 +15,7 @@ from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import ROW
 from puppet_retarget.last_posture import LastPosture
 from puppet_retarget.parameters import RetargetConfig
-from puppet_retarget.retarget_model import LEAP, RetargetedFrame, RetargetModel
+from puppet_retarget.retarget_model import LATE, LEAP, RetargetedFrame, RetargetModel
 from puppet_retarget.solvers.hold_and_ease import EASE_M_S, EASE_RAD_S
 import pytest
 
@@ -135,6 +135,17 @@ def test_a_clock_that_steps_is_eased_and_named(puppet: Puppet, step_s: float) ->
     assert len(puppet.causes) == 1 and kind in puppet.causes[0]
 
 
+def test_frames_that_stay_away_for_a_tenth_of_a_second_are_made_up_for(puppet: Puppet) -> None:
+    """And that is named; a single one that is lost is nothing."""
+    _run(puppet, 20)
+    puppet.index += 1
+    assert not puppet.frame(2 * TICK_NS).eased
+    puppet.index += 40  # in motion, farther than in 0.1 s
+    assert puppet.frame(100_000_000).eased
+    assert not _run(puppet, LONG)[-1]
+    assert puppet.causes == [LATE]
+
+
 @pytest.mark.parametrize('seed', range(4))
 def test_no_history_makes_it_jump(puppet: Puppet, seed: int) -> None:
     """Leaps, gaps, clocks, restarts and a storm of parameters, in any order."""
@@ -150,7 +161,7 @@ def test_no_history_makes_it_jump(puppet: Puppet, seed: int) -> None:
         elif fate < 0.25:
             puppet.index = int(rng.integers(1000))
         elif fate < 0.3:
-            step_ns = int(rng.choice([-3.6e12, -1e9, -1e7, 0, 3e8, 3.6e12]))
+            step_ns = int(rng.choice([-3.6e12, -1e9, -1e7, 0, 3e7, 1e8, 2.4e8, 3e8, 3.6e12]))
         elif fate < 0.35:
             puppet.restart()
         elif fate < 0.6:

@@ -13,6 +13,9 @@ another one, another calibration or another clock. Such a leap is eased like a g
 the puppet alone, whose goals may have leapt. What is published therefore moves by no more than
 PUPPET_RATIO times as fast as the fastest body, and what the easing adds.
 
+A frame that is late by several, too few to be called a gap, may have it all to make up at once. If
+that is far it is eased too, in as little time as the frame was late.
+
 Where something has just gone wrong more may follow: sensors come back one after the other, a
 filter finds its way, the performer's own easing takes a pelvis across the room. So for a second
 from the cause on, while the posture is on its way back, a step need not be impossible: what is
@@ -38,6 +41,10 @@ WARY_S = 1.0  # from the cause on
 WARY_RAD_S, WARY_M_S = 30.0, 2.4  # is fast then: with the easing 45 rad/s and 5 m/s
 # Against the step before: beyond the impacts of a landing and what a leg swings with.
 WARY_RAD_S2, WARY_M_S2 = 2900.0, 200.0
+# A frame is late that comes after more than so many periods, and may not go far then: no farther
+# than what is fast goes in one and a half.
+LATE_PERIODS, FAR_PERIODS = 2.5, 1.5
+PERIOD_SHARE = 0.1  # of each interval in the running mean
 SHORTEST_S = 1.0 / 240.0  # frames are not nearer; stamps may be
 LONGEST_S = 1.0 / 24.0  # nothing goes on at its fastest for longer than a frame of a film
 STEEPEST = 1.5  # of the ease 3 s^2 - 2 s^3, over a straight line
@@ -90,6 +97,10 @@ class LeapWatch:
         is_new = not (step.goes_on(self._before, size) or step.goes_on(self._usual, size))
         return is_new or step.is_beyond(WARY_RAD_S, size * WARY_M_S)
 
+    def is_beyond(self, bound_rad: float, bound_m: float) -> bool:
+        """Return whether the last posture was farther than that from the one before."""
+        return self._step.is_farther(bound_rad, bound_m)
+
     def _next_step(self) -> '_Step':
         """Move on; a step that leapt or was another motion is not what is usual."""
         if self._step.goes_on(self._before, 1.0):
@@ -118,9 +129,13 @@ class _Step:
 
     def is_beyond(self, bound_rad_s: float, bound_m_s: float) -> bool:
         """Return whether anything was faster than a bound."""
+        return self.is_farther(bound_rad_s * self.dt_s, bound_m_s * self.dt_s)
+
+    def is_farther(self, bound_rad: float, bound_m: float) -> bool:
+        """Return whether anything went farther than a bound."""
         furthest(self.rows, self.rows, 0.0, self._far)
         root, turn = self._far.tolist()
-        return turn > bound_rad_s * self.dt_s or root > bound_m_s * self.dt_s
+        return turn > bound_rad or root > bound_m
 
     def goes_on(self, other: '_Step', size: float) -> bool:
         """Return whether this is about what another step led to."""
@@ -145,10 +160,13 @@ class HoldAndEase:
         self._is_due = False
         self._has_posture = False
         self._wary_s = 0.0  # left
+        self._period_s = 0.0  # between frames, mostly; 0 is not known
         self.size = 1.0
         """Of the puppet over a grown-up's: a larger one moves faster, never slower [-]."""
         self.leaps = 0
         """Leaps that were eased since the start."""
+        self.late_frames = 0
+        """Late frames that were eased since the start."""
 
     @property
     def is_easing(self) -> bool:
@@ -198,6 +216,11 @@ class HoldAndEase:
                 self.start()
         elif self.is_wary and self._watch.breaks(self.size):
             self.wait()
+        elif self._is_late_and_far(dt_s):
+            self.late_frames += 1
+            self.wait()
+            ease_s = min(ease_s, dt_s)
+        self._follow_period(dt_s)
         self._wary_s -= min(dt_s, LONGEST_S)
         if self._is_due:
             self._begin(root, rotations, ease_s)
@@ -216,6 +239,21 @@ class HoldAndEase:
         self._rotations[:] = rotations
         self._has_posture = True
         return changed
+
+    def _is_late_and_far(self, dt_s: float) -> bool:
+        """Return whether the last posture came after a time [s] for which it goes too far."""
+        if not 0.0 < LATE_PERIODS * self._period_s < dt_s < math.inf or self._is_due:
+            return False
+        span_s = FAR_PERIODS * self._period_s
+        return self._watch.is_beyond(WARY_RAD_S * span_s, self.size * WARY_M_S * span_s)
+
+    def _follow_period(self, dt_s: float) -> None:
+        if not 0.0 < dt_s < math.inf:
+            return
+        if self._period_s == 0.0:
+            self._period_s = dt_s
+        else:  # a late frame counts as one that is late by one
+            self._period_s += PERIOD_SHARE * (min(dt_s, 2.0 * self._period_s) - self._period_s)
 
     def _begin(self, root: Vec3, rotations: Quats, ease_s: float) -> None:
         measure_gap(
