@@ -16,7 +16,6 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-import psutil
 from puppet_bringup.chaos_causes import CauseError, Stage, start_clock
 from puppet_bringup.chaos_report import names, Row, Run
 from puppet_bringup.chaos_schedule import Fault, faults, KILL, targets_of, UNPLUG
@@ -33,6 +32,7 @@ from puppet_bringup.supervisor import Supervisor
 from puppet_bringup.up import is_final, node_programs, prepared
 from puppet_ros import share
 from puppet_ros.diagnostics import ERROR_HOLD_S, PERIOD_S
+from puppet_ros.process_memory import memory_of
 from puppet_ros.spin import make_executor
 import rclpy
 from rclpy.executors import Executor
@@ -263,8 +263,8 @@ class ChaosRun:
 
     def _memory_mb(self, name: str) -> float:
         try:
-            return psutil.Process(self._supervisor.child(name).popen.pid).memory_info().rss / 1e6
-        except psutil.Error:
+            return memory_of(self._supervisor.child(name).popen.pid).heap_mb
+        except OSError:
             return float('nan')
 
 

@@ -13,6 +13,7 @@ from puppet_retarget.solvers.hold_and_ease import (
     HoldAndEase,
     LONGEST_S,
     PUPPET_RATIO,
+    RESUME_S,
     SHORTEST_S,
     STEEPEST,
     WARY_M_S,
@@ -146,6 +147,19 @@ def test_turning_past_half_a_turn_does_not_flip() -> None:
     ]
     fastest = max(turn_between(a, b).max() for a, b in zip(turned, turned[1:]))
     assert fastest < 4.0 * DT_S + 1.6 * DT_S / EASE_S * np.radians(120.0)
+
+
+def test_after_a_restart_it_is_held_until_listeners_have_found_the_node(rng) -> None:
+    """Whoever hears the first frames late sees the puppet where it was nevertheless."""
+    ease = HoldAndEase()
+    old, new = random_posture(rng), random_posture(rng)
+    ease.resume(*old)
+    step(ease, *new, dt_s=np.inf)
+    held = [np.abs(step(ease, *new)[0] - old[0]).max() < 1e-9 for _ in range(60)]
+    assert sum(held) == pytest.approx(RESUME_S / DT_S + 1, abs=1) and not held[-1]
+    for _ in range(100):
+        last = step(ease, *new)
+    assert not last[2]
 
 
 def test_starting_again_while_easing_does_not_jump(rng) -> None:

@@ -37,6 +37,7 @@ from puppet_core.work_array import work_array
 # goldens do so up to 96 rad/s where their performer does not exceed 14.
 PUPPET_RATIO = 2.0
 EASE_RAD_S, EASE_M_S = 15.0, 2.5  # at most, on top of the motion: a fast one, not the fastest
+RESUME_S = 0.25  # held after a restart: listeners are still finding the new node
 WARY_S = 1.0  # from the cause on
 WARY_RAD_S, WARY_M_S = 30.0, 2.4  # is fast then: with the easing 45 rad/s and 5 m/s
 # Against the step before: beyond the impacts of a landing and what a leg swings with.
@@ -159,7 +160,7 @@ class HoldAndEase:
         self._duration_s = 0.0
         self._is_due = False
         self._has_posture = False
-        self._wary_s = 0.0  # left
+        self._wary_s = self._held_s = 0.0  # left
         self._period_s = 0.0  # between frames, mostly; 0 is not known
         self.size = 1.0
         """Of the puppet over a grown-up's: a larger one moves faster, never slower [-]."""
@@ -188,10 +189,11 @@ class HoldAndEase:
         self._is_due = self._has_posture
 
     def resume(self, root: Vec3, rotations: Quats) -> None:
-        """Ease from a posture that was published before, shapes (3,) [m] and (16, 4)."""
+        """Hold, then ease from, a posture published before, shapes (3,) [m] and (16, 4)."""
         self._root[:] = root
         self._rotations[:] = rotations
         self._has_posture = True
+        self._held_s = RESUME_S
         self.start()
 
     def step(self, root: Vec3, rotations: Quats, dt_s: float, ease_s: float) -> bool:
@@ -220,6 +222,9 @@ class HoldAndEase:
             self.late_frames += 1
             self.wait()
             ease_s = min(ease_s, dt_s)
+        if self._held_s > 0.0:
+            self._held_s -= dt_s if math.isfinite(dt_s) else 0.0
+            self.wait()
         self._follow_period(dt_s)
         self._wary_s -= min(dt_s, LONGEST_S)
         if self._is_due:
