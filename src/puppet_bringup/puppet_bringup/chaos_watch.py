@@ -105,6 +105,9 @@ class ChaosWatch(Node):
             if (root is None or status is None) and now_s - arrival_s < MAX_WAIT_S:
                 return
             self._waiting.popleft()
+            # where stamps go back, the next frame of this stamp is another one
+            self._roots.pop(stamp_ns, None)
+            self._statuses.pop(stamp_ns, None)
             is_eased, n_solved = status if status is not None else (self._is_eased, None)
             self._is_eased = is_eased
             self._arrivals.append((arrival_s, is_eased))

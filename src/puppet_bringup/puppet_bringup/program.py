@@ -18,11 +18,11 @@ ONE_THREAD = {
     'NUMBA_NUM_THREADS': '1',
 }  # fmt: skip
 
-# Fast DDS. In shared memory, a process that is killed while it makes a port leaves whoever sends to
-# it next waiting for ever, and others go on looking for a killed one there for seconds before the
-# one that is started in its place is found. Over the loopback interface frames take no longer. If
-# the range of discovery is this machine, rmw_fastrtps adds shared memory to whatever is chosen: so
-# it is not told; the profile keeps nodes here instead (doc/faults.md).
+# Fast DDS. In shared memory, a process that is killed while it makes a port leaves whoever sends
+# to it next waiting for ever, and others go on looking for a killed one there for seconds before
+# the one that is started in its place is found. Over the loopback interface frames take no longer.
+# If the range of discovery is this machine, rmw_fastrtps adds shared memory to whatever is chosen:
+# so it is not told; the profile keeps nodes here instead (doc/faults.md).
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
 PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')  # new and old name
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'

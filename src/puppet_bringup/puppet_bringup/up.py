@@ -14,7 +14,6 @@ the end of its bag, is not.
 
 import argparse
 from collections.abc import Sequence
-from contextlib import closing
 import os
 from pathlib import Path
 import signal
@@ -145,7 +144,7 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
             if not stopping.is_set():
                 keeper.start(name)
         supervisor.prepare(node_programs(listed))
-        with process_report([name for name, _ in commands]) as report, closing(keeper):
+        with process_report([name for name, _ in commands]) as report:
             return _keep(keeper, report, stopping)
 
 

@@ -24,8 +24,9 @@ from puppet_retarget.importance.estimator import GOAL, ROW
 from puppet_retarget.importance.importance_model import MAX_LEG_LENGTH_M, MIN_LEG_LENGTH_M
 from puppet_retarget.last_posture import LastPosture
 from puppet_retarget.parameters import RetargetConfig
-from puppet_retarget.solvers.hold_and_ease import HoldAndEase, LeapWatch
+from puppet_retarget.solvers.hold_and_ease import HoldAndEase
 from puppet_retarget.solvers.input_check import is_usable
+from puppet_retarget.solvers.leap_watch import LeapWatch
 from puppet_retarget.solvers.registry import make_solver, SOLVER_NAMES
 from puppet_retarget.solvers.robot_follower import follower_of, RobotFollower
 from puppet_retarget.solvers.solver import Solver, SolverOutput

@@ -23,7 +23,7 @@ from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetModel
-from puppet_retarget.solvers import end_effector_solver, hold_and_ease, input_check
+from puppet_retarget.solvers import end_effector_solver, hold_and_ease, input_check, leap_watch
 from puppet_retarget.solvers.rate import live_kernels
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
@@ -31,7 +31,7 @@ KERNELS = (
     es.estimate_packed, input_check.is_usable,
     posture_check.is_posture, self_interaction._step, end_effector_solver.solve_packed,
     end_effector_solver.pose_captured_packed, live_kernels.solve_rate_packed,
-    hold_and_ease.measure_gap, hold_and_ease.add_gap,
+    hold_and_ease.add_gap, leap_watch.measure_gap, leap_watch.furthest,
 )
 
 def kernels():
@@ -93,7 +93,7 @@ def counts(repository) -> tuple[dict[str, int], dict[str, int]]:
 
 def test_a_live_run_compiles_each_kernel_for_one_layout(counts) -> None:
     _, after = counts
-    assert after == dict.fromkeys(after, 1) and len(after) == 9
+    assert after == dict.fromkeys(after, 1) and len(after) == 10
 
 
 def test_warm_up_compiles_all_that_a_live_run_needs(counts) -> None:

@@ -9,17 +9,13 @@ from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
 from puppet_retarget.solvers.hold_and_ease import (
     EASE_M_S,
     EASE_RAD_S,
-    FAR_PERIODS,
     HoldAndEase,
-    LONGEST_S,
     PUPPET_RATIO,
     RESUME_S,
-    SHORTEST_S,
     STEEPEST,
-    WARY_M_S,
-    WARY_RAD_S,
     WARY_S,
 )
+from puppet_retarget.solvers.leap_watch import LONGEST_S, SHORTEST_S, WARY_M_S
 import pytest
 
 DT_S, EASE_S = 0.01, 0.5
@@ -285,53 +281,3 @@ def test_a_fast_turn_that_goes_on_is_no_other_leap(rng) -> None:
         eased.append(step(ease, root, rotations)[2])
     easing_s = STEEPEST * 0.6 * np.sqrt(3.0) / EASE_M_S
     assert sum(eased) == pytest.approx(easing_s / DT_S + 1, abs=1) and ease.leaps == 1
-
-
-@pytest.mark.parametrize('late_s', [0.03, 0.1, 0.24])
-def test_what_a_late_frame_has_to_make_up_is_eased(rng, late_s: float) -> None:
-    """From where the puppet was, in about the time that the frame was late."""
-    ease = HoldAndEase()
-    root, rotations = random_posture(rng)
-    turn = qb.exp(np.tile([0.0, 0.0, 0.15], (16, 1)))  # 15 rad/s, no leap
-    for _ in range(20):
-        rotations = qb.multiply(turn, rotations)
-        assert not step(ease, root, rotations)[2]
-    late = qb.multiply(qb.exp(np.tile([0.0, 0.0, 15.0 * late_s], (16, 1))), rotations)
-    held = step(ease, root, late, dt_s=late_s)
-    assert held[2] and turn_between(held[1], rotations).max() < 1e-7
-    assert ease.late_frames == 1 and ease.leaps == 0
-    eased, last = 1, held[1]
-    for _ in range(100):
-        late = qb.multiply(turn, late)
-        out = step(ease, root, late)
-        eased += out[2]
-        assert turn_between(out[1], last).max() <= (15.0 + EASE_RAD_S) * DT_S + 1e-9
-        last = out[1]
-    angle = 15.0 * late_s
-    wanted_s = max(late_s, STEEPEST * min(angle, 2.0 * np.pi - angle) / EASE_RAD_S)
-    assert eased == pytest.approx(wanted_s / DT_S + 1, abs=1) and not out[2]
-    assert ease.late_frames == 1
-
-
-@pytest.mark.parametrize('lost', [1, 9])
-def test_lost_frames_of_a_slow_motion_are_not_eased(rng, lost: int) -> None:
-    """Nor those of a fast one if it is only one that is lost."""
-    ease = HoldAndEase()
-    root, rotations = random_posture(rng)
-    rad_s = WARY_RAD_S if lost == 1 else 0.9 * WARY_RAD_S * FAR_PERIODS / (lost + 1)
-    for k in range(100):
-        frames = 1 + (lost if k % 20 == 19 else 0)
-        turn = qb.exp(np.tile([0.0, 0.0, rad_s * DT_S * frames], (16, 1)))
-        rotations = qb.multiply(turn, rotations)
-        assert not step(ease, root, rotations, dt_s=DT_S * frames)[2]
-    assert ease.late_frames == 0
-
-
-def test_late_is_meant_by_the_rate_of_the_input(rng) -> None:
-    """At 24 frames a second nothing is late after 42 ms, and it may go farther."""
-    ease = HoldAndEase()
-    root, rotations = random_posture(rng)
-    turn = qb.exp(np.tile([0.0, 0.0, 0.5], (16, 1)))
-    for dt_s in (*[1.0 / 24.0] * 30, 2.0 / 24.0, *[1.0 / 24.0] * 5):
-        rotations = qb.multiply(turn, rotations)
-        assert not step(ease, root, rotations, dt_s=dt_s)[2]
