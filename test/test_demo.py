@@ -169,7 +169,7 @@ class Graph:
         domain = free_domain()
         changes = {'ROS_DOMAIN_ID': str(domain), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
         self.supervisor = Supervisor(
-            lambda name, line: None, {**child_environment(os.environ), **changes}, SOURCES
+            lambda name, line: None, child_environment(os.environ, **changes), SOURCES
         )
         self.context = rclpy.Context()
         rclpy.init(args=[], context=self.context, domain_id=domain)

@@ -18,13 +18,9 @@ from puppet_bringup.chaos_schedule import (
     UNPLUG,
 )
 from puppet_bringup.chaos_verdict import NO_STEP, Recovery, Step
-from puppet_ros.hostile_messages import LARGE_BYTES
-from puppet_ros.qos import STREAM_DEPTH
 
 MAX_RECOVERY_S = 1.0
 MAX_GROWTH_MB = 50.0  # of a program between start and end; a leak of messages is far more
-# What Fast DDS keeps for good after messages of this size: a history's places grow, and stay.
-HOSTILE_GROWTH_MB = STREAM_DEPTH * LARGE_BYTES / 1e6
 SAID_SHOWN, SAID_WIDTH = 2, 110  # lines a cause, characters
 NEVER = Recovery(float('inf'), float('inf'), float('inf'))
 EFFECT_GAP_S = 0.1  # without joint states: from here on a fault was felt
@@ -165,11 +161,8 @@ class Run:
             for row in self.rows for text in row.misses()
         ]  # fmt: skip
         found += [f'left running: {name}' for name in self.left]
-        allowed_mb = MAX_GROWTH_MB
-        if any(row.kind == HOSTILE for row in self.rows):
-            allowed_mb += HOSTILE_GROWTH_MB
         for name, (first, last) in self.memory_mb.items():
-            if last - first > allowed_mb:
+            if last - first > MAX_GROWTH_MB:  # false if it is down when the run is ended
                 found.append(f'{name}: memory grew from {first:.0f} to {last:.0f} MB')
         return found
 

@@ -8,8 +8,7 @@ them, and the nodes that are started again start by themselves.
 
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 import threading
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 
 from puppet_bringup.chaos_causes import CauseError, Stage, start_clock
 from puppet_bringup.chaos_report import names, Row, Run
-from puppet_bringup.chaos_schedule import Fault, faults, KILL, targets_of, UNPLUG
+from puppet_bringup.chaos_schedule import Fault, faults, HOSTILE, KILL, targets_of, UNPLUG
 from puppet_bringup.chaos_verdict import CONFIRM_S
 from puppet_bringup.chaos_watch import ChaosWatch
 from puppet_bringup.demo_run import DemoRun, EMULATOR
@@ -33,10 +32,8 @@ from puppet_bringup.up import is_final, node_programs, prepared
 from puppet_ros import share
 from puppet_ros.diagnostics import ERROR_HOLD_S, PERIOD_S
 from puppet_ros.process_memory import memory_of
-from puppet_ros.spin import make_executor
-import rclpy
+from puppet_ros.spin import observing
 from rclpy.executors import Executor
-from rclpy.signals import SignalHandlerOptions
 
 RATE_HZ = 120.0
 UNDISTURBED_S = 5.0  # watched before the first fault
@@ -116,7 +113,7 @@ class ChaosRun:
         PipelineError : if the graph does not come up.
 
         """
-        with _executor() as (executor, context):
+        with observing() as (executor, context):
             if self._settings.is_sim_time:
                 start_clock(self._supervisor)
             if not self._bring_up(executor, context):
@@ -174,6 +171,7 @@ class ChaosRun:
         for fault in faults(self._settings.seed, self._settings.kinds, targets):
             if time.monotonic() >= end_s or self._stopping.is_set():
                 break
+            before = {name: self._memory_mb(name) for name in memory}
             row = self._suffer(executor, fault)
             if row is None:
                 break
@@ -181,6 +179,9 @@ class ChaosRun:
             self._tell(row, end_s)
             if fault.kind == KILL:
                 memory[fault.target] = self._memory_mb(fault.target)
+            if fault.kind == HOSTILE:  # a history's places stay as large as a message was
+                for name in memory:
+                    memory[name] += max(self._memory_mb(name) - before[name], 0.0)
             if fault.kind == UNPLUG:
                 memory[EMULATOR] = self._memory_mb(EMULATOR)
         for name, first in memory.items():
@@ -275,15 +276,3 @@ def _with_sim_time(process: Process) -> Process:
     if not process.is_node:
         return process
     return replace(process, parameters={**process.parameters, 'use_sim_time': True})
-
-
-@contextmanager
-def _executor() -> Iterator[tuple[Executor, Any]]:
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
-    executor = make_executor(context)
-    try:
-        yield executor, context
-    finally:
-        executor.shutdown()
-        rclpy.try_shutdown(context=context)

@@ -25,7 +25,7 @@ PERIOD_S = 1.0 / 120.0
 HOLD_AFTER_S = 0.25  # of the node retarget: after a longer gap it eases
 MAX_JOINT_RAD_S, MAX_ROOT_M_S, MAX_ROOT_RAD_S = 60.0, 5.0, 20.0
 GAP_PERIODS = 0.75  # of those speeds, for the step after a hold
-LATE_PERIODS = 1.5  # likewise for each solved frame, however late it was
+FAR_PERIODS = 1.5  # likewise for each solved frame, however late; the puppet eases what is farther
 # of the split into angles: what they may turn per turn of the joint, and at rest
 SPLIT_RATIO, SPLIT_REST_RAD = SPEED_RATIO + 4.0, 0.25
 CONFIRM_S = 0.5  # of flow that count as flowing
@@ -129,12 +129,12 @@ class MotionCheck:
             name = names[place] if len(names) == len(steps) else place
             gap = f' in {seen.stamp_s - last.stamp_s:.3f} s'
             gap += ', easing' if seen.is_eased else ''
-            gap += _missed(last, seen)
+            gap += _first_heard(last, seen)
             self.largest = Step(ratio, text.format(name, float(steps[place])) + gap)
 
 
-def _missed(last: Seen, seen: Seen) -> str:
-    """Return in words that a node that was started again was not heard from its first frame on."""
+def _first_heard(last: Seen, seen: Seen) -> str:
+    """Return in words which frame of a node that was started again is the first one heard."""
     if last.n_solved is None or seen.n_solved is None or seen.n_solved >= last.n_solved:
         return ''
     return f', frame {seen.n_solved} of a node just started'
@@ -182,7 +182,7 @@ def allowed_span_s(last: Seen, seen: Seen) -> float:
     if dt_s <= 0.0 or (dt_s > HOLD_AFTER_S and n_frames <= 1):
         return GAP_PERIODS * PERIOD_S
     span_s = max(dt_s, PERIOD_S)
-    return min(span_s, LATE_PERIODS * n_frames * PERIOD_S) if n_frames else span_s
+    return min(span_s, FAR_PERIODS * n_frames * PERIOD_S) if n_frames else span_s
 
 
 class Recovery(NamedTuple):

@@ -20,9 +20,7 @@ from puppet_bringup.supervisor import LineSink, Supervisor
 from puppet_bringup.up import prepared
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros.private_domain import free_domain
-from puppet_ros.spin import make_executor
-import rclpy
-from rclpy.signals import SignalHandlerOptions
+from puppet_ros.spin import observing
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 MIN_RATE_HZ, MAX_RATE_HZ = 1.0, 144.0  # the device's ceiling
@@ -156,17 +154,12 @@ def watched_graph(
 
     """
     environ = child_environment(os.environ, **(changes or {}))
-    with Supervisor(on_line, environ, SOURCES) as supervisor:
-        context = rclpy.Context()
-        rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    with Supervisor(on_line, environ, SOURCES) as supervisor, observing() as (executor, context):
         monitor = Monitor(topics, context=context)
-        executor = make_executor(context)
         executor.add_node(monitor)
         try:
             run = DemoRun(listed, supervisor, monitor, executor, stopping, say)
             yield WatchedGraph(run, monitor, supervisor)
         finally:
             with suppress(KeyboardInterrupt):
-                executor.shutdown()
                 monitor.destroy_node()
-                rclpy.try_shutdown(context=context)

@@ -16,10 +16,9 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from puppet_bringup.keeper import News
 from puppet_ros.diagnostics import DIAGNOSTICS_TOPIC, ERROR_HOLD_S, PERIOD_S
-import rclpy
+from puppet_ros.spin import own_context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 
 NODE_NAME = 'puppet_up'
 
@@ -80,11 +79,9 @@ class ProcessReport(Node):
 @contextmanager
 def process_report(names: Sequence[str]) -> Iterator[ProcessReport]:
     """Make the report of programs in a context of its own, which leaves signals alone."""
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
-    node = ProcessReport(names, context=context)
-    try:
-        yield node
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown(context=context)
+    with own_context() as context:
+        node = ProcessReport(names, context=context)
+        try:
+            yield node
+        finally:
+            node.destroy_node()

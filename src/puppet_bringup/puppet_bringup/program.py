@@ -11,6 +11,7 @@ from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from puppet_bringup.process import Process
 from puppet_core.errors import ConfigError
 from puppet_ros import share
+from rclpy.utilities import get_rmw_implementation_identifier
 
 # Small arrays only: pools of threads for linear algebra cost more than they give.
 ONE_THREAD = {
@@ -25,8 +26,10 @@ ONE_THREAD = {
 # so it is not told; the profile keeps nodes here instead (doc/faults.md).
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
 PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')  # new and old name
-RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
-PEERS = 'ROS_STATIC_PEERS'
+CHOICES = (TRANSPORTS, *PROFILES, 'ROS_DISCOVERY_SERVER')
+RANGE, ONLY_HERE, PEERS = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS'
+WIDER = ('', 'SUBNET', 'OFF', 'SYSTEM_DEFAULT')  # any other word is LOCALHOST to rcl
+MIDDLEWARE, FAST_DDS = 'RMW_IMPLEMENTATION', 'rmw_fastrtps'
 SUBNET, LOOPBACK = Path('fastdds') / 'subnet.xml', Path('fastdds') / 'loopback.xml'
 
 
@@ -45,25 +48,35 @@ def command_line(process: Process, config_dir: Path) -> list[str]:
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
     """
-    Return the variables by which nodes send and are found; none if the user has chosen any.
+    Return the variables by which nodes send and are found.
 
-    They are to be put above the given ones. Whoever keeps to this machine, with LOCALHOST as the
-    range of discovery, is kept there by the profile instead of by the range.
+    They are to be put above the given ones. None if the user has chosen any, or another
+    middleware. Whoever keeps to this machine is kept there by the profile instead of by the range
+    of discovery.
+
+    Raises
+    ------
+    ConfigError : if the profile is not installed.
 
     """
-    if any(name in environ for name in (TRANSPORTS, *PROFILES)):
+    middleware = environ.get(MIDDLEWARE) or get_rmw_implementation_identifier()
+    if not middleware.startswith(FAST_DDS) or any(name in environ for name in CHOICES):
         return {}
-    stays = environ.get(RANGE) == 'LOCALHOST' and not environ.get(PEERS)
+    is_only_here = environ.get(ONLY_HERE) == '1'  # of before Iron; peers do not count then
+    stays = is_only_here or (environ.get(RANGE, '') not in WIDER and not environ.get(PEERS))
     profile = share.config_dir() / (LOOPBACK if stays else SUBNET)
     if not profile.is_file():
-        return {}
+        raise ConfigError(f'{profile}: expected a profile of Fast DDS, got no such file')
     chosen = {RANGE: 'SYSTEM_DEFAULT'} if stays else {TRANSPORTS: 'UDPv4'}
+    if is_only_here:
+        chosen[ONLY_HERE] = '0'
     return {**chosen, **dict.fromkeys(PROFILES, str(profile))}
 
 
 def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
     """Return this environment for children: numerics in one thread, and `middleware_settings`."""
-    return {**ONE_THREAD, **environ, **middleware_settings(environ), **changes}
+    given = {**environ, **changes}
+    return {**ONE_THREAD, **given, **middleware_settings(given)}
 
 
 def _find(process: Process) -> str:

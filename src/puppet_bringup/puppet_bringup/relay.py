@@ -27,11 +27,10 @@ from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
 from puppet_ros.raw_header import frame_index, renamed, stamp_ns
 from puppet_ros.scheduling import running_first, Scheduling, split_words
-from puppet_ros.spin import make_executor, spin_nodes
-import rclpy
+from puppet_ros.spin import observing, spin_nodes
+from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
-from rclpy.signals import SignalHandlerOptions
 
 N_RELAYS = 4  # after the source, which stands for the driver
 TOPIC = '/relay_{}'
@@ -113,12 +112,19 @@ def measure_relays(
     PipelineError : if no frame comes.
 
     """
-    context = rclpy.Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
-    sink = Sink(context=context)
-    executor = make_executor(context)
-    executor.add_node(sink)
+    with observing() as (executor, context):
+        sink = Sink(context=context)
+        executor.add_node(sink)
+        try:
+            return _measure(sink, executor, rate_hz, duration_s, stopping, say, scheduling)
+        finally:
+            sink.destroy_node()
 
+
+def _measure(
+    sink: Sink, executor: Executor, rate_hz: float, duration_s: float, stopping: threading.Event,
+    say: Say, scheduling: Scheduling,
+) -> Figures | None:  # fmt: skip
     def go_on(duration_s: float, until_a_frame: bool = False) -> None:
         end_s = time.monotonic() + duration_s
         while time.monotonic() < end_s and not stopping.is_set():
@@ -127,34 +133,22 @@ def measure_relays(
                 return
 
     lines: list[str] = []
-
-    def hear(_: str, line: str) -> None:
-        lines.append(line)
-
-    try:
-        with Supervisor(hear, child_environment(os.environ)) as chain:
-            program = [sys.executable, '-m', __name__, *scheduling.words()]
-            for number in range(N_RELAYS, 0, -1):
-                chain.start(f'relay_{number}', [*program, str(number)])
-            chain.start('source', [*program, 'source', repr(rate_hz)])
-            say('starting processes that only pass frames on')
-            go_on(START_TIMEOUT_S, until_a_frame=True)
-            if not sink.indices and not stopping.is_set():
-                ends = ', '.join(f'{c.name} {describe_end(c)}' for c in chain.children)
-                raise PipelineError('\n'.join((f'no frame was passed on: {ends}', *lines)))
-            go_on(SETTLE_S)
-            with running_first() if scheduling.realtime else nullcontext(()) as refused:
-                for refusal in refused:
-                    say(refusal)
-                first, meter = len(sink.indices), UsageMeter(chain.children)
-                go_on(duration_s)
-                usage = meter.read()
-            for child in chain.ended():
-                raise PipelineError(f'{child.name} {describe_end(child)}')
-    finally:
-        executor.shutdown()
-        sink.destroy_node()
-        rclpy.try_shutdown(context=context)
+    with Supervisor(lambda _, line: lines.append(line), child_environment(os.environ)) as chain:
+        _start(chain, rate_hz, scheduling)
+        say('starting processes that only pass frames on')
+        go_on(START_TIMEOUT_S, until_a_frame=True)
+        if not sink.indices and not stopping.is_set():
+            ends = ', '.join(f'{c.name} {describe_end(c)}' for c in chain.children)
+            raise PipelineError('\n'.join((f'no frame was passed on: {ends}', *lines)))
+        go_on(SETTLE_S)
+        with running_first() if scheduling.realtime else nullcontext(()) as refused:
+            for refusal in refused:
+                say(refusal)
+            first, meter = len(sink.indices), UsageMeter(chain.children)
+            go_on(duration_s)
+            usage = meter.read()
+        for child in chain.ended():
+            raise PipelineError(f'{child.name} {describe_end(child)}')
     if stopping.is_set():
         return None
     indices = sink.indices[first:]
@@ -164,6 +158,13 @@ def measure_relays(
         'end_to_end_ms': percentiles_ms(np.array(sink.times_s[first:])),
         'cpu_percent': sum(u.cpu_percent for name, u in usage.items() if name != MONITOR),
     }
+
+
+def _start(chain: Supervisor, rate_hz: float, scheduling: Scheduling) -> None:
+    program = [sys.executable, '-m', __name__, *scheduling.words()]
+    for number in range(N_RELAYS, 0, -1):
+        chain.start(f'relay_{number}', [*program, str(number)])
+    chain.start('source', [*program, 'source', repr(rate_hz)])
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -62,8 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
-    os.environ.update(middleware_settings(os.environ))
     try:
+        os.environ.update(middleware_settings(os.environ))
         given = read_arguments(options.arguments)
         with tempfile.TemporaryDirectory(prefix='puppet_up_') as folder:
             # for a performer that is started again in the middle of things

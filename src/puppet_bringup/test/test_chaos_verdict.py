@@ -237,16 +237,6 @@ def test_the_run_tells_its_table_and_what_was_left() -> None:
     assert run.as_json()['faults'][0]['misses'] == []
 
 
-def test_messages_of_ten_megabytes_may_leave_their_places_behind() -> None:
-    hostile = replace(GOOD, kind=HOSTILE, target='/importance', said=('a: /importance: refused',))
-    run = Run({'seed': 1}, rows=[GOOD], memory_mb={'retarget': (150.0, 210.0)})
-    assert [m.split(':')[0] for m in run.misses()] == ['retarget']
-    run.rows.append(hostile)
-    assert 'retarget' not in ' '.join(run.misses())
-    run.memory_mb = {'retarget': (150.0, 500.0)}
-    assert 'retarget: memory grew from 150 to 500 MB' in run.misses()
-
-
 @pytest.mark.parametrize('kind', KINDS)
 def test_what_names_a_cause_comes_first_in_the_table(kind: str) -> None:
     told = {KILL: 'puppet_up: a: was ended by SIGKILL', HOSTILE: 'other: /importance: refused'}

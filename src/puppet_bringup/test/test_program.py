@@ -6,24 +6,31 @@ import os
 from pathlib import Path
 import subprocess
 import sys
+import threading
+from typing import Any
 from xml.etree import ElementTree
 
 import psutil
-from puppet_bringup.program import child_environment
-from puppet_ros.private_domain import (
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+
+from puppet_bringup import program  # noqa: E402
+from puppet_bringup.program import child_environment, CHOICES, RANGE  # noqa: E402
+from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_ros.private_domain import (  # noqa: E402
     DOMAIN_GAIN,
     FIRST_UNICAST,
     free_domain,
     PARTICIPANT_GAIN,
     PORT_BASE,
 )
-import pytest
 
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
 PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
 OLD_PROFILES = 'FASTRTPS_DEFAULT_PROFILES_FILE'
-RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
-CHOSEN = {TRANSPORTS, PROFILES, OLD_PROFILES}
+ONLY_HERE, PEERS, MIDDLEWARE = 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'RMW_IMPLEMENTATION'
+DEADLINE_S = 60.0
 TALKER = (
     'import rclpy; from std_msgs.msg import String; rclpy.init(); '
     "node = rclpy.create_node('talker'); node.create_publisher(String, 'talk', 1); "
@@ -52,41 +59,82 @@ def test_children_are_found_soon(given: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(('name', 'value'), [
     (TRANSPORTS, 'DEFAULT'), (TRANSPORTS, ''), (PROFILES, '/etc/dds.xml'),
-    (OLD_PROFILES, '/etc/dds.xml'),
+    (OLD_PROFILES, '/etc/dds.xml'), ('ROS_DISCOVERY_SERVER', '10.0.0.2:11811'),
 ])  # fmt: skip
 def test_who_has_chosen_how_to_send_is_not_overruled(name: str, value: str) -> None:
     environ = child_environment({name: value, RANGE: 'LOCALHOST'})
     assert environ[name] == value and environ[RANGE] == 'LOCALHOST'
-    assert CHOSEN & environ.keys() == {name}
+    assert set(CHOICES) & environ.keys() == {name}
 
 
-def test_peers_elsewhere_are_left_to_be_reached() -> None:
-    environ = child_environment({RANGE: 'LOCALHOST', 'ROS_STATIC_PEERS': '10.0.0.2'})
-    assert environ[RANGE] == 'LOCALHOST' and 'subnet' in environ[PROFILES]
+@pytest.mark.parametrize('other', ['rmw_cyclonedds_cpp', 'rmw_connextdds'])
+def test_another_middleware_is_kept_to_this_machine_by_the_range(other: str) -> None:
+    """It does not read the profile."""
+    environ = child_environment({RANGE: 'LOCALHOST', MIDDLEWARE: other})
+    assert environ[RANGE] == 'LOCALHOST' and not set(CHOICES) & environ.keys()
 
 
+@pytest.mark.parametrize(('given', 'profile'), [
+    ({RANGE: 'LOCALHOST'}, 'loopback'), ({RANGE: 'LOCALHOST', PEERS: ''}, 'loopback'),
+    ({ONLY_HERE: '1', PEERS: '10.0.0.2'}, 'loopback'), ({ONLY_HERE: '1'}, 'loopback'),
+    ({RANGE: 'localhost'}, 'loopback'),  # rcl takes an unknown word for LOCALHOST
+    ({RANGE: 'LOCALHOST', PEERS: '10.0.0.2'}, 'subnet'), ({RANGE: 'SUBNET'}, 'subnet'),
+    ({RANGE: ''}, 'subnet'), ({ONLY_HERE: '0'}, 'subnet'), ({}, 'subnet'),
+])  # fmt: skip
+def test_the_range_of_discovery_chooses_the_profile(given: dict[str, str], profile: str) -> None:
+    environ = child_environment(given)
+    assert Path(environ[PROFILES]).stem == profile
+    if profile == 'subnet':
+        assert environ.get(RANGE) == given.get(RANGE) and environ[TRANSPORTS] == 'UDPv4'
+    else:  # what rmw_fastrtps would add shared memory for
+        assert environ[RANGE] == 'SYSTEM_DEFAULT' and environ.get(ONLY_HERE, '0') == '0'
+
+
+def test_changes_count_as_what_is_given() -> None:
+    environ = child_environment({RANGE: 'SUBNET'}, **{RANGE: 'LOCALHOST'})
+    assert environ[RANGE] == 'SYSTEM_DEFAULT' and Path(environ[PROFILES]).stem == 'loopback'
+
+
+def test_a_profile_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it whoever is to keep to this machine would not."""
+    monkeypatch.setattr(program, 'LOOPBACK', Path('fastdds') / 'none.xml')
+    with pytest.raises(ConfigError, match='none.xml: expected a profile'):
+        child_environment({RANGE: 'LOCALHOST'})
+
+
+@pytest.mark.ros
 def test_children_that_keep_to_this_machine_have_no_shared_memory_and_no_other_address() -> None:
     """As the real middleware does it: rmw_fastrtps adds shared memory to the range LOCALHOST."""
     domain = free_domain()
-    environ = child_environment({**_unchosen(), RANGE: 'LOCALHOST'}, ROS_DOMAIN_ID=str(domain))
+    environ = child_environment(_unchosen(), ROS_DOMAIN_ID=str(domain), **{RANGE: 'LOCALHOST'})
     with subprocess.Popen(
         [sys.executable, '-c', TALKER], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
     ) as talker:  # fmt: skip
+        killer = threading.Timer(DEADLINE_S, talker.kill)
+        killer.start()
         try:
             assert talker.stdout is not None
             assert talker.stdout.readline() == 'ready\n'
             process = psutil.Process(talker.pid)
-            sockets = process.net_connections('udp')
-            assert {s.laddr.ip for s in sockets if s.laddr.port in _ports(domain)} == {'127.0.0.1'}
+            addresses = {s.laddr.ip for s in _sockets(process) if s.laddr.port in _ports(domain)}
+            assert addresses == {'127.0.0.1'}
             assert not [m.path for m in process.memory_maps() if '/fastrtps_' in m.path]
         finally:
+            killer.cancel()
             talker.kill()
 
 
 def _unchosen() -> dict[str, str]:
     """Return this environment as it is without any choice of how to send."""
-    return {name: value for name, value in os.environ.items() if name not in CHOSEN}
+    chosen = {*CHOICES, ONLY_HERE, PEERS, MIDDLEWARE}
+    return {name: value for name, value in os.environ.items() if name not in chosen}
+
+
+def _sockets(process: psutil.Process) -> Any:
+    """Return the sockets for UDP; psutil has renamed the function."""
+    name = 'net_connections' if hasattr(process, 'net_connections') else 'connections'
+    return getattr(process, name)('udp')
 
 
 def _ports(domain: int) -> range:

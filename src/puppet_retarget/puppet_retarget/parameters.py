@@ -98,7 +98,8 @@ RETARGET_ROWS = SOLVER_ROWS + (
     Row('hold_after_s', 0.25, 's', 0.01, 10.0, live=True,
         description='A gap in the input after which the puppet eases back instead of jumping.'),
     Row('ease_s', 0.5, 's', 0.0, 10.0, live=True,
-        description='How long the easing takes; longer where it would be faster than a body.'),
+        description='How long the easing takes; longer where it would be faster than a body, '
+        'shorter after a late frame.'),
     Row('last_posture_file', '',
         description='Where the last posture is kept, for a restart to ease from; empty: nowhere.'),
 )  # fmt: skip

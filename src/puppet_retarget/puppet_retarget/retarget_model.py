@@ -93,7 +93,7 @@ class RetargetModel:
         self._ease.size = max(1.0, character.skeleton.leg_length / ADULT_LEG_M)
 
     def resume(self, last: LastPosture) -> None:
-        """Ease from what was published before, by a model with the same joints."""
+        """Hold, then ease from, what a model with the same joints published before."""
         self._cause = 'eases from the last posture before a restart'
         self._ease.resume(last.root, last.rotations)
         if self._robot is None:

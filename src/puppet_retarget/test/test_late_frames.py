@@ -10,11 +10,13 @@ from puppet_retarget.solvers.hold_and_ease import (
     FAR_PERIODS,
     HoldAndEase,
     STEEPEST,
+    WARY_S,
 )
 from puppet_retarget.solvers.leap_watch import WARY_RAD_S
 import pytest
 
 DT_S, EASE_S = 0.01, 0.5
+WALK_M_S = 1.4
 
 
 def standing() -> tuple[Vec3, Quats]:
@@ -89,3 +91,57 @@ def test_late_is_meant_by_the_rate_of_the_input() -> None:
     for dt_s in (*[1.0 / 24.0] * 30, 2.0 / 24.0, *[1.0 / 24.0] * 5):
         rotations = qb.multiply(turn, rotations)
         assert not step(ease, root, rotations, dt_s=dt_s)[1]
+
+
+@pytest.mark.parametrize('intervals_s', [
+    [1.0 / 10.0], [1.0 / 5.0], [1.0 / 120.0] * 3 + [0.1], [1.0 / 120.0, 0.2],
+], ids=['10 Hz', '5 Hz', 'a pause after three', 'a pause after one'])  # fmt: skip
+def test_a_walker_whose_frames_go_on_coming_late_is_not_left_behind(
+    intervals_s: list[float]
+) -> None:
+    """The puppet is behind by no more than the second, and what it needs to come back."""
+    ease = HoldAndEase()
+    root, rotations = standing()
+    behind = []
+    for dt_s in [1.0 / 120.0] * 240 + intervals_s * 60:
+        root = root + [WALK_M_S * dt_s, 0.0, 0.0]
+        out = root.copy()
+        ease.step(out, rotations.copy(), dt_s, EASE_S)
+        behind.append(root[0] - out[0])
+    assert max(behind[:240]) == 0.0
+    assert 0.0 < max(behind) <= WALK_M_S * (WARY_S + 2.0 * max(intervals_s))
+
+
+def test_a_late_frame_does_not_hasten_another_easing() -> None:
+    """A change of puppet takes the user's time."""
+    ease = HoldAndEase()
+    root, rotations = standing()
+    for _ in range(20):
+        ease.step(root.copy(), rotations.copy(), DT_S, 2.0)
+    ease.start()
+    there = root + [0.3, 0.0, 0.0]
+    far = there + [0.08, 0.0, 0.0]
+    for _ in range(11):
+        ease.step(there.copy(), rotations.copy(), DT_S, 2.0)
+    eased = 0
+    for dt_s in [0.04] + [DT_S] * 250:
+        eased += ease.step(far.copy(), rotations.copy(), dt_s, 2.0)
+    assert eased * DT_S == pytest.approx(2.0 - 0.1, abs=0.05)
+
+
+def test_late_frames_while_it_is_held_after_a_restart_are_nothing_more() -> None:
+    ease = HoldAndEase()
+    root, rotations = standing()
+    ease.resume(root, rotations)
+    for k, dt_s in enumerate((np.inf, *[DT_S] * 4, 0.1, DT_S)):
+        out = root + [0.2 * k, 0.0, 0.0]
+        ease.step(out, rotations.copy(), dt_s, EASE_S)
+        np.testing.assert_allclose(out, root, atol=1e-9)
+    assert ease.late_frames == 0
+
+
+def test_stamps_that_are_almost_the_same_make_nothing_late() -> None:
+    ease = HoldAndEase()
+    root, rotations = standing()
+    for k, dt_s in enumerate((1e-6, *[1.0 / 240.0] * 100)):
+        assert not ease.step(root + [0.01 * k, 0.0, 0.0], rotations.copy(), dt_s, EASE_S)

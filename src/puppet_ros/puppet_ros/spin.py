@@ -11,7 +11,7 @@ driven by `spin_once`, which works in all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 import gc
 import sys
 import time
@@ -24,6 +24,7 @@ from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle, NotInitializedException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 COMPLAINT_PERIOD_NS = 5_000_000_000
@@ -45,6 +46,30 @@ def make_executor(context: Context | None = None) -> Executor:
     except ImportError:
         return SingleThreadedExecutor(context=context)
     return EventsExecutor(context=context)
+
+
+@contextmanager
+def own_context() -> Iterator[Context]:
+    """Make a context that leaves signals alone; its nodes are the caller's to destroy."""
+    context = Context()
+    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        yield context
+    finally:
+        with suppress(KeyboardInterrupt):
+            rclpy.try_shutdown(context=context)
+
+
+@contextmanager
+def observing() -> Iterator[tuple[Executor, Context]]:
+    """Make an executor, and its own context, for nodes that a command watches a graph with."""
+    with own_context() as context:
+        executor = make_executor(context)
+        try:
+            yield executor, context
+        finally:
+            with suppress(KeyboardInterrupt):
+                executor.shutdown()
 
 
 def spin(executor: Executor, context: Context | None = None) -> None:

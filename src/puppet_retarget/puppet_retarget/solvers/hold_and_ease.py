@@ -14,7 +14,8 @@ the puppet alone, whose goals may have leapt. What is published therefore moves 
 PUPPET_RATIO times as fast as the fastest body, and what the easing adds.
 
 A frame that is late by several, too few to be called a gap, may have it all to make up at once. If
-that is far it is eased too, in as little time as the frame was late.
+that is far it is eased too, in as much time as the frame was late or EASE_RAD_S and EASE_M_S take.
+Of frames that go on coming late, those of the first second are.
 
 Where something has just gone wrong more may follow: sensors come back one after the other, a
 filter finds its way, the performer's own easing takes a pelvis across the room. So for a second
@@ -69,6 +70,7 @@ class HoldAndEase:
         self._has_posture = False
         self._wary_s = self._held_s = 0.0  # left
         self._period_s = 0.0  # between frames, mostly; 0 is not known
+        self._easing_s = 0.0  # since the last time that nothing was eased
         self.size = 1.0
         """Of the puppet over a grown-up's: a larger one moves faster, never slower [-]."""
         self.leaps = 0
@@ -92,7 +94,7 @@ class HoldAndEase:
         self._wary_s = WARY_S
 
     def wait(self) -> None:
-        """Begin the easing anew, for the same cause as before."""
+        """Begin the easing anew, without another WARY_S."""
         self._is_due = self._has_posture
 
     def resume(self, root: Vec3, rotations: Quats) -> None:
@@ -116,7 +118,8 @@ class HoldAndEase:
         dt_s : float
             Time since the frame before [s]; a gap does not count towards the easing.
         ease_s : float
-            How long easing takes, longer if it would be faster than a body then [s].
+            How long easing takes, longer if it would be faster than a body then, shorter after a
+            late frame [s].
 
         """
         if self._watch.leaps(root, rotations, dt_s, self.size):
@@ -128,7 +131,8 @@ class HoldAndEase:
         elif self._is_late_and_far(dt_s):
             self.late_frames += 1
             self.wait()
-            ease_s = min(ease_s, dt_s)
+            # what is left of another cause's easing keeps its time
+            ease_s = min(ease_s, max(dt_s, self._duration_s - self._elapsed_s))
         if self._held_s > 0.0:
             self._held_s -= dt_s if math.isfinite(dt_s) else 0.0
             self.wait()
@@ -141,6 +145,7 @@ class HoldAndEase:
             self._elapsed_s += min(self._last_s, dt_s, LONGEST_S)
         self._last_s = dt_s if math.isfinite(dt_s) else 0.0
         changed = self.is_easing
+        self._easing_s = self._easing_s + self._last_s if changed else 0.0
         if changed:
             share = min(self._elapsed_s / self._duration_s, 1.0)
             left = 1.0 - share * share * (3.0 - 2.0 * share)
@@ -154,16 +159,18 @@ class HoldAndEase:
 
     def _is_late_and_far(self, dt_s: float) -> bool:
         """Return whether the last posture came after a time [s] for which it goes too far."""
-        if not 0.0 < LATE_PERIODS * self._period_s < dt_s < math.inf or self._is_due:
+        if not 0.0 < LATE_PERIODS * self._period_s < dt_s < math.inf:
+            return False
+        if self._is_due or self._held_s > 0.0 or self._easing_s > WARY_S:
             return False
         span_s = FAR_PERIODS * self._period_s
-        return self._watch.is_beyond(WARY_RAD_S * span_s, self.size * WARY_M_S * span_s)
+        return self._watch.is_farther(WARY_RAD_S * span_s, self.size * WARY_M_S * span_s)
 
     def _follow_period(self, dt_s: float) -> None:
         if not 0.0 < dt_s < math.inf:
             return
         if self._period_s == 0.0:
-            self._period_s = dt_s
+            self._period_s = max(dt_s, SHORTEST_S)
         else:  # a late frame counts as one that is late by one
             self._period_s += PERIOD_SHARE * (min(dt_s, 2.0 * self._period_s) - self._period_s)
 

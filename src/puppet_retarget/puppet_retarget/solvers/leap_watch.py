@@ -72,7 +72,7 @@ class LeapWatch:
         is_new = not (step.goes_on(self._before, size) or step.goes_on(self._usual, size))
         return is_new or step.is_beyond(WARY_RAD_S, size * WARY_M_S)
 
-    def is_beyond(self, bound_rad: float, bound_m: float) -> bool:
+    def is_farther(self, bound_rad: float, bound_m: float) -> bool:
         """Return whether the last posture was farther than that from the one before."""
         return self._step.is_farther(bound_rad, bound_m)
 
