@@ -20,10 +20,10 @@ ONE_THREAD = {
 }  # fmt: skip
 
 # Fast DDS. In shared memory, a process that is killed while it makes a port leaves whoever sends
-# to it next waiting for ever, and others go on looking for a killed one there for seconds before
-# the one that is started in its place is found. Over the loopback interface frames take no longer.
+# to it next waiting for ever, and the one that is started in its place is found seconds late. Over
+# the loopback interface frames take no longer (doc/faults.md, doc/latency.md).
 # If the range of discovery is this machine, rmw_fastrtps adds shared memory to whatever is chosen:
-# so it is not told; the profile keeps nodes here instead (doc/faults.md).
+# so it is not told; the profile keeps nodes here instead.
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
 PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')  # new and old name
 CHOICES = (TRANSPORTS, *PROFILES, 'ROS_DISCOVERY_SERVER')
