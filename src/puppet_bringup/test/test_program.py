@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup import program  # noqa: E402
+from puppet_bringup import program  # noqa: E402,I100
 from puppet_bringup.program import child_environment, CHOICES, RANGE  # noqa: E402
 from puppet_core.errors import ConfigError  # noqa: E402
 from puppet_ros.private_domain import (  # noqa: E402
