@@ -170,8 +170,8 @@ def _over_which_they_died(
     """
     Return the failure of a task over which processes died.
 
-    That one of them said it wanted memory is its reason. Compiled libraries do not say it: LLVM
-    ends a process that has a limit by SIGSEGV, glibc by SIGABRT.
+    That one of them said it wanted memory is its reason. Compiled libraries do not say it: with a
+    limit, processes ended by SIGSEGV and by SIGABRT were seen.
 
     """
     ends = ', '.join(dict.fromkeys(death(code) for code in codes))
