@@ -13,34 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from puppet_core.arrays import Floats, Quats
-from puppet_core.clip_euler_kernels import follow_turns
-from puppet_core.quaternion_batch import multiply, to_matrix
+from puppet_core.clip_euler_kernels import chain_turns, follow_turns
+from puppet_core.quaternion_batch import to_matrix
 
 # Below this cosine of the middle angle the first angle is not observable and is held.
 _LOCK_COSINE = 1e-7
-
-
-def axis_rotations(axis: int, angles: Floats) -> Quats:
-    """
-    Return the rotations by given angles about one coordinate axis.
-
-    Parameters
-    ----------
-    axis : int
-        0, 1, 2 for x, y, z.
-    angles : ndarray, shape (...)
-        Angles [rad].
-
-    Returns
-    -------
-    quats : ndarray, shape (..., 4)
-        Unit quaternions (w, x, y, z).
-
-    """
-    quats = np.zeros((*np.shape(angles), 4))
-    quats[..., 0] = np.cos(0.5 * angles)
-    quats[..., 1 + axis] = np.sin(0.5 * angles)
-    return quats
 
 
 def euler_to_quats(axes: Sequence[int], angles: Floats) -> Quats:
@@ -60,11 +37,12 @@ def euler_to_quats(axes: Sequence[int], angles: Floats) -> Quats:
         Unit quaternions (w, x, y, z).
 
     """
-    quats = np.zeros((*np.shape(angles)[:-1], 4))
-    quats[..., 0] = 1.0
-    for column, axis in enumerate(axes):
-        quats = multiply(quats, axis_rotations(axis, angles[..., column]))
-    return quats
+    halves = 0.5 * np.asarray(angles, dtype=np.float64)
+    leading = halves.shape[:-1]
+    halves = halves.reshape(int(np.prod(leading)), len(axes))  # also of none, which has no size
+    quats = np.empty((len(halves), 4))
+    chain_turns(np.array(axes, dtype=np.int64), np.cos(halves), np.sin(halves), quats)
+    return quats.reshape(*leading, 4)
 
 
 def quats_to_continuous_euler(quats: Quats, axes: Sequence[int]) -> Floats:

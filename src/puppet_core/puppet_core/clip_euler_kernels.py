@@ -1,14 +1,42 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which of many angles that mean the same rotations are nearest to each other (kernel layer)."""
+"""Rotations from angles, and which of the angles that mean the same follow on (kernel layer)."""
 
 import math
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.arrays import Floats, Ints, Quats
 from puppet_core.kernel import kernel
 
 _TURN = 2.0 * math.pi
+
+
+@kernel
+def chain_turns(axes: Ints, cosines: Floats, sines: Floats, out: Quats) -> None:
+    """
+    Write products of turns about coordinate axes, each about the axes that those before made.
+
+    Parameters
+    ----------
+    axes : ndarray of int, shape (k,)
+        0, 1, 2 for x, y, z.
+    cosines, sines : ndarray, shape (n, k)
+        Of half the angles.
+    out : ndarray, shape (n, 4)
+        Out: unit quaternions.
+
+    """
+    for i in range(len(out)):
+        q = out[i]
+        q[0], q[1], q[2], q[3] = 1.0, 0.0, 0.0, 0.0
+        for column in range(len(axes)):
+            c, s = cosines[i, column], sines[i, column]
+            # the turn's own axis, and the two that follow it
+            a = 1 + axes[column]
+            b = 1 + a % 3
+            d = 1 + b % 3
+            q[0], q[a] = q[0] * c - q[a] * s, q[a] * c + q[0] * s
+            q[b], q[d] = q[b] * c + q[d] * s, q[d] * c - q[b] * s
 
 
 @kernel

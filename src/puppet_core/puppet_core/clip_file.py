@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quats, read_only, Vec3, Vec3s
-from puppet_core.quaternion_batch import multiply, rotate
+from puppet_core.chain_kernels import follow_chains
+from puppet_core.quaternion_batch import multiply
 
 TIP_SUFFIX = ' (end)'  # added to the joint's name for the end of a chain's last bone
 
@@ -123,15 +124,7 @@ class ClipFile:
         """
         q_world = np.empty_like(self.rotations)
         p_world = np.empty_like(self.translations)
-        for joint, parent in enumerate(self.parents):
-            if parent < 0:
-                q_world[:, joint] = self.rotations[:, joint]
-                p_world[:, joint] = self.translations[:, joint]
-                continue
-            q_parent = q_world[:, parent]
-            q_world[:, joint] = multiply(q_parent, self.rotations[:, joint])
-            step = rotate(q_parent, self.translations[:, joint])
-            p_world[:, joint] = p_world[:, parent] + step
+        follow_chains(self.parents, self.rotations, self.translations, q_world, p_world)
         return q_world, p_world
 
     def relative_rotation(self, ancestor: int, joint: int) -> Quats:

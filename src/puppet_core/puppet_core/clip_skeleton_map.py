@@ -87,12 +87,11 @@ def to_motion(
     q_world_file = _world_axes(clip, joints, p_file, options.up_axis)
     floor = _find_floor(clip, joints, q_world_file, (q_file, p_file))
     q_world_file, height = _place(floor, q_world_file, options)
-    q_joints = multiply(q_world_file, q_file)
-    p_joints = rotate(q_world_file, p_file)
-    p_joints[..., 2] -= height
-    axes = _axes(clip, joints, q_world_file, (q_joints, p_joints))
-    q_world = multiply(q_joints[:, list(joints.frames)], axes)
-    p_world = p_joints[:, list(joints.origins)]
+    q_joints = multiply(q_world_file, q_file[:, list(joints.frames)])
+    p_world = rotate(q_world_file, p_file[:, list(joints.origins)])
+    p_world[..., 2] -= height
+    axes = _axes(clip, joints, q_world_file, (q_joints, p_world))
+    q_world = multiply(q_joints, axes)
     skeleton = _skeleton(clip, joints, axes, floor)
     q_world[:, _SPINE] = _aimed_spine(skeleton, q_world[:, _SPINE], p_world)
     ends, middles = LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]
@@ -159,17 +158,17 @@ def _place(
 def _axes(
     clip: ClipFile, joints: SegmentJoints, q_world_file: Quat, world: tuple[Quats, Vec3s]
 ) -> Quats:
-    """Return q_joint_segment of each segment."""
+    """Return q_joint_segment of each segment; `world` has the joints of the segments."""
     if joints.map.rest == T_POSE:
         return np.tile(conjugate(q_world_file), (len(SEGMENTS), 1))
     q_joints, p_joints = world
     normals = np.full((2, 3), np.nan)
     for row, foot in enumerate((_LEFT_FOOT, _RIGHT_FOOT)):
-        ankle = p_joints[:, joints.origins[foot]]
+        ankle = p_joints[:, foot]
         stands = standing_frames(ankle, clip.rate_hz)
         if stands.any():
             low = stands & (ankle[:, 2] <= np.median(ankle[stands, 2]))
-            q_foot = q_joints[low, joints.frames[foot]]
+            q_foot = q_joints[low, foot]
             normals[row] = rotate(conjugate(q_foot), np.array([0.0, 0.0, 1.0])).mean(axis=0)
     return segment_axes(clip, joints, normals)
 

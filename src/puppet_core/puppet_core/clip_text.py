@@ -26,6 +26,7 @@ from puppet_core.regular_file import require_file
 # Control characters that no text file has; tab, line ends, form feed and Ctrl-Z (DOS end of file)
 # are left out.
 _BINARY_BYTES = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1A}) + b'\x7f'
+_OTHER_BYTES = ((b'\x1a', b' '), (b'\r\n', b'\n'), (b'\r', b'\n'))
 _PROBE_BYTES = 65536
 _FEW = 4  # of so many numbers one may have to be read alone
 _NUMBER_BYTES = 20  # sign, digits before the point, point and space
@@ -61,13 +62,15 @@ def read_text(path: Path, kind: str) -> str:
         data = path.read_bytes()
     except OSError as err:
         raise InputFileError(path, f'a readable {kind} file', err.strerror or str(err)) from err
-    if not data.strip():
+    if not data or data.isspace():
         raise InputFileError(path, f'a {kind} file', 'an empty file')
     probe = data[:_PROBE_BYTES]
     if b'\0' in data or len(probe.translate(None, _BINARY_BYTES)) != len(probe):
         raise InputFileError(path, f'a {kind} text file', 'binary data')
-    text = data.decode('utf-8-sig', errors='replace').replace('\x1a', ' ')
-    return text.replace('\r\n', '\n').replace('\r', '\n')
+    for other, usual in _OTHER_BYTES:
+        if other in data:  # looking takes a tenth of replacing
+            data = data.replace(other, usual)
+    return data.decode('utf-8-sig', errors='replace')
 
 
 def parse_float(word: str) -> float | None:

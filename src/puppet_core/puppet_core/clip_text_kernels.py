@@ -17,10 +17,12 @@ from puppet_core.arrays import Floats, Ints
 from puppet_core.kernel import kernel
 
 MAX_POWER = 22  # powers of ten up to here are exact in a float
+MAX_DIVISOR = 2 * MAX_POWER  # and up to here in two, one the other's rounding error
 POWERS: Floats = np.array([float(f'1e{power}') for power in range(MAX_POWER + 1)])
 MAX_DIGITS = 15
 UNUSUAL = -1
 _SPLIT = 134217729.0  # 2^27 + 1, halves a float's digits
+_UNSURE = 2.0**-48  # of the rest of a quotient, above its own rounding
 _MAX_SCALED = 4503599627370496.0  # 2^52: above it there is no fraction to round
 _ZERO, _NINE, _PLUS, _MINUS, _POINT = 48, 57, 43, 45, 46
 _LOWER_E, _UPPER_E = 101, 69
@@ -46,6 +48,50 @@ def read_exponent(text: Bytes, start: int) -> tuple[int, int]:
         value = 10 * value + int(text[at]) - _ZERO
         at += 1
     return (sign * value, at) if at > first else (0, start)
+
+
+@kernel
+def product_error(a: float, b: float, product: float) -> float:
+    """Return a b less its rounded product, exactly (Dekker1971)."""
+    a_high = a * _SPLIT
+    a_high = a_high - (a_high - a)
+    a_low = a - a_high
+    b_high = b * _SPLIT
+    b_high = b_high - (b_high - b)
+    b_low = b - b_high
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@kernel
+def scaled(mantissa: float, power: int, powers: Floats) -> float:
+    """
+    Return mantissa 10^power as if it were rounded once, NaN where that is not sure.
+
+    Parameters
+    ----------
+    mantissa : float
+        A whole number, not negative.
+    power : int
+        Of ten.
+    powers : ndarray, shape (23,)
+        POWERS.
+
+    """
+    if 0 <= power <= MAX_POWER:
+        return mantissa * powers[power]
+    if -MAX_POWER <= power < 0:
+        return mantissa / powers[-power]
+    if power > 0 or power < -MAX_DIVISOR:
+        return math.nan
+    # 10^44 has 103 binary digits without its factors of two, so two floats hold it
+    divisor = powers[MAX_POWER] * powers[-power - MAX_POWER]
+    divisor_low = product_error(powers[MAX_POWER], powers[-power - MAX_POWER], divisor)
+    quotient = mantissa / divisor
+    product = quotient * divisor
+    rest = (mantissa - product) - product_error(quotient, divisor, product)
+    rest = (rest - quotient * divisor_low) / divisor
+    least, most = quotient + rest * (1.0 - _UNSURE), quotient + rest * (1.0 + _UNSURE)
+    return least if least == most else math.nan
 
 
 @kernel
@@ -106,14 +152,15 @@ def read_decimals(text: Bytes, powers: Floats, out: Floats, left: Ints) -> tuple
             power, at = power + exponent, end
         if at < len(text) and not is_space(text[at]):
             return UNUSUAL, 0
-        if digits > MAX_DIGITS or abs(power) > MAX_POWER:
+        value = math.nan
+        if digits <= MAX_DIGITS:
+            value = scaled(float(mantissa), power, powers)
+        if math.isnan(value):
             if n_left == len(left):
                 return UNUSUAL, 0
             left[n_left, 0], left[n_left, 1], left[n_left, 2] = count, begin, at
             n_left += 1
         else:
-            value = float(mantissa)
-            value = value * powers[power] if power >= 0 else value / powers[-power]
             out[count] = -value if is_negative else value
         count += 1
 
@@ -123,21 +170,15 @@ def scaled_integer(value: float, scale: float) -> float:
     """
     Return |value| scale rounded to an integer, halves to even, as if without rounding before.
 
-    The product's own rounding error is known exactly (Dekker1971), so the decision between
-    two integers is that of the true product. NaN if it is too large for that.
+    The product's own rounding error is known exactly, so the decision between two integers is
+    that of the true product. NaN if it is too large for that.
 
     """
     value = abs(value)
     product = value * scale
     if not product < _MAX_SCALED:
         return math.nan
-    high = value * _SPLIT
-    high = high - (high - value)
-    low = value - high
-    scale_high = scale * _SPLIT
-    scale_high = scale_high - (scale_high - scale)
-    scale_low = scale - scale_high
-    error = ((high * scale_high - product) + high * scale_low + low * scale_high) + low * scale_low
+    error = product_error(value, scale, product)
     whole = math.floor(product)
     above = (product - whole) - 0.5  # exact, as both are near each other
     if above == 0.0:

@@ -47,6 +47,15 @@ def forward_kinematics(
 
 
 @kernel
+def motion_kinematics(
+    offsets: Vec3s, root_positions: Vec3s, rotations: Quats, q_world: Quats, p_world: Vec3s
+) -> None:
+    """Fill what `forward_kinematics` does for n frames: arrays of shape (n, 3) and (n, 16, …)."""
+    for i in range(len(rotations)):
+        forward_kinematics(offsets, root_positions[i], rotations[i], q_world[i], p_world[i])
+
+
+@kernel
 def end_effector_positions(
     interaction_points: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s
 ) -> None:

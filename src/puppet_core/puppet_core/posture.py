@@ -8,7 +8,8 @@ import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import check_array, Quats, read_only, Vec3, Vec3s
 from puppet_core.errors import ConfigError
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, Skeleton
+from puppet_core.kinematics import motion_kinematics
+from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +113,12 @@ def world_segments(
     skeleton: Skeleton, root_positions: Vec3s, rotations: Quats
 ) -> tuple[Quats, Vec3s]:
     """Return forward kinematics of every frame at once: (n, 16, 4) and (n, 16, 3) [m]."""
-    q_world = np.array(rotations, dtype=np.float64)
-    p_world = np.empty(q_world.shape[:2] + (3,))
-    p_world[:, 0] = root_positions
-    for segment in range(1, N_SEGMENTS):
-        parent = PARENTS[segment]
-        q_world[:, segment] = quaternion_batch.multiply(q_world[:, parent], rotations[:, segment])
-        offset = quaternion_batch.rotate(q_world[:, parent], skeleton.offsets[segment])
-        p_world[:, segment] = p_world[:, parent] + offset
+    roots, rotations = (
+        np.ascontiguousarray(values, dtype=np.float64) for values in (root_positions, rotations)
+    )
+    q_world = np.empty((len(rotations), N_SEGMENTS, 4))
+    p_world = np.empty((len(rotations), N_SEGMENTS, 3))
+    motion_kinematics(skeleton.offsets, roots, rotations, q_world, p_world)
     return q_world, p_world
 
 

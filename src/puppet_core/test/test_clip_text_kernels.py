@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers in bulk: bit for bit what float() reads, byte for byte what '%.nf' writes."""
 
+from collections.abc import Iterator
+from fractions import Fraction
+import math
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 from puppet_core.clip_text import format_rows, read_floats
-from puppet_core.clip_text_kernels import read_decimals, scaled_integer
+from puppet_core.clip_text_kernels import POWERS, read_decimals, scaled, scaled_integer
 import pytest
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -36,7 +40,8 @@ def test_every_number_is_read_as_python_reads_it(numbers: list[str], space: str)
 
 @pytest.mark.parametrize(
     'word', ['1', '-0', '+.5', '3.', '1e22', '1e-22', '-1.17755e-14', '999999999999999',
-             '0.000000000000001', '1E+5', '7.62852e-016', '000000000000000000001.5'],
+             '0.000000000000001', '1E+5', '7.62852e-016', '000000000000000000001.5',
+             '-1.94126e-19', '0e-44', '123456789012345e-44'],
 )  # fmt: skip
 def test_usual_numbers_are_read_in_bulk(word: str) -> None:
     out = np.empty(1)
@@ -52,6 +57,39 @@ def test_usual_numbers_are_read_in_bulk(word: str) -> None:
 )  # fmt: skip
 def test_what_is_not_one_number_is_left_to_the_general_way(word: str) -> None:
     assert read_floats(word, 1) is None
+
+
+def test_small_numbers_are_rounded_once() -> None:
+    """Divisors that one float does not hold, and quotients that are next to a half."""
+    rng = np.random.default_rng(7)
+    for _ in range(20_000):
+        mantissa = int(rng.integers(1, 10 ** int(rng.integers(1, 16))))
+        power = int(rng.integers(23, 45))
+        value = scaled(float(mantissa), -power, POWERS)
+        assert value == float(f'{mantissa}e-{power}')
+    hard = list(_next_to_a_half())
+    values = [scaled(float(mantissa), -power, POWERS) for mantissa, power in hard]
+    for (mantissa, power), value in zip(hard, values):
+        assert np.isnan(value) or value == float(f'{mantissa}e-{power}')
+    assert 0 < np.isnan(values).sum() < len(values)  # some are nearer than can be told
+
+
+def _next_to_a_half() -> Iterator[tuple[int, int]]:
+    """Yield m and p such that m / 10^p is nearly half way between two floats: convergents."""
+    for power in range(23, 45):
+        for exponent in range(-150, 60, 3):
+            rest = Fraction(10**power) * Fraction(2) ** exponent
+            numerators, denominators = [0, 1], [1, 0]
+            while numerators[-1] < 10**15:
+                whole = math.floor(rest)
+                for terms in (numerators, denominators):
+                    terms.append(whole * terms[-1] + terms[-2])
+                odd = denominators[-1] % 2 == 1 and 2**53 < denominators[-1] < 2**54
+                if odd and 0 < numerators[-1] < 10**15:
+                    yield numerators[-1], power
+                if rest == whole:
+                    break
+                rest = 1 / (rest - whole)
 
 
 def test_an_absurd_count_wants_no_memory() -> None:
