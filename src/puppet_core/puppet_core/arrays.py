@@ -19,8 +19,19 @@ Ints = NDArray[np.int64]  # shape (n,) or as documented
 
 
 def read_only(values: ArrayLike, dtype: type = np.float64) -> NDArray:
-    """Return a contiguous copy of `values` that refuses writes."""
+    """Return `values` as a contiguous array that refuses writes: a copy, unless it is one."""
+    if (
+        isinstance(values, np.ndarray) and values.base is None and not values.flags.writeable
+        and values.flags.c_contiguous and values.dtype == dtype
+    ):  # fmt: skip
+        return values
     array: NDArray = np.array(values, dtype=dtype, order='C')
+    array.setflags(write=False)
+    return array
+
+
+def frozen(array: NDArray) -> NDArray:
+    """Return an array that its maker gives away, refusing writes from now on."""
     array.setflags(write=False)
     return array
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from puppet_core.arrays import Floats, Quats
+from puppet_core.arrays import Floats, frozen, Quats
 from puppet_core.clip_asf import AsfSkeleton, fixed_axes_rotation, parse_angle_unit
 from puppet_core.clip_file import ClipFile
 from puppet_core.clip_text import first_bad_word, parse_floats, parse_int, read_text, shorten
@@ -76,8 +76,8 @@ def read_amc(
         else:
             translations[:, joint] += rotate(skeleton.axes[joint], moved)
     return ClipFile(
-        path, rate_hz, skeleton.joint_names, skeleton.parents, skeleton.offsets, rotations,
-        translations,
+        path, rate_hz, skeleton.joint_names, skeleton.parents, skeleton.offsets,
+        frozen(rotations), frozen(translations),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import re
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.arrays import Floats, frozen
 from puppet_core.clip_bvh_hierarchy import BvhJoint, read_hierarchy
 from puppet_core.clip_euler import euler_to_quats
 from puppet_core.clip_file import ClipFile
@@ -198,7 +198,8 @@ def _assemble(
             offsets[index] = np.median(translations[:, index], axis=0)
     return ClipFile(
         path, rate_hz, tuple(joint.name for joint in joints),
-        np.array([joint.parent for joint in joints]), offsets, rotations, translations,
+        np.array([joint.parent for joint in joints]), offsets, frozen(rotations),
+        frozen(translations),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from functools import reduce
 from pathlib import Path
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints, Quats, read_only, Vec3, Vec3s
+from puppet_core.arrays import Floats, frozen, Ints, Quats, read_only, Vec3, Vec3s
 from puppet_core.chain_kernels import follow_chains
 from puppet_core.quaternion_batch import multiply
 
@@ -97,9 +97,11 @@ class ClipFile:
 
     def scaled(self, factor: float) -> 'ClipFile':
         """Return the clip with all lengths multiplied."""
+        if factor == 1.0:
+            return self
         return ClipFile(
             self.path, self.rate_hz, self.joint_names, self.parents, factor * self.offsets,
-            self.rotations, factor * self.translations,
+            self.rotations, frozen(factor * self.translations),
         )  # fmt: skip
 
     def thinned(self, max_frames: int) -> 'ClipFile':

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from puppet_core import quaternion_batch
-from puppet_core.arrays import check_array, Quats, read_only, Vec3, Vec3s
+from puppet_core.arrays import check_array, frozen, Quats, read_only, Vec3, Vec3s
 from puppet_core.errors import ConfigError
 from puppet_core.kinematics import motion_kinematics
+from puppet_core.quaternion_batch_kernels import continuous_rows
 from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
+
+_MIN_NORM = 1e-6  # of a quaternion that means a rotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +71,11 @@ class Motion:
         for name, shape in shapes.items():
             values = check_array(name, getattr(self, name), shape)
             if name == 'rotations':
-                if np.any(np.linalg.norm(values, axis=-1) < 1e-6):
+                if np.any(np.einsum('...i,...i', values, values) < _MIN_NORM**2):
                     raise ConfigError('rotations: expected unit quaternions, got a zero one')
-                values = quaternion_batch.align_signs(quaternion_batch.normalize(values))
+                signed = np.empty(values.shape)
+                continuous_rows(values, signed)
+                values = frozen(signed)
             object.__setattr__(self, name, read_only(values))
 
     @classmethod

@@ -1,11 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Products of quaternions and vectors over arrays of any shape (kernel layer)."""
+"""Rotations over arrays: products of any shape, and those of frames (kernel layer)."""
 
 from numba import guvectorize
 from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
 from puppet_core.kernel import kernel
-from puppet_core.quaternion import between
+from puppet_core.quaternion import align_sign, between, normalize
 
 
 @guvectorize(['f8[:], f8[:], f8[:]'], '(q),(q)->(q)', nopython=True, cache=True)
@@ -34,3 +34,23 @@ def between_rows(u: Vec3s, v: Vec3s, out: Quats) -> None:
     """Write the shortest rotations from unit vectors u to v, shapes (n, 3), as (n, 4)."""
     for i in range(len(out)):
         between(u[i], v[i], out[i])
+
+
+@kernel
+def continuous_rows(q: Quats, out: Quats) -> None:
+    """
+    Write quaternions made unit, each with the sign that is nearer to its frame before.
+
+    Parameters
+    ----------
+    q : ndarray, shape (n, k, 4)
+        Quaternions of k joints over n frames, none of them zero.
+    out : ndarray, shape (n, k, 4)
+        Out.
+
+    """
+    for i in range(q.shape[0]):
+        for j in range(q.shape[1]):
+            normalize(q[i, j], out[i, j])
+            if i > 0:
+                align_sign(out[i - 1, j], out[i, j], out[i, j])
