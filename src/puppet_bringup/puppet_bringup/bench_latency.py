@@ -215,14 +215,16 @@ class LatencyRun:
         self, run: DemoRun, monitor: Monitor, late_bytes: LateBytes, duration_s: float,
         hops_s: float,
     ) -> Figures | None:  # fmt: skip
+        run.see_index()
         late_bytes.clear()
         begin_s, end_s, usage = run.measure(duration_s)
+        late = late_bytes.figures()
+        run.see_index()
+        run.drain()
         if self._stopping.is_set():
             return None
-        found = end_to_end(
-            monitor.log.table(), begin_s, end_s, self._rate_hz, len(self._characters)
-        )
-        found['late_bytes_ms'] = late_bytes.figures()
+        found = end_to_end(monitor.log.table(), begin_s, end_s, len(self._characters))
+        found['late_bytes_ms'] = late
         found['cpu_percent'] = sum(
             used.cpu_percent for name, used in usage.items() if name not in (MONITOR, EMULATOR)
         )

@@ -13,6 +13,7 @@ import threading
 import time
 
 from puppet_bringup.driver_switch import DriverSwitch
+from puppet_bringup.frame_log import TOPICS
 from puppet_bringup.kernel_cache import compile_kernels
 from puppet_bringup.monitor import Monitor
 from puppet_bringup.process import Process
@@ -26,6 +27,7 @@ from rclpy.executors import Executor
 
 DRIVER = 'tracker_driver'
 EMULATOR = 'tracker_emulator'
+RAW_TOPIC = TOPICS[0]  # the driver's
 READY_MARK = 'ready'  # what the emulator says once its ports are there
 SET_UP_TIMEOUT_S = 270.0  # a first compilation on a slow machine fits
 FIRST_FRAME_TIMEOUT_S = 45.0
@@ -120,6 +122,25 @@ class DemoRun:
     def settle(self) -> None:
         """Let the graph run for the moment in which figures do not count yet."""
         self._spin_until(time.monotonic() + SETTLE_S)
+
+    def see_index(self) -> None:
+        """
+        Listen to the driver until the index of a frame has come: to tell how many it publishes.
+
+        Raises
+        ------
+        PipelineError : if none comes.
+
+        """
+        monitor = self._monitor
+        seen = monitor.indices_seen
+        monitor.watch(RAW_TOPIC)
+        self._spin_until(
+            time.monotonic() + SILENCE_TIMEOUT_S, lambda: monitor.indices_seen > seen
+        )
+        monitor.unwatch(RAW_TOPIC)
+        if monitor.indices_seen == seen and not self._stopping.is_set():
+            raise PipelineError(f'no {RAW_TOPIC} for {SILENCE_TIMEOUT_S:.0f} s')
 
     def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
         """

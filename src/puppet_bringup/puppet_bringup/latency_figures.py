@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a latency run came to: percentiles end to end and hop by hop, from a frame log."""
 
-import math
 from typing import Any
 
 import numpy as np
-from puppet_bringup.frame_log import ARRIVALS, N_JOINTS, STAGES, STAMP
+from puppet_bringup.frame_log import ARRIVALS, INDEX, N_JOINTS, STAGES, STAMP
 from puppet_core.arrays import Floats
 
 LAST = ARRIVALS.stop - 1  # the joint states; of several puppets the last one's
 PERCENTILES = {'p50': 50.0, 'p99': 99.0, 'p99_9': 99.9, 'max': 100.0}
-ON_TIME = 0.5  # of a period: a stamp may be so far from its moment; no loss at the ends
 
 Figures = dict[str, Any]
 
@@ -30,58 +28,38 @@ def in_window(table: Floats, begin_s: float, end_s: float) -> Floats:
     return table[(table[:, STAMP] >= begin_s) & (table[:, STAMP] < end_s)]
 
 
-def end_to_end(
-    table: Floats, begin_s: float, end_s: float, rate_hz: float, n_puppets: int = 1
-) -> Figures:  # fmt: skip
+def end_to_end(table: Floats, begin_s: float, end_s: float, n_puppets: int = 1) -> Figures:
     """
-    Return how long frames took from the tracker to the joint states.
+    Return how long frames took from the tracker to the joint states, and how many did not come.
 
     Parameters
     ----------
     table : ndarray, shape (n, frame_log.WIDTH)
-        Sorted by stamp; frames of which nothing was seen have no row.
+        Sorted by stamp; with the index of a frame before the window and of one after it.
     begin_s, end_s : float
-        Window of stamps, the end excluded [s].
-    rate_hz : float
-        Of the tracker.
+        Window of stamps whose times count, the end excluded [s].
     n_puppets : int
         Joint states that a frame has when it is complete.
 
     Returns
     -------
     figures : dict
-        'frames' that were acquired, those of them without joint states of all puppets 'lost', and
-        'end_to_end_ms' to the last puppet's.
+        'frames' that the driver has counted from the first to the last index that was seen, those
+        of them without joint states of all puppets 'lost', and 'end_to_end_ms' to the last
+        puppet's, in the window.
 
     """
     rows = in_window(table, begin_s, end_s)
     solved = rows[rows[:, N_JOINTS] >= n_puppets]
-    n = frames_between(rows[:, STAMP], begin_s, end_s, rate_hz)
     times = percentiles_ms(solved[:, LAST] - solved[:, STAMP])
-    return {'frames': n, 'lost': n - len(solved), 'end_to_end_ms': times}
-
-
-def frames_between(stamps_s: Floats, begin_s: float, end_s: float, rate_hz: float) -> int:
-    """
-    Return how many frames a window has: those that were seen, and those that their gaps hold.
-
-    Parameters
-    ----------
-    stamps_s : ndarray, shape (n,)
-        Those that were seen, ascending [s].
-    begin_s, end_s : float
-        The window, its end excluded [s].
-    rate_hz : float
-        Frames per second.
-
-    """
-    if not len(stamps_s):
-        return round((end_s - begin_s) * rate_hz)
-    before = max(math.floor((stamps_s[0] - begin_s) * rate_hz - ON_TIME), 0)
-    after = max(math.ceil((end_s - stamps_s[-1]) * rate_hz - ON_TIME) - 1, 0)
-    # not gap by gap: single stamps may be off by half a period and more
-    within = 1 + round((stamps_s[-1] - stamps_s[0]) * rate_hz)
-    return before + max(within, len(stamps_s)) + after
+    # not by stamps: where a machine has stalled their clock may move by half a period
+    known = np.flatnonzero(np.isfinite(table[:, INDEX]))
+    n = came = 0
+    if len(known):
+        n = int(table[known[-1], INDEX] - table[known[0], INDEX])
+        counted = table[known[0] + 1: known[-1] + 1]
+        came = int(np.count_nonzero(counted[:, N_JOINTS] >= n_puppets))
+    return {'frames': n, 'lost': n - came, 'end_to_end_ms': times}
 
 
 def hops(rows: Floats) -> dict[str, dict[str, float | None]]:

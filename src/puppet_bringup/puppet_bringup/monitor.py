@@ -27,6 +27,7 @@ from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, Trac
 from puppet_ros import importance_msg, qos, raw_header
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 PUPPET_TOPIC, STATUS_TOPIC = '/puppet/posture', '/retarget/status'
@@ -67,18 +68,25 @@ class Monitor(Node):
         super().__init__('monitor', **kwargs)
         self.log = FrameLog()
         self.frames_solved = 0
+        self.indices_seen = 0
+        """How often the index of a frame came: on the first two topics, if they are watched."""
         self.last_joints_s = 0.0
         """Steady time of the last /joint_states."""
         self._pending: list[tuple[str, bytes]] = []
+        self._inputs: dict[str, Subscription] = {}
         for topic in topics:
             self.watch(topic)
 
     def watch(self, topic: str) -> None:
         """Subscribe to a topic: one of KINDS, or the joint states of a further puppet."""
         profile = qos.STREAM if KINDS.get(topic, JointState) != JointState else qos.JOINT_STATES
-        self.create_subscription(
+        self._inputs[topic] = self.create_subscription(
             KINDS.get(topic, JointState), topic, self._callback(topic), profile, raw=True
         )
+
+    def unwatch(self, topic: str) -> None:
+        """Listen to a topic no more; its publisher need not send it then."""
+        self.destroy_subscription(self._inputs.pop(topic))
 
     def missing_nodes(self, is_composed: bool = False) -> tuple[str, ...]:
         """
@@ -112,6 +120,7 @@ class Monitor(Node):
                 row = self.log.arrived(place, raw_header.stamp_ns(data), now_ns)
                 if topic in TOPICS[:2]:
                     row[INDEX] = raw_header.frame_index(data)
+                    self.indices_seen += 1
                     return
             if is_joints:
                 self.frames_solved += 1
