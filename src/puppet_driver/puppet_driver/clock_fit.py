@@ -65,6 +65,11 @@ class ClockFit:
         return int(kernels.stamp_tick(self._clock, arrival_ns, in_lumps))
 
     @property
+    def state(self) -> kernels.Clock:
+        """Return what the kernels work on."""
+        return self._clock
+
+    @property
     def status(self) -> ClockStatus:
         """Where the fit stands; may be read from another thread."""
         ints, floats = self._clock.ints, self._clock.floats

@@ -15,15 +15,15 @@ from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
-from puppet_driver import assembly_kernels as kernels
+from puppet_driver import hand_out_kernels
 from puppet_driver import tick_kernels as ticks
+from puppet_driver.assembly_kernels import add_records
 from puppet_driver.clock_fit import ClockFit
-from puppet_driver.clock_kernels import CLOCK_STEP_NS, MIN_STEP
 from puppet_driver.frame_queue import QueuedFrame
+from puppet_driver.hand_out_kernels import hand_out
 from puppet_driver.tracker import POSE_SIZE, RecordBatch
 
-OTHER_RATE = 0.02  # from when on a device runs at another rate than it is said to
-MAX_SKIPPED = 16  # incomplete ticks at the very start that are not frames
+_COUNTED = slice(hand_out_kernels.FRAMES, hand_out_kernels.MISSING_ROWS + 1)
 
 
 class FrameCounters(NamedTuple):
@@ -73,21 +73,26 @@ class FrameAssembler:
         self.timeout_ns = timeout_ns
         self.clock = ClockFit(rate_hz)
         n_rows = sum(sensors_per_line)
-        self.stamp_ns = self.arrival_ns = -1
         self.poses = np.full((n_rows, POSE_SIZE), np.nan)
         self.missing = np.ones(n_rows, dtype=np.uint8)
         self.ages_s = np.zeros(n_rows)
-        self._tick_ns = -1
-        self._skipped = 0
-        self._frames = 0
-        self._incomplete = 0
-        self._missing_rows = 0
+        self._handed = hand_out_kernels.new_handed()
         self.missing_by_row = np.zeros(n_rows, dtype=np.int64)
 
     @property
     def frame_index(self) -> int:
         """Index of the frame handed out last, from 0; -1 before the first."""
-        return self._frames - 1
+        return int(self._handed[hand_out_kernels.FRAMES]) - 1
+
+    @property
+    def stamp_ns(self) -> int:
+        """When the frame handed out last was measured [ns]."""
+        return int(self._handed[hand_out_kernels.STAMP_NS])
+
+    @property
+    def arrival_ns(self) -> int:
+        """When its first byte came [ns]."""
+        return int(self._handed[hand_out_kernels.ARRIVAL_NS])
 
     @property
     def period_ns(self) -> int:
@@ -98,7 +103,8 @@ class FrameAssembler:
     def counters(self) -> FrameCounters:
         """Totals since construction."""
         late = int(self._state.counters[ticks.STRAGGLERS])
-        return FrameCounters(self._frames, self._incomplete, self._missing_rows, late)
+        frames, incomplete, missing = self._handed[_COUNTED].tolist()
+        return FrameCounters(frames, incomplete, missing, late)
 
     @property
     def is_collecting(self) -> bool:
@@ -148,7 +154,7 @@ class FrameAssembler:
             `take(now_ns, force=True)` and add the rest from there.
 
         """
-        return kernels.add_records(
+        return add_records(
             self._state, line, batch.ordinals, batch.stamps_ns, batch.poses, start, batch.count
         )
 
@@ -162,52 +168,7 @@ class FrameAssembler:
             Whether `stamp_ns`, `poses`, `missing` and `ages_s` hold a new frame.
 
         """
-        arrival_ns = kernels.take_frame(
-            self._state, now_ns, force, self.poses, self.missing, self.ages_s
-        )
-        if arrival_ns < 0:
-            return False
-        self.arrival_ns = arrival_ns
-        self.stamp_ns = self._stamp(arrival_ns)
-        if abs(self.clock.period_ns / self.period_ns - 1.0) > OTHER_RATE:
-            self._state.timing[ticks.PERIOD_NS] = round(self.clock.period_ns)
-        n_missing = int(self.missing.sum())
-        if n_missing and self._frames == 0 and self._skipped < MAX_SKIPPED:
-            # lines that have just been opened do not begin with the same tick
-            self._skipped += 1
-            return self.take(now_ns, force)
-        self._frames += 1
-        if n_missing:
-            self._incomplete += 1
-            self._missing_rows += n_missing
-            self.missing_by_row += self.missing
-        return True
-
-    def _stamp(self, arrival_ns: int) -> int:
-        """Return when the latest line of a frame has measured, by the first line's arrival."""
-        counters = self._state.counters
-        in_lumps = bool(self._state.line_lumped.max() > ticks.LUMPED)
-        stamp_ns = self.clock.stamp(arrival_ns, in_lumps) + int(counters[ticks.SHIFT_NS])
-        early_ns = stamp_ns - int(counters[ticks.NEWEST_NS])
-        if early_ns > 0:  # the line's phase is a mean; no stamp is after the arrival
-            stamp_ns -= early_ns
-            np.maximum(self.ages_s - 1e-9 * early_ns, 0.0, out=self.ages_s)
-        late_ns = self._tick_ns + self._least_step_ns() - stamp_ns
-        if 0 < late_ns < CLOCK_STEP_NS:
-            stamp_ns += late_ns
-            self.ages_s += 1e-9 * late_ns
-        self._tick_ns = stamp_ns
-        return stamp_ns - self._latency_ns
-
-    def _least_step_ns(self) -> int:
-        """
-        Return by how much a stamp exceeds the last one at least.
-
-        Bodies do not move in no time, so it is MIN_STEP of a period; less where that many ticks
-        that wait would come more than a period after the last arrival.
-
-        """
-        counters, period_ns = self._state.counters, self.clock.period_ns
-        n_ticks = 1 + int(counters[ticks.NEXT] - counters[ticks.OLDEST])
-        room_ns = int(counters[ticks.BEGUN_NS]) + period_ns - self._tick_ns
-        return max(int(min(MIN_STEP * period_ns, room_ns / n_ticks)), 1)
+        return hand_out(
+            self._state, self.clock.state, now_ns, force, self._latency_ns, self._handed,
+            self.missing_by_row, self.poses, self.missing, self.ages_s,
+        )  # fmt: skip

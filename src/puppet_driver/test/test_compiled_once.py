@@ -9,14 +9,14 @@ import sys
 LIVE_RUN = """
 import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver import assembly_kernels, clock_kernels, record_kernels
+from puppet_driver import assembly_kernels, clock_kernels, hand_out_kernels, record_kernels
 from puppet_driver.driver import warm_up
 from puppet_driver.devices import make_trackers
 from puppet_driver.frame_assembler import FrameAssembler
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
 HOT = (
-    record_kernels.scan, assembly_kernels.add_records, assembly_kernels.take_frame,
+    record_kernels.scan, assembly_kernels.add_records, hand_out_kernels.hand_out,
     clock_kernels.stamp_tick,
 )
 warm_up()
