@@ -9,9 +9,9 @@ ones back: each was measured at least one period before the next.
 
 """
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints
+from puppet_core.kernel import copy, kernel
 from puppet_driver.phase_kernels import next_phase, own_phase
 from puppet_driver.tick_kernels import (
     Assembly,
@@ -37,7 +37,7 @@ HOLD = 0.25  # of a period: how long a tick at an odd time waits for others that
 ODD = 0.5  # of a period: how far a step from tick to tick is from one period if it is odd
 
 
-@njit(cache=True)
+@kernel
 def later_ticks(
     a: Assembly, line: int, ordinals: Ints, stamps_ns: Ints, n: int
 ) -> tuple[int, int]:
@@ -52,7 +52,7 @@ def later_ticks(
     return ticks, begun_ns
 
 
-@njit(cache=True)
+@kernel
 def begin_tick(a: Assembly, line: int, stamp_ns: int, arrival_ns: int) -> None:
     """Let a line go on to its next tick, which came at a time and has another as its date."""
     newest = a.counters[NEXT]
@@ -64,7 +64,7 @@ def begin_tick(a: Assembly, line: int, stamp_ns: int, arrival_ns: int) -> None:
         a.slot_line_ns[tick % N_SLOTS, line] = arrival_ns
 
 
-@njit(cache=True)
+@kernel
 def add_records(
     a: Assembly, line: int, ordinals: Ints, stamps_ns: Ints, poses: Floats, start: int, n: int
 ) -> int:
@@ -94,11 +94,11 @@ def add_records(
         # measured at the tick, wherever in its burst it comes
         a.row_ns[row] = a.slot_ns[slot]
         a.has[slot, row] = 1
-        a.poses[slot, row] = poses[i]
+        copy(poses[i], a.poses[slot, row])
     return n
 
 
-@njit(cache=True)
+@kernel
 def is_awaited(a: Assembly, tick: int, line: int, row: int) -> bool:
     """Return whether a row's record can still come and is worth waiting for."""
     if a.has[tick % N_SLOTS, row] != 0 or a.missed[row] >= PATIENCE:
@@ -109,7 +109,7 @@ def is_awaited(a: Assembly, tick: int, line: int, row: int) -> bool:
     return not passed
 
 
-@njit(cache=True)
+@kernel
 def follow_phases(a: Assembly, slot: int) -> None:
     """Learn the lines' phases from a slot; write the frame's SHIFT_NS and NEWEST_NS."""
     shift_ns, newest_ns = 0.0, a.slot_ns[slot]
@@ -128,7 +128,7 @@ def follow_phases(a: Assembly, slot: int) -> None:
     a.counters[NEWEST_NS] = newest_ns
 
 
-@njit(cache=True)
+@kernel
 def date_back(a: Assembly) -> None:
     """Date the oldest tick at least one period before each one that waits behind it."""
     oldest = a.counters[OLDEST]
@@ -138,7 +138,7 @@ def date_back(a: Assembly) -> None:
         a.slot_ns[slot] = min(a.slot_ns[slot], latest_ns)
 
 
-@njit(cache=True)
+@kernel
 def is_held(a: Assembly, now_ns: int) -> bool:
     """
     Return whether the oldest tick waits for others that may follow at once.
@@ -155,7 +155,7 @@ def is_held(a: Assembly, now_ns: int) -> bool:
     return now_ns < a.counters[HELD_UNTIL_NS]
 
 
-@njit(cache=True)
+@kernel
 def take_frame(
     a: Assembly, now_ns: int, force: bool, poses: Floats, missing: np.ndarray, ages_s: Floats
 ) -> int:
@@ -204,7 +204,7 @@ def take_frame(
             a.missed[row] += is_missing
             age_ns = newer_ns + (stamp_ns - a.row_ns[row] if is_missing else 0)
             ages_s[row] = 1e-9 * max(age_ns, 0)
-            poses[row] = a.poses[slot, row]
+            copy(a.poses[slot, row], poses[row])
             a.poses[slot, row] = np.nan
             a.has[slot, row] = 0
     a.counters[OLDEST] += 1

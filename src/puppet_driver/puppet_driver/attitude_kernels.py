@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Orientations as a device may tell them, to unit quaternions (kernel layer)."""
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quat
+from puppet_core.kernel import kernel
 
 
-@njit(cache=True)
+@kernel
 def from_angles(z: float, y: float, x: float, out: Quat) -> None:
     """Write the rotation about Z, then the new Y, then the new X [rad] as (w, x, y, z)."""
     cz, sz = np.cos(0.5 * z), np.sin(0.5 * z)
@@ -19,7 +19,7 @@ def from_angles(z: float, y: float, x: float, out: Quat) -> None:
     out[3] = sz * cy * cx - cz * sy * sx
 
 
-@njit(cache=True)
+@kernel
 def matrix_error(m: Floats) -> float:
     """Return how far a matrix is from a rotation: the largest entry of m mᵀ - 1, 2 if mirrored."""
     worst = 0.0
@@ -35,7 +35,7 @@ def matrix_error(m: Floats) -> float:
     return worst if determinant > 0.0 else max(worst, 2.0)
 
 
-@njit(cache=True)
+@kernel
 def from_matrix(m: Floats, out: Quat) -> None:
     """Write the unit quaternion (w, x, y, z) of a rotation matrix, shape (3, 3)."""
     # four times the square of each component; the largest is divided by

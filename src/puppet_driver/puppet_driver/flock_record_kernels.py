@@ -9,9 +9,10 @@ can be told; of angles only the pitch is bounded.
 
 """
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Quat
+from puppet_core.kernel import kernel
+from puppet_core.work_array import work_table
 from puppet_driver.attitude_kernels import from_angles, from_matrix, matrix_error
 from puppet_driver.flock_of_birds import decode_word, FULL_SCALE
 
@@ -22,13 +23,13 @@ PITCH_LIMIT = 0.5 * np.pi + 4.0 * ANGLE_UNIT
 IMPOSSIBLE = 2.0
 
 
-@njit(cache=True)
+@kernel
 def word_at(record: np.ndarray, i: int) -> float:
     """Return the i-th word of a record [counts]."""
     return decode_word(record[2 * i], record[2 * i + 1])
 
 
-@njit(cache=True)
+@kernel
 def read_quaternion(record: np.ndarray, first: int, out: Quat) -> float:
     """Write the unit quaternion at a word; return how far from 1 its length was."""
     norm = 0.0
@@ -41,10 +42,10 @@ def read_quaternion(record: np.ndarray, first: int, out: Quat) -> float:
     return abs(norm - 1.0)
 
 
-@njit(cache=True)
+@kernel
 def read_matrix(record: np.ndarray, first: int, out: Quat) -> float:
     """Write the quaternion of the matrix at a word; return how far it was from a rotation."""
-    matrix = np.empty((3, 3))
+    matrix = work_table(3, 3)
     for i in range(9):
         matrix[i % 3, i // 3] = word_at(record, first + i) / FULL_SCALE
     # squares of lengths are off by twice as much as lengths
@@ -54,7 +55,7 @@ def read_matrix(record: np.ndarray, first: int, out: Quat) -> float:
     return error
 
 
-@njit(cache=True)
+@kernel
 def read_angles(record: np.ndarray, first: int, out: Quat) -> float:
     """Write the quaternion of the angles Z, Y, X at a word; return IMPOSSIBLE for a bad pitch."""
     z = word_at(record, first) * ANGLE_UNIT
@@ -64,7 +65,7 @@ def read_angles(record: np.ndarray, first: int, out: Quat) -> float:
     return IMPOSSIBLE if abs(y) > PITCH_LIMIT else 0.0
 
 
-@njit(cache=True)
+@kernel
 def decode_record(
     record: np.ndarray, code: int, metres_per_count: float, turn: float, pose: Floats
 ) -> float:

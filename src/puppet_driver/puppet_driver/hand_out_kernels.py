@@ -17,7 +17,7 @@ from puppet_driver.clock_kernels import Clock, CLOCK_STEP_NS, MIN_STEP, stamp_ti
 from puppet_driver.tick_kernels import (
     Assembly,
     BEGUN_NS,
-    LUMPED,
+    is_lumped,
     NEWEST_NS,
     NEXT,
     OLDEST,
@@ -73,8 +73,7 @@ def tick_stamp(a: Assembly, c: Clock, arrival_ns: int, last_ns: int, ages_s: Flo
         How much older than the latest line each sample is, changed in place [s].
 
     """
-    in_lumps = a.line_lumped.max() > LUMPED
-    stamp_ns = stamp_tick(c, arrival_ns, in_lumps) + a.counters[SHIFT_NS]
+    stamp_ns = stamp_tick(c, arrival_ns, is_lumped(a, of_all=False)) + a.counters[SHIFT_NS]
     early_ns = stamp_ns - a.counters[NEWEST_NS]
     if early_ns > 0:  # the line's phase is a mean; no stamp is after the arrival
         stamp_ns -= early_ns

@@ -15,9 +15,9 @@ round, within one period. Nor does the reach grow while records are lost.
 
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats
+from puppet_core.kernel import kernel
 
 CONFIRMATIONS = 2
 
@@ -42,7 +42,7 @@ class Paths(NamedTuple):
     """Cosine of half the angle by which it turns."""
 
 
-@njit(cache=True)
+@kernel
 def continues(pose: Floats, ordinal: int, at: int, paths: Paths) -> bool:
     """Return whether a pose is within reach of a remembered one, NaN in it aside."""
     distance2, cosine = 0.0, 0.0
@@ -55,7 +55,7 @@ def continues(pose: Floats, ordinal: int, at: int, paths: Paths) -> bool:
     return is_near and (np.isnan(pose[3]) or abs(cosine) >= paths.near_cosine)
 
 
-@njit(cache=True)
+@kernel
 def is_plausible(ordinal: int, pose: Floats, paths: Paths) -> bool:
     """Return whether a record is believed; remember it if not, for others to confirm."""
     if paths.near_m == np.inf or continues(pose, ordinal, LAST, paths):
@@ -68,7 +68,7 @@ def is_plausible(ordinal: int, pose: Floats, paths: Paths) -> bool:
     return memory[ordinal, N_DOUBTED] > CONFIRMATIONS
 
 
-@njit(cache=True)
+@kernel
 def follow(ordinal: int, pose: Floats, paths: Paths) -> None:
     """Go on from an accepted pose."""
     for k in range(7):
@@ -77,7 +77,7 @@ def follow(ordinal: int, pose: Floats, paths: Paths) -> None:
     paths.memory[ordinal, N_DOUBTED] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def has_begun(ordinal: int, paths: Paths) -> bool:
     """Return whether a sensor has been believed before."""
     memory = paths.memory

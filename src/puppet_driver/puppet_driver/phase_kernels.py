@@ -8,21 +8,21 @@ devices that do not share one are out of phase, which is told from delays by its
 
 """
 
-from numba import njit
+from puppet_core.kernel import kernel
 
 MEMORY = 0.1  # weight of one tick in a line's phase
 MAX_STEP = 0.02  # of a period: the most that one tick, perhaps held up, changes it
 SAME_TIME, OTHER_TIME = 0.1, 0.2  # of a period: lines so far apart measure at one time, at two
 
 
-@njit(cache=True)
+@kernel
 def next_phase(phase_ns: float, delay_ns: float, period_ns: float) -> float:
     """Return a line's phase after a tick that came with some delay after the first line's."""
     change_ns = MEMORY * (delay_ns - phase_ns)
     return phase_ns + min(max(change_ns, -MAX_STEP * period_ns), MAX_STEP * period_ns)
 
 
-@njit(cache=True)
+@kernel
 def own_phase(phase_ns: float, period_ns: float) -> float:
     """Return the part of a phase that is the device's own, 0 for what delays can explain [ns]."""
     certainty = (phase_ns / period_ns - SAME_TIME) / (OTHER_TIME - SAME_TIME)

@@ -13,9 +13,9 @@ data if it stays within reach of the path.
 
 """
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints
+from puppet_core.kernel import kernel
 from puppet_driver.flock_of_birds import PHASING_BIT
 from puppet_driver.flock_record_kernels import decode_record
 from puppet_driver.path_kernels import follow, has_begun, is_plausible, Paths
@@ -30,13 +30,13 @@ STATE_SIZE = 11
 STRAY_LENGTH = 7
 
 
-@njit(cache=True)
+@kernel
 def is_due(ordinal: int, paths: Paths, state: Ints) -> bool:
     """Return whether a record comes from the sensor whose turn it is."""
     return ordinal == (state[LAST_ORDINAL] + 1) % len(paths.memory)
 
 
-@njit(cache=True)
+@kernel
 def accept(
     ordinal: int, paths: Paths, state: Ints, ordinals: Ints, stamps_ns: Ints, poses: Floats,
     count: int,
@@ -53,7 +53,7 @@ def accept(
     return count + 1
 
 
-@njit(cache=True)
+@kernel
 def reject(state: Ints, counter: int) -> None:
     """Forget the bytes collected so far, as out of phase or as a bad record."""
     state[DISCARDED] += state[LENGTH]
@@ -64,7 +64,7 @@ def reject(state: Ints, counter: int) -> None:
     state[IN_PHASE] = 0
 
 
-@njit(cache=True)
+@kernel
 def doubt(ordinal: int, paths: Paths, state: Ints) -> None:
     """Leave out a record that does not continue its path; the phase is not in doubt."""
     if has_begun(ordinal, paths):
@@ -74,7 +74,7 @@ def doubt(ordinal: int, paths: Paths, state: Ints) -> None:
     state[IN_PHASE] = 1
 
 
-@njit(cache=True)
+@kernel
 def complete(
     pending: np.ndarray, ordinal_of: Ints, decoding: tuple[int, float, float, float],
     pose: Floats,
@@ -86,7 +86,7 @@ def complete(
     return ordinal if error <= tolerance else -1
 
 
-@njit(cache=True)
+@kernel
 def scan(
     data: np.ndarray, n_bytes: int, arrival_ns: int, pending: np.ndarray, ordinal_of: Ints,
     decoding: tuple[int, float, float, float], paths: Paths, state: Ints, ordinals: Ints,

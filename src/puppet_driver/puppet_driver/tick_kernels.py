@@ -12,9 +12,9 @@ that is late again and again, soonest if by just one period, has lost a tick and
 
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from puppet_core.arrays import Floats, Ints
+from puppet_core.kernel import kernel
 
 N_SLOTS = 32  # a quarter of a second at 120 Hz
 LATE = 0.6  # of a period: from when on a line is late for a tick
@@ -109,7 +109,7 @@ def new_assembly(sensors_per_line: tuple[int, ...], period_ns: int, timeout_ns: 
     )
 
 
-@njit(cache=True)
+@kernel
 def is_due(a: Assembly, line: int, previous: int, ordinal: int) -> bool:
     """Return whether a line's sensor is the next one of those that report."""
     for row in range(a.first_row[line] + previous + 1, a.first_row[line] + ordinal):
@@ -118,7 +118,7 @@ def is_due(a: Assembly, line: int, previous: int, ordinal: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def starts_tick(a: Assembly, line: int, previous: int, ordinal: int, pause_ns: int) -> bool:
     """
     Return whether a record is the first of a new tick on its line.
@@ -133,14 +133,23 @@ def starts_tick(a: Assembly, line: int, previous: int, ordinal: int, pause_ns: i
     return pause_ns > a.timing[PERIOD_NS] + LUMP_NS or not is_due(a, line, previous, ordinal)
 
 
-@njit(cache=True)
+@kernel
 def note_lumps(a: Assembly, line: int, is_lump: bool) -> None:
     """Count for or against a line whose bytes come in lumps."""
     change = LUMP if is_lump else -1
     a.line_lumped[line] = min(max(a.line_lumped[line] + change, 0), MAX_LUMPED)
 
 
-@njit(cache=True)
+@kernel
+def is_lumped(a: Assembly, of_all: bool) -> bool:
+    """Return whether any line's bytes come in lumps, or those of all do."""
+    for line in range(len(a.line_lumped)):
+        if (a.line_lumped[line] > LUMPED) != of_all:
+            return not of_all
+    return of_all
+
+
+@kernel
 def next_lateness(a: Assembly, line: int, delay_ns: int) -> int:
     """
     Return how much a line has been late in a row if its next tick has some delay.
@@ -151,7 +160,7 @@ def next_lateness(a: Assembly, line: int, delay_ns: int) -> int:
     """
     late, period_ns = a.line_late[line], a.timing[PERIOD_NS]
     if a.line_lumped[line] > LUMPED:
-        usual = 0.5 if a.line_lumped.min() > LUMPED else 1.0
+        usual = 0.5 if is_lumped(a, of_all=True) else 1.0
         return late + 1 if delay_ns >= usual * period_ns else max(late - 1, 0)
     if delay_ns < LATE * period_ns:
         return 0
@@ -159,7 +168,7 @@ def next_lateness(a: Assembly, line: int, delay_ns: int) -> int:
     return late + (LOST_LATENESS if looks_lost else 1)
 
 
-@njit(cache=True)
+@kernel
 def tick_in_time(a: Assembly, arrival_ns: int) -> int:
     """Return the newest tick, handed out or not, that began about then; -1 if none did."""
     newest = a.counters[NEXT] - 1
@@ -169,7 +178,7 @@ def tick_in_time(a: Assembly, arrival_ns: int) -> int:
     return -1
 
 
-@njit(cache=True)
+@kernel
 def tick_in_order(a: Assembly, line: int, arrival_ns: int) -> int:
     """Return the tick that follows the line's last one, later if the line has lost one."""
     has_lost = a.line_late[line] >= MAX_LATENESS
@@ -185,7 +194,7 @@ def tick_in_order(a: Assembly, line: int, arrival_ns: int) -> int:
     return -1
 
 
-@njit(cache=True)
+@kernel
 def tick_at(a: Assembly, line: int, arrival_ns: int) -> int:
     """Return the tick that a line's next records belong to; opens one if there is none."""
     last = a.line_tick[line]

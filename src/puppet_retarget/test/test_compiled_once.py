@@ -31,7 +31,7 @@ KERNELS = (
     es.estimate_packed, input_check.is_usable,
     posture_check.is_posture, self_interaction._step, end_effector_solver.solve_packed,
     end_effector_solver.pose_captured_packed, live_kernels.solve_rate_packed,
-    hold_and_ease.add_gap, leap_watch.measure_gap, leap_watch.furthest,
+    hold_and_ease.add_gap, leap_watch.measure_gap, leap_watch.watch_step,
 )
 
 def kernels():

@@ -126,7 +126,7 @@ class HoldAndEase:
             if self._has_posture and not self._is_due:
                 self.leaps += 1
                 self.start()
-        elif self.is_wary and self._watch.breaks(self.size):
+        elif self.is_wary and self._watch.breaks():
             self.wait()
         elif self._is_late_and_far(dt_s):
             self.late_frames += 1

@@ -9,11 +9,13 @@ another calibration or another clock.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.arrays import Floats, Ints, Quats, Vec3, Vec3s
 from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
-from puppet_core.kernel import kernel
+from puppet_core.kernel import copy, kernel
+from puppet_core.packed_arrays import pack_arrays
 from puppet_core.quaternion import conjugate, log, multiply
 from puppet_core.work_array import work_array
 
@@ -23,17 +25,48 @@ WARY_RAD_S, WARY_M_S = 30.0, 2.4
 WARY_RAD_S2, WARY_M_S2 = 2900.0, 200.0
 SHORTEST_S = 1.0 / 240.0  # frames are not nearer; stamps may be
 LONGEST_S = 1.0 / 24.0  # nothing goes on at its fastest for longer than a frame of a film
+# what `watch_step` finds, as bits
+LEAPS, BREAKS = 1, 2
+
+
+class WatchArrays(NamedTuple):
+    """The posture before, and how far postures went: rows (17, 3), the root [m], then turns."""
+
+    root: Vec3
+    rotations: Quats
+
+    step: Vec3s
+    """To the last posture."""
+
+    before: Vec3s
+    """The step before it."""
+
+    usual: Vec3s
+    """The last one that went on as the motion was."""
+
+    times_s: Floats
+    """That these three took, shape (3,) [s]."""
+
+    far: Floats
+    """How far the last step went: root [m], and most of the turns [rad]."""
+
+    n_steps: Ints
+    """How many there were, shape (1,)."""
 
 
 class LeapWatch:
     """Whether a body moves faster than one can, or as it did; knows the posture before."""
 
     def __init__(self, ratio: float = 1.0) -> None:
-        self._root = np.zeros(3)
-        self._rotations = np.zeros((16, 4))
-        self._step, self._before, self._usual = _Step(), _Step(), _Step()
+        self._packed, arrays = pack_arrays(
+            WatchArrays(
+                np.zeros(3), np.zeros((16, 4)), np.zeros((17, 3)), np.zeros((17, 3)),
+                np.zeros((17, 3)), np.full(3, LONGEST_S), np.zeros(2), np.zeros(1, np.int64),
+            )
+        )  # fmt: skip
+        self._far = arrays.far
         self._ratio = ratio
-        self._has_posture = False
+        self._found = 0
 
     def leaps(self, root: Vec3, rotations: Quats, dt_s: float, size: float = 1.0) -> bool:
         """
@@ -51,73 +84,106 @@ class LeapWatch:
             Of the body over a grown-up's [-].
 
         """
-        step = self._next_step()
-        measure_gap(self._root, self._rotations, root, rotations, step.root, step.turns)
-        step.dt_s = min(max(dt_s, SHORTEST_S), LONGEST_S)
-        self._root[:] = root
-        self._rotations[:] = rotations
-        if not self._has_posture:
-            self._has_posture = True
-            step.clear()
-        return step.is_beyond(FASTEST_RAD_S * self._ratio, size * FASTEST_M_S * self._ratio)
+        self._found = watch_step(self._packed, root, rotations, dt_s, self._ratio, size)
+        return self._found & LEAPS != 0
 
-    def breaks(self, size: float = 1.0) -> bool:
+    def breaks(self) -> bool:
         """
         Return whether the last posture came fast, or not as the motion was.
 
         That may be as in the step before, or as before a leap: one leap is one.
 
         """
-        step = self._step
-        is_new = not (step.goes_on(self._before, size) or step.goes_on(self._usual, size))
-        return is_new or step.is_beyond(WARY_RAD_S, size * WARY_M_S)
+        return self._found & BREAKS != 0
 
     def is_farther(self, bound_rad: float, bound_m: float) -> bool:
         """Return whether the last posture was farther than that from the one before."""
-        return self._step.is_farther(bound_rad, bound_m)
-
-    def _next_step(self) -> '_Step':
-        """Move on; a step that leapt or was another motion is not what is usual."""
-        if self._step.goes_on(self._before, 1.0):
-            self._usual.copy(self._step)
-        self._before, self._step = self._step, self._before
-        return self._step
-
-
-class _Step:
-    """How far a posture went in a time, root (3,) [m] and rotation vectors (16, 3)."""
-
-    def __init__(self) -> None:
-        self.rows = np.zeros((17, 3))
-        self.root, self.turns = self.rows[0], self.rows[1:]
-        self.dt_s = LONGEST_S
-        self._far = np.zeros(2)
-
-    def clear(self) -> None:
-        """Be a step in place."""
-        self.rows[:] = 0.0
-
-    def copy(self, other: '_Step') -> None:
-        """Be the same as another."""
-        self.rows[:] = other.rows
-        self.dt_s = other.dt_s
-
-    def is_beyond(self, bound_rad_s: float, bound_m_s: float) -> bool:
-        """Return whether anything was faster than a bound."""
-        return self.is_farther(bound_rad_s * self.dt_s, bound_m_s * self.dt_s)
-
-    def is_farther(self, bound_rad: float, bound_m: float) -> bool:
-        """Return whether anything went farther than a bound."""
-        furthest(self.rows, self.rows, 0.0, self._far)
         root, turn = self._far.tolist()
         return turn > bound_rad or root > bound_m
 
-    def goes_on(self, other: '_Step', size: float) -> bool:
-        """Return whether this is about what another step led to."""
-        furthest(self.rows, other.rows, self.dt_s / other.dt_s, self._far)
-        root, turn = self._far.tolist()
-        square = self.dt_s * 0.5 * (self.dt_s + other.dt_s)
-        return turn <= WARY_RAD_S2 * square and root <= size * WARY_M_S2 * square
+
+@kernel
+def watch_arrays(record: WatchArrays) -> WatchArrays:
+    """Return the arrays of a packed watch."""
+    return WatchArrays(
+        record.root[:], record.rotations[:], record.step[:], record.before[:],
+        record.usual[:], record.times_s[:], record.far[:], record.n_steps[:],
+    )  # fmt: skip
+
+
+@kernel
+def watch_step(
+    packed: np.ndarray, root: Vec3, rotations: Quats, dt_s: float, ratio: float, size: float
+) -> int:
+    """
+    Take the next posture; return which of LEAPS and BREAKS it does.
+
+    Parameters
+    ----------
+    packed : ndarray, shape (1,)
+        Holds WatchArrays, changed.
+    root : ndarray, shape (3,)
+        Root position [m].
+    rotations : ndarray, shape (16, 4)
+        Joint rotations.
+    dt_s : float
+        Time since the posture before [s].
+    ratio : float
+        Of the fastest motion, from which on it is a leap [-].
+    size : float
+        Of the body over a grown-up's [-].
+
+    """
+    watch = watch_arrays(packed[0])
+    times_s, far = watch.times_s, watch.far
+    # a step that leapt or was another motion is not what is usual
+    if goes_on(watch.step, watch.before, times_s[0], times_s[1], 1.0, far):
+        copy_rows(watch.step, watch.usual)
+        times_s[2] = times_s[0]
+    copy_rows(watch.step, watch.before)
+    times_s[1], times_s[0] = times_s[0], min(max(dt_s, SHORTEST_S), LONGEST_S)
+    measure_gap(
+        watch.root, watch.rotations, root, rotations, watch.step[0], watch.step[1:]
+    )
+    if watch.n_steps[0] == 0:
+        watch.step[:] = 0.0  # in place
+    watch.n_steps[0] += 1
+    copy(root, watch.root)
+    copy_rows(rotations, watch.rotations)
+    is_new = not (
+        goes_on(watch.step, watch.before, times_s[0], times_s[1], size, far)
+        or goes_on(watch.step, watch.usual, times_s[0], times_s[2], size, far)
+    )
+    furthest(watch.step, watch.step, 0.0, far)
+    found = 0
+    if is_beyond(far, ratio * FASTEST_RAD_S, size * ratio * FASTEST_M_S, times_s[0]):
+        found |= LEAPS
+    if is_new or is_beyond(far, WARY_RAD_S, size * WARY_M_S, times_s[0]):
+        found |= BREAKS
+    return found
+
+
+@kernel
+def is_beyond(far: Floats, bound_rad_s: float, bound_m_s: float, dt_s: float) -> bool:
+    """Return whether root or turns, shape (2,), went faster than a bound."""
+    return far[1] > bound_rad_s * dt_s or far[0] > bound_m_s * dt_s
+
+
+@kernel
+def goes_on(
+    step: Vec3s, other: Vec3s, dt_s: float, other_s: float, size: float, far: Floats
+) -> bool:
+    """Return whether a step is about what another one led to; `far`, (2,), is overwritten."""
+    furthest(step, other, dt_s / other_s, far)
+    square = dt_s * 0.5 * (dt_s + other_s)
+    return far[1] <= WARY_RAD_S2 * square and far[0] <= size * WARY_M_S2 * square
+
+
+@kernel
+def copy_rows(rows: Floats, out: Floats) -> None:
+    """Write rows, shape (n, m), to an array of the same shape."""
+    for i in range(len(out)):
+        copy(rows[i], out[i])
 
 
 @kernel
