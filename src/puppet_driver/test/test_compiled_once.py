@@ -9,16 +9,14 @@ import sys
 LIVE_RUN = """
 import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver import assembly_kernels, clock_kernels, hand_out_kernels, record_kernels
+from puppet_driver import assembly_kernels, hand_out_kernels, record_kernels
 from puppet_driver.driver import warm_up
 from puppet_driver.devices import make_trackers
 from puppet_driver.frame_assembler import FrameAssembler
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
-HOT = (
-    record_kernels.scan, assembly_kernels.add_records, hand_out_kernels.hand_out,
-    clock_kernels.stamp_tick,
-)
+# what Python calls; these call all others, whose signatures a cache on disk does not show
+HOT = record_kernels.scan, assembly_kernels.add_records, hand_out_kernels.hand_out
 warm_up()
 warm = [len(kernel.signatures) for kernel in HOT]
 config = build_config(DriverConfig, check_values(DRIVER_ROWS, {}))
@@ -41,4 +39,4 @@ def test_a_live_like_run_compiles_nothing_after_warming_up():
     )
     assert result.returncode == 0, result.stderr
     counts = [line.split()[1:] for line in result.stdout.splitlines()]
-    assert counts == [['1', '1']] * 4
+    assert counts == [['1', '1']] * 3
