@@ -71,6 +71,7 @@ class FramedRecordStream:
         self._error_text = error_text
         self.record_bytes = layout.record_bytes
         self.batch = RecordBatch(MAX_READ_BYTES // self.record_bytes + 3)
+        self._nothing = np.zeros(1, dtype=np.uint8)
         self._shape = layout.shape()
         self._decoding = (metres_per_unit, -1.0 if inverted else 1.0, NORM_TOLERANCE)
         self._scanner = kernels.Scanner(
@@ -119,6 +120,10 @@ class FramedRecordStream:
     def feed_bytes(self, data: bytes, arrival_ns: int = 0) -> int:
         """Decode a byte string of at most MAX_READ_BYTES; for tests and tools."""
         return self.feed(np.frombuffer(bytearray(data), dtype=np.uint8), len(data), arrival_ns)
+
+    def rehearse(self) -> None:
+        """Do what `feed` does, with no bytes."""
+        self.feed(self._nothing, 0, 0)
 
     def skip(self) -> None:
         """Forget the record being collected, because bytes were skipped."""

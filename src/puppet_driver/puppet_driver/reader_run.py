@@ -4,7 +4,9 @@
 One run of a reader: a thread that reads all lines, merges their records, queues the frames.
 
 It sleeps in `select` until a byte arrives or something is due. Everything that reads is
-read before frames are looked at, so a delay of this thread does not tear ticks apart.
+read before frames are looked at, so a delay of this thread does not tear ticks apart. Shortly
+before the next tick is due it goes through all that without a byte: code that has not run for a
+period has left the caches, and takes several times as long when it runs again.
 
 A run owns all that its thread touches. One that does not end when it is told to, because the
 system holds it up in the look-up of a host or in a consumer, is left behind: whenever it comes
@@ -21,12 +23,14 @@ import time
 from puppet_driver.errors import LinkError
 from puppet_driver.frame_assembler import FrameAssembler
 from puppet_driver.frame_queue import FrameQueue
-from puppet_driver.line import Line
+from puppet_driver.line import Line, NEVER_NS
 
 STALL_NS = 250_000_000  # a thread that slept longer skips what has piled up
 GATHER_NS = 1_000_000_000  # how long the first line to stream waits for the others
 JOIN_TIMEOUT_S = 2.0
 MAX_STRAYS = 3
+REHEARSAL_NS = 500_000  # before a tick; it takes a third of that
+LEAST_PERIOD_NS = 4 * REHEARSAL_NS  # of ticks that are worth one
 
 
 class ReaderRun:
@@ -62,6 +66,7 @@ class ReaderRun:
         self._clock_ns = clock_ns
         self._end = threading.Event()
         self._gathering_since_ns, self._has_gathered = 0, False
+        self._rehearsal_ns = NEVER_NS
         self._thread = threading.Thread(target=self._run, name='tracker_lines', daemon=True)
         self._pipe_lock = threading.Lock()
         self._wake_read, self._wake_write = os.pipe()
@@ -154,11 +159,26 @@ class ReaderRun:
                 if now_ns >= line.deadline_ns and line.on_time(now_ns):
                     self._add(index, has_gathered, arrival_ns)
             self._gather(now_ns)
+            if now_ns >= self._rehearsal_ns:
+                self._rehearse()
             while not self._end.is_set() and self.assembler.take(arrival_ns):
                 self.queue.put(self.assembler.frame())
+                self._plan_rehearsal(now_ns)
+
+    def _plan_rehearsal(self, now_ns: int) -> None:
+        period_ns = self.assembler.period_ns
+        if period_ns >= LEAST_PERIOD_NS:
+            self._rehearsal_ns = now_ns + period_ns - REHEARSAL_NS
+
+    def _rehearse(self) -> None:
+        self._rehearsal_ns = NEVER_NS
+        for index, line in enumerate(self.lines):
+            if line.rehearse():
+                self._add(index, self._has_gathered, 0)
 
     def _wait_s(self, now_ns: int) -> float:
         wait_ns = min(line.deadline_ns for line in self.lines) - now_ns
+        wait_ns = min(wait_ns, self._rehearsal_ns - now_ns)
         if self.assembler.is_collecting:
             wait_ns = min(wait_ns, self.assembler.wait_ns(self._clock_ns()))
         return max(wait_ns, 0) / 1e9

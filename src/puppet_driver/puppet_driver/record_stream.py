@@ -68,6 +68,7 @@ class PhasedRecordStream:
             -1.0 if inverted else 1.0,
             NORM_TOLERANCE,
         )
+        self._nothing = np.zeros(1, dtype=np.uint8)
         self._pending = np.zeros(self.record_bytes, dtype=np.uint8)
         self._paths = reach.paths(n_sensors)
         self._state = np.zeros(kernels.STATE_SIZE, dtype=np.int64)
@@ -95,6 +96,10 @@ class PhasedRecordStream:
     def feed_bytes(self, data: bytes, arrival_ns: int = 0) -> int:
         """Decode a byte string of at most MAX_READ_BYTES; for tests and tools."""
         return self.feed(np.frombuffer(bytearray(data), dtype=np.uint8), len(data), arrival_ns)
+
+    def rehearse(self) -> None:
+        """Do what `feed` does, with no bytes."""
+        self.feed(self._nothing, 0, 0)
 
     def skip(self) -> None:
         """Forget the record being collected, because bytes were skipped."""

@@ -109,6 +109,9 @@ class RecordStream(Protocol):
     def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
         """Decode the first `n_bytes` of `data`, uint8; return how many records came out."""
 
+    def rehearse(self) -> None:
+        """Do what `feed` does, with no bytes: nothing, but for the batch, which is empty then."""
+
     def skip(self) -> None:
         """Forget the record being collected, because bytes were skipped."""
 
