@@ -105,10 +105,6 @@ class BirdnetStream:
         """Decode a byte string of at most MAX_READ_BYTES; for tests and tools."""
         return self.feed(np.frombuffer(bytearray(data), dtype=np.uint8), len(data), arrival_ns)
 
-    def rehearse(self) -> None:
-        """Do nothing: a datagram without bytes is one, too."""
-        self.batch.count = 0
-
     def skip(self) -> None:
         """Forget the packet being collected, because bytes were skipped."""
         state = self._state

@@ -145,13 +145,6 @@ class Line:
         self._set_watch(now_ns)
         return n_records
 
-    def rehearse(self) -> bool:
-        """Go through what reading does, without bytes; return whether the line streams."""
-        if self.stream is None or self._port is None:
-            return False
-        self.stream.rehearse()
-        return True
-
     def skip_backlog(self, now_ns: int) -> None:
         """Forget bytes that have piled up while nobody was reading."""
         if self.stream is not None and self._port is not None:

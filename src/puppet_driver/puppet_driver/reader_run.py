@@ -173,7 +173,10 @@ class ReaderRun:
     def _rehearse(self) -> None:
         self._rehearsal_ns = NEVER_NS
         for index, line in enumerate(self.lines):
-            if line.rehearse():
+            # of a RehearsingStream; to ask whether it is one takes longer
+            rehearse = getattr(line.stream, 'rehearse', None)
+            if rehearse is not None:
+                rehearse()
                 self._add(index, self._has_gathered, 0)
 
     def _wait_s(self, now_ns: int) -> float:

@@ -109,9 +109,6 @@ class RecordStream(Protocol):
     def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
         """Decode the first `n_bytes` of `data`, uint8; return how many records came out."""
 
-    def rehearse(self) -> None:
-        """Do what `feed` does, with no bytes: nothing, but for the batch, which is empty then."""
-
     def skip(self) -> None:
         """Forget the record being collected, because bytes were skipped."""
 
@@ -189,6 +186,13 @@ class PolledTracker(Protocol):
     @property
     def poll_period_s(self) -> float:
         """How long there is from one request to the next [s]."""
+
+
+class RehearsingStream(RecordStream, Protocol):
+    """A RecordStream whose code can be run without a byte, to have it in the caches."""
+
+    def rehearse(self) -> None:
+        """Do what `feed` does, with no bytes: nothing, but for the batch, which is empty then."""
 
 
 @runtime_checkable
