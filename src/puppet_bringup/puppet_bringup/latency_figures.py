@@ -54,11 +54,9 @@ def end_to_end(table: Floats, begin_s: float, end_s: float, n_puppets: int = 1) 
     times = percentiles_ms(solved[:, LAST] - solved[:, STAMP])
     # not by stamps: where a machine has stalled their clock may move by half a period
     known = np.flatnonzero(np.isfinite(table[:, INDEX]))
-    n = came = 0
-    if len(known):
-        n = int(table[known[-1], INDEX] - table[known[0], INDEX])
-        counted = table[known[0] + 1: known[-1] + 1]
-        came = int(np.count_nonzero(counted[:, N_JOINTS] >= n_puppets))
+    first, last = known[0], known[-1]
+    n = int(table[last, INDEX] - table[first, INDEX])
+    came = int(np.count_nonzero(table[first + 1: last + 1, N_JOINTS] >= n_puppets))
     return {'frames': n, 'lost': n - came, 'end_to_end_ms': times}
 
 

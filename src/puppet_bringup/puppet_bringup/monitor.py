@@ -78,7 +78,8 @@ class Monitor(Node):
             self.watch(topic)
 
     def watch(self, topic: str) -> None:
-        """Subscribe to a topic: one of KINDS, or the joint states of a further puppet."""
+        """Subscribe to a topic: one of KINDS, or the joint states of a further puppet; once."""
+        assert topic not in self._inputs
         profile = qos.STREAM if KINDS.get(topic, JointState) != JointState else qos.JOINT_STATES
         self._inputs[topic] = self.create_subscription(
             KINDS.get(topic, JointState), topic, self._callback(topic), profile, raw=True

@@ -52,7 +52,7 @@ COMPLAINT_PERIOD_S = 5.0
 NICENESS = 5  # drawing gives way to the graph
 MAX_PUPPETS = 8
 POSTURE, POSTURE_NAME = 'puppet_msgs/msg/Posture', '/posture'
-EXIT_BAD_INPUT = 2
+EXIT_OK, EXIT_BAD_INPUT = 0, 2
 EXAMPLE = 'example: puppet_view --port 8080'
 Changes = queue.SimpleQueue[tuple[str, object]]
 Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of each body
@@ -216,13 +216,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (PuppetError, OSError) as err:
         print(f'puppet_view: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
-    print(f'open {view.address} in a browser', flush=True)
-    if is_open(options.host):
-        print(f'puppet_view: {OPEN_WARNING}', file=sys.stderr, flush=True)
-    os.nice(NICENESS)
     try:
+        print(f'open {view.address} in a browser', flush=True)
+        if is_open(options.host):
+            print(f'puppet_view: {OPEN_WARNING}', file=sys.stderr, flush=True)
+        os.nice(NICENESS)
         own = [word for word in words if word not in remove_ros_args(words)]
         return spin_node(lambda: ViewNode(view, changes), own)
+    except KeyboardInterrupt:  # Ctrl-C before the node spins, which takes it for a wish to end
+        return EXIT_OK
     finally:
         view.close()
 

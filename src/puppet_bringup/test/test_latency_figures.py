@@ -85,11 +85,11 @@ def test_each_hop_is_that_of_its_node() -> None:
 def test_windows_leave_out_their_end_and_may_be_empty() -> None:
     rows = _rows()
     assert len(in_window(rows, 1.0, 2.0)) == 100
-    empty = end_to_end(rows[:0], 50.0, 60.0)
-    assert empty['frames'] == empty['lost'] == 0
+    empty = end_to_end(rows, 50.0, 60.0)
+    assert (empty['frames'], empty['lost']) == (N_FRAMES - 1, 1)
     assert set(empty['end_to_end_ms'].values()) == {None}
     text = '\n'.join(lines('composed', 2, 120.0, {**empty, 'cpu_percent': 1.0, 'hops': {}}))
-    assert text.startswith('composed, 2 puppets, 120 Hz: 0 frames')
+    assert text.startswith(f'composed, 2 puppets, 120 Hz: {N_FRAMES - 1} frames')
     assert 'p99.9 -' in text
 
 

@@ -19,9 +19,9 @@ Ints = NDArray[np.int64]  # shape (n,) or as documented
 
 
 def read_only(values: ArrayLike, dtype: type = np.float64) -> NDArray:
-    """Return `values` as a contiguous array that refuses writes: a copy, unless it is one."""
+    """Return `values` as a contiguous array that refuses writes: a copy, unless it is `frozen`."""
     if (
-        isinstance(values, np.ndarray) and values.base is None and not values.flags.writeable
+        type(values) is np.ndarray and values.base is None and not values.flags.writeable
         and values.flags.c_contiguous and values.dtype == dtype
     ):  # fmt: skip
         return values
@@ -31,7 +31,7 @@ def read_only(values: ArrayLike, dtype: type = np.float64) -> NDArray:
 
 
 def frozen(array: NDArray) -> NDArray:
-    """Return an array that its maker gives away, refusing writes from now on."""
+    """Return an array that its maker gives away, without a view of it, refusing writes."""
     array.setflags(write=False)
     return array
 
@@ -59,6 +59,15 @@ def check_array(name: str, values: ArrayLike, shape: Sequence[int | None]) -> Fl
     ConfigError : if the shape differs or an element is not finite.
 
     """
+    array = check_shape(name, values, shape)
+    if not np.all(np.isfinite(array)):
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ConfigError(f'{name}: expected finite numbers, got {array[where]} at {where}')
+    return array
+
+
+def check_shape(name: str, values: ArrayLike, shape: Sequence[int | None]) -> Floats:
+    """Return what `check_array` does, of numbers that need not be finite."""
     try:
         array = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as err:
@@ -69,7 +78,4 @@ def check_array(name: str, values: ArrayLike, shape: Sequence[int | None]) -> Fl
     if not fits:
         wanted = '(' + ', '.join('any' if n is None else str(n) for n in shape) + ')'
         raise ConfigError(f'{name}: expected shape {wanted}, got {array.shape}')
-    if not np.all(np.isfinite(array)):
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ConfigError(f'{name}: expected finite numbers, got {array[where]} at {where}')
     return array

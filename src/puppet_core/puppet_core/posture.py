@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from puppet_core import quaternion_batch
-from puppet_core.arrays import check_array, frozen, Quats, read_only, Vec3, Vec3s
+from puppet_core.arrays import check_array, check_shape, frozen, Quats, read_only, Vec3, Vec3s
 from puppet_core.errors import ConfigError
 from puppet_core.kinematics import motion_kinematics
 from puppet_core.quaternion_batch_kernels import continuous_rows
@@ -71,8 +71,11 @@ class Motion:
         for name, shape in shapes.items():
             values = check_array(name, getattr(self, name), shape)
             if name == 'rotations':
-                if np.any(np.einsum('...i,...i', values, values) < _MIN_NORM**2):
+                squares = np.einsum('...i,...i', values, values)
+                if np.any(squares < _MIN_NORM**2):
                     raise ConfigError('rotations: expected unit quaternions, got a zero one')
+                if not np.isfinite(squares).all():
+                    raise ConfigError('rotations: expected unit quaternions, got an endless one')
                 signed = np.empty(values.shape)
                 continuous_rows(values, signed)
                 values = frozen(signed)
@@ -117,12 +120,18 @@ class Motion:
 def world_segments(
     skeleton: Skeleton, root_positions: Vec3s, rotations: Quats
 ) -> tuple[Quats, Vec3s]:
-    """Return forward kinematics of every frame at once: (n, 16, 4) and (n, 16, 3) [m]."""
-    roots, rotations = (
-        np.ascontiguousarray(values, dtype=np.float64) for values in (root_positions, rotations)
-    )
-    q_world = np.empty((len(rotations), N_SEGMENTS, 4))
-    p_world = np.empty((len(rotations), N_SEGMENTS, 3))
+    """
+    Return forward kinematics of every frame at once: (n, 16, 4) and (n, 16, 3) [m].
+
+    Raises
+    ------
+    ConfigError : if root positions and rotations are not those of as many frames.
+
+    """
+    n = len(rotations)
+    roots = check_shape('root_positions', root_positions, (n, 3))
+    rotations = check_shape('rotations', rotations, (n, N_SEGMENTS, 4))
+    q_world, p_world = np.empty((n, N_SEGMENTS, 4)), np.empty((n, N_SEGMENTS, 3))
     motion_kinematics(skeleton.offsets, roots, rotations, q_world, p_world)
     return q_world, p_world
 

@@ -47,7 +47,7 @@ def test_read_only_is_a_copy_that_refuses_writes():
         kept[0] = 2.0
 
 
-def test_only_an_array_that_nobody_can_write_is_kept_without_a_copy():
+def test_only_a_frozen_array_of_its_own_is_kept_without_a_copy():
     given = frozen(np.zeros((2, 3)))
     assert read_only(given) is given
     source = np.zeros((2, 3))

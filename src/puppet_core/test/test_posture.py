@@ -6,7 +6,7 @@ import numpy as np
 from puppet_core import quaternion_batch as batch
 from puppet_core.errors import ConfigError
 from puppet_core.kinematics import end_effector_positions, forward_kinematics
-from puppet_core.posture import Motion
+from puppet_core.posture import Motion, world_segments
 import pytest
 
 RATE_HZ = 120.0
@@ -40,6 +40,16 @@ def test_velocities_are_causal_differences(motion):
     np.testing.assert_allclose(later.end_effector_velocities, step * RATE_HZ)
     np.testing.assert_allclose(motion.end_effector_velocities()[7], step * RATE_HZ)
     assert np.all(motion.posture(0).end_effector_velocities == 0.0)
+
+
+@pytest.mark.parametrize('roots, rotations', [(1, 20), (2, 20), (20, 19)])
+def test_places_and_rotations_of_other_frames_are_refused(motion, roots, rotations):
+    with pytest.raises(ConfigError, match='root_positions: expected shape'):
+        world_segments(
+            motion.skeleton, motion.root_positions[:roots], motion.rotations[:rotations]
+        )
+    with pytest.raises(ConfigError, match='rotations: expected shape'):
+        world_segments(motion.skeleton, motion.root_positions, motion.rotations[:, :10])
 
 
 def test_signs_are_made_continuous_and_lengths_one(rng, motion):

@@ -5,6 +5,7 @@
 import numpy as np
 from puppet_core import quaternion
 from puppet_core import quaternion_batch as batch
+from puppet_core.quaternion_batch_kernels import continuous_rows
 import pytest
 from scipy.spatial.transform import Rotation
 from transforms3d import quaternions as t3d
@@ -119,3 +120,11 @@ def test_align_signs_of_one_frame_is_a_copy(rng):
     aligned = batch.align_signs(q)
     aligned[:] = 0.0
     assert np.all(np.linalg.norm(q, axis=-1) > 0.9)
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_continuous_rows_are_unit_and_nearest_to_the_frame_before(rng, plain):
+    q = np.cumsum(rng.normal(size=(30, 4, 4)), axis=0) * rng.choice([-2.0, 2.0], (30, 4, 1))
+    out = np.empty_like(q)
+    (continuous_rows.py_func if plain else continuous_rows)(q, out)
+    np.testing.assert_allclose(out, batch.align_signs(batch.normalize(q)), atol=1e-15)

@@ -3,8 +3,9 @@
 """
 The oldest tick as a frame with its stamp, counted (kernel layer).
 
-All that is done between the last byte of a tick and its frame is one call: what a process that
-has slept since the tick before does in small steps takes it many times as long.
+From merged records to a frame is one call: what a process that has slept since the tick before
+does in small steps takes it many times as long. (References to arrays are counted here, as they
+are in `clock_kernels`, which finds periods with arrays of its own.)
 
 """
 

@@ -5,8 +5,8 @@ One run of a reader: a thread that reads all lines, merges their records, queues
 
 It sleeps in `select` until a byte arrives or something is due. Everything that reads is
 read before frames are looked at, so a delay of this thread does not tear ticks apart. Shortly
-before the next tick is due it goes through all that without a byte: code that has not run for a
-period has left the caches, and takes several times as long when it runs again.
+before the last byte of the next tick is due it goes through all that without a byte: code that has
+not run for a period has left the caches, and takes several times as long when it runs again.
 
 A run owns all that its thread touches. One that does not end when it is told to, because the
 system holds it up in the look-up of a host or in a consumer, is left behind: whenever it comes
@@ -29,7 +29,7 @@ STALL_NS = 250_000_000  # a thread that slept longer skips what has piled up
 GATHER_NS = 1_000_000_000  # how long the first line to stream waits for the others
 JOIN_TIMEOUT_S = 2.0
 MAX_STRAYS = 3
-REHEARSAL_NS = 500_000  # before a tick; it takes a third of that
+REHEARSAL_NS = 500_000  # before a tick's last byte; it takes a third of that
 LEAST_PERIOD_NS = 4 * REHEARSAL_NS  # of ticks that are worth one
 
 
@@ -159,11 +159,11 @@ class ReaderRun:
                 if now_ns >= line.deadline_ns and line.on_time(now_ns):
                     self._add(index, has_gathered, arrival_ns)
             self._gather(now_ns)
-            if now_ns >= self._rehearsal_ns:
-                self._rehearse()
             while not self._end.is_set() and self.assembler.take(arrival_ns):
                 self.queue.put(self.assembler.frame())
                 self._plan_rehearsal(now_ns)
+            if now_ns >= self._rehearsal_ns:
+                self._rehearse()
 
     def _plan_rehearsal(self, now_ns: int) -> None:
         period_ns = self.assembler.period_ns
@@ -172,6 +172,8 @@ class ReaderRun:
 
     def _rehearse(self) -> None:
         self._rehearsal_ns = NEVER_NS
+        if self.assembler.is_collecting:
+            return  # bytes are coming: all that is in the caches, and must not wait
         for index, line in enumerate(self.lines):
             # of a RehearsingStream; to ask whether it is one takes longer
             rehearse = getattr(line.stream, 'rehearse', None)

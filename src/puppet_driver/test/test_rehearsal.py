@@ -71,7 +71,7 @@ def test_rehearsed_streams_decode_the_same(name):
 
 @pytest.fixture
 def reader(emulator: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple]:
-    """Yield a reader of an emulator, its frames, and at how many of them it rehearsed a line."""
+    """Yield a reader of an emulator, its frames, and after which it rehearsed its first line."""
     warm_up()
     ports = [str(line.pty.link) for line in emulator().lines]
     values = check_values(DRIVER_ROWS, {'ports': ports})
@@ -85,7 +85,7 @@ def reader(emulator: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> 
 
     def counted(stream: PhasedRecordStream) -> None:
         if stream is made.lines[0].stream:
-            rehearsals.append(len(frames))
+            rehearsals.append(made.assembler.frame_index)
         rehearse(stream)
 
     monkeypatch.setattr(PhasedRecordStream, 'rehearse', counted)
@@ -98,7 +98,6 @@ def reader(emulator: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_reader_rehearses_once_between_two_frames(reader, wait_until):
     _, frames, rehearsals = reader
     assert wait_until(lambda: len(frames) > 60 and len(rehearsals) > 30)
-    assert len(rehearsals) <= len(frames)
     assert np.diff(rehearsals).min() >= 1
 
 
