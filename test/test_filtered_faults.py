@@ -50,7 +50,7 @@ from puppet_filter.pose_filter_node import FILTERED_TOPIC, PoseFilterNode  # noq
 from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_ros import pose_frame, qos  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
-from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from puppet_ros.testing import isolated_context, spin_until, StallMeter  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -193,9 +193,11 @@ def follows(frames: list[FilteredFrame]) -> np.ndarray:
     return np.diff(np.array([frame.frame_index for frame in frames], dtype=np.int64)) == 1
 
 
-def excess(frames: list[FilteredFrame], speeds: np.ndarray) -> np.ndarray:
+def excess(frames: list[FilteredFrame], speeds: np.ndarray, slack_s: float) -> np.ndarray:
     """
     Return how much further than at a speed the output moves, the most of all [m], [rad].
+
+    Stamps may be wrong by the slack.
 
     Steps from or to a lost sensor, and to a frame that says that the pose does not continue,
     are left out, and those over a frame that this listener has missed, which may have said so.
@@ -208,8 +210,7 @@ def excess(frames: list[FilteredFrame], speeds: np.ndarray) -> np.ndarray:
         np.array([frame.positions for frame in frames]),
         np.array([frame.quaternions for frame in frames]),
     )
-    # stamps are right within a period on a starved machine, where ticks are read together
-    dt = np.diff([frame.stamp_ns for frame in frames])[:, None] * 1e-9 + 1.0 / NOMINAL_RATE_HZ
+    dt = np.diff([frame.stamp_ns for frame in frames])[:, None] * 1e-9 + slack_s
     beyond = np.array(moved) - dt * speeds.T[:, None]
     return np.max(np.where(continues, beyond, -np.inf), axis=(1, 2))
 
@@ -246,13 +247,18 @@ def test_filtered_poses_stay_finite_and_do_not_jump_without_saying_so(run: Run) 
     seen: dict[str, np.ndarray] = {}
     for fault in FAULTS:
         begin = len(run.frames) - 1
-        fault(run)
-        run.recover(fault.__name__)
+        with StallMeter() as meter:
+            fault(run)
+            run.recover(fault.__name__)
+        # after a gap stamps are arrivals, which both the emulator and the driver may delay;
+        # else they are right within a period even where ticks are read together
+        slack_s = 1.0 / NOMINAL_RATE_HZ + 2.0 * meter.worst_s
         frames = run.frames[begin:]
         assert_complete(frames)
         # a wrong bit may look like any motion that a body is capable of
         speeds = anyone if fault is Run.noise else run.fastest
-        assert (excess(frames, speeds) < LIMITS).all(), fault.__name__
+        beyond = excess(frames, speeds, slack_s)
+        assert (beyond < LIMITS).all(), (fault.__name__, slack_s)
         seen[fault.__name__] = np.bincount(
             np.concatenate([frame.status[:N_FAULTY] for frame in frames]), minlength=5
         )

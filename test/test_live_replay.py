@@ -141,7 +141,9 @@ def test_live_replay_loses_nothing_and_equals_the_deterministic_one(
         missing = sorted(set(expected) - set(alive))
         tail = sum(stamp > max(alive) for stamp in missing)
         assert set(alive) <= set(expected) and tail <= TAIL, (topic, ends[1])
-        assert len(missing) == before + lost + tail, (topic, ends[1])
+        assert len(missing) == before + lost + tail, (
+            topic, [sorted(expected).index(stamp) for stamp in missing], tail, ends
+        )
         assert missing[:before] == sorted(expected)[:before], topic
         kind = class_of(kinds[topic])
         for stamp, data in alive.items():

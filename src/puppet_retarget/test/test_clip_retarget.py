@@ -10,12 +10,8 @@ from puppet_core.parameter_rows import check_values
 from puppet_core.posture import Motion
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import IMPORTANCE, ImportanceConfig
-from puppet_retarget.offline.clip_retarget import (
-    copied_angles,
-    report,
-    retarget_motion,
-    RetargetJob,
-)
+from puppet_retarget.offline.clip_report import copied_angles, report
+from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
 from puppet_retarget.parameters import (
     importance_config,
     IMPORTANCE_ROWS,

@@ -78,11 +78,12 @@ class ImportanceEstimator:
     def __init__(self, environment: Environment, config: ImportanceConfig) -> None:
         objects = _objects(environment, config)
         n = len(objects.arrays.shapes)
-        self._packed, self._arrays = pack_arrays(
+        self.packed, self._arrays = pack_arrays(
             EstimatorArrays(
                 objects, np.zeros((n, 4, ROW)), np.zeros((n, 4, 2)), np.zeros((4, ROW))
             )
         )
+        """EstimatorArrays, for kernels that step many frames."""
         self._rows = self._arrays.rows
         self._config = config
         self._stamp_ns: int | None = None
@@ -119,7 +120,7 @@ class ImportanceEstimator:
             dt = math.inf
         config = self._config
         if not estimate_packed(
-            self._packed, positions, velocities, config.prediction_s, config.smoothing_s, dt
+            self.packed, positions, velocities, config.prediction_s, config.smoothing_s, dt
         ):
             return None
         self._stamp_ns = stamp_ns

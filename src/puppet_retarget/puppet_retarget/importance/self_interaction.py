@@ -101,13 +101,14 @@ class SelfInteractionEstimator:
     """Self-interaction of one performer."""
 
     def __init__(self, body: BodyArrays, config: SelfInteractionConfig) -> None:
-        self._packed, self._arrays = pack_arrays(
+        self.packed, self._arrays = pack_arrays(
             SelfArrays(
                 body, np.zeros((8, 16)), np.zeros(8), np.zeros((8, 16, PAIR_COLUMNS)),
                 np.zeros((8, 16, 2)), np.zeros((16, 4)), np.zeros((16, 4)), np.zeros((16, 3)),
                 np.zeros((8, SELF_ROW)),
             )
         )  # fmt: skip
+        """SelfArrays, for kernels that step many frames."""
         self._stamp_ns: int | None = None
         self.retune(config)
 
@@ -147,8 +148,8 @@ class SelfInteractionEstimator:
         if not 0.0 <= dt <= MAX_STEP_S:
             dt = np.inf
         config = self._config
-        _step(
-            self._packed, posture.rotations, segments, posture.end_effectors,
+        step_packed(
+            self.packed, posture.rotations, segments, posture.end_effectors,
             posture.end_effector_velocities, rows, config.prediction_s, config.foot_passing_s,
             config.smoothing_s, config.samples_only, dt,
         )  # fmt: skip
@@ -156,11 +157,12 @@ class SelfInteractionEstimator:
 
 
 @kernel
-def _step(
+def step_packed(
     packed: np.ndarray, rotations: Quats, segments: Vec3s, points: Vec3s, velocities: Vec3s,
     rows: Floats, prediction: float, passing: float, smoothing: float, samples_only: bool,
     dt: float,
 ) -> None:  # fmt: skip
+    """Advance by one posture in place; `packed` holds SelfArrays."""
     record = packed[0]
     body, pairs, q_world = body_of(record.body), record.pairs[:], record.q_world[:]
     estimate_self_pairs(

@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 from puppet_core.posture import Motion
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
-from puppet_retarget.offline.clip_retarget import (
-    copied_angles,
-    report,
-    retarget_motion,
-    RetargetJob,
-    RetargetResult,
-)
+from puppet_retarget.offline.clip_report import copied_angles, report
+from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
 from puppet_retarget.offline.path_timing import PASSES, sensor_frames, spread, time_path
 from puppet_retarget.offline.peers import make_peer
 from puppet_retarget.offline.quality import MotionArrays, orientation_deviation_deg, percentiles

@@ -12,8 +12,8 @@ from puppet_core.clip_bvh_write import write_bvh
 from puppet_core.posture import Motion
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles
+from puppet_retarget.offline.clip_report import report
 from puppet_retarget.offline.clip_retarget import (
-    report,
     require_finite,
     retarget_motion,
     RetargetJob,

@@ -68,7 +68,7 @@ class PeerSolver(EndEffectorSolver):
         self_rows: Floats = NOTHING_NEAR,
     ) -> SolverOutput:  # fmt: skip
         """Return the puppet's posture; see `Solver.solve`."""
-        pose_captured_packed(self._packed, hips, rotations, rows, self_rows)
+        pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
         output = self._output
         targets = Targets(
             self._target_positions(root, rotations), output.q_world.copy(), rotations
@@ -80,7 +80,7 @@ class PeerSolver(EndEffectorSolver):
         # of the two quaternions of each rotation the captured one's neighbour
         sides = np.where(np.sum(found * rotations, axis=1) < 0.0, -1.0, 1.0)
         output.rotations[:] = sides[:, None] * found
-        measure_packed(self._packed, rows, self_rows)
+        measure_packed(self.packed, rows, self_rows)
         return output
 
     def _target_positions(self, root: Vec3, rotations: Quats) -> Vec3s:

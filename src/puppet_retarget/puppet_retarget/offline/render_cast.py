@@ -15,12 +15,8 @@ from puppet_retarget.importance.environment import Environment
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.actor import Actor
 from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
-from puppet_retarget.offline.clip_retarget import (
-    limb_importances,
-    retarget_motion,
-    RetargetJob,
-    RetargetResult,
-)
+from puppet_retarget.offline.clip_report import limb_importances
+from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
 from puppet_retarget.offline.picture_body import objects_of, Pill, Solid
 from puppet_retarget.offline.recorded import Recorded, RecordedBody
 from puppet_retarget.offline.terminal_progress import progress

@@ -13,6 +13,7 @@ class ElbowCircleSolver(EndEffectorSolver):
 
     name = 'elbow_circle'
     limb_form = ELBOW_CIRCLE
+    is_one_call = True
 
     def solve(
         self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, dt: float,

@@ -60,6 +60,8 @@ class EndEffectorSolver:
     """Owns the arrays of one puppet and turns goals into a posture."""
 
     limb_form = 0
+    is_one_call = False
+    """Whether `solve` is one call of `solve_packed` with what it is given, and nothing else."""
 
     def __init__(
         self,
@@ -70,12 +72,13 @@ class EndEffectorSolver:
     ) -> None:
         numbers = tuning(config, character, performer_leg_length)
         objects = environment.arrays(1.0, 0.0, numbers.world_scale)
-        self._packed, arrays = pack_arrays(
+        self.packed, arrays = pack_arrays(
             SolverArrays(
                 puppet_model(character), numbers._replace(limb_form=self.limb_form),
                 packed_objects(objects), empty_goals(), empty_frame(),
             )
         )  # fmt: skip
+        """SolverArrays, for kernels that solve many frames."""
         frame = arrays.frame
         self._relaxation = frame.relaxation
         self._output = SolverOutput(
@@ -89,7 +92,7 @@ class EndEffectorSolver:
     ) -> SolverOutput:  # fmt: skip
         output = self._output
         output.body_iterations = solve_packed(
-            self._packed, root, hips, rotations, rows, self_rows, dt
+            self.packed, root, hips, rotations, rows, self_rows, dt
         )
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
         return output

@@ -11,6 +11,7 @@ class ImportanceBasedSolver(EndEffectorSolver):
     """Root into reach of the important goals, body if need be, limbs in range balls."""
 
     name = 'importance_based'
+    is_one_call = True
 
     def solve(
         self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, dt: float,

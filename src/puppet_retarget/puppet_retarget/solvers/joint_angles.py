@@ -21,5 +21,5 @@ class JointAnglesSolver(EndEffectorSolver):
         self_rows: Floats = NOTHING_NEAR,
     ) -> SolverOutput:  # fmt: skip
         """Return the puppet's posture; see `Solver.solve`."""
-        pose_captured_packed(self._packed, hips, rotations, rows, self_rows)
+        pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
         return self._output

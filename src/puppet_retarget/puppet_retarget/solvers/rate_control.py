@@ -56,7 +56,7 @@ class RateControlSolver(EndEffectorSolver):
         """Return the puppet's posture; see `Solver.solve`. Self-interaction is not kept."""
         output = self._output
         output.body_iterations = solve_rate_packed(
-            self._packed, self._controller.packed, root, hips, rotations, rows, self_rows, dt
+            self.packed, self._controller.packed, root, hips, rotations, rows, self_rows, dt
         )
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
         return output

@@ -10,7 +10,8 @@ from puppet_core.posture import Motion
 from puppet_core.procedural_self_contact import self_contact_motion
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.bench_run import ClipBench, PASSES_OF_A_RUN
-from puppet_retarget.offline.clip_retarget import report, retarget_motion, RetargetJob
+from puppet_retarget.offline.clip_report import report
+from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
 from puppet_retarget.offline.self_quality import performer_body, self_figures
 from puppet_retarget.performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.solvers.puppet_model import SolverConfig

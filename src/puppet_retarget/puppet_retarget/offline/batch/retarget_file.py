@@ -27,7 +27,8 @@ from puppet_retarget.offline.batch.task import (
     SKIPPED,
     Task,
 )
-from puppet_retarget.offline.clip_retarget import report, require_finite, retarget_motion
+from puppet_retarget.offline.clip_report import report
+from puppet_retarget.offline.clip_retarget import CHUNK, require_finite, retarget_motion
 
 MEMORY_EXIT = 77  # exit code of a process that got no memory outside of a task
 STAGES = ('hash', 'read', 'retarget', 'quality', 'write')
@@ -113,7 +114,7 @@ def _make(
     task: Task, key: str, clock: '_Clock', motion: Motion, names: str, notes: tuple[str, ...]
 ) -> Row:
     result = retarget_motion(
-        motion, task.job, clock.require_time, self_columns=SELF_IMPORTANCE + 1
+        motion, task.job, clock.require_time, self_columns=SELF_IMPORTANCE + 1, chunk=CHUNK
     )
     require_finite(result)
     clock.lap('retarget')

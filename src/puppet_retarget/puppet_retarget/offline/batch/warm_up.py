@@ -12,7 +12,8 @@ from puppet_core.clip_bvh_write import bvh_text
 from puppet_core.posture import Motion
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_retarget.offline.batch.task import Task
-from puppet_retarget.offline.clip_retarget import report, retarget_motion
+from puppet_retarget.offline.clip_report import report
+from puppet_retarget.offline.clip_retarget import CHUNK, retarget_motion
 
 _FRAMES = 8
 _RATE_HZ = 100.0
@@ -28,7 +29,7 @@ def warm_up(tasks: Iterable[Task]) -> None:
         roots = np.zeros((_FRAMES, 3))
         roots[:, 2] = skeleton.leg_length
         still = Motion.from_rotations(skeleton, _RATE_HZ, roots, rotations)
-        report(still, job, retarget_motion(still, job))
+        report(still, job, retarget_motion(still, job, chunk=CHUNK))
         with TemporaryDirectory() as folder:
             clip = Path(folder, 'still.bvh')
             clip.write_text(bvh_text(still), encoding='utf-8')
