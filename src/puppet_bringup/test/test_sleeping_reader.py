@@ -1,0 +1,119 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A process that does not run for a while: what was sent meanwhile is there when it wakes."""
+
+from collections.abc import Iterator
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+
+from puppet_bringup.program import child_environment  # noqa: E402,I100
+from puppet_ros import qos  # noqa: E402
+from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
+from rclpy.publisher import Publisher  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+TOPIC = '/frames'
+NUMBERS = 1100  # in a message: 9 kB, as the largest streams of the graph
+MESSAGES = qos.STREAM.depth
+READER = f"""
+import rclpy
+from puppet_ros import qos
+from sensor_msgs.msg import JointState
+import time
+rclpy.init()
+node = rclpy.create_node('reader')
+subscription = node.create_subscription(JointState, '{TOPIC}', print, qos.STREAM)
+while True:
+    with subscription.handle:
+        while (taken := subscription.handle.take_message(JointState, False)) is not None:
+            print(taken[0].header.stamp.sec, flush=True)
+    time.sleep(0.001)
+"""
+
+
+class Reader:
+    """The process, and what it says that it heard."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, '-c', READER], env=child_environment(os.environ), text=True,
+            stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.heard: queue.Queue[int] = queue.Queue()
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+        self._thread.join()
+
+    def hears(self, number: int, seconds: float = DEADLINE_S) -> list[int]:
+        """Return all numbers heard up to this one, or in this time."""
+        found: list[int] = []
+        end = time.monotonic() + seconds
+        while number not in found and (left := end - time.monotonic()) > 0.0:
+            try:
+                found.append(self.heard.get(timeout=left))
+            except queue.Empty:
+                break
+        return found
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.heard.put(int(line))
+
+
+@pytest.fixture
+def publisher() -> Iterator[Publisher]:
+    """Yield a publisher of frames, on a domain that children are told of."""
+    with isolated_context() as context:
+        node = rclpy.create_node('writer', context=context)
+        yield node.create_publisher(JointState, TOPIC, qos.STREAM)
+
+
+@pytest.fixture
+def reader(publisher: Publisher) -> Iterator[Reader]:
+    """Yield a process that hears the publisher."""
+    reader = Reader()
+    yield reader
+    reader.close()
+
+
+def send(publisher: Publisher, number: int) -> None:
+    """Publish one message."""
+    message = JointState(position=[0.0] * NUMBERS)
+    message.header.stamp.sec = number
+    publisher.publish(message)
+
+
+def test_a_reader_that_was_stopped_has_all_that_a_node_keeps(
+    publisher: Publisher, reader: Reader
+) -> None:
+    """By default the system keeps twelve such messages, of all topics together."""
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end:
+        send(publisher, 0)
+        if reader.hears(0, 0.1):
+            break
+    else:
+        pytest.fail('the reader was not connected')
+    reader.process.send_signal(signal.SIGSTOP)
+    numbers = list(range(1, MESSAGES + 1))
+    for number in numbers:
+        send(publisher, number)
+    reader.process.send_signal(signal.SIGCONT)
+    assert [n for n in reader.hears(MESSAGES) if n > 0] == numbers
