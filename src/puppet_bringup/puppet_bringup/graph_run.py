@@ -15,10 +15,11 @@ from puppet_bringup.demo_run import DemoRun, PipelineError, Say
 from puppet_bringup.monitor import KINDS, Monitor
 from puppet_bringup.process import Process
 from puppet_bringup.process_table import SIM, SOURCES
-from puppet_bringup.program import child_environment, middleware_settings
+from puppet_bringup.program import child_environment
 from puppet_bringup.supervisor import LineSink, Supervisor
 from puppet_bringup.up import prepared
 from puppet_core.errors import ConfigError, PuppetError
+from puppet_ros.middleware import middleware_settings
 from puppet_ros.private_domain import free_domain
 from puppet_ros.spin import observing
 

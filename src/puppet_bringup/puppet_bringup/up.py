@@ -28,10 +28,11 @@ from puppet_bringup.launch_arguments import arguments_of, SIM, VARIANTS
 from puppet_bringup.process import Process
 from puppet_bringup.process_report import process_report, ProcessReport
 from puppet_bringup.process_table import PLAYER, processes, rviz_choice, SOURCES
-from puppet_bringup.program import child_environment, command_line, middleware_settings
+from puppet_bringup.program import child_environment, command_line
 from puppet_bringup.supervisor import Supervisor
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros import share
+from puppet_ros.middleware import middleware_settings
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 EXAMPLE = 'example: puppet_up sim character:=sally view:=true'

@@ -15,9 +15,10 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup import program  # noqa: E402,I100
-from puppet_bringup.program import child_environment, CHOICES, RANGE  # noqa: E402
+from puppet_bringup.program import child_environment  # noqa: E402,I100
 from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_ros import middleware  # noqa: E402
+from puppet_ros.middleware import CHOICES, RANGE  # noqa: E402
 from puppet_ros.private_domain import (  # noqa: E402
     DOMAIN_GAIN,
     FIRST_UNICAST,
@@ -97,7 +98,7 @@ def test_changes_count_as_what_is_given() -> None:
 
 def test_a_profile_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it whoever is to keep to this machine would not."""
-    monkeypatch.setattr(program, 'LOOPBACK', Path('fastdds') / 'none.xml')
+    monkeypatch.setattr(middleware, 'LOOPBACK', Path('fastdds') / 'none.xml')
     with pytest.raises(ConfigError, match='none.xml: expected a profile'):
         child_environment({RANGE: 'LOCALHOST'})
 

@@ -10,6 +10,7 @@ the last second can be read.
 
 import argparse
 from collections.abc import Sequence
+import os
 from pathlib import Path
 import signal
 import sys
@@ -21,6 +22,7 @@ from puppet_core.errors import ConfigError
 from puppet_replay.record_node import RecordNode
 from puppet_ros.bag_writer import BagWriter
 from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.middleware import middleware_settings
 from puppet_ros.spin import EXIT_OK
 from puppet_ros.unpack import COMPRESSIONS
 import rclpy
@@ -75,6 +77,8 @@ def run(arguments: Sequence[str]) -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: a closed terminal
         signal.signal(number, lambda *_: stopping.set())
+    # the room for what comes while it does not run: of all processes this one hears the most
+    os.environ.update(middleware_settings(os.environ))
     rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     try:
         with BagWriter(options.output, options.compression, growing=True) as writer:
