@@ -12,6 +12,7 @@ from puppet_core.parameter_rows import build_config, check_values
 from puppet_driver import reader_run
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.frame_assembler import FrameAssembler
+from puppet_driver.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.record_stream import PhasedRecordStream
 from puppet_driver.tracker import RehearsingStream
@@ -99,6 +100,29 @@ def test_a_reader_rehearses_once_between_two_frames(reader, wait_until):
     _, frames, rehearsals = reader
     assert wait_until(lambda: len(frames) > 60 and len(rehearsals) > 30)
     assert np.diff(rehearsals).min() >= 1
+
+
+def test_no_rehearsal_keeps_a_frame_waiting(reader, wait_until, monkeypatch):
+    """Even if one is due at every turn: all that was read is on its way by then."""
+    made, frames, rehearsals = reader
+    assert wait_until(lambda: len(frames) > 30)
+    rehearse, found, put = PhasedRecordStream.rehearse, [], made.queue.put
+    handed: list[int] = []
+
+    def looked(stream: PhasedRecordStream) -> None:
+        if handed:
+            found.append((made.assembler.is_collecting, made.assembler.frame_index - handed[-1]))
+        rehearse(stream)
+
+    def noted(frame: QueuedFrame) -> None:
+        handed.append(frame.frame_index)
+        put(frame)
+
+    monkeypatch.setattr(made.queue, 'put', noted)
+    monkeypatch.setattr(PhasedRecordStream, 'rehearse', looked)
+    monkeypatch.setattr(reader_run, 'REHEARSAL_NS', 10**9)
+    assert wait_until(lambda: len(found) > 60)
+    assert set(found) == {(False, 0)}
 
 
 def test_ticks_that_follow_at_once_are_not_rehearsed(reader, wait_until, monkeypatch):
