@@ -20,13 +20,13 @@ from puppet_filter.parameters import ROWS
 from puppet_filter.pose_filter import warm_up
 from puppet_filter.pose_filter_stage import PoseFilterStage
 from puppet_filter.tuning import load_tuning, Tuning
-from puppet_msgs.msg import PoseFrame, TrackerFrame
-from puppet_ros import tracker_frame
+from puppet_msgs.msg import PoseFrame
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
 from puppet_ros.pose_array import PoseArrayOutput
 from puppet_ros.spin import spin_node
 from puppet_ros.streams import Framed, StreamPublisher, subscribe
+from puppet_ros.tracker_frame import TrackerFrameReader
 from rclpy.node import Node
 
 NODE_NAME = 'pose_filter'
@@ -49,8 +49,7 @@ class PoseFilterNode(Node):
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._diagnostics = Diagnostics(self, config.expected_rate_hz)
         self._subscription = subscribe(
-            self, TrackerFrame, RAW_TOPIC, self._on_frame, self._diagnostics,
-            tracker_frame.from_msg,
+            self, RAW_TOPIC, self._on_frame, self._diagnostics, TrackerFrameReader
         )
         self._counts_timer = self.create_timer(COUNTS_PERIOD_S, self._on_counts)
 

@@ -10,7 +10,6 @@ the live graph, the solve time, is zero.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 from puppet_core.errors import PuppetError
@@ -18,7 +17,7 @@ from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_core.urdf import description_text, urdf_text
 from puppet_filter.pose_filter import warm_up
 from puppet_filter.pose_filter_stage import PoseFilterStage
-from puppet_msgs.msg import Importance, PoseFrame, Posture
+from puppet_msgs.msg import Importance, Posture
 from puppet_replay.settings import Settings
 from puppet_replay.topics import (
     BODY_DESCRIPTION,
@@ -36,10 +35,12 @@ from puppet_replay.topics import (
 from puppet_retarget.importance_stage import ImportanceStage
 from puppet_retarget.performer_stage import PerformerStage
 from puppet_retarget.retarget_stage import CharacterShelf, PuppetFrame, RetargetStage
-from puppet_ros import importance_msg, pose_frame, posture_msg
+from puppet_ros import importance_msg, posture_msg
 from puppet_ros.importance_msg import ImportanceRecord
 from puppet_ros.kept_cdr import decoded, KeptCdr
-from puppet_ros.posture_msg import PostureRecord
+from puppet_ros.pose_frame import PoseFrameReader
+from puppet_ros.posture_msg import PostureReader, PostureRecord
+from puppet_ros.record_reader import RecordReader
 from puppet_ros.stamped_join import StampedJoin
 from puppet_ros.static_transforms import StaticTransformTree
 from puppet_ros.tracker_frame import TrackerFrameReader
@@ -50,6 +51,9 @@ FIXED_DATE = 'at the replay'  # of a calibration that is made on the way
 SOLVE_TIME_US = 0.0  # by the wall clock in the live graph
 UNPLACED, UNCALIBRATED = 'performer: no_transform', 'performer: not_calibrated'
 """Reasons to drop a frame: where its tracker stands, or the performer, is not known."""
+_READERS: dict[str, Callable[[], RecordReader[Any]]] = {
+    RAW: TrackerFrameReader, FILTERED: PoseFrameReader, POSTURE: PostureReader,
+}  # fmt: skip
 
 
 class Output(NamedTuple):
@@ -89,15 +93,8 @@ class Pipeline:
         self._retarget = RetargetStage(character, settings.retarget)
         self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
         self._entry = entry
-        self.raw = TrackerFrameReader()
-        self._inputs: dict[str, Callable[[bytes], Any]] = {
-            RAW: lambda data: self.raw.read(data), FILTERED: KeptCdr(PoseFrame).read,
-            POSTURE: KeptCdr(Posture).read,
-        }  # fmt: skip
-        if entry == IMPORTANCE:
-            # what waits for its partner must not be overwritten by the next message
-            self._inputs[POSTURE] = partial(decoded, kind=Posture)
-            self._inputs[IMPORTANCE] = partial(decoded, kind=Importance)
+        self.reader: RecordReader[Any] = _READERS.get(entry, PostureReader)()
+        """Of the entry topic, but where several are joined."""
         self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
             RAW: self._on_raw, FILTERED: self._on_filtered, POSTURE: self._on_posture,
             IMPORTANCE: self._on_importance,
@@ -137,22 +134,30 @@ class Pipeline:
         """Return what the graph publishes on a message of an entry topic, in that order."""
         outputs: list[Output] = []
         try:
-            msg = self._inputs[topic](data)
-            self._steps[topic](msg, outputs)
+            self._steps[topic](self._record(topic, data), outputs)
         except PuppetError as err:
             self._drop(f'{topic}: bad input', str(err))
         return outputs
 
+    def _record(self, topic: str, data: bytes) -> Any:
+        """Return the record of a message."""
+        if self._entry != IMPORTANCE:
+            return self.reader.read(data)
+        # what waits for its partner must not be overwritten by the next message
+        if topic == POSTURE:
+            return posture_msg.from_msg(decoded(data, Posture))
+        return importance_msg.from_msg(decoded(data, Importance))
+
     def _on_raw(self, frame: SensorFrame, outputs: list[Output]) -> None:
-        filtered = self._filter.step(frame, self.raw.frame_id)
+        filtered = self._filter.step(frame, self.reader.frame_id)
         if filtered is None:
             self._drop('pose_filter: stamp')
             return
         outputs.append(Output(FILTERED, self._filter.data(filtered)))
         self._perform(filtered, self._filter.frame_id, outputs)
 
-    def _on_filtered(self, msg: PoseFrame, outputs: list[Output]) -> None:
-        self._perform(pose_frame.from_msg(msg), msg.header.frame_id, outputs)
+    def _on_filtered(self, frame: FilteredFrame, outputs: list[Output]) -> None:
+        self._perform(frame, self.reader.frame_id, outputs)
 
     def _perform(self, frame: FilteredFrame, frame_id: str, outputs: list[Output]) -> None:
         stage = self._performer
@@ -169,8 +174,7 @@ class Pipeline:
         outputs.append(Output(POSTURE, stage.data(record)))
         self._judge(record, outputs)
 
-    def _on_posture(self, msg: Posture, outputs: list[Output]) -> None:
-        record = posture_msg.from_msg(msg)
+    def _on_posture(self, record: PostureRecord, outputs: list[Output]) -> None:
         if self._entry == IMPORTANCE:
             self._solve(self._join.push_left(record.stamp_ns, record), outputs)
         else:
@@ -184,8 +188,7 @@ class Pipeline:
         outputs.append(Output(IMPORTANCE, self._importance.data(importance)))
         self._solve((record, importance), outputs)
 
-    def _on_importance(self, msg: Importance, outputs: list[Output]) -> None:
-        record = importance_msg.from_msg(msg)
+    def _on_importance(self, record: ImportanceRecord, outputs: list[Output]) -> None:
         self._solve(self._join.push_right(record.stamp_ns, record), outputs)
 
     def _solve(

@@ -17,7 +17,7 @@ from puppet_replay.settings import read_settings
 from puppet_ros import share
 from puppet_ros.bag_reader import BagReader
 from puppet_ros.bag_writer import BagWriter
-from puppet_ros.kept_cdr import KeptCdr
+from puppet_ros.kept_cdr import decoded, KeptCdr
 import pytest
 from recorded_bag import recorded
 
@@ -78,12 +78,11 @@ def test_five_millimetres_in_a_character_are_named(
 
 def with_signs(bag: Path, target: Path, signs: np.ndarray) -> Path:
     """Write the recording with the parts (x, y, z, w) of one sensor's quaternion changed."""
-    cdr = KeptCdr(TrackerFrame)
     with BagReader(bag) as reader, BagWriter(target) as writer:
         for message in reader.messages():
             data = message.data
             if message.topic == '/tracker/raw':
-                msg = cdr.read(data)
+                msg = decoded(data, TrackerFrame)
                 poses = np.frombuffer(msg.poses).reshape(-1, 7)
                 poses[3, 3:] *= signs
                 data = KeptCdr(TrackerFrame).write(msg)
@@ -108,7 +107,7 @@ def test_a_swapped_sign_of_one_part_is_named(walk: Path, tmp_path: Path) -> None
     assert (worst.topic, worst.name) == ('/tracker/raw', 'orientation')
     with BagReader(walk) as reader:
         message = next(m for m in reader.messages(['/tracker/raw']))
-        sensors = KeptCdr(TrackerFrame).read(message.data).sensors
+        sensors = decoded(message.data, TrackerFrame).sensors
     assert worst.worst.component == sensors[3]
     through = compared(
         replayed(walk, tmp_path / 'a.mcap'), replayed(swapped, tmp_path / 'b.mcap')

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from puppet_core.parameter_rows import defaults
-from puppet_msgs.msg import Importance, Posture
+from puppet_msgs.msg import Importance
 from puppet_retarget.importance_stage import ImportanceStage
 from puppet_retarget.parameters import (
     importance_node_config,
@@ -22,7 +22,7 @@ from puppet_retarget.parameters import (
 from puppet_ros import posture_msg
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.posture_msg import PostureRecord
+from puppet_ros.posture_msg import PostureReader, PostureRecord
 from puppet_ros.spin import spin_node
 from puppet_ros.streams import Framed, StreamPublisher, subscribe
 from rclpy.node import Node
@@ -45,7 +45,7 @@ class ImportanceNode(Node):
         self._publisher = StreamPublisher(self, Importance, OUTPUT_TOPIC, self._stage.data)
         self._diagnostics = Diagnostics(self)
         self._subscription = subscribe(
-            self, Posture, INPUT_TOPIC, self._on_posture, self._diagnostics, posture_msg.from_msg
+            self, INPUT_TOPIC, self._on_posture, self._diagnostics, PostureReader
         )
 
     def _on_posture(self, framed: Framed) -> None:

@@ -18,16 +18,16 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 from puppet_core.parameter_rows import build_config
 from puppet_core.urdf import urdf_text
-from puppet_msgs.msg import PoseFrame, Posture
+from puppet_msgs.msg import Posture
 from puppet_msgs.srv import Calibrate
 from puppet_retarget.performer.calibration import save_calibration
 from puppet_retarget.performer.parameters import PERFORMER_ROWS, PerformerConfig
 from puppet_retarget.performer.performer_model import CalibrationOutcome, KINDS
 from puppet_retarget.performer_stage import PerformerStage
-from puppet_ros import pose_frame
 from puppet_ros.deferred_service import DeferredService
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
+from puppet_ros.pose_frame import PoseFrameReader
 from puppet_ros.posture_msg import WORLD
 from puppet_ros.robot_description import RobotDescriptionPublisher
 from puppet_ros.spin import spin_node
@@ -65,7 +65,7 @@ class PerformerNode(Node):
         self._diagnostics = Diagnostics(self)
         self._transforms = StaticTransforms(self, self._on_transforms)
         self._subscription = subscribe(
-            self, PoseFrame, INPUT_TOPIC, self._on_frame, self._diagnostics, pose_frame.from_msg
+            self, INPUT_TOPIC, self._on_frame, self._diagnostics, PoseFrameReader
         )
         self._service = DeferredService(
             self, Calibrate, CALIBRATE_SERVICE, self._on_calibrate, self._on_calibrate_deadline

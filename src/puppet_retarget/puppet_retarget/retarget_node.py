@@ -18,16 +18,16 @@ from typing import Any
 
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.urdf import description_text, urdf_text
-from puppet_msgs.msg import Importance, RetargetStatus
 from puppet_msgs.msg import Posture as PostureMsg
+from puppet_msgs.msg import RetargetStatus
 from puppet_retarget.last_posture import LastPostureFile, take_up
 from puppet_retarget.parameters import retarget_config, RETARGET_ROWS, RetargetConfig
 from puppet_retarget.retarget_stage import CharacterShelf, PuppetFrame, RetargetStage
-from puppet_ros import importance_msg, posture_msg, qos
+from puppet_ros import qos
 from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.importance_msg import ImportanceRecord
+from puppet_ros.importance_msg import ImportanceReader, ImportanceRecord
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.posture_msg import PostureRecord
+from puppet_ros.posture_msg import PostureReader, PostureRecord
 from puppet_ros.robot_description import RobotDescriptionPublisher
 from puppet_ros.spin import spin_node
 from puppet_ros.stamped_join import StampedJoin
@@ -68,11 +68,12 @@ class RetargetNode(Node):
         self._last = self._take_up_last()
         self._inputs = tuple(
             subscribe(
-                self, kind, topic, callback, self._diagnostics, arrays, held=self._join.capacity
+                self, topic, callback, self._diagnostics, reader, held=self._join.capacity,
+                is_held=lambda: self._join.n_waiting > 0,
             )
-            for kind, topic, callback, arrays in (
-                (PostureMsg, POSTURE_TOPIC, self._on_posture, posture_msg.from_msg),
-                (Importance, IMPORTANCE_TOPIC, self._on_importance, importance_msg.from_msg),
+            for topic, callback, reader in (
+                (POSTURE_TOPIC, self._on_posture, PostureReader),
+                (IMPORTANCE_TOPIC, self._on_importance, ImportanceReader),
             )
         )
 

@@ -81,6 +81,11 @@ def wxyz(xyzw_rows: Floats) -> Quats:
     return out
 
 
+def wxyz_copies(out: Quats, xyzw_rows: Floats) -> list[tuple[Floats, Floats]]:
+    """Return what to copy where, (to, from), so that `out` has message quaternions as `wxyz`."""
+    return [(out[:, 0], xyzw_rows[:, 3]), (out[:, 1:], xyzw_rows[:, :3])]
+
+
 def write_xyzw(quaternions: Quats, out_xyzw: Floats) -> None:
     """Write quaternions (n, 4) into message rows (n, 4)."""
     out_xyzw[:, :3] = quaternions[:, 1:]

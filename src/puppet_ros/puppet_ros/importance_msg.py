@@ -8,7 +8,9 @@ import numpy as np
 from puppet_core.arrays import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros import flat_array
-from puppet_ros.kept_message import Arrays, KeptMessage, Target
+from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
+from puppet_ros.raw_header import Head
+from puppet_ros.record_reader import Layout, RecordReader
 from std_msgs.msg import Header
 
 N_ROWS = 4  # hands and feet
@@ -111,6 +113,26 @@ class ImportanceWriter:
         target = self._kept.bytes()
         _put(target, stamp_ns, frame_index, rows, self_rows)
         return target.data()
+
+
+class ImportanceReader(RecordReader[ImportanceRecord]):
+    """Rows from the bytes of their messages."""
+
+    kind = Importance
+
+    def _first(self, msg: Importance) -> ImportanceRecord:
+        return from_msg(msg)
+
+    def _lay_out(self, arrays: Arrays, record: ImportanceRecord) -> Layout[ImportanceRecord]:
+        rows = arrays['end_effectors'].reshape(N_ROWS, ROW_WIDTH)
+        self_rows = arrays['self_interaction']
+        if not len(self_rows):
+            self_rows = np.zeros(N_SELF_ROWS * SELF_ROW_WIDTH)
+        self_rows = self_rows.reshape(N_SELF_ROWS, SELF_ROW_WIDTH)
+        return Layout([], (rows, self_rows, record.objects))
+
+    def _record(self, head: Head, target: BytesTarget, parts: Any) -> ImportanceRecord:
+        return ImportanceRecord(*head, *parts)
 
 
 def _views(arrays: Arrays) -> tuple[Any, ...]:

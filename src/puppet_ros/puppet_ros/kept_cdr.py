@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A kept message to and from its CDR bytes, while its texts and lengths stay as they are.
+A kept message to its CDR bytes, while its texts and lengths stay as they are.
 
 The streams of the suite are flat numbers whose places in the bytes are the same in every frame.
 They are found once; then a frame is a few copies, 3 us instead of the 20 us that serialising a
@@ -15,19 +15,15 @@ from operator import attrgetter
 import struct
 from typing import Any, NamedTuple
 
-from puppet_ros.cdr_layout import CdrLayout, ENCAPSULATION, Place, texts_of
-from puppet_ros.flat_array import MessageError, require_size
+from puppet_ros.cdr_layout import CdrLayout, texts_of
+from puppet_ros.flat_array import MessageError
 from rclpy.serialization import deserialize_message, serialize_message
-
-LITTLE_ENDIAN = bytes([0, 1, 0, 0])
 
 
 class _Number(NamedTuple):
     """A single number."""
 
     get: Callable[[Any], Any]
-    owner: Callable[[Any], Any]
-    name: str
     layout: struct.Struct
     at: int
 
@@ -58,7 +54,6 @@ class KeptCdr:
         self._numbers: list[_Number] = []
         self._arrays: list[_Numbers] = []
         self._texts: list[tuple[Callable[[Any], Any], Any]] = []
-        self._fixed: list[tuple[int, int, bytes]] = []  # texts and lengths
         self._size = 0
         # the arrays of the last message, and their bytes: a kept message keeps its arrays
         self._views: list[tuple[Any, memoryview]] = []
@@ -77,24 +72,9 @@ class KeptCdr:
                     return self._anew(msg)
                 self._views[i] = values, view
             data[start:stop] = view
-        for get, _, _, layout, at in self._numbers:
+        for get, layout, at in self._numbers:
             layout.pack_into(data, at, get(msg))
         return bytes(data) if self._size == len(data) else bytes(data[:self._size])
-
-    def read(self, data: bytes) -> Any:
-        """Return the message of these bytes: the kept one, or another if its form is new."""
-        if not self._has_same_form(data):
-            require_size(data, self._kind.__name__)
-            msg = decoded(data, self._kind)
-            if data[:ENCAPSULATION] == LITTLE_ENDIAN:
-                self._learn(msg, data)
-            return msg
-        msg, view = self._msg, memoryview(data)
-        for get, start, stop in self._arrays:
-            memoryview(get(msg)).cast('B')[:] = view[start:stop]
-        for number in self._numbers:
-            setattr(number.owner(msg), number.name, number.layout.unpack_from(data, number.at)[0])
-        return msg
 
     def _anew(self, msg: Any) -> bytes:
         self._msg = None
@@ -106,18 +86,13 @@ class KeptCdr:
                 return False
         return True
 
-    def _has_same_form(self, data: bytes) -> bool:
-        if len(data) != len(self._data):
-            return False
-        for start, stop, text in self._fixed:
-            if data[start:stop] != text:
-                return False
-        return True
-
     def _learn(self, msg: Any, data: bytes) -> None:
         """Find where everything stands in the bytes of a message."""
         layout = CdrLayout(msg)
-        self._numbers = [_number(place) for place in layout.numbers]
+        self._numbers = [
+            _Number(attrgetter(p.path), struct.Struct(f'<{p.code}'), p.start)
+            for p in layout.numbers
+        ]
         self._arrays = [_Numbers(attrgetter(p.path), p.start, p.stop) for p in layout.arrays]
         paths = layout.texts
         self._texts = list(zip(map(attrgetter, paths), texts_of(msg, paths)))
@@ -128,9 +103,8 @@ class KeptCdr:
         self._msg, self._size = msg, layout.size
         self._views = [(None, memoryview(b''))] * len(self._arrays)
         self._data = bytearray(len(data))
-        self._fixed = [(start, stop, data[start:stop]) for start, stop in layout.fixed]
-        for start, stop, text in self._fixed:
-            self._data[start:stop] = text
+        for start, stop in layout.fixed:  # texts and lengths
+            self._data[start:stop] = data[start:stop]
 
     def _is_at_its_place(self, msg: Any, data: bytes) -> bool:
         return all(
@@ -156,14 +130,3 @@ def decoded(data: bytes, kind: type) -> Any:
         raise MessageError(
             f'{kind.__name__}: expected its bytes, got {len(data)} others ({problem:.80})'
         ) from err
-
-
-def _number(place: Place) -> _Number:
-    outer, _, name = place.path.rpartition('.')
-    owner = attrgetter(outer) if outer else _itself
-    layout = struct.Struct(f'<{place.code}')
-    return _Number(attrgetter(place.path), owner, name, layout, place.start)
-
-
-def _itself(msg: Any) -> Any:
-    return msg

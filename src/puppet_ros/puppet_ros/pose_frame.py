@@ -8,7 +8,9 @@ import numpy as np
 from puppet_core.sensor_frames import FilteredFrame, UNKNOWN
 from puppet_msgs.msg import PoseFrame
 from puppet_ros import flat_array
-from puppet_ros.kept_message import Arrays, KeptMessage, Target
+from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
+from puppet_ros.raw_header import Head
+from puppet_ros.record_reader import Layout, RecordReader
 from std_msgs.msg import Header
 
 POSE_WIDTH = 7  # x y z qx qy qz qw
@@ -90,6 +92,29 @@ class PoseFrameWriter:
             self._n_twist_covariances = n
             flat_array.keep_floats(self._kept.msg, 'twist_covariances', n, COVARIANCE_WIDTH)
             self._kept.renew()
+
+
+class PoseFrameReader(RecordReader[FilteredFrame]):
+    """Frames from the bytes of their messages."""
+
+    kind = PoseFrame
+
+    def _first(self, msg: PoseFrame) -> FilteredFrame:
+        return from_msg(msg)
+
+    def _lay_out(self, arrays: Arrays, record: FilteredFrame) -> Layout[FilteredFrame]:
+        n = len(record.sensors)
+        positions, xyzw, linear, angular, covariances, of_twists, status = _views(arrays, n)
+        own = [np.empty((n, width)) for width in (3, 4, 3, 3)]
+        return Layout(
+            [(own[0], positions), *flat_array.wxyz_copies(own[1], xyzw), (own[2], linear),
+             (own[3], angular)],
+            (record.sensors, *own, covariances, status,
+             of_twists if len(of_twists) else UNKNOWN),
+        )  # fmt: skip
+
+    def _record(self, head: Head, target: BytesTarget, parts: Any) -> FilteredFrame:
+        return FilteredFrame(*head, *parts)
 
 
 def _views(arrays: Arrays, n: int) -> tuple[Any, ...]:

@@ -13,7 +13,9 @@ from puppet_core.skeleton import N_SEGMENTS
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros import flat_array
 from puppet_ros.kept_cdr import decoded
-from puppet_ros.kept_message import Arrays, KeptMessage, Target
+from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
+from puppet_ros.raw_header import Head
+from puppet_ros.record_reader import Layout, RecordReader
 from std_msgs.msg import Header
 
 WORLD = 'world'
@@ -124,6 +126,26 @@ class PostureWriter:
         target = self._kept.bytes()
         _put(target, record)
         return target.data()
+
+
+class PostureReader(RecordReader[PostureRecord]):
+    """Postures from the bytes of their messages."""
+
+    kind = PostureMsg
+
+    def _first(self, msg: PostureMsg) -> PostureRecord:
+        return from_msg(msg)
+
+    def _lay_out(self, arrays: Arrays, record: PostureRecord) -> Layout[PostureRecord]:
+        root, _, xyzw, segments, points, velocities, status = _views(arrays)
+        rotations = np.empty((N_SEGMENTS, 4))
+        posture = Posture(root, rotations, points, velocities)
+        return Layout(
+            flat_array.wxyz_copies(rotations, xyzw), (record.body, posture, segments, status)
+        )
+
+    def _record(self, head: Head, target: BytesTarget, parts: Any) -> PostureRecord:
+        return PostureRecord(*head, *parts, target.get('leg_length'))
 
 
 def _views(arrays: Arrays) -> tuple[Any, ...]:

@@ -10,14 +10,45 @@ observers that time every message but look into few of them.
 """
 
 import struct
+from typing import NamedTuple
 
 from puppet_ros.flat_array import checked_ns, MessageError, require_size, STAMP_UNIT_NS
 
 _STAMP = {0: struct.Struct('>iI'), 1: struct.Struct('<iI')}
+_HEAD = {0: struct.Struct('>iII'), 1: struct.Struct('<iII')}  # and the frame id's length
 _LENGTH = {0: struct.Struct('>I'), 1: struct.Struct('<I')}
 _INDEX = {0: struct.Struct('>Q'), 1: struct.Struct('<Q')}
 _ENCAPSULATION = 4
 _TEXT_AT = 12  # length of the frame id
+
+
+class Head(NamedTuple):
+    """What all messages of streams begin with, but for the frame id."""
+
+    stamp_ns: int
+    """Of the header [ns]."""
+
+    frame_index: int
+    """The uint64 that follows the header."""
+
+
+def head(data: bytes) -> Head:
+    """
+    Return stamp and frame index of a message that begins with a Header.
+
+    Raises
+    ------
+    MessageError : if the data is too short or too large, or the stamp is no time.
+
+    """
+    require_size(data, 'header')
+    try:
+        little = data[1] & 1
+        seconds, nanoseconds, length = _HEAD[little].unpack_from(data, _ENCAPSULATION)
+        (index,) = _INDEX[little].unpack_from(data, _behind_text(length))
+    except (struct.error, IndexError) as err:
+        raise MessageError(f'header: expected a frame index, got {len(data)} bytes') from err
+    return Head(checked_ns(seconds, nanoseconds), index)
 
 
 def stamp_ns(data: bytes) -> int:
@@ -75,5 +106,10 @@ def renamed(data: bytes | bytearray, new_stamp_ns: int, new_index: int) -> bytes
 def _index_at(data: bytes | bytearray) -> int:
     """Return where the frame index stands."""
     (length,) = _LENGTH[data[1] & 1].unpack_from(data, _TEXT_AT)
+    return _behind_text(length)
+
+
+def _behind_text(length: int) -> int:
+    """Return where the frame index stands behind a frame id of a length."""
     end = _TEXT_AT + 4 + length - _ENCAPSULATION
     return _ENCAPSULATION + (end + 7) // 8 * 8

@@ -3,8 +3,8 @@
 """
 How nodes send and receive the graph's streams.
 
-Over the middleware as bytes, made from arrays and read into a message that is kept: its numbers
-are at the same places in every frame, so that takes a few copies (kept_message, kept_cdr), where
+Over the middleware as bytes, made from arrays and read into arrays that are kept: the numbers are
+at the same places in every frame, so that takes a few copies (kept_message, record_reader), where
 rclpy's own conversion takes several times as long at both ends of every hop. Between nodes of one
 process, where an exchange was set up for them, the arrays are handed over as they are, and the
 bytes for others are made when the frame has come to its end.
@@ -13,15 +13,13 @@ bytes for others are made when the frame has come to its end.
 
 from collections.abc import Callable
 from functools import wraps
-from itertools import cycle
 import time
 from typing import Any, NamedTuple, Protocol
 
-from puppet_ros import qos
+from puppet_ros import qos, raw_header
 from puppet_ros.exchange import exchange_of
 from puppet_ros.input_watch import InputWatch
-from puppet_ros.kept_cdr import KeptCdr
-from puppet_ros.raw_header import frame_index, stamp_ns
+from puppet_ros.record_reader import RecordReader
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
@@ -109,9 +107,9 @@ class Reporter(Protocol):
 
 
 def subscribe(
-    node: Node, kind: type, topic: str, callback: Callback, reporter: Reporter,
-    arrays: Callable[[Any], Any],
-    profile: QoSProfile = qos.STREAM, held: int = 0,
+    node: Node, topic: str, callback: Callback, reporter: Reporter,
+    reader: Callable[[], RecordReader[Any]], profile: QoSProfile = qos.STREAM,
+    held: int = 0, is_held: Callable[[], bool] = bool,
 ) -> Subscription | None:  # fmt: skip
     """
     Subscribe to one stream; return the subscription, None for one within the process.
@@ -122,22 +120,23 @@ def subscribe(
     ----------
     node : Node
         Whose subscription it is.
-    kind : type
-        Class of the messages, which have a header and then a frame index.
     topic : str
         Its name.
     callback : callable
         Gets the record of each message.
     reporter : Reporter
         The node's diagnostics.
-    arrays : callable
-        Makes a record of a message.
+    reader : callable
+        Makes a reader of the messages.
     profile : QoSProfile
         Its quality of service.
     held : int
         How many records the callback may still hold when the next one comes; with 0 their arrays
         are the last ones filled anew, to be read before the callback returns. Within a process
         records can be held only until the callback of another topic of the same frame.
+    is_held : callable
+        Whether it holds any; while it holds none the same arrays are filled, which are in the
+        caches.
 
     """
     name = node.resolve_topic_name(topic)
@@ -145,21 +144,22 @@ def subscribe(
     if exchange is not None:
         exchange.subscribe(name, reporter.guarded(callback))
         return None
-    readers = cycle([KeptCdr(kind) for _ in range(held + 1)])
-    reader = next(readers)
+    readers = [reader() for _ in range(held + 1)]
+    last = 0
     watch = reporter.watch(name)
 
     @wraps(callback)
     def on_data(data: bytes) -> None:
-        nonlocal reader
-        came = stamp_ns(data), frame_index(data), time.monotonic_ns()
-        if not watch.takes(*came):
+        nonlocal last
+        head, now_ns = raw_header.head(data), time.monotonic_ns()
+        if not watch.takes(*head, now_ns):
             reporter.drop(REFUSED)
             return
-        msg = reader.read(data)
-        framed = Framed(arrays(msg), msg.header.frame_id)
-        watch.follow(*came)  # only what could be read
-        reader = next(readers)
-        callback(framed)
+        chosen = (last + 1) % len(readers) if is_held() else 0
+        record = readers[chosen].read(data, head)
+        watch.follow(*head, now_ns)  # only what could be read
+        last = chosen
+        callback(Framed(record, readers[chosen].frame_id))
 
+    kind = readers[0].kind
     return node.create_subscription(kind, topic, reporter.guarded(on_data), profile, raw=True)

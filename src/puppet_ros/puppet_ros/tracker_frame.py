@@ -8,8 +8,9 @@ import numpy as np
 from puppet_core.sensor_frames import SensorFrame
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import flat_array
-from puppet_ros.kept_cdr import decoded
 from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
+from puppet_ros.raw_header import Head
+from puppet_ros.record_reader import Layout, RecordReader
 from std_msgs.msg import Header
 
 POSE_WIDTH = 7  # x y z qx qy qz qw
@@ -67,42 +68,25 @@ class TrackerFrameWriter:
         return target.data()
 
 
-class TrackerFrameReader:
-    """Frames from the bytes of their messages, while sensors and frame id stay as they are."""
+class TrackerFrameReader(RecordReader[SensorFrame]):
+    """Frames from the bytes of their messages."""
 
-    def __init__(self) -> None:
-        self._bytes: BytesTarget | None = None
-        self._sensors: tuple[str, ...] = ()
-        self.frame_id = ''
-        """Of the last message."""
+    kind = TrackerFrame
 
-    def read(self, data: bytes) -> SensorFrame:
-        """
-        Return the arrays of one raw frame; ages and status are overwritten by the next one.
+    def _first(self, msg: TrackerFrame) -> SensorFrame:
+        return from_msg(msg)
 
-        Raises
-        ------
-        MessageError : if the bytes are no message, or an array does not fit the sensors.
+    def _lay_out(self, arrays: Arrays, record: SensorFrame) -> Layout[SensorFrame]:
+        n = len(record.sensors)
+        poses, ages, status = _views(arrays, n)
+        positions, quaternions = np.empty((n, 3)), np.empty((n, 4))
+        return Layout(
+            [(positions, poses[:, :3]), *flat_array.wxyz_copies(quaternions, poses[:, 3:])],
+            (record.sensors, positions, quaternions, ages, status),
+        )
 
-        """
-        target = self._bytes
-        if target is None or not target.load(data):
-            return self._begin(data)
-        poses, ages, status = target.views
-        return SensorFrame(
-            target.stamp_ns(), target.get('frame_index'), self._sensors,
-            np.ascontiguousarray(poses[:, :3]), flat_array.wxyz(poses[:, 3:]), ages, status,
-        )  # fmt: skip
-
-    def _begin(self, data: bytes) -> SensorFrame:
-        """Take a message of another form."""
-        msg = decoded(data, TrackerFrame)
-        frame = from_msg(msg)
-        self.frame_id, self._sensors = msg.header.frame_id, frame.sensors
-        n = len(frame.sensors)
-        target = BytesTarget(msg, lambda arrays: _views(arrays, n))
-        self._bytes = target if target.load(data) else None
-        return frame
+    def _record(self, head: Head, target: BytesTarget, parts: Any) -> SensorFrame:
+        return SensorFrame(*head, *parts)
 
 
 def _blank(sensors: tuple[str, ...], frame_id: str) -> TrackerFrame:

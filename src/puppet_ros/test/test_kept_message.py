@@ -13,7 +13,6 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_core.posture import Posture  # noqa: E402,I100
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame  # noqa: E402
 from puppet_ros.cdr_layout import CdrLayout  # noqa: E402
-from puppet_ros.flat_array import MessageError  # noqa: E402
 from puppet_ros.importance_msg import (  # noqa: E402
     ImportanceWriter,
     SELF_ROW_WIDTH,
@@ -27,11 +26,7 @@ from puppet_ros.retarget_status import (  # noqa: E402
     RetargetStatusRecord,
     RetargetStatusWriter,
 )
-from puppet_ros.tracker_frame import (  # noqa: E402
-    from_msg,
-    TrackerFrameReader,
-    TrackerFrameWriter,
-)
+from puppet_ros.tracker_frame import TrackerFrameWriter  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -130,34 +125,6 @@ def test_bytes_are_those_of_the_middleware_but_for_padding(
             ours, used = np.frombuffer(data, np.uint8), number_bytes(msg)
             np.testing.assert_array_equal(ours[used], theirs[:len(ours)][used])
             assert not ours[~used].any()
-
-
-def test_frames_are_read_as_the_messages_of_the_middleware(rng: np.random.Generator) -> None:
-    """Also where sensors or the frame id change from one message to the next."""
-    reader = TrackerFrameReader()
-    for _ in range(12):
-        writer, record = raw_case(rng)
-        for _ in range(3):
-            msg = writer.fill(*record())
-            frame = reader.read(serialize_message(msg))
-            assert reader.frame_id == msg.header.frame_id
-            for got, expected in zip(frame, from_msg(msg)):
-                np.testing.assert_array_equal(got, expected)
-            assert frame.ages_s.flags.aligned  # kernels are compiled for such arrays
-
-
-@pytest.mark.parametrize('cut', [3, 30, 200])
-def test_bytes_that_are_cut_are_refused_and_do_no_harm(
-    cut: int, rng: np.random.Generator
-) -> None:
-    writer, reader = TrackerFrameWriter(('a', 'b', 'c'), 'world'), TrackerFrameReader()
-    frame = SensorFrame(1, 2, ('a', 'b', 'c'), np.ones((3, 3)), np.ones((3, 4)), np.ones(3),
-                        np.ones(3, np.uint8))  # fmt: skip
-    data = writer.data(frame)
-    for _ in range(2):
-        assert reader.read(data).stamp_ns == 1
-        with pytest.raises(MessageError):
-            reader.read(data[:len(data) - cut])
 
 
 def test_another_text_of_the_same_length_is_seen() -> None:

@@ -18,8 +18,9 @@ from puppet_ros.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.exchange import Exchange, share  # noqa: E402
 from puppet_ros.input_watch import InputWatch  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
-from puppet_ros.streams import StreamPublisher, subscribe  # noqa: E402
+from puppet_ros.streams import Framed, StreamPublisher, subscribe  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -68,8 +69,11 @@ class _Plain:
 _plain = _Plain()
 
 
-def _itself(msg: TrackerFrame) -> TrackerFrame:
-    return msg
+def _row_of(frame: SensorFrame) -> tuple:
+    """Return the same of a record."""
+    xyzw = np.roll(frame.quaternions, -1, axis=1)
+    poses = np.hstack([frame.positions, xyzw]).ravel()
+    return frame.stamp_ns % 10**9, frame.frame_index, frame.sensors, tuple(poses)
 
 
 def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
@@ -82,8 +86,8 @@ def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
     writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
     subscribe(
-        node, TrackerFrame, '/raw', lambda f: kept.append((f.frame_id, _as_row(f.record))),
-        _plain, _itself,
+        node, '/raw', lambda f: kept.append((f.frame_id, _row_of(f.record))),
+        _plain, TrackerFrameReader,
     )  # fmt: skip
     node.create_subscription(
         TrackerFrame, '/raw', lambda m: own.append(_as_row(m)), qos.STREAM
@@ -104,27 +108,40 @@ def _header(stamp_ns: int) -> Any:
     return header
 
 
-def test_held_messages_are_not_written_over(context: Context, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize('batch', [1, 2, 5])
+def test_held_records_are_not_written_over(
+    context: Context, rng: np.random.Generator, batch: int
+) -> None:
+    """However many are held, and wherever all are let go."""
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
-    held: list[TrackerFrame] = []
+    held: list[SensorFrame] = []
+    told: list[tuple] = []
+
+    def on_frame(framed: Framed) -> None:
+        held.append(framed.record)
+        if len(held) == batch:
+            told.extend(map(_row_of, held))
+            held.clear()
+
     writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
     subscribe(
-        node, TrackerFrame, '/raw', lambda f: held.append(f.record), _plain, _itself, held=4
+        node, '/raw', on_frame, _plain, TrackerFrameReader, held=4, is_held=lambda: bool(held)
     )
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
-    for stamp in range(1, 6):
-        publisher.publish(_frame(rng, stamp))
-    assert spin_until(executor, lambda: len(held) == 5)
-    assert [msg.frame_index for msg in held] == [1, 2, 3, 4, 5]
+    frames = [_frame(rng, stamp) for stamp in range(1, 1 + 3 * batch)]
+    for frame in frames:
+        publisher.publish(frame)
+    assert spin_until(executor, lambda: len(told) == len(frames))
+    assert told == [_row_of(frame) for frame in frames]
 
 
 def test_bytes_that_are_no_message_are_counted(context: Context) -> None:
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     diagnostics, seen = Diagnostics(node), []
-    subscribe(node, TrackerFrame, '/raw', seen.append, diagnostics, tracker_frame.from_msg)
+    subscribe(node, '/raw', seen.append, diagnostics, TrackerFrameReader)
     publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     publisher.publish(b'\x00\x01\x00\x00' + 40 * b'\xff')
@@ -141,13 +158,8 @@ def test_a_malformed_next_frame_does_not_end_a_stream(
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     diagnostics, held = Diagnostics(node), []
-
-    def arrays(msg: TrackerFrame) -> TrackerFrame:
-        tracker_frame.from_msg(msg)
-        return msg
-
     subscription = subscribe(
-        node, TrackerFrame, '/raw', lambda f: held.append(f.record), diagnostics, arrays, held=3
+        node, '/raw', lambda f: held.append(_row_of(f.record)), diagnostics, TrackerFrameReader
     )
     assert subscription is not None
     publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
@@ -162,7 +174,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(
     for msg in (*good[:2], wrong, other, wrong, *good[2:]):
         publisher.publish(msg)
     assert spin_until(executor, lambda: len(held) + diagnostics.total_drops == 7)
-    assert [_as_row(msg) for msg in held] == [_as_row(msg) for msg in good]
+    assert held == [_as_row(msg) for msg in good]
     assert diagnostics.total_drops == 3
 
 
@@ -173,7 +185,7 @@ def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterward
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     outside, log = [], []
-    assert subscribe(node, TrackerFrame, '/raw', log.append, _plain, _itself) is None
+    assert subscribe(node, '/raw', log.append, _plain, TrackerFrameReader) is None
     node.create_subscription(TrackerFrame, '/raw', outside.append, qos.STREAM)
     writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
@@ -195,7 +207,7 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
     executor.add_node(node)
     reporter, seen = _Plain(), []
     subscription = subscribe(
-        node, TrackerFrame, '/raw', lambda f: seen.append(f.record.frame_index), reporter, _itself
+        node, '/raw', lambda f: seen.append(f.record.frame_index), reporter, TrackerFrameReader
     )
     assert subscription is not None
     first, second = publishers = tuple(
