@@ -61,6 +61,7 @@ N_FAULTY = 3  # sensors on the line with the faults, the first ones
 UNPLUGGED_S, SILENT_S, NOISY_S, MISSING_S, HELD_OFF_S = 3.0, 1.0, 1.0, 0.8, 0.3
 BIT_ERROR_RATE = 0.01
 NOISE, QUIET = NoiseLevels(), NoiseLevels(0.0, 0.0, 0.0, 0.0)
+MOST_SLACK_S = 0.25  # stamps that may be wrong by more say nothing of how far a pose went
 SIGMAS = 6.0  # of the noise, as the filter's gate
 # what the end of a gap may add without a word, and the noise of three axes
 LIMITS = np.array([
@@ -258,7 +259,7 @@ def test_filtered_poses_stay_finite_and_do_not_jump_without_saying_so(run: Run) 
         # a wrong bit may look like any motion that a body is capable of
         speeds = anyone if fault is Run.noise else run.fastest
         beyond = excess(frames, speeds, slack_s)
-        assert (beyond < LIMITS).all(), (fault.__name__, slack_s)
+        assert slack_s > MOST_SLACK_S or (beyond < LIMITS).all(), (fault.__name__, slack_s)
         seen[fault.__name__] = np.bincount(
             np.concatenate([frame.status[:N_FAULTY] for frame in frames]), minlength=5
         )

@@ -33,6 +33,7 @@ OLD_PROFILES = 'FASTRTPS_DEFAULT_PROFILES_FILE'
 ONLY_HERE, PEERS, MIDDLEWARE = 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'RMW_IMPLEMENTATION'
 DEADLINE_S = 60.0
 TALKER = (
+    '-c',
     'import rclpy; from std_msgs.msg import String; rclpy.init(); '
     "node = rclpy.create_node('talker'); node.create_publisher(String, 'talk', 1); "
     "print('ready', flush=True); input()"
@@ -104,19 +105,27 @@ def test_a_profile_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.ros
-def test_children_that_keep_to_this_machine_have_no_shared_memory_and_no_other_address() -> None:
+@pytest.mark.parametrize('chooses_itself', [False, True], ids=['child', 'recorder'])
+def test_who_keeps_to_this_machine_has_no_shared_memory_and_no_other_address(
+    chooses_itself: bool, tmp_path: Path
+) -> None:
     """As the real middleware does it: rmw_fastrtps adds shared memory to the range LOCALHOST."""
     domain = free_domain()
-    environ = child_environment(_unchosen(), ROS_DOMAIN_ID=str(domain), **{RANGE: 'LOCALHOST'})
+    given = {'ROS_DOMAIN_ID': str(domain), RANGE: 'LOCALHOST'}
+    if chooses_itself:
+        words = ('-m', 'puppet_replay.record_command', str(tmp_path / 'a.mcap'))
+        environ = {**_unchosen(), **given, 'PYTHONUNBUFFERED': '1'}
+    else:
+        words, environ = TALKER, child_environment(_unchosen(), **given)
     with subprocess.Popen(
-        [sys.executable, '-c', TALKER], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, *words], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
     ) as talker:  # fmt: skip
         killer = threading.Timer(DEADLINE_S, talker.kill)
         killer.start()
         try:
             assert talker.stdout is not None
-            assert talker.stdout.readline() == 'ready\n'
+            assert talker.stdout.readline().startswith(('ready', 'record: '))
             process = psutil.Process(talker.pid)
             addresses = {s.laddr.ip for s in _sockets(process) if s.laddr.port in _ports(domain)}
             assert addresses == {'127.0.0.1'}

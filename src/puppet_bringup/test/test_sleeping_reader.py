@@ -30,15 +30,12 @@ READER = f"""
 import rclpy
 from puppet_ros import qos
 from sensor_msgs.msg import JointState
-import time
 rclpy.init()
 node = rclpy.create_node('reader')
-subscription = node.create_subscription(JointState, '{TOPIC}', print, qos.STREAM)
-while True:
-    with subscription.handle:
-        while (taken := subscription.handle.take_message(JointState, False)) is not None:
-            print(taken[0].header.stamp.sec, flush=True)
-    time.sleep(0.001)
+node.create_subscription(
+    JointState, '{TOPIC}', lambda m: print(m.header.stamp.sec, flush=True), qos.STREAM
+)
+rclpy.spin(node)
 """
 
 

@@ -93,8 +93,9 @@ class Pipeline:
         self._retarget = RetargetStage(character, settings.retarget)
         self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
         self._entry = entry
-        self.reader: RecordReader[Any] = _READERS.get(entry, PostureReader)()
-        """Of the entry topic, but where several are joined."""
+        self.reader: RecordReader[Any] | None = _READERS[entry]() if entry in _READERS else None
+        """Of the entry topic; None where several are joined."""
+        self._frame_id = ''  # of the input's header
         self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
             RAW: self._on_raw, FILTERED: self._on_filtered, POSTURE: self._on_posture,
             IMPORTANCE: self._on_importance,
@@ -141,15 +142,17 @@ class Pipeline:
 
     def _record(self, topic: str, data: bytes) -> Any:
         """Return the record of a message."""
-        if self._entry != IMPORTANCE:
-            return self.reader.read(data)
+        if self.reader is not None:
+            record = self.reader.read(data)
+            self._frame_id = self.reader.frame_id
+            return record
         # what waits for its partner must not be overwritten by the next message
         if topic == POSTURE:
             return posture_msg.from_msg(decoded(data, Posture))
         return importance_msg.from_msg(decoded(data, Importance))
 
     def _on_raw(self, frame: SensorFrame, outputs: list[Output]) -> None:
-        filtered = self._filter.step(frame, self.reader.frame_id)
+        filtered = self._filter.step(frame, self._frame_id)
         if filtered is None:
             self._drop('pose_filter: stamp')
             return
@@ -157,7 +160,7 @@ class Pipeline:
         self._perform(filtered, self._filter.frame_id, outputs)
 
     def _on_filtered(self, frame: FilteredFrame, outputs: list[Output]) -> None:
-        self._perform(frame, self.reader.frame_id, outputs)
+        self._perform(frame, self._frame_id, outputs)
 
     def _perform(self, frame: FilteredFrame, frame_id: str, outputs: list[Output]) -> None:
         stage = self._performer

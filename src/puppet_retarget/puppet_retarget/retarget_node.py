@@ -69,11 +69,11 @@ class RetargetNode(Node):
         self._inputs = tuple(
             subscribe(
                 self, topic, callback, self._diagnostics, reader, held=self._join.capacity,
-                is_held=lambda: self._join.n_waiting > 0,
+                is_held=is_held,
             )
-            for topic, callback, reader in (
-                (POSTURE_TOPIC, self._on_posture, PostureReader),
-                (IMPORTANCE_TOPIC, self._on_importance, ImportanceReader),
+            for topic, callback, reader, is_held in (
+                (POSTURE_TOPIC, self._on_posture, PostureReader, self._join.has_left),
+                (IMPORTANCE_TOPIC, self._on_importance, ImportanceReader, self._join.has_right),
             )
         )
 

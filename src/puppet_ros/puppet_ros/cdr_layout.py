@@ -59,6 +59,16 @@ class CdrLayout:
         self.size = self._walk(msg, '', ENCAPSULATION)
         """Bytes of the message."""
 
+    def holds(self, msg: Any, data: bytes) -> bool:
+        """Return whether bytes have the numbers of a message at these places."""
+        return len(data) >= self.size and all(
+            memoryview(attrgetter(p.path)(msg)).cast('B') == data[p.start:p.stop]
+            for p in self.arrays
+        ) and all(
+            struct.pack(f'<{p.code}', attrgetter(p.path)(msg)) == data[p.start:p.stop]
+            for p in self.numbers
+        )
+
     def _walk(self, part: Any, path: str, at: int) -> int:
         for name, kind in part.get_fields_and_field_types().items():
             at = self._field(getattr(part, name), kind, path + name, at)

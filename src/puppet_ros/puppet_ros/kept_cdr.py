@@ -96,7 +96,7 @@ class KeptCdr:
         self._arrays = [_Numbers(attrgetter(p.path), p.start, p.stop) for p in layout.arrays]
         paths = layout.texts
         self._texts = list(zip(map(attrgetter, paths), texts_of(msg, paths)))
-        if layout.size > len(data) or not self._is_at_its_place(msg, data):
+        if not layout.holds(msg, data):
             self._msg, self._data = None, bytearray()
             raise MessageError(f'{self._kind.__name__}: expected plain CDR, got {len(data)} bytes')
         # ROS may leave bytes after the end, for numbers that empty sequences could have had
@@ -105,13 +105,6 @@ class KeptCdr:
         self._data = bytearray(len(data))
         for start, stop in layout.fixed:  # texts and lengths
             self._data[start:stop] = data[start:stop]
-
-    def _is_at_its_place(self, msg: Any, data: bytes) -> bool:
-        return all(
-            memoryview(a.get(msg)).cast('B') == data[a.start:a.stop] for a in self._arrays
-        ) and all(
-            n.layout.pack(n.get(msg)) == data[n.at:n.at + n.layout.size] for n in self._numbers
-        )
 
 
 def decoded(data: bytes, kind: type) -> Any:

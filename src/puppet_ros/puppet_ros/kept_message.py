@@ -71,10 +71,13 @@ class MessageTarget(Target):
 
 
 class BytesTarget(Target):
-    """The CDR bytes of a message that begins with a header."""
+    """The CDR bytes of a message that begins with a header, from the bytes that it came as."""
 
-    def __init__(self, msg: Any, views: Callable[[Arrays], Any]) -> None:
-        layout, data = CdrLayout(msg), plain_bytes(msg)
+    def __init__(
+        self, msg: Any, views: Callable[[Arrays], Any], data: bytes | None = None
+    ) -> None:
+        layout = CdrLayout(msg)
+        data = plain_bytes(msg) if data is None else data[:layout.size]
         room = bytearray(_TO_ALIGN) + data
         store = np.frombuffer(room, np.uint8)
         self._view = memoryview(room)[_TO_ALIGN:]
@@ -118,11 +121,6 @@ class BytesTarget(Target):
                 return False
         view[:] = data if len(data) == len(view) else data[:len(view)]
         return True
-
-    def stamp_ns(self) -> int:
-        """Return the stamp of the header [ns]."""
-        seconds, nanoseconds = _STAMP.unpack_from(self._view, ENCAPSULATION)
-        return flat_array.checked_ns(seconds, nanoseconds)
 
     def get(self, name: str) -> Any:
         """Return a single number."""

@@ -51,8 +51,7 @@ def from_msg(msg: PostureMsg) -> PostureRecord:
     """
     Return the arrays of one posture.
 
-    Rotations are a contiguous copy; the others are views on the message, which is fresh for
-    every callback.
+    Rotations are a contiguous copy; the others are views on the message.
 
     Raises
     ------
@@ -145,7 +144,7 @@ class PostureReader(RecordReader[PostureRecord]):
         )
 
     def _record(self, head: Head, target: BytesTarget, parts: Any) -> PostureRecord:
-        return PostureRecord(*head, *parts, target.get('leg_length'))
+        return PostureRecord(*head, *parts, leg_length=target.get('leg_length'))
 
 
 def _views(arrays: Arrays) -> tuple[Any, ...]:

@@ -16,9 +16,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from puppet_ros import raw_header
+from puppet_ros.cdr_layout import CdrLayout, ENCAPSULATION
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.kept_message import Arrays, BytesTarget
 
+PLAIN = bytes([0, 1, 0, 0])  # CDR of the little-endian order, without options
 Record = TypeVar('Record')
 Copies = list[tuple[NDArray[Any], NDArray[Any]]]
 
@@ -76,9 +78,11 @@ class RecordReader(ABC, Generic[Record]):
         msg = decoded(data, self.kind)
         record = self._first(msg)
         self.frame_id = msg.header.frame_id
-        target = BytesTarget(msg, lambda arrays: self._lay_out(arrays, record))
-        self._copies, self._parts = target.views
-        self._bytes = target if target.load(data) else None
+        self._bytes = None
+        if data[:ENCAPSULATION] == PLAIN and CdrLayout(msg).holds(msg, data):
+            target = BytesTarget(msg, lambda arrays: self._lay_out(arrays, record), data)
+            self._copies, self._parts = target.views
+            self._bytes = target
         return record
 
     @abstractmethod

@@ -109,7 +109,7 @@ class Reporter(Protocol):
 def subscribe(
     node: Node, topic: str, callback: Callback, reporter: Reporter,
     reader: Callable[[], RecordReader[Any]], profile: QoSProfile = qos.STREAM,
-    held: int = 0, is_held: Callable[[], bool] = bool,
+    held: int = 0, is_held: Callable[[], bool] = lambda: True,
 ) -> Subscription | None:  # fmt: skip
     """
     Subscribe to one stream; return the subscription, None for one within the process.
@@ -135,8 +135,8 @@ def subscribe(
         are the last ones filled anew, to be read before the callback returns. Within a process
         records can be held only until the callback of another topic of the same frame.
     is_held : callable
-        Whether it holds any; while it holds none the same arrays are filled, which are in the
-        caches.
+        Whether it may hold any of this topic; while it holds none the same arrays are filled,
+        which are in the caches.
 
     """
     name = node.resolve_topic_name(topic)

@@ -91,7 +91,7 @@ def spin_until(
 
 class StallMeter:
     """
-    Tells how long the machine has kept a thread of this process from running.
+    Tells how long a thread of this process was kept from running, by the machine or by others.
 
     For limits that hold on any machine only with what the machine itself was late by. A context:
     it measures between its beginning and its end.
@@ -113,8 +113,10 @@ class StallMeter:
         self._thread.join()
 
     def _measure(self) -> None:
+        is_over = False
         before_s = time.monotonic()
-        while not self._is_over.wait(STALL_STEP_S):
+        while not is_over:
+            is_over = self._is_over.wait(STALL_STEP_S)
             now_s = time.monotonic()
             self.worst_s = max(self.worst_s, now_s - before_s - STALL_STEP_S)
             before_s = now_s

@@ -10,6 +10,7 @@ from puppet_core.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_ros import importance_msg, pose_frame, posture_msg, tracker_frame
 from puppet_ros.flat_array import MessageError
+from puppet_ros.kept_cdr import decoded
 from puppet_ros.raw_header import head
 from puppet_ros.record_reader import RecordReader
 import pytest
@@ -63,7 +64,7 @@ class Case(NamedTuple):
     """A stream."""
 
     module: Any
-    reader: Callable[[], RecordReader[Any]]
+    reader: type[RecordReader[Any]]
     record: Callable[[Draw, tuple[str, ...]], Any]
     sequence: str
     """A field whose length must fit."""
@@ -131,6 +132,29 @@ def test_bytes_that_name_the_wrong_order_are_refused(case: Case, rng: Draw) -> N
     data[1] = 0
     with pytest.raises(MessageError):
         case.reader().read(bytes(data))
+
+
+@of_all
+@pytest.mark.parametrize('change', [
+    lambda data: data[:2] + b'\x00\x01' + data[4:],  # options of the encapsulation
+    lambda data: data + bytes(40),  # more behind the end than ROS leaves
+    lambda data: data.replace(b'world', b'w\xffrld'),  # no text
+], ids=['options', 'slack', 'text'])  # fmt: skip
+def test_messages_of_odd_makes_are_read_too(
+    case: Case, change: Callable[[bytes], bytes], rng: Draw
+) -> None:
+    """As the middleware reads them, if it does."""
+    reader = case.reader()
+    for _ in range(3):
+        data = change(bytes(serialize_message(message(case, rng, ('a', 'b'), 'world'))))
+        try:
+            expected = case.module.from_msg(decoded(data, case.reader.kind))
+        except MessageError:
+            with pytest.raises(MessageError):
+                reader.read(data)
+            continue
+        for got, wanted in zip(flat(reader.read(data)), flat(expected), strict=True):
+            np.testing.assert_array_equal(got, wanted)
 
 
 @of_all

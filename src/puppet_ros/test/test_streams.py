@@ -18,6 +18,7 @@ from puppet_ros.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.exchange import Exchange, share  # noqa: E402
 from puppet_ros.input_watch import InputWatch  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.stamped_join import StampedJoin  # noqa: E402
 from puppet_ros.streams import Framed, StreamPublisher, subscribe  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
@@ -135,6 +136,67 @@ def test_held_records_are_not_written_over(
         publisher.publish(frame)
     assert spin_until(executor, lambda: len(told) == len(frames))
     assert told == [_row_of(frame) for frame in frames]
+
+
+def test_joined_topics_fill_the_same_arrays_again_while_none_of_theirs_waits(
+    context: Context, rng: np.random.Generator
+) -> None:
+    """The first topic waits for the second, which finds its partner at once."""
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    join: StampedJoin[SensorFrame, SensorFrame] = StampedJoin()
+    pairs: list[tuple[int, int, tuple, tuple]] = []
+
+    def on_pair(pair: tuple[SensorFrame, SensorFrame] | None) -> None:
+        if pair is not None:
+            left, right = pair
+            pairs.append((id(left.positions), id(right.positions), *map(_row_of, pair)))
+
+    def on_left(framed: Framed) -> None:
+        on_pair(join.push_left(framed.record.stamp_ns, framed.record))
+
+    def on_right(framed: Framed) -> None:
+        on_pair(join.push_right(framed.record.stamp_ns, framed.record))
+
+    publishers = []
+    for topic, callback, is_held in (
+        ('/left', on_left, join.has_left), ('/right', on_right, join.has_right)
+    ):
+        writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+        publishers.append(StreamPublisher(node, TrackerFrame, topic, writer.data))
+        subscribe(node, topic, callback, _plain, TrackerFrameReader, held=8, is_held=is_held)
+    assert spin_until(executor, lambda: all(
+        node.count_subscribers(topic) == 1 for topic in ('/left', '/right')
+    ))  # fmt: skip
+    expected = []
+    for stamp in range(1, 20):
+        frames = _frame(rng, stamp), _frame(rng, stamp)
+        expected.append(tuple(map(_row_of, frames)))
+        publishers[0].publish(frames[0])
+        # in their order, which two topics do not keep by themselves
+        assert spin_until(executor, lambda: join.has_left())
+        publishers[1].publish(frames[1])
+        assert spin_until(executor, lambda stamp=stamp: len(pairs) == stamp)
+    assert [pair[2:] for pair in pairs] == expected
+    # the first message of a form is read by its fields
+    assert len({pair[0] for pair in pairs[1:]}) == len({pair[1] for pair in pairs[1:]}) == 1
+
+
+def test_what_may_be_held_is_not_written_over_without_being_asked(
+    context: Context, rng: np.random.Generator
+) -> None:
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    held: list[SensorFrame] = []
+    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
+    subscribe(node, '/raw', lambda f: held.append(f.record), _plain, TrackerFrameReader, held=4)
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
+    frames = [_frame(rng, stamp) for stamp in range(1, 6)]
+    for frame in frames:
+        publisher.publish(frame)
+    assert spin_until(executor, lambda: len(held) == 5)
+    assert list(map(_row_of, held)) == list(map(_row_of, frames))
 
 
 def test_bytes_that_are_no_message_are_counted(context: Context) -> None:

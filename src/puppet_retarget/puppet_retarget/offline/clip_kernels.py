@@ -4,7 +4,7 @@
 Many frames of a clip through importance and solver in one call (kernel layer).
 
 What `ImportanceModel.step` and the end-effector solver do one after the other for a frame, without
-coming back to Python between: for libraries of clips, where that is a third of their time.
+coming back to Python between: for libraries of clips, where that takes a third of it.
 
 """
 

@@ -188,7 +188,7 @@ class _Run:
             near.prediction_s, near.smoothing_s, own.prediction_s, own.foot_passing_s,
             own.smoothing_s, own.samples_only,
         )
-        near_s = np.concatenate([[np.inf], np.diff(self._stamps_ns) * 1e-9])
+        near_s = np.concatenate([[np.inf], np.diff(np.array(self._stamps_ns, float)) * 1e-9])
         near_s[near_s > MAX_STEP_S] = np.inf
         models, n = Models(*self._model.packed, solver), len(near_s)
 
