@@ -144,7 +144,8 @@ class PostureReader(RecordReader[PostureRecord]):
         )
 
     def _record(self, head: Head, target: BytesTarget, parts: Any) -> PostureRecord:
-        return PostureRecord(*head, *parts, leg_length=target.get('leg_length'))
+        body, posture, segments, status = parts
+        return PostureRecord(*head, body, posture, segments, status, target.get('leg_length'))
 
 
 def _views(arrays: Arrays) -> tuple[Any, ...]:
