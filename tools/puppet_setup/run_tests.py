@@ -11,8 +11,9 @@ MAX_PROCESSES = 4  # each takes up to 1.5 GB
 
 def side_by_side() -> list[str]:
     """Return what tells pytest to run several files at once; nothing without pytest-xdist."""
-    n_processes = min(len(os.sched_getaffinity(0)), MAX_PROCESSES)
-    if n_processes < 2 or find_spec('xdist') is None:
+    # one more than processors: tests of the running graph wait for its frames half of their time
+    n_processes = min(len(os.sched_getaffinity(0)) + 1, MAX_PROCESSES)
+    if n_processes < 3 or find_spec('xdist') is None:
         return []
     return ['-n', str(n_processes), '--dist', 'loadfile']
 

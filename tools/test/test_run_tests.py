@@ -11,7 +11,7 @@ import pytest
 
 @pytest.mark.parametrize(
     ('processors', 'module', 'arguments'),
-    [({0}, 'os', []), ({0, 5}, 'os', ['-n', '2', '--dist', 'loadfile']),
+    [({0}, 'os', []), ({0, 5}, 'os', ['-n', '3', '--dist', 'loadfile']),
      (set(range(64)), 'os', ['-n', '4', '--dist', 'loadfile']), ({0, 1}, 'nowhere', [])],
     ids=['one processor', 'two', 'many', 'no xdist'],
 )  # fmt: skip

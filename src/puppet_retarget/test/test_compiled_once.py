@@ -29,7 +29,7 @@ from puppet_retarget.solvers.rate import live_kernels
 # what Python calls; these call all others, whose signatures a cache on disk does not show
 KERNELS = (
     es.estimate_packed, input_check.is_usable,
-    posture_check.is_posture, self_interaction._step, end_effector_solver.solve_packed,
+    posture_check.is_posture, self_interaction.step_packed, end_effector_solver.solve_packed,
     end_effector_solver.pose_captured_packed, live_kernels.solve_rate_packed,
     hold_and_ease.add_gap, leap_watch.measure_gap, leap_watch.watch_step,
 )

@@ -70,7 +70,7 @@ def test_balls_are_those_of_the_solver(
         assert out.body_iterations > 0
         seen = Posture(out.root_position, out.rotations, out.end_effectors, np.zeros((8, 3)))
         balls = view.balls(seen, rotations, rows, self_rows, stage.scale)
-        own = solver._packed[0]['frame']['self_balls']
+        own = solver.packed[0]['frame']['self_balls']
         there = own['importances'] > 0.0
         assert there.sum() == len(NEAR)
         np.testing.assert_allclose(balls.importances, own['importances'], atol=1e-12)
