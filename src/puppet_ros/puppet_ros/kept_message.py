@@ -71,7 +71,7 @@ class MessageTarget(Target):
 
 
 class BytesTarget(Target):
-    """The CDR bytes of a message that begins with a header, from the bytes that it came as."""
+    """The CDR bytes of a message that begins with a header: new ones, or those that it came as."""
 
     def __init__(
         self, msg: Any, views: Callable[[Arrays], Any], data: bytes | None = None
