@@ -15,6 +15,7 @@ import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.character import Character
 from puppet_core.default_shape import ADULT_LEG_M
+from puppet_core.fastest_motion import PERFORMER_RATIO
 from puppet_core.joint_split import JOINT_NAMES, JointSplit
 from puppet_core.kinematics import end_effector_positions, forward_kinematics, hip_centre
 from puppet_core.quaternion_batch import conjugate, rotate
@@ -31,8 +32,6 @@ from puppet_retarget.solvers.registry import make_solver, SOLVER_NAMES
 from puppet_retarget.solvers.robot_follower import follower_of, RobotFollower
 from puppet_retarget.solvers.solver import Solver, SolverOutput
 
-# Of the fastest motion: above the 42 rad/s of a pitcher's elbow and the 12.4 m/s of a sprinter.
-PERFORMER_RATIO = 0.75
 LEAP, LATE = 'eases after a leap of the input', 'eases after a late frame'
 
 

@@ -5,7 +5,7 @@
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Quats, Vec3
-from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
+from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S, LONGEST_S, SHORTEST_S
 from puppet_retarget.solvers.hold_and_ease import (
     EASE_M_S,
     EASE_RAD_S,
@@ -15,7 +15,7 @@ from puppet_retarget.solvers.hold_and_ease import (
     STEEPEST,
     WARY_S,
 )
-from puppet_retarget.solvers.leap_watch import LONGEST_S, SHORTEST_S, WARY_M_S
+from puppet_retarget.solvers.leap_watch import WARY_M_S
 import pytest
 
 DT_S, EASE_S = 0.01, 0.5

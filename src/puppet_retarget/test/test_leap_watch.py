@@ -3,9 +3,9 @@
 """The leap watch against the same definitions written down with scipy's rotations."""
 
 import numpy as np
-from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
+from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S, LONGEST_S, SHORTEST_S
 from puppet_retarget.solvers import leap_watch
-from puppet_retarget.solvers.leap_watch import LeapWatch, LONGEST_S, SHORTEST_S
+from puppet_retarget.solvers.leap_watch import LeapWatch
 import pytest
 from scipy.spatial.transform import Rotation
 

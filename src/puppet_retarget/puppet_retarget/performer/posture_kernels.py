@@ -15,6 +15,7 @@ from puppet_core.skeleton import N_SEGMENTS
 from puppet_core.work_array import work_table
 from puppet_retarget.performer.body_arrays import BodyArrays, Proportions
 from puppet_retarget.performer.ease_kernels import Ease, EaseTimes, NOTHING
+from puppet_retarget.performer.leap_kernels import carry_after_leap
 from puppet_retarget.performer.limb_kernels import settle_limb
 from puppet_retarget.performer.sensor_kernels import ABSENT, Mounting, PREDICTED, Sensed
 from puppet_retarget.performer.trunk_kernels import settle_trunk
@@ -44,6 +45,7 @@ def estimate_posture(
         Out: STATUS_* of every segment.
 
     """
+    carry_after_leap(mounting, sensed, dt, ease, body)
     quaternions, points = work_table(2, 4), work_table(2, 3)
     settle_trunk(
         skeleton, mounting, sensed, dt, ease, times, body, quaternions, points

@@ -29,14 +29,13 @@ import math
 
 import numpy as np
 from puppet_core.arrays import Quats, Vec3, Vec3s
+from puppet_core.fastest_motion import LONGEST_S, SHORTEST_S
 from puppet_core.kernel import kernel
 from puppet_core.quaternion import exp, multiply
 from puppet_core.work_array import work_array
 from puppet_retarget.solvers.leap_watch import (
     LeapWatch,
-    LONGEST_S,
     measure_gap,
-    SHORTEST_S,
     WARY_M_S,
     WARY_RAD_S,
 )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quats, Vec3, Vec3s
-from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
+from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S, LONGEST_S, SHORTEST_S
 from puppet_core.kernel import copy, kernel
 from puppet_core.packed_arrays import pack_arrays
 from puppet_core.quaternion import conjugate, log, multiply
@@ -23,8 +23,6 @@ from puppet_core.work_array import work_array
 WARY_RAD_S, WARY_M_S = 30.0, 2.4
 # Against the step before: beyond the impacts of a landing and what a leg swings with.
 WARY_RAD_S2, WARY_M_S2 = 2900.0, 200.0
-SHORTEST_S = 1.0 / 240.0  # frames are not nearer; stamps may be
-LONGEST_S = 1.0 / 24.0  # nothing goes on at its fastest for longer than a frame of a film
 # what `watch_step` finds, as bits
 LEAPS, BREAKS = 1, 2
 

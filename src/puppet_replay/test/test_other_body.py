@@ -1,0 +1,86 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Another body takes the stream, as of a second tracker, and gives it back: the puppet goes there.
+
+From filter to puppet, frame by frame; no way is too far and no turn too large to be eased.
+
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core import quaternion_batch  # noqa: E402,I100
+from puppet_msgs.msg import Posture, TrackerFrame  # noqa: E402
+from puppet_replay.pipeline import Pipeline  # noqa: E402
+from puppet_replay.settings import read_settings  # noqa: E402
+from puppet_replay.soak_frames import read_frames  # noqa: E402
+from puppet_replay.topics import POSTURE, PUPPET, RAW  # noqa: E402
+from puppet_ros import raw_header  # noqa: E402
+from puppet_ros.kept_cdr import decoded, KeptCdr  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+RATE_HZ = 120.0
+BEGIN, LASTS, GAP = 240, 60, 31  # frames; the stream is silent before it is given back
+MAX_ROOT_M_S, MAX_JOINT_RAD_S = 5.0, 60.0  # of the performance and the easing
+EASED_M = 0.01
+N_SETTLING = 240  # the longest way takes so many frames
+
+
+def _elsewhere(data: bytes, way_m: float, yaw: float) -> bytes:
+    """Return a raw frame of a body that stands elsewhere; the tracker's axes are the world's."""
+    msg = decoded(data, TrackerFrame)
+    poses = np.array(msg.poses).reshape(-1, 7)
+    turn = np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])
+    centre = poses[:, :3].mean(axis=0)
+    poses[:, :3] = centre + quaternion_batch.rotate(turn, poses[:, :3] - centre)
+    poses[:, 0] += way_m
+    wxyz = quaternion_batch.multiply(turn, np.ascontiguousarray(poses[:, [6, 3, 4, 5]]))
+    poses[:, 3:] = wxyz[:, [1, 2, 3, 0]]
+    msg.poses = poses.ravel().tolist()
+    return KeptCdr(TrackerFrame).write(msg)
+
+
+def _played(bag: Path, way_m: float, yaw: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return roots of performer and puppet, (n, 3) [m], and the puppet's joints, (n, 16, 4)."""
+    frames, static = read_frames(bag)
+    still = frames[BEGIN + LASTS]
+    other = _elsewhere(frames[BEGIN], way_m, yaw)
+    taken = [*frames[:BEGIN], *[other] * LASTS, *[b''] * GAP, *[still] * N_SETTLING]
+    pipeline = Pipeline(read_settings())
+    for data in static:
+        pipeline.transform(data)
+    first_ns, rows = raw_header.stamp_ns(frames[0]), []
+    for number, data in enumerate(taken):
+        if data:
+            stamp_ns = first_ns + round(1e9 * number / RATE_HZ)
+            data = bytes(raw_header.renamed(bytearray(data), stamp_ns, number))
+            outputs = {output.topic: output.data for output in pipeline.step(RAW, data)}
+            if PUPPET in outputs:
+                rows.append([decoded(outputs[topic], Posture) for topic in (POSTURE, PUPPET)])
+    return (
+        *(np.array([row[i].root for row in rows])[:, :3] for i in (0, 1)),
+        np.array([row[1].rotations for row in rows]).reshape(len(rows), -1, 4),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize('way_m, yaw', [
+    (0.2, 0.0), (0.5, 0.0), (0.0, 1.5), (0.4, -2.5), (2.0, 0.0), (-3.0, 3.0),
+])  # fmt: skip
+def test_the_puppet_goes_there_and_back(sensors_bag: Path, way_m: float, yaw: float) -> None:
+    performer, puppet, joints = _played(sensors_bag, way_m, yaw)
+    ways = np.linalg.norm(np.diff(puppet, axis=0), axis=1)
+    turns = quaternion_batch.log(
+        quaternion_batch.multiply(quaternion_batch.conjugate(joints[:-1]), joints[1:])
+    )
+    assert ways.max() * RATE_HZ < MAX_ROOT_M_S
+    assert np.linalg.norm(turns, axis=-1).max() * RATE_HZ < MAX_JOINT_RAD_S
+    # the performer is where he is seen, at once; in the end the puppet is there as well
+    assert np.linalg.norm(np.diff(performer, axis=0), axis=1).max() > 0.5 * abs(way_m)
+    np.testing.assert_allclose(puppet[-1, :2], performer[-1, :2], atol=EASED_M)
+    assert ways[-10:].max() < 1e-3
