@@ -3,12 +3,12 @@
 """
 A performer who is elsewhere at once (kernel layer).
 
-Where the filter says that the pelvis' pose does not go on, or stamps leave a gap, and the pelvis is
-farther away than a body moves in a frame, nobody went there: he was not seen meanwhile, or another
-one is. Eased, he would cross the room faster than anybody, and turn through his own hands. So all
-that is remembered of him in the world is carried there as one piece: what differs besides is eased
-as ever, and who follows the performer sees a leap, by the same measure (`LeapWatch`), and eases
-that.
+Where the filter says that the pelvis' pose does not go on, or stamps leave a gap, and the pelvis
+is farther away than a body moves in a frame, nobody went there: he was not seen meanwhile, or
+another one is. Eased, he would cross the room faster than anybody, and turn through his own hands.
+So all that is remembered of him in the world is carried there as one piece: what differs besides
+is eased as ever, and who follows the performer sees a leap, by the same measure (`LeapWatch`), and
+eases that.
 
 """
 

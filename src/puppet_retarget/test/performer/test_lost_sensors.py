@@ -124,7 +124,7 @@ def test_lost_pelvis_is_carried_by_the_chest(virtual: Any) -> None:
 
 
 def test_reinitialised_sensor_is_eased_in(virtual: Any) -> None:
-    """SPEC 6: the filter's jump must not be one of the posture, unless it is a leap of the body."""
+    """SPEC 6: the filter's jump must not be one of the posture, unless the body leaps."""
     root, rotations = virtual.t_pose()
     estimator = virtual.estimator()
     before = np.array(estimator.step(virtual.frame(root, rotations)).posture.root_position)
