@@ -18,10 +18,9 @@ that is far it is eased too, in as much time as the frame was late or EASE_RAD_S
 Of frames that go on coming late, those of the first second are.
 
 Where something has just gone wrong more may follow: sensors come back one after the other, a
-filter finds its way, the performer's own easing takes a pelvis across the room. So for a second
-from the cause on, while the posture is on its way back, a step need not be impossible: what is
-fast, or does not go on as the motion was, is waited for. Not longer, or the puppet of a runner
-would stand still.
+filter finds its way. So for a second from the cause on, while the posture is on its way back, a
+step need not be impossible: what is fast, or does not go on as the motion was, is waited for. Not
+longer, or the puppet of a runner would stand still.
 
 """
 
