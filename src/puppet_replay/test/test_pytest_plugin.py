@@ -90,7 +90,7 @@ def test_b(puppet_regression):
     tests = [lab / name / f'test_{name}.py' for name in ('left', 'right')]
     for path in tests:
         path.parent.mkdir()
-        recorded(path.parent / 'walk.mcap', 1.5)
+        recorded(path.parent / 'walk.mcap', 2.0)
         path.write_text(text.format(0.2, 0.2))
     assert pytester.runpytest_inprocess(*PLUGIN, '--puppet-update').ret == 0
     for path in tests:
@@ -104,7 +104,7 @@ def test_b(puppet_regression):
 
 def test_two_checks_never_share_a_golden(lab: Path, pytester: pytest.Pytester) -> None:
     """The second would replace the golden of the first in each update; nor is nothing compared."""
-    recorded(lab / 'walk.mcap', 1.5)
+    recorded(lab / 'walk.mcap', 2.0)
     (lab / 'test_lab.py').write_text("""
 def test_a(puppet_regression):
     puppet_regression.check('walk.mcap')
