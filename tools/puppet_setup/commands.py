@@ -62,6 +62,8 @@ COMMANDS = {
     'render': _clip('render', 'pictures and films of a clip or a bag'),
     'view': Command('puppet_retarget', 'view_clip',
                     'clips and bags in the browser: play them, drag a body'),
+    'compile': Command('puppet_bringup', 'puppet_compile',
+                       'compile the kernels of all nodes now: for an image of a machine'),
     'reference': Command('puppet_bringup', 'puppet_reference',
                          'write doc/reference.md and the access policy, from code and nodes',
                          own_machine_only=True),

@@ -4,6 +4,8 @@
 
 from importlib.util import find_spec
 import os
+from pathlib import Path
+import subprocess
 import sys
 
 MAX_PROCESSES = 4  # each takes up to 1.5 GB
@@ -18,6 +20,12 @@ def side_by_side() -> list[str]:
     return ['-n', str(n_processes), '--dist', 'loadfile']
 
 
+def compile_ahead() -> None:
+    """Compile the kernels of the nodes once; else each process of the tests does."""
+    command = [sys.executable, '-m', 'puppet_bringup.compile_command']
+    subprocess.run(command, cwd=Path(__file__).parents[1], check=False)
+
+
 def main() -> int:
     """Run all tests, or what the arguments of this process say."""
     # Neither this folder nor the working folder: launch/ would pass for ROS's package.
@@ -25,7 +33,10 @@ def main() -> int:
     import pytest
 
     if not sys.argv[1:]:
-        sys.argv += side_by_side()
+        arguments = side_by_side()
+        if arguments:
+            compile_ahead()
+        sys.argv += arguments
     return pytest.console_main()
 
 

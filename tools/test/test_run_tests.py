@@ -33,6 +33,9 @@ def test_arguments_are_pytests_own(
     monkeypatch.setattr(sys, 'argv', ['run_tests.py', *given])
     monkeypatch.setattr(sys, 'path', ['tools', *sys.path])
     monkeypatch.setattr(run_tests, 'side_by_side', lambda: ['all'])
+    compiled = []
+    monkeypatch.setattr(run_tests, 'compile_ahead', lambda: compiled.append(True))
     monkeypatch.setattr(pytest, 'console_main', lambda: 7)
     assert run_tests.main() == 7
+    assert bool(compiled) == (passed == ['all'])
     assert sys.argv[1:] == passed and sys.path[0] != 'tools'

@@ -38,7 +38,7 @@ ROWS = (
 def compile_kernels(
     listed: Sequence[Process], config_dir: Path, environ: Mapping[str, str],
     stopping: threading.Event, say: Callable[[str], None],
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
     """
     Fill the kernel cache unless that was done; a node that fails here will say why later.
 
@@ -55,10 +55,17 @@ def compile_kernels(
     say : callable
         Takes a line of progress.
 
+    Returns
+    -------
+    is_done : bool
+        Whether all is compiled.
+
     """
     folder = environ.get(CACHE_VARIABLE, '')
-    if not folder or (Path(folder) / MARK).exists():
-        return
+    if not folder:
+        return False
+    if (Path(folder) / MARK).exists():
+        return True
     commands = {}
     for process in listed:
         if process.is_node or process.nodes:
@@ -71,8 +78,10 @@ def compile_kernels(
 
     say('compiling kernels, once: a minute or two')
     with ThreadPoolExecutor(len(ROWS)) as pool:
-        if all(list(pool.map(run_row, ROWS))):
-            (Path(folder) / MARK).touch()
+        is_done = all(list(pool.map(run_row, ROWS)))
+    if is_done:
+        (Path(folder) / MARK).touch()
+    return is_done
 
 
 def _run(
@@ -91,5 +100,8 @@ def _run(
                 child.terminate()
                 child.wait()
                 return False
+    if child.returncode != 0:
+        say(f'{name} did not compile: it ended with {child.returncode}')
+        return False
     say(f'compiled {name} in {time.monotonic() - start:.0f} s')
-    return child.returncode == 0
+    return True
