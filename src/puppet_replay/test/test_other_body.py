@@ -29,6 +29,7 @@ RATE_HZ = 120.0
 BEGIN, LASTS, GAP = 240, 60, 31  # frames; the stream is silent before it is given back
 MAX_ROOT_M_S, MAX_JOINT_RAD_S = 5.0, 60.0  # of the performance and the easing
 EASED_M = 0.01
+LEAP_M = 0.375  # less is eased by the performer
 N_SETTLING = 240  # the longest way takes so many frames
 
 
@@ -80,7 +81,8 @@ def test_the_puppet_goes_there_and_back(sensors_bag: Path, way_m: float, yaw: fl
     )
     assert ways.max() * RATE_HZ < MAX_ROOT_M_S
     assert np.linalg.norm(turns, axis=-1).max() * RATE_HZ < MAX_JOINT_RAD_S
-    # the performer is where he is seen, at once; in the end the puppet is there as well
-    assert np.linalg.norm(np.diff(performer, axis=0), axis=1).max() > 0.5 * abs(way_m)
+    # the performer is where he is seen, at once if that is far; in the end the puppet is there too
+    leap_m = np.linalg.norm(np.diff(performer, axis=0), axis=1).max()
+    assert leap_m > 0.5 * abs(way_m) or abs(way_m) < LEAP_M
     np.testing.assert_allclose(puppet[-1, :2], performer[-1, :2], atol=EASED_M)
     assert ways[-10:].max() < 1e-3

@@ -28,7 +28,7 @@ from puppet_retarget.performer.ease_kernels import CHANGED, EaseTimes, FRESH, fr
 from puppet_retarget.performer.posture_step import PostureArrays, step_posture
 from puppet_retarget.performer.sensor_kernels import Mounting, Sensed
 
-MAX_STEP_S = 0.25  # over a longer gap, or a step back, everything is eased
+MAX_STEP_S = 0.25  # over a longer gap, or a step back, no source goes on
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 

@@ -45,7 +45,7 @@ def estimate_posture(
         Out: STATUS_* of every segment.
 
     """
-    carry_after_leap(mounting, sensed, dt, ease, body)
+    carry_after_leap(skeleton, mounting, sensed, dt, ease, body)
     quaternions, points = work_table(2, 4), work_table(2, 3)
     settle_trunk(
         skeleton, mounting, sensed, dt, ease, times, body, quaternions, points
