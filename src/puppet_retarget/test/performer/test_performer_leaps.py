@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""A body that is elsewhere at once is carried there in one piece; what went, or came back, eased."""
+"""A body that is elsewhere at once is carried there in one piece; what went is eased."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,9 +15,9 @@ from puppet_core.sensor_frames import (
     FILTER_REINITIALISED,
     FilteredFrame,
 )
+from puppet_core.skeleton import SEGMENT_INDEX
 from puppet_retarget.performer.leap_kernels import LEAP_FRAMES
 from puppet_retarget.performer.posture_estimate import EstimatedPosture
-from puppet_core.skeleton import SEGMENT_INDEX
 import pytest
 
 PERIOD_S = 8_333_333e-9
@@ -28,7 +28,7 @@ N_LOST = 5, 30  # so many before the leap and after it
 LOST = ('left_hand', 'right_foot')
 OFF_M = 0.03  # of each sensor, so that lengths are not those of the skeleton
 SLOW_M = 0.08  # in a frame: what easing needs
-SINKS_M = 0.1  # while thighs and shanks are eased, each by itself
+SINKS_M = 0.01
 
 
 def _moved(root: Vec3, rotations: Quats, way: Vec3, turn: Floats) -> tuple[Vec3, Quats]:
@@ -131,7 +131,7 @@ def test_what_a_body_may_do_is_eased(
 
 
 def test_a_pelvis_that_is_back_is_eased(virtual: Any) -> None:
-    """Its filter begins anew, however far from where the chest had carried it; the rest is there."""
+    """Its filter begins anew, however far from where the chest had carried it."""
     root, rotations = virtual.t_pose()
     estimator, pelvis = virtual.estimator(), virtual.layout.sensors.index('pelvis')
     chest = SEGMENT_INDEX['chest']
@@ -169,7 +169,8 @@ def test_a_body_is_not_torn(virtual: Any, name: str) -> None:
         here = virtual.frame(root, rotations)
         if k == N_BEFORE:
             there.status[:] = FILTER_REINITIALISED
-            there.positions[row], there.quaternions[row] = here.positions[row], here.quaternions[row]
+            there.positions[row] = here.positions[row]
+            there.quaternions[row] = here.quaternions[row]
             there.status[row] = FILTER_PREDICTED
         elif k == N_BEFORE + 1:
             there.status[row] = FILTER_REINITIALISED
@@ -184,21 +185,21 @@ def test_feet_stay_on_the_floor(virtual: Any, way: float) -> None:
     """A squat that nobody saw, on the spot or elsewhere, does not take the feet down."""
     root, rotations = virtual.t_pose()
     estimator = virtual.estimator()
-    _, p, _ = virtual.truth(root, rotations)
-    floor = p[:, 2].min()
+    _, _, points = virtual.truth(root, rotations)
+    floor = points[:, 2].min()
     squat = rotations.copy()
     for side in ('left', 'right'):
         for part, angle in (('thigh', -1.2), ('shank', 2.4), ('foot', -1.2)):
             squat[SEGMENT_INDEX[f'{side}_{part}']] = quaternion_batch.exp([0.0, angle, 0.0])
-    _, p, _ = virtual.truth(root, squat)
-    low = root + [way, 0.0, floor - p[:, 2].min()]
+    _, _, points = virtual.truth(root, squat)
+    low = root + [way, 0.0, floor - points[:, 2].min()]
     for k in range(N_BEFORE + N_AFTER):
         pose = (root, rotations) if k < N_BEFORE else (low, squat)
         frame = virtual.frame(*pose)
         if k >= N_BEFORE:
             frame = frame._replace(stamp_ns=frame.stamp_ns + 600_000_000)
         estimate = estimator.step(frame)
-        assert estimate.p_world[:, 2].min() > floor - SINKS_M
+        assert estimate.posture.end_effectors[:, 2].min() > floor - SINKS_M
     np.testing.assert_allclose(estimate.posture.root_position, low, atol=1e-9)
 
 
