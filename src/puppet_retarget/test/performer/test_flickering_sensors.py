@@ -11,7 +11,7 @@ from puppet_core.arrays import Vec3s
 from puppet_core.character import load_character
 from puppet_core.posture import Motion
 from puppet_core.procedural_performer import procedural_motion
-from puppet_core.sensor_frames import FILTER_LOST, FilteredFrame
+from puppet_core.sensor_frames import FILTER_LOST, FILTER_REINITIALISED, FilteredFrame
 from puppet_retarget.offline.path_timing import known_calibration, sensor_frames, TRACKER_M
 from puppet_retarget.performer.posture_estimate import PostureConfig, PostureEstimator
 from puppet_retarget.performer.sensor_layout import load_layout
@@ -58,10 +58,12 @@ def _play(layout: str, names: tuple[str, ...], lost: NDArray[np.bool_]) -> Vec3s
         _motion().skeleton, known_calibration(found), np.array([1.0, 0.0, 0.0, 0.0]),
         np.array(TRACKER_M), PostureConfig(),
     )  # fmt: skip
-    rows = []
+    rows, before = [], False
     for frame, are_gone in zip(_frames(layout), lost):
         gone = np.isin(frame.sensors, np.array(names)[are_gone])
-        status = np.where(gone, FILTER_LOST, frame.status).astype(np.uint8)
+        back = np.where(before & ~gone, FILTER_REINITIALISED, frame.status)  # as a filter says it
+        status = np.where(gone, FILTER_LOST, back).astype(np.uint8)
+        before = gone
         estimate = estimator.step(frame._replace(status=status))
         rows.append(np.concatenate((estimate.p_world, estimate.posture.end_effectors)))
     return np.array(rows)
