@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./puppet test`, in the prepared environment: pytest, side by side where it can."""
 
+from importlib.metadata import version
 from importlib.util import find_spec
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ import subprocess
 import sys
 
 MAX_PROCESSES = 4  # each takes up to 1.5 GB
+KEEPS_ORDER = [3, 7]  # the first version of pytest-xdist that can
 
 
 def side_by_side() -> list[str]:
@@ -17,7 +19,14 @@ def side_by_side() -> list[str]:
     n_processes = min(len(os.sched_getaffinity(0)) + 1, MAX_PROCESSES)
     if n_processes < 3 or find_spec('xdist') is None:
         return []
-    return ['-n', str(n_processes), '--dist', 'loadfile']
+    arguments = ['-n', str(n_processes), '--dist', 'loadfile']
+    if _numbers(version('pytest-xdist')) >= KEEPS_ORDER:
+        arguments.append('--no-loadscope-reorder')  # ours is that of test_order
+    return arguments
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split('.')[:2]]
 
 
 def compile_ahead() -> None:

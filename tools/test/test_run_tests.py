@@ -8,11 +8,20 @@ import sys
 from puppet_setup import run_tests
 import pytest
 
+BY_FILE = ['--dist', 'loadfile', '--no-loadscope-reorder']
+
+
+def test_an_older_xdist_is_not_asked_for_what_it_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, 'sched_getaffinity', lambda pid: {0, 1})
+    monkeypatch.setattr(run_tests, 'find_spec', lambda name: True)
+    monkeypatch.setattr(run_tests, 'version', lambda name: '3.4.0')
+    assert run_tests.side_by_side() == ['-n', '3', '--dist', 'loadfile']
+
 
 @pytest.mark.parametrize(
     ('processors', 'module', 'arguments'),
-    [({0}, 'os', []), ({0, 5}, 'os', ['-n', '3', '--dist', 'loadfile']),
-     (set(range(64)), 'os', ['-n', '4', '--dist', 'loadfile']), ({0, 1}, 'nowhere', [])],
+    [({0}, 'os', []), ({0, 5}, 'os', ['-n', '3', *BY_FILE]),
+     (set(range(64)), 'os', ['-n', '4', *BY_FILE]), ({0, 1}, 'nowhere', [])],
     ids=['one processor', 'two', 'many', 'no xdist'],
 )  # fmt: skip
 def test_processors_are_used_where_xdist_is(
@@ -22,6 +31,7 @@ def test_processors_are_used_where_xdist_is(
     find = run_tests.find_spec
     monkeypatch.setattr(os, 'sched_getaffinity', lambda pid: processors)
     monkeypatch.setattr(run_tests, 'find_spec', lambda name: find(module))
+    monkeypatch.setattr(run_tests, 'version', lambda name: '3.10.1')
     assert run_tests.side_by_side() == arguments
 
 
