@@ -28,6 +28,7 @@ from puppet_core.errors import PuppetError
 from puppet_driver.errors import LinkError
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros import qos
+from puppet_ros.private_domain import free_domain
 from puppet_ros.spin import make_executor
 import rclpy
 from rclpy.context import Context
@@ -40,7 +41,6 @@ PLACES = {
 }
 START_DEADLINE_S = 180.0  # a first compilation of the kernels fits
 SETTLED_FRAMES = round(2.0 * RATE_HZ)
-FIRST_DOMAIN, N_DOMAINS = 1, 100
 HEADING = """\
 | device | % of a core: emulator, driver, filter | queue: deepest, dropped \
 | frames lost, incomplete | not heard: raw, filtered | stamp to publication, ms: p99, worst p99 \
@@ -195,7 +195,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     p.add_argument('--device', nargs='+', choices=tuple(PLACES), default=list(PLACES))
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     given = p.parse_args(argv)
-    os.environ['ROS_DOMAIN_ID'] = str(FIRST_DOMAIN + os.getpid() % N_DOMAINS)
+    os.environ['ROS_DOMAIN_ID'] = str(free_domain())
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     runs = []
     sys.stdout.write(HEADING)

@@ -3,6 +3,8 @@
 """testing: what a test leaves behind, and conditions."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -48,6 +50,26 @@ def test_contexts_with_nodes_are_on_domains_of_their_own() -> None:
             assert len(domains) == 2 and 1 <= min(domains) <= max(domains) <= HIGHEST_DOMAIN
             Node('two', context=two)
             assert free_domain() not in {one.get_domain_id(), two.get_domain_id()}
+
+
+def test_no_two_processes_are_given_a_domain() -> None:
+    """Not even before anyone listens on it."""
+    text = """
+import os, sys
+from puppet_ros.private_domain import free_domain
+os.getpid = lambda: 7  # all begin to look at the same one
+print(free_domain(), flush=True)
+sys.stdin.read()"""
+    runs = [
+        subprocess.Popen(
+            [sys.executable, '-c', text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]  # fmt: skip
+    domains = [run.stdout.readline() for run in runs if run.stdout is not None]
+    for run in runs:
+        run.communicate('')
+    assert len(set(domains)) == len(runs) and all(domain.strip() for domain in domains)
 
 
 def test_a_node_of_another_context_is_left_alone() -> None:
