@@ -6,12 +6,16 @@ import csv
 import errno
 import os
 from pathlib import Path
+import resource
 import signal
 
+import numpy as np
 from puppet_retarget.offline.batch.retarget_file import run_task
-from puppet_retarget.offline.batch.task import Outcome, Task
+from puppet_retarget.offline.batch.task import failed, Outcome, Task
 
 VICTIM, KILLER = 'victim.bvh', 'killer.bvh'
+ROOM_BYTES = 20_000_000
+NO_ROOM = 'pages'
 
 
 def waits_to_be_killed_once(task: Task) -> Outcome:
@@ -44,6 +48,17 @@ def hangs_over_the_killer(task: Task) -> Outcome:
 def finds_no_memory(task: Task) -> Outcome:
     """Fail as what is outside of a task does."""
     raise OSError(errno.ENOMEM, 'Cannot allocate memory')
+
+
+def asks_twice_for_room(task: Task) -> Outcome:
+    """Fill a room and free it, twice; tell how many pages the system gave for each."""
+    told = []
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        rows = [np.ones(ROOM_BYTES // 80) for _ in range(10)]
+        told.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+        del rows
+    return failed(task, NO_ROOM, f'{told[0]} {told[1]}')
 
 
 def outputs(folder: Path) -> dict[str, bytes]:

@@ -8,12 +8,14 @@ from dataclasses import replace
 import multiprocessing
 import os
 from pathlib import Path
+import platform
 import shutil
 import signal
 import threading
 from time import monotonic
 
 from batch_work import (
+    asks_twice_for_room,
     dies_of_the_killer,
     finds_no_memory,
     hangs_over_the_killer,
@@ -183,6 +185,17 @@ def test_how_processes_died_says_why_a_clip_failed(
 ) -> None:
     outcome = _over_which_they_died(planned('two')[0], codes, limited=limited)
     assert (outcome.reason, outcome.detail) == (reason, detail)
+
+
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != 'glibc', reason='other libraries keep memory by rules of their own'
+)
+def test_a_process_keeps_the_memory_that_a_clip_has_freed(planned: Planned) -> None:
+    result = BatchResult()
+    run_batch(planned('two')[:1], LocalRunner(1, work=asks_twice_for_room), result)
+    failure, = result.failures
+    first, second = map(int, failure['detail'].split())
+    assert second < 0.2 * first  # first: pages, small or huge
 
 
 def test_a_process_without_memory_says_so(planned: Planned) -> None:

@@ -32,6 +32,9 @@ from puppet_retarget.offline.batch.task import failed, KILLED, NO_MEMORY, Outcom
 MAX_ATTEMPTS = 3
 # read when numpy is loaded: a process works on one core
 THREAD_VARIABLES = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
+# read by glibc when a process begins: what a clip has freed is kept for the next one [bytes];
+# given back, every page of it would have to be asked for anew, by all processes in turn
+HEAP_VARIABLES = {'MALLOC_MMAP_THRESHOLD_': 32 << 20, 'MALLOC_TRIM_THRESHOLD_': 256 << 20}
 GRACE_S = 30.0  # a process may take to begin, and to end a task that takes too long
 _JOIN_S = 5.0
 
@@ -123,7 +126,7 @@ class _Worker:
         self._process = context.Process(
             target=_serve, args=(theirs, work, memory_bytes), daemon=True
         )
-        with _one_thread():
+        with _environment():
             self._process.start()
         theirs.close()
         self.task: Task | None = None
@@ -204,10 +207,13 @@ def _shortest(workers: Iterable[_Worker]) -> float | None:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let what is started keep to one thread."""
-    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, '1'))
+def _environment() -> Iterator[None]:
+    """Let what is started keep to one thread, and its heap unless the user said how."""
+    ours = dict.fromkeys(THREAD_VARIABLES, '1')
+    if not HEAP_VARIABLES.keys() & os.environ.keys():
+        ours.update({name: str(value) for name, value in HEAP_VARIABLES.items()})
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
     try:
         yield
     finally:
