@@ -12,8 +12,9 @@ from functools import reduce
 from pathlib import Path
 
 import numpy as np
-from puppet_core.arrays import Floats, frozen, Ints, Quats, read_only, Vec3, Vec3s
+from puppet_core.arrays import check_shape, Floats, frozen, Ints, Quats, read_only, Vec3, Vec3s
 from puppet_core.chain_kernels import follow_chains
+from puppet_core.errors import ConfigError
 from puppet_core.quaternion_batch import multiply
 
 TIP_SUFFIX = ' (end)'  # added to the joint's name for the end of a chain's last bone
@@ -26,6 +27,11 @@ class ClipFile:
 
     The ends of last bones (BVH end sites, ends of ASF leaf bones) are joints too, named after
     their parent with TIP_SUFFIX; they do not rotate. All arrays are read-only.
+
+    Raises
+    ------
+    ConfigError : if the arrays are not of the same joints and frames, or a parent does not come
+        before its joint; compiled code goes by them.
 
     """
 
@@ -51,9 +57,18 @@ class ClipFile:
     """Each joint in its parent's axes, shape (n, j, 3) [m]; equal to `offsets` where fixed."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, 'parents', read_only(self.parents, np.int64))
-        for name in ('offsets', 'rotations', 'translations'):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+        count = len(self.joint_names)
+        parents = read_only(self.parents, np.int64)
+        if parents.shape != (count,) or not np.all((-1 <= parents) & (parents < np.arange(count))):
+            raise ConfigError(f'parents: expected {count} joints before their own, got {parents}')
+        object.__setattr__(self, 'parents', parents)
+        shapes = {
+            'offsets': (count, 3), 'rotations': (None, count, 4),
+            'translations': (len(self.rotations), count, 3),
+        }  # fmt: skip
+        for name, shape in shapes.items():
+            values = check_shape(name, getattr(self, name), shape)
+            object.__setattr__(self, name, read_only(values))
 
     @property
     def n_frames(self) -> int:
