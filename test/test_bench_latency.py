@@ -16,11 +16,19 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from ament_index_python.packages import get_package_prefix  # noqa: E402,I100
 from puppet_bringup.frame_log import STAGES  # noqa: E402
 from puppet_bringup.latency_figures import PERCENTILES  # noqa: E402
+from puppet_bringup.relay import frame_of, SIZES  # noqa: E402
+from puppet_core.parameter_rows import defaults  # noqa: E402
+from puppet_filter.parameters import ROWS  # noqa: E402
+from puppet_filter.pose_filter_stage import PoseFilterStage  # noqa: E402
+from puppet_filter.tuning import load_tuning  # noqa: E402
+from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 DURATION_S, RATE_HZ = 3.0, 100.0
 DEADLINE_S = 300.0
+GOLDENS = Path(__file__).parent / 'goldens'
 
 
 def test_figures_of_all_forms(tmp_path: Path) -> None:
@@ -55,3 +63,19 @@ def test_figures_of_all_forms(tmp_path: Path) -> None:
         if form != 'relays':
             assert found['late_bytes_ms'].keys() == {'p50', 'p99'}
         assert f'{title}, 100 Hz: {found["frames"]} frames' in done.stdout
+
+
+def test_relays_send_as_much_as_the_graph() -> None:
+    sent: dict[str, bytes] = {}
+    for bag in ('performance.mcap', 'graph.mcap'):
+        with BagReader(GOLDENS / bag) as reader:
+            for message in reader.messages():
+                sent[message.topic] = message.data
+    stage = PoseFilterStage(load_tuning(defaults(ROWS)))
+    raw = TrackerFrameReader()
+    filtered = stage.step(raw.read(sent['/tracker/raw']), raw.frame_id)
+    assert filtered is not None
+    sent['/tracker/filtered'] = stage.data(filtered)
+    for way, (topic, size) in enumerate(SIZES.items()):
+        assert len(frame_of(way)) == pytest.approx(size, abs=16)
+        assert topic == '/joint_states' or len(sent[topic]) == pytest.approx(size, abs=16)

@@ -35,7 +35,7 @@ def test_what_fits_is_taken_and_kept_from_writing():
     {'rotations': np.zeros((5, 3, 3))},
     {'translations': np.zeros((4, 3, 3))},
     {'translations': np.zeros((5, 9))},
-], ids=lambda changed: '{0}{1}'.format(*next((k, np.shape(v)) for k, v in changed.items())))
+])  # fmt: skip
 def test_what_does_not_fit_is_refused(changed):
     with pytest.raises(ConfigError, match='expected'):
         ClipFile(**(FIELDS | changed))
