@@ -75,15 +75,10 @@ def keep_bytes(msg: Any, name: str, n: int) -> NDArray[np.uint8]:
 
 def wxyz(xyzw_rows: Floats) -> Quats:
     """Return message quaternions (n, 4) in the numerics' order, contiguous copy."""
-    out = np.empty(xyzw_rows.shape)
+    out = np.empty(xyzw_rows.shape, xyzw_rows.dtype)
     out[:, 0] = xyzw_rows[:, 3]
     out[:, 1:] = xyzw_rows[:, :3]
     return out
-
-
-def wxyz_copies(out: Quats, xyzw_rows: Floats) -> list[tuple[Floats, Floats]]:
-    """Return what to copy where, (to, from), so that `out` has message quaternions as `wxyz`."""
-    return [(out[:, 0], xyzw_rows[:, 3]), (out[:, 1:], xyzw_rows[:, :3])]
 
 
 def write_xyzw(quaternions: Quats, out_xyzw: Floats) -> None:

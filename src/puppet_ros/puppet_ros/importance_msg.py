@@ -10,7 +10,7 @@ from puppet_msgs.msg import Importance
 from puppet_ros import flat_array
 from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
 from puppet_ros.raw_header import Head
-from puppet_ros.record_reader import Layout, RecordReader
+from puppet_ros.record_reader import Fields, RecordReader
 from std_msgs.msg import Header
 
 N_ROWS = 4  # hands and feet
@@ -123,13 +123,13 @@ class ImportanceReader(RecordReader[ImportanceRecord]):
     def _first(self, msg: Importance) -> ImportanceRecord:
         return from_msg(msg)
 
-    def _lay_out(self, arrays: Arrays, record: ImportanceRecord) -> Layout[ImportanceRecord]:
-        rows = arrays['end_effectors'].reshape(N_ROWS, ROW_WIDTH)
-        self_rows = arrays['self_interaction']
+    def _lay_out(self, fields: Fields, record: ImportanceRecord) -> tuple[Any, ...]:
+        rows = fields.arrays['end_effectors'].reshape(N_ROWS, ROW_WIDTH)
+        self_rows = fields.arrays['self_interaction']
         if not len(self_rows):
             self_rows = np.zeros(N_SELF_ROWS * SELF_ROW_WIDTH)
         self_rows = self_rows.reshape(N_SELF_ROWS, SELF_ROW_WIDTH)
-        return Layout([], (rows, self_rows, record.objects))
+        return rows, self_rows, record.objects
 
     def _record(self, head: Head, target: BytesTarget, parts: Any) -> ImportanceRecord:
         return ImportanceRecord(*head, *parts)

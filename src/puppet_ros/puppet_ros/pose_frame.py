@@ -10,7 +10,7 @@ from puppet_msgs.msg import PoseFrame
 from puppet_ros import flat_array
 from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
 from puppet_ros.raw_header import Head
-from puppet_ros.record_reader import Layout, RecordReader
+from puppet_ros.record_reader import Fields, RecordReader
 from std_msgs.msg import Header
 
 POSE_WIDTH = 7  # x y z qx qy qz qw
@@ -102,16 +102,16 @@ class PoseFrameReader(RecordReader[FilteredFrame]):
     def _first(self, msg: PoseFrame) -> FilteredFrame:
         return from_msg(msg)
 
-    def _lay_out(self, arrays: Arrays, record: FilteredFrame) -> Layout[FilteredFrame]:
-        n = len(record.sensors)
-        positions, xyzw, linear, angular, covariances, of_twists, status = _views(arrays, n)
-        own = [np.empty((n, width)) for width in (3, 4, 3, 3)]
-        return Layout(
-            [(own[0], positions), *flat_array.wxyz_copies(own[1], xyzw), (own[2], linear),
-             (own[3], angular)],
-            (record.sensors, *own, covariances, status,
-             of_twists if len(of_twists) else UNKNOWN),
-        )  # fmt: skip
+    def _lay_out(self, fields: Fields, record: FilteredFrame) -> tuple[Any, ...]:
+        poses = fields.places['poses'].reshape(-1, POSE_WIDTH)
+        twists = fields.places['twists'].reshape(-1, TWIST_WIDTH)
+        own = fields.kept(
+            poses[:, :3], flat_array.wxyz(poses[:, 3:]), twists[:, :3], twists[:, 3:]
+        )
+        *_, covariances, of_twists, status = _views(fields.arrays, len(record.sensors))
+        return (
+            record.sensors, *own, covariances, status, of_twists if len(of_twists) else UNKNOWN
+        )
 
     def _record(self, head: Head, target: BytesTarget, parts: Any) -> FilteredFrame:
         return FilteredFrame(*head, *parts)

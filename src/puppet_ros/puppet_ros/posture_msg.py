@@ -15,7 +15,7 @@ from puppet_ros import flat_array
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
 from puppet_ros.raw_header import Head
-from puppet_ros.record_reader import Layout, RecordReader
+from puppet_ros.record_reader import Fields, RecordReader
 from std_msgs.msg import Header
 
 WORLD = 'world'
@@ -135,13 +135,11 @@ class PostureReader(RecordReader[PostureRecord]):
     def _first(self, msg: PostureMsg) -> PostureRecord:
         return from_msg(msg)
 
-    def _lay_out(self, arrays: Arrays, record: PostureRecord) -> Layout[PostureRecord]:
-        root, _, xyzw, segments, points, velocities, status = _views(arrays)
-        rotations = np.empty((N_SEGMENTS, 4))
-        posture = Posture(root, rotations, points, velocities)
-        return Layout(
-            flat_array.wxyz_copies(rotations, xyzw), (record.body, posture, segments, status)
-        )
+    def _lay_out(self, fields: Fields, record: PostureRecord) -> tuple[Any, ...]:
+        root, _, _, segments, points, velocities, status = _views(fields.arrays)
+        xyzw = fields.places['rotations'].reshape(N_SEGMENTS, 4)
+        (rotations,) = fields.kept(flat_array.wxyz(xyzw))
+        return record.body, Posture(root, rotations, points, velocities), segments, status
 
     def _record(self, head: Head, target: BytesTarget, parts: Any) -> PostureRecord:
         body, posture, segments, status = parts

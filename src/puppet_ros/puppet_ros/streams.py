@@ -16,7 +16,7 @@ from functools import wraps
 import time
 from typing import Any, NamedTuple, Protocol
 
-from puppet_ros import qos, raw_header
+from puppet_ros import qos
 from puppet_ros.exchange import exchange_of
 from puppet_ros.input_watch import InputWatch
 from puppet_ros.record_reader import RecordReader
@@ -108,7 +108,7 @@ class Reporter(Protocol):
 
 def subscribe(
     node: Node, topic: str, callback: Callback, reporter: Reporter,
-    reader: Callable[[], RecordReader[Any]], profile: QoSProfile = qos.STREAM,
+    make_reader: Callable[[], RecordReader[Any]], profile: QoSProfile = qos.STREAM,
     held: int = 0, is_held: Callable[[], bool] = lambda: True,
 ) -> Subscription | None:  # fmt: skip
     """
@@ -126,7 +126,7 @@ def subscribe(
         Gets the record of each message.
     reporter : Reporter
         The node's diagnostics.
-    reader : callable
+    make_reader : callable
         Makes a reader of the messages.
     profile : QoSProfile
         Its quality of service.
@@ -144,22 +144,25 @@ def subscribe(
     if exchange is not None:
         exchange.subscribe(name, reporter.guarded(callback))
         return None
-    readers = [reader() for _ in range(held + 1)]
+    readers = [make_reader() for _ in range(held + 1)]
     last = 0
     watch = reporter.watch(name)
 
     @wraps(callback)
     def on_data(data: bytes) -> None:
         nonlocal last
-        head, now_ns = raw_header.head(data), time.monotonic_ns()
+        chosen = (last + 1) % len(readers) if is_held() else 0
+        reader = readers[chosen]
+        head, now_ns = reader.look(data), time.monotonic_ns()
         if not watch.takes(*head, now_ns):
             reporter.drop(REFUSED)
             return
-        chosen = (last + 1) % len(readers) if is_held() else 0
-        record = readers[chosen].read(data, head)
-        watch.follow(*head, now_ns)  # only what could be read
+        record = reader.take()
         last = chosen
-        callback(Framed(record, readers[chosen].frame_id))
+        try:
+            callback(Framed(record, reader.frame_id))
+        finally:  # what could be read; the frame does not wait for it
+            watch.follow(*head, now_ns)
 
     kind = readers[0].kind
     return node.create_subscription(kind, topic, reporter.guarded(on_data), profile, raw=True)

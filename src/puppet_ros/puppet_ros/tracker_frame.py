@@ -10,7 +10,7 @@ from puppet_msgs.msg import TrackerFrame
 from puppet_ros import flat_array
 from puppet_ros.kept_message import Arrays, BytesTarget, KeptMessage, Target
 from puppet_ros.raw_header import Head
-from puppet_ros.record_reader import Layout, RecordReader
+from puppet_ros.record_reader import Fields, RecordReader
 from std_msgs.msg import Header
 
 POSE_WIDTH = 7  # x y z qx qy qz qw
@@ -76,14 +76,11 @@ class TrackerFrameReader(RecordReader[SensorFrame]):
     def _first(self, msg: TrackerFrame) -> SensorFrame:
         return from_msg(msg)
 
-    def _lay_out(self, arrays: Arrays, record: SensorFrame) -> Layout[SensorFrame]:
-        n = len(record.sensors)
-        poses, ages, status = _views(arrays, n)
-        positions, quaternions = np.empty((n, 3)), np.empty((n, 4))
-        return Layout(
-            [(positions, poses[:, :3]), *flat_array.wxyz_copies(quaternions, poses[:, 3:])],
-            (record.sensors, positions, quaternions, ages, status),
-        )
+    def _lay_out(self, fields: Fields, record: SensorFrame) -> tuple[Any, ...]:
+        poses = fields.places['poses'].reshape(-1, POSE_WIDTH)
+        positions, quaternions = fields.kept(poses[:, :3], flat_array.wxyz(poses[:, 3:]))
+        ages, status = fields.arrays['ages_s'], fields.arrays['status']
+        return record.sensors, positions, quaternions, ages, status
 
     def _record(self, head: Head, target: BytesTarget, parts: Any) -> SensorFrame:
         return SensorFrame(*head, *parts)
