@@ -169,12 +169,13 @@ def _composed(listed: Sequence[Process]) -> list[Process]:
 
 def _scheduled(listed: Sequence[Process], values: Mapping[str, str]) -> list[Process]:
     """Return the processes with words for those through which frames go."""
-    cores = cores_of(values['pin'])
-    words = Scheduling(_truth('realtime', values['realtime']), cores).words()
+    scheduling = Scheduling(_truth('realtime', values['realtime']), cores_of(values['pin']))
+    on_the_way = [p.name for p in listed if p.is_node and p.name not in OFF_THE_PATH]
+    own = {name: scheduling.of_node(i) for i, name in enumerate(on_the_way)}
+    own[PIPELINE] = scheduling
     return [
-        replace(process, arguments=(*words, *process.arguments))
-        if process.name == PIPELINE or process.is_node and process.name not in OFF_THE_PATH
-        else process for process in listed
+        replace(process, arguments=(*own[process.name].words(), *process.arguments))
+        if process.name in own else process for process in listed
     ]
 
 

@@ -173,10 +173,12 @@ def _measure(
 
 
 def _start(chain: Supervisor, rate_hz: float, scheduling: Scheduling) -> None:
-    program = [sys.executable, '-m', __name__, *scheduling.words()]
+    def program(number: int) -> list[str]:
+        return [sys.executable, '-m', __name__, *scheduling.of_node(number).words()]
+
     for number in range(N_RELAYS, 0, -1):
-        chain.start(f'relay_{number}', [*program, str(number)])
-    chain.start('source', [*program, 'source', repr(rate_hz)])
+        chain.start(f'relay_{number}', [*program(number), str(number)])
+    chain.start('source', [*program(0), 'source', repr(rate_hz)])
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward kinematics of the sixteen-segment tree (kernel layer)."""
 
+import math
+
 from puppet_core.arrays import Quats, Vec3, Vec3s
 from puppet_core.kernel import kernel
 from puppet_core.quaternion import multiply, rotate
@@ -72,6 +74,30 @@ def end_effector_positions(
         for k in range(3):
             out[limb, k] += p_world[end, k]
             out[4 + limb, k] = p_world[_MIDDLE_SEGMENTS[limb], k]
+
+
+@kernel
+def causal_velocities(positions: Vec3s, dt_s: float, last_positions: Vec3s, out: Vec3s) -> None:
+    """
+    Fill the velocities of points since the frame before, and remember where they are.
+
+    Parameters
+    ----------
+    positions : ndarray, shape (n, 3)
+        Of the points now [m].
+    dt_s : float
+        Time since the frame before [s]; without one, or none in order, the velocities are zero.
+    last_positions : ndarray, shape (n, 3)
+        In: of the points in the frame before [m]. Out: those of now.
+    out : ndarray, shape (n, 3)
+        Out: velocities [m/s].
+
+    """
+    is_next = 0.0 < dt_s < math.inf
+    for i in range(len(positions)):
+        for k in range(3):
+            out[i, k] = (positions[i, k] - last_positions[i, k]) / dt_s if is_next else 0.0
+            last_positions[i, k] = positions[i, k]
 
 
 @kernel

@@ -4,7 +4,12 @@
 
 import numpy as np
 from puppet_core import quaternion_batch as batch
-from puppet_core.kinematics import end_effector_positions, forward_kinematics, hip_centre
+from puppet_core.kinematics import (
+    causal_velocities,
+    end_effector_positions,
+    forward_kinematics,
+    hip_centre,
+)
 from puppet_core.skeleton import GENERAL_END_EFFECTORS, PARENTS, SEGMENT_INDEX, SEGMENTS
 import pytest
 from scipy.spatial.transform import Rotation
@@ -122,3 +127,22 @@ def test_hip_centre_is_between_the_thighs(rng, plain):
     (hip_centre.py_func if plain else hip_centre)(p_world, centre)
     thighs = [SEGMENT_INDEX[f'{side}_thigh'] for side in ('left', 'right')]
     np.testing.assert_allclose(centre, p_world[thighs].mean(axis=0), atol=POSITION_TOL_M)
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_velocities_are_those_since_the_frame_before(rng, plain):
+    step = causal_velocities.py_func if plain else causal_velocities
+    motion, last, out = rng.normal(size=(5, 8, 3)), np.zeros((8, 3)), np.empty((8, 3))
+    step(motion[0], np.inf, last, out)
+    assert not out.any()
+    for before, now in zip(motion, motion[1:]):
+        step(now, 0.008, last, out)
+        np.testing.assert_array_equal(out, (now - before) / 0.008)
+
+
+@pytest.mark.parametrize('dt_s', [0.0, -0.1, np.inf, np.nan])
+def test_without_a_time_in_order_velocities_are_zero(rng, dt_s):
+    now, last, out = rng.normal(size=(8, 3)), np.ones((8, 3)), np.ones((8, 3))
+    causal_velocities(now, dt_s, last, out)
+    assert not out.any()
+    np.testing.assert_array_equal(last, now)

@@ -17,7 +17,12 @@ from puppet_core.character import Character
 from puppet_core.default_shape import ADULT_LEG_M
 from puppet_core.fastest_motion import PERFORMER_RATIO
 from puppet_core.joint_split import JOINT_NAMES, JointSplit
-from puppet_core.kinematics import end_effector_positions, forward_kinematics, hip_centre
+from puppet_core.kinematics import (
+    causal_velocities,
+    end_effector_positions,
+    forward_kinematics,
+    hip_centre,
+)
 from puppet_core.quaternion_batch import conjugate, rotate
 from puppet_retarget.importance.contact_rows import SELF_ROW
 from puppet_retarget.importance.environment import Environment
@@ -188,7 +193,7 @@ class RetargetModel:
         else:
             goals = self._character.scale_for(leg_length) * rows[:, GOAL: GOAL + 3]
             angles = self._robot.step(solution, goals)
-        self._differentiate(solution.end_effectors, dt_s)
+        causal_velocities(solution.end_effectors, dt_s, self._positions, self._velocities)
         cause, self._cause = self._cause if eased else '', ''
         return RetargetedFrame(solution, angles, self._velocities, solve_time_us, eased, cause)
 
@@ -217,11 +222,3 @@ class RetargetModel:
         self._ease.start()
         self._cause = self._cause or 'eases after a change of solver, character or tuning'
         return True
-
-    def _differentiate(self, positions: Vec3s, dt_s: float) -> None:
-        if 0.0 < dt_s < np.inf:
-            np.subtract(positions, self._positions, self._velocities)
-            self._velocities /= dt_s
-        else:
-            self._velocities[:] = 0.0
-        self._positions[:] = positions

@@ -36,6 +36,18 @@ class Scheduling(NamedTuple):
         pin = (PIN + ','.join(map(str, self.cores)),) if self.cores else ()
         return ((REALTIME,) if self.realtime else ()) + pin
 
+    def of_node(self, number: int) -> 'Scheduling':
+        """
+        Return how the n-th node on the way of a frame runs: on one of the processors, in turns.
+
+        Its receiving thread then wakes the working one where the caches have both, and the next
+        node's processor is free meanwhile.
+
+        """
+        if not self.cores:
+            return self
+        return self._replace(cores=(self.cores[number % len(self.cores)],))
+
     def apply(self) -> list[str]:
         """Ask for it for all threads of this process; return what was refused, a sentence each."""
         refused = []

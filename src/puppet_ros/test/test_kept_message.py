@@ -18,7 +18,6 @@ from puppet_ros.importance_msg import (  # noqa: E402
     SELF_ROW_WIDTH,
 )
 from puppet_ros.joint_state import JointStateWriter  # noqa: E402
-from puppet_ros.kept_message import BytesTarget  # noqa: E402
 from puppet_ros.plain_cdr import plain_bytes  # noqa: E402
 from puppet_ros.pose_frame import PoseFrameWriter  # noqa: E402
 from puppet_ros.posture_msg import PostureRecord, PostureWriter  # noqa: E402
@@ -125,10 +124,3 @@ def test_bytes_are_those_of_the_middleware_but_for_padding(
             ours, used = np.frombuffer(data, np.uint8), number_bytes(msg)
             np.testing.assert_array_equal(ours[used], theirs[:len(ours)][used])
             assert not ours[~used].any()
-
-
-def test_another_text_of_the_same_length_is_seen() -> None:
-    target = BytesTarget(TrackerFrameWriter(('a', 'b'), 'w')._kept.msg, lambda arrays: None)
-    same = TrackerFrameWriter(('a', 'b'), 'w')._kept.msg
-    other = TrackerFrameWriter(('a', 'c'), 'w')._kept.msg
-    assert target.load(plain_bytes(same)) and not target.load(plain_bytes(other))

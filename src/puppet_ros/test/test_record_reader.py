@@ -107,13 +107,38 @@ def test_records_are_those_of_the_messages(case: Case, rng: Draw) -> None:
             msg = message(case, rng, names, frame_id)
             data = serialize_message(msg)
             expected = case.module.from_msg(msg)
-            for record in (reader.read(data), reader.read(data)):
+            for record in (reader.read(data), reader.read(data)):  # by its fields, by its form
                 assert type(record) is type(expected) and reader.frame_id == frame_id
                 for got, wanted in zip(flat(record), flat(expected), strict=True):
                     np.testing.assert_array_equal(got, wanted)
                     if isinstance(wanted, np.ndarray):  # what kernels are compiled for
                         assert got.shape == wanted.shape and got.dtype == wanted.dtype
                         assert got.flags.c_contiguous and got.flags.aligned
+
+
+@of_all
+def test_a_look_tells_the_head_and_changes_nothing(case: Case, rng: Draw) -> None:
+    """What was taken stays until the next message is taken, whatever is looked at."""
+    reader = case.reader()
+    first, second = (message(case, rng, ('a', 'b'), 'world') for _ in range(2))
+    for _ in range(2):  # by its fields, by its form
+        record = reader.read(serialize_message(first))
+        data = serialize_message(second)
+        assert reader.look(data) == head(data)
+        expected = flat(case.module.from_msg(first))
+        for got, wanted in zip(flat(record), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+    for got, wanted in zip(flat(reader.take()), flat(case.module.from_msg(second)), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_another_text_of_the_same_length_is_seen(rng: Draw) -> None:
+    reader, case = tracker_frame.TrackerFrameReader(), CASES['raw']
+    for names in (('a', 'b'), ('a', 'b'), ('a', 'c')):
+        data = serialize_message(message(case, rng, names, 'world'))
+        assert reader.read(data).sensors == names
+    assert reader.read(data.replace(b'world', b'w0rld')).sensors == names
+    assert reader.frame_id == 'w0rld'
 
 
 def test_a_self_interaction_that_is_left_out_is_none(rng: Draw) -> None:
