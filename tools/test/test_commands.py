@@ -21,5 +21,5 @@ def test_help_has_examples() -> None:
 def test_commands_with_a_graph_of_their_own_stay_on_this_machine() -> None:
     """Those that join one that others started, maybe on other machines, do what ROS does."""
     assert {name for name, command in COMMANDS.items() if command.own_machine_only} == {
-        'demo', 'bench-latency', 'soak', 'chaos', 'reference',
+        'demo', 'bench-latency', 'bench-nodes', 'soak', 'chaos', 'reference',
     }  # fmt: skip
