@@ -66,7 +66,8 @@ def parser() -> argparse.ArgumentParser:
                         'default %(default)s')  # fmt: skip
     p.add_argument('--realtime', action='store_true',
                    help='run all of it before ordinary programs, processors awake')  # fmt: skip
-    p.add_argument('--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns')
+    p.add_argument('--pin', default='', metavar='N,..',
+                   help='processors for the nodes, one each in turns')  # fmt: skip
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     return p
 

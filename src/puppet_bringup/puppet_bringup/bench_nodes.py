@@ -215,7 +215,7 @@ class NodeBench:
                 subscription.callback = self._timed(label, subscription.callback)
         for publisher in node.publishers:
             if publisher.topic_name in TOPICS:
-                publisher.publish = self._noted(publisher.publish)
+                vars(publisher)['publish'] = self._noted(publisher.publish)
 
     def _noted(self, publish: Callable[[Any], None]) -> Callable[[Any], None]:
         def run(message: Any) -> None:

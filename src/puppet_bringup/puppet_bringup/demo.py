@@ -66,7 +66,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--composed', action='store_true', help='all nodes in one process')
     p.add_argument('--realtime', action='store_true',
                    help='the nodes before ordinary programs, processors awake')  # fmt: skip
-    p.add_argument('--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns')
+    p.add_argument('--pin', default='', metavar='N,..',
+                   help='processors for the nodes, one each in turns')  # fmt: skip
     p.add_argument('--headless', action='store_true', help='without the browser view')
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     p.add_argument('--domain-id', type=int, metavar='N', help='ROS domain; a free one if absent')

@@ -81,7 +81,7 @@ ARGUMENTS = (
         'realtime', 'false', 'Whether the nodes run before all ordinary programs, on processors '
         'that do not sleep; where the system allows it.',
     ),  # fmt: skip
-    Argument('pin', '', 'Processors for the nodes, such as 2,3: one each, in turns; all if empty.'),
+    Argument('pin', '', 'Processors for the nodes, one each in turns, such as 2,3; all if empty.'),
     Argument('view', 'false', 'Whether to show the bodies in a browser.'),
     Argument(
         'rviz', 'false', 'RViz: true or puppet for the bodies, tracker for the sensors, or the '

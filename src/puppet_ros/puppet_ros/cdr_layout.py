@@ -14,9 +14,11 @@ import re
 import struct
 from typing import Any, NamedTuple
 
+from puppet_ros.plain_cdr import ENCAPSULATION as PLAIN
 from puppet_ros.plain_cdr import FORMATS
 
 ENCAPSULATION = 4
+_LENGTH = struct.Struct('<I')
 _ARRAY = re.compile(r'(?:sequence<(\w+)(?:, \d+)?>|(\w+)\[(\d+)\])')
 
 
@@ -56,12 +58,16 @@ class CdrLayout:
         """Paths of texts and lists of texts."""
         self.fixed: list[tuple[int, int]] = [(0, ENCAPSULATION)]
         """First byte and the one behind of texts and lengths."""
+        self._wanted = [PLAIN]  # what stands there
         self.size = self._walk(msg, '', ENCAPSULATION)
         """Bytes of the message."""
 
     def holds(self, msg: Any, data: bytes) -> bool:
-        """Return whether bytes have the numbers of a message at these places."""
+        """Return whether bytes have a message's texts, lengths and numbers at these places."""
+        # a text that the middleware has cut at a zero within would shift what follows
         return len(data) >= self.size and all(
+            data[start:stop] == wanted for (start, stop), wanted in zip(self.fixed, self._wanted)
+        ) and all(
             memoryview(attrgetter(p.path)(msg)).cast('B') == data[p.start:p.stop]
             for p in self.arrays
         ) and all(
@@ -85,7 +91,7 @@ class CdrLayout:
             return self._text(value, at)
         if kind == 'sequence<string>':
             self.texts.append(path)
-            at = self._length(at)
+            at = self._length(at, len(value))
             for text in value:
                 at = self._text(text, at)
             return at
@@ -93,7 +99,7 @@ class CdrLayout:
         if match is None:
             return self._walk(value, f'{path}.', at)
         if match[1]:
-            at = self._length(at)
+            at = self._length(at, len(value))
         code = FORMATS[match[1] or match[2]]
         size = struct.calcsize(code)
         if len(value):
@@ -102,16 +108,18 @@ class CdrLayout:
         self.arrays.append(Place(path, code, at, end))
         return end
 
-    def _length(self, at: int) -> int:
+    def _length(self, at: int, n: int) -> int:
         at = aligned(at, 4)
         self.fixed.append((at, at + 4))
+        self._wanted.append(_LENGTH.pack(n))
         return at + 4
 
     def _text(self, text: str, at: int) -> int:
-        at = self._length(at)
-        end = at + len(text.encode()) + 1
-        self.fixed.append((at, end))
-        return end
+        data = text.encode() + b'\0'
+        at = self._length(at, len(data))
+        self.fixed.append((at, at + len(data)))
+        self._wanted.append(data)
+        return at + len(data)
 
 
 def texts_of(msg: Any, paths: list[str]) -> list[Any]:

@@ -10,13 +10,14 @@ refills it every frame, which is far cheaper than building a message (STYLE 2.5)
 """
 
 from array import array
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.arrays import Floats, Quats
 from puppet_core.errors import PuppetError
 
+Number = TypeVar('Number', bound=np.generic)
 STAMP_UNIT_NS = 1_000_000_000
 MAX_MESSAGE_BYTES = 1 << 20  # of streams, some kB; many are kept until their partners come
 
@@ -73,8 +74,8 @@ def keep_bytes(msg: Any, name: str, n: int) -> NDArray[np.uint8]:
     return bytes_row(name, getattr(msg, name), n)
 
 
-def wxyz(xyzw_rows: Floats) -> Quats:
-    """Return message quaternions (n, 4) in the numerics' order, contiguous copy."""
+def wxyz(xyzw_rows: NDArray[Number]) -> NDArray[Number]:
+    """Return rows (n, 4) of message quaternions in the numerics' order, contiguous copy."""
     out = np.empty(xyzw_rows.shape, xyzw_rows.dtype)
     out[:, 0] = xyzw_rows[:, 3]
     out[:, 1:] = xyzw_rows[:, :3]

@@ -73,9 +73,10 @@ class BytesTarget(Target):
     """The CDR bytes of a message that begins with a header: new ones, or those that it came as."""
 
     def __init__(
-        self, msg: Any, views: Callable[[Arrays], Any], data: bytes | None = None
-    ) -> None:
-        layout = CdrLayout(msg)
+        self, msg: Any, views: Callable[[Arrays], Any], data: bytes | None = None,
+        layout: CdrLayout | None = None,
+    ) -> None:  # fmt: skip
+        layout = CdrLayout(msg) if layout is None else layout
         data = plain_bytes(msg) if data is None else data[:layout.size]
         room = bytearray(_TO_ALIGN) + data
         store = np.frombuffer(room, np.uint8)

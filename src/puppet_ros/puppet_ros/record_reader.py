@@ -11,8 +11,9 @@ before finds none of its code in the caches: what takes 3 us in a loop takes 40 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 import struct
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,10 @@ from puppet_ros.kept_cdr import decoded
 from puppet_ros.kept_message import Arrays, BytesTarget
 
 PLAIN = bytes([0, 1, 0, 0])  # CDR of the little-endian order, without options
-MOST_LEFT = 16  # bytes that ROS may leave behind, for numbers that empty sequences could have had
+NO_HEAD = raw_header.Head(0, 0)
+# Bytes that ROS may leave behind, for numbers that empty sequences could have had. The only limit
+# to the size of a message of a known form.
+MOST_LEFT = 16
 Record = TypeVar('Record')
 
 
@@ -41,7 +45,7 @@ class Form:
     """
 
     def __init__(self, layout: CdrLayout, data: bytes) -> None:
-        spans = [(start, stop, f'{stop - start}s') for start, stop in layout.fixed]
+        spans = [(start, stop, f'{stop - start}s') for start, stop in _joined(layout.fixed)]
         spans.append((ENCAPSULATION, ENCAPSULATION + 8, 'iI'))
         spans += [(p.start, p.stop, 'Q') for p in layout.numbers if p.path == 'frame_index']
         text, end = '<', 0
@@ -50,16 +54,16 @@ class Form:
             end = stop
         self._unpack = struct.Struct(text).unpack_from
         self._size = layout.size
-        _, _, _, self._length, self._frame_id, _, *self._texts = self._unpack(data)
+        _, _, _, self._frame_id, _, *self._texts = self._unpack(data)
 
     def head(self, data: bytes) -> raw_header.Head | None:
         """Return stamp and frame index of a message of this form, None for any other."""
         if not 0 <= len(data) - self._size < MOST_LEFT:
             return None
-        kind, seconds, nanoseconds, length, frame_id, index, *texts = self._unpack(data)
+        kind, seconds, nanoseconds, frame_id, index, *texts = self._unpack(data)
         if (
-            texts != self._texts or frame_id != self._frame_id or length != self._length
-            or kind != PLAIN or seconds < 0 or nanoseconds >= STAMP_UNIT_NS
+            texts != self._texts or frame_id != self._frame_id or kind != PLAIN
+            or seconds < 0 or nanoseconds >= STAMP_UNIT_NS
         ):  # fmt: skip
             return None
         return raw_header.Head(seconds * STAMP_UNIT_NS + nanoseconds, index)
@@ -91,7 +95,8 @@ class Fields:
         self._block = np.empty(0)
 
     def kept(self, *places: NDArray[np.intp]) -> list[NDArray[np.float64]]:
-        """Return contiguous arrays that each `take` fills with the numbers of these places."""
+        """Return contiguous arrays that each `take` fills with these places' numbers; once."""
+        assert not len(self._taken)
         self._taken = np.concatenate([rows.ravel() for rows in places])
         self._block = np.empty(len(self._taken))
         ends = np.cumsum([rows.size for rows in places])
@@ -105,20 +110,36 @@ class Fields:
             self._target.doubles.take(self._taken, out=self._block, mode='clip')
 
 
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans of bytes in order, touching ones as one: texts follow their lengths."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(spans):
+        if found and found[-1][1] == start:
+            start = found.pop()[0]
+        found.append((start, stop))
+    return found
+
+
+class _Known(NamedTuple):
+    """What a reader knows of messages of one form."""
+
+    form: Form
+    fields: Fields
+    target: BytesTarget
+    parts: tuple[Any, ...]
+
+
 class RecordReader(ABC, Generic[Record]):
-    """The reader of one stream; what it returns is overwritten by the next message."""
+    """The reader of one stream; what it returns is overwritten when the next message is taken."""
 
     kind: type
     """Class of the messages, which begin with a header and a frame index."""
 
     def __init__(self) -> None:
         self.frame_id = ''
-        """Of the last message."""
-        self._form: Form | None = None
-        self._fields: Fields | None = None
-        self._parts: tuple[Any, ...] = ()
-        self._target: BytesTarget | None = None
-        self._looked: tuple[bytes, raw_header.Head, bool] = b'', raw_header.Head(0, 0), False
+        """Of the last message that was taken."""
+        self._known: _Known | None = None  # of the last message that was read by its fields
+        self._looked: tuple[bytes, raw_header.Head, _Known | None] = b'', NO_HEAD, None
 
     def read(self, data: bytes) -> Record:
         """Return the record of a message; raise as `look` and `take` do."""
@@ -134,11 +155,11 @@ class RecordReader(ABC, Generic[Record]):
         MessageError : if the bytes have none.
 
         """
-        head = self._form.head(data) if self._form is not None else None
-        is_known = head is not None
+        known = self._known
+        head = known.form.head(data) if known is not None else None
         if head is None:
-            head = raw_header.head(data)
-        self._looked = data, head, is_known
+            known, head = None, raw_header.head(data)
+        self._looked = data, head, known
         return head
 
     def take(self) -> Record:
@@ -150,24 +171,24 @@ class RecordReader(ABC, Generic[Record]):
         MessageError : if the bytes are no such message, or its arrays do not fit each other.
 
         """
-        data, head, is_known = self._looked
-        if not is_known:
+        data, head, known = self._looked
+        if known is None:
             return self._begin(data)
-        self._fields.take(data)
-        return self._record(head, self._target, self._parts)
+        known.fields.take(data)
+        return self._record(head, known.target, known.parts)
 
     def _begin(self, data: bytes) -> Record:
         """Take a message of another form."""
         msg = decoded(data, self.kind)
         record = self._first(msg)
         self.frame_id = msg.header.frame_id
-        self._form = None
+        self._known = None
         layout = CdrLayout(msg)
         if data[:ENCAPSULATION] == PLAIN and layout.holds(msg, data):
-            target = BytesTarget(msg, lambda arrays: arrays, data)
+            target = BytesTarget(msg, lambda arrays: arrays, data, layout)
             fields = Fields(layout, target)
-            self._parts = self._lay_out(fields, record)
-            self._form, self._fields, self._target = Form(layout, data), fields, target
+            parts = self._lay_out(fields, record)
+            self._known = _Known(Form(layout, data), fields, target, parts)
         return record
 
     @abstractmethod

@@ -40,8 +40,8 @@ class Scheduling(NamedTuple):
         """
         Return how the n-th node on the way of a frame runs: on one of the processors, in turns.
 
-        Its receiving thread then wakes the working one where the caches have both, and the next
-        node's processor is free meanwhile.
+        Its receiving thread then wakes the working one where the caches have both, and with two
+        processors or more the next node's is free meanwhile.
 
         """
         if not self.cores:

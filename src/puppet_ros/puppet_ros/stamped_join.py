@@ -4,8 +4,8 @@
 Pairs of messages of two topics that carry the same stamp (no ROS in here).
 
 Both topics are ordered in time and the second is computed from the first, so a stamp that
-was passed over will not be paired any more: it is dropped and counted. What waits is
-bounded, so a partner that died costs no memory.
+was passed over will not be paired any more: it is dropped and counted. What waits is bounded, by
+what came after it: a partner that died costs no memory, and what came last may be kept in a ring.
 
 """
 
@@ -22,7 +22,7 @@ class StampedJoin(Generic[Left, Right]):
     Parameters
     ----------
     capacity : int
-        Most messages of one side that wait for their partner.
+        How many messages of its topic one outlasts that waits for its partner, itself counted.
 
     """
 
@@ -31,8 +31,10 @@ class StampedJoin(Generic[Left, Right]):
             raise ValueError(f'capacity: expected value >= 1, got {capacity}')
         self.capacity = capacity
         """Most messages of one side that wait."""
-        self._left: dict[int, Left] = {}
-        self._right: dict[int, Right] = {}
+        # by stamp, in the order in which they came: their numbers, and they
+        self._left: dict[int, tuple[int, Left]] = {}
+        self._right: dict[int, tuple[int, Right]] = {}
+        self._n_left = self._n_right = 0
         self.unmatched_left = 0
         """Messages of the first topic dropped without a partner."""
         self.unmatched_right = 0
@@ -40,22 +42,28 @@ class StampedJoin(Generic[Left, Right]):
 
     def push_left(self, stamp_ns: int, item: Left) -> tuple[Left, Right] | None:
         """Take a message of the first topic; return the pair if its partner was here."""
+        self._n_left += 1
+        self.unmatched_left += _drop_old(self._left, self._n_left - self.capacity)
         if stamp_ns in self._right:
-            partner = self._right[stamp_ns]
+            _, partner = self._right[stamp_ns]
             self._left.pop(stamp_ns, None)
             self._forget_until(stamp_ns)
             return item, partner
-        self.unmatched_left += _keep(self._left, stamp_ns, item, self.capacity)
+        self.unmatched_left += self._left.pop(stamp_ns, None) is not None
+        self._left[stamp_ns] = self._n_left, item
         return None
 
     def push_right(self, stamp_ns: int, item: Right) -> tuple[Left, Right] | None:
         """Take a message of the second topic; return the pair if its partner was here."""
+        self._n_right += 1
+        self.unmatched_right += _drop_old(self._right, self._n_right - self.capacity)
         if stamp_ns in self._left:
-            partner = self._left[stamp_ns]
+            _, partner = self._left[stamp_ns]
             self._right.pop(stamp_ns, None)
             self._forget_until(stamp_ns)
             return partner, item
-        self.unmatched_right += _keep(self._right, stamp_ns, item, self.capacity)
+        self.unmatched_right += self._right.pop(stamp_ns, None) is not None
+        self._right[stamp_ns] = self._n_right, item
         return None
 
     @property
@@ -81,15 +89,13 @@ class StampedJoin(Generic[Left, Right]):
         self.unmatched_right += _drop_until(self._right, stamp_ns)
 
 
-def _keep(waiting: dict, stamp_ns: int, item: object, capacity: int) -> int:
-    """Add the newest message; return how many were dropped for it."""
-    dropped = 1 if waiting.pop(stamp_ns, None) is not None else 0
-    waiting[stamp_ns] = item
-    if len(waiting) > capacity:
-        # the first one in, not the lowest stamp: a clock set back must not block the join
+def _drop_old(waiting: dict, last_number: int) -> int:
+    """Remove all up to a number, whatever their stamps are; return how many were lost."""
+    lost = 0
+    while waiting and next(iter(waiting.values()))[0] <= last_number:
         del waiting[next(iter(waiting))]
-        dropped += 1
-    return dropped
+        lost += 1
+    return lost
 
 
 def _drop_until(waiting: dict, stamp_ns: int) -> int:

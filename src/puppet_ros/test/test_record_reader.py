@@ -9,10 +9,11 @@ import numpy as np
 from puppet_core.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_ros import importance_msg, pose_frame, posture_msg, tracker_frame
+from puppet_ros.cdr_layout import CdrLayout
 from puppet_ros.flat_array import MessageError
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.raw_header import head
-from puppet_ros.record_reader import RecordReader
+from puppet_ros.record_reader import MOST_LEFT, RecordReader
 import pytest
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Header
@@ -130,6 +131,52 @@ def test_a_look_tells_the_head_and_changes_nothing(case: Case, rng: Draw) -> Non
             np.testing.assert_array_equal(got, wanted)
     for got, wanted in zip(flat(reader.take()), flat(case.module.from_msg(second)), strict=True):
         np.testing.assert_array_equal(got, wanted)
+
+
+@of_all
+@pytest.mark.parametrize('odd', [
+    lambda data: b'\0\0\0\0' + data[4:],  # another order of bytes
+    lambda data: data + bytes(MOST_LEFT),  # more behind the end than ROS leaves
+    lambda data: data[:2] + b'\0\1' + data[4:],  # options of the encapsulation
+], ids=['order', 'slack', 'options'])  # fmt: skip
+def test_a_reader_that_knows_a_form_sees_what_is_not_of_it(
+    case: Case, odd: Callable[[bytes], bytes], rng: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, read = case.reader(), []
+    for _ in range(2):
+        reader.read(serialize_message(message(case, rng, ('a', 'b'), 'world')))
+    monkeypatch.setattr(reader, '_begin', read.append)
+    data = bytes(serialize_message(message(case, rng, ('a', 'b'), 'world')))
+    size = CdrLayout(decoded(data, case.reader.kind)).size
+    reader.read(data[:size] + bytes(MOST_LEFT - 1))
+    assert not read  # by its form
+    try:
+        reader.read(odd(data[:size]))
+    except MessageError:
+        return  # its head is none in that order
+    assert len(read) == 1
+
+
+def test_the_frame_id_is_that_of_a_message_of_odd_make_too(rng: Draw) -> None:
+    reader, case = tracker_frame.TrackerFrameReader(), CASES['raw']
+    for frame_id, options in (('abc', b'\0\0'), ('xyz', b'\0\1'), ('abc', b'\0\0')):
+        data = bytes(serialize_message(message(case, rng, ('a',), frame_id)))
+        reader.read(data[:2] + options + data[4:])
+        assert reader.frame_id == frame_id
+
+
+def test_a_name_with_a_zero_within_teaches_no_form(rng: Draw) -> None:
+    """The middleware cuts it there; what follows does not stand where its layout says."""
+    reader, case = tracker_frame.TrackerFrameReader(), CASES['raw']
+    data = bytes(serialize_message(message(case, rng, ('aaaabbbb',), 'w')))
+    cut = data.replace(b'aaaabbbb', b'aaaa\0\0\0\0')
+    for _ in range(2):
+        expected = case.module.from_msg(decoded(cut, case.reader.kind))
+        for got, wanted in zip(flat(reader.read(cut)), flat(expected), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+    lengths = cut.index((7).to_bytes(4, 'little'))  # of the poses
+    with pytest.raises(MessageError):
+        reader.read(cut[:lengths] + (6).to_bytes(4, 'little') + cut[lengths + 4:])
 
 
 def test_another_text_of_the_same_length_is_seen(rng: Draw) -> None:
