@@ -4,7 +4,8 @@
 A short fault run of real processes: one fault of each main kind, then Ctrl-C.
 
 How soon the graph recovers is for `./puppet chaos` on a machine that does nothing else; here it
-must recover at all, with finite joint states, without a node falling or a process left behind.
+must recover at all, with finite joint states and no jump, the cause must be named, and no node may
+fall or process be left behind.
 
 """
 
@@ -23,7 +24,8 @@ packages = pytest.importorskip('ament_index_python.packages', reason='needs ROS 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 DEADLINE_S = 400.0  # a first compilation of the kernels fits
-FAULTS = ('kill', 'unplug', 'hostile', 'parameters')  # each comes once in the first round
+# each comes once in the first round
+FAULTS = ('kill', 'unplug', 'hostile', 'parameters', 'pause', 'publisher')
 
 
 def _command(*arguments: str) -> list[str]:
@@ -67,4 +69,6 @@ def test_the_graph_gets_over_a_fault_of_each_kind(tmp_path: Path) -> None:
         assert fault['failure'] == '' and fault['fallen'] == [], text
         assert fault['recovery'] is not None, text
         assert fault['frames'] > 0 and fault['not_finite'] == 0, text
+        assert fault['largest']['ratio'] <= 1.0, text  # no jump
+        assert fault['named'] is not False, text
     assert found['left'] == [] and 'left running: nothing' in shown, text

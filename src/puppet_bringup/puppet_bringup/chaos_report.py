@@ -93,6 +93,9 @@ class Row:
     failure: str = ''
     """Why the fault could not be caused."""
 
+    lost: int = 0
+    """Frames of the tracker that became no joint states, from the begin to recovery."""
+
     @property
     def since_begin_s(self) -> float:
         """Time from the begin of the cause until joint states flow; infinity without [s]."""
@@ -189,13 +192,14 @@ def table(run: Run) -> list[str]:
         'joint states at rate again: after the end of the cause (killed: after the new start), '
         'after its begin; eased until',
         f'{"cause":29} {"n":>3} {"lasted":>7} {"end, median":>12} {"max":>6} {"begin, max":>11} '
-        f'{"eased, max":>11} {"gap, max":>9} {"step":>6}',
+        f'{"eased, max":>11} {"gap, max":>9} {"lost":>5} {"step":>6}',
     ]  # fmt: skip
     for kind, target in sorted({(row.kind, row.target) for row in run.rows}):
         rows = [r for r in run.rows if (r.kind, r.target) == (kind, target)]
         lines += _cause(f'{kind} {target}'.rstrip(), rows)
     lines += [
-        'times in seconds; step: largest of the joint states, above 1 it is a jump',
+        'times in seconds; lost: frames of the tracker without joint states; step: largest of the '
+        'joint states, above 1 it is a jump',
         f'largest step without faults: {run.undisturbed.ratio:.2f} ({run.undisturbed.text})',
     ]
     for name, (first, last) in run.memory_mb.items():
@@ -213,7 +217,7 @@ def _cause(name: str, rows: Sequence[Row]) -> list[str]:
         f'{np.median(flowing):12.2f} {max(flowing):6.2f} '
         f'{max(row.since_begin_s for row in rows):11.2f} '
         f'{max(recovery.settled_s for recovery in found):11.2f} '
-        f'{max(recovery.gap_s for recovery in found):9.2f} '
+        f'{max(recovery.gap_s for recovery in found):9.2f} {sum(row.lost for row in rows):5} '
         f'{max(row.largest.ratio for row in rows):6.2f}'
     )
     said = dict.fromkeys(text for row in rows for text in _telling(row))

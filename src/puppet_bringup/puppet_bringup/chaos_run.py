@@ -217,6 +217,7 @@ class ChaosRun:
             fault.kind, fault.target, stage.begin_s - self._start_s,
             stage.end_s - stage.begin_s, recovery, check.largest, check.n_frames,
             check.n_not_finite, tuple(self._watch.said), tuple(self._fallen), failure,
+            self._watch.lost,
         )  # fmt: skip
         check.restart()
         return row

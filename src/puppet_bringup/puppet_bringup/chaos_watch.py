@@ -59,6 +59,9 @@ class ChaosWatch(Node):
         self._statuses: OrderedDict[int, tuple[bool, int]] = OrderedDict()
         self._arrivals: deque[tuple[float, bool]] = deque(maxlen=round(KEPT_S * rate_hz))
         self._is_eased = False
+        self._index: int | None = None  # of the last frame
+        self.lost = 0
+        """Frames of the tracker since `begin` that became no joint states, by their numbers."""
         self._said: dict[str, float] = {}
         self._last: dict[str, list[str]] = {}  # what each said in its last report
         self._old: dict[str, set[str]] = {}  # what each has said without a pause since before
@@ -76,6 +79,7 @@ class ChaosWatch(Node):
         """Forget what was seen and said; another fault is about to come."""
         self.settle()
         self.check.restart()
+        self.lost = 0
         self._said.clear()
         self._old = {name: set(texts) for name, texts in self._last.items()}
 
@@ -127,6 +131,9 @@ class ChaosWatch(Node):
     def _on_status(self, msg: RetargetStatus) -> None:
         stamp_ns = flat_array.stamp_ns(msg.header.stamp)
         _keep(self._statuses, stamp_ns, (msg.easing, msg.frames_solved))
+        if self._index is not None and msg.frame_index > self._index:  # else of a new driver
+            self.lost += msg.frame_index - self._index - 1
+        self._index = msg.frame_index
 
     def _on_diagnostics(self, msg: DiagnosticArray) -> None:
         for status in msg.status:

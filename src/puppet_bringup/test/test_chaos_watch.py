@@ -71,3 +71,13 @@ def test_a_stamp_that_comes_again_is_another_frame(watch: ChaosWatch) -> None:
     assert watch.check.largest.ratio < 1.0
     _frame(watch, 10, 0.4, 4)
     assert watch.check.largest.ratio > 1.0 and 'root moved 0.396' in watch.check.largest.text
+
+
+def test_frames_that_became_no_joint_states_are_counted(watch: ChaosWatch) -> None:
+    """By their numbers; those of a driver that was started again begin anew."""
+    for index in (5, 6, 9, 9, 0, 1, 3):
+        watch._on_status(RetargetStatus(frame_index=index))
+    assert watch.lost == 3
+    watch.begin()
+    watch._on_status(RetargetStatus(frame_index=4))
+    assert watch.lost == 0

@@ -52,7 +52,7 @@ class InputWatch:
         self._run, self._run_step = 0, 0  # refused in a row, and the last one's number from here
         self._refused_index = -1  # the highest since the last one taken
         self._is_sure = False  # that the last stamp was of its moment
-        self._n_others = 0
+        self._n_others = self._n_unfit = 0  # refused: by their numbers, by their stamps alone
         self._strict_until_ns = 0  # another publisher is about
         self._set_back_ns = 0
         self._set_forward_ns = 0
@@ -78,10 +78,11 @@ class InputWatch:
             return True  # nearly always
         if self._continues(step, step_ns, now_ns) or self._is_run(step, step_ns):
             return True
-        self._n_others += 1
         if 0 < step <= MOST_LOST:
+            self._n_unfit += 1
             self._refused_index = max(self._refused_index, index)
         else:
+            self._n_others += 1
             self._strict_until_ns = now_ns + OTHER_NS
         return False
 
@@ -115,12 +116,18 @@ class InputWatch:
             found.append(f'no input on {self.topic} for {age_s:.1f} s')
         if self._n_others:
             found.append(
-                f'another publisher on {self.topic}: {self._n_others} of its messages refused'
+                f'another publisher on {self.topic}: {self._n_others + self._n_unfit} of its '
+                'messages refused'
+            )
+        elif self._n_unfit:
+            found.append(
+                f'stamps on {self.topic} that do not fit their numbers, of a clock that stutters '
+                f'or another publisher: {self._n_unfit} messages refused'
             )
         for way_ns, word in ((self._set_back_ns, 'back'), (self._set_forward_ns, 'forward')):
             if way_ns:
                 found.append(f'clock stepped {word} by {way_ns * 1e-9:.1f} s on {self.topic}')
-        self._n_others = self._set_back_ns = self._set_forward_ns = 0
+        self._n_others = self._n_unfit = self._set_back_ns = self._set_forward_ns = 0
         return found
 
     def _continues(self, step: int, step_ns: int, now_ns: int) -> bool:

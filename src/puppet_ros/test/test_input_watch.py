@@ -3,7 +3,7 @@
 """One publisher is followed while it lives, whatever others and the clock do."""
 
 import numpy as np
-from puppet_ros.input_watch import InputWatch, TAKEOVER_NS
+from puppet_ros.input_watch import InputWatch, MOST_LOST, TAKEOVER_NS
 import pytest
 
 PERIOD_NS = 8_333_333
@@ -50,10 +50,25 @@ def test_a_second_publisher_is_refused_and_named(ahead: int, shift_ns: int) -> N
     now_ns = START_NS + 50 * PERIOD_NS
     taken = run(watch, [first, Publisher(first.index + ahead, shift_ns)], 240, now_ns)
     assert taken[:, 0].all() and not taken[:, 1].any()
-    assert watch.causes(now_ns + 240 * PERIOD_NS) == [
-        'another publisher on /tracker/raw: 240 of its messages refused'
-    ]
+    (said,) = watch.causes(now_ns + 240 * PERIOD_NS)
+    assert 'another publisher' in said and ': 240 ' in said and said.endswith('messages refused')
+    assert ('of a clock that stutters' in said) == (0 < ahead <= MOST_LOST)
     assert not watch.causes(now_ns + 240 * PERIOD_NS)
+
+
+def test_a_clock_that_stutters_is_not_taken_for_a_publisher_alone() -> None:
+    """The number is the next one, but stamp and arrival are too early for it."""
+    watch = InputWatch('/tracker/raw')
+    publisher = Publisher(100)
+    run(watch, [publisher], 50, START_NS)
+    watch.causes(START_NS)
+    at = START_NS + 49 * PERIOD_NS + PERIOD_NS * 3 // 10
+    assert not take(watch, *publisher.frame(at), at)
+    (said,) = watch.causes(at)
+    assert said == (
+        'stamps on /tracker/raw that do not fit their numbers, of a clock that stutters or '
+        'another publisher: 1 messages refused'
+    )
 
 
 @pytest.mark.parametrize('ahead', [-3, -2, -1, 0, 1, 2, 3])
