@@ -3,10 +3,10 @@
 """
 `program_start.py PREFIX/lib/PACKAGE/PROGRAM [ARGUMENTS]`: runs a program as its own file does.
 
-But a Ctrl-C while its modules are imported ends the process at once and without a word, where
-Python would print in which import it was. Whoever runs this file may block SIGINT before, which
-then waits until it is taken care of. `./puppet` runs it by its path: it uses only the standard
-library itself.
+But a Ctrl-C while its modules are imported, or one that the program does not take care of, ends
+the process without a word, where Python would print in which line it was. Whoever runs this file
+may block SIGINT before, which then waits until it is taken care of. `./puppet` runs it by its
+path: it uses only the standard library itself.
 
 """
 
@@ -15,6 +15,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 import signal
 import sys
+from types import TracebackType
 
 GROUP = 'console_scripts'
 SUITE = 'puppet_'  # how the names of its packages begin
@@ -30,9 +31,18 @@ def main() -> int | str | None:
     sys.argv = sys.argv[1:]
     sys.path[0] = str(program.parent)  # not the folder of this file
     run = load(program)
+    sys.excepthook = show_unless_interrupt
     if not is_ignored:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return run()
+
+
+def show_unless_interrupt(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print what ends this process; after an interrupt Python ends it by SIGINT."""
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
 
 
 def is_program(path: Path) -> bool:

@@ -14,7 +14,8 @@ from puppet_bringup.supervisor import describe_end, Supervisor
 import pytest
 
 DEADLINE_S = 60.0
-SLEEP = 'print("here", flush=True)\nsignal.pause()\n'
+INLINE = 'print("here", flush=True); signal.pause()'
+SLEEP = f'{INLINE}\n'
 MAIN = 'def main():\n    return 0\n'
 
 
@@ -72,11 +73,24 @@ def test_ctrl_c_that_was_to_wait_ends_it_before_any_import(tmp_path: Path) -> No
 
 def test_a_running_program_gets_pythons_interrupt(tmp_path: Path) -> None:
     text = (
-        f'def main():\n    try:\n        {SLEEP.strip().replace(chr(10), "; ")}\n'
+        f'def main():\n    try:\n        {INLINE}\n'
         '    except KeyboardInterrupt:\n        print("interrupted")\n        return 5\n'
     )
     program = _install(tmp_path, text)
     assert _interrupted(_start(program)) == (5, 'interrupted\n', '')
+
+
+def test_an_interrupt_that_a_program_does_not_expect_ends_it_without_a_word(
+    tmp_path: Path
+) -> None:
+    program = _install(tmp_path, f'def main():\n    {INLINE}\n')
+    assert _interrupted(_start(program)) == (-signal.SIGINT, '', '')
+
+
+def test_other_errors_are_shown_as_ever(tmp_path: Path) -> None:
+    with _start(_install(tmp_path, 'def main():\n    raise ValueError("wrong")\n')) as process:
+        _, complaints = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 1 and complaints.endswith('ValueError: wrong\n')
 
 
 @pytest.mark.parametrize('is_blocked', [False, True], ids=['open', 'blocked'])
