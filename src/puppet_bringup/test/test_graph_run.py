@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a command that runs the graph ends when the system refuses something."""
 
-from collections.abc import Iterator
 import errno
 import signal
 import threading
@@ -14,16 +13,6 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 from puppet_bringup.graph_run import EXIT_FAILED, run_graph_command  # noqa: E402,I100
 
 
-@pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
-    """Give the signals back to pytest."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
 @pytest.mark.parametrize(('err', 'text'), [
     (FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'), '/a/b: No such file'),
     (OSError(errno.ENOSPC, 'No space left'), 'No space left'),
@@ -31,10 +20,12 @@ def handlers() -> Iterator[None]:
     (TimeoutError(), 'TimeoutError'),
 ])  # fmt: skip
 def test_a_refusal_is_one_line_that_says_what_is_known(
-    err: OSError, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+    err: OSError, text: str, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     def run(_: threading.Event) -> int:
         raise err
 
+    monkeypatch.setattr(signal, 'signal', lambda *_: None)
     assert run_graph_command('puppet_demo', run) == EXIT_FAILED
     assert capsys.readouterr().err == f'puppet_demo: {text}\n'
