@@ -138,8 +138,11 @@ def _interrupt_demo(number: signal.Signals, *arguments: str) -> list[str]:
     return lines
 
 
-def test_interrupted_demo_sums_up_and_leaves_no_process(mark: str) -> None:
-    _interrupt_demo(signal.SIGINT)
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGHUP], ids=['INT', 'HUP'])
+def test_interrupted_demo_sums_up_and_leaves_no_process(
+    mark: str, number: signal.Signals
+) -> None:
+    _interrupt_demo(number)
 
 
 def test_composed_demo_runs_in_one_process_until_it_is_terminated(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The entry of `./puppet`: reads the command, prepares the checkout and becomes the program."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 import os
 from pathlib import Path
 import shlex
@@ -22,6 +22,9 @@ HIGHEST_SAFE_DOMAIN = 101
 
 RUN_TESTS = ROOT / 'tools' / 'puppet_setup' / 'run_tests.py'
 
+# Runs the programs of the packages, in their folder.
+STARTER = Path('puppet_bringup', 'puppet_bringup', 'program_start.py')
+
 
 def main(arguments: list[str]) -> int:
     """Run a command; return an exit status if it does not become another program."""
@@ -36,6 +39,8 @@ def main(arguments: list[str]) -> int:
         say(f'expected a command, got {name!r}; there are\n{command_list()}')
         return BAD_INPUT
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # ./puppet has set it for the imports
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _run(name, rest)
     except SetupError as err:
@@ -85,11 +90,20 @@ def _start(command: Command, rest: list[str], ready: Prepared) -> int:
             f' {command.program!r}')
         return BAD_INPUT
     environ = _on_own_machine(ready.environ) if command.own_machine_only else ready.environ
-    return _become([ready.python, str(script), *command.leading, *rest], environ)
+    starter = ready.checkout.source / STARTER
+    return _become([ready.python, str(starter), str(script), *command.leading, *rest], environ,
+                   {signal.SIGINT})
 
 
-def _become(command: list[str], environ: Mapping[str, str]) -> int:
-    """Replace this process, so that signals and the exit status are the program's own."""
+def _become(command: list[str], environ: Mapping[str, str],
+            waiting: Set[signal.Signals] = frozenset()) -> int:
+    """
+    Replace this process, so that signals and the exit status are the program's own.
+
+    Those that are to wait do so until the program says that it takes care of them.
+
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout.flush()
     os.execve(command[0], command, dict(environ))

@@ -5,6 +5,7 @@
 import os
 from pathlib import Path
 import shutil
+import signal
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -115,12 +116,37 @@ def test_discovery_stays_on_this_machine_where_a_command_has_its_own_graph(
     program(place, row.program, '')
     environ = {} if given is None else {RANGE: given}
     ready = SimpleNamespace(
-        checkout=SimpleNamespace(install=tmp_path), environ=environ, python='/bin/python'
+        checkout=SimpleNamespace(install=tmp_path, source=tmp_path), environ=environ,
+        python='/bin/python',
     )
     started: list[dict[str, str]] = []
-    monkeypatch.setattr(launcher, '_become', lambda _, found: started.append(found) or 0)
+    monkeypatch.setattr(launcher, '_become', lambda _, found, *__: started.append(found) or 0)
     assert launcher._start(row, [], ready) == 0
     assert started[0].get(RANGE) == expected
+
+
+def test_ctrl_c_waits_until_the_starter_takes_care_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a program, not of the tests, which know nothing of it."""
+    row = COMMANDS['compare']
+    place = tmp_path / 'lib' / row.package
+    place.mkdir(parents=True)
+    program(place, row.program, '')
+    checkout = SimpleNamespace(install=tmp_path, source=REPOSITORY / 'src')
+    ready = SimpleNamespace(checkout=checkout, environ={}, python=sys.executable)
+    started: list[tuple[list[str], frozenset[signal.Signals]]] = []
+
+    def start(command: list[str], *_: object) -> None:
+        blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        started.append((command, blocked))
+
+    monkeypatch.setattr(launcher.os, 'execve', lambda _, *rest: start(*rest))
+    launcher._start(row, ['a'], ready)
+    launcher._become(['other'], {})
+    (command, blocked), (_, of_others) = started
+    assert command[2:] == [str(place / row.program), 'a'] and Path(command[1]).is_file()
+    assert (signal.SIGINT in blocked, signal.SIGINT in of_others) == (True, False)
 
 
 def test_shell_exports_change_one_environment_to_the_other() -> None:

@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Sequence
 import os
 from pathlib import Path
-import signal
 import sys
 import tempfile
-import threading
 
 from puppet_bringup.kernel_cache import CACHE_VARIABLE, compile_kernels
 from puppet_bringup.launch_arguments import SIM
 from puppet_bringup.program import child_environment
+from puppet_bringup.stop_signals import stop_on_signals
 from puppet_bringup.up import prepared
 from puppet_ros import share
 
@@ -37,9 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not environ.get(CACHE_VARIABLE):
         print(f'puppet compile: {CACHE_VARIABLE}: expected a folder, got none', file=sys.stderr)
         return EXIT_BAD_INPUT
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
+    stopping = stop_on_signals()
     with tempfile.TemporaryDirectory(prefix='puppet_compile_') as folder:
         is_done = compile_kernels(
             prepared(SIM, {}, Path(folder)), share.config_dir(), environ, stopping,

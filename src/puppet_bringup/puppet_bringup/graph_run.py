@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 import os
 from pathlib import Path
-import signal
 import sys
 import threading
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from puppet_bringup.monitor import KINDS, Monitor
 from puppet_bringup.process import Process
 from puppet_bringup.process_table import SIM, SOURCES
 from puppet_bringup.program import child_environment
+from puppet_bringup.stop_signals import stop_on_signals
 from puppet_bringup.supervisor import LineSink, Supervisor
 from puppet_bringup.up import prepared
 from puppet_core.errors import ConfigError, PuppetError
@@ -44,7 +44,7 @@ def run_graph_command(name: str, run: Callable[[threading.Event], int]) -> int:
     name : str
         Begins the line of an error.
     run : callable
-        Gets the event that Ctrl-C and SIGTERM set; returns the exit code.
+        Gets the event that the signals of `stop_on_signals` set; returns the exit code.
 
     Returns
     -------
@@ -52,9 +52,7 @@ def run_graph_command(name: str, run: Callable[[threading.Event], int]) -> int:
         That of the command; 1 for a failed run, 2 for bad input.
 
     """
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
+    stopping = stop_on_signals()
     try:
         return run(stopping)
     except PipelineError as err:
@@ -64,8 +62,15 @@ def run_graph_command(name: str, run: Callable[[threading.Event], int]) -> int:
         print(f'{name}: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
     except OSError as err:
-        print(f'{name}: {err.filename}: {err.strerror}', file=sys.stderr)
+        print(f'{name}: {reason(err)}', file=sys.stderr)
         return EXIT_FAILED
+
+
+def reason(err: OSError) -> str:
+    """Return what went wrong, with the file if there is one; libraries raise some without both."""
+    if err.strerror is None:
+        return ' '.join(str(err).split()) or type(err).__name__
+    return err.strerror if err.filename is None else f'{err.filename}: {err.strerror}'
 
 
 def use_own_domain(domain_id: int | None = None) -> int:

@@ -10,18 +10,21 @@ SIGKILL. On Linux they also get SIGTERM when the supervisor dies by whatever cau
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 import contextlib
 import ctypes
 from dataclasses import dataclass, field
 from functools import partial
 import os
+from pathlib import Path
 import signal
 import subprocess
 import sys
 import threading
 import time
 
+from puppet_bringup import program_start
+from puppet_bringup.program_start import is_program
 from puppet_bringup.standby_client import ForkedProcess, make_standby, Standby
 
 KEPT_LINES = 40
@@ -134,8 +137,10 @@ class Supervisor:
             self._wasted_standbys = 0
         elif self._standby is not None and self._standby.is_over:
             self._renew_standby()
+        is_ours = is_program(Path(command[0]))
+        starter = (sys.executable, program_start.__file__) if is_ours else ()
         return forked if forked is not None else subprocess.Popen(
-            list(command),
+            [*starter, *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -143,7 +148,7 @@ class Supervisor:
             text=True,
             errors='replace',
             start_new_session=True,
-            preexec_fn=partial(die_with_parent, os.getpid()),
+            preexec_fn=partial(_begin, os.getpid(), {signal.SIGINT} if is_ours else set()),
         )
 
     def ended(self) -> list[Child]:
@@ -204,6 +209,12 @@ def _wait(children: Sequence[Child], patience_s: float) -> None:
     deadline = time.monotonic() + patience_s
     while any(c.exit_code is None for c in children) and time.monotonic() < deadline:
         time.sleep(POLL_S)
+
+
+def _begin(parent: int, waiting: Set[signal.Signals]) -> None:
+    """In the child: what is to be so before the program starts; it lets the signals come."""
+    die_with_parent(parent)
+    signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
 
 
 def die_with_parent(parent: int) -> None:

@@ -6,9 +6,9 @@
 Arguments may also be written as options: --rate 2 is rate:=2.
 
 Starts the processes of the table, shows their output with their names, and stops them all on
-Ctrl-C or SIGTERM. A process that dies is reported and started again, at once the first time and
-later and later if it goes on dying; the others go on. One that ends as it should, as a player at
-the end of its bag, is not.
+Ctrl-C, SIGTERM or when the terminal is closed. A process that dies is reported and started again,
+at once the first time and later and later if it goes on dying; the others go on. One that ends as
+it should, as a player at the end of its bag, is not.
 
 """
 
@@ -16,7 +16,6 @@ import argparse
 from collections.abc import Sequence
 import os
 from pathlib import Path
-import signal
 import sys
 import tempfile
 import threading
@@ -29,6 +28,7 @@ from puppet_bringup.process import Process
 from puppet_bringup.process_report import process_report, ProcessReport
 from puppet_bringup.process_table import PLAYER, processes, rviz_choice, SOURCES
 from puppet_bringup.program import child_environment, command_line
+from puppet_bringup.stop_signals import stop_on_signals
 from puppet_bringup.supervisor import Supervisor
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_ros import share
@@ -60,9 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run until interrupted; return the exit code."""
     words = sys.argv[1:] if argv is None else argv
     options = parser().parse_args(as_assignments(words))
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
+    stopping = stop_on_signals()
     try:
         os.environ.update(middleware_settings(os.environ))
         given = read_arguments(options.arguments)

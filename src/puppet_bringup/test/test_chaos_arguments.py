@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of puppet_chaos that are refused before anything starts."""
 
+import signal
+
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup import chaos, graph_run  # noqa: E402,I100
+from puppet_bringup import chaos  # noqa: E402,I100
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,7 @@ def test_bad_arguments_are_exit_code_2_and_one_line(
     words: list[str], text: str, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(graph_run.signal, 'signal', lambda *_: None)
+    monkeypatch.setattr(signal, 'signal', lambda *_: None)
     assert chaos.main(words) == 2
     error = capsys.readouterr().err
     assert text in error and len(error.splitlines()) == 1

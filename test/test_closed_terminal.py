@@ -1,0 +1,88 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A closed terminal ends a graph with its processes and its folder, but not under nohup."""
+
+from collections.abc import Callable, Iterator
+import fcntl
+import os
+from pathlib import Path
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+
+from marked_processes import program  # noqa: E402,I100
+from puppet_ros.private_domain import free_domain  # noqa: E402
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+DEADLINE_S = 280.0  # a first compilation of the kernels fits
+FOLDERS = 'puppet_up_*'
+
+
+def _until(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
+
+
+@pytest.fixture
+def environ(mark: str, tmp_path: Path) -> dict[str, str]:
+    """Return that of a graph of its own, with its own place for temporary files."""
+    return {
+        **os.environ, 'TMPDIR': str(tmp_path), 'ROS_DOMAIN_ID': str(free_domain()),
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+    }  # fmt: skip
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    """Yield both ends of a terminal; a test may close the first."""
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    os.close(theirs)
+
+
+def test_up_whose_terminal_is_closed_leaves_nothing(
+    environ: dict[str, str], terminal: tuple[int, int], tmp_path: Path
+) -> None:
+    ours, theirs = terminal
+    up = subprocess.Popen(
+        [sys.executable, program('puppet_up'), 'sim'], env=environ, start_new_session=True,
+        stdin=theirs, stdout=theirs, stderr=theirs,
+        preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    try:
+        assert _until(lambda: any(tmp_path.glob(FOLDERS)))
+        os.close(ours)
+        up.wait(DEADLINE_S)
+    finally:
+        up.kill()
+    assert not any(tmp_path.glob(FOLDERS))
+
+
+def test_up_under_nohup_goes_on_without_its_terminal(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    up = subprocess.Popen(
+        ['nohup', sys.executable, program('puppet_up'), 'sim'], env=environ, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        assert _until(lambda: any(tmp_path.glob(FOLDERS)))
+        up.send_signal(signal.SIGHUP)
+        assert up.stdout is not None
+        assert any('calibrated: residual' in line for line in up.stdout)
+        up.send_signal(signal.SIGINT)
+        up.communicate(timeout=DEADLINE_S)
+    finally:
+        up.kill()
+    assert up.returncode == 0
+    assert not any(tmp_path.glob(FOLDERS))
