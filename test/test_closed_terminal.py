@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 import pytest
@@ -29,7 +30,7 @@ FOLDERS = 'puppet_up_*'
 def _until(condition: Callable[[], bool]) -> bool:
     deadline = time.monotonic() + DEADLINE_S
     while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
+        threading.Event().wait(0.01)
     return condition()
 
 
