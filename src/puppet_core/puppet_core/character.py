@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from puppet_core import atomic_file
 from puppet_core.arrays import Floats
+from puppet_core.brief_text import brief
 from puppet_core.capsule import Capsule
 from puppet_core.default_shape import default_capsules
 from puppet_core.errors import ConfigError
@@ -219,5 +220,5 @@ def _ratio(source: Section, key: str, default: float | str, word: str) -> float 
     if value == word:
         return word
     if isinstance(value, str):
-        raise source.error(key, f'a number > 0 or {word}', repr(value))
+        raise source.error(key, f'a number > 0 or {word}', brief(value))
     return source.number(key, default, above=0.0, high=100.0)

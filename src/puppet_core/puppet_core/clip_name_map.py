@@ -17,6 +17,7 @@ import os.path
 from pathlib import Path
 import re
 
+from puppet_core.brief_text import brief
 from puppet_core.clip_file import ClipFile
 from puppet_core.clip_name_tables import BUILT_IN, PUPPET, ROLES
 from puppet_core.errors import ConfigError, InputFileError
@@ -98,9 +99,9 @@ def load_name_map(path: str | Path) -> NameMap:
         value = section.raw(role)
         names = value if isinstance(value, list) else [value]
         if role not in ROLES:
-            raise section.error(role, 'one of ' + ', '.join(ROLES), repr(role))
+            raise section.error(role, 'one of ' + ', '.join(ROLES), brief(role))
         if not names or not all(isinstance(name, str) and name for name in names):
-            raise section.error(role, 'a joint name or a list of them', repr(value))
+            raise section.error(role, 'a joint name or a list of them', brief(value))
         joints[role] = tuple(names)
     name = source.text('name', Path(path).stem)
     rest = source.text('rest', DERIVE, choices=REST_POSES)

@@ -16,6 +16,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
 from puppet_core.skeleton import SEGMENTS
 from puppet_core.yaml_source import load_yaml, Section
@@ -173,5 +174,5 @@ def _names(row: Section, key: str) -> tuple[str, ...]:
     value: Any = row.raw(key)
     names: Sequence[Any] = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise row.error(key, 'the name of a point or marker, or a list of them', repr(value))
+        raise row.error(key, 'the name of a point or marker, or a list of them', brief(value))
     return tuple(names)

@@ -15,9 +15,10 @@ import math
 from pathlib import Path
 from typing import Any, TypeVar
 
+from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.plain_yaml import load_plain_yaml
-from puppet_core.yaml_source import brief, read_yaml_text
+from puppet_core.yaml_source import read_yaml_text
 import yaml
 
 Scalar = bool | int | float | str
@@ -178,9 +179,7 @@ def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
     """
     try:
         tree = load_plain_yaml(read_yaml_text(path))
-    except InputFileError:
-        raise
-    except (yaml.YAMLError, ValueError, RecursionError) as err:
+    except (yaml.YAMLError, RecursionError) as err:
         mark = getattr(err, 'problem_mark', None)
         problem = getattr(err, 'problem', None) or str(err).partition('\n')[0]
         raise InputFileError(path, 'valid YAML', problem, mark.line + 1 if mark else None) from err

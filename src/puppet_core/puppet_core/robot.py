@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import check_array, Floats, Ints, Quat, Quats, read_only, Vec3s
+from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
 from puppet_core.robot_urdf import read_urdf
 from puppet_core.skeleton import N_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
@@ -178,7 +179,7 @@ def _read_joint(
 ) -> tuple[str, int, Floats, Floats, float, float]:
     name = entry.text('joint')
     if name not in known:
-        raise entry.error('joint', 'a revolute or continuous joint of the URDF', repr(name),
+        raise entry.error('joint', 'a revolute or continuous joint of the URDF', brief(name),
                           'there are ' + ', '.join(sorted(known)))  # fmt: skip
     segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS[1:])]
     lower = entry.number('lower_rad', -np.inf) if 'lower_rad' in entry else -np.inf

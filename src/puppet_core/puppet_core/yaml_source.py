@@ -17,22 +17,25 @@ from typing import Any
 
 import numpy as np
 from puppet_core.arrays import Floats
+from puppet_core.brief_text import brief, cut, listed
 from puppet_core.errors import InputFileError
+from puppet_core.plain_yaml import PlainLoader
 from puppet_core.regular_file import require_file
 import yaml
 
 _MISSING = object()
+_PROBLEM_LENGTH = 200  # characters of what the YAML reader says
 MAX_FILE_BYTES = 1_000_000  # far above any sensible configuration; takes 4 s to read
 _SCALAR_TAGS = tuple(f'tag:yaml.org,2002:{kind}' for kind in ('bool', 'int', 'float', 'null'))
 _PLAIN_TAGS = _SCALAR_TAGS + tuple(f'tag:yaml.org,2002:{kind}' for kind in ('str', 'seq', 'map'))
 
 
-class _LineLoader(yaml.SafeLoader):
+class _LineLoader(PlainLoader):
     """
     A loader of plain data whose mappings carry the line of each key and repeat none.
 
     Of YAML 1.1's special scalars only truth values, numbers and null are recognised: a date
-    or `<<` is text. What a tag would make of a value is refused.
+    or `<<` is text. Aliases, and what a tag would make of a value, are refused.
 
     """
 
@@ -42,17 +45,12 @@ class _LineLoader(yaml.SafeLoader):
     }
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of a node; any failure is a YAML error that knows its line."""
+        """Return the value of a node; any other tag than a plain one is an error."""
         if node.tag not in _PLAIN_TAGS:
             raise yaml.constructor.ConstructorError(
                 None, None, f'a value with the tag {node.tag}', node.start_mark
             )
-        try:
-            return super().construct_object(node, deep)
-        except (ArithmeticError, KeyError, ValueError) as err:
-            raise yaml.constructor.ConstructorError(
-                None, None, f'an unreadable value ({err})', node.start_mark
-            ) from err
+        return super().construct_object(node, deep)
 
 
 class _LinedDict(dict):
@@ -77,7 +75,11 @@ _LineLoader.add_constructor('tag:yaml.org,2002:map', _construct_mapping)
 
 
 class _Dumper(yaml.SafeDumper):
-    """SafeDumper that quotes the texts that the loader would take for numbers."""
+    """SafeDumper of what the loader reads: texts like numbers in quotes, and no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Return True: a value that comes twice is written twice."""
+        return True
 
 
 for _kind in (_LineLoader, _Dumper):
@@ -127,7 +129,7 @@ class Section:
         if key in self._mapping:
             return self._mapping[key]
         if default is _MISSING:
-            known = ', '.join(self._mapping) or 'none'
+            known = listed(self._mapping) or 'none'
             raise self.error(key, 'this key', 'no such key', f'keys here: {known}')
         return default
 
@@ -199,10 +201,11 @@ class Section:
         """Refuse the keys that no getter asked for."""
         for key in self._mapping:
             if key not in self._asked:
-                known = ', '.join(sorted(self._asked | self._known))
+                known = listed(sorted(self._asked | self._known))
                 raise self.error(key, 'a known key', 'an unknown one', f'known here: {known}')
 
     def _full(self, key: str) -> str:
+        key = cut(key)
         return f'{self.name}.{key}' if self.name else key
 
 
@@ -254,7 +257,7 @@ def parse_yaml(text: str, path: str | Path, file_format: str) -> Section:
         mark = getattr(err, 'problem_mark', None)
         problem = getattr(err, 'problem', None) or str(err).partition('\n')[0]
         place = mark.line + 1 if mark else None
-        raise InputFileError(path, 'valid YAML', problem, place) from err
+        raise InputFileError(path, 'valid YAML', cut(problem, _PROBLEM_LENGTH), place) from err
     except RecursionError as err:
         raise InputFileError(path, 'shallow YAML', 'very deep nesting') from err
     if not isinstance(tree, _LinedDict):
@@ -276,19 +279,6 @@ def _is_finite_number(value: object) -> bool:
         return False
     # an integer may be too large for a float
     return abs(value) <= sys.float_info.max
-
-
-def brief(value: object) -> str:
-    """Return a short text of any value: nested aliases could be longer than any memory."""
-    if isinstance(value, dict):
-        return 'the keys ' + ', '.join(f'{key:.20}' for key in list(value)[:4])
-    if isinstance(value, list):
-        items = ['[..]' if isinstance(v, (dict, list)) else brief(v) for v in value[:6]]
-        return '[' + ', '.join(items + ['..'] * (len(value) > 6)) + ']'
-    if isinstance(value, int) and value.bit_length() > 128:
-        return 'a very large integer'
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + '..'
 
 
 def _range_text(low: float, high: float, above: float | None) -> str:

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 from puppet_core.errors import InputFileError
-from puppet_core.yaml_source import load_yaml, MAX_FILE_BYTES
+from puppet_core.yaml_source import dump_yaml, load_yaml, MAX_FILE_BYTES
 import pytest
 
 HOSTILE_LIMIT_S = 60.0  # a bomb takes years or all memory; a refusal takes milliseconds
@@ -103,8 +103,11 @@ def test_missing_key_in_a_section_names_the_sections_line(load):
         ('a: !!timestamp x\n', 2, 'a value with the tag'),
         ('a: !!int x\n', 2, 'an unreadable value'),
         ('a: !!bool x\n', 2, 'an unreadable value'),
-        ('a: *nothing\n', 2, 'undefined alias'),
-        ('a: &x [*x]\n', 2, 'recursive'),
+        ('a: !!int ""\n', 2, 'an unreadable value'),
+        ('a: "\\UFFFFFFFF"\n', 2, 'an unreadable text'),
+        ('a: *nothing\n', 2, 'the alias *nothing;'),
+        ('a: &x [*x]\n', 2, 'the alias *x;'),
+        ('a: &x 1\n\nb: {c: *x}\n', 4, 'the alias *x; write the value itself there'),
     ],
 )
 def test_what_is_not_plain_yaml_is_refused_with_its_line(load, text, line, words):
@@ -154,20 +157,36 @@ def test_an_unreadable_path_is_an_input_error(tmp_path, name):
         load_yaml(tmp_path / name, 't/1')
 
 
-def _laughs(levels):
-    lines = ['a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]']
-    lines += [f'a{i}: &a{i} [' + ', '.join([f'*a{i - 1}'] * 10) + ']' for i in range(1, levels)]
-    return '\n'.join(lines)
-
-
-@pytest.mark.parametrize('ask', ['number', 'text', 'section', 'sections'])
-def test_nested_aliases_cost_nothing(load, ask):
+@pytest.mark.parametrize('level', ['[{}]', '{{<<: [{}]}}'], ids=['lists', 'merge keys'])
+def test_nested_aliases_cost_nothing(load, level):
+    """Sixty levels of nine stand for more values than there are atoms."""
     began = time.monotonic()
-    source = load(_laughs(60))
-    with pytest.raises(InputFileError) as caught:
-        getattr(source, ask)('a59')
-    assert len(str(caught.value)) < 600
+    lines = ['a0: &a0 {k: 1}']
+    lines += [f'a{i}: &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 60)]
+    with pytest.raises(InputFileError, match=r'test\.yaml:3: expected valid YAML, got the alias'
+                                             r' \*a0; write the value itself there$'):  # fmt: skip
+        load('\n'.join(lines))
     assert time.monotonic() - began < HOSTILE_LIMIT_S
+
+
+def test_what_is_written_twice_has_no_alias(load):
+    shared = [1.0, 2.0]
+    text = dump_yaml({'a': shared, 'b': {'c': shared}})
+    assert load(text).section('b').numbers('c', 2).tolist() == shared
+
+
+@pytest.mark.parametrize('text', [
+    'a: [' + 'x, ' * 100_000 + ']', 'a: {' + ''.join(f'k{i}: 1, ' for i in range(20_000)) + '}',
+    'a: ' + 'x' * 100_000, 'k' * 900 + ': 1', ''.join(f'k{i}: 1\n' for i in range(20_000)),
+], ids=['list', 'keys', 'text', 'key', 'many'])  # fmt: skip
+def test_long_values_and_keys_give_a_short_line(load, text):
+    source = load(f'{text}\nother: 1')
+    with pytest.raises(InputFileError) as caught:
+        source.number('a')
+    assert len(str(caught.value)) < 1000
+    with pytest.raises(InputFileError) as caught:
+        source.finish()
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize('text', ['a: ' + '[' * 400_000, 'a: ' + '- ' * 200_000, '{a: ' * 99_999])

@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 import math
 from pathlib import Path
 
+from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
 from puppet_core.yaml_source import load_yaml, Section
 from puppet_replay.compare_units import UNITS
@@ -259,5 +260,5 @@ def _truth(entry: Section, key: str) -> bool | None:
         return None
     value = entry.raw(key)
     if not isinstance(value, bool):
-        raise entry.error(key, 'true or false', repr(value))
+        raise entry.error(key, 'true or false', brief(value))
     return value

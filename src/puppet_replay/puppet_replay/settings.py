@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import build_config, check_values, read_parameter_file, Row
+from puppet_core.plain_yaml import load_plain_yaml
 from puppet_filter.parameters import ROWS as FILTER_ROWS
 from puppet_filter.tuning import load_tuning, Tuning
 from puppet_retarget.parameters import (
@@ -103,8 +104,8 @@ def _assignment(word: str) -> tuple[str, str, Any]:
             f'set: expected NODE.PARAMETER=VALUE, NODE one of {", ".join(ROWS)}, got {word!r}'
         )
     try:
-        return node, parameter, yaml.safe_load(text) if text else ''
-    except (yaml.YAMLError, ValueError, RecursionError):
+        return node, parameter, load_plain_yaml(text) if text else ''
+    except (yaml.YAMLError, RecursionError):
         raise ConfigError(f'set: expected a YAML value for {name}, got {text[:40]!r}') from None
 
 

@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from puppet_core.brief_text import brief
 from puppet_core.errors import InputFileError
 from puppet_core.plain_yaml import load_plain_yaml
-from puppet_core.yaml_source import brief, read_yaml_text
+from puppet_core.yaml_source import read_yaml_text
 import yaml
 
 FILE_NAME = 'metadata.yaml'
@@ -68,7 +69,7 @@ def metadata_of(
                     'name': topic.name,
                     'type': topic.type,
                     'serialization_format': 'cdr',
-                    'offered_qos_profiles': yaml.safe_load(topic.qos) if topic.qos else [],
+                    'offered_qos_profiles': _profiles(topic.qos),
                     'type_description_hash': topic.type_hash,
                 },
                 'message_count': topic.count,
@@ -87,6 +88,14 @@ def metadata_of(
     }  # fmt: skip
 
 
+def _profiles(text: str) -> Any:
+    """Return the profiles of a text that may be another bag's; none of an unreadable one."""
+    try:
+        return load_plain_yaml(text) if text else []
+    except (yaml.YAMLError, RecursionError):
+        return []
+
+
 def yaml_text(metadata: Mapping[str, Any]) -> str:
     """Return the metadata as YAML."""
     return yaml.safe_dump(dict(metadata), sort_keys=False)
@@ -103,9 +112,7 @@ def read_metadata(path: Path) -> BagMetadata:
     """
     try:
         tree = load_plain_yaml(read_yaml_text(path))
-    except InputFileError:
-        raise
-    except (yaml.YAMLError, ValueError, RecursionError) as err:
+    except (yaml.YAMLError, RecursionError) as err:
         mark = getattr(err, 'problem_mark', None)
         problem = getattr(err, 'problem', None) or ' '.join(str(err).split())
         raise InputFileError(path, 'valid YAML', problem, mark.line + 1 if mark else None) from err

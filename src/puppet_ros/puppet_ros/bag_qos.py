@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from puppet_core.plain_yaml import load_plain_yaml
 from rclpy.duration import Duration
 from rclpy.qos import (
     DurabilityPolicy,
@@ -73,8 +74,8 @@ def _time(duration: Duration) -> dict[str, int]:
 
 def _rows(text: str) -> list[dict[str, Any]]:
     try:
-        tree = yaml.safe_load(text) if text else []
-    except (yaml.YAMLError, ValueError, RecursionError):
+        tree = load_plain_yaml(text) if text else []
+    except (yaml.YAMLError, RecursionError):
         return []
     return [row for row in tree if isinstance(row, dict)] if isinstance(tree, list) else []
 

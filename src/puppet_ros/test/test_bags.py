@@ -17,6 +17,7 @@ from mcap.writer import Writer as McapLibraryWriter  # noqa: E402
 from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_ros import bag_qos, qos  # noqa: E402
+from puppet_ros.bag_metadata import metadata_of, TopicMetadata  # noqa: E402
 from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
 from puppet_ros.bag_writer import BagWriter  # noqa: E402
 from puppet_ros.message_definition import definition_of, type_hash_of  # noqa: E402
@@ -213,11 +214,24 @@ def test_a_killed_writer_leaves_what_was_flushed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    'text', ['2001-99-99', '[' * 9999, '- {depth: true}', '- 5', '%'],
-    ids=['date', 'deep', 'truth', 'number', 'directive'],
+    'text',
+    ['2001-99-99', '[' * 9999, '- {depth: true}', '- 5', '%', '!!int ""', '"\\UFFFFFFFF"'],
+    ids=['date', 'deep', 'truth', 'number', 'directive', 'tag', 'escape'],
 )  # fmt: skip
 def test_a_damaged_text_of_qos_gives_the_default(text: str) -> None:
     assert bag_qos.profile_of(text) == bag_qos.profile_of('')
+
+
+@pytest.mark.parametrize('level', ['[{}]', '{{<<: [{}]}}'], ids=['lists', 'merge keys'])
+def test_qos_with_nested_aliases_costs_nothing(level: str) -> None:
+    """Nine levels of nine stand for 400 million values, and no writer of bags has any."""
+    lines = ['- &a0 {depth: 7}']
+    lines += [f'- &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 10)]
+    text = '\n'.join(lines)
+    assert bag_qos.profile_of(text) == bag_qos.profile_of('')
+    found = metadata_of([TopicMetadata('/a', 'a_msgs/msg/A', text, '', 1)], 0, 1, 'a.mcap')
+    topic = found['topics_with_message_count'][0]['topic_metadata']
+    assert topic['offered_qos_profiles'] == []
 
 
 @pytest.mark.parametrize('ending', ['-wal', '-journal'])

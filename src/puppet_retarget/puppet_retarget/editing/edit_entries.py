@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Ints
+from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
 from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import (
@@ -184,7 +185,7 @@ def _on_surface(entry: Section, scene: EditScene, frames: Ints, weight: float) -
 def _relative(entry: Section, scene: EditScene, frames: Ints, weight: float) -> Constraint:
     names = entry.raw(RELATIVE)
     if not isinstance(names, list) or len(names) != 2 or names[0] == names[1]:
-        raise entry.error(RELATIVE, 'a list of two different points', repr(names))
+        raise entry.error(RELATIVE, 'a list of two different points', brief(names))
     first, second = (named_point(entry, RELATIVE, name) for name in names)
     way = one_of(entry, ('vector_m', 'distance_m', 'keep'))
     if way == 'vector_m':
@@ -232,5 +233,5 @@ def _surface(entry: Section, scene: EditScene) -> Surface:
 
 def _object(entry: Section, key: str, scene: EditScene) -> EditObject:
     if not scene.objects:
-        raise entry.error(key, 'an object of the section objects', repr(entry.raw(key)))
+        raise entry.error(key, 'an object of the section objects', brief(entry.raw(key)))
     return scene.objects[entry.text(key, choices=tuple(scene.objects))]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError, PuppetError
 from puppet_core.joint_limits import JointLimit, read_joint_limits
 from puppet_core.joint_limits import SECTION as LIMITS
@@ -170,7 +171,7 @@ def _config(tree: Section, readers: Readers) -> EditConfig:
         elif name in _WHOLE:
             value = section.raw(name)
             if not isinstance(value, int) or isinstance(value, bool):
-                raise section.error(name, 'a whole number', repr(value))
+                raise section.error(name, 'a whole number', brief(value))
             given[name] = value
         else:
             known = (*_NUMBERS, *_WHOLE, *_FLAGS, 'solver', 'joint_rigidity')
@@ -195,7 +196,7 @@ def _rigidity(section: Section) -> np.ndarray:
     values = np.array(EditConfig().joint_rigidity)
     for name in section.keys():
         if name not in SEGMENT_INDEX:
-            raise section.error(name, f'one of {", ".join(SEGMENT_INDEX)}', repr(name))
+            raise section.error(name, f'one of {", ".join(SEGMENT_INDEX)}', brief(name))
         values[SEGMENT_INDEX[name]] = section.number(name, low=1e-6, high=1e6)
     return values
 
@@ -206,7 +207,7 @@ def _limits(tree: Section, readers: Readers) -> tuple[JointLimit, ...]:
         return read_joint_limits(tree)
     name = tree.text(LIMITS)
     if readers.limits_of is None:
-        raise tree.error(LIMITS, 'limits by joint', repr(name))
+        raise tree.error(LIMITS, 'limits by joint', brief(name))
     try:
         limits = readers.limits_of(name)
     except PuppetError as err:

@@ -11,6 +11,7 @@ its ends is not given.
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Ints, Quats, Vec3s
+from puppet_core.brief_text import brief
 from puppet_core.posture import Motion
 from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import BodyPoint, frame_range
@@ -74,10 +75,10 @@ def read_frame(entry: Section, key: str, motion: Motion) -> int:
 def _listed(entry: Section, key: str, motion: Motion) -> Ints:
     values = entry.raw(key)
     if not isinstance(values, list) or not values:
-        raise entry.error(key, 'a list, or from_ and to_ for an interval', repr(values))
+        raise entry.error(key, 'a list, or from_ and to_ for an interval', brief(values))
     frames = np.array([_frame(entry, key, value, motion) for value in values])
     if np.any(np.diff(frames) <= 0):
-        raise entry.error(key, 'rising values, each in another frame', values)
+        raise entry.error(key, 'rising values, each in another frame', brief(values))
     return frames
 
 
@@ -87,11 +88,11 @@ def _frame(entry: Section, key: str, value: object, motion: Motion) -> int:
     if key in (TIME, TIMES, *INTERVALS[1]):
         last_s = last / motion.rate_hz
         if not number or not 0.0 <= float(value) <= last_s + 1e-9:  # type: ignore[arg-type]
-            raise entry.error(key, f'a time 0 .. {last_s:g} s', repr(value))
+            raise entry.error(key, f'a time 0 .. {last_s:g} s', brief(value))
         # half frames go up, so that equal steps of time are equal steps of frames
         return min(int(np.floor(float(value) * motion.rate_hz + 0.5)), last)  # type: ignore
     if not isinstance(value, int) or not number or not 0 <= value <= last:
-        raise entry.error(key, f'a frame 0 .. {last}', repr(value))
+        raise entry.error(key, f'a frame 0 .. {last}', brief(value))
     return value
 
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats, Quats, Vec3s
+from puppet_core.brief_text import brief
 from puppet_core.skeleton import GENERAL_END_EFFECTORS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import BodyPoint
@@ -26,7 +27,7 @@ def one_of(entry: Section, ways: Sequence[str]) -> str:
         firsts = {way.partition('_')[0] for way in ways}
         like = [key for key in entry.keys() if key.partition('_')[0] in firsts]
         key = like[0] if like else ways[0]
-        raise entry.error(key, wanted, repr(key) if like else 'none of them')
+        raise entry.error(key, wanted, brief(key) if like else 'none of them')
     return given[0]
 
 
@@ -41,7 +42,7 @@ def read_point(entry: Section, key: str) -> BodyPoint:
 def named_point(entry: Section, key: str, name: object) -> BodyPoint:
     """Return a point of the body by its name."""
     if not isinstance(name, str) or name not in POINTS:
-        raise entry.error(key, f'one of {", ".join(POINTS)}', repr(name))
+        raise entry.error(key, f'one of {", ".join(POINTS)}', brief(name))
     return BodyPoint.named(name)
 
 
@@ -79,7 +80,7 @@ def read_angles(entry: Section, key: str, count: int) -> Vec3s:
     """Return rows of three angles, given in degrees [rad]."""
     angles = read_rows(entry, key, count)
     if np.abs(angles).max() > 360.0:
-        raise entry.error(key, 'angles in degrees, -360 .. 360', entry.raw(key))
+        raise entry.error(key, 'angles in degrees, -360 .. 360', brief(entry.raw(key)))
     return np.radians(angles)
 
 
@@ -93,5 +94,5 @@ def read_axes(entry: Section) -> tuple[bool, bool, bool]:
     """Return which coordinates count; all where the entry does not say."""
     text = entry.text('axes', 'xyz')
     if not text or set(text) - set('xyz') or len(set(text)) != len(text):
-        raise entry.error('axes', 'some of xyz, such as xy', repr(text))
+        raise entry.error('axes', 'some of xyz, such as xy', brief(text))
     return ('x' in text, 'y' in text, 'z' in text)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.arrays import Floats, Vec3s
+from puppet_core.brief_text import brief
 from puppet_core.clip_text import read_text
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.skeleton import GENERAL_END_EFFECTORS
@@ -148,7 +149,7 @@ def _read_yaml(path: Path, n_frames: int) -> TargetFile:
             if name != 'frame':
                 if name not in GENERAL_END_EFFECTORS:
                     raise entry.error(
-                        name, f'frame or one of {", ".join(GENERAL_END_EFFECTORS)}', repr(name)
+                        name, f'frame or one of {", ".join(GENERAL_END_EFFECTORS)}', brief(name)
                     )
                 row = GENERAL_END_EFFECTORS.index(name)
                 if is_measured(positions[frame, row]):
@@ -160,7 +161,7 @@ def _read_yaml(path: Path, n_frames: int) -> TargetFile:
     if 'keyframes' in tree:
         given = tree.raw('keyframes')
         if not isinstance(given, list) or not given:
-            raise tree.error('keyframes', 'a list of frames', repr(given))
+            raise tree.error('keyframes', 'a list of frames', brief(given))
         keyframes = tuple(_frame(tree, 'keyframes', frame, n_frames) for frame in given)
     tree.finish()
     return TargetFile(_targets(path, positions, 'positions', meetings), keyframes)
@@ -171,7 +172,7 @@ def _meetings(tree: Section) -> tuple[Meeting, ...]:
     for entry in tree.sections('meet'):
         pair = entry.raw('pair')
         if not isinstance(pair, list) or len(pair) != 2:
-            raise entry.error('pair', 'two end-effectors', repr(pair))
+            raise entry.error('pair', 'two end-effectors', brief(pair))
         distance = entry.number('distance_m', 0.0)
         try:
             rows = (end_effector_row(str(pair[0])), end_effector_row(str(pair[1])))
@@ -191,7 +192,7 @@ def _split(err: ConfigError) -> tuple[str, str]:
 def _frame(section: Section, key: str, value: object, n_frames: int) -> int:
     good = isinstance(value, int) and not isinstance(value, bool)
     if not good or not 0 <= value < n_frames:  # type: ignore[operator]
-        raise section.error(key, f'a frame 0 .. {n_frames - 1}', repr(value))
+        raise section.error(key, f'a frame 0 .. {n_frames - 1}', brief(value))
     return int(value)  # type: ignore[call-overload]
 
 

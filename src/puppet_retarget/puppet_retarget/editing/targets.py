@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.arrays import Floats, read_only, Vec3s
+from puppet_core.clip_text import shorten
 from puppet_core.errors import ConfigError
 from puppet_core.skeleton import GENERAL_END_EFFECTORS
 
@@ -149,7 +150,7 @@ def end_effector_row(name: str) -> int:
     """Return the row of an end-effector by its name; raise ConfigError if there is none."""
     if name not in GENERAL_END_EFFECTORS:
         known = ', '.join(GENERAL_END_EFFECTORS)
-        raise ConfigError(f'end-effectors: expected some of {known}, got {name!r}')
+        raise ConfigError(f'end-effectors: expected some of {known}, got {shorten(name)}')
     return GENERAL_END_EFFECTORS.index(name)
 
 

@@ -243,7 +243,7 @@ def _typed(text: str) -> Any:
     """Return a number, a truth value or the text itself."""
     try:
         value = load_plain_yaml(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, RecursionError):
         return text
     if isinstance(value, str):
         try:

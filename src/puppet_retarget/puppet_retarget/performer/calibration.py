@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from puppet_core import atomic_file, quaternion_batch
 from puppet_core.arrays import check_array, Floats, Ints, Quats, read_only, Vec3s
+from puppet_core.brief_text import brief
 from puppet_core.errors import CalibrationError
 from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS, Skeleton
-from puppet_core.yaml_source import load_yaml, Section
+from puppet_core.yaml_source import dump_yaml, load_yaml, Section
 from puppet_retarget.performer.sensor_layout import MAX_MOUNTING_M, SensorLayout
 from puppet_retarget.performer.verdict import Verdict
 from puppet_retarget.performer.verdict_yaml import (
@@ -27,7 +28,6 @@ from puppet_retarget.performer.verdict_yaml import (
     skeleton_tree,
     verdict_tree,
 )
-import yaml
 
 _SensorRow = tuple[
     str, int, Floats, Floats, float, float, float | None, float | None
@@ -158,8 +158,7 @@ def save_calibration(calibration: Calibration, path: str | Path) -> None:
         tree['skeleton'] = skeleton_tree(calibration.skeleton)
     if calibration.verdict is not None:
         tree['verdict'] = verdict_tree(calibration.verdict)
-    text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=99)
-    atomic_file.write_text(path, text)
+    atomic_file.write_text(path, dump_yaml(tree))
 
 
 def load_calibration(path: str | Path) -> Calibration:
@@ -179,7 +178,7 @@ def load_calibration(path: str | Path) -> Calibration:
     names, segments, rotations, positions, spreads_m, spreads_deg, sds_m, sds_deg = zip(*rows)
     for i, entry in enumerate(entries):
         if names.count(names[i]) > 1:
-            raise entry.error('sensor', 'each sensor once', repr(names[i]))
+            raise entry.error('sensor', 'each sensor once', brief(names[i]))
         if segments.count(segments[i]) > 1:
             raise entry.error('segment', 'each segment once', SEGMENTS[segments[i]])
     calibration = Calibration(

@@ -5,6 +5,7 @@
 from typing import Any
 
 import numpy as np
+from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
 from puppet_core.skeleton import END_EFFECTORS, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.yaml_source import Section
@@ -116,7 +117,7 @@ def _read_length(entry: Section) -> LengthReport:
 def _read_finding(entry: Section) -> Finding:
     names = entry.raw('names', [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise entry.error('names', 'a list of names', repr(names)[:60])
+        raise entry.error('names', 'a list of names', brief(names))
     finding = Finding(entry.text('kind', choices=KINDS), tuple(names), entry.text('text'))
     entry.finish()
     return finding

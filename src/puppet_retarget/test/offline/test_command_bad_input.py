@@ -65,6 +65,19 @@ def strange_names(lines: list[str]) -> list[str]:
     return [re.sub(r'(ROOT|JOINT) (\w+)', r'\1 bone_\2_x', line) for line in lines]
 
 
+@pytest.mark.parametrize('level', ['[{}]', '{{<<: [{}]}}'], ids=['lists', 'merge keys'])
+def test_a_name_map_of_nested_aliases_is_refused_at_once(
+    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path, level: str
+) -> None:
+    """Nine levels of nine stand for 400 million values."""
+    lines = ['format: puppet-name-map/1', 'a0: &a0 {k: 1}']
+    lines += [f'a{i}: &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 10)]
+    names = tmp_path / 'names.yaml'
+    names.write_text('\n'.join([*lines, 'joints: {hips: *a9}']))
+    told = refused('retarget', walk_bvh, out, '--name-map', names)
+    assert 'names.yaml:3: expected valid YAML, got the alias *a0' in told
+
+
 @pytest.mark.parametrize(
     ('change', 'says'),
     [

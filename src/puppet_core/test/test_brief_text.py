@@ -1,0 +1,25 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a file says has a text of one short line."""
+
+from puppet_core.brief_text import brief, listed
+import pytest
+
+
+@pytest.mark.parametrize(
+    ('value', 'text'),
+    [
+        ({None: 1, 3: 2, 9**9999: 3}, 'the keys None, 3, a very large integer'),
+        ({'k' * 50: 1}, 'the keys ' + 'k' * 17 + '..'),
+        ({9**9999}, 'a very large integer'),
+        ([(1, 9**9999), 'x'], "[a very large integer, 'x']"),
+    ],
+)
+def test_any_value_has_a_brief_text(value, text):
+    assert brief(value) == text
+
+
+def test_of_many_keys_the_first_are_listed():
+    assert listed(('a', 'b')) == 'a, b'
+    text = listed([f'{i}' * 99 for i in range(9999)])
+    assert text.endswith(', ..') and len(text) < 4000
