@@ -3,55 +3,59 @@
 """
 `puppet_fuzz`: damaged files of every kind, and whether each is read or refused as it should be.
 
-Each kind is read by a process of its own with limited memory; one that says nothing for too long
-is ended, and the rest goes on behind the case that held it up.
+A process with limited memory reads; one that says nothing for too long is ended, and the rest
+goes on behind the case that held it up. The kinds take turns of a few cases, so that a short run
+reaches all of them.
 
 """
 
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
+import itertools
 import json
 from pathlib import Path
-import subprocess
 import sys
+import tempfile
 import threading
 import time
 from typing import Any
 
+import numpy as np
 from puppet_bringup.fuzz_kinds import KINDS
-from puppet_bringup.fuzz_worker import BAD, case_data, CRASH, HANG, ODD
+from puppet_bringup.fuzz_reader import Reader
+from puppet_bringup.fuzz_worker import BAD, case_data, ODD
+from puppet_bringup.graph_run import EXIT_FAILED, EXIT_OK, run_graph_command
 from puppet_core import atomic_file
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.errors import ConfigError
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
-CASE_LIMIT_S = 60.0  # of a case, on a machine that has other work
-AT_ONCE = 100  # cases of one kind, before the next kind has its turn
-WORKER = (sys.executable, '-m', 'puppet_bringup.fuzz_worker')
+TURN = 10  # cases of one kind, before the next kind has its turn
+ALL = 'all'
 EXAMPLE = 'example: puppet_fuzz --seed 1 --minutes 5 --json fuzz.json'
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='puppet_fuzz', epilog=EXAMPLE,
+        prog='puppet_fuzz', epilog=f'kinds: {", ".join(KINDS)}; {EXAMPLE}',
         description='Read damaged files of every kind: each must be read or refused in a line, '
                     'in little time and memory.',
     )  # fmt: skip
     p.add_argument('--seed', type=int, default=1, help='of the damage, default %(default)s')
     p.add_argument('--minutes', type=float, default=1.0, metavar='M',
                    help='how long; default %(default)s')  # fmt: skip
-    p.add_argument('--kinds', default=','.join(KINDS), metavar='KIND,..',
-                   help='what is damaged; all by default')  # fmt: skip
+    p.add_argument('--kinds', default=ALL, metavar='KIND,..',
+                   help='what is damaged; default %(default)s')  # fmt: skip
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     p.add_argument('--save', type=Path, metavar='DIR', help='write the files that failed there')
     return p
 
 
 class Tally:
-    """What became of the cases of all kinds."""
+    """What became of the cases of some kinds."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
         self.outcomes: dict[str, Counter[str]] = {}
         self.worst: dict[str, tuple[float, float]] = {}
         """Longest [s] and largest [MB] by kind."""
@@ -65,7 +69,12 @@ class Tally:
         self.worst[name] = max(seconds, line['s']), max(mb, line['mb'])
         if line['outcome'] in BAD:
             self.failures.append(line)
-            print(f'{name} {line["case"]}: {line["outcome"]}: {line["what"]}: {line["text"]}')
+            print(f'{name} {line["case"]}: {line["outcome"]}: {line["what"]}: {line["text"]}',
+                  flush=True)  # fmt: skip
+
+    def without_case(self) -> list[str]:
+        """Return the kinds that had no case."""
+        return [name for name in self.names if name not in self.outcomes]
 
     def figures(self, seconds: float) -> dict[str, Any]:
         """Return the figures of a report."""
@@ -74,49 +83,74 @@ class Tally:
             'cases': total, 'cases_per_s': total / seconds, 'seconds': seconds,
             'kinds': {
                 name: {**counts, 'worst_s': self.worst[name][0], 'worst_mb': self.worst[name][1]}
-                for name, counts in self.outcomes.items()
+                for name, counts in sorted(self.outcomes.items())
             },
+            'kinds_without_case': self.without_case(),
             'failures': self.failures,
         }  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run cases until the time is up; return the exit code."""
+    """Run cases until the time is up or somebody stops it; return the exit code."""
     options = parser().parse_args(argv)
-    try:
-        return _run(options)
-    except PuppetError as err:
-        print(f'puppet_fuzz: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except KeyboardInterrupt:
-        print('interrupted: no report is written', file=sys.stderr)
-        return EXIT_FAILED
+    return run_graph_command('puppet_fuzz', lambda stopping: _run(options, stopping))
 
 
-def _run(options: argparse.Namespace) -> int:
-    names = options.kinds.split(',')
+def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
+    tally = Tally(_checked(options))
+    start = time.monotonic()
+    run_cases(tally, options.seed, start + 60.0 * options.minutes, stopping)
+    if stopping.is_set():
+        print('interrupted: what there is', file=sys.stderr)
+    return _report(options, tally, time.monotonic() - start)
+
+
+def _checked(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the kinds, after everything that can be checked was checked."""
+    words = options.kinds.split(',')
+    names = tuple(KINDS if words == [ALL] else dict.fromkeys(words))
     for name in names:
         if name not in KINDS:
-            raise ConfigError(f'--kinds: expected some of {", ".join(KINDS)}, got {name!r}')
+            raise ConfigError(
+                f'--kinds: expected {ALL} or some of {", ".join(KINDS)}, got {name!r}'
+            )
     if options.seed < 0 or not 0.0 < options.minutes <= 1e4:
         raise ConfigError('--seed, --minutes: expected seed >= 0 and 0 < minutes <= 10000')
     if options.json is not None:
         atomic_file.check_writable(options.json, '--json')
     if options.save is not None:
         atomic_file.check_writable(options.save / 'case', '--save')
-    tally, start, first = Tally(), time.monotonic(), 0
-    end = start + 60.0 * options.minutes
-    while time.monotonic() < end:
-        for name in names:
-            if time.monotonic() >= end:
-                break
-            for line in cases(name, options.seed, first, AT_ONCE, end):
-                tally.add(line)
-        first += AT_ONCE
-    figures = tally.figures(time.monotonic() - start)
+    return names
+
+
+def turns(names: Sequence[str], seed: int) -> Iterator[tuple[str, int]]:
+    """Yield kinds with the first case of a turn, in rounds, for ever; a seed fixes the order."""
+    for number in itertools.count():
+        rng = np.random.default_rng([seed, number])
+        for index in rng.permutation(len(names)).tolist():
+            yield names[index], number * TURN
+
+
+def run_cases(tally: Tally, seed: int, end: float, stopping: threading.Event) -> None:
+    """Run cases until a time [s]; nothing is left of them."""
+    with tempfile.TemporaryDirectory(prefix='puppet_fuzz_') as folder:
+        with Reader(seed, Path(folder), stopping) as reader:
+            for name, first in turns(tally.names, seed):
+                for line in reader.cases(name, first, TURN):
+                    tally.add(line)
+                    if time.monotonic() >= end:
+                        return
+                if stopping.is_set() or time.monotonic() >= end:
+                    return
+
+
+def _report(options: argparse.Namespace, tally: Tally, seconds: float) -> int:
+    figures = tally.figures(seconds)
     for name, row in figures['kinds'].items():
         cells = (f'{k} {v:.3g}' if isinstance(v, float) else f'{k} {v}' for k, v in row.items())
         print(f'{name:13}', ', '.join(cells))
+    if tally.without_case():
+        print('no case of', ', '.join(tally.without_case()))
     print(f'{figures["cases"]} cases, {figures["cases_per_s"]:.1f} a second, '
           f'{len(tally.failures)} failed')  # fmt: skip
     if options.json is not None:
@@ -124,84 +158,6 @@ def _run(options: argparse.Namespace) -> int:
     if options.save is not None:
         _save(options.save, options.seed, tally.failures)
     return EXIT_FAILED if tally.failures else EXIT_OK
-
-
-def cases(name: str, seed: int, first: int, count: int, end: float) -> Iterator[dict[str, Any]]:
-    """Yield what becomes of the cases of a kind, those that end their process too."""
-    stop = first + count
-    while first < stop and time.monotonic() < end:
-        begun: dict[str, Any] | None = None
-        with Reader([name, str(seed), str(first), str(stop - first)]) as reader:
-            for line in reader.lines(end):
-                if 'begin' in line:
-                    begun = line
-                else:
-                    begun = None
-                    yield line
-        if begun is None:
-            if reader.code not in (0, None) and time.monotonic() < end:
-                yield _lost(name, first, CRASH, f'its process ended with {reader.code}')
-            return
-        outcome = HANG if reader.was_slow else CRASH
-        if reader.was_slow or time.monotonic() < end:
-            yield _lost(name, begun['begin'], outcome, f'process: {reader.code}', begun['what'])
-        first = begun['begin'] + 1
-
-
-class Reader:
-    """The process that reads; ended when it says nothing for too long."""
-
-    def __init__(self, words: list[str]) -> None:
-        self._process = subprocess.Popen(
-            [*WORKER, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        self._timer: threading.Timer | None = None
-        self.was_slow = False
-        """Whether it was ended for that."""
-        self.code: int | None = None
-        """Exit code, once it has ended."""
-
-    def __enter__(self) -> 'Reader':
-        """Use the process."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End the process."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._process.poll() is None and self.code is None:
-            try:
-                self._process.wait(1.0)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-        self.code = self._process.wait()
-
-    def lines(self, end: float) -> Iterator[dict[str, Any]]:
-        """Yield what it says, until the end of the time."""
-        assert self._process.stdout is not None
-        self._watch()
-        for line in self._process.stdout:
-            self._watch()
-            yield json.loads(line)
-            if time.monotonic() >= end and '"case"' in line:
-                self._process.kill()
-                return
-
-    def _watch(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = threading.Timer(CASE_LIMIT_S, self._end)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _end(self) -> None:
-        self.was_slow = True
-        self._process.kill()
-
-
-def _lost(name: str, index: int, outcome: str, text: str, what: str = '') -> dict[str, Any]:
-    return {'case': index, 'kind': name, 'what': what, 'outcome': outcome, 'text': text,
-            's': CASE_LIMIT_S if outcome == HANG else 0.0, 'mb': 0.0}  # fmt: skip
 
 
 def _save(folder: Path, seed: int, failures: list[dict[str, Any]]) -> None:

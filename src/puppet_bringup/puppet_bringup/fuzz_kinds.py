@@ -11,87 +11,32 @@ import tempfile
 from typing import Any, NamedTuple
 
 import numpy as np
+from puppet_bringup import fuzz_samples
 from puppet_bringup.fuzz_c3d import c3d_files, has_reader
+from puppet_core.body_surface import load_surface, N_SAMPLES
 from puppet_core.character import load_character
 from puppet_core.clip import load_clip, read_clip_file
 from puppet_core.clip_asf import read_asf
 from puppet_core.clip_bvh_write import bvh_text
+from puppet_core.clip_name_map import load_name_map
+from puppet_core.errors import InputFileError, PuppetError
 from puppet_core.marker_set import load_marker_set
 from puppet_core.parameter_rows import read_parameter_file
 from puppet_core.posture import Motion
+from puppet_core.robot_map import load_robot_map
+from puppet_core.skeleton import N_SEGMENTS
 from puppet_core.urdf import urdf_text
 from puppet_ros import share
-from puppet_ros.bag_metadata import metadata_of, read_metadata, TopicMetadata, yaml_text
+from puppet_ros.bag_metadata import read_metadata
 from puppet_ros.bag_reader import BagReader
 from puppet_ros.bag_writer import BagWriter
 from puppet_ros.posture_msg import PostureRecord, PostureWriter
 from rclpy.serialization import serialize_message
 
 N_FRAMES, RATE_HZ = 12, 60.0
-ASF = b""":version 1.10
-:name made
-:units
-  mass 1.0
-  length 0.45
-  angle deg
-:root
-  order TX TY TZ RX RY RZ
-  axis XYZ
-  position 0 0 0
-  orientation 0 0 0
-:bonedata
-  begin
-    id 1
-    name hip
-    direction 0 -1 0
-    length 2
-    axis 0 0 0 XYZ
-  end
-  begin
-    id 2
-    name leg
-    direction 0 -0.6 0.8
-    length 3
-    axis 10 20 30 XYZ
-    dof rx rz
-    limits (-160.0 20.0)
-           (-70.0 70.0)
-  end
-:hierarchy
-  begin
-    root hip
-    hip leg
-  end
-"""
-AMC = (b':FULLY-SPECIFIED\n:DEGREES\n1\nroot 1 2 3 10 20 30\nleg 40 50\n'
-       b'2\nroot 4 5 6 0 0 0\nleg 0 0\n')
-EDIT = b"""format: puppet-edit/1
-constraints:
-- {position: left_hand, move_m: [0.0, 0.0, 0.1], frames: [2, 6]}
-- {position: right_hand, move_m: [0.1, 0.0, 0.0], from_frame: 1, to_frame: 9}
-"""
-TARGETS = (
-    b'frame,left_hand_x_m,left_hand_y_m,left_hand_z_mm\n0,0.1,0.5,1000\n2,,0.5,1000\n',
-    b'format: puppet-targets/1\npositions:\n  - {frame: 2, left_knee: [0, 0, 0.5]}\n',
-)
-
-CALIBRATION = b"""format: puppet-calibration/1
-performer: performer
-heading_deg: 0.0
-residual_m: 0.001
-residual_deg: 0.1
-sensors:
-- {sensor: pelvis, segment: pelvis, rotation_wxyz: [1.0, 0.0, 0.0, 0.0],
-   position_m: [0.0, 0.0, 0.1], spread_m: 0.001, spread_deg: 0.1}
-- {sensor: left_hand, segment: left_hand, rotation_wxyz: [0.0, 1.0, 0.0, 0.0],
-   position_m: [0.0, 0.1, 0.0], spread_m: 0.001, spread_deg: 0.1}
-"""
-NOISE = b'format: puppet-sensor-noise/1\nsensors:\n  a: [\n' + b',\n'.join(
-    b'    ' + b', '.join(b'1.0e-06' if i == k else b'0.0' for k in range(6)) for i in range(6)
-) + b']\n'
-METADATA = yaml_text({'rosbag2_bagfile_information': metadata_of(
-    [TopicMetadata('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', '', '', 5)], 0, 10**9, 'a.mcap'
-)}).encode()
+CELL_M = 0.1  # of heights
+JOINTS = ('left_knee', 'right_knee')  # of a last posture
+WRITTEN_NS = 10**9  # its time
 
 
 class FileKind(NamedTuple):
@@ -188,7 +133,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 @lru_cache
 def _asf() -> Path:
     path = Path(_folder().name) / 'made.asf'
-    path.write_bytes(ASF)
+    path.write_bytes(fuzz_samples.ASF)
     return path
 
 
@@ -206,6 +151,48 @@ def _targets(path: Path) -> Any:
     return files.read_targets(path, N_FRAMES, RATE_HZ)
 
 
+def _surface(path: Path) -> Any:
+    return load_surface(path, np.zeros((N_SEGMENTS, N_SAMPLES, 3)))
+
+
+def _tolerances(path: Path) -> Any:
+    """Return what is allowed of a field, by unit."""
+    tolerances = import_module('puppet_replay.compare_tolerances').load_tolerances(path)
+    units = import_module('puppet_replay.compare_units').UNITS
+    return np.array([tolerances.field('/importance', 'importance', u).peak for u in units])
+
+
+def _heights(path: Path) -> Any:
+    files = import_module('puppet_retarget.editing.surface_file')
+    return files.read_height_field(path, CELL_M)
+
+
+def _last_postures() -> list[bytes]:
+    path = Path(_folder().name) / 'last_posture'
+    kept = import_module('puppet_retarget.last_posture').LastPostureFile(path, JOINTS)
+    body = motion()
+    for i in range(2):
+        posture = body.posture(i)
+        kept.write(WRITTEN_NS + i, posture.root_position, posture.rotations, np.full(2, 0.1 * i))
+    kept.close()
+    return [path.read_bytes()]
+
+
+def _last_posture(path: Path) -> Any:
+    """Return what a node would go on from that is started again."""
+    files = import_module('puppet_retarget.last_posture')
+    try:
+        kept, last, refusal = files.take_up(path, JOINTS, WRITTEN_NS + 10**9)
+    except OSError as err:
+        raise InputFileError(path, 'a writable file', str(err.strerror)) from err
+    kept.close()
+    if refusal:
+        raise PuppetError(refusal)
+    if last is None:
+        raise InputFileError(path, 'a last posture', 'none yet')
+    return last
+
+
 def _parameters(path: Path) -> Any:
     return read_parameter_file(path, 'pose_filter')
 
@@ -221,8 +208,10 @@ def _robots() -> list[bytes]:
 
 KINDS = {
     'bvh': FileKind('.bvh', True, lambda: [bvh_text(motion()).encode()], load_clip),
-    'asf': FileKind('.asf', True, lambda: [ASF], read_asf),
-    'amc': FileKind('.amc', True, lambda: [AMC], lambda path: read_clip_file(path, _asf())),
+    'asf': FileKind('.asf', True, lambda: [fuzz_samples.ASF], read_asf),
+    'amc': FileKind(
+        '.amc', True, lambda: [fuzz_samples.AMC], lambda path: read_clip_file(path, _asf())
+    ),
     'urdf': FileKind('.urdf', True, _robots, _urdf, ('lower', 'upper')),
     'mcap': FileKind('.mcap', False, lambda: [_mcap(c) for c in ('', 'zstd', 'lz4')], _bag),
     'sqlite3': FileKind('.db3', False, lambda: [_sqlite()], _bag),
@@ -237,21 +226,30 @@ KINDS = {
     ),
     'markers': FileKind('.yaml', True, _configs('markersets'), load_marker_set),
     'calibration': FileKind(
-        '.yaml', True, lambda: [CALIBRATION],
+        '.yaml', True, lambda: [fuzz_samples.CALIBRATION],
         _by_name('puppet_retarget.performer.calibration', 'load_calibration'),
     ),
     'noise': FileKind(
-        '.yaml', True, lambda: [NOISE], _by_name('puppet_filter.noise_file', 'load_noise')
+        '.yaml', True, lambda: [fuzz_samples.NOISE],
+        _by_name('puppet_filter.noise_file', 'load_noise'),
     ),
     'parameters': FileKind('.yaml', True, _shipped('pose_filter.yaml'), _parameters),
-    'edit': FileKind('.yaml', True, lambda: [EDIT], _edit),
+    'edit': FileKind('.yaml', True, lambda: [fuzz_samples.EDIT], _edit),
     'targets-csv': FileKind(
-        '.csv', True, lambda: [TARGETS[0]], _targets, ('positions',)
+        '.csv', True, lambda: [fuzz_samples.TARGETS[0]], _targets, ('positions',)
     ),
     'targets-yaml': FileKind(
-        '.yaml', True, lambda: [TARGETS[1]], _targets, ('positions',)
+        '.yaml', True, lambda: [fuzz_samples.TARGETS[1]], _targets, ('positions',)
     ),
-    'metadata': FileKind('.yaml', True, lambda: [METADATA], read_metadata),
+    'name-map': FileKind('.yaml', True, lambda: [fuzz_samples.NAME_MAP], load_name_map),
+    'tolerances': FileKind('.yaml', True, lambda: [fuzz_samples.TOLERANCES], _tolerances),
+    'surface': FileKind('.yaml', True, lambda: [fuzz_samples.surface()], _surface),
+    'robot-map': FileKind('.yaml', True, lambda: [fuzz_samples.ROBOT_MAP], load_robot_map),
+    'heights-npy': FileKind('.npy', True, fuzz_samples.heights_npy, _heights),
+    'heights-png': FileKind('.png', False, fuzz_samples.heights_png, _heights),
+    'heights-csv': FileKind('.csv', True, lambda: [fuzz_samples.HEIGHTS_CSV], _heights),
+    'last-posture': FileKind('.bin', False, _last_postures, _last_posture),
+    'metadata': FileKind('.yaml', True, lambda: [fuzz_samples.METADATA], read_metadata),
 }
 if has_reader():
     KINDS['c3d'] = FileKind('.c3d', False, c3d_files, load_clip)

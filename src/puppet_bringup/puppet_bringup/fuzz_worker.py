@@ -3,18 +3,20 @@
 """
 A process that reads damaged files one after the other and says how each ended.
 
-Its memory is limited. What it says are lines of JSON: one when a case begins, which is all that
-is left of a case that never ends, and one when it has ended.
+Its memory is limited. It is told line by line which cases of which kind have their turn. What it
+says are lines of JSON: one when a case begins, which is all that is left of a case that never
+ends, one when it has ended, and one at the end of the turn.
 
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 import json
 import os
 from pathlib import Path
 import resource
 import sys
-import tempfile
 import time
 from typing import Any
 import warnings
@@ -30,15 +32,22 @@ READ, REFUSED, CRASH, UNNAMED, MEMORY, NOT_FINITE, HANG = OUTCOMES = (
 BAD = (CRASH, UNNAMED, MEMORY, NOT_FINITE, HANG)
 ROOM_BYTES = 2 << 30  # of addresses, above what the warm process has
 MOST_MB = 512.0  # that reading one case may take
+UNDAMAGED = -1  # in the place of a case's number
 ODD = ('folder', 'pipe', 'loop of links', 'endless device', 'nothing', 'socket')
 
 
 def case_data(kind: FileKind, name: str, seed: int, index: int) -> tuple[str, bytes]:
     """Return what is wrong with a case, and its bytes; the same for the same arguments."""
     rng = np.random.default_rng([seed, *name.encode(), index])
-    seeds = kind.seeds()
+    seeds = good_files(kind)
     good = seeds[int(rng.integers(len(seeds)))]
     return mutated(good, kind.is_text, rng)
+
+
+@lru_cache
+def good_files(kind: FileKind) -> list[bytes]:
+    """Return the undamaged files of a kind."""
+    return kind.seeds()
 
 
 def make_odd(what: str, path: Path) -> None:
@@ -92,16 +101,24 @@ def not_finite(content: Any, name: str = '', depth: int = 4) -> str:
     return ''
 
 
-def run(name: str, seed: int, indices: Iterable[int], folder: Path) -> None:
-    """Read the cases of one kind, odd things in the file's place first."""
+def read_undamaged(name: str, folder: Path) -> None:
+    """Read the good files of a kind, which also loads and compiles what reading takes."""
     kind = KINDS[name]
     path = folder / f'case{kind.suffix}'
-    for good in kind.seeds():
+    _say(begin=UNDAMAGED, kind=name, what='undamaged')
+    for good in good_files(kind):
+        _remove(path)
         path.write_bytes(good)
         outcome, text = judged(kind, path)
         if outcome != READ:
-            _say(case=-1, kind=name, what='undamaged', outcome=CRASH, text=text, s=0.0, mb=0.0)
-    _limit_memory()
+            _say(case=UNDAMAGED, kind=name, what='undamaged', outcome=CRASH, text=text[:400],
+                 s=0.0, mb=0.0)  # fmt: skip
+
+
+def run(name: str, seed: int, indices: Iterable[int], folder: Path) -> None:
+    """Read cases of one kind; the first of all are odd things in the file's place."""
+    kind = KINDS[name]
+    path = folder / f'case{kind.suffix}'
     for index in indices:
         _remove(path)
         if index < len(ODD):
@@ -118,6 +135,7 @@ def run(name: str, seed: int, indices: Iterable[int], folder: Path) -> None:
         if mb > MOST_MB:
             outcome = MEMORY
         _say(case=index, kind=name, what=what, outcome=outcome, text=text[:400], s=seconds, mb=mb)
+    _remove(path)
 
 
 def _where(err: Exception) -> str:
@@ -137,10 +155,16 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _limit_memory() -> None:
+@contextmanager
+def _limited_memory() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path('/proc/self/statm').read_text(encoding='ascii').split()[0])
     limit = pages * resource.getpagesize() + ROOM_BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _fresh_peak_mb() -> float:
@@ -165,10 +189,17 @@ def _say(**line: Any) -> None:
 
 
 def main() -> None:
-    """Run cases from a first one on: KIND SEED FIRST COUNT."""
-    name, seed, first, count = sys.argv[1], *map(int, sys.argv[2:5])
-    with tempfile.TemporaryDirectory(prefix='puppet_fuzz_') as folder:
-        run(name, seed, range(first, first + count), Path(folder))
+    """Read for SEED in FOLDER; each line of the input is a turn: KIND FIRST COUNT."""
+    seed, folder = int(sys.argv[1]), Path(sys.argv[2])
+    known = set()
+    for line in sys.stdin:
+        name, first, count = line.split()
+        if name not in known:
+            read_undamaged(name, folder)
+            known.add(name)
+        with _limited_memory():
+            run(name, seed, range(int(first), int(first) + int(count)), folder)
+        _say(end=name)
 
 
 if __name__ == '__main__':

@@ -11,6 +11,7 @@ was given the same folder, is kept from it by a lock that ends with the process.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 import errno
 import fcntl
 import hashlib
@@ -60,11 +61,14 @@ class LastPostureFile:
 
     Raises
     ------
+    InputFileError : if something that is no file is there.
     OSError : if it cannot be written, or another one writes it.
 
     """
 
     def __init__(self, path: Path, joint_names: Sequence[str]) -> None:
+        with suppress(FileNotFoundError):
+            require_file(path)  # a pipe without a reader would hold the node
         self._sequence = 0
         self._lock = _lock(path)
         dtype = _record(len(joint_names))
@@ -161,6 +165,7 @@ def take_up(
 
     Raises
     ------
+    InputFileError : if something that is no file is there.
     OSError : if it cannot be written, or another one writes it.
 
     """

@@ -30,6 +30,7 @@ from puppet_retarget.editing.edit_objects import flat, read_objects, read_surfac
 
 FORMAT = 'puppet-edit/1'
 OPTIONS, CONSTRAINTS = 'options', 'constraints'
+MAX_ENTRIES = 1000  # each is compared with each
 MIN_SPACING = 0.1  # frames per knot at the finest level: more knots say no more
 _NUMBERS = ('frames_per_knot', 'tolerance_percent', 'root_rigidity')
 _WHOLE = ('levels', 'max_iterations')
@@ -150,7 +151,10 @@ def _plan(tree: Section, motion: Motion, readers: Readers) -> EditPlan:
     scene = EditScene(BodyTrack(prepared.before or prepared.motion), surfaces, objects)
     entries: tuple[EditEntry, ...] = ()
     if CONSTRAINTS in tree and tree.raw(CONSTRAINTS) != []:
-        entries = tuple(read_entry(entry, scene) for entry in tree.sections(CONSTRAINTS))
+        listed = tree.sections(CONSTRAINTS)
+        if len(listed) > MAX_ENTRIES:
+            raise tree.error(CONSTRAINTS, f'at most {MAX_ENTRIES} entries', len(listed))
+        entries = tuple(read_entry(entry, scene) for entry in listed)
     tree.finish()
     check_agreement(tree.path, entries)
     return EditPlan(prepared, config, entries, scene)

@@ -4,6 +4,7 @@
 
 from edit_samples import entry, FULL_FILE, plan_of
 from puppet_core.errors import InputFileError
+from puppet_retarget.editing.edit_file import MAX_ENTRIES
 import pytest
 
 HAND = 'position: left_hand, frame: 3'
@@ -117,3 +118,9 @@ def test_plant_refuses_two_places_within_it() -> None:
     assert caught.value.line == 4
     assert 'one place while line 5 (plant left_foot, frames 3 .. 5) holds' in str(caught.value)
     assert 'places 0.1 m apart in frames 3 and 5' in str(caught.value)
+
+
+def test_so_many_entries_that_comparing_them_takes_minutes_are_refused() -> None:
+    lines = f'  - {{{HAND}, move_m: [0, 0, 0]}}\n' * (MAX_ENTRIES + 1)
+    with pytest.raises(InputFileError, match=f'at most {MAX_ENTRIES} entries, got 1001'):
+        plan_of(f'constraints:\n{lines}')
