@@ -21,6 +21,8 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 packages = pytest.importorskip('ament_index_python.packages', reason='needs ROS 2')
 
+from puppet_bringup.chaos_report import ALWAYS_NAMED  # noqa: E402,I100
+
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 DEADLINE_S = 400.0  # a first compilation of the kernels fits
@@ -70,5 +72,6 @@ def test_the_graph_gets_over_a_fault_of_each_kind(tmp_path: Path) -> None:
         assert fault['recovery'] is not None, text
         assert fault['frames'] > 0 and fault['not_finite'] == 0, text
         assert fault['largest']['ratio'] <= 1.0, text  # no jump
-        assert fault['named'] is not False, text
+        if fault['kind'] in ALWAYS_NAMED:  # a full machine may be felt during the others
+            assert fault['named'], text
     assert found['left'] == [] and 'left running: nothing' in shown, text
