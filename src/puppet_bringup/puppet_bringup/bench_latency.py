@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     p.add_argument('--duration', type=float, default=60.0, metavar='S',
                    help='seconds for each figure end to end, default %(default)s')  # fmt: skip
-    p.add_argument('--hops', type=float, default=10.0, metavar='S',
+    p.add_argument('--hops', type=float, default=60.0, metavar='S',
                    help='seconds for the hops, default %(default)s')  # fmt: skip
     p.add_argument('--rates', default='120', metavar='HZ,..',
                    help='frames per second, default %(default)s')  # fmt: skip

@@ -3,17 +3,19 @@
 """
 `puppet_bench_nodes`: what each node does with a message, with warm and with cold caches.
 
-The real nodes, in one process and on topics, get the raw frames of a bag one by one. Each callback
-is timed, from the bytes of its message until those of the next are sent, for which the next node
-waits; if it sends none, until it returns. That is done one frame after the other, and after as
-much memory was written as empties the caches, as they are when a process has slept for a period
-beside others. Unlike the latency of the graph, that hardly depends on what else
-the machine does; so code before and after a change can be compared.
+The real nodes, in one process and on topics, get the raw frames of a bag one by one. Each
+callback is timed, from the bytes of its message until those of the next are sent, for which the
+next node waits; if it sends none, until it returns. That is done one frame after the other, and
+after as much memory was written as empties the caches, as they are when a process has slept for a
+period beside others. It depends far less than the latency of the graph on what else the machine
+does, so code before and after a change can be compared. How often Python collected garbage
+meanwhile is told too: in a node that is a pause.
 
 """
 
 import argparse
 from collections.abc import Callable, Sequence
+import gc
 from importlib import import_module
 import json
 from pathlib import Path
@@ -91,8 +93,12 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
     print(f'{"":20}{"warm, us":>10}{"cold, us":>10}')
     for name, kinds in figures.items():
         print(f'{name:20}{kinds["warm_us"]["p50"]:10.1f}{kinds["cold_us"]["p50"]:10.1f}')
+    print(f'garbage collected {bench.n_collections} times in {options.frames} frames')
     if options.json is not None:
-        report = {'evict_mb': options.evict_mb, 'frames': options.frames, 'nodes': figures}
+        report = {
+            'evict_mb': options.evict_mb, 'frames': options.frames, 'nodes': figures,
+            'collections': bench.n_collections,
+        }  # fmt: skip
         atomic_file.write_text(options.json, json.dumps(report, indent=2) + '\n')
         print(f'figures written to {options.json}')
     return EXIT_OK
@@ -124,6 +130,8 @@ class NodeBench:
     """
 
     def __init__(self, n_frames: int, n_bytes: int) -> None:
+        self.n_collections = 0
+        """How often garbage was collected while frames were timed, of any age."""
         self._n_frames = n_frames
         self._memory = np.zeros(n_bytes, np.uint8)
         self._is_cold = False  # the frame on its way
@@ -156,6 +164,8 @@ class NodeBench:
             finally:
                 for node in nodes:
                     node.destroy_node()
+        if stopping.is_set():
+            raise PipelineError(f'ended early, after {n_timed} of {self._n_frames} frames')
         if n_timed < self._n_frames:
             raise PipelineError(
                 f'expected {self._n_frames} frames behind the calibration, got {n_timed}'
@@ -173,7 +183,7 @@ class NodeBench:
         _spin(executor, DISCOVERY_S, lambda: raw.get_subscription_count() > 0 and (
             static.get_subscription_count() > 0 and source.count_publishers(JOINTS) > 0
         ))  # fmt: skip
-        n_timed = n_unanswered = 0
+        n_timed = n_unanswered = n_collected = 0
         for message in bag.messages((RAW,)):
             if n_timed >= self._n_frames or stopping.is_set():
                 break
@@ -187,10 +197,12 @@ class NodeBench:
             is_answered = _spin(executor, FRAME_S, is_over)
             n_unanswered = 0 if is_answered else n_unanswered + 1
             if is_answered and self._joints_ns >= 0:
+                n_collected = n_collected if n_timed else _n_collections()
                 n_timed += 1
                 self._note(kind)
             if n_unanswered > MOST_UNANSWERED:
                 raise PipelineError(f'expected answers to frames, got none to {n_unanswered}')
+        self.n_collections = _n_collections() - n_collected
         return n_timed
 
     def _note(self, kind: str) -> None:
@@ -245,6 +257,11 @@ def _kind_of(n_before: int) -> str:
     if block % 2:
         return 'cold_us'
     return 'warm_us' if place >= SETTLING else ''
+
+
+def _n_collections() -> int:
+    """Return how often this process has collected garbage."""
+    return sum(generation['collections'] for generation in gc.get_stats())
 
 
 def _spin(executor: Executor, limit_s: float, is_over: Callable[[], bool]) -> bool:

@@ -38,6 +38,8 @@ def test_every_node_is_timed_with_warm_and_with_cold_caches(tmp_path: Path) -> N
     assert list(report['nodes']) == [
         'pose_filter', 'performer', 'importance', 'retarget, posture', 'retarget',
     ]
+    told = f'garbage collected {report["collections"]} times in 50 frames'
+    assert report['collections'] <= 1 and told in done.stdout  # frames leave nothing to it
     for name, kinds in report['nodes'].items():
         assert name in done.stdout
         # a block of each kind, without the warm one's first frames
