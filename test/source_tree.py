@@ -3,15 +3,12 @@
 """The repository's Python files, as the tests of the house see them."""
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ('examples', 'launch', 'src', 'test', 'tools')
+FOLDERS = ('benchmarks', 'examples', 'launch', 'src', 'test', 'tools')
 PACKAGES = sorted(path.parent for path in (ROOT / 'src').glob('*/package.xml'))
 PYTHON_PACKAGES = [path for path in PACKAGES if (path / path.name / '__init__.py').is_file()]
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def python_files() -> list[Path]:
@@ -40,18 +37,3 @@ def imported_modules(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             names.add(node.module)
     return names
-
-
-def functions(path: Path) -> Iterator[Function]:
-    """Yield every function and method of a file."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, Function):
-            yield node
-
-
-def body_lines(function: Function) -> int:
-    """Return the length of a function's body without its docstring."""
-    body = function.body
-    if ast.get_docstring(function) is not None:
-        body = body[1:]
-    return body[-1].end_lineno - body[0].lineno + 1 if body else 0

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the house: layers, sizes, headers, and what the tools say."""
+"""The rules of the house: layers, headers, and what the tools say."""
 
 import ast
 import importlib.util
@@ -12,8 +12,6 @@ import sys
 
 import pytest
 from source_tree import (
-    body_lines,
-    functions,
     imported_modules,
     name_of,
     python_files,
@@ -22,8 +20,6 @@ from source_tree import (
     tree_of,
 )
 
-MAX_MODULE_LINES = 300
-MAX_BODY_LINES = 60
 HEADER = ('# Copyright 2026 The puppet suite authors\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
@@ -36,7 +32,7 @@ EDGE_FILES = re.compile(r'.*_(node|stage)\.py|cli\.py|bag_(io|puppet)\.py|bench_
 PACKAGES_WITH_MODELS = ('puppet_core', 'puppet_driver', 'puppet_filter', 'puppet_retarget')
 ROS_MODULES = re.compile(r'(rclpy|puppet_ros|tf2_ros|launch|\w+_msgs|rcl_interfaces)(\.|$)')
 KERNEL_MODULES = re.compile(r'(math|typing|numpy|numba|puppet_\w+)(\.|$)')
-UNFINISHED = re.compile(r'\b(TODO|FIXME|HACK)\b|raise NotImplementedError')
+UNFINISHED = re.compile(r'\b(TODO|FIXME|HACK)\b')
 
 
 def run_tool(module: str, *arguments: str) -> None:
@@ -94,19 +90,6 @@ def test_kernel_files_import_only_numbers() -> None:
             if foreign:
                 wrong[name_of(path)] = sorted(foreign)
     assert not wrong
-
-
-def test_modules_are_short() -> None:
-    """At most 300 lines; split by concept."""
-    lengths = {name_of(path): len(path.read_text().splitlines()) for path in python_files()}
-    assert not {name: length for name, length in lengths.items() if length > MAX_MODULE_LINES}
-
-
-def test_functions_are_short() -> None:
-    """At most 60 lines of body, docstring apart."""
-    lengths = {f'{name_of(path)}:{function.lineno} {function.name}': body_lines(function)
-               for path in python_files() for function in functions(path)}
-    assert not {name: length for name, length in lengths.items() if length > MAX_BODY_LINES}
 
 
 def test_every_file_says_whose_it_is() -> None:

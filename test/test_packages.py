@@ -26,7 +26,8 @@ ROS_KEYS = {
 
 # Modules whose rosdep key is not their own name.
 KEY_OF_MODULE = {
-    'PIL': 'python3-pil',
+    'PIL': 'python3-pil', 'defusedxml': 'python3-defusedxml', 'jinja2': 'python3-jinja2',
+    'joblib': 'python3-joblib', 'pydantic': 'python3-pydantic', 'ruamel': 'python3-ruamel.yaml',
     'hypothesis': 'python3-hypothesis', 'matplotlib': 'python3-matplotlib',
     'numba': 'python3-numba', 'numpy': 'python3-numpy', 'psutil': 'python3-psutil',
     'pytest': 'python3-pytest', 'rosbags': 'python3-rosbags-pip', 'scipy': 'python3-scipy',
@@ -36,7 +37,8 @@ KEY_OF_MODULE = {
 
 # rosdep has no key for these: the README says how to get them.
 WITHOUT_KEY = {
-    'av', 'distributed', 'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'pyarrow', 'zstandard',
+    'av', 'distributed', 'embreex', 'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'pyarrow', 'shtab',
+    'trimesh', 'yourdfpy', 'zstandard',
     'viser', 'msgspec', 'websockets',  # the last two come with it
 }
 
@@ -103,7 +105,7 @@ def test_dependencies_are_keys_of_rosdep(package: Path) -> None:
     """Every key is one of ours, of ROS, or a system package by rosdep's naming."""
     known = ROS_KEYS | {path.name for path in PACKAGES}
     assert not {key for key in dependencies(package)
-                if key not in known and not re.fullmatch(r'python3-[a-z0-9-]+', key)}
+                if key not in known and not re.fullmatch(r'python3-[a-z0-9.-]+', key)}
 
 
 @python_by_name
