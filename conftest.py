@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from puppet_setup.test_order import spread
+from puppet_setup.run_tests import spread
 import pytest
 
 

@@ -1,64 +1,100 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The environment variables of the tools and the programs.
+Which ROS 2 is used, and the environment variables of the tools and the programs.
 
 Set here directly: sourcing the setup scripts of a workspace takes longer than the programs' start.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+import os
 from pathlib import Path
+import re
+import shutil
 import sys
 
-from puppet_setup.checkout import Checkout, python_site
-from puppet_setup.numba_cache import cache_folder
-from puppet_setup.ros_source import RosSource
+from puppet_setup.checkout import Checkout, fingerprint
 
 Environ = dict[str, str]
 
-PYTHON_VERSION = (sys.version_info.major, sys.version_info.minor)
+SUPPORTED = ('jazzy', 'kilted')
+WHEELS_DISTRO = 'jazzy'
 
-PATH_VARIABLES = {'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH',
-                  'PYTHONPATH'}
+PATH_VARIABLES = {
+    *('AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH', 'PYTHONPATH')
+}
 
 # What a user sets for the programs, whatever ROS they run on.
-KEPT_ROS_VARIABLES = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS',
-                      'ROS_LOG_DIR', 'ROS_HOME')
+KEPT_OF_ROS = re.compile(r'ROS_(DOMAIN_ID|AUTOMATIC_DISCOVERY_RANGE|STATIC_PEERS|LOG_DIR|HOME)$')
 
 # Belongs to another ROS or another Python, and would lead the wheels astray.
-FOREIGN_PREFIXES = ('PYTHON', 'AMENT_', 'COLCON_', 'ROS_', '_ROS_', 'RMW_', 'CMAKE_PREFIX_PATH',
-                    'VIRTUAL_ENV', 'CONDA_')
+FOREIGN = re.compile('PYTHON|AMENT_|COLCON_|_?ROS_|RMW_|CMAKE_PREFIX_PATH|VIRTUAL_ENV|CONDA_')
 
 # pip's settings by which it would install something else, or somewhere else, than it is told to.
 # Those that say where packages come from stay: proxies, indexes, certificates.
-PIP_DETOURS = ('PIP_BUILD_CONSTRAINT', 'PIP_CONSTRAINT', 'PIP_DRY_RUN', 'PIP_EDITABLE',
-               'PIP_IGNORE_INSTALLED', 'PIP_NO_BINARY', 'PIP_ONLY_BINARY', 'PIP_PREFIX',
-               'PIP_PYTHON', 'PIP_QUIET', 'PIP_REQUIRE_HASHES', 'PIP_REQUIRE_VIRTUALENV',
-               'PIP_REQUIREMENT', 'PIP_ROOT', 'PIP_TARGET', 'PIP_USER', 'PIP_VERBOSE')
+PIP_DETOURS = re.compile(
+    r'PIP_(BUILD_CONSTRAINT|CONSTRAINT|DRY_RUN|EDITABLE|IGNORE_INSTALLED|NO_BINARY|ONLY_BINARY'
+    r'|PREFIX|PYTHON|QUIET|REQUIRE_HASHES|REQUIRE_VIRTUALENV|REQUIREMENT|ROOT|TARGET|USER'
+    r'|VERBOSE)$'
+)
+
+# Module folders of a merged install, for Debian's layout of Python and for others.
+INSTALL_SITES = ('lib/{}/site-packages', 'lib/{}/dist-packages', 'local/lib/{}/dist-packages')
+
+# The module, then its names, which may be modules of a package.
+IMPORT = re.compile(r'^from (puppet_[\w.]+) import (\([^)]*\)|[^\n]*)', re.MULTILINE)
+NAME = re.compile(r'\w+')
+KEPT_CACHES = 3
+
+
+@dataclass(frozen=True)
+class RosSource:
+    """A source of ROS 2: sourced by the user's shell, or the wheels."""
+
+    distro: str
+    is_system: bool
+    notice: str = ''
+    """What the user should know about the choice; empty if it is the expected one."""
+
+
+def choose_ros(environ: Mapping[str, str]) -> RosSource:
+    """Return the source of ROS for this environment; PUPPET_ROS=wheels insists on the wheels."""
+    distro = environ.get('ROS_DISTRO', '')
+    if environ.get('PUPPET_ROS') == 'wheels' or not distro:
+        return RosSource(WHEELS_DISTRO, is_system=False)
+    folders = filter(None, environ.get('PYTHONPATH', '').split(':'))
+    if distro not in SUPPORTED:
+        notice = f'ROS 2 {distro} is sourced; supported are {" and ".join(SUPPORTED)}'
+    elif not any(Path(folder, 'rclpy', '__init__.py').is_file() for folder in folders):
+        notice = f'ROS_DISTRO is {distro}, but rclpy is not on PYTHONPATH'
+    else:
+        return RosSource(distro, is_system=True)
+    return RosSource(WHEELS_DISTRO, False, f"{notice}; using the suite's own ROS 2 wheels")
 
 
 def tool_environment(environ: Mapping[str, str], checkout: Checkout, ros: RosSource) -> Environ:
     """Return the variables for pip and colcon: ROS, but nothing of the suite."""
     # A shell may have taken over our own variables; pip would obey its own.
-    result = _without(environ, (str(checkout.state), str(checkout.source)))
-    result = {name: value for name, value in result.items()
-              if name not in PIP_DETOURS and not value.startswith(f'{checkout.state}/')}
+    result = {
+        name: value
+        for name, value in _without(environ, [str(checkout.state), str(checkout.source)]).items()
+        if not PIP_DETOURS.match(name) and not value.startswith(f'{checkout.state}/')
+    }
     result['PYTHONNOUSERSITE'] = '1'
     if ros.is_system:
         return result
-    other_ros = tuple(entry for entry in result.get('AMENT_PREFIX_PATH', '').split(':') if entry)
-    result = {name: value for name, value in _without(result, other_ros).items()
-              if name in KEPT_ROS_VARIABLES or not name.startswith(FOREIGN_PREFIXES)}
+    other_ros = list(filter(None, result.get('AMENT_PREFIX_PATH', '').split(':')))
+    result = {
+        name: value
+        for name, value in _without(result, other_ros).items()
+        if KEPT_OF_ROS.match(name) or not FOREIGN.match(name)
+    }
     venv = checkout.venv
-    libraries = [venv / 'lib', *sorted(python_site(venv, PYTHON_VERSION).glob('ros_*.libs'))]
-    return result | {
-        'AMENT_PREFIX_PATH': str(venv),
+    result |= {
+        'PYTHONNOUSERSITE': '1',
         # Away from the user's defaults for colcon.
         'COLCON_HOME': str(checkout.home / 'colcon'),
-        'CMAKE_PREFIX_PATH': str(venv),
-        'LD_LIBRARY_PATH': _path_list([*libraries, result.get('LD_LIBRARY_PATH', '')]),
-        'PATH': _path_list([venv / 'bin', result.get('PATH', '/usr/bin:/bin')]),
-        'PYTHONNOUSERSITE': '1',
         'ROS_DISTRO': ros.distro,
         'ROS_PYTHON_VERSION': '3',
         'ROS_VERSION': '2',
@@ -67,29 +103,30 @@ def tool_environment(environ: Mapping[str, str], checkout: Checkout, ros: RosSou
         # For a ./puppet that one of our programs starts.
         'PUPPET_ROS': 'wheels',
     }
+    result.setdefault('PATH', '/usr/bin:/bin')
+    _prepend(result, 'AMENT_PREFIX_PATH', venv)
+    _prepend(result, 'CMAKE_PREFIX_PATH', venv)
+    _prepend(result, 'LD_LIBRARY_PATH', venv / 'lib', *wheel_libraries(venv))
+    _prepend(result, 'PATH', venv / 'bin')
+    return result
 
 
-def program_environment(environ: Mapping[str, str], checkout: Checkout,
-                        ros: RosSource) -> Environ:
+def program_environment(environ: Mapping[str, str], checkout: Checkout, ros: RosSource) -> Environ:
     """Return the variables for the programs of the suite."""
     result = tool_environment(environ, checkout, ros)
-    install = checkout.install
-    for name, folder in (('AMENT_PREFIX_PATH', install), ('CMAKE_PREFIX_PATH', install),
-                         ('LD_LIBRARY_PATH', install / 'lib')):
-        result[name] = _path_list([folder, result.get(name, '')])
-    own_site = python_site(checkout.venv, PYTHON_VERSION)
-    packages = [folder for folder in checkout.package_folders()
-                if (folder / folder.name / '__init__.py').is_file()]
-    result['PYTHONPATH'] = _path_list([
-        # Modules come from the sources, so that a change needs no build; the build folders hold
-        # the packages' metadata, by which the installed programs find their entry points.
-        *packages,
-        *(checkout.build / folder.name for folder in packages if (folder / 'setup.py').is_file()),
-        *_install_sites(install),
-        result.get('PYTHONPATH', ''),
-        # With the wheels, Python finds this one by itself.
-        *([own_site] if ros.is_system and own_site.is_dir() else []),
-    ])
+    install, site = checkout.install, python_site(checkout.venv)
+    _prepend(result, 'AMENT_PREFIX_PATH', install)
+    _prepend(result, 'CMAKE_PREFIX_PATH', install)
+    _prepend(result, 'LD_LIBRARY_PATH', install / 'lib')
+    if ros.is_system and site.is_dir():  # with the wheels, Python finds it by itself
+        result['PYTHONPATH'] = f'{result["PYTHONPATH"]}:{site}'
+    # Modules come from the sources, so that a change needs no build; the build folders hold the
+    # packages' metadata, by which the installed programs find their entry points.
+    folders = checkout.package_folders()
+    packages = [folder for folder in folders if (folder / folder.name / '__init__.py').is_file()]
+    metadata = [checkout.build / path.name for path in packages if (path / 'setup.py').is_file()]
+    sites = (install / tail.format(_python()) for tail in INSTALL_SITES)
+    _prepend(result, 'PYTHONPATH', *packages, *metadata, *filter(Path.is_dir, sites))
     defaults = {
         'NUMBA_CACHE_DIR': str(cache_folder(checkout)),
         'ROS_LOG_DIR': str(checkout.logs / 'ros'),
@@ -100,26 +137,79 @@ def program_environment(environ: Mapping[str, str], checkout: Checkout,
     return defaults | result
 
 
-def _without(environ: Mapping[str, str], folders: tuple[str, ...]) -> Environ:
+def python_site(prefix: Path) -> Path:
+    """Return where a prefix holds the modules of this Python."""
+    return prefix / 'lib' / _python() / 'site-packages'
+
+
+def wheel_libraries(venv: Path) -> list[Path]:
+    """Return the folders of libraries that the ROS 2 wheels brought along."""
+    return sorted(python_site(venv).glob('ros_*.libs'))
+
+
+def _python() -> str:
+    return f'python{sys.version_info.major}.{sys.version_info.minor}'
+
+
+def _prepend(environ: Environ, name: str, *folders: Path) -> None:
+    """Put the folders at the front of a path list."""
+    environ[name] = ':'.join(filter(None, [*map(str, folders), environ.get(name, '')]))
+
+
+def _without(environ: Mapping[str, str], folders: list[str]) -> Environ:
     """Return the variables without the entries of path lists that are in one of the folders."""
     result = dict(environ)
     for name in PATH_VARIABLES & result.keys():
-        kept = [entry for entry in result[name].split(':') if entry
-                and not any(f'{entry}/'.startswith(f'{folder}/') for folder in folders)]
-        result[name] = ':'.join(kept)
-        if not kept:
-            del result[name]
+        entries = filter(None, result.pop(name).split(':'))
+        kept = [
+            path
+            for path in entries
+            if not any(f'{path}/'.startswith(f'{folder}/') for folder in folders)
+        ]
+        if kept:
+            result[name] = ':'.join(kept)
     return result
 
 
-def _install_sites(install: Path) -> list[Path]:
-    """Return the module folders of the install, for Debian's layout of Python and for others."""
-    version = f'python{PYTHON_VERSION[0]}.{PYTHON_VERSION[1]}'
-    tails = (f'lib/{version}/site-packages', f'lib/{version}/dist-packages',
-             f'local/lib/{version}/dist-packages')
-    return [install / tail for tail in tails if (install / tail).is_dir()]
+def cache_folder(checkout: Checkout) -> Path:
+    """
+    Return the folder for numba's compiled kernels; make it, and remove old ones, if it is new.
+
+    numba compiles a function anew when its own file changes, but not when a function that it calls
+    from another file does, nor when a number does that it has from there. So the folder is named
+    after the contents of all files with kernels and of what those import.
+    """
+    parent = checkout.home / 'numba'
+    folder = parent / _kernel_fingerprint(checkout)
+    if folder.is_dir():
+        os.utime(folder)
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    by_age = sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime)
+    for old in by_age[:-KEPT_CACHES]:
+        shutil.rmtree(old, ignore_errors=True)
+    return folder
 
 
-def _path_list(entries: Iterable[Path | str]) -> str:
-    """Join the entries that are not empty by colons."""
-    return ':'.join(str(entry) for entry in entries if str(entry))
+def _kernel_fingerprint(checkout: Checkout) -> str:
+    """Return a digest of every source file that has kernels, and of what those import."""
+    modules = {}
+    for package in checkout.package_folders():
+        for path in (package / package.name).rglob('*.py'):
+            name = '.'.join(path.relative_to(package).with_suffix('').parts)
+            modules[name.removesuffix('.__init__')] = path.read_bytes()
+    wanted = [name for name, content in modules.items() if has_kernel(content)]
+    compiled = set(wanted)
+    while wanted:
+        imports = IMPORT.findall(modules[wanted.pop()].decode())
+        names = {module for module, _ in imports}
+        names |= {f'{module}.{name}' for module, rest in imports for name in NAME.findall(rest)}
+        found = modules.keys() & names - compiled
+        compiled |= found
+        wanted += found
+    return fingerprint(part for name in sorted(compiled) for part in (name, modules[name]))
+
+
+def has_kernel(content: bytes) -> bool:
+    """Return whether a module has functions that are compiled."""
+    return b'@kernel' in content or b'@njit' in content

@@ -10,9 +10,8 @@ import signal
 import sys
 
 from puppet_setup.commands import BUILT_IN, Command, command_list, COMMANDS, help_text
-from puppet_setup.faults import SetupError
-from puppet_setup.phase import say
 from puppet_setup.prepare import prepare, Prepared
+from puppet_setup.process import report, SetupError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +35,7 @@ def main(arguments: list[str]) -> int:
         print(help_text(), end='')
         return 0
     if name not in COMMANDS and name not in BUILT_IN:
-        say(f'expected a command, got {name!r}; there are\n{command_list()}')
+        report(f'expected a command, got {name!r}; there are\n{command_list()}')
         return BAD_INPUT
     signal.signal(signal.SIGTERM, _terminate)
     if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # ./puppet has set it for the imports
@@ -44,28 +43,28 @@ def main(arguments: list[str]) -> int:
     try:
         return _run(name, rest)
     except SetupError as err:
-        say(str(err))
+        report(str(err))
         return FAILED
     except OSError as err:
-        say(f'{err}; check the disk and who owns {ROOT}')
+        report(f'{err}; check the disk and who owns {ROOT}')
         return FAILED
     except KeyboardInterrupt:
-        say('interrupted; the next start goes on from here')
+        report('interrupted; the next start goes on from here')
         return INTERRUPTED
 
 
 def _run(name: str, rest: list[str]) -> int:
     """Prepare what the command needs, then run it."""
     if name == 'setup' and set(rest) - {'--test'}:
-        say(f'setup: expected nothing or --test, got {shlex.join(rest)}')
+        report(f'setup: expected nothing or --test, got {shlex.join(rest)}')
         return BAD_INPUT
     if name == 'run' and (len(rest) < 2 or rest[0].startswith('-')):
-        say(f'run: {BUILT_IN["run"]}')
+        report(f'run: {BUILT_IN["run"]}')
         return BAD_INPUT
     with_tests = name == 'test' or (name == 'setup' and '--test' in rest)
     ready = prepare(ROOT, os.environ, with_tests)
     if name == 'setup':
-        say(f'ready: {ready.checkout.home}')
+        report(f'ready: {ready.checkout.home}')
         return 0
     if name == 'shell-env':
         print(shell_exports(os.environ, ready.environ), end='')
@@ -86,7 +85,7 @@ def _start(command: Command, rest: list[str], ready: Prepared) -> int:
     script = folder / command.program
     if not script.is_file():
         programs = ', '.join(sorted(path.name for path in folder.glob('*'))) or 'none'
-        say(f'{command.package}: expected one of its programs ({programs}), got'
+        report(f'{command.package}: expected one of its programs ({programs}), got'
             f' {command.program!r}')
         return BAD_INPUT
     environ = _on_own_machine(ready.environ) if command.own_machine_only else ready.environ

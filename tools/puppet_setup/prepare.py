@@ -2,18 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a checkout to programs that can be started: does what is missing, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+import shutil
 
-from puppet_setup.checkout import Checkout
-from puppet_setup.environment import Environ, program_environment
-from puppet_setup.lock import exclusive
-from puppet_setup.phase import PhaseRunner, say
-from puppet_setup.ros_source import choose
-from puppet_setup.system_packages import SystemEnvironment
-from puppet_setup.wheels import WheelEnvironment
-from puppet_setup.workspace import Workspace
+from puppet_setup.checkout import (
+    Checkout,
+    exclusive,
+    fingerprint,
+    read_stamp,
+    Stamp,
+    write_stamp,
+)
+from puppet_setup.environment import choose_ros, Environ, program_environment
+from puppet_setup.install import Installation
+from puppet_setup.process import report, Runner
+
+# What the build of a pure Python package reads; its modules are only linked to.
+PYTHON_INPUTS = ('package.xml', 'setup.cfg', 'setup.py')
+
+# Folders outside a package that it installs.
+OUTER_FOLDERS = {'puppet_bringup': ('launch', 'config')}
+
+# Ours steps aside where ROS has it.
+OPTIONAL_PACKAGE = 'tf2_msgs'
 
 
 @dataclass(frozen=True)
@@ -28,41 +41,95 @@ class Prepared:
 
 
 def prepare(root: Path, environ: Mapping[str, str], with_tests: bool) -> Prepared:
-    """
-    Set up and build what is not yet, or no longer, up to date.
-
-    Raises
-    ------
-    SetupError : if that fails.
-
-    """
-    ros = choose(environ)
+    """Set up and build what is not up to date; raise SetupError if that fails."""
+    ros = choose_ros(environ)
     if ros.notice:
-        say(ros.notice)
-    checkout = Checkout(root, ros.flavour)
-    source: WheelEnvironment | SystemEnvironment
-    if ros.is_system:
-        source = SystemEnvironment(checkout, ros, environ)
-    else:
-        source = WheelEnvironment(checkout, ros, environ)
-    if not _is_ready(source, with_tests):
+        report(ros.notice)
+    checkout = Checkout(root, ros.distro if ros.is_system else 'wheels')
+    installation = Installation(checkout, ros, environ)
+    if not installation.is_ready(with_tests) or pending(installation):
         with exclusive(checkout.state / 'lock') as lock:
             (checkout.state / 'COLCON_IGNORE').touch()
-            runner = PhaseRunner(checkout.logs, checkout.root, (lock,))
+            runner = Runner(checkout.logs, checkout.root, (lock,))
             # Asked again: another process may have done it since.
-            if not source.is_ready(with_tests):
-                source.prepare(runner, with_tests)
-            workspace = _workspace(source)
-            if workspace.pending():
-                workspace.build(runner, str(source.python), source.colcon)
-    return Prepared(checkout, str(source.python), program_environment(environ, checkout, ros))
+            if not installation.is_ready(with_tests):
+                installation.prepare(runner, with_tests)
+            if pending(installation):
+                build(installation, runner)
+    return Prepared(checkout, installation.python, program_environment(environ, checkout, ros))
 
 
-def _workspace(source: WheelEnvironment | SystemEnvironment) -> Workspace:
-    """Return the workspace as it is now."""
-    return Workspace(source.checkout, source.toolchain(), source.tools())
+def pending(installation: Installation) -> list[str]:
+    """Return the packages that must be built: those whose build inputs changed."""
+    done = read_stamp(_stamp_file(installation.checkout))
+    return [
+        name
+        for name, stamp in build_stamp(installation).items()
+        if name != 'toolchain' and done.get(name) != stamp
+    ]
 
 
-def _is_ready(source: WheelEnvironment | SystemEnvironment, with_tests: bool) -> bool:
-    """Tell whether nothing needs to be done."""
-    return source.is_ready(with_tests) and not _workspace(source).pending()
+def build(installation: Installation, runner: Runner) -> None:
+    """Build what is pending, with colcon."""
+    checkout, expected = installation.checkout, build_stamp(installation)
+    done = read_stamp(_stamp_file(checkout))
+    if done.get('toolchain') != expected['toolchain'] or done.keys() - expected:
+        for folder in (checkout.build, checkout.install):
+            shutil.rmtree(folder, ignore_errors=True)
+    names = pending(installation)
+    # links to files that are no more
+    for name in names:
+        for path in list((checkout.install / 'share' / name).rglob('*')):
+            if path.is_symlink() and not path.exists():
+                path.unlink()
+    command = [
+        *(installation.colcon, '--log-base', str(checkout.logs / 'colcon'), 'build'),
+        *('--merge-install', '--symlink-install', '--base-paths', str(checkout.source)),
+        *('--build-base', str(checkout.build), '--install-base', str(checkout.install)),
+        *('--packages-select', *names),
+        *('--cmake-args', '-DBUILD_TESTING=OFF', '-DCMAKE_BUILD_TYPE=Release'),
+        *(f'-DPython3_EXECUTABLE={installation.python}', '--no-warn-unused-cli'),
+    ]
+    title = f'building {", ".join(names) if len(names) < 3 else f"{len(names)} packages"}'
+    n = len(names)
+    runner.run('build', title, command, installation.tools(), '^Finished <<<', n)
+    write_stamp(_stamp_file(checkout), expected)
+
+
+def build_stamp(installation: Installation) -> Stamp:
+    """Return the stamp of a finished build: a fingerprint of each package's inputs."""
+    checkout, toolchain = installation.checkout, installation.toolchain()
+    prefixes = installation.tools().get('AMENT_PREFIX_PATH', '').split(':')
+    has_optional = any(
+        Path(prefix, 'share', OPTIONAL_PACKAGE, 'package.xml').is_file()
+        for prefix in prefixes
+        if prefix
+    )
+    return {'toolchain': toolchain} | {
+        folder.name: fingerprint([toolchain, *_inputs(checkout, folder)])
+        for folder in checkout.package_folders()
+        if folder.name != OPTIONAL_PACKAGE or not has_optional
+    }
+
+
+def _stamp_file(checkout: Checkout) -> Path:
+    # In the install folder, so that it goes when that goes.
+    return checkout.install / 'puppet.json'
+
+
+def _inputs(checkout: Checkout, package: Path) -> Iterator[bytes | str]:
+    """Yield what the build of a package reads, and the names of what it links to."""
+    if not (package / 'CMakeLists.txt').is_file():
+        for name in PYTHON_INPUTS:
+            path = package / name
+            yield path.read_bytes() if path.is_file() else ''
+        return
+    outer = (checkout.root / name for name in OUTER_FOLDERS.get(package.name, ()))
+    for folder in (package, *outer):
+        for path in sorted(folder.rglob('*')):
+            inside = path.relative_to(folder).parts
+            if '__pycache__' in inside or inside[0] == 'test' or path.is_dir():
+                continue
+            yield str(path.relative_to(checkout.root))
+            if folder == package and path.suffix != '.py':
+                yield path.read_bytes()

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./puppet test`, in the prepared environment: pytest, side by side where it can."""
 
-from importlib.metadata import version
+from collections.abc import Sequence
 from importlib.util import find_spec
 import os
 from pathlib import Path
 import subprocess
 import sys
+from typing import Any
 
 MAX_PROCESSES = 4  # each takes up to 1.5 GB
-KEEPS_ORDER = [3, 7]  # the first version of pytest-xdist that can
+LAST_FRACTION = 0.85  # of the other files; after so many the last file of whole programs begins
 
 
 def side_by_side() -> list[str]:
@@ -19,20 +20,33 @@ def side_by_side() -> list[str]:
     n_processes = min(len(os.sched_getaffinity(0)) + 1, MAX_PROCESSES)
     if n_processes < 3 or find_spec('xdist') is None:
         return []
-    arguments = ['-n', str(n_processes), '--dist', 'loadfile']
-    if _numbers(version('pytest-xdist')) >= KEEPS_ORDER:
-        arguments.append('--no-loadscope-reorder')  # ours is that of test_order
-    return arguments
+    # the order is that of `spread`
+    return ['-n', str(n_processes), '--dist', 'loadfile', '--no-loadscope-reorder']
 
 
-def _numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split('.')[:2]]
+def spread(items: Sequence[Any], programs: Path) -> list[Any]:
+    """
+    Return the tests in the order in which their files are given to processes side by side.
 
+    Tests of whole programs wait for frames most of their time. Several at once would wait for each
+    other instead, so they are spread among the others, and end before them.
 
-def compile_ahead() -> None:
-    """Compile the kernels of the nodes once; else each process of the tests does."""
-    command = [sys.executable, '-m', 'puppet_bringup.compile_command']
-    subprocess.run(command, cwd=Path(__file__).parents[1], check=False)
+    Parameters
+    ----------
+    items : sequence of pytest.Item
+        The tests; those of a file stay together and as they were.
+    programs : Path
+        The folder of those that run whole programs.
+
+    """
+    files: dict[Path, list[Any]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    long = [path for path in files if path.parent == programs]
+    short = [path for path in files if path.parent != programs]
+    ranks = {path: LAST_FRACTION * (i + 1) / len(long) for i, path in enumerate(long)}
+    ranks |= {path: i / len(short) for i, path in enumerate(short)}
+    return [item for path in sorted(ranks, key=lambda p: ranks[p]) for item in files[path]]
 
 
 def main() -> int:
@@ -42,10 +56,10 @@ def main() -> int:
     import pytest
 
     if not sys.argv[1:]:
-        arguments = side_by_side()
-        if arguments:
-            compile_ahead()
-        sys.argv += arguments
+        sys.argv += side_by_side()
+        if sys.argv[1:]:  # compile the kernels once; else each process of the tests does
+            command = [sys.executable, '-m', 'puppet_bringup.compile_command']
+            subprocess.run(command, cwd=Path(__file__).parents[1], check=False)
     return pytest.console_main()
 
 

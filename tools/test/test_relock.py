@@ -13,8 +13,15 @@ def test_one_version_is_one_line() -> None:
 
 def test_differing_versions_get_markers() -> None:
     """A version for each interpreter, none where the package is not needed."""
-    lines = pin_lines({'3.10': {'numpy': '2.2.6', 'tomli': '2.5.0'}, '3.11': {'numpy': '2.4.6'},
-                       '3.12': {'numpy': '2.4.6'}})
-    assert lines == ["numpy==2.2.6 ; python_version in '3.10'",
-                     "numpy==2.4.6 ; python_version in '3.11 3.12'",
-                     "tomli==2.5.0 ; python_version in '3.10'"]
+    lines = pin_lines(
+        {
+            '3.10': {'numpy': '2.2.6', 'tomli': '2.5.0'},
+            '3.11': {'numpy': '2.4.6'},
+            '3.12': {'numpy': '2.4.6'},
+        }
+    )
+    assert lines == [
+        "numpy==2.2.6 ; python_version in '3.10'",
+        "numpy==2.4.6 ; python_version in '3.11 3.12'",
+        "tomli==2.5.0 ; python_version in '3.10'",
+    ]

@@ -2,20 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `./puppet test` asks of pytest."""
 
+from itertools import groupby
 import os
+from pathlib import Path
 import sys
+from types import SimpleNamespace
 
 from puppet_setup import run_tests
+from puppet_setup.run_tests import spread
 import pytest
 
 BY_FILE = ['--dist', 'loadfile', '--no-loadscope-reorder']
-
-
-def test_an_older_xdist_is_not_asked_for_what_it_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, 'sched_getaffinity', lambda pid: {0, 1})
-    monkeypatch.setattr(run_tests, 'find_spec', lambda name: True)
-    monkeypatch.setattr(run_tests, 'version', lambda name: '3.4.0')
-    assert run_tests.side_by_side() == ['-n', '3', '--dist', 'loadfile']
 
 
 @pytest.mark.parametrize(
@@ -31,7 +28,6 @@ def test_processors_are_used_where_xdist_is(
     find = run_tests.find_spec
     monkeypatch.setattr(os, 'sched_getaffinity', lambda pid: processors)
     monkeypatch.setattr(run_tests, 'find_spec', lambda name: find(module))
-    monkeypatch.setattr(run_tests, 'version', lambda name: '3.10.1')
     assert run_tests.side_by_side() == arguments
 
 
@@ -44,8 +40,23 @@ def test_arguments_are_pytests_own(
     monkeypatch.setattr(sys, 'path', ['tools', *sys.path])
     monkeypatch.setattr(run_tests, 'side_by_side', lambda: ['all'])
     compiled = []
-    monkeypatch.setattr(run_tests, 'compile_ahead', lambda: compiled.append(True))
+    monkeypatch.setattr(run_tests.subprocess, 'run', lambda *_, **__: compiled.append(True))
     monkeypatch.setattr(pytest, 'console_main', lambda: 7)
     assert run_tests.main() == 7
     assert bool(compiled) == (passed == ['all'])
     assert sys.argv[1:] == passed and sys.path[0] != 'tools'
+
+
+def test_programs_are_spread_and_files_stay_whole() -> None:
+    """Before each file of programs, and after the last one, are several others."""
+    programs = Path('/checkout/test')
+    short = [Path(f'/checkout/src/test_{i}.py') for i in range(40)]
+    long = [programs / f'test_{i}.py' for i in range(5)]
+    items = [SimpleNamespace(path=path, k=k) for path in short + long for k in range(3)]
+    found = spread(items, programs)
+    files = [path for path, _ in groupby(found, key=lambda item: item.path)]
+    assert sorted(files) == sorted(short + long)
+    for path in files:
+        assert [item.k for item in found if item.path == path] == [0, 1, 2]
+    ends = [-1, *(files.index(path) for path in long), len(files)]
+    assert min(b - a for a, b in zip(ends, ends[1:])) > 4

@@ -1,10 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What the ROS 2 wheels need before messages can be built with them.
+Corrections of the ROS 2 wheels, without which messages cannot be built with them.
 
-The wheels were built elsewhere and keep paths of that machine's Python in their CMake files. They
-also lack the script by which colcon recognises an installation of ROS.
+The wheels keep paths of their build machine's Python in their CMake files. They also lack the
+script by which colcon recognises an installation of ROS.
 """
 
 from pathlib import Path
@@ -26,18 +26,16 @@ unset prefix
 """
 
 
-def apply_mends(venv: Path, site: Path) -> None:
-    """Mend the environment; doing it twice changes nothing."""
+def correct_wheels(venv: Path, site: Path) -> None:
+    """Correct the files in the environment; doing it twice changes nothing."""
     include = sysconfig.get_path('include')
     for path in sorted((venv / 'share').rglob('*.cmake')):
         text = path.read_text()
-        mended = BUILD_MACHINE_SITE.sub(lambda _: str(site), text)
-        mended = BUILD_MACHINE_INCLUDE.sub(lambda _: include, mended)
-        if mended != text:
-            path.write_text(mended)
+        corrected = BUILD_MACHINE_SITE.sub(lambda _: str(site), text)
+        corrected = BUILD_MACHINE_INCLUDE.sub(lambda _: include, corrected)
+        if corrected != text:
+            path.write_text(corrected)
     libraries = ':'.join(map(str, [venv / 'lib', *sorted(site.glob('ros_*.libs'))]))
     script = LOCAL_SETUP.format(prefix=venv, libraries=libraries)
     for shell in ('sh', 'bash', 'zsh'):
         (venv / f'local_setup.{shell}').write_text(script)
-    # It is full of package.xml files.
-    (venv / 'COLCON_IGNORE').touch()

@@ -1,0 +1,71 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A change triggers the build of just what it concerns."""
+
+from pathlib import Path
+
+from puppet_setup.checkout import Checkout, write_stamp
+from puppet_setup.environment import RosSource
+from puppet_setup.install import Installation
+from puppet_setup.prepare import build_stamp, pending
+import pytest
+
+ALL = ['puppet_bringup', 'puppet_core', 'puppet_msgs', 'tf2_msgs']
+
+
+@pytest.fixture
+def built(checkout: Checkout) -> Installation:
+    """Return a checkout whose build is up to date."""
+    result = Installation(checkout, RosSource('jazzy', is_system=False), {})
+    assert pending(result) == ALL
+    write_stamp(checkout.install / 'puppet.json', build_stamp(result))
+    assert not pending(result)
+    return result
+
+
+@pytest.mark.parametrize(
+    ('name', 'expected'),
+    [
+        ('src/puppet_msgs/msg/Frame.msg', ['puppet_msgs']),
+        ('src/puppet_msgs/msg/Added.msg', ['puppet_msgs']),
+        ('src/puppet_core/setup.py', ['puppet_core']),
+        ('src/puppet_core/package.xml', ['puppet_core']),
+        ('src/puppet_core/puppet_core/quaternion.py', []),
+        ('src/puppet_core/puppet_core/added.py', []),
+        ('src/puppet_core/test/test_added.py', []),
+        ('src/puppet_bringup/puppet_bringup/added.py', ['puppet_bringup']),
+        ('src/puppet_bringup/puppet_bringup/__init__.py', []),
+        ('src/puppet_bringup/test/test_added.py', []),
+        ('config/filter.yaml', []),
+        ('config/characters/added.yaml', ['puppet_bringup']),
+        ('launch/added.launch.py', ['puppet_bringup']),
+        ('launch/__pycache__/sim.pyc', []),
+        ('tools/pins/runtime.txt', ALL),
+        ('README.md', []),
+    ],
+)
+def test_change_triggers_what_it_concerns(
+    built: Installation, name: str, expected: list[str]
+) -> None:
+    """Modules and configuration are linked to: their contents never need a build."""
+    path = built.checkout.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('changed')
+    assert pending(built) == expected
+
+
+def test_removed_configuration_triggers_its_package(built: Installation) -> None:
+    """Its link must go."""
+    (built.checkout.root / 'config' / 'filter.yaml').unlink()
+    assert pending(built) == ['puppet_bringup']
+
+
+def test_tf2_msgs_of_the_system_is_used(checkout: Checkout, tmp_path: Path) -> None:
+    """Ours is for where there is none."""
+    manifest = tmp_path / 'ros' / 'share' / 'tf2_msgs' / 'package.xml'
+    manifest.parent.mkdir(parents=True)
+    manifest.touch()
+    (checkout.pins / 'runtime.in').touch()
+    outer = {'AMENT_PREFIX_PATH': f'/other:{tmp_path / "ros"}'}
+    system = Installation(checkout, RosSource('jazzy', is_system=True), outer)
+    assert 'tf2_msgs' not in pending(system)
