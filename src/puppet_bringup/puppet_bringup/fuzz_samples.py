@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 from puppet_core.body_surface import N_SAMPLES
-from puppet_core.yaml_source import dump_yaml
+from puppet_core.io.yaml_file import dump_yaml
 from puppet_ros.bag_metadata import metadata_of, TopicMetadata, yaml_text
 
 ASF = b""":version 1.10

@@ -26,8 +26,8 @@ from puppet_core.arrays import check_array, Vec3, Vec3s
 from puppet_core.capsule import Capsule
 from puppet_core.capsule_rays import crossings
 from puppet_core.errors import ConfigError
+from puppet_core.io.yaml_file import dump_yaml, load_yaml, Section
 from puppet_core.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
-from puppet_core.yaml_source import dump_yaml, load_yaml, Section
 
 N_RINGS, N_ROUND = 8, 5  # Shin2002 4.2
 N_SAMPLES = N_RINGS * N_ROUND

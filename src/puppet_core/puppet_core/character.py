@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 from puppet_core import atomic_file
 from puppet_core.arrays import Floats
-from puppet_core.brief_text import brief
 from puppet_core.capsule import Capsule
 from puppet_core.default_shape import default_capsules
 from puppet_core.errors import ConfigError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import dump_yaml, load_yaml, Section
 from puppet_core.joint_limits import joint_limits_tree, JointLimit, read_joint_limits, SECTION
 from puppet_core.robot import read_robot, Robot, robot_section
 from puppet_core.robot import SECTION as ROBOT
 from puppet_core.skeleton import END_EFFECTORS, SEGMENT_INDEX, SEGMENTS, Skeleton
-from puppet_core.yaml_source import dump_yaml, load_yaml, Section
 
 FORMAT = 'puppet-character/1'
 AUTO = 'auto'  # world_scale: the leg-length ratio

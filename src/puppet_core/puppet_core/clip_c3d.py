@@ -33,8 +33,8 @@ from puppet_core.clip_name_map import NameMap
 from puppet_core.clip_options import AUTO, ClipOptions, UP_AXES
 from puppet_core.clip_skeleton_map import Q_WORLD_FILE
 from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io.files import require_file
 from puppet_core.marker_set import built_in_sets, load_marker_set, MarkerSet
-from puppet_core.regular_file import require_file
 
 SUFFIX = '.c3d'
 UNIT_NAMES_M = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254, 'inch': 0.0254, 'inches': 0.0254}

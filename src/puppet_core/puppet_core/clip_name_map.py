@@ -17,12 +17,12 @@ import os.path
 from pathlib import Path
 import re
 
-from puppet_core.brief_text import brief
 from puppet_core.clip_file import ClipFile
 from puppet_core.clip_name_tables import BUILT_IN, PUPPET, ROLES
 from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import load_yaml
 from puppet_core.skeleton import PARENTS, SEGMENT_INDEX, SEGMENTS
-from puppet_core.yaml_source import load_yaml
 
 FORMAT = 'puppet-name-map/1'
 DERIVE = 'derive'

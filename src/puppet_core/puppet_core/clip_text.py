@@ -21,7 +21,7 @@ from puppet_core.clip_text_kernels import (
     write_decimals,
 )
 from puppet_core.errors import InputFileError
-from puppet_core.regular_file import require_file
+from puppet_core.io.files import require_file
 
 # Control characters that no text file has; tab, line ends, form feed and Ctrl-Z (DOS end of file)
 # are left out.

@@ -17,8 +17,8 @@ import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import check_array, Floats, Quat, read_only, Vec3
 from puppet_core.errors import ConfigError
+from puppet_core.io.yaml_file import Section
 from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS, Skeleton
-from puppet_core.yaml_source import Section
 
 SECTION = 'joint_limits'
 SWING, CENTRE, TWIST = 'swing_deg', 'swing_centre_rpy_deg', 'twist_deg'  # keys of a joint

@@ -16,10 +16,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import load_yaml, Section
 from puppet_core.skeleton import SEGMENTS
-from puppet_core.yaml_source import load_yaml, Section
 
 FORMAT = 'puppet-markers/1'
 AXES = ('front', 'left', 'up')

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import check_array, Floats, Ints, Quat, Quats, read_only, Vec3s
-from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import Section
 from puppet_core.robot_urdf import read_urdf
 from puppet_core.skeleton import N_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
-from puppet_core.yaml_source import Section
 
 SECTION = 'robot'
 MAX_AXES = 3  # of one segment

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.arrays import Floats, read_only
+from puppet_core.io.yaml_file import load_yaml, Section
 from puppet_core.skeleton import SEGMENTS
-from puppet_core.yaml_source import load_yaml, Section
 
 FORMAT = 'puppet-robot-map/1'
 MAX_LEAN = 1e-3  # cosine between forward and up

@@ -14,8 +14,8 @@ from typing import NoReturn
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_core.errors import InputFileError
-from puppet_core.regular_file import require_file
-from puppet_core.safe_xml import read_xml, XmlElement
+from puppet_core.io.files import require_file
+from puppet_core.io.xml_file import read_xml, XmlElement
 from puppet_core.urdf_parts import (
     TURNING,
     UrdfJoint,

@@ -6,7 +6,7 @@ import re
 
 from clip_samples import pure_angles_deg, wave_motion
 import numpy as np
-from puppet_core import atomic_file
+from puppet_core import io
 from puppet_core.clip import load_clip
 from puppet_core.clip_bvh import read_bvh
 from puppet_core.clip_bvh_write import write_bvh
@@ -130,7 +130,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, motion, monkeypatch):
     def fail(source, target):
         raise OSError('disk full')
 
-    monkeypatch.setattr(atomic_file.os, 'replace', fail)
+    monkeypatch.setattr(io.files.os, 'replace', fail)
     with pytest.raises(OSError, match='disk full'):
         write_bvh(motion, path)
     assert path.read_text() == 'old'

@@ -5,6 +5,7 @@
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.errors import ConfigError
+from puppet_core.io.yaml_file import load_yaml
 from puppet_core.posture import Motion
 from puppet_core.procedural_performer import procedural_motion
 from puppet_core.procedural_plan import (
@@ -16,7 +17,6 @@ from puppet_core.procedural_plan import (
     TABLE_TOP_M,
 )
 from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
-from puppet_core.yaml_source import load_yaml
 import pytest
 
 RATE_HZ = 120.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from puppet_core.arrays import Mat6, read_only
 from puppet_core.atomic_file import write_text
-from puppet_core.yaml_source import load_yaml
+from puppet_core.io.yaml_file import load_yaml
 import yaml
 
 FILE_FORMAT = 'puppet-sensor-noise/1'

@@ -11,7 +11,8 @@ import sys
 
 from puppet_core import atomic_file
 from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.terminal_text import printable
+from puppet_core.io.progress import progress
+from puppet_core.io.text import printable
 from puppet_replay.compare_bags import compare_bags
 from puppet_replay.compare_curves import worst_curves
 from puppet_replay.compare_html import html_text
@@ -23,7 +24,6 @@ from puppet_replay.compare_table import report_lines
 from puppet_replay.compare_tolerances import EXACT, load_tolerances, Tolerances
 from puppet_retarget.offline.clip_arguments import require_other_files
 from puppet_retarget.offline.report_file import write_report
-from puppet_retarget.offline.terminal_progress import progress
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.spin import EXIT_OK
 

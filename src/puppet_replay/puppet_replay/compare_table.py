@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 import math
 
-from puppet_core.terminal_text import printable
+from puppet_core.io.text import printable
 from puppet_replay.compare_result import Comparison, FieldResult, MESSAGES, stage
 from puppet_replay.compare_statistics import Place
 from puppet_replay.compare_tolerances import COUNT

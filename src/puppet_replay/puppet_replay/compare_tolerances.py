@@ -15,9 +15,9 @@ from fnmatch import fnmatchcase
 import math
 from pathlib import Path
 
-from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
-from puppet_core.yaml_source import load_yaml, Section
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import load_yaml, Section
 from puppet_replay.compare_units import UNITS
 
 FORMAT = 'puppet-tolerances/1'

@@ -17,7 +17,7 @@ import threading
 import time
 
 from puppet_core.errors import ConfigError
-from puppet_core.terminal_text import printable
+from puppet_core.io.text import printable
 from puppet_replay.play_node import PlayNode
 from puppet_replay.topics import ENTRIES, JOINTS
 from puppet_ros.bag_reader import BagReader

@@ -15,14 +15,16 @@ import time
 
 from puppet_core.atomic_file import check_writable
 from puppet_core.errors import ConfigError
-from puppet_core.terminal_text import printable
-from puppet_replay.progress import progress_on
+from puppet_core.io.progress import progress
+from puppet_core.io.text import printable
 from puppet_replay.replay import replay, ReplayReport
 from puppet_replay.settings import read_settings, SHORT
 from puppet_replay.topics import ENTRIES
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.spin import EXIT_OK
 from puppet_ros.unpack import COMPRESSIONS
+
+PROGRESS_STEP = 240  # messages
 
 EXAMPLE = """\
 examples:
@@ -69,14 +71,15 @@ def run(options: argparse.Namespace) -> int:
     short = {name: getattr(options, name) for name in SHORT}
     settings = read_settings(options.params, options.set, short)
     first_s: list[float] = []
-    with progress_on(sys.stderr, 'replay') as show:
-        def progress(done: int, total: int) -> None:
+    with progress('replay', None, unit='message') as advance:
+        def count(done: int, total: int) -> None:
             if not first_s:
                 first_s.append(time.perf_counter())
-            show(done, total)
+            if done % PROGRESS_STEP == 0:
+                advance(PROGRESS_STEP, total=total)
 
         report = replay(
-            options.bag, options.output, settings, options.entry, options.compression, progress
+            options.bag, options.output, settings, options.entry, options.compression, count
         )
     ended = time.perf_counter()
     _tell(report, options.output, first_s[0] - started, ended - first_s[0])

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from puppet_core.errors import ConfigError
+from puppet_core.io.yaml_file import load_plain_yaml
 from puppet_core.parameter_rows import build_config, check_values, read_parameter_file, Row
-from puppet_core.plain_yaml import load_plain_yaml
 from puppet_filter.parameters import ROWS as FILTER_ROWS
 from puppet_filter.tuning import load_tuning, Tuning
 from puppet_retarget.parameters import (

@@ -23,8 +23,8 @@ import numpy as np
 from puppet_core.arrays import Floats, Quats, Vec3
 from puppet_core.atomic_file import write_bytes
 from puppet_core.errors import InputFileError
+from puppet_core.io.files import require_file
 from puppet_core.posture_check import MAX_COORDINATE_M, UNIT_TOL
-from puppet_core.regular_file import require_file
 
 MAGIC = b'puppet posture 1'
 MAX_AGE_S = 86400.0  # robots hold for as long as nothing comes

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.character import Character, default_capsules
+from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
 from puppet_retarget.bag_io import read_bag_motion
 from puppet_retarget.bag_take import read_bag_take
@@ -15,7 +16,6 @@ from puppet_retarget.offline import clip_arguments, edit_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
 from puppet_retarget.offline.take import captured_body, solved_body, Take
-from puppet_retarget.offline.terminal_progress import progress
 from puppet_retarget.parameters import PRESETS
 
 

@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from puppet_core.brief_text import brief
 from puppet_core.errors import InputFileError
-from puppet_core.plain_yaml import load_plain_yaml
-from puppet_core.yaml_source import read_yaml_text
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import load_plain_yaml, read_yaml_text
 import yaml
 
 FILE_NAME = 'metadata.yaml'

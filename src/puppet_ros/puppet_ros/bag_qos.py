@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from puppet_core.plain_yaml import load_plain_yaml
+from puppet_core.io.yaml_file import load_plain_yaml
 from rclpy.duration import Duration
 from rclpy.qos import (
     DurabilityPolicy,

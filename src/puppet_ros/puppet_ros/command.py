@@ -6,7 +6,7 @@ from collections.abc import Callable
 import sys
 
 from puppet_core.errors import CalibrationError, PuppetError
-from puppet_core.terminal_text import printable
+from puppet_core.io.text import printable
 from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK
 import rclpy
 

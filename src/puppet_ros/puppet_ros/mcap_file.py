@@ -40,7 +40,7 @@ from mcap.stream_reader import MAGIC_SIZE, StreamReader
 from mcap.summary import Summary
 from mcap.writer import MCAP0_MAGIC
 from puppet_core.errors import InputFileError
-from puppet_core.regular_file import require_file
+from puppet_core.io.files import require_file
 from puppet_ros.bag_metadata import counts_of, MCAP_KEY, MCAP_NAME
 from puppet_ros.mcap_records import checked_data, MESSAGE, RECORD, records_of, require_record
 from puppet_ros.unpack import COMPRESSIONS, UnpackError

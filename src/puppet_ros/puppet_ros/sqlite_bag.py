@@ -8,7 +8,7 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from puppet_core.errors import InputFileError
-from puppet_core.regular_file import require_file
+from puppet_core.io.files import require_file
 
 MAGIC = b'SQLite format 3\0'
 # What makes SQLite take in what its writer left beside the file, by the ending of that.

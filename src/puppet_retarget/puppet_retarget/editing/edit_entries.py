@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Ints
-from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
-from puppet_core.yaml_source import Section
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import Section
 from puppet_retarget.editing.constraints import (
     Constraint,
     LookAt,

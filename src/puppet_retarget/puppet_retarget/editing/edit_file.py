@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import dump_yaml, load_yaml, parse_yaml, Section
 from puppet_core.joint_limits import JointLimit, read_joint_limits
 from puppet_core.joint_limits import SECTION as LIMITS
 from puppet_core.posture import Motion
 from puppet_core.skeleton import SEGMENT_INDEX
-from puppet_core.yaml_source import dump_yaml, load_yaml, parse_yaml, Section
 from puppet_retarget.editing.constraints import Constraint, Surface
 from puppet_retarget.editing.edit_agreement import check_agreement
 from puppet_retarget.editing.edit_config import Bodies, EditConfig, SOLVERS

@@ -11,9 +11,9 @@ its ends is not given.
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Ints, Quats, Vec3s
-from puppet_core.brief_text import brief
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import Section
 from puppet_core.posture import Motion
-from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import BodyPoint, frame_range
 
 FRAME, FRAMES, TIME, TIMES = 'frame', 'frames', 'time_s', 'times_s'

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from puppet_core.arrays import Ints, read_only, Vec3s
+from puppet_core.io.yaml_file import Section
 from puppet_core.posture import Motion
-from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import FlatSurface, Surface
 from puppet_retarget.editing.edit_frames import FRAME, read_frame, TIME
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from puppet_core.arrays import Vec3s
 from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.io.yaml_file import Section
 from puppet_core.posture import Motion
 from puppet_core.skeleton import Skeleton
-from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import Constraint, Surface
 from puppet_retarget.editing.doorway import (
     Doorway,

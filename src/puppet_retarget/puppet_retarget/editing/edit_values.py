@@ -8,9 +8,9 @@ import math
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.brief_text import brief
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import Section
 from puppet_core.skeleton import GENERAL_END_EFFECTORS, SEGMENT_INDEX, SEGMENTS
-from puppet_core.yaml_source import Section
 from puppet_retarget.editing.constraints import BodyPoint
 
 POINTS = tuple(dict.fromkeys(GENERAL_END_EFFECTORS + SEGMENTS))

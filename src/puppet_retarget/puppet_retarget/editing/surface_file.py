@@ -22,10 +22,10 @@ import warnings
 import numpy as np
 from PIL import Image
 from puppet_core.arrays import Floats
-from puppet_core.brief_text import brief, cut
 from puppet_core.clip_text import read_text
 from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.regular_file import require_file
+from puppet_core.io.files import require_file
+from puppet_core.io.text import brief, cut
 from puppet_retarget.editing.surfaces import HeightField, MIN_GRID
 
 SUFFIXES = ('.npy', '.csv', '.png')

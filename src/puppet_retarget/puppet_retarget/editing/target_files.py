@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.arrays import Floats, Vec3s
-from puppet_core.brief_text import brief
 from puppet_core.clip_text import read_text
 from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import load_yaml, Section
 from puppet_core.skeleton import GENERAL_END_EFFECTORS
-from puppet_core.yaml_source import load_yaml, Section
 from puppet_retarget.editing.targets import (
     end_effector_row,
     is_measured,

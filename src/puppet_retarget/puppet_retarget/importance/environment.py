@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.arrays import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_core.io.yaml_file import load_yaml, Section
 from puppet_core.kernel import kernel
 from puppet_core.skeleton import END_EFFECTORS
-from puppet_core.yaml_source import load_yaml, Section
 from puppet_retarget.importance.object_distance import (
     BOX,
     CAPSULE,

@@ -22,8 +22,8 @@ from puppet_core.character import AUTO, Character, load_character
 from puppet_core.clip import SUFFIXES
 from puppet_core.clip_command_line import add_reading_options, read_clip_as_told
 from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io.yaml_file import load_plain_yaml
 from puppet_core.parameter_rows import check_values, Row
-from puppet_core.plain_yaml import load_plain_yaml
 from puppet_core.posture import Motion
 from puppet_core.procedural_performer import procedural_motion
 from puppet_retarget.importance.environment import Environment, load_environment

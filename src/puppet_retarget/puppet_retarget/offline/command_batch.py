@@ -11,6 +11,7 @@ from pathlib import Path
 from puppet_core import atomic_file
 from puppet_core.clip_command_line import clip_options
 from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io.progress import progress
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.batch import ledger
 from puppet_retarget.offline.batch.batch_run import BatchResult, run_batch
@@ -43,7 +44,6 @@ from puppet_retarget.offline.clip_arguments import ConfigFiles
 from puppet_retarget.offline.clip_retarget import RetargetJob
 from puppet_retarget.offline.command_retarget import Bags
 from puppet_retarget.offline.report_file import write_report
-from puppet_retarget.offline.terminal_progress import progress
 from puppet_retarget.parameters import PRESETS
 from puppet_retarget.solvers.registry import SOLVER_NAMES
 

@@ -17,6 +17,7 @@ from puppet_core.character import load_character
 from puppet_core.clip import SUFFIXES
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.image_file import save_png
+from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.bench_forms import form_jobs, form_rows, forms_table
@@ -28,7 +29,6 @@ from puppet_retarget.offline.path_timing import PASSES
 from puppet_retarget.offline.peer_table import peer_table
 from puppet_retarget.offline.peers import PEER_NAMES, peer_runs
 from puppet_retarget.offline.report_file import write_report
-from puppet_retarget.offline.terminal_progress import progress
 from puppet_retarget.offline.thesis_figures import Cast, thesis_figures
 from puppet_retarget.offline.worst_case import MIN_CANDIDATES, search_worst
 from puppet_retarget.parameters import AS_PRINTED, PRESETS

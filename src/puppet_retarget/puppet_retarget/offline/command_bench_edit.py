@@ -8,12 +8,12 @@ from pathlib import Path
 
 from puppet_core.atomic_file import check_writable, write_text
 from puppet_core.image_file import save_png
+from puppet_core.io.progress import progress
 from puppet_retarget.offline.clip_arguments import ConfigFiles, find_character, PERFORMER
 from puppet_retarget.offline.edit_bench import as_tree, markdown
 from puppet_retarget.offline.edit_bench import run as run_bench
 from puppet_retarget.offline.edit_experiments import experiments, FRAMES
 from puppet_retarget.offline.edit_figures import strip
-from puppet_retarget.offline.terminal_progress import progress
 
 EXAMPLE = 'example: ./puppet bench-edit --json e.json --figures figures'
 

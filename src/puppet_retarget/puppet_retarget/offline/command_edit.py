@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from puppet_core.clip_bvh_write import write_bvh
 from puppet_core.image_file import save_png
+from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
 from puppet_retarget.editing.edit_config import EditConfig, EditResult
 from puppet_retarget.editing.edit_file import EditPlan, load_edit
@@ -17,7 +18,6 @@ from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
 from puppet_retarget.offline.edit_picture import edit_preview
 from puppet_retarget.offline.edit_report import edit_report, report_lines, summary
 from puppet_retarget.offline.edit_warm_up import warm_up
-from puppet_retarget.offline.level_progress import level_progress
 from puppet_retarget.offline.report_file import write_report
 
 EXAMPLE = (
@@ -75,9 +75,12 @@ def edited(plan: EditPlan, title: str) -> EditResult:
 
     """
     warm_up(plan.prepared.motion)
-    with level_progress(title, steps(plan.config)) as progress:
+    with progress(title, steps(plan.config), unit='level') as advance:
+        def report_level(text: str, percent: float) -> None:
+            advance(1, note=f'{text}: max. error {percent:.3f} %')
+
         result = edit_motion(
-            plan.prepared.motion, plan.constraints, plan.config, progress, plan.prepared.bodies
+            plan.prepared.motion, plan.constraints, plan.config, report_level, plan.prepared.bodies
         )
     _require_finite(result.motion)
     return result

@@ -13,6 +13,7 @@ from puppet_core.character import Character, default_capsules
 from puppet_core.clip_bvh_write import write_bvh
 from puppet_core.errors import ConfigError
 from puppet_core.image_file import save_png
+from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
 from puppet_retarget.editing.enhance import enhance
 from puppet_retarget.editing.enhance_report import enhance_report, solver_figures
@@ -24,7 +25,6 @@ from puppet_retarget.offline.enhance_arguments import KEYFRAMES
 from puppet_retarget.offline.enhance_picture import before_and_after
 from puppet_retarget.offline.enhance_tables import study_tables
 from puppet_retarget.offline.report_file import write_report
-from puppet_retarget.offline.terminal_progress import progress
 
 EXAMPLE = (
     'example: ./puppet enhance take.bvh better.bvh --targets hands.csv '

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from puppet_core.arrays import Floats
 from puppet_core.image_file import Picture, save_png
+from puppet_core.io.progress import progress
 from puppet_retarget.offline import render_arguments
 from puppet_retarget.offline.actor import Actor, near_objects
 from puppet_retarget.offline.camera_path import View
@@ -18,7 +19,6 @@ from puppet_retarget.offline.line_up import line_up
 from puppet_retarget.offline.picture_strip import render_strip, StripRow
 from puppet_retarget.offline.picture_text import Texts
 from puppet_retarget.offline.render_cast import Bags, Casting
-from puppet_retarget.offline.terminal_progress import progress
 
 EXAMPLE = 'example: ./puppet render walk.bvh --strip 5 -o walk.png'
 add_arguments = render_arguments.add_arguments

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles
@@ -20,7 +21,6 @@ from puppet_retarget.offline.clip_retarget import (
     RetargetResult,
 )
 from puppet_retarget.offline.report_file import write_report
-from puppet_retarget.offline.terminal_progress import progress
 from puppet_retarget.parameters import PRESETS
 from puppet_retarget.solvers.registry import SOLVER_NAMES
 

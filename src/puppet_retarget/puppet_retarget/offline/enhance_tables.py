@@ -5,6 +5,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
 from puppet_retarget.editing.enhance_study import (
     CONDITIONS,
@@ -18,7 +19,6 @@ from puppet_retarget.editing.enhance_study import (
 from puppet_retarget.editing.fist_motion import fist_motion
 from puppet_retarget.editing.online_enhance import SOFT_WEIGHT
 from puppet_retarget.offline.bench_table import table
-from puppet_retarget.offline.terminal_progress import progress
 
 _NAMES = {
     'forward_kinematics': 'angles alone',

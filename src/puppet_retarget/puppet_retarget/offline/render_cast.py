@@ -10,6 +10,7 @@ from typing import Protocol
 from puppet_core.arrays import Floats
 from puppet_core.character import Character, default_capsules
 from puppet_core.errors import ConfigError, InputFileError, PuppetError
+from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.offline import clip_arguments
@@ -19,7 +20,6 @@ from puppet_retarget.offline.clip_report import limb_importances
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
 from puppet_retarget.offline.picture_body import objects_of, Pill, Solid
 from puppet_retarget.offline.recorded import Recorded, RecordedBody
-from puppet_retarget.offline.terminal_progress import progress
 
 RECORDED = 'recorded'
 USUAL = (PERFORMER, 'sally', 'blubby')

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from puppet_core import atomic_file, quaternion_batch
 from puppet_core.arrays import check_array, Floats, Ints, Quats, read_only, Vec3s
-from puppet_core.brief_text import brief
 from puppet_core.errors import CalibrationError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import dump_yaml, load_yaml, Section
 from puppet_core.skeleton import SEGMENT_INDEX, SEGMENTS, Skeleton
-from puppet_core.yaml_source import dump_yaml, load_yaml, Section
 from puppet_retarget.performer.sensor_layout import MAX_MOUNTING_M, SensorLayout
 from puppet_retarget.performer.verdict import Verdict
 from puppet_retarget.performer.verdict_yaml import (

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from puppet_core.arrays import check_array, Ints, read_only, Vec3s
 from puppet_core.errors import ConfigError
+from puppet_core.io.yaml_file import load_yaml, Section
 from puppet_core.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
-from puppet_core.yaml_source import load_yaml, Section
 
 FORMAT = 'puppet-layout/1'
 MAX_MOUNTING_M = 1.0  # a sensor sits on its segment, not beside it

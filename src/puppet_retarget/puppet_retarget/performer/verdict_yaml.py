@@ -5,10 +5,10 @@
 from typing import Any
 
 import numpy as np
-from puppet_core.brief_text import brief
 from puppet_core.errors import ConfigError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import Section
 from puppet_core.skeleton import END_EFFECTORS, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
-from puppet_core.yaml_source import Section
 from puppet_retarget.performer.verdict import (
     Finding,
     JointReport,

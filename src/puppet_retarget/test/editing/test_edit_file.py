@@ -7,8 +7,8 @@ from dataclasses import fields
 from edit_samples import entry, FULL_FILE, plan_of, RATE_HZ, walk
 import numpy as np
 from puppet_core import quaternion_batch as qb
+from puppet_core.io.yaml_file import parse_yaml
 from puppet_core.skeleton import SEGMENT_INDEX
-from puppet_core.yaml_source import parse_yaml
 from puppet_retarget.editing.constraints import Constraint
 from puppet_retarget.editing.edit_config import EditConfig
 from puppet_retarget.editing.edit_file import edit_text, EditPlan, FORMAT, plain_value

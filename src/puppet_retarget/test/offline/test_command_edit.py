@@ -17,7 +17,6 @@ from puppet_core.clip import load_clip
 from puppet_core.clip_bvh_write import write_bvh
 from puppet_core.clip_options import ClipOptions
 from puppet_retarget.offline import command_edit
-from puppet_retarget.offline.level_progress import level_progress
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -197,27 +196,3 @@ def test_as_a_real_process(folder: Path) -> None:
         )  # fmt: skip
         assert done.returncode == wanted, done.stderr
         assert 'Traceback' not in done.stderr and (folder / out).exists() == (wanted == 0)
-
-
-def test_terminal_has_a_bar_with_the_error() -> None:
-    class Screen:
-        """Takes what is written, as a terminal."""
-
-        def __init__(self) -> None:
-            self.text = ''
-
-        def isatty(self) -> bool:
-            return True
-
-        def write(self, text: str) -> int:
-            self.text += text
-            return len(text)
-
-        def flush(self) -> None:
-            """Do nothing."""
-
-    screen = Screen()
-    with level_progress('edit', 2, screen) as step:  # type: ignore[arg-type]
-        step('level 1', 1.5)
-        step('exact', 0.0)
-    assert 'edit:' in screen.text and '\r' in screen.text

@@ -1,8 +1,8 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a file says has a text of one short line."""
+"""Whatever a file says has a text of one short line, and commands no terminal."""
 
-from puppet_core.brief_text import brief, listed
+from puppet_core.io.text import brief, listed, printable
 import pytest
 
 
@@ -23,3 +23,19 @@ def test_of_many_keys_the_first_are_listed():
     assert listed(('a', 'b')) == 'a, b'
     text = listed([f'{i}' * 99 for i in range(9999)])
     assert text.endswith(', ..') and len(text) < 4000
+
+
+@pytest.mark.parametrize(
+    ('text', 'shown'),
+    [
+        ('/tracker/raw: 5 mm, 3°\nnext', '/tracker/raw: 5 mm, 3°\nnext'),
+        ('', ''),
+        ('\x1b[31m', '\\x1b[31m'),
+        ('a\rb\tc', 'a\\rb\\tc'),
+        ('\x9b2J\x7f', '\\x9b2J\\x7f'),
+        ('\u202eabc', '\\u202eabc'),
+        ('\ud800', '\\ud800'),
+    ],
+)
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
+    assert printable(text) == shown

@@ -3,6 +3,8 @@
 """
 YAML files read with their line numbers, so that every complaint names file, line and key.
 
+Aliases are refused: with them a few lines could stand for more than any memory holds.
+
 A `Section` wraps one mapping. Its typed getters validate and remember what was asked for;
 `finish` then refuses keys nobody asked for, which catches misspellings.
 
@@ -17,17 +19,52 @@ from typing import Any
 
 import numpy as np
 from puppet_core.arrays import Floats
-from puppet_core.brief_text import brief, cut, listed
-from puppet_core.errors import InputFileError
-from puppet_core.plain_yaml import PlainLoader
-from puppet_core.regular_file import require_file
+from puppet_core.io.errors import InputFileError
+from puppet_core.io.files import require_file
+from puppet_core.io.text import brief, cut, listed
 import yaml
 
 _MISSING = object()
 _PROBLEM_LENGTH = 200  # characters of what the YAML reader says
+_REASON_LENGTH = 60  # characters of what a text says itself
 MAX_FILE_BYTES = 1_000_000  # far above any sensible configuration; takes 4 s to read
 _SCALAR_TAGS = tuple(f'tag:yaml.org,2002:{kind}' for kind in ('bool', 'int', 'float', 'null'))
 _PLAIN_TAGS = _SCALAR_TAGS + tuple(f'tag:yaml.org,2002:{kind}' for kind in ('str', 'seq', 'map'))
+
+
+class PlainLoader(yaml.SafeLoader):
+    """A loader of plain data in which each value is written where it stands."""
+
+    def get_single_data(self) -> Any:
+        """Return the one value; what the scanner cannot take is a YAML error, too."""
+        try:
+            return super().get_single_data()
+        except (ArithmeticError, ValueError) as err:  # such as an escape beyond Unicode
+            raise yaml.scanner.ScannerError(
+                None, None, f'an unreadable text ({err!s:.{_REASON_LENGTH}})', self.get_mark()
+            ) from err
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return the next node; an alias is an error with its line."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(
+                None,
+                None,
+                f'the alias *{event.anchor:.20}; write the value itself there',
+                event.start_mark,
+            )
+        return super().compose_node(parent, index)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Return the value of a node; any failure is a YAML error that knows its line."""
+        try:
+            return super().construct_object(node, deep)
+        # what PyYAML raises for !!bool x, !!timestamp x, an empty !!int, the 99th of a month
+        except (ArithmeticError, AttributeError, LookupError, ValueError) as err:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'an unreadable value ({err!s:.{_REASON_LENGTH}})', node.start_mark
+            ) from err
 
 
 class _LineLoader(PlainLoader):
@@ -99,6 +136,21 @@ def dump_yaml(tree: dict[str, Any]) -> str:
     )  # fmt: skip
 
 
+def load_plain_yaml(text: str) -> Any:
+    """
+    Return the one value that a text holds, of a size that the text bounds.
+
+    ROS reads parameter files in the same way, and rosbag2 writes no aliases.
+
+    Raises
+    ------
+    yaml.YAMLError : if it is no such YAML, or holds an alias or a value that cannot be.
+    RecursionError : if it is nested very deeply.
+
+    """
+    return yaml.load(text, Loader=PlainLoader)
+
+
 class Section:
     """One mapping of a YAML file, with typed, range-checked access by key."""
 
@@ -133,9 +185,7 @@ class Section:
             raise self.error(key, 'this key', 'no such key', f'keys here: {known}')
         return default
 
-    def text(
-        self, key: str, default: Any = _MISSING, choices: Sequence[str] | None = None
-    ) -> str:
+    def text(self, key: str, default: Any = _MISSING, choices: Sequence[str] | None = None) -> str:
         """Return a text value, one of `choices` where given."""
         value = self.raw(key, default)
         if not isinstance(value, str):

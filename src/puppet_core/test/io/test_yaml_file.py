@@ -5,8 +5,8 @@
 import time
 
 import numpy as np
-from puppet_core.errors import InputFileError
-from puppet_core.yaml_source import dump_yaml, load_yaml, MAX_FILE_BYTES
+from puppet_core.io.errors import InputFileError
+from puppet_core.io.yaml_file import dump_yaml, load_yaml, MAX_FILE_BYTES
 import pytest
 
 HOSTILE_LIMIT_S = 60.0  # a bomb takes years or all memory; a refusal takes milliseconds

@@ -5,8 +5,7 @@
 from io import StringIO
 import re
 
-from puppet_retarget.offline import terminal_progress
-from puppet_retarget.offline.terminal_progress import progress
+from puppet_core.io.progress import progress
 import pytest
 
 
@@ -19,15 +18,15 @@ class Terminal(StringIO):
 
 
 def test_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = iter(range(1000))
-    monkeypatch.setattr(terminal_progress, 'monotonic', lambda: 0.5 * next(seconds))
+    now = clock(monkeypatch)
     log = StringIO()
     with progress('walk', 1000, log) as advance:
         for _ in range(10):
+            now[0] += 0.5
             advance(100)
     lines = log.getvalue().splitlines()
-    assert lines[0] == 'walk: 1000 frames'
-    assert lines[1] == 'walk: 400 of 1000 frames, 200 frames/s, 00:03 left'  # 2 s later
+    assert lines[0].startswith('walk: 0 of 1000 frames')
+    assert re.match('walk: 400 of 1000 frames, +200.*00:03 left', lines[1])  # 2 s later
     assert len(lines) < 6
 
 
@@ -35,9 +34,7 @@ def test_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_free_says_nothing_of_the_remaining_time(
     monkeypatch: pytest.MonkeyPatch, stream: StringIO
 ) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(terminal_progress, 'monotonic', lambda: now[0])
-    monkeypatch.setattr('tqdm.std.time', lambda: now[0])
+    now = clock(monkeypatch)
     with progress('walk', 1000, stream) as advance:
         now[0] += 500.0
         advance(0, True)
@@ -51,6 +48,24 @@ def test_what_is_free_says_nothing_of_the_remaining_time(
     assert re.search('(599|600).*06:4[01]', last), last  # of a log the last line may be older
 
 
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time that the progress sees, for the test to set."""
+    now = [1000.0]
+    monkeypatch.setattr('time.time', lambda: now[0])
+    monkeypatch.setattr('tqdm.std.time', lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize('stream', [StringIO(), Terminal()], ids=['log', 'terminal'])
+def test_notes_are_shown(stream: StringIO) -> None:
+    """Each of them in a log."""
+    with progress('edit', None, stream, unit='level') as advance:
+        advance(1, note='level 1: 1.500 %', total=2)
+        advance(1, note='exact: 0.000 %')
+        assert 'level 1: 1.500 %' in stream.getvalue() or stream.isatty()
+    assert 'edit' in stream.getvalue()
+
+
 def test_terminal_gets_a_bar() -> None:
     terminal = Terminal()
     with progress('walk', 1000, terminal) as advance:
@@ -61,4 +76,5 @@ def test_terminal_gets_a_bar() -> None:
 def test_stderr_is_the_place(capsys: pytest.CaptureFixture[str]) -> None:
     with progress('walk', 10) as advance:
         advance(10)
-    assert capsys.readouterr() == ('', 'walk: 10 frames\n')
+    out, err = capsys.readouterr()
+    assert out == '' and err.startswith('walk: 0 of 10 frames')

@@ -5,13 +5,13 @@
 import os
 import stat
 
-from puppet_core import atomic_file
+from puppet_core.io import files
 import pytest
 
 
 def test_text_is_written_as_utf8_in_a_new_folder(tmp_path):
     path = tmp_path / 'new' / 'deep' / 'a.txt'
-    atomic_file.write_text(path, 'grüße\n')
+    files.write_text(path, 'grüße\n')
     assert path.read_bytes() == 'grüße\n'.encode()
 
 
@@ -19,7 +19,7 @@ def test_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
     path = tmp_path / 'report.json'
     path.write_text('old')
     with pytest.raises(RuntimeError, match='half'):
-        with atomic_file.replacing(path) as temporary:
+        with files.replacing(path) as temporary:
             temporary.write_text('ne')
             raise RuntimeError('half way')
     assert path.read_text() == 'old'
@@ -28,20 +28,20 @@ def test_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
 
 def test_failure_without_an_old_file_leaves_none(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        with atomic_file.replacing(tmp_path / 'a.bvh'):
+        with files.replacing(tmp_path / 'a.bvh'):
             raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
 
 
 def test_the_temporary_file_keeps_the_suffix_and_the_folder(tmp_path):
-    with atomic_file.replacing(tmp_path / 'picture.png') as temporary:
+    with files.replacing(tmp_path / 'picture.png') as temporary:
         assert temporary.suffix == '.png'
         assert temporary.parent == tmp_path
 
 
 def test_success_leaves_only_the_target(tmp_path):
-    atomic_file.write_bytes(tmp_path / 'a', b'1')
-    atomic_file.write_bytes(tmp_path / 'a', b'2')
+    files.write_bytes(tmp_path / 'a', b'1')
+    files.write_bytes(tmp_path / 'a', b'2')
     assert os.listdir(tmp_path) == ['a'] and (tmp_path / 'a').read_bytes() == b'2'
 
 
@@ -49,11 +49,11 @@ def test_mode_of_an_old_file_is_kept_and_a_new_one_follows_the_umask(tmp_path):
     old = tmp_path / 'old'
     old.write_text('')
     old.chmod(0o640)
-    atomic_file.write_text(old, 'x')
+    files.write_text(old, 'x')
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
     before = os.umask(0o022)
     try:
-        atomic_file.write_text(tmp_path / 'new', 'x')
+        files.write_text(tmp_path / 'new', 'x')
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / 'new').stat().st_mode) == 0o644
@@ -65,17 +65,17 @@ def test_a_link_stays_a_link(tmp_path):
     target.write_text('old')
     link = tmp_path / 'link.yaml'
     link.symlink_to(target)
-    atomic_file.write_text(link, 'new')
+    files.write_text(link, 'new')
     assert link.is_symlink() and target.read_text() == 'new'
 
 
 def test_a_device_is_written_to_and_not_replaced():
     before = os.stat('/dev/null')
-    atomic_file.write_text('/dev/null', 'report')
+    files.write_text('/dev/null', 'report')
     after = os.stat('/dev/null')
     assert stat.S_ISCHR(after.st_mode) and after.st_ino == before.st_ino
 
 
 def test_a_folder_is_refused_by_name(tmp_path):
     with pytest.raises(IsADirectoryError, match='expected a file name'):
-        atomic_file.write_text(tmp_path, 'x')
+        files.write_text(tmp_path, 'x')

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wording of errors."""
 
-from puppet_core.errors import (
+from puppet_core.io.errors import (
     CalibrationError,
     ConfigError,
     InputFileError,

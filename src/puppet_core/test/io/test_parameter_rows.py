@@ -1,13 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""parameter_rows: types, ranges, refusal texts, config building, ROS parameter files."""
+"""Parameter rows: types, ranges, refusal texts, config building, ROS parameter files."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.parameter_rows import (
+from puppet_core.io.errors import ConfigError, InputFileError
+from puppet_core.io.parameter_rows import (
     build_config,
     check_values,
     defaults,

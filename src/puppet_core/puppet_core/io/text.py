@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Short texts of what files say, so that an error is one line whatever the file."""
+"""Texts of files in messages: one line whatever the file holds, and no terminal commands."""
 
 from collections.abc import Collection
 from itertools import islice
@@ -24,10 +24,6 @@ def brief(value: object) -> str:
         return 'a very large integer'
 
 
-def _key_text(key: object) -> str:
-    return cut(key, 20) if isinstance(key, str) else brief(key)
-
-
 def cut(text: str, length: int = VALUE_LENGTH) -> str:
     """Return a text of at most so many characters, marked where the end is missing."""
     return text if len(text) <= length else text[: length - 3] + '..'
@@ -37,3 +33,15 @@ def listed(keys: Collection[str]) -> str:
     """Return the first keys, as many as one can look through."""
     names = [cut(key) for key in islice(keys, _SHOWN_KEYS)]
     return ', '.join(names + ['..'] * (len(keys) > _SHOWN_KEYS))
+
+
+def printable(text: str) -> str:
+    r"""Return a text whose control characters but line ends are escaped, as \x1b."""
+    return ''.join(
+        c if c.isprintable() or c == '\n' else c.encode('unicode_escape').decode('ascii')
+        for c in text
+    )
+
+
+def _key_text(key: object) -> str:
+    return cut(key, 20) if isinstance(key, str) else brief(key)

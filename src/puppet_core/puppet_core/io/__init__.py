@@ -1,0 +1,62 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files of the suite: read with line numbers, checked, written whole; and how errors are said."""
+
+from puppet_core.io.errors import (
+    CalibrationError,
+    ConfigError,
+    InputFileError,
+    PuppetError,
+    SolverError,
+)
+from puppet_core.io.files import check_writable, replacing, require_file, write_bytes, write_text
+from puppet_core.io.parameter_rows import (
+    build_config,
+    check_values,
+    defaults,
+    read_parameter_file,
+    Row,
+)
+from puppet_core.io.progress import Advance, progress
+from puppet_core.io.text import brief, cut, listed, printable
+from puppet_core.io.xml_file import read_xml, XmlElement
+from puppet_core.io.yaml_file import (
+    dump_yaml,
+    load_plain_yaml,
+    load_yaml,
+    parse_yaml,
+    read_yaml_text,
+    Section,
+)
+
+__all__ = [
+    'Advance',
+    'CalibrationError',
+    'ConfigError',
+    'InputFileError',
+    'PuppetError',
+    'Row',
+    'Section',
+    'SolverError',
+    'XmlElement',
+    'brief',
+    'build_config',
+    'check_values',
+    'check_writable',
+    'cut',
+    'defaults',
+    'dump_yaml',
+    'listed',
+    'load_plain_yaml',
+    'load_yaml',
+    'parse_yaml',
+    'printable',
+    'progress',
+    'read_parameter_file',
+    'read_xml',
+    'read_yaml_text',
+    'replacing',
+    'require_file',
+    'write_bytes',
+    'write_text',
+]

@@ -1,0 +1,119 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs that are files, and outputs whole or not at all: written beside and renamed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import os
+from pathlib import Path
+import shutil
+import stat
+import tempfile
+
+from puppet_core.io.errors import ConfigError, InputFileError
+
+_NAMES = (
+    (stat.S_ISDIR, 'a folder'),
+    (stat.S_ISFIFO, 'a pipe'),
+    (stat.S_ISSOCK, 'a socket'),
+    (stat.S_ISCHR, 'a device'),
+    (stat.S_ISBLK, 'a device'),
+)
+
+
+def require_file(path: str | Path, kind: str = 'file') -> int:
+    """
+    Return the size of a file, links followed: a pipe or a device could be read for ever.
+
+    Raises
+    ------
+    InputFileError : for what is no file.
+    OSError : if it cannot be looked at.
+
+    """
+    found = Path(path).stat()
+    if not stat.S_ISREG(found.st_mode):
+        names = [name for is_kind, name in _NAMES if is_kind(found.st_mode)]
+        got = names[0] if names else 'something else'
+        raise InputFileError(path, f'a readable {kind}', got)
+    return found.st_size
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """
+    Yield a temporary path beside `path` that takes its place when the block succeeds.
+
+    The temporary file is deleted when the block raises, so `path` is either what it
+    was before or wholly new. The suffix of `path` is kept, for writers that look at it.
+    A link is followed: what it points to is replaced. Something that is no file, such as
+    /dev/stdout or a named pipe, is not replaced but written to, when the block has succeeded.
+
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f'{path}: expected a file name, got a folder')
+    special = target.exists() and not target.is_file()
+    if not special:
+        target = target.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(
+        prefix=f'.{target.stem}.', suffix=target.suffix, dir=None if special else target.parent
+    )
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        if special:
+            with open(temporary, 'rb') as source, open(target, 'wb') as sink:
+                shutil.copyfileobj(source, sink)
+            return
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: str | Path, name: str) -> None:
+    """
+    Refuse an output that cannot be written, before the work for it is done.
+
+    Raises
+    ------
+    ConfigError : naming the argument `name` and what is in the way.
+
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise ConfigError(f'{name}: expected a file name, got the folder {str(path)!r}')
+    if target.exists() and not target.is_file():
+        return  # a pipe or terminal; nothing is made beside it
+    folder = target.resolve().parent
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as err:
+        reason = err.strerror or str(err)
+        raise ConfigError(
+            f'{name}: expected a writable folder, got {str(folder)!r}: {reason}'
+        ) from err
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write `text` as UTF-8 to `path`, all or nothing."""
+    write_bytes(path, text.encode('utf-8'))
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write `data` to `path`, all or nothing."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,206 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Parameters as data: one row each, checked the same way by nodes and by offline commands.
+
+A row knows its default, unit, range and whether it may change while running; `check_values`
+turns what a user wrote into values of the right type or refuses with a text that names the
+row. ROS declares these rows in puppet_ros.parameter_table; nothing here knows about it.
+
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+import math
+from pathlib import Path
+from typing import Any, TypeVar
+
+from puppet_core.io.errors import ConfigError, InputFileError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import load_plain_yaml, read_yaml_text
+import yaml
+
+Scalar = bool | int | float | str
+Config = TypeVar('Config')
+_KINDS = {bool: 'true or false', int: 'a whole number', float: 'a number', str: 'a text'}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One parameter. The type is that of the default; a tuple default makes it a list."""
+
+    name: str
+    """Snake case, nested by dots, unit suffix."""
+
+    default: Scalar | tuple[Scalar, ...]
+    """Value when nobody says otherwise; a list needs at least one element here."""
+
+    unit: str = '-'
+    """Unit for people, '-' if none."""
+
+    low: float | None = None
+    """Least value allowed, of each element for a list; None is unbounded."""
+
+    high: float | None = None
+    """Greatest value allowed."""
+
+    live: bool = False
+    """Whether it may change while the node runs."""
+
+    description: str = ''
+    """One sentence for `ros2 param describe` and --help."""
+
+    choices: tuple[str, ...] = ()
+    """The words allowed, for text rows."""
+
+    low_open: bool = False
+    """Whether the value must be above `low` rather than at least `low`."""
+
+    length: int | None = None
+    """Exact number of elements of a list; None is any number but zero."""
+
+    def __post_init__(self) -> None:
+        if self.is_list and not self.default:
+            raise ConfigError(f'{self.name}: expected a default with an element, got none')
+        object.__setattr__(self, 'default', self.check(self.default))
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the parameter is a list."""
+        return isinstance(self.default, tuple)
+
+    @property
+    def element_type(self) -> type:
+        """bool, int, float or str."""
+        return type(self.default[0] if isinstance(self.default, tuple) else self.default)
+
+    def check(self, value: Any) -> Any:
+        """
+        Return `value` as this row's type, a list as a tuple.
+
+        Raises
+        ------
+        ConfigError : naming the row, what it expected and what it got.
+
+        """
+        if not self.is_list:
+            return self._check_element(value)
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise ConfigError(f'{self.name}: expected a list, got {value!r}')
+        elements = tuple(self._check_element(element) for element in value)
+        wanted = self.length if self.length is not None else max(len(elements), 1)
+        if len(elements) != wanted:
+            count = f'{wanted}' if self.length is not None else 'at least one'
+            raise ConfigError(f'{self.name}: expected {count} element(s), got {len(elements)}')
+        return elements
+
+    def range_text(self) -> str:
+        """Return the allowed values in words, '' if any will do."""
+        if self.choices:
+            return 'one of ' + ', '.join(self.choices)
+        text = 'value'
+        if self.low is not None:
+            text = f'{self._number(self.low)} {"<" if self.low_open else "<="} {text}'
+        if self.high is not None:
+            text = f'{text} <= {self._number(self.high)}'
+        return '' if text == 'value' else text
+
+    def _number(self, value: float) -> str:
+        return str(self.element_type(value))
+
+    def _check_element(self, value: Any) -> Scalar:
+        kind = self.element_type
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        given = type(value)
+        if given is not kind:
+            raise ConfigError(f'{self.name}: expected {_KINDS[kind]}, got {value!r}')
+        if kind is float and not math.isfinite(value):
+            raise ConfigError(f'{self.name}: expected a finite number, got {value}')
+        if self.choices and value not in self.choices:
+            raise ConfigError(f'{self.name}: expected {self.range_text()}, got {value!r}')
+        if self.low is not None and (value < self.low or (self.low_open and value == self.low)):
+            raise ConfigError(f'{self.name}: expected {self.range_text()}, got {value}')
+        if self.high is not None and value > self.high:
+            raise ConfigError(f'{self.name}: expected {self.range_text()}, got {value}')
+        return value
+
+
+def defaults(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return name -> default of all rows."""
+    return {row.name: row.default for row in rows}
+
+
+def check_values(rows: Sequence[Row], given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return name -> value of all rows: the given ones checked, the others at their default.
+
+    Raises
+    ------
+    ConfigError : for a name that no row has, a wrong type, or a value out of range.
+
+    """
+    values = defaults(rows)
+    by_name = {row.name: row for row in rows}
+    for name, value in given.items():
+        if name not in by_name:
+            known = ', '.join(sorted(by_name))
+            raise ConfigError(f'{name}: expected a known parameter, got this; known: {known}')
+        values[name] = by_name[name].check(value)
+    return values
+
+
+def build_config(kind: type[Config], values: Mapping[str, Any]) -> Config:
+    """
+    Return the dataclass `kind` filled from parameter values.
+
+    The parameter `gate.mahalanobis_limit` fills the field `gate_mahalanobis_limit`. Fields
+    without a parameter keep their default; a parameter without a field is our own mistake.
+
+    """
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    named = {name.replace('.', '_'): value for name, value in values.items()}
+    stray = sorted(set(named) - known)
+    assert not stray, f'{kind.__name__} has no field for {stray}'
+    return kind(**named)
+
+
+def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
+    """
+    Return the parameters that a ROS parameter file gives to one node, nested names dotted.
+
+    The sections `/**` and `node_name` are read, the latter last; others are ignored.
+
+    Raises
+    ------
+    InputFileError : if the file is missing or is not a ROS parameter file.
+
+    """
+    try:
+        tree = load_plain_yaml(read_yaml_text(path))
+    except (yaml.YAMLError, RecursionError) as err:
+        mark = getattr(err, 'problem_mark', None)
+        problem = getattr(err, 'problem', None) or str(err).partition('\n')[0]
+        raise InputFileError(path, 'valid YAML', problem, mark.line + 1 if mark else None) from err
+    if not isinstance(tree, dict):
+        raise InputFileError(path, f'{node_name}: ros__parameters: ..', brief(tree))
+    values: dict[str, Any] = {}
+    for section in ('/**', node_name, f'/{node_name}'):
+        if section not in tree:
+            continue
+        body = tree[section]
+        inner = body.get('ros__parameters') if isinstance(body, dict) else None
+        if not isinstance(inner, dict):
+            raise InputFileError(path, 'ros__parameters below it', brief(body), field=section)
+        values.update(_flatten(inner))
+    return values
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flat.update(_flatten(value, f'{prefix}{key}.'))
+        else:
+            flat[f'{prefix}{key}'] = value
+    return flat

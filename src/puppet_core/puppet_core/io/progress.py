@@ -1,0 +1,86 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""How far long work has come: a bar on a terminal, now and then a line in a log, by tqdm."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import sys
+import time
+from typing import Protocol, TextIO
+
+LINE_PERIOD_S = 2.0
+_BAR = '{desc}: {n_fmt} of {total_fmt} {unit}s, {rate_fmt}, {remaining} left{postfix}'
+
+
+class Advance(Protocol):
+    """Told how much was done since its last call."""
+
+    def __call__(
+        self, count: int, is_free: bool = False, /, *, note: str = '', total: int | None = None
+    ) -> object:
+        """
+        Count so many.
+
+        What is free, and the time since the last call, say nothing of a rate. A note is shown
+        beside the count, in a log always. The total may become known only now.
+        """
+        ...
+
+
+@contextmanager
+def progress(
+    title: str, total: int | None, stream: TextIO | None = None, unit: str = 'frame'
+) -> Iterator[Advance]:
+    """
+    Yield a function that is told how much was done since its last call.
+
+    Parameters
+    ----------
+    title : str
+        What is being done.
+    total : int or None
+        Number of frames, or of what else is done; None if it is not known yet.
+    stream : TextIO, optional
+        Where to show it; the standard error stream if not given.
+    unit : str
+        What is counted.
+
+    """
+    from tqdm import tqdm
+
+    stream = sys.stderr if stream is None else stream
+    in_log = not stream.isatty()
+
+    class LogLines(tqdm):
+        """Shows itself in lines of its own."""
+
+        def display(self, msg: str | None = None, pos: int | None = None) -> None:
+            """Write a line; nothing at the end."""
+            if msg != '':
+                self.fp.write(f'{self}\n')
+                self.fp.flush()
+
+    kind = LogLines if in_log else tqdm
+    settings = {'mininterval': LINE_PERIOD_S, 'bar_format': _BAR} if in_log else {}
+    # no smoothing: the rate is that of all that was not free
+    with kind(
+        total=total, desc=title, unit=unit, file=stream, leave=False, smoothing=0.0, **settings
+    ) as bar:
+        last = time.time()
+
+        def advance(
+            count: int, is_free: bool = False, /, *, note: str = '', total: int | None = None
+        ) -> None:
+            nonlocal last
+            bar.total = bar.total if total is None else total
+            passed_s, last = time.time() - last, time.time()
+            if is_free:
+                bar.initial += count
+                bar.start_t += passed_s
+            if note:
+                bar.set_postfix_str(note, refresh=False)
+            bar.update(count)
+            if note and in_log:
+                bar.refresh()
+
+        yield advance
