@@ -1,14 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The order of all tests where several processes run them."""
+"""Where the tests find their helpers, and their order where several processes run them."""
 
 from pathlib import Path
+import sys
 
 from puppet_setup.run_tests import spread
 import pytest
+
+ROOT = Path(__file__).resolve().parent
+
+# Every folder of tests: some share a module with others.
+sys.path += sorted({str(path.parent) for path in ROOT.glob('src/*/test/**/*.py')})
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Spread the tests of whole programs among the others; pytest calls it."""
     if hasattr(config, 'workerinput'):  # a process of pytest-xdist
-        items[:] = spread(items, Path(__file__).resolve().parent / 'test')
+        items[:] = spread(items, ROOT / 'test')

@@ -24,11 +24,14 @@ HEADER = ('# Copyright 2026 The puppet suite authors\n'
           '# SPDX-License-Identifier: Apache-2.0\n')
 
 # Only these may know ROS in a package that has models; puppet_ros and puppet_bringup are edges.
-EDGE_FILES = re.compile(r'.*_(node|stage)\.py|cli\.py|bag_(io|puppet)\.py|bench_load\.py|'
-                        r'measure_noise\.py|'
-                        r'surface_command\.py|calibrate_(bag|command|live)\.py|'
-                        r'view_command\.py|(clip|take)_view(_panel)?\.py|time_controls\.py|'
-                        r'take_reading\.py|bag_take\.py|recording_export\.py')
+ROS_FOLDERS = {'bags', 'browser', 'commands', 'live', 'messages', 'node', 'nodes', 'rviz'}
+ROS_FILES = ('*_node.py', '*_command.py', 'cli.py')
+# The same of modules that are not in their final folder yet.
+ROS_FILES_FOR_NOW = (
+    '*_stage.py', 'bag_io.py', 'bag_take.py', 'bench_load.py', 'calibrate_bag.py',
+    'calibrate_live.py', 'clip_view.py', 'clip_view_panel.py', 'measure_noise.py',
+    'recording_export.py', 'take_view.py', 'take_view_panel.py', 'time_controls.py',
+)
 PACKAGES_WITH_MODELS = ('puppet_core', 'puppet_driver', 'puppet_filter', 'puppet_retarget')
 ROS_MODULES = re.compile(r'(rclpy|puppet_ros|tf2_ros|launch|\w+_msgs|rcl_interfaces)(\.|$)')
 KERNEL_MODULES = re.compile(r'(math|typing|numpy|numba|puppet_\w+)(\.|$)')
@@ -47,8 +50,23 @@ def run_tool(module: str, *arguments: str) -> None:
 
 
 def test_ruff_finds_nothing() -> None:
-    """Order of imports, quotes, docstrings, likely mistakes: `ruff check --fix` mends most."""
+    """Order of imports, quotes, docstrings, likely mistakes; `ruff check --fix` corrects most."""
     run_tool('ruff', 'check', '--no-cache', '--output-format', 'concise', '.')
+
+
+@pytest.mark.parametrize(
+    ('linter', 'options'),
+    [('ament_flake8', ['--config', str(ROOT / 'test' / 'flake8.ini')]), ('ament_pep257', [])],
+)
+def test_linters_of_ros_find_nothing(linter: str, options: list[str]) -> None:
+    """On all packages; ament_copyright does not know the short licence headers."""
+    if importlib.util.find_spec(linter) is None:
+        pytest.skip(f'{linter} is not installed')
+    # in a process of its own: flake8 forks, which a process with ROS's threads must not
+    code = f'import sys; from {linter}.main import main; sys.exit(main(sys.argv[1:]))'
+    done = subprocess.run([sys.executable, '-c', code, *options, str(ROOT / 'src')],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
 
 
 def test_mypy_finds_nothing() -> None:
@@ -75,9 +93,15 @@ def test_only_edge_files_know_ros() -> None:
             continue
         for path in (package / package.name).rglob('*.py'):
             known = sorted(filter(ROS_MODULES.match, imported_modules(path)))
-            if known and not EDGE_FILES.fullmatch(path.name):
+            if known and not may_know_ros(path.relative_to(package / package.name)):
                 wrong[name_of(path)] = known
     assert not wrong
+
+
+def may_know_ros(path: Path) -> bool:
+    """Tell whether a file, by its path in the package, is an edge to ROS."""
+    names = ROS_FILES + ROS_FILES_FOR_NOW
+    return bool(ROS_FOLDERS & set(path.parts[:-1])) or any(map(path.match, names))
 
 
 def test_kernel_files_import_only_numbers() -> None:

@@ -86,7 +86,7 @@ def _start(command: Command, rest: list[str], ready: Prepared) -> int:
     if not script.is_file():
         programs = ', '.join(sorted(path.name for path in folder.glob('*'))) or 'none'
         report(f'{command.package}: expected one of its programs ({programs}), got'
-            f' {command.program!r}')
+               f' {command.program!r}')
         return BAD_INPUT
     environ = _on_own_machine(ready.environ) if command.own_machine_only else ready.environ
     starter = ready.checkout.source / STARTER

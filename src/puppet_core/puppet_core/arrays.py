@@ -7,7 +7,7 @@ import reprlib
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from puppet_core.errors import ConfigError
+from puppet_core.io.errors import ConfigError
 
 Vec3 = NDArray[np.float64]  # shape (3,)
 Quat = NDArray[np.float64]  # shape (4,), Hamilton (w, x, y, z), unit

@@ -2,4 +2,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moved to puppet_core.io.errors."""
 
-from puppet_core.io.errors import *  # noqa: F403
+from puppet_core.io.errors import *  # noqa: F401,F403

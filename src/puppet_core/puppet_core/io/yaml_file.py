@@ -18,7 +18,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from puppet_core.arrays import Floats
+from numpy.typing import NDArray
 from puppet_core.io.errors import InputFileError
 from puppet_core.io.files import require_file
 from puppet_core.io.text import brief, cut, listed
@@ -217,7 +217,7 @@ class Section:
             raise self.error(key, 'true or false', brief(value))
         return value
 
-    def numbers(self, key: str, count: int, default: Any = _MISSING) -> Floats:
+    def numbers(self, key: str, count: int, default: Any = _MISSING) -> NDArray[np.float64]:
         """Return `count` finite floats as an array."""
         value = self.raw(key, default)
         if isinstance(value, np.ndarray):
