@@ -47,7 +47,8 @@ def test_steps_are_counted(
     monkeypatch.setattr(process, 'TERMINAL_INTERVAL_S', 0.1)
     run(
         runner,
-        'print("step 1\\nother\\nstep 2", flush=True); import threading; threading.Event().wait(1)',
+        'import threading; print("step 1\\nother\\nstep 2", flush=True);'
+        ' threading.Event().wait(1)',
         '^step',
         3,
     )
