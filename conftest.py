@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the tests find their helpers, and their order where several processes run them."""
 
+import os
 from pathlib import Path
 import sys
 
@@ -12,6 +13,10 @@ ROOT = Path(__file__).resolve().parent
 
 # Every folder of tests: some share a module with others.
 sys.path += sorted({str(path.parent) for path in ROOT.glob('src/*/test/**/*.py')})
+
+# As ./puppet bench and ./puppet stress do.
+os.environ['PYTHONPATH'] = os.pathsep.join(
+    filter(None, (os.environ.get('PYTHONPATH'), str(ROOT), str(ROOT / 'test'))))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -28,7 +28,7 @@ ROS_FOLDERS = {'bags', 'browser', 'commands', 'live', 'messages', 'node', 'nodes
 ROS_FILES = ('*_node.py', '*_command.py', 'cli.py')
 # The same of modules that are not in their final folder yet.
 ROS_FILES_FOR_NOW = (
-    '*_stage.py', 'bag_io.py', 'bag_take.py', 'bench_load.py', 'calibrate_bag.py',
+    '*_stage.py', 'bag_io.py', 'bag_take.py', 'calibrate_bag.py',
     'calibrate_live.py', 'clip_view.py', 'clip_view_panel.py', 'measure_noise.py',
     'recording_export.py', 'take_view.py', 'take_view_panel.py', 'time_controls.py',
 )

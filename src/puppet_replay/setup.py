@@ -30,8 +30,6 @@ setup(
             'compare = puppet_replay.compare_command:main',
             'goldens = puppet_replay.goldens_command:main',
             'plot = puppet_replay.plot_command:main',
-            'soak = puppet_replay.soak_command:main',
-            'bench_replay = puppet_replay.bench_replay:main',
         ],
         # of the module's own name, so that -p and conftest.py may name it as well
         'pytest11': ['puppet_replay.pytest_plugin = puppet_replay.pytest_plugin'],

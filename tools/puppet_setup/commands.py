@@ -1,8 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The table of commands, and the help made from it."""
+"""The commands of `./puppet`, the help made from them, and the completion of shells."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+import difflib
 
 
 @dataclass(frozen=True)
@@ -10,6 +12,7 @@ class Command:
     """A command that runs a program of a package, as `ros2 run PACKAGE PROGRAM` does."""
 
     package: str
+    """Empty for what is not installed: then `program` is the module, which has main()."""
     program: str
     summary: str
     leading: tuple[str, ...] = ()
@@ -28,60 +31,96 @@ COMMANDS = {
                     own_machine_only=True),
     'up': Command('puppet_bringup', 'puppet_up',
                   'start the nodes: sim, hardware, topics or replay'),
+    'calibrate': Command('puppet_retarget', 'calibrate',
+                         "a performer's sensors and lengths, or surface: live, bag or clip"),
     'record': Command('puppet_replay', 'record', 'record the topics of the graph in a bag'),
     'replay': Command('puppet_replay', 'replay',
                       'what the graph makes of a bag, without topics or clocks, in another bag'),
     'compare': Command('puppet_replay', 'compare', 'how two bags differ, field by field'),
     'plot': Command('puppet_replay', 'plot',
                     'importance, feet, filter and latency of a bag as pictures and numbers'),
-    'goldens': Command('puppet_replay', 'goldens',
-                       'replay the golden performance and compare it, or make goldens anew'),
     'retarget': _clip('retarget', 'give the motion of a clip to a character'),
     'batch': _clip('batch', 'give a library of clips to characters, by many processes'),
     'edit': _clip('edit', 'make the motion of a clip meet constraints'),
     'enhance': _clip('enhance', 'mend a captured motion by measured end-effectors'),
-    'bench': _clip('bench', 'measure quality and speed over clips, characters and solvers'),
-    'bench-filter': Command('puppet_filter', 'bench_filter',
-                            'compare the pose filter with others on the same noisy data'),
-    'bench-batch': _clip('bench-batch', 'measure the speed over a library, and where it goes'),
-    'bench-edit': _clip('bench-edit', 'the motion editor on the experiments of its paper'),
-    'bench-latency': Command('puppet_bringup', 'puppet_bench_latency',
-                             'how long frames take from the tracker to the joint states',
-                             own_machine_only=True),
-    'bench-nodes': Command('puppet_bringup', 'puppet_bench_nodes',
-                           'what each node does with a message, with warm and with cold caches',
-                           own_machine_only=True),
-    'soak': Command('puppet_bringup', 'puppet_soak',
-                    'the graph for an hour: does memory grow, latency drift, are frames lost',
-                    own_machine_only=True),
-    'fuzz': Command('puppet_bringup', 'puppet_fuzz',
-                    'damaged files of every kind: each read, or refused in a line'),
-    'chaos': Command('puppet_bringup', 'puppet_chaos',
-                     'cause faults in the running graph, measure how it gets over them',
-                     own_machine_only=True),
-    'bench-replay': Command('puppet_replay', 'bench_replay',
-                            'how much faster than real time a bag is replayed'),
-    'bench-rate': _clip('bench-rate', 'inverse rate control on the experiments of its paper'),
+    'character': _clip('character', 'make a character: from a clip, a calibration, a robot'),
+    'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),
     'render': _clip('render', 'pictures and films of a clip or a bag'),
     'view': Command('puppet_retarget', 'view_clip',
                     'clips and bags in the browser: play them, drag a body'),
+}
+
+BENCHES = {
+    'quality': Command('', 'benchmarks.quality.bench',
+                       'quality and speed over clips, characters and solvers'),
+    'filter': Command('', 'benchmarks.filter.bench',
+                      'the pose filter and others on the same noisy data'),
+    'rate': Command('', 'benchmarks.rate.bench',
+                    'inverse rate control on the experiments of its paper'),
+    'edit': Command('', 'benchmarks.edit.bench',
+                    'the motion editor on the experiments of its paper'),
+    'latency': Command('', 'benchmarks.latency.bench',
+                       'how long frames take from the tracker to the joint states',
+                       own_machine_only=True),
+    'nodes': Command('', 'benchmarks.nodes',
+                     'what each node does with a message, with warm and with cold caches',
+                     own_machine_only=True),
+    'replay': Command('', 'benchmarks.replay', 'how much faster than real time a bag is replayed'),
+    'batch': Command('', 'benchmarks.batch', 'the speed over a library, and where it goes'),
+}
+
+STRESSES = {
+    'chaos': Command('', 'robustness.chaos.command',
+                     'cause faults in the running graph, measure how it recovers',
+                     own_machine_only=True),
+    'fuzz': Command('', 'robustness.fuzz.command',
+                    'damaged files of every kind: each read, or refused in a line'),
+    'soak': Command('', 'robustness.soak.command',
+                    'the graph for an hour: does memory grow, latency drift, are frames lost',
+                    own_machine_only=True),
+}
+
+DEV_PROGRAMS = {
     'compile': Command('puppet_bringup', 'puppet_compile',
                        'compile the kernels of all nodes now: for an image of a machine'),
+    'goldens': Command('puppet_replay', 'goldens',
+                       'replay the golden performance and compare it, or make goldens anew'),
     'reference': Command('puppet_bringup', 'puppet_reference',
                          'write doc/reference.md and the access policy, from code and nodes',
                          own_machine_only=True),
-    'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),
-    'character': _clip('character', 'make a character: from a clip, a calibration, a robot'),
-    'calibrate': Command('puppet_retarget', 'calibrate',
-                         "a performer's sensors and lengths, or surface: live, bag or clip"),
 }
 
-# Commands of the set-up itself.
 BUILT_IN = {
     'test': 'run all tests; arguments go to pytest',
-    'run': 'PACKAGE PROGRAM [ARGUMENTS]: any program of the suite, as with ros2 run',
     'setup': 'only set up and build; --test: also what the tests need',
-    'shell-env': 'print the environment of the programs, for: eval "$(./puppet shell-env)"',
+    'run': 'PACKAGE PROGRAM [ARGUMENTS]: any program of the suite, as with ros2 run',
+}
+"""Commands of the set-up itself."""
+
+DEV_BUILT_IN = {
+    'setup': BUILT_IN['setup'],
+    'shell-env': 'print the environment of the programs, for: eval "$(./puppet dev shell-env)"',
+    'completion': 'bash or zsh: print what completes commands, for: '
+                  'eval "$(./puppet dev completion bash)"',
+}
+"""Commands of `./puppet dev` of the set-up itself."""
+
+FAMILIES: dict[str, tuple[str, Mapping[str, Command], Mapping[str, str]]] = {
+    'bench': ('measure quality and speed', BENCHES, {}),
+    'stress': ('break the suite on purpose', STRESSES, {}),
+    'dev': ('maintain the suite', DEV_PROGRAMS, DEV_BUILT_IN),
+}
+"""What each command that takes a NAME does, its programs, and its commands of the set-up."""
+
+GROUPS = {
+    'live': ('demo', 'up', 'calibrate', 'run'),
+    'bags': ('record', 'replay', 'compare', 'plot'),
+    'clips': ('retarget', 'batch', 'edit', 'enhance', 'character', 'layouts', 'render', 'view'),
+}
+
+TOOLS = {
+    'test, setup': 'run all tests; only set up and build (--test: also what the tests need)',
+    'bench, stress, dev': 'measure, break on purpose, maintain: without a NAME each lists its own',
 }
 
 EXAMPLES = """\
@@ -94,20 +133,72 @@ examples:
   ./puppet test -k quaternion"""
 
 
-def command_list() -> str:
-    """Return one line per command."""
-    rows = {name: command.summary for name, command in COMMANDS.items()} | BUILT_IN
-    width = max(map(len, rows))
-    return '\n'.join(f'  {name:{width}}  {summary}' for name, summary in rows.items())
+def names_of(family: str = '') -> list[str]:
+    """Return the names of all commands, or those of a family."""
+    if family:
+        _, programs, built_in = FAMILIES[family]
+        return [*programs, *built_in]
+    return [*COMMANDS, *BUILT_IN, *FAMILIES]
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean NAME?` for the known name that is nearest, if one is near."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f'; did you mean {near[0]!r}?' if near else ''
+
+
+def family_help(family: str) -> str:
+    """Return the names of a family, a line each."""
+    summary, programs, built_in = FAMILIES[family]
+    rows = {name: command.summary for name, command in programs.items()} | dict(built_in)
+    return (
+        f'usage: ./puppet {family} NAME [ARGUMENTS]\n\n'
+        f'{summary[0].upper()}{summary[1:]}.\n\nnames:\n{_lines(rows)}\n\n'
+        f'./puppet {family} NAME --help tells more.\n'
+    )
 
 
 def help_text() -> str:
-    """Return what --help prints."""
+    """Return what --help prints: the commands of users, in groups."""
+    rows = {name: command.summary for name, command in COMMANDS.items()} | BUILT_IN
+    width = max(map(len, [*rows, *TOOLS]))
+    parts = [f'{group}:\n{_lines({name: rows[name] for name in names}, width)}'
+             for group, names in GROUPS.items()]
+    groups = '\n\n'.join([*parts, f'tools:\n{_lines(TOOLS, width)}'])
     return (
         'usage: ./puppet COMMAND [ARGUMENTS]\n\n'
         'Computer puppetry on ROS 2. Sets itself up in .puppet/ at the first start: with the\n'
         'sourced ROS 2 (Jazzy or Kilted), or else with ROS 2 wheels of its own.\n\n'
-        f'commands:\n{command_list()}\n\n'
-        './puppet COMMAND --help tells more about a command.\n\n'
+        f'{groups}\n\n'
+        './puppet COMMAND --help tells more about a command; ./puppet --version the version.\n\n'
         f'{EXAMPLES}\n'
     )
+
+
+def _lines(rows: Mapping[str, str], width: int = 0) -> str:
+    width = width or max(map(len, rows))
+    return '\n'.join(f'  {name:{width}}  {summary}' for name, summary in rows.items())
+
+
+def completion(shell: str) -> str:
+    """Return a script for bash or zsh that completes commands, names and options."""
+    words = '\n'.join(f'    {family}) words="{" ".join(names_of(family))}" ;;'
+                      for family in FAMILIES)
+    start = 'autoload -U +X bashcompinit && bashcompinit\n' if shell == 'zsh' else ''
+    return f"""{start}_puppet() {{
+  local word="${{COMP_WORDS[COMP_CWORD]}}" words="" n=1
+  case "${{COMP_WORDS[1]}}" in
+{words}
+    *) n=0; words="{" ".join(names_of())}" ;;
+  esac
+  if [ "$COMP_CWORD" -le $((n + 1)) ]; then
+    if [ "$COMP_CWORD" -eq 1 ]; then words="{" ".join(names_of())}"; fi
+  elif [ "${{word#-}}" != "$word" ]; then
+    words=$("${{COMP_WORDS[@]:0:n+2}}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)
+  else
+    words=""
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+complete -o default -F _puppet puppet ./puppet
+"""

@@ -9,13 +9,25 @@ import shlex
 import signal
 import sys
 
-from puppet_setup.commands import BUILT_IN, Command, command_list, COMMANDS, help_text
+from puppet_setup.commands import (
+    BUILT_IN,
+    Command,
+    COMMANDS,
+    completion,
+    FAMILIES,
+    family_help,
+    help_text,
+    names_of,
+    suggestion,
+)
 from puppet_setup.prepare import prepare, Prepared
 from puppet_setup.process import report, SetupError
 
 ROOT = Path(__file__).resolve().parents[2]
 
 FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+HELP = ('-h', '--help', 'help')
 
 HIGHEST_SAFE_DOMAIN = 101
 
@@ -31,17 +43,32 @@ def main(arguments: list[str]) -> int:
         print(help_text(), end='', file=sys.stderr)
         return BAD_INPUT
     name, *rest = arguments
-    if name in ('-h', '--help', 'help'):
+    if name in HELP:
         print(help_text(), end='')
         return 0
-    if name not in COMMANDS and name not in BUILT_IN:
-        report(f'expected a command, got {name!r}; there are\n{command_list()}')
+    if name == '--version':
+        print(f'puppet {version()}')
+        return 0
+    if name not in names_of():
+        near = suggestion(name, names_of())
+        report(f'expected a command of ./puppet --help, got {name!r}{near}')
         return BAD_INPUT
+    family = ''
+    if name in FAMILIES:
+        family = name
+        if not rest or rest[0] not in names_of(family):
+            is_help = bool(rest) and rest[0] in HELP
+            if rest and not is_help:
+                near = suggestion(rest[0], names_of(family))
+                report(f'{family}: expected a name, got {rest[0]!r}{near}')
+            print(family_help(family), end='', file=sys.stdout if is_help else sys.stderr)
+            return 0 if is_help else BAD_INPUT
+        name, *rest = rest
     signal.signal(signal.SIGTERM, _terminate)
     if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # ./puppet has set it for the imports
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return _run(name, rest)
+        return _run(family, name, rest)
     except SetupError as err:
         report(str(err))
         return FAILED
@@ -53,8 +80,14 @@ def main(arguments: list[str]) -> int:
         return INTERRUPTED
 
 
-def _run(name: str, rest: list[str]) -> int:
+def _run(family: str, name: str, rest: list[str]) -> int:
     """Prepare what the command needs, then run it."""
+    if name == 'completion':
+        if rest not in (['bash'], ['zsh']):
+            report(f'dev completion: expected bash or zsh, got {shlex.join(rest) or "nothing"}')
+            return BAD_INPUT
+        print(completion(rest[0]), end='')
+        return 0
     if name == 'setup' and set(rest) - {'--test'}:
         report(f'setup: expected nothing or --test, got {shlex.join(rest)}')
         return BAD_INPUT
@@ -75,23 +108,37 @@ def _run(name: str, rest: list[str]) -> int:
         domain = {'ROS_DOMAIN_ID': str(1 + os.getpid() % HIGHEST_SAFE_DOMAIN)}
         return _become([ready.python, str(RUN_TESTS), *rest],
                        domain | _on_own_machine(ready.environ))
-    command = COMMANDS[name] if name in COMMANDS else Command(rest.pop(0), rest.pop(0), '')
-    return _start(command, rest, ready)
+    if name == 'run':
+        return _start(Command(rest.pop(0), rest.pop(0), ''), rest, ready)
+    commands = FAMILIES[family][1] if family else COMMANDS
+    return _start(commands[name], rest, ready)
 
 
 def _start(command: Command, rest: list[str], ready: Prepared) -> int:
-    """Become a program of a package."""
-    folder = ready.checkout.install / 'lib' / command.package
-    script = folder / command.program
-    if not script.is_file():
-        programs = ', '.join(sorted(path.name for path in folder.glob('*'))) or 'none'
-        report(f'{command.package}: expected one of its programs ({programs}), got'
-               f' {command.program!r}')
-        return BAD_INPUT
+    """Become a program of a package, or a module of the checkout that is not installed."""
     environ = _on_own_machine(ready.environ) if command.own_machine_only else ready.environ
+    program = command.program
+    if command.package:
+        folder = ready.checkout.install / 'lib' / command.package
+        if not (folder / program).is_file():
+            programs = ', '.join(sorted(path.name for path in folder.glob('*'))) or 'none'
+            report(f'{command.package}: expected one of its programs ({programs}), got'
+                   f' {program!r}')
+            return BAD_INPUT
+        program = str(folder / program)
+    else:
+        # Last: neither launch/ nor test/ may pass for another's modules.
+        paths = [environ.get('PYTHONPATH', ''), str(ROOT), str(ROOT / 'test')]
+        environ = dict(environ) | {'PYTHONPATH': os.pathsep.join(filter(None, paths))}
     starter = ready.checkout.source / STARTER
-    return _become([ready.python, str(starter), str(script), *command.leading, *rest], environ,
+    return _become([ready.python, str(starter), program, *command.leading, *rest], environ,
                    {signal.SIGINT})
+
+
+def version() -> str:
+    """Return the version of the suite, which all its packages have."""
+    text = (ROOT / 'src' / 'puppet_bringup' / 'package.xml').read_text(encoding='utf-8')
+    return text.partition('<version>')[2].partition('</version>')[0]
 
 
 def _become(command: list[str], environ: Mapping[str, str],

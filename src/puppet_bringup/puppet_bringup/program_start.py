@@ -3,6 +3,8 @@
 """
 `program_start.py PREFIX/lib/PACKAGE/PROGRAM [ARGUMENTS]`: runs a program as its own file does.
 
+Or the main() of a module that is not installed: `program_start.py MODULE [ARGUMENTS]`.
+
 But a Ctrl-C while its modules are imported, or one that the program does not take care of, ends
 the process without a word, where Python would print in which line it was. Whoever runs this file
 may block SIGINT before, which then waits until it is taken care of. `./puppet` runs it by its
@@ -11,6 +13,7 @@ path: it uses only the standard library itself.
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import distribution
 from pathlib import Path
 import signal
@@ -27,10 +30,14 @@ def main() -> int | str | None:
     if not is_ignored:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    program = Path(sys.argv[1])
     sys.argv = sys.argv[1:]
-    sys.path[0] = str(program.parent)  # not the folder of this file
-    run = load(program)
+    del sys.path[0]  # the folder of this file
+    if '/' in sys.argv[0]:
+        program = Path(sys.argv[0])
+        sys.path.insert(0, str(program.parent))
+        run = load(program)
+    else:
+        run = import_module(sys.argv[0]).main
     sys.excepthook = show_unless_interrupt
     if not is_ignored:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -25,13 +25,13 @@ pytest.importorskip('viser', reason='needs viser')
 from puppet_bringup import live_view, view  # noqa: E402,I100
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_ros import qos  # noqa: E402
-from puppet_ros.hostile_messages import changes_of, hostile_messages  # noqa: E402
 from puppet_ros.posture_msg import PostureRecord, PostureWriter  # noqa: E402
 from puppet_ros.robot_description import RobotDescriptionPublisher  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from robustness.chaos.hostile_messages import changes_of, hostile_messages  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 pytestmark = pytest.mark.ros

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line with any emulated device behind it, told the time by a number; for several tests."""
 
+from benchmarks.driver.decoders import SENSORS, started_pair
 from line_bench import Bench
 import numpy as np
-from puppet_driver.bench_decoders import SENSORS, started_pair
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.motionstar_bursts import MotionStarBursts
 from puppet_driver.emulator.motionstar_device import MotionStarDevice

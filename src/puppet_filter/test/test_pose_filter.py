@@ -5,6 +5,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.sensor_frames import FILTER_OK
@@ -12,7 +13,6 @@ from puppet_filter.frame_kernels import step_frame
 from puppet_filter.noise_file import SensorNoise
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import default_noise, PoseFilter, warm_up
-from puppet_filter.synthetic_motion import disturb, Disturbance, make_motion
 import pytest
 
 RATE_HZ = 120.0

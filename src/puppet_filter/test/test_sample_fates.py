@@ -5,6 +5,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.sensor_frames import (
@@ -17,7 +18,6 @@ from puppet_core.sensor_frames import (
 )
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
-from puppet_filter.synthetic_motion import disturb, Disturbance, make_motion
 import pytest
 
 RATE_HZ = 120.0

@@ -18,10 +18,10 @@ from puppet_core import quaternion_batch  # noqa: E402,I100
 from puppet_msgs.msg import Posture, TrackerFrame  # noqa: E402
 from puppet_replay.pipeline import Pipeline  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
-from puppet_replay.soak_frames import read_frames  # noqa: E402
 from puppet_replay.topics import POSTURE, PUPPET, RAW  # noqa: E402
 from puppet_ros import raw_header  # noqa: E402
 from puppet_ros.kept_cdr import decoded, KeptCdr  # noqa: E402
+from robustness.soak.frames import read_frames  # noqa: E402
 
 pytestmark = pytest.mark.ros
 

@@ -8,7 +8,7 @@ Exit code 2 for bad input and 1 for a run that failed, with one line that says w
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import os
 import sys
 import traceback
@@ -18,10 +18,6 @@ from puppet_core.errors import ConfigError, PuppetError
 from puppet_retarget import bag_io, bag_take
 from puppet_retarget.offline import (
     command_batch,
-    command_bench,
-    command_bench_batch,
-    command_bench_edit,
-    command_bench_rate,
     command_character,
     command_edit,
     command_enhance,
@@ -35,10 +31,6 @@ EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 SUBCOMMANDS = {
     'retarget': (command_retarget, 'give the motion of a clip to a character'),
     'batch': (command_batch, 'give a library of clips to characters, by many processes'),
-    'bench': (command_bench, 'measure quality and speed over clips, characters and solvers'),
-    'bench-batch': (command_bench_batch, 'measure the speed over a library, and where it goes'),
-    'bench-edit': (command_bench_edit, 'the motion editor on the experiments of its paper'),
-    'bench-rate': (command_bench_rate, 'inverse rate control on the experiments of its paper'),
     'edit': (command_edit, 'make the motion of a clip meet constraints'),
     'enhance': (command_enhance, 'mend a captured motion by measured end-effectors'),
     'render': (command_render, 'pictures and films of a clip or a bag'),
@@ -51,7 +43,7 @@ BAGS = {
 }  # fmt: skip
 
 
-class _Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser whose errors are one line, as all others."""
 
     def error(self, message: str) -> NoReturn:
@@ -60,9 +52,9 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    top = _Parser(
+    top = CommandParser(
         prog='puppet_clip',
-        description='Retarget, edit, enhance, measure and draw motion clips.',
+        description='Retarget, edit, enhance and draw motion clips.',
         epilog=command_retarget.EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -83,12 +75,37 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; return the exit code."""
-    name = 'puppet_clip'
-    try:
-        arguments = parser().parse_args(argv)
-        name = f'puppet_clip {arguments.word}'
+
+    def run(arguments: argparse.Namespace) -> str:
         command, _ = SUBCOMMANDS[arguments.word]
-        print(command.run(arguments, share, *BAGS.get(command, ())), flush=True)
+        return command.run(arguments, share, *BAGS.get(command, ()))
+
+    return run_command(parser(), run, argv)
+
+
+def run_command(
+    grammar: argparse.ArgumentParser,
+    run: Callable[[argparse.Namespace], str],
+    argv: Sequence[str] | None,
+) -> int:
+    """
+    Run a command and return its exit code.
+
+    Parameters
+    ----------
+    grammar : ArgumentParser
+        A CommandParser; `prog` and the subcommand begin the line of an error.
+    run : callable
+        Returns what is printed.
+    argv : sequence of str or None
+        The arguments; None for those of this process.
+
+    """
+    name = grammar.prog
+    try:
+        arguments = grammar.parse_args(argv)
+        name = f'{name} {getattr(arguments, "word", "")}'.rstrip()
+        print(run(arguments), flush=True)
     except PuppetError as err:
         print(f'{name}: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT

@@ -5,12 +5,18 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
+from benchmarks.quality.self_contact import (
+    MovingBody,
+    self_distances_m,
+    self_penetration_m,
+)
+from benchmarks.quality.self_quality import performer_body, puppet_body
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_core.body_shape_kernels import shape_arrays
 from puppet_core.character import Character
 from puppet_core.posture import Motion
-from puppet_core.procedural_self_contact import self_contact_motion, SELF_CONTACTS
 from puppet_core.skeleton import SEGMENT_INDEX
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.self_interaction import (
@@ -20,12 +26,6 @@ from puppet_retarget.importance.self_interaction import (
     skeleton_of,
 )
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
-from puppet_retarget.offline.self_contact import (
-    MovingBody,
-    self_distances_m,
-    self_penetration_m,
-)
-from puppet_retarget.offline.self_quality import performer_body, puppet_body
 import pytest
 from self_bodies import curled_up
 

@@ -5,10 +5,10 @@
 from functools import cache
 from pathlib import Path
 
+from benchmarks.edit.walks import square_walk
 from puppet_core.character import load_character
 from puppet_core.posture import Motion
 from puppet_retarget.editing.edit_file import EditPlan, parse_edit, PLAIN_READERS, Readers
-from puppet_retarget.editing.walks import square_walk
 
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 RATE_HZ = 30.0

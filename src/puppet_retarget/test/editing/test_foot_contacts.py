@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 
+from benchmarks.edit.walks import square_walk, Walk
 import numpy as np
 from puppet_core.posture import Motion
 from puppet_core.procedural_plan import Step
@@ -15,7 +16,6 @@ from puppet_retarget.editing.foot_contacts import (
     stretches,
     TOE,
 )
-from puppet_retarget.editing.walks import square_walk, Walk
 import pytest
 
 EARLY_S, LATE_S = 0.13, 0.05  # a toe-first landing is slow and near before the sole is flat

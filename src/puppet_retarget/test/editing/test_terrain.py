@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks on terrain, for other bodies and through doors: feet on the ground, heads below."""
 
+from benchmarks.edit.morph import proportioned
+from benchmarks.edit.walks import square_walk
 import numpy as np
 from puppet_core.foot_slide import slide_mm_s
 from puppet_core.motion_loop import smooth_step
@@ -19,12 +21,10 @@ from puppet_retarget.editing.drag import point_of
 from puppet_retarget.editing.edit_config import EditResult
 from puppet_retarget.editing.foot_contacts import detect_contacts, world_foot_points
 from puppet_retarget.editing.foot_goals import CLEARANCE_M, firm_poses, own_poses, shifted
-from puppet_retarget.editing.morph import proportioned
 from puppet_retarget.editing.motion_edit import edit_motion
 from puppet_retarget.editing.retarget_by_edit import Adaptation, for_body, on_terrain
 from puppet_retarget.editing.surfaces import FLOOR, ramp, rough
 from puppet_retarget.editing.transition import cut
-from puppet_retarget.editing.walks import square_walk
 import pytest
 
 ON_GROUND_M = 0.002  # of a heel or toe whose foot is flat, over a curved ground

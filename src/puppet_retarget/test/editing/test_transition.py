@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transitions: both clips outside of the seam, one derivative through it, feet held over it."""
 
+from benchmarks.edit.morph import proportioned
+from benchmarks.edit.walks import square_walk, stooped
 import numpy as np
 from puppet_core import quaternion_batch as qb
 from puppet_core.errors import ConfigError
@@ -11,11 +13,9 @@ from puppet_core.posture import Motion
 from puppet_core.skeleton import Skeleton
 from puppet_retarget.editing.edit_config import EditConfig
 from puppet_retarget.editing.foot_contacts import detect_contacts
-from puppet_retarget.editing.morph import proportioned
 from puppet_retarget.editing.motion_edit import edit_motion
 from puppet_retarget.editing.time_warp import ALIGNMENTS, contact_pairs, warp
 from puppet_retarget.editing.transition import cut, join, seam_constraints, Transition
-from puppet_retarget.editing.walks import square_walk, stooped
 import pytest
 
 RATE_HZ = 60.0

@@ -1,0 +1,77 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`./puppet bench edit`: the motion editor on the experiments of its paper (LeeShin1999)."""
+
+import argparse
+from collections.abc import Sequence
+import json
+from pathlib import Path
+import sys
+
+from benchmarks.edit.experiments import experiments, FRAMES
+from benchmarks.edit.figures import strip
+from benchmarks.edit.results import as_tree, markdown
+from benchmarks.edit.results import run as run_bench
+from puppet_core.atomic_file import check_writable, write_text
+from puppet_core.image_file import save_png
+from puppet_core.io.progress import progress
+from puppet_retarget.cli import CommandParser, run_command
+from puppet_retarget.offline.clip_arguments import ConfigFiles, find_character, PERFORMER
+from puppet_ros import share
+
+EXAMPLE = 'example: ./puppet bench edit --json e.json --figures figures'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add('clips', nargs='?', type=Path, metavar='CLIPS',
+        help='a folder with 02.asf, 02_01.amc and 02_03.amc in or below it; without it the '
+        'walks are made of formulas')  # fmt: skip
+    add('--json', type=Path, metavar='FILE', help='also write the figures there')
+    add('--figures', type=Path, metavar='FOLDER',
+        help='also draw each experiment before and after there')  # fmt: skip
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """
+    Measure, write and draw; return the table.
+
+    Raises
+    ------
+    PuppetError : for bad input; nothing is written then.
+
+    """
+    if arguments.json is not None:
+        check_writable(arguments.json, '--json')
+    if arguments.figures is not None:
+        check_writable(arguments.figures / 'x.png', '--figures')
+    performer = find_character(files, PERFORMER)
+    found = experiments(performer.skeleton, arguments.clips)
+    with progress('bench edit', len(FRAMES), unit='experiment') as advance:
+        benches = run_bench(found, advance)
+    if arguments.json is not None:
+        write_text(arguments.json, json.dumps(as_tree(benches), indent=2) + '\n')
+    if arguments.figures is not None:
+        for bench in benches:
+            picture = strip(bench, performer.colour)
+            save_png(arguments.figures / f'edit_{bench.experiment.name}.png', picture)
+    return markdown(benches)
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = CommandParser(
+        prog='puppet bench edit', description='Measure the motion editor on the experiments of its paper.',
+        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    add_arguments(p)
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write; return the exit code."""
+    return run_command(parser(), lambda arguments: run(arguments, share), argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

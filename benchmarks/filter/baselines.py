@@ -1,0 +1,186 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The filters of the benchmark behind one interface: frames in, positions and rotations out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+import math
+from typing import NamedTuple, Protocol
+
+from benchmarks.filter import baseline_kernels
+from benchmarks.filter.baseline_kernels import EulerState
+import numpy as np
+from puppet_core.arrays import Mat6, Quats, Vec3s
+from puppet_core.sensor_frames import SensorFrame
+from puppet_filter.parameters import PoseFilterConfig
+from puppet_filter.pose_filter import default_noise, PoseFilter
+from puppet_filter.process_noise import PHYSICAL, process_noise
+
+LOW_PASS_HZ = 10.0  # body motion holds little above it
+# Those of a grid with the least error, as geometric mean over static, slow, fast and walk.
+ONE_EURO = (0.3, 300.0, 300.0, 10.0)  # least cutoff, slopes, velocity cutoff
+EULER_DENSITIES = (1.0, 6.0)  # [m^2/s^3], [rad^2/s^3]
+MAX_STEP_S = 0.5  # longer gaps start anew
+BENCH_FILTERS = ('kalman', 'none', 'euler', 'low_pass')
+FILTER_NAMES = (*BENCH_FILTERS, 'fixed_low_pass')
+
+
+class Poses(NamedTuple):
+    """What a baseline gives."""
+
+    positions: Vec3s
+    """Shape (n, 3) [m]."""
+
+    quaternions: Quats
+    """Shape (n, 4)."""
+
+
+class HasPoses(Protocol):
+    """Poses, or a FilteredFrame, which knows more."""
+
+    @property
+    def positions(self) -> Vec3s:
+        """Shape (n, 3) [m]."""
+
+    @property
+    def quaternions(self) -> Quats:
+        """Shape (n, 4)."""
+
+
+class FrameFilter(Protocol):
+    """A filter of whole frames; PoseFilter is one too."""
+
+    def step(self, frame: SensorFrame) -> HasPoses | None:
+        """Return the filtered poses of a frame, overwritten by the next step."""
+
+
+class _Baseline(ABC):
+    """Time steps, first samples and restarts, the same for all."""
+
+    def __init__(self) -> None:
+        self._stamp_ns: int | None = None
+        self._poses = Poses(np.zeros((0, 3)), np.zeros((0, 4)))
+
+    def step(self, frame: SensorFrame) -> Poses | None:
+        """Return the filtered poses of a frame, overwritten by the next step."""
+        dt = (frame.stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else np.inf
+        if dt <= 0.0:
+            return None
+        self._stamp_ns = frame.stamp_ns
+        if dt > MAX_STEP_S or len(self._poses.positions) != len(frame.positions):
+            self._poses = Poses(
+                np.nan_to_num(frame.positions),
+                np.where(np.isnan(frame.quaternions), [1.0, 0.0, 0.0, 0.0], frame.quaternions),
+            )
+            self._start(len(frame.positions))
+            return self._poses
+        self._advance(frame, dt)
+        return self._poses
+
+    def _start(self, n: int) -> None:
+        """Reset what a subclass remembers; nothing here."""
+        return
+
+    @abstractmethod
+    def _advance(self, frame: SensorFrame, dt: float) -> None:
+        """Filter one frame into the poses."""
+
+
+class NoFilter(_Baseline):
+    """The samples as they are; a missing one repeats the last."""
+
+    def _advance(self, frame: SensorFrame, dt: float) -> None:
+        good = ~np.isnan(frame.positions[:, 0])
+        self._poses.positions[good] = frame.positions[good]
+        self._poses.quaternions[good] = frame.quaternions[good]
+
+
+class EulerKalman(_Baseline):
+    """Constant-velocity Kalman filter on Euler increments [WelchBishop1997]_."""
+
+    def __init__(
+        self,
+        config: PoseFilterConfig,
+        noise: Mat6 | None = None,
+        densities: tuple[float, float] = EULER_DENSITIES,
+    ) -> None:
+        super().__init__()
+        self._noise = np.array(default_noise(config) if noise is None else noise)
+        self._densities = np.array(densities)
+        self._initial = (config.initial_speed_m_s, config.initial_rate_rad_s)
+        self._factors = np.zeros(6)
+
+    def _start(self, n: int) -> None:
+        covariance = np.zeros((n, 12, 12))
+        covariance[:, :6, :6] = self._noise
+        for k in range(6):
+            covariance[:, 6 + k, 6 + k] = self._initial[k // 3] ** 2
+        scratch = [np.zeros(shape) for shape in ((12, 12), (6, 6), (6, 12), 6, 6, 12)]
+        self._state = EulerState(
+            self._poses.positions, np.zeros((n, 6)), self._poses.quaternions, covariance, *scratch
+        )
+
+    def _advance(self, frame: SensorFrame, dt: float) -> None:
+        process_noise(PHYSICAL, self._densities, dt, 1.0, self._factors)
+        baseline_kernels.step_euler(
+            self._state, frame.positions, frame.quaternions, dt, self._factors, self._noise
+        )
+
+
+class LowPass(_Baseline):
+    """Fixed critically damped low-pass."""
+
+    def __init__(self, cutoff_hz: float = LOW_PASS_HZ) -> None:
+        super().__init__()
+        self._omega = 2.0 * math.pi * cutoff_hz
+
+    def _start(self, n: int) -> None:
+        self._velocity = np.zeros((n, 6))
+
+    def _advance(self, frame: SensorFrame, dt: float) -> None:
+        baseline_kernels.step_low_pass(
+            *self._poses, self._velocity, frame.positions, frame.quaternions, dt, self._omega
+        )
+
+
+class OneEuro(_Baseline):
+    """Low-pass with a cutoff that rises with speed."""
+
+    def __init__(self, tuning: tuple[float, float, float, float] = ONE_EURO) -> None:
+        super().__init__()
+        self._tuning = np.array(tuning)
+
+    def _start(self, n: int) -> None:
+        self._speed = np.zeros((n, 6))
+        self._last = np.hstack(self._poses)
+
+    def _advance(self, frame: SensorFrame, dt: float) -> None:
+        baseline_kernels.step_one_euro(
+            *self._poses, self._speed, self._last, frame.positions, frame.quaternions, dt,
+            self._tuning,
+        )  # fmt: skip
+
+
+def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) -> FrameFilter:
+    """
+    Return a fresh filter of FILTER_NAMES.
+
+    Parameters
+    ----------
+    name : str
+        One of FILTER_NAMES.
+    config : PoseFilterConfig
+        Tuning of ours; R of those that know it.
+    noise : ndarray, shape (6, 6), optional
+        R instead of the config's.
+
+    """
+    matrix = default_noise(config) if noise is None else noise
+    makers: dict[str, Callable[[], FrameFilter]] = {
+        'kalman': lambda: PoseFilter(config, default=matrix),
+        'none': NoFilter,
+        'euler': lambda: EulerKalman(config, matrix),
+        'low_pass': OneEuro,
+        'fixed_low_pass': LowPass,
+    }
+    return makers[name]()

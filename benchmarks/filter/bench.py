@@ -1,0 +1,166 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Benchmark: our filter against none, Euler increments and a low-pass on the same noisy data.
+
+Prints a Markdown table. With --json writes `{"data_sets": [{"name", "filters": {<name>: {"rms_mm",
+"rms_deg", "lag_ms", "overshoot", "us_per_frame"}}}]}`, null where there is nothing to measure;
+with --figures draws pieces of each motion.
+
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+import json
+from pathlib import Path
+import sys
+
+from benchmarks.filter.baselines import BENCH_FILTERS, FILTER_NAMES, make_filter
+from benchmarks.filter.data_sets import DATA_SETS, make_data_set, RATE_HZ
+from benchmarks.filter.figures import draw_figure, FIGURES
+from benchmarks.filter.scores import Output, run_filter, Score, score
+import numpy as np
+from puppet_core.atomic_file import check_writable, write_text
+from puppet_core.errors import ConfigError
+from puppet_core.image_file import save_png
+from puppet_filter.parameters import PoseFilterConfig
+
+Results = dict[str, dict[str, Score]]
+
+SEED = 1
+DEFAULTS = PoseFilterConfig()
+EXAMPLE = 'example: ./puppet bench filter --json f.json --figures figures'
+
+
+def bench(
+    duration_s: float,
+    n_sensors: int,
+    filters: Sequence[str] = BENCH_FILTERS,
+    on_output: Callable[[str, dict[str, Output]], None] = lambda name, outputs: None,
+    config: PoseFilterConfig = DEFAULTS,
+) -> Results:
+    """Return the scores by data set and filter; `on_output` is handed the outputs."""
+    results: Results = {}
+    for name in DATA_SETS:
+        data = make_data_set(name, duration_s, n_sensors, SEED)
+        outputs = {}
+        for filter_name in filters:
+            outputs[filter_name] = run_filter(
+                partial(make_filter, filter_name, config, data.noise),
+                data.positions, data.quaternions, RATE_HZ,
+            )  # fmt: skip
+        results[name] = {key: score(data.motion, output) for key, output in outputs.items()}
+        on_output(name, outputs)
+    return results
+
+
+def markdown(results: Results) -> str:
+    """Return the scores as one table, and the times below it."""
+    filters = list(next(iter(results.values())))
+    lines = [
+        '| data set: mm / deg / lag, ms / overshoot, % | ' + ' | '.join(filters) + ' |',
+        '| --- |' + ' --- |' * len(filters),
+    ]
+    for name, scores in results.items():
+        cells = [_cell(scores[key]) for key in filters]
+        lines.append(f'| {name} | ' + ' | '.join(cells) + ' |')
+    times = [
+        f'{key} {np.median([scores[key].us_per_frame for scores in results.values()]):.1f}'
+        for key in filters
+    ]
+    return '\n'.join(lines) + f'\n\nus a frame, median of the data sets: {", ".join(times)}'
+
+
+def as_json(results: Results) -> str:
+    """Return the scores as JSON text, NaN as null."""
+    data_sets = [
+        {
+            'name': name,
+            'filters': {
+                filter_name: {k: _finite(v) for k, v in asdict(one).items()}
+                for filter_name, one in filters.items()
+            },
+        }
+        for name, filters in results.items()
+    ]
+    return json.dumps({'data_sets': data_sets}, indent=2) + '\n'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    options = parse(argv)
+    drawn: dict[str, dict[str, Output]] = {}
+
+    def on_output(name: str, outputs: dict[str, Output]) -> None:
+        print(f'{name} done', file=sys.stderr)  # noqa: T201
+        if options.figures is not None and name in FIGURES:
+            drawn[name] = outputs
+
+    config = PoseFilterConfig(gate_jump_count=options.jump_count)
+    results = bench(options.duration, options.sensors, options.filters, on_output, config)
+    print(markdown(results))  # noqa: T201
+    if options.json is not None:
+        write_text(options.json, as_json(results))
+    for name, outputs in drawn.items():
+        data = make_data_set(name, options.duration, options.sensors, SEED)
+        save_png(options.figures / f'filter_{name}.png', draw_figure(name, data, outputs))
+    return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    parser = argparse.ArgumentParser(
+        prog='puppet bench filter', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument('--json', type=Path, metavar='FILE', help='also write the scores there')
+    parser.add_argument('--figures', type=Path, metavar='FOLDER', help='also draw pieces there')
+    parser.add_argument('--duration', type=float, default=20.0, metavar='S',
+                        help='length of each data set [s], at least 4, default 20')  # fmt: skip
+    parser.add_argument('--sensors', type=int, default=14, help='number of sensors, default 14')
+    parser.add_argument('--filters', default=','.join(BENCH_FILTERS),
+                        help=f'some of {",".join(FILTER_NAMES)}')  # fmt: skip
+    parser.add_argument('--jump-count', type=int, default=DEFAULTS.gate_jump_count, metavar='N',
+                        help='gate.jump_count of kalman, default %(default)s')  # fmt: skip
+    return parser
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the command's arguments, checked."""
+    parser = make_parser()
+    options = parser.parse_args(argv)
+    if not 4.0 <= options.duration <= 3600.0:
+        parser.error(f'--duration: expected 4 <= value <= 3600, got {options.duration}')
+    if not 1 <= options.sensors <= 1000:
+        parser.error(f'--sensors: expected 1 <= value <= 1000, got {options.sensors}')
+    if not 1 <= options.jump_count <= 1000:
+        parser.error(f'--jump-count: expected 1 <= value <= 1000, got {options.jump_count}')
+    options.filters = tuple(options.filters.split(','))
+    unknown = [name for name in options.filters if name not in FILTER_NAMES]
+    if unknown:
+        known = ', '.join(FILTER_NAMES)
+        parser.error(f'--filters: expected some of {known}, got {unknown[0]!r}')
+    try:
+        if options.json is not None:
+            check_writable(options.json, '--json')
+        if options.figures is not None:
+            check_writable(options.figures / 'x.png', '--figures')
+    except ConfigError as err:
+        parser.error(str(err))
+    return options
+
+
+def _cell(one: Score) -> str:
+    values = (one.rms_mm, one.rms_deg, one.lag_ms, 100.0 * one.overshoot)
+    texts = [f'{v:.{n}f}' if np.isfinite(v) else '-' for v, n in zip(values, (2, 3, 2, 2))]
+    return ' / '.join(texts)
+
+
+def _finite(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 6)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,50 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Pieces of the benchmark's recordings as charts: one axis of one sensor, and the errors."""
+
+from collections.abc import Mapping
+
+from benchmarks.filter.data_sets import DataSet
+from benchmarks.filter.scores import Output
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_core.chart import Curve, draw_chart, Panel
+from puppet_core.image_file import Picture
+
+FIGURES = {
+    'static': (2.0, 1.5), 'slow': (2.0, 2.0), 'fast': (2.0, 1.5), 'walk': (2.0, 1.2),
+    'jumps': (2.85, 0.4), 'fast_outliers': (2.0, 1.5),
+}  # fmt: skip
+"""Start and length of the piece of each data set that is drawn [s]."""
+
+COLOURS = {
+    'kalman': (31, 98, 168), 'none': (150, 156, 164), 'euler': (42, 140, 70),
+    'low_pass': (204, 92, 32), 'fixed_low_pass': (140, 90, 160),
+}  # fmt: skip
+TRUTH_COLOUR = (30, 32, 36)
+ORDER = ('none', 'euler', 'low_pass', 'fixed_low_pass', 'kalman')  # ours on top
+
+
+def draw_figure(name: str, data: DataSet, outputs: Mapping[str, Output]) -> Picture:
+    """Return the chart of a data set: where its liveliest axis is, and how far the filters err."""
+    start_s, length_s = FIGURES[name]
+    times = data.motion.times_s
+    piece = (times >= start_s) & (times <= start_s + length_s)
+    truth = 1e3 * data.motion.positions[piece]
+    sensor, axis = np.unravel_index(np.argmax(np.ptp(truth, axis=0)), truth.shape[1:])
+    middle = truth[:, sensor, axis].mean()
+    shown = [key for key in ORDER if key in outputs]
+    places = {
+        key: 1e3 * outputs[key].positions[piece, sensor, axis] - middle for key in shown
+    }
+    true_places = truth[:, sensor, axis] - middle
+    tracks = [_curve(key, places[key]) for key in shown]
+    tracks.append(Curve('truth', true_places, TRUTH_COLOUR, 1.5, is_dashed=True))
+    errors = [_curve(key, places[key] - true_places) for key in shown]
+    return draw_chart(
+        times[piece], [Panel(f'{name}: place, mm', tracks), Panel('error, mm', errors)]
+    )
+
+
+def _curve(key: str, values: Floats) -> Curve:
+    return Curve(key, values, COLOURS[key], 2.5 if key == 'kalman' else 1.5)

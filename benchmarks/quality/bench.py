@@ -1,0 +1,315 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`./puppet bench quality`: quality and speed over clips, characters, solvers and presets."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+import os
+from pathlib import Path
+import platform
+import sys
+from typing import Any
+
+from benchmarks.quality.forms import form_jobs, form_rows, forms_table
+from benchmarks.quality.peer_table import peer_table
+from benchmarks.quality.peers import PEER_NAMES, peer_runs
+from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
+from benchmarks.quality.thesis_figures import Cast, thesis_figures
+from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
+import numba
+import numpy as np
+from puppet_core.character import load_character
+from puppet_core.clip import SUFFIXES
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.image_file import save_png
+from puppet_core.io.progress import progress
+from puppet_core.posture import Motion
+from puppet_retarget.cli import CommandParser, run_command
+from puppet_retarget.offline import clip_arguments
+from puppet_retarget.offline.bench_table import iterations_table, markdown, timing_table
+from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
+from puppet_retarget.offline.clip_retarget import RetargetJob
+from puppet_retarget.offline.path_timing import PASSES
+from puppet_retarget.offline.report_file import write_report
+from puppet_retarget.parameters import AS_PRINTED, PRESETS
+from puppet_retarget.performer.sensor_layout import load_layout
+from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
+from puppet_retarget.solvers.registry import SOLVER_NAMES
+from puppet_ros import share
+
+EXAMPLE = 'example: ./puppet bench --clip walk.bvh --characters blubby,sally --json bench.json'
+PROCEDURAL = 'procedural'
+PROCEDURAL_WALK = slice(640, 1030)  # frames in which the built-in performer walks
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        'clips', nargs='*', type=Path, metavar='CLIP',
+        help='clips, or folders of them; the built-in performer if there are none',
+    )  # fmt: skip
+    parser.add_argument(
+        '--clip', action='append', default=[], type=Path, metavar='FILE', help='one more clip'
+    )
+    parser.add_argument(
+        '--asf', type=Path, metavar='F', help='skeleton of .amc clips; else SUBJECT.asf beside'
+    )
+    _add_list(parser, 'characters', ('blubby', 'sally'), 'names or YAML files')
+    _add_list(parser, 'solvers', SOLVER_NAMES, f'of {", ".join(SOLVER_NAMES)}')
+    parser.add_argument(
+        '--peers', type=clip_arguments.listed, default=(), metavar='A,B',
+        help=f'solvers of others to measure beside, of {", ".join(PEER_NAMES)}; default none',
+    )  # fmt: skip
+    _add_list(parser, 'presets', PRESETS[:1], f'of {", ".join(PRESETS)}')
+    parser.add_argument(
+        '--layout', default='default14', metavar='L',
+        help='sensors of the timed path, name or YAML file; default %(default)s',
+    )  # fmt: skip
+    parser.add_argument(
+        '--forms', action='store_true',
+        help='compare the forms of root offset and smoothing, too',
+    )  # fmt: skip
+    out = parser.add_mutually_exclusive_group()
+    out.add_argument('--json', type=Path, metavar='FILE', help='every run with all figures')
+    out.add_argument(
+        '--figures', type=Path, metavar='FOLDER',
+        help='measure nothing; draw figures 4.3, 7.2, 7.3 and 7.6 of the thesis, the first three '
+        'of the first clip',
+    )  # fmt: skip
+    out.add_argument(
+        '--worst', type=int, metavar='N',
+        help='measure no clip; search N postures for the frame that takes longest',
+    )  # fmt: skip
+    clip_arguments.add_tuning_options(parser, has_procedural=True)
+    clip_arguments.add_clip_options(parser)
+
+
+def _add_list(
+    parser: argparse.ArgumentParser, name: str, default: Sequence[str], text: str
+) -> None:
+    parser.add_argument(
+        f'--{name}', type=clip_arguments.listed, default=tuple(default), metavar='A,B',
+        help=f'{text}; default {",".join(default)}',
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """
+    Measure everything asked for; return Markdown tables.
+
+    Raises
+    ------
+    PuppetError : for bad input.
+
+    """
+    if arguments.json:
+        clip_arguments.check_output(arguments.json, '--json')
+    paths = _clip_files([*arguments.clips, *arguments.clip])
+    jobs = list(_jobs(arguments, files, is_procedural=not paths))
+    peers = peer_runs(jobs, arguments.peers)
+    if arguments.figures:
+        return _draw_figures(paths, arguments, files)
+    if arguments.worst is not None:
+        return _search(jobs, arguments.worst, files)
+    layout = load_layout(files.layout_file(arguments.layout))
+    rows: list[dict[str, Any]] = []
+    forms: list[dict[str, Any]] = []
+    compared = _compared(jobs, arguments.settings) if arguments.forms else []
+    passes = PASSES_OF_A_RUN * len(jobs) + PASSES * len(peers) + len(compared)
+    for number, (name, motion) in enumerate(_motions(paths, arguments, files), start=1):
+        title = f'bench {name} ({number} of {max(len(paths), 1)})'
+        with progress(title, passes * motion.n_frames) as advance:
+            bench = ClipBench(name, motion, layout)
+            rows += [bench.row(job, preset, advance) for preset, job in jobs]
+            rows += [bench.peer_row(peer, job, preset, advance) for peer, preset, job in peers]
+            forms += form_rows(name, motion, compared, advance)
+    if arguments.json:
+        write_report({'runs': rows}, arguments.json)
+    return _text(rows, forms)
+
+
+def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
+    """Return what is printed: the tables, each with a line that says what it is."""
+    first = rows[0]
+    what = first['solver'] + ('' if first['preset'] == 'default' else f', {first["preset"]}')
+    parts = [
+        markdown(rows),
+        f'Iterations of the body solver without and with root estimation ({what}); in brackets '
+        'the frames that had any:',
+        iterations_table(rows),
+        f"Time of posture, importance and solver ({what}), each frame's fastest of {PASSES} "
+        'passes:',
+        timing_table(rows),
+    ]
+    if forms:
+        parts += ['Forms of the root offset and smoothing of the importance:', forms_table(forms)]
+    if any(row['solver'] in PEER_NAMES for row in rows):
+        parts += ['Beside peers, mean over the clips and in brackets the worst clip:']
+        parts += [peer_table(rows)]
+    computer = machine()
+    parts.append(
+        f'{computer["processor"]}, {computer["cores"]} cores, Python {computer["python"]}, numba '
+        f'{computer["numba"]}, numpy {computer["numpy"]}; one core was used.'
+    )
+    return '\n\n'.join(parts)
+
+
+def _compared(
+    jobs: Sequence[tuple[str, RetargetJob]], settings: Sequence[str]
+) -> list[tuple[str, RetargetJob]]:
+    """Return what --forms compares on each character: all forms, and the printed formulas."""
+    first_preset, first = jobs[0]
+    compared = []
+    for preset, job in jobs:
+        if (preset, job.solver) == (first_preset, first.solver):
+            printed = clip_arguments.tuning(settings, AS_PRINTED)
+            plain = replace(
+                job, importance=printed.importance, tuning=printed.solver,
+                self_interaction=printed.self_interaction,
+            )  # fmt: skip
+            compared += [*form_jobs(job), (f'preset {AS_PRINTED}', plain)]
+    return compared
+
+
+def _draw_figures(
+    paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles
+) -> str:
+    """Draw the figures of the thesis; return where they are."""
+    folder = arguments.figures
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise ConfigError(f'--figures: expected a folder, got {str(folder)!r}: {err}') from err
+    tuning = clip_arguments.tuning(arguments.settings, arguments.presets[0])
+    cast = Cast(
+        clip_arguments.find_character(files, PERFORMER),
+        clip_arguments.find_character(files, 'sally', arguments.world_scale),
+        clip_arguments.find_character(files, 'blubby', arguments.world_scale),
+        clip_arguments.find_environment(files, arguments.environment),
+        tuning.importance,
+        tuning.solver,
+        tuning.self_interaction,
+    )
+    _, motion = next(_motions(paths, arguments, files))
+    walk = motion if paths else _part(motion, PROCEDURAL_WALK)
+    figures = thesis_figures(walk, cast)
+    with progress('figures', len(figures), unit='figure') as advance:
+        for name, draw in figures.items():
+            save_png(folder / name, draw())
+            advance(1)
+    return '\n'.join(str(folder / name) for name in figures)
+
+
+def _part(motion: Motion, frames: slice) -> Motion:
+    return Motion(
+        motion.skeleton, motion.rate_hz, motion.root_positions[frames],
+        motion.rotations[frames], motion.end_effectors[frames],
+    )  # fmt: skip
+
+
+def machine() -> dict[str, Any]:
+    """Return what the times depend on."""
+    return {
+        'processor': _processor(),
+        'cores': os.cpu_count(),
+        'python': platform.python_version(),
+        'numba': numba.__version__,
+        'numpy': np.__version__,
+    }
+
+
+def _jobs(
+    arguments: argparse.Namespace, files: ConfigFiles, is_procedural: bool
+) -> Iterator[tuple[str, RetargetJob]]:
+    for solver in arguments.solvers:
+        if solver not in SOLVER_NAMES:
+            known = ', '.join(SOLVER_NAMES)
+            raise ConfigError(f'--solvers: expected names of {known}, got {solver!r}')
+    environment = clip_arguments.find_environment(files, arguments.environment, is_procedural)
+    characters = [
+        clip_arguments.find_character(files, name, arguments.world_scale)
+        for name in arguments.characters
+    ]
+    for character, solver, preset in product(characters, arguments.solvers, arguments.presets):
+        tuning = clip_arguments.tuning(arguments.settings, preset)
+        yield preset, RetargetJob(
+            character, environment, solver, tuning.importance, tuning.solver,
+            tuning.self_interaction,
+        )  # fmt: skip
+
+
+def _clip_files(paths: Sequence[Path]) -> list[Path]:
+    """Return clips, those of folders in their place."""
+    files: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        inside = sorted(p for p in path.rglob('*') if p.suffix.lower() in SUFFIXES)
+        if not inside:
+            raise InputFileError(path, f'a folder with {" or ".join(SUFFIXES)} files', 'none')
+        files += inside
+    return files
+
+
+def _motions(
+    paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles
+) -> Iterator[tuple[str, Motion]]:
+    if not paths:
+        yield PROCEDURAL, clip_arguments.procedural_clip(files)
+    names = [path.stem for path in paths]
+    for path in paths:
+        name = path.stem if names.count(path.stem) == 1 else str(path)
+        yield name, clip_arguments.read_clip(path, arguments, arguments.asf)
+
+
+def _processor() -> str:
+    """Return the processor's name where the system tells it."""
+    try:
+        lines = Path('/proc/cpuinfo').read_text(encoding='utf-8', errors='replace').splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(':')[2].strip() for line in lines if line.startswith('model name')]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _search(jobs: Sequence[tuple[str, RetargetJob]], n_candidates: int, files: ConfigFiles) -> str:
+    """Return the time of the slowest frame that is found for each puppet and preset."""
+    if n_candidates < MIN_CANDIDATES:
+        raise ConfigError(f'--worst: expected {MIN_CANDIDATES} or more, got {n_candidates}')
+    performer = load_character(files.character_file(PERFORMER)).skeleton
+    titles = '| character | preset | frames tried | median, us | worst, us |'
+    lines = [titles, '|---|---|---|---|---|']
+    for preset, job in jobs:
+        if job.solver != ImportanceBasedSolver.name:
+            continue
+        with progress(f'worst frame of {job.character.name}', n_candidates) as advance:
+            found = search_worst(
+                performer, job.character, job.environment, job.tuning, n_candidates, 0, advance
+            )
+        median = float(np.median(found.times_us))
+        lines.append(
+            f'| {job.character.name} | {preset} | {n_candidates} | {median:.0f} '
+            f'| {found.worst_us:.0f} |'
+        )
+    return '\n'.join(lines)
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = CommandParser(
+        prog='puppet bench quality', description='Measure quality and speed over clips, characters, solvers and presets.',
+        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    add_arguments(p)
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write; return the exit code."""
+    return run_command(parser(), lambda arguments: run(arguments, share), argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

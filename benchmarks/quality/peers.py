@@ -1,0 +1,70 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Peers by name; their libraries are no part of the suite and imported only when asked for."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import product
+from typing import NamedTuple
+
+from benchmarks.quality.peer_solver import PeerSolver
+from puppet_core.errors import ConfigError
+from puppet_core.skeleton import Skeleton
+from puppet_retarget.offline.clip_retarget import RetargetJob
+
+
+class _Source(NamedTuple):
+    module: str
+    solver: str
+    wants: str  # what to install
+
+
+_PEERS = {'mink': _Source('benchmarks.quality.peer_mink', 'MinkSolver', 'mink')}
+PEER_NAMES = tuple(_PEERS)
+
+
+def peer_runs(
+    jobs: Sequence[tuple[str, RetargetJob]], names: Sequence[str]
+) -> list[tuple[str, str, RetargetJob]]:
+    """
+    Return peer, preset and job of all runs: each peer on each puppet, measured as the first job.
+
+    Raises
+    ------
+    ConfigError : for an unknown peer, or one whose library is missing.
+
+    """
+    for name in names:
+        _peer_class(name)
+    first_preset, first = jobs[0]
+    return [
+        (name, preset, job)
+        for name, (preset, job) in product(dict.fromkeys(names), jobs)
+        if (preset, job.solver) == (first_preset, first.solver)
+    ]
+
+
+def make_peer(name: str, job: RetargetJob, performer: Skeleton) -> PeerSolver:
+    """
+    Return a peer for the puppet of a job and the performer's body.
+
+    Raises
+    ------
+    ConfigError : for an unknown peer, or one whose library is missing.
+
+    """
+    return _peer_class(name)(job, performer)
+
+
+def _peer_class(name: str) -> type[PeerSolver]:
+    if name not in _PEERS:
+        raise ConfigError(f'--peers: expected names of {", ".join(PEER_NAMES)}, got {name!r}')
+    source = _PEERS[name]
+    try:
+        module = import_module(source.module)
+    except ImportError as err:
+        raise ConfigError(
+            f'--peers: {name} is not installed ({err}); pip install {source.wants}'
+        ) from err
+    solver: type[PeerSolver] = getattr(module, source.solver)
+    return solver

@@ -1,0 +1,138 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""One clip on the bench: every run's report, body iterations, contacts and times."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.quality.peers import make_peer
+from benchmarks.quality.self_quality import performer_body, puppet_body, self_figures
+import numpy as np
+from puppet_core.posture import Motion
+from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
+from puppet_retarget.offline.clip_report import copied_angles, report
+from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
+from puppet_retarget.offline.path_timing import PASSES, sensor_frames, spread, time_path
+from puppet_retarget.offline.quality import MotionArrays, orientation_deviation_deg, percentiles
+from puppet_retarget.offline.reachability import errors_in_reach
+from puppet_retarget.performer.sensor_layout import SensorLayout
+
+Row = dict[str, Any]
+PASSES_OF_A_RUN = 2 + PASSES  # with and without root estimation, and on the clock
+
+
+class ClipBench:
+    """A clip, and what all of its runs have in common."""
+
+    def __init__(self, name: str, motion: Motion, layout: SensorLayout) -> None:
+        self._name, self._motion, self._layout = name, motion, layout
+        self._performer = performer_body(motion)
+        self._sensors = sensor_frames(motion, layout)
+        self._baselines: dict[int, MotionArrays] = {}
+
+    def row(
+        self, job: RetargetJob, preset: str = 'default',
+        progress: Callable[[int], object] | None = None,
+    ) -> Row:  # fmt: skip
+        """
+        Return one run as the bench's JSON has it.
+
+        The retarget report, and before its own figures: what was run, the iterations of the
+        body solver with the root estimated and with the root left at its reference, the number
+        of frames in which there were any, and the times of the whole path.
+
+        """
+        result = retarget_motion(self._motion, job, progress)
+        figures = report(self._motion, job, result, self._baseline(job))
+        without = self._without_root_estimation(job, progress)
+        times = time_path(self._motion, job, self._layout, self._sensors, progress)
+        stages = times.figures()
+        return {
+            'clip': self._name,
+            'character': figures.pop('character'),
+            'solver': figures.pop('solver'),
+            'preset': preset,
+            'frames': figures.pop('frames'),
+            'body_iterations': figures.pop('body_iterations'),
+            'body_iterations_without_root_estimation': int(without.body_iterations.sum()),
+            'body_frames': _busy_frames(result),
+            'body_frames_without_root_estimation': _busy_frames(without),
+            'us_per_frame': stages.pop('total'),
+            'stages_us': stages,
+            'elapsed_ms': float(times.stages_us.sum() * 1e-3),
+            **figures,
+            'full_importance_goal_error_mm': self._firm_goals(job, result),
+            **self._contacts(job, result),
+        }
+
+    def peer_row(
+        self, peer: str, job: RetargetJob, preset: str = 'default',
+        progress: Callable[[int], object] | None = None,
+    ) -> Row:  # fmt: skip
+        """
+        Return the run of a peer on the puppet of a job, with the keys of `row`.
+
+        Its times are of the peer alone, each frame's fastest pass; it has no body solver.
+
+        """
+        n = self._motion.n_frames
+        times = np.full(n, np.inf)
+        for _ in range(PASSES):
+            solver = make_peer(peer, job, self._motion.skeleton)
+            result = retarget_motion(self._motion, job, progress, solver)
+            times = np.minimum(times, solver.times_us[-n:])  # one call more was to warm up
+        figures = report(self._motion, job, result, self._baseline(job))
+        del figures['solver'], figures['body_iterations']
+        return {
+            'clip': self._name,
+            'character': figures.pop('character'),
+            'solver': peer,
+            'preset': preset,
+            'frames': figures.pop('frames'),
+            'body_iterations': None,
+            'body_iterations_without_root_estimation': None,
+            'body_frames': None,
+            'body_frames_without_root_estimation': None,
+            'us_per_frame': spread(times),
+            'stages_us': {'solver': spread(times)},
+            'elapsed_ms': float(times.sum() * 1e-3),
+            **figures,
+            'full_importance_goal_error_mm': self._firm_goals(job, result),
+            **self._contacts(job, result),
+        }
+
+    def _without_root_estimation(
+        self, job: RetargetJob, progress: Callable[[int], object] | None
+    ) -> RetargetResult:
+        tuning = replace(job.tuning, root_form='reference')
+        return retarget_motion(self._motion, replace(job, tuning=tuning), progress)
+
+    def _baseline(self, job: RetargetJob) -> MotionArrays:
+        """Return the puppet with copied angles, made once for each character."""
+        key = id(job.character)
+        if key not in self._baselines:
+            self._baselines[key] = copied_angles(self._motion, job)
+        return self._baselines[key]
+
+    def _firm_goals(self, job: RetargetJob, result: RetargetResult) -> dict[str, float]:
+        """Return the errors of what is of importance 1 and in reach [mm]."""
+        rows, scale = result.rows, job.character.scale_for(self._motion.skeleton.leg_length)
+        errors = errors_in_reach(
+            job.character.skeleton, result.q_world, result.p_world,
+            scale * rows[..., GOAL: GOAL + 3], rows[..., IMPORTANCE] >= 1.0, result.goal_errors,
+        )  # fmt: skip
+        return percentiles(errors, 1000.0)
+
+    def _contacts(self, job: RetargetJob, result: RetargetResult) -> dict[str, Any]:
+        scale = job.character.scale_for(self._motion.skeleton.leg_length)
+        deviation = orientation_deviation_deg(result.q_world, self._performer.q_world)
+        return {
+            **self_figures(self._performer, puppet_body(job, result), scale),
+            'orientation_deviation_deg': deviation,
+            'world_scale': scale,
+        }
+
+
+def _busy_frames(result: RetargetResult) -> int:
+    return int(np.count_nonzero(result.body_iterations))

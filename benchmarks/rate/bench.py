@@ -1,0 +1,81 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`./puppet bench rate`: inverse rate control on the experiments of its paper (ChoiKo2000)."""
+
+import argparse
+from collections.abc import Sequence
+import json
+from pathlib import Path
+import sys
+
+from benchmarks.rate.experiments import (
+    as_tree,
+    bench_peer,
+    bench_swings,
+    bench_walk,
+    markdown,
+)
+from benchmarks.rate.figures import figures
+from puppet_core.atomic_file import check_writable, write_text
+from puppet_core.errors import ConfigError
+from puppet_core.image_file import save_png
+from puppet_retarget.cli import CommandParser, run_command
+from puppet_retarget.offline.clip_arguments import ConfigFiles
+from puppet_ros import share
+
+EXAMPLE = 'example: ./puppet bench rate --json r.json --figures figures'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add('--json', type=Path, metavar='FILE', help='also write the figures there')
+    add('--figures', type=Path, metavar='FOLDER',
+        help="also draw the paper's figures 7, 8 and 9 and the walk there")  # fmt: skip
+    add('--seconds', type=float, default=2.0, metavar='S',
+        help='how long each clip is repeated to time it, default %(default)s')  # fmt: skip
+    add('--no-peer', action='store_true', help='without mink, which is used where installed')
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """
+    Measure, write and draw; return the table.
+
+    Raises
+    ------
+    PuppetError : for bad input; nothing is written then.
+
+    """
+    if not 0.0 <= arguments.seconds <= 600.0:
+        raise ConfigError(f'--seconds: expected 0 <= value <= 600, got {arguments.seconds}')
+    if arguments.json is not None:
+        check_writable(arguments.json, '--json')
+    if arguments.figures is not None:
+        check_writable(arguments.figures / 'x.png', '--figures')
+    walk, drawn = bench_walk(arguments.seconds)
+    swings = bench_swings(arguments.seconds)
+    peer = None if arguments.no_peer else bench_peer()
+    if arguments.json is not None:
+        write_text(arguments.json, json.dumps(as_tree(walk, swings, peer), indent=2) + '\n')
+    if arguments.figures is not None:
+        for name, picture in figures(drawn):
+            save_png(arguments.figures / f'{name}.png', picture)
+    return markdown([walk, *swings], peer)
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = CommandParser(
+        prog='puppet bench rate', description='Measure inverse rate control on the experiments of its paper.',
+        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    add_arguments(p)
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write; return the exit code."""
+    return run_command(parser(), lambda arguments: run(arguments, share), argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,172 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of the rate benchmark: errors, likeness of joint angles and speed."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from benchmarks.rate import swing as rate_swing
+from benchmarks.rate import walk as rate_walk
+from benchmarks.rate.run import (
+    correlations,
+    RateClip,
+    RateResult,
+    run_clip,
+    task_errors,
+)
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_core.arrays import Floats, Quats
+from puppet_retarget.solvers.rate.controller import AS_PRINTED, RateConfig
+from puppet_retarget.solvers.rate.tree import BodyTree
+
+PEER = 'mink'
+CM = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One body and one clip."""
+
+    title: str
+    """Of the clip and the body."""
+
+    max_error_cm_paper_settings: float
+    """Largest distance of an end-effector from its goal, settings as printed [cm]."""
+
+    max_error_cm: float
+    """The same with our settings [cm]."""
+
+    frames_per_s: float
+    """With our settings, one core."""
+
+    frames_per_s_paper_settings: float
+    """With the settings as printed."""
+
+    joint_correlation_min: float
+    """Least correlation of a joint's angles with the source's, our settings [-]."""
+
+
+class WalkRun(NamedTuple):
+    """The walk by both settings, for the figures."""
+
+    clip: RateClip
+    printed: RateResult
+    ours: RateResult
+
+
+def bench_walk(seconds: float) -> tuple[Row, WalkRun]:
+    """Return the walk's row: hips, knees and ankles by their flexion."""
+    clip = rate_walk.walk()
+    body = rate_walk.lower_body(rate_walk.DESTINATION_LEG_M)
+    joints = (*rate_walk.HIP, *rate_walk.KNEE, *rate_walk.ANKLE)
+
+    def likeness(found: Quats) -> float:
+        return float(correlations(clip.script.imitated, found, joints).min())
+
+    row, printed, ours = _bench('walk', clip, body, seconds, likeness)
+    return row, WalkRun(clip, printed, ours)
+
+
+def bench_swings(seconds: float) -> list[Row]:
+    """Return the bat swing's rows: shoulders, elbows and wrists by their rotation vectors."""
+    clip = rate_swing.swing()
+    joints = [joint for arm in rate_swing.ARMS for joint in arm]
+
+    def likeness(found: Quats) -> float:
+        return min(course_correlation(clip.script.imitated[:, j], found[:, j]) for j in joints)
+
+    return [
+        _bench(f'bat swing, {name}', clip, rate_swing.upper_body(*ratios), seconds, likeness)[0]
+        for name, ratios in rate_swing.PROPORTIONS.items()
+    ]
+
+
+def course_correlation(source: Quats, found: Quats) -> float:
+    """Return the correlation of a joint's rotation vectors over time, all axes together."""
+    a, b = (_centred(qb.log(qb.align_signs(q))) for q in (source, found))
+    return float(np.sum(a * b) / np.sqrt(np.sum(a * a) * np.sum(b * b)))
+
+
+def _centred(values: Floats) -> Floats:
+    return values - values.mean(axis=0)
+
+
+def _bench(
+    title: str, clip: RateClip, body: BodyTree, seconds: float, likeness: Any
+) -> tuple[Row, RateResult, RateResult]:
+    printed, printed_speed = run_clip(clip, body, AS_PRINTED, seconds)
+    ours, speed = run_clip(clip, body, RateConfig(), seconds)
+    row = Row(
+        title, _largest_cm(clip, printed), _largest_cm(clip, ours), speed, printed_speed,
+        likeness(ours.rotations),
+    )  # fmt: skip
+    return row, printed, ours
+
+
+def _largest_cm(clip: RateClip, result: RateResult) -> float:
+    return float(task_errors(clip, result).max() * CM)
+
+
+class Peer(NamedTuple):
+    """The peer on the walk."""
+
+    frames_per_s: float
+    max_error_cm: float
+
+
+def bench_peer() -> Peer | None:
+    """Return what mink makes of the walk, or None where it is not installed."""
+    try:
+        module = import_module('benchmarks.rate.peer')
+    except ImportError:
+        return None
+    clip = rate_walk.walk()
+    run = module.run_mink(clip, rate_walk.lower_body(rate_walk.DESTINATION_LEG_M))
+    return Peer(run.frames_per_s, CM * run.max_error_m)
+
+
+def as_tree(walk: Row, swings: list[Row], peer: Peer | None) -> dict[str, Any]:
+    """Return what --json writes; of the bat swing the worst of its characters."""
+    return {
+        'walk': _figures([walk]),
+        'bat_swing': _figures(swings),
+        'peer': {
+            'name': PEER,
+            'frames_per_s': None if peer is None else round(peer.frames_per_s, 1),
+        },
+    }
+
+
+def _figures(rows: list[Row]) -> dict[str, float]:
+    return {
+        'max_error_cm_paper_settings': max(row.max_error_cm_paper_settings for row in rows),
+        'max_error_cm': max(row.max_error_cm for row in rows),
+        'frames_per_s': round(min(row.frames_per_s for row in rows), 1),
+        'joint_correlation_min': min(row.joint_correlation_min for row in rows),
+    }
+
+
+def markdown(rows: list[Row], peer: Peer | None) -> str:
+    """Return the rows as a table, and the peer below it."""
+    lines = [
+        '| | max error, cm, as printed | max error, cm | frames/s, as printed | frames/s '
+        '| least correlation |',
+        '| --- | --- | --- | --- | --- | --- |',
+    ]
+    lines += [
+        f'| {row.title} | {row.max_error_cm_paper_settings:.4f} | {row.max_error_cm:.5f} '
+        f'| {row.frames_per_s_paper_settings:.0f} | {row.frames_per_s:.0f} '
+        f'| {row.joint_correlation_min:.4f} |'
+        for row in rows
+    ]
+    if peer is None:
+        text = f'{PEER} is not installed: no peer (pip install {PEER})'
+    else:
+        ratio = rows[0].frames_per_s / peer.frames_per_s
+        text = (
+            f'{PEER} on the same walk: {peer.frames_per_s:.0f} frames/s, max error '
+            f'{peer.max_error_cm:.4f} cm; ours is {ratio:.0f} times as fast'
+        )
+    return '\n'.join(lines) + f'\n\n{text}'

@@ -1,0 +1,121 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""puppet bench filter: the command, its file and pictures, and what it should show."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.filter import bench as bench_filter
+from benchmarks.filter.bench import bench, main
+from benchmarks.filter.data_sets import DATA_SETS, make_data_set
+import numpy as np
+from PIL import Image
+from puppet_filter.parameters import PoseFilterConfig
+import pytest
+
+COLUMNS = {'rms_mm', 'rms_deg', 'lag_ms', 'overshoot', 'us_per_frame'}
+LAG_TOLERANCE_MS = 0.5  # a seventeenth of a frame: what the fit of a delay can tell
+
+
+def only(monkeypatch: Any, *names: str) -> None:
+    """Leave these data sets."""
+    monkeypatch.setattr(bench_filter, 'DATA_SETS', {name: DATA_SETS[name] for name in names})
+
+
+def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch: Any) -> None:
+    only(monkeypatch, 'static', 'slow', 'fast', 'walk', 'slow_hum_50', 'walk_hum_60',
+         'fast_outliers', 'slow_dropouts', 'fast_dropouts')  # fmt: skip
+    for name, filters in bench(8.0, 4).items():
+        ours = filters['kalman']
+        for other in ('none', 'euler', 'low_pass'):
+            assert ours.rms_mm < filters[other].rms_mm, name
+            assert ours.rms_deg < filters[other].rms_deg, name
+            if name != 'static':
+                assert ours.lag_ms < max(filters[other].lag_ms, 0.0) + LAG_TOLERANCE_MS, name
+
+
+@pytest.mark.parametrize('count', [2, 3])
+def test_gate_costs_a_frame_less_a_jump_than_it_waits_for_and_pays_with_outliers(
+    monkeypatch: Any, count: int
+) -> None:
+    only(monkeypatch, 'jumps', 'jumps_outliers', 'fast_outliers', 'fast_outlier_pairs')
+    config = PoseFilterConfig(gate_jump_count=count)
+    results = bench(8.0, 4, ('kalman', 'none'), config=config)
+    late_ms = 1e3 * (count - 1) / 120.0
+    assert results['jumps']['kalman'].lag_ms == pytest.approx(late_ms, abs=2.0)
+    jumps = results['jumps_outliers']
+    assert jumps['kalman'].rms_mm < 0.8 * jumps['none'].rms_mm
+    outliers = results['fast_outliers']
+    assert outliers['kalman'].rms_mm < 0.01 * outliers['none'].rms_mm
+    pairs = results['fast_outlier_pairs']
+    assert (pairs['kalman'].rms_mm < 0.01 * pairs['none'].rms_mm) == (count == 3)
+
+
+def test_noise_is_measured_as_the_command_would() -> None:
+    expected = {'static': 0.5, 'static_outliers': 0.5, 'static_dropouts': 0.5,
+                'static_hum_50': np.sqrt(0.25 + 0.5 + 0.125)}  # fmt: skip
+    for name, deviation_mm in expected.items():
+        noise = make_data_set(name, 4.0, 1, 1).noise
+        assert 1e3 * np.sqrt(np.trace(noise[:3, :3]) / 3.0) == pytest.approx(
+            deviation_mm, rel=0.05
+        )
+
+
+def test_every_motion_comes_with_every_disturbance() -> None:
+    for motion in ('static', 'slow', 'fast', 'jumps'):
+        endings = ('', '_hum_50', '_hum_60', '_dropouts', '_outliers')
+        assert {motion + ending for ending in endings} <= set(DATA_SETS)
+
+
+def test_command_prints_a_table_and_writes_json_and_pictures(
+    tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    only(monkeypatch, 'static', 'walk')
+    path, folder = tmp_path / 'f.json', tmp_path / 'figures'
+    words = ['--duration', '4', '--sensors', '2', '--json', str(path), '--figures', str(folder)]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert '| kalman | none | euler | low_pass |' in printed
+    assert printed.count('| walk |') == 1 and 'us a frame' in printed
+    data = json.loads(path.read_text())['data_sets']
+    assert [one['name'] for one in data] == ['static', 'walk']
+    for one in data:
+        assert set(one) == {'name', 'filters'}
+        assert set(one['filters']) == {'kalman', 'none', 'euler', 'low_pass'}
+        assert all(set(scores) == COLUMNS for scores in one['filters'].values())
+    assert data[0]['filters']['kalman']['lag_ms'] is None
+    with Image.open(folder / 'filter_walk.png') as picture:
+        assert np.ptp(np.asarray(picture)) > 200
+    assert sorted(file.name for file in folder.iterdir()) == [
+        'filter_static.png', 'filter_walk.png'
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize('option', ['--json', '--figures'])
+def test_place_that_cannot_be_written_is_refused_at_once(
+    option: str, tmp_path: Path, capsys: Any
+) -> None:
+    place = tmp_path
+    if option == '--figures':
+        place = tmp_path / 'a file'
+        place.write_text('')
+    with pytest.raises(SystemExit) as caught:
+        main([option, str(place)])
+    assert caught.value.code == 2 and f'{option}: expected a' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('arguments', [
+    ['--duration', '0'], ['--sensors', '0'], ['--jump-count', '0'],
+    ['--filters', 'none,best'], ['--nonsense'],
+])  # fmt: skip
+def test_bad_arguments_exit_2(arguments: list[str], capsys: Any) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+
+
+def test_help_ends_with_an_example(capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main(['--help'])
+    assert capsys.readouterr().out.rstrip().endswith(bench_filter.EXAMPLE)

@@ -1,0 +1,81 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The latency bench end to end: what its file holds, in all forms; not how fast it is here."""
+
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from ament_index_python.packages import get_package_prefix  # noqa: E402,I100
+from benchmarks.latency.figures import PERCENTILES  # noqa: E402
+from benchmarks.latency.relay import frame_of, SIZES  # noqa: E402
+from puppet_bringup.frame_log import STAGES  # noqa: E402
+from puppet_core.parameter_rows import defaults  # noqa: E402
+from puppet_filter.parameters import ROWS  # noqa: E402
+from puppet_filter.pose_filter_stage import PoseFilterStage  # noqa: E402
+from puppet_filter.tuning import load_tuning  # noqa: E402
+from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+DURATION_S, RATE_HZ = 3.0, 100.0
+DEADLINE_S = 300.0
+GOLDENS = Path(__file__).parents[2] / 'test' / 'goldens'
+
+
+def test_figures_of_all_forms(tmp_path: Path) -> None:
+    try:
+        get_package_prefix('puppet_bringup')
+    except LookupError:
+        pytest.skip('puppet_bringup is not installed')
+    target = tmp_path / 'latency.json'
+    words = ['--duration', str(DURATION_S), '--hops', '1', '--rates', str(RATE_HZ)]
+    done = subprocess.run(
+        [sys.executable, '-m', 'benchmarks.latency.bench', *words, '--json', str(target)],
+        env=dict(os.environ), capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    report = json.loads(target.read_text())
+    assert report['all'] == {
+        '100_hz_1_puppets': {form: report[form] for form in ('separate', 'composed')},
+        '100_hz': {'relays': report['relays']},
+    }
+    titles = {
+        'separate': 'separate, 1 puppet', 'composed': 'composed, 1 puppet', 'relays': 'relays',
+    }  # fmt: skip
+    for form, title in titles.items():
+        found = report[form]
+        # a full machine may lose frames; they are counted, and come from a device of that rate
+        assert 0.5 * DURATION_S * RATE_HZ < found['frames'] < 1.5 * DURATION_S * RATE_HZ
+        assert 0 <= found['lost'] < found['frames'] and found['cpu_percent'] > 0.0
+        times = found['end_to_end_ms']
+        assert list(times) == list(PERCENTILES)
+        assert 0.0 < times['p50'] <= times['p99'] <= times['p99_9'] <= times['max']
+        assert list(found['hops']) == (list(STAGES.values()) if form == 'separate' else [])
+        if form != 'relays':
+            assert found['late_bytes_ms'].keys() == {'p50', 'p99'}
+        assert f'{title}, 100 Hz: {found["frames"]} frames' in done.stdout
+
+
+def test_relays_send_as_much_as_the_graph() -> None:
+    sent: dict[str, bytes] = {}
+    for bag in ('performance.mcap', 'graph.mcap'):
+        with BagReader(GOLDENS / bag) as reader:
+            for message in reader.messages():
+                sent[message.topic] = message.data
+    stage = PoseFilterStage(load_tuning(defaults(ROWS)))
+    raw = TrackerFrameReader()
+    filtered = stage.step(raw.read(sent['/tracker/raw']), raw.frame_id)
+    assert filtered is not None
+    sent['/tracker/filtered'] = stage.data(filtered)
+    for way, (topic, size) in enumerate(SIZES.items()):
+        assert len(frame_of(way)) == pytest.approx(size, abs=16)
+        assert topic == '/joint_states' or len(sent[topic]) == pytest.approx(size, abs=16)

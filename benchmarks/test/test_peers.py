@@ -1,0 +1,203 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Peers on the bench: what is refused, their targets, and the rows beside ours."""
+
+from collections.abc import Callable
+from dataclasses import replace
+import math
+from pathlib import Path
+import sys
+from xml.etree import ElementTree as Xml
+
+from benchmarks.quality import peers
+from benchmarks.quality.peer_mjcf import mjcf_text
+from benchmarks.quality.peer_solver import FEET, PeerSolver, segment_ratios, Targets
+from benchmarks.quality.peer_table import peer_table
+from benchmarks.quality.run import ClipBench
+import numpy as np
+from puppet_core.arrays import Quats, Vec3
+from puppet_core.character import AUTO, Character, load_character
+from puppet_core.posture import Motion
+from puppet_core.skeleton import PARENTS, SEGMENTS, Skeleton
+from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.offline.bench_table import markdown
+from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
+from puppet_retarget.performer.sensor_layout import load_layout
+import pytest
+
+
+class Follower(PeerSolver):
+    """A peer that keeps its targets, and takes the pelvis and the captured angles from them."""
+
+    name = 'follower'
+    seen: list[Targets]
+
+    def pose(self, targets: Targets, is_start: bool) -> tuple[Vec3, Quats]:
+        """Return what it is given, each quaternion the other way round."""
+        self.seen = [*getattr(self, 'seen', []), targets]
+        return targets.positions[0], -targets.rotations
+
+
+@pytest.fixture
+def follower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in for a peer from a library."""
+    monkeypatch.setattr(peers, '_peer_class', lambda name: Follower)
+
+
+@pytest.fixture(scope='module')
+def blubby(config_dir: Path) -> Character:
+    """Return the puppet with short legs."""
+    return load_character(config_dir / 'characters/blubby.yaml')
+
+
+def test_a_missing_library_is_said_with_what_to_install(
+    run: Callable, walk_bvh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, 'mink', None)
+    monkeypatch.delitem(sys.modules, 'benchmarks.quality.peer_mink', raising=False)
+    done = run('quality', walk_bvh, '--peers', 'mink')
+    assert (done.code, done.out) == (2, '')
+    assert len(done.err.splitlines()) == 1
+    assert '--peers: mink is not installed' in done.err
+    assert done.err.rstrip().endswith('pip install mink')
+
+
+def test_an_unknown_peer_is_refused(run: Callable, walk_bvh: Path) -> None:
+    done = run('quality', walk_bvh, '--peers', 'mimic')
+    assert done.code == 2
+    assert "--peers: expected names of mink, got 'mimic'" in done.err
+
+
+def test_nothing_of_a_peer_is_imported_unasked(
+    blubby: Character, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, 'benchmarks.quality.peer_mink', raising=False)
+    assert peers.peer_runs([('default', RetargetJob(blubby, floor_only()))], ()) == []
+    assert 'benchmarks.quality.peer_mink' not in sys.modules
+
+
+def test_each_peer_runs_once_on_each_puppet(
+    performer: Character, blubby: Character, follower: None
+) -> None:
+    jobs = [
+        (preset, RetargetJob(character, floor_only(), solver))
+        for character in (performer, blubby)
+        for solver in ('importance_based', 'joint_angles')
+        for preset in ('default', 'as_printed')
+    ]
+    runs = peers.peer_runs(jobs, ('mink', 'mink'))
+    assert [(name, preset, job.character.name) for name, preset, job in runs] == [
+        ('mink', 'default', 'performer'), ('mink', 'default', 'blubby'),
+    ]  # fmt: skip
+
+
+def test_targets_of_the_own_size_are_the_captured_segments(
+    steps: Motion, performer: Character
+) -> None:
+    peer = Follower(RetargetJob(performer, floor_only()), steps.skeleton)
+    retarget_motion(steps, RetargetJob(performer, floor_only()), solver=peer)
+    q_world, p_world = steps.world_segments()
+    expected = p_world.copy()
+    expected[:, [6, 9, 12, 15]] = steps.end_effectors[:, :4]
+    targets = peer.seen[1:]  # the first call was to warm up
+    np.testing.assert_allclose([t.positions for t in targets], expected, atol=1e-9)
+    along = np.sum(np.array([t.orientations for t in targets]) * q_world, axis=-1)
+    np.testing.assert_allclose(np.abs(along), 1.0, atol=1e-12)
+
+
+def test_targets_of_a_body_of_half_the_size_are_a_scaled_copy(
+    steps: Motion, performer: Character
+) -> None:
+    own = performer.skeleton
+    half = replace(
+        performer, skeleton=Skeleton(0.5 * own.offsets, 0.5 * own.interaction_points),
+        world_scale=AUTO,
+    )  # fmt: skip
+    job = RetargetJob(half, floor_only())
+    peer = Follower(job, steps.skeleton)
+    result = retarget_motion(steps, job, solver=peer)
+    expected = 0.5 * steps.world_segments()[1]
+    expected[:, [6, 9, 12, 15]] = 0.5 * steps.end_effectors[:, :4]
+    np.testing.assert_allclose([t.positions for t in peer.seen[1:]], expected, atol=1e-9)
+    # so that the captured angles fit exactly: measured by the same code as our solvers
+    np.testing.assert_allclose(result.puppet.end_effectors, 0.5 * steps.end_effectors, atol=1e-9)
+    assert np.all(np.sum(result.puppet.rotations * steps.rotations, axis=-1) > 0.0)
+
+
+def test_soles_are_the_performers_in_a_world_of_the_same_size(
+    steps: Motion, performer: Character, blubby: Character
+) -> None:
+    job = RetargetJob(blubby, floor_only())
+    peer = Follower(job, steps.skeleton)
+    retarget_motion(steps, job, solver=peer)
+    soles = np.array([t.positions[FEET] for t in peer.seen[1:]])
+    np.testing.assert_allclose(soles, steps.end_effectors[:, 2:4], atol=1e-9)
+    ratios = segment_ratios(blubby.skeleton, performer.skeleton)
+    assert ratios[0] == 1.0 and ratios[11] < 0.6  # a knee of Blubby is near its pelvis
+
+
+def test_rows_of_a_peer_have_the_keys_of_ours(
+    steps: Motion, config_dir: Path, blubby: Character, follower: None
+) -> None:
+    bench = ClipBench('steps', steps, load_layout(config_dir / 'layouts/default14.yaml'))
+    job = RetargetJob(blubby, floor_only())
+    told: list[int] = []
+    rows = [bench.row(job), bench.peer_row('follower', job, progress=told.append)]
+    assert list(rows[0]) == list(rows[1])
+    assert rows[1]['body_iterations'] is None and list(rows[1]['stages_us']) == ['solver']
+    assert sum(told) == 3 * 100
+    # what follows copies the captured angles: our baseline
+    slide = rows[1]['planted_foot_slide_mm_s']
+    assert slide['puppet'] == pytest.approx(slide['joint_angles_baseline'])
+    assert rows[1]['orientation_deviation_deg']['max'] < 1e-5
+    assert rows[0]['orientation_deviation_deg']['max'] > 1.0
+    lines = [line.strip('| ').split(' | ') for line in markdown(rows).splitlines()]
+    assert lines[3][3] == 'follower' and lines[3][-2] == '–'
+    assert lines[3][-1].endswith(' (solver)') and not lines[2][-1].endswith(' (solver)')
+
+
+def clip_row(solver: str, character: str, slide: float, contact: float | None) -> dict:
+    """Return what the table reads of one run."""
+    return {
+        'character': character, 'solver': solver, 'preset': 'default', 'world_scale': 0.5,
+        'planted_foot_slide_mm_s': {'performer': 100.0, 'puppet': slide},
+        'goal_error_mm': {'p50': math.nan, 'p99': 2.0, 'max': 9.0},
+        'penetration_mm': {'environment_max': 0.0},
+        'self_penetration_mm_max': 4.0,
+        'self_contact_error_mm': contact and {'p50': contact, 'p99': 2 * contact, 'max': 99.0},
+        'orientation_deviation_deg': {'p50': 1.0, 'p99': 3.0, 'max': 9.0},
+        'jerk_ratio': {'root': 1.0, 'feet': 1.1, 'hands': slide / 10.0},
+        'stages_us': {'solver': {'median': slide, 'p99': 2.0 * slide, 'max': 999.0}},
+    }  # fmt: skip
+
+
+def test_table_has_means_and_the_worst_clip() -> None:
+    rows = [
+        clip_row(solver, character, slide, contact)
+        for slide, contact in ((60.0, 10.0), (80.0, None))
+        for character in ('blubby', 'sally')
+        for solver in ('importance_based', 'mink')
+    ]
+    lines = [line.strip('| ').split(' | ') for line in peer_table(rows).splitlines()]
+    assert [line[:2] for line in lines[2:]] == [
+        [character, solver]
+        for character in ('blubby', 'sally')
+        for solver in ('importance_based', 'mink')
+    ]
+    assert lines[2][2:] == [
+        '20 (30)', '– / 2.0 (– / 2.0)', '0.0 (0.0)', '4.0 (4.0)', '10.0 / 20.0 (10.0 / 20.0)',
+        '1.0 / 3.0 (1.0 / 3.0)', '1.00 / 1.10 / 7.00 (1.00 / 1.10 / 8.00)', '70 / 140 (80 / 160)',
+    ]  # fmt: skip
+
+
+def test_mjcf_has_the_segments_in_their_order(blubby: Character) -> None:
+    root = Xml.fromstring(mjcf_text(blubby.skeleton, blubby.name))
+    bodies = list(root.iter('body'))
+    assert [body.get('name') for body in bodies] == list(SEGMENTS)
+    for body in bodies:
+        for child in body.findall('body'):
+            parent = PARENTS[SEGMENTS.index(child.get('name'))]
+            assert SEGMENTS[parent] == body.get('name')
+    read = [[float(x) for x in body.get('pos').split()] for body in bodies]
+    np.testing.assert_array_equal(read, blubby.skeleton.offsets)
+    assert [joint.get('type') for joint in root.iter('joint')] == ['free'] + 15 * ['ball']

@@ -1,0 +1,201 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""puppet bench quality: tables, JSON and figures of runs, and what it refuses."""
+
+from collections.abc import Callable
+import json
+from pathlib import Path
+import shlex
+
+from benchmarks.quality import bench as command_bench
+from benchmarks.quality import thesis_figures
+from benchmarks.quality.bench import PROCEDURAL_WALK
+import numpy as np
+from PIL import Image
+from puppet_core.character import Character
+from puppet_core.procedural_performer import procedural_motion
+from puppet_retarget.offline.clip_arguments import PROCEDURAL_RATE_HZ
+from puppet_retarget.offline.picture_strip import GUTTER_PX
+from puppet_retarget.solvers.registry import SOLVER_NAMES
+import pytest
+
+pytestmark = pytest.mark.ros
+RUN_KEYS = {
+    'frames', 'body_iterations', 'body_iterations_without_root_estimation', 'body_frames',
+    'us_per_frame', 'stages_us', 'ms_per_frame', 'planted_foot_slide_mm_s',
+    'planted_impossible_share', 'goal_error_mm', 'penetration_mm',
+    'free_limb_deviation_deg_max', 'jerk_ratio', 'self_penetration_mm_max',
+    'performer_self_penetration_mm_max', 'self_contact_error_mm',
+    'full_importance_goal_error_mm',
+}  # fmt: skip
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """Return the cells of the first Markdown table, without head and rule."""
+    lines = text.split('\n\n')[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip('|').split('|')] for line in lines]
+
+
+def test_every_combination_has_a_row(run: Callable, walk_bvh: Path) -> None:
+    done = run(
+        'bench', walk_bvh, '--characters', 'blubby,sally', '--solvers', 'joint_angles,position',
+        '--presets', 'default,as_printed',
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    rows = table_rows(done.out)
+    assert [row[2:4] for row in rows] == [
+        [character, solver + preset]
+        for character in ('blubby', 'sally')
+        for solver in ('joint_angles', 'position')
+        for preset in ('', ', as_printed')
+    ]
+    assert {len(row) for row in rows} == {len(done.out.splitlines()[0].strip('|').split('|'))}
+
+
+def test_json_has_a_run_for_each_solver(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    path = tmp_path / 'bench.json'
+    run('quality', '--clip', walk_bvh, '--characters', 'sally', '--json', path)
+    bench = json.loads(path.read_text())
+    assert set(bench) == {'runs'}
+    assert [row['solver'] for row in bench['runs']] == list(SOLVER_NAMES)
+    for row in bench['runs']:
+        assert (row['clip'], row['character'], row['preset']) == ('walk', 'sally', 'default')
+        assert RUN_KEYS <= set(row)
+        assert list(row['us_per_frame']) == ['median', 'p99', 'max']
+        assert 0.0 < row['us_per_frame']['median'] <= row['us_per_frame']['max']
+
+
+def test_tables_of_the_thesis_follow(run: Callable, walk_bvh: Path) -> None:
+    done = run('quality', walk_bvh, '--characters', 'blubby,sally')
+    _, _, iterations, _, times, machine = done.out.split('\n\n')
+    head, _, clip, total = (line.strip('| ').split(' | ') for line in iterations.splitlines())
+    assert head == [
+        'clip', 'frames', 'without: blubby', 'without: sally', 'with: blubby', 'with: sally',
+    ]  # fmt: skip
+    assert clip[0] == 'walk' and total[0] == 'total (1 clip)'
+    assert clip[1:] == total[1:]
+    assert int(clip[2].split()[0]) > 0  # short legs do not reach without the root's help
+    assert len(times.splitlines()) == 4
+    assert 'cores, Python' in machine
+
+
+def test_forms_are_compared_with_the_printed_ones(run: Callable, walk_bvh: Path) -> None:
+    done = run(
+        'bench', walk_bvh, '--characters', 'sally,blubby', '--solvers', 'importance_based',
+        '--forms',
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    lines = done.out.split('\n\n')[-2].splitlines()[2:]
+    rows = [line.strip('| ').split(' | ') for line in lines]
+    assert len(rows) == 2 * 7
+    assert {row[1] for row in rows[:7]} == {'sally'}
+    assert rows[0][2] == 'projection, smoothing 0.03 s'
+    assert rows[6][2] == 'preset as_printed'
+    assert float(rows[6][-1]) > float(rows[0][-1])  # SPEC 5.12: feet jerk as printed
+
+
+def test_figures_are_drawn_instead(
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thesis_figures, 'CELL_PX', (60, 70))
+    monkeypatch.setattr(thesis_figures, 'CONTACT_CELL_PX', (60, 70))
+    folder = tmp_path / 'new/figures'
+    done = run('quality', walk_bvh, '--figures', folder)
+    assert done.code == 0, done.err
+    names = ['figure_4_3.png', 'figure_7_2.png', 'figure_7_3.png', 'figure_7_6.png']
+    assert done.out.split() == [str(folder / name) for name in names]
+    sizes = {name: Image.open(folder / name).size for name in names}
+    across, down = 60 + GUTTER_PX, 70 + GUTTER_PX
+    wide, tall = zip(*(sizes[f'figure_7_{i}.png'] for i in (2, 3, 6)))
+    assert wide == (6 * across - GUTTER_PX, 6 * across - GUTTER_PX, 3 * across - GUTTER_PX)
+    # and a band for the labels of the instants
+    assert all(0 < height - (3 * down - GUTTER_PX) < 40 for height in tall)
+
+
+def test_worst_frame_is_searched_instead(run: Callable) -> None:
+    done = run('quality', '--worst', '20', '--characters', 'blubby')
+    assert done.code == 0, done.err
+    cells = done.out.split('\n')[2].split('|')
+    assert [c.strip() for c in cells[1:4]] == ['blubby', 'default', '20']
+    assert 0.0 < float(cells[4]) and 0.0 < float(cells[5])
+    done = run('quality', '--worst', '3')
+    assert done.code == 2 and '--worst: expected 16 or more, got 3' in done.err
+
+
+def test_the_built_in_performer_walks_in_its_figures(performer: Character) -> None:
+    part = procedural_motion(performer, PROCEDURAL_RATE_HZ).root_positions[PROCEDURAL_WALK]
+    steps = np.linalg.norm(np.diff(part[:, :2], axis=0), axis=1) * PROCEDURAL_RATE_HZ
+    assert np.median(steps) > 0.7
+    assert 2.5 < np.linalg.norm(part[-1] - part[0]) < 3.2
+
+
+def test_clips_of_one_name_are_told_apart(
+    run: Callable, walk_bvh: Path, tmp_path: Path
+) -> None:
+    paths = [tmp_path / folder / 'walk.bvh' for folder in ('a', 'b')]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_bytes(walk_bvh.read_bytes())
+    done = run('quality', tmp_path, '--characters', 'sally', '--solvers', 'joint_angles')
+    assert [row[0] for row in table_rows(done.out)] == [str(path) for path in paths]
+
+
+def test_folders_stand_for_their_clips(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    for name in ('b/two.bvh', 'a.bvh', 'notes.txt'):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(walk_bvh.read_bytes())
+    done = run('quality', tmp_path, '--characters', 'sally', '--solvers', 'joint_angles')
+    assert [row[0] for row in table_rows(done.out)] == ['a', 'two']
+
+
+def test_built_in_performer_needs_no_clip(run: Callable) -> None:
+    done = run('quality', '--characters', 'sally', '--solvers', 'joint_angles')
+    assert done.code == 0, done.err
+    assert [row[0] for row in table_rows(done.out)] == ['procedural']
+
+
+def test_example_of_the_help_runs(
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'walk.bvh').write_bytes(walk_bvh.read_bytes())
+    done = run(*shlex.split(command_bench.EXAMPLE.removeprefix('example: ./puppet ')))
+    assert done.code == 0, done.err
+    assert (tmp_path / 'bench.json').is_file()
+
+
+@pytest.mark.parametrize(
+    ('words', 'says'),
+    [
+        (('--solvers', 'ik'), f"of {', '.join(SOLVER_NAMES)}, got 'ik'"),
+        (('--characters', 'sally,nobody'), "or the path of a YAML file, got 'nobody'"),
+        (('--characters', 'sally,,frog'), "expected names with commas between, got 'sally,,frog'"),
+        (('--presets', 'best'), "preset: expected one of default, as_printed, got 'best'"),
+        (('--layout', 'none'), 'layout: expected one of choi_ko13'),
+        (('--json', '.'), '--json: expected a file name, got the folder'),
+        (('--figures', __file__), '--figures: expected a folder, got'),
+        (('--figures', 'x', '--json', 'y'), '--json: not allowed with argument --figures'),
+        (('--clip', 'absent.bvh'), 'absent.bvh: expected a readable BVH file'),
+    ],
+    ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
+)
+def test_what_does_not_fit_is_refused(
+    run: Callable, walk_bvh: Path, words: tuple[str, ...], says: str
+) -> None:
+    done = run('quality', walk_bvh, *words)
+    assert done.code == 2
+    assert says in done.err.splitlines()[-1]
+
+
+def test_folder_without_clips_is_refused(run: Callable, tmp_path: Path) -> None:
+    done = run('quality', tmp_path)
+    assert done.code == 2
+    assert 'expected a folder with .bvh or .amc or .c3d files, got none' in done.err
+
+
+@pytest.mark.mocap
+def test_skeleton_is_found_beside_the_motion(run: Callable, mocap_dir: Path) -> None:
+    clip = mocap_dir / 'cmu_asfamc' / '02_03.amc'
+    done = run('quality', clip, '--characters', 'sally', '--solvers', 'joint_angles')
+    assert done.code == 0, done.err
+    assert table_rows(done.out)[0][:2] == ['02_03', '173']

@@ -1,0 +1,161 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The experiments of ChoiKo2000: what is generated, and its figures of errors and angles."""
+
+from benchmarks.rate import swing as rate_swing
+from benchmarks.rate import walk as rate_walk
+from benchmarks.rate.experiments import course_correlation
+from benchmarks.rate.run import (
+    correlations,
+    flexion,
+    RateClip,
+    RateResult,
+    run_clip,
+    task_errors,
+    task_track,
+)
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_retarget.solvers.rate.controller import AS_PRINTED, RateConfig, RateController
+import pytest
+
+PAPER_MAX_ERROR_M = 0.010464  # ChoiKo2000, at frame 128
+OUR_MAX_ERROR_M = 1e-3
+SOLE_M = 0.025  # nothing in the paper's tasks holds the heel
+TABLE_1_CM = {'thigh': (46.0, 26.0), 'shank': (46.0, 34.0), 'foot': (16.0, 16.0)}
+
+
+@pytest.fixture(scope='module')
+def walk() -> RateClip:
+    """Return the source's walk."""
+    return rate_walk.walk()
+
+
+@pytest.fixture(scope='module')
+def walks(walk: RateClip) -> dict[str, RateResult]:
+    """Return the destination's walk by both settings."""
+    body = rate_walk.lower_body(rate_walk.DESTINATION_LEG_M)
+    settings = {'printed': AS_PRINTED, 'ours': RateConfig()}
+    return {name: run_clip(walk, body, config)[0] for name, config in settings.items()}
+
+
+def test_bodies_are_those_of_table_1() -> None:
+    for column, leg in enumerate((rate_walk.SOURCE_LEG_M, rate_walk.DESTINATION_LEG_M)):
+        body = rate_walk.lower_body(leg)
+        assert body.n_dofs == 30
+        lengths = 100.0 * np.linalg.norm(body.offsets, axis=1)
+        for side in ('left', 'right'):
+            for part, nxt in (('thigh', 'shank'), ('shank', 'foot'), ('foot', 'toes')):
+                assert lengths[body.index(f'{side}_{nxt}')] == pytest.approx(
+                    TABLE_1_CM[part][column]
+                )
+        assert lengths[1] + lengths[5] == pytest.approx(30.0)
+
+
+def forward_error(clip: RateClip) -> float:
+    """Return how far the source's joints are from those of its own angles [m]."""
+    worst = 0.0
+    controller = RateController(clip.source, clip.tasks)
+    for i in range(0, len(clip.p_world), 7):
+        angles = clip.script.imitated[i].copy()
+        for j, parent in enumerate(clip.source.parents):
+            if j:
+                angles[j] = qb.multiply(qb.conjugate(clip.q_world[i, parent]), clip.q_world[i, j])
+        controller.reset(clip.p_world[i, 0], clip.q_world[i, 0], angles)
+        worst = max(worst, np.abs(controller.p_world - clip.p_world[i]).max())
+    return worst
+
+
+def test_source_motions_are_those_of_rigid_bodies(walk: RateClip) -> None:
+    """No leg or arm is asked for more than its length."""
+    assert forward_error(walk) < 1e-9
+    assert forward_error(rate_swing.swing()) < 1e-9
+
+
+def test_walk_has_thirteen_steps_in_390_frames_and_eight_constraints(walk: RateClip) -> None:
+    assert len(walk.p_world) == 390 and walk.rate_hz == 30.0
+    assert 1 + np.count_nonzero(np.diff(walk.script.bases)) == 13
+    rows = np.array([task.n_rows for task in walk.tasks])
+    np.testing.assert_array_equal(walk.script.active @ rows, 8)
+
+
+def test_source_walks_on_the_floor(walk: RateClip) -> None:
+    """The stance toe tip stays where it is, the swinging one is above the floor."""
+    for foot in range(2):
+        tip = task_track(walk.tasks[2 * foot], walk)
+        stands = walk.script.active[:, 2 * foot] == 0
+        both = stands[1:] & stands[:-1]
+        assert np.abs(np.diff(tip, axis=0)[both]).max() < 1e-9
+        assert tip[stands, 2].max() < 1e-9 and tip[:, 2].min() > -1e-9
+        assert tip[~stands, 2].max() > 0.04
+    heading = np.unwrap(flexion(walk.q_world[..., [0, 1, 3, 2]][:, 0]))
+    assert np.radians(60.0) < heading[-1] - heading[0] < np.radians(120.0)
+
+
+def test_error_as_printed_is_the_papers(walk: RateClip, walks) -> None:
+    worst = task_errors(walk, walks['printed']).max()
+    assert 1e-3 < worst < PAPER_MAX_ERROR_M
+
+
+def test_error_with_our_settings_is_below_a_millimetre(walk: RateClip, walks) -> None:
+    assert task_errors(walk, walks['ours']).max() < 0.1 * OUR_MAX_ERROR_M
+
+
+def test_pattern_of_the_joints_is_kept(walk: RateClip, walks) -> None:
+    joints = (*rate_walk.HIP, *rate_walk.KNEE, *rate_walk.ANKLE)
+    found = walks['ours'].rotations
+    assert correlations(walk.script.imitated, found, joints).min() > 0.98
+    hips = [np.ptp(flexion(angles[:, 1])) for angles in (walk.script.imitated, found)]
+    assert hips[1] > 1.15 * hips[0]  # the paper: a smaller body takes bigger steps
+
+
+def test_destination_walks_on_the_floor_too(walks) -> None:
+    result = walks['ours']
+    for first in (1, 5):
+        heel = qb.rotate(result.q_world[:, first + 2],
+                         np.array([-rate_walk.HEEL_M, 0.0, -rate_walk.ANKLE_M]))  # fmt: skip
+        assert (heel + result.p_world[:, first + 2])[:, 2].min() > -SOLE_M
+        assert result.p_world[:, first + 3, 2].min() > -1e-5
+
+
+def test_steps_join_without_a_jump(walk: RateClip, walks) -> None:
+    """Base and end-effector change places; no segment accelerates more than within a step."""
+    boundaries = np.flatnonzero(np.diff(walk.script.bases)) + 1
+    for result in walks.values():
+        bends = np.linalg.norm(np.diff(result.p_world, 2, axis=0), axis=-1)
+        at = np.concatenate([bends[boundaries - 2], bends[boundaries - 1]])
+        assert at.max() < bends.max()
+        assert at.max() < 0.02
+
+
+def test_bat_swing_has_the_papers_numbers() -> None:
+    clip = rate_swing.swing()
+    assert len(clip.p_world) == 136 and clip.source.n_dofs == 42
+    assert sum(task.n_rows for task in clip.tasks) == 9
+    np.testing.assert_array_equal(
+        clip.script.imitated[:, rate_swing.TORSO, 1:], 0.0
+    )
+
+
+@pytest.mark.parametrize('name', ['A', 'B', 'C'])
+def test_bat_is_swung_by_all_characters(name: str) -> None:
+    clip = rate_swing.swing()
+    torso, limbs = rate_swing.PROPORTIONS[name]
+    result, _ = run_clip(clip, rate_swing.upper_body(torso, limbs), RateConfig())
+    assert task_errors(clip, result).max() < 1e-4
+    top = rate_swing.TOP
+    dots = np.abs((result.q_world[:, top] * clip.q_world[:, top]).sum(axis=1))
+    np.testing.assert_allclose(dots, 1.0, atol=1e-6)
+    likeness = [course_correlation(clip.script.imitated[:, j], result.rotations[:, j])
+                for arm in rate_swing.ARMS for j in arm]  # fmt: skip
+    assert min(likeness) > (0.99 if name == 'B' else 0.9)
+
+
+def test_unmeasured_torso_bends_evenly() -> None:
+    """Five joints share what one orientation says; the source's equal shares are found again."""
+    clip = rate_swing.swing()
+    result, _ = run_clip(clip, clip.source, RateConfig())
+    found = np.linalg.norm(qb.log(result.rotations[:, rate_swing.TORSO]), axis=-1)
+    assert np.ptp(found, axis=1).max() < 0.1
+    away = np.abs(result.p_world - clip.p_world).max()
+    assert away < 0.03

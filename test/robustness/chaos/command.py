@@ -1,0 +1,142 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`./puppet stress chaos`: faults happen to the running graph, and it must get over each of them.
+
+Emulated tracker and all nodes run on a private ROS domain, kept as `puppet_up` keeps them. In a
+seeded order nodes are killed and stopped, the tracker is unplugged, processors are taken, and
+bad neighbours appear on the topics. For each fault it is measured when the joint states were
+back, whether they were finite and without a jump, and what the diagnostics said.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+from contextlib import suppress
+import json
+import os
+from pathlib import Path
+import sys
+import tempfile
+import threading
+import time
+import uuid
+
+import psutil
+from puppet_bringup.graph_run import EXIT_FAILED, EXIT_OK, run_graph_command, use_own_domain
+from puppet_bringup.process_table import SOURCES
+from puppet_bringup.program import child_environment
+from puppet_bringup.supervisor import Supervisor
+from puppet_core import atomic_file
+from puppet_core.character import load_character
+from puppet_core.errors import ConfigError
+from puppet_ros import share
+from robustness.chaos.report import Run, table
+from robustness.chaos.run import ChaosRun, Settings
+from robustness.chaos.schedule import KINDS, read_kinds
+
+MARK = 'PUPPET_CHAOS_RUN'  # in the environment of everything that a run starts
+GRACE_S, POLL_S = 2.0, 0.1
+EXAMPLE = 'example: ./puppet stress chaos --seed 1 --minutes 5 --json chaos.json'
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    kinds = '\n'.join(f'  {name:12} {kind.summary}' for name, kind in KINDS.items())
+    p = argparse.ArgumentParser(
+        prog='puppet stress chaos', epilog=f'faults:\n{kinds}\n\n{EXAMPLE}',
+        description='Cause faults in the running graph and measure how it gets over them.',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    p.add_argument('--seed', type=int, default=1, help='of the faults; default %(default)s')
+    p.add_argument('--minutes', type=float, default=5.0, metavar='M',
+                   help='how long; default %(default)s')  # fmt: skip
+    p.add_argument('--faults', default='', metavar='A,B',
+                   help='some of those below; all if absent')  # fmt: skip
+    p.add_argument('--composed', action='store_true', help='all nodes in one process')
+    p.add_argument('--sim-time', action='store_true', help='the nodes live by /clock')
+    p.add_argument('--character', default='blubby', metavar='NAME',
+                   help='the puppet; default %(default)s')  # fmt: skip
+    p.add_argument('--json', type=Path, metavar='FILE', help='write everything there')
+    p.add_argument('--verbose', action='store_true', help='show what the nodes say')
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run; return the exit code."""
+    options = parser().parse_args(argv)
+    return run_graph_command(
+        'puppet stress chaos', lambda stopping: _run(options, _settings(options), stopping)
+    )
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    """Return what to run, after everything that can be checked was checked."""
+    if not 0.0 < options.minutes < float('inf'):
+        raise ConfigError(f'--minutes: expected value > 0, got {options.minutes}')
+    if options.seed < 0:
+        raise ConfigError(f'--seed: expected value >= 0, got {options.seed}')
+    if options.json is not None:
+        atomic_file.check_writable(options.json, '--json')
+    load_character(share.character_file(options.character))
+    kinds = read_kinds(options.faults, options.sim_time, options.composed)
+    return Settings(
+        options.seed, 60.0 * options.minutes, kinds, options.character, options.composed,
+        options.sim_time,
+    )  # fmt: skip
+
+
+def _run(options: argparse.Namespace, settings: Settings, stopping: threading.Event) -> int:
+    use_own_domain()
+    mark = uuid.uuid4().hex
+    start_s = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f'[{time.monotonic() - start_s:6.1f} s] {text}', file=sys.stderr, flush=True)
+
+    def show(name: str, line: str) -> None:
+        if options.verbose:
+            say(f'{name}: {line}')
+
+    with tempfile.TemporaryDirectory(prefix='puppet_chaos_') as folder:
+        environ = child_environment(os.environ, **{MARK: mark})
+        with Supervisor(show, environ, SOURCES) as supervisor:
+            chaos = ChaosRun(settings, supervisor, Path(folder), stopping, say)
+            chaos.run()
+    chaos.result.left = left_running(mark)
+    return _report(options, chaos.result)
+
+
+def _report(options: argparse.Namespace, result: Run) -> int:
+    print('\n'.join(table(result)))
+    if options.json is not None:
+        atomic_file.write_text(options.json, json.dumps(result.as_json(), indent=2) + '\n')
+        print(f'written to {options.json}')
+    return EXIT_FAILED if result.misses() else EXIT_OK
+
+
+def left_running(mark: str) -> list[str]:
+    """Return what a run has left, after the kernel had its time to remove what was killed."""
+    deadline = time.monotonic() + GRACE_S
+    while (left := processes_with(mark)) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return left
+
+
+def processes_with(mark: str) -> list[str]:
+    """Return the names of all processes that this run has started, and that live."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it may end meanwhile
+            if _has_mark(process, mark):
+                found.append(' '.join(process.cmdline()[:4]))
+    return found
+
+
+def _has_mark(process: psutil.Process, mark: str) -> bool:
+    ours = process.environ().get(MARK) == mark
+    return ours and process.status() != psutil.STATUS_ZOMBIE
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,100 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The soak as real processes: a short run, one that is interrupted, bad arguments."""
+
+import json
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+SOAK = (sys.executable, '-m', 'robustness.soak.command')
+DEADLINE_S = 370.0  # a first compilation of the kernels fits
+NODES = {'tracker_driver', 'pose_filter', 'performer', 'importance', 'retarget', 'visualization'}
+
+
+def test_short_run_tells_what_it_can_and_leaves_no_process(mark: str, tmp_path: Path) -> None:
+    path = tmp_path / 'soak.json'
+    done = subprocess.run(
+        [*SOAK, '--minutes', '0.1', '--json', str(path)],
+        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+    found = json.loads(path.read_text())
+    # a busy machine may lose frames in so short a time
+    assert done.returncode == int(found['is_missed']), f'{done.stdout}\n{done.stderr}'
+    assert set(found['looks']['processes']) == NODES | {'monitor', 'tracker_emulator'}
+    for name, process in found['looks']['processes'].items():
+        assert 10.0 < min(process['heap_mb']) and min(process['threads']) >= 1.0, name
+        for less, more in (('heap_mb', 'pss_mb'), ('uss_mb', 'pss_mb'), ('pss_mb', 'rss_mb')):
+            assert max(process[less]) <= max(process[more]), (name, less)
+    outcomes = {one['what']: one['outcome'] for one in found['verdicts']}
+    assert outcomes['memory of retarget'] == outcomes['latency'] == 'too short to tell'
+    frames = found['frames']
+    assert frames['published'] == frames['solved'] + frames['lost']
+    assert sum(frames['last_seen'].values()) == frames['lost']
+    assert 0 < frames['solved'] <= 720 and found['latency_ms']['p50'] > 0.0
+    assert 'too short to tell' in done.stdout and 'lost' in done.stdout
+
+
+def test_ctrl_c_prints_what_there_is_and_leaves_no_process(mark: str) -> None:
+    soak = subprocess.Popen(
+        [*SOAK, '--composed', '--minutes', '50'], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    killer = threading.Timer(DEADLINE_S, soak.kill)
+    killer.start()
+    lines = []
+    assert soak.stdout is not None
+    for line in soak.stdout:
+        lines.append(line)
+        if 'watching' in line:
+            soak.send_signal(signal.SIGINT)
+    killer.cancel()
+    assert soak.wait(DEADLINE_S) in (0, 1), ''.join(lines)
+    assert any(line.startswith('puppet_pipeline') for line in lines), ''.join(lines)
+
+
+def test_accelerated_run_loops_the_recorded_performance(mark: str, tmp_path: Path) -> None:
+    path = tmp_path / 'day.json'
+    done = subprocess.run(
+        [*SOAK, '--accelerated', '--hours', '0.003',
+         '--rate', '60', '--json', str(path)],
+        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
+    found = json.loads(path.read_text())
+    assert found['frames_in'] == found['frames_out'] > 400 and found['not_finite'] == 0
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (('--minutes', '0'), '--minutes: expected 0 < value <= 10080'),
+        (('--minutes', 'nan'), '--minutes: expected 0 < value'),
+        (('--accelerated', '--minutes', '5'), '--minutes: expected only without --accelerated'),
+        (('--hours', '5'), '--hours: expected only with --accelerated'),
+        (('--accelerated', '--hours', '-1'), '--hours: expected 0 < value <= 168'),
+        (('--accelerated', '--composed'), '--composed: expected only without'),
+        (('--rate', '500'), '--rate: expected 1.0 <= value <= 144.0'),
+        (('--character', 'nobody'), 'character: expected one of blubby'),
+        (('--json', '/proc/nowhere/x.json'), '--json: expected a writable folder'),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else '',
+)
+def test_bad_arguments_are_refused(
+    mark: str, arguments: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    from robustness.soak import command as soak
+
+    monkeypatch.setattr(signal, 'signal', lambda *_: None)
+    assert soak.main(arguments) == 2
+    said = capfd.readouterr().err
+    assert message in said and len(said.splitlines()) == 1

@@ -1,0 +1,151 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a soak remembers and says of a run whose every number is known."""
+
+from collections.abc import Mapping
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+
+from puppet_bringup.frame_log import FIRST_CAPACITY, FrameLog, INDEX  # noqa: E402,I100
+from puppet_bringup.usage_meter import Usage  # noqa: E402
+from robustness.soak.record import FrameTally, UsageSeries  # noqa: E402
+from robustness.soak.report import is_missed, judged, lines, report, Soak  # noqa: E402
+
+PERIOD_NS = 100_000_000
+START_NS = 1_795_219_683_000_000_000
+LATENCY_NS = 2_000_000
+N_MINUTES, A_MINUTE = 60, 600
+# index -> how many topics saw the frame; the others saw it on all five
+LOST = {70: 0, 700: 1, 701: 3, 30_000: 4}
+
+
+def tally_of(lost: Mapping[int, int], taken_every: int = 15) -> tuple[FrameTally, FrameLog]:
+    """Return the tally of an hour at 10 Hz, frames taken out of the log as they come."""
+    log, tally = FrameLog(), FrameTally(N_MINUTES)
+    for i in range(N_MINUTES * A_MINUTE):
+        stamp = START_NS + i * PERIOD_NS
+        for topic in range(lost.get(i, 5)):
+            row = log.arrived(topic, stamp, stamp + LATENCY_NS * (36_000 + i) // 36_000)
+            row[INDEX] = 5000 + i
+        if i % taken_every == taken_every - 1:
+            tally.add(log.take(i * 0.1 - 0.3), 0.0)
+    tally.add(log.take(float('inf')), 0.0)
+    tally.close_minute()
+    return tally, log
+
+
+@pytest.fixture(scope='module')
+def hour() -> tuple[FrameTally, FrameLog]:
+    """Return an hour with four lost frames, twice as slow at its end."""
+    return tally_of(LOST)
+
+
+def test_lost_frames_are_counted_by_index_and_place(hour: tuple[FrameTally, FrameLog]) -> None:
+    tally, log = hour
+    assert (tally.published, tally.lost) == (N_MINUTES * A_MINUTE, 4)
+    assert tally.lost_where() == {
+        'nowhere': 1, '/tracker/raw': 1, '/tracker/filtered': 0, '/performer/posture': 1,
+        '/importance': 1,
+    }  # fmt: skip
+    assert len(log) == 0
+    lost = tally.minutes()['lost']
+    assert lost[[0, 1, 50]] == pytest.approx([1, 2, 1]) and lost.sum() == 4
+
+
+def test_minutes_have_their_own_times(hour: tuple[FrameTally, FrameLog]) -> None:
+    minutes = hour[0].minutes()
+    assert len(minutes['time_s']) == N_MINUTES and minutes['frames'].sum() == N_MINUTES * A_MINUTE
+    middles = 2.0 + np.arange(0.5, 60.0) / 30.0
+    assert minutes['p50_ms'] == pytest.approx(middles, rel=0.01)
+    assert minutes['max_ms'] == pytest.approx(middles + 1.0 / 60.0, rel=0.001)
+    assert hour[0].latency_ms()['max'] == pytest.approx(4.0, abs=1e-3)
+
+
+def test_frames_that_a_log_has_given_away_do_not_come_back() -> None:
+    log = FrameLog()
+    for i in range(3 * FIRST_CAPACITY):
+        log.arrived(0, START_NS + i * PERIOD_NS, START_NS + i * PERIOD_NS)
+        taken = log.take(i * 0.1 - 1.0)
+        assert len(taken) <= 2 and len(log) <= 12
+    log.arrived(4, START_NS + (i - 500) * PERIOD_NS, START_NS + i * PERIOD_NS)  # far too late
+    assert len(log) <= 12 and not np.isfinite(log.table()[:, 6]).any()
+
+
+def test_an_index_that_was_not_seen_is_no_loss() -> None:
+    tally, log = FrameTally(1), FrameLog()
+    for i in range(1000):
+        row = log.arrived(4, START_NS + i * PERIOD_NS, START_NS + i * PERIOD_NS)
+        if i not in (0, 1, 400):
+            row[INDEX] = i
+    tally.add(log.take(float('inf')), 0.0)
+    assert (tally.published, tally.solved, tally.lost) == (1000, 1000, 0)
+
+
+def soak_of(growth_mb_h: float, hour: tuple[FrameTally, FrameLog]) -> Soak:
+    """Return an hour in which one of two processes grows."""
+    series = UsageSeries(('monitor', 'retarget'), 721)
+    for time_s in np.arange(5.0, 3601.0, 5.0):
+        usage = {
+            'monitor': Usage(10.0, 230.0, 130.0, 135.0, 150.0, 20, 30),
+            'retarget': Usage(
+                12.5, 230.0, 120.0 + growth_mb_h * time_s / 3600.0, 125.0, 140.0, 15, 18
+            ),
+        }
+        series.add(float(time_s), usage, 40.0)
+    drops = {'retarget': {'drops': 3, 'drops_unmatched': 3}, 'pose_filter': {'drops': 0}}
+    return Soak({'rate_hz': 10.0}, 3600.0, hour[0], series, drops)
+
+
+def test_the_process_that_grows_is_named(hour: tuple[FrameTally, FrameLog]) -> None:
+    for growth, outcome in ((0.0, 'kept'), (0.5, 'kept'), (4.0, 'missed')):
+        soak = soak_of(growth, hour)
+        verdicts = judged(soak)
+        outcomes = {one.what: one.verdict.outcome for one in verdicts}
+        assert outcomes['memory of retarget'] == outcome
+        assert [outcomes[what] for what in ('memory of monitor', 'threads', 'files')] == [
+            'kept'] * 3
+        assert outcomes['latency'] == 'missed'  # it doubled
+        assert is_missed(verdicts)
+
+
+@pytest.mark.parametrize(
+    ('rate_hz', 'outcome'), [(20.0, 'missed'), (10.01, 'missed'), (10.0, 'kept'), (9.0, 'kept')]
+)
+def test_a_graph_that_has_fallen_behind_its_rate_is_named(
+    rate_hz: float, outcome: str, hour: tuple[FrameTally, FrameLog]
+) -> None:
+    """Though no frame that was numbered is lost."""
+    soak = soak_of(0.0, hour)._replace(settings={'rate_hz': rate_hz})
+    verdicts = {one.what: one.verdict for one in judged(soak)}
+    assert verdicts['missing frames'].outcome == outcome
+    wanted = max(1.0 - 10.0 / rate_hz, 0.0)
+    assert verdicts['missing frames'].found == pytest.approx(wanted)
+
+
+def test_report_is_json_of_all_series(hour: tuple[FrameTally, FrameLog]) -> None:
+    soak = soak_of(4.0, hour)
+    verdicts = judged(soak)
+    told = json.loads(json.dumps(report(soak, verdicts), allow_nan=False))
+    assert told['frames'] == {
+        'published': 36_000, 'solved': 35_996, 'lost': 4,
+        'last_seen': {'nowhere': 1, '/tracker/raw': 1, '/tracker/filtered': 0,
+                      '/performer/posture': 1, '/importance': 1},
+    }  # fmt: skip
+    looks = told['looks']
+    assert len(looks['time_s']) == len(looks['processes']['retarget']['heap_mb']) == 720
+    assert told['cpu_percent'] == 12.5  # the monitor is no node
+    text = '\n'.join(lines(soak, verdicts))
+    assert 'retarget: drops 3, drops_unmatched 3' in text and 'pose_filter: drops' not in text
+    assert '35996 solved, 4 lost' in text and '4.00 .. 4.00' in text
+
+
+def test_run_that_never_began_is_still_a_table() -> None:
+    soak = Soak({'rate_hz': 120.0}, 0.0, FrameTally(1), UsageSeries(('monitor',), 3), {})
+    verdicts = judged(soak)
+    assert not is_missed(verdicts)
+    assert 'too short to tell' in '\n'.join(lines(soak, verdicts))
+    json.dumps(report(soak, verdicts), allow_nan=False)
