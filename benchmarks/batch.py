@@ -100,8 +100,9 @@ def _table(timings: Sequence[Timing], workers: int) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = CommandParser(
-        prog='puppet bench batch', description='Measure the speed over a library, and where it goes.',
-        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog='puppet bench batch', epilog=EXAMPLE,
+        description='Measure the speed over a library, and where it goes.',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     add_arguments(p)
     return p

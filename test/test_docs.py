@@ -6,13 +6,14 @@ import argparse
 import ast
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 import re
 
 from doc_page import PAGES, prose, puppet_lines
 from puppet_bringup.launch_arguments import arguments_of
 from puppet_bringup.reference_commands import module_of, parsers_of, programs
-from puppet_setup.commands import BUILT_IN, COMMANDS
+from puppet_setup.commands import BUILT_IN, COMMANDS, FAMILIES
 import pytest
 from source_tree import name_of, python_files, ROOT
 
@@ -84,7 +85,8 @@ def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
 @cache
 def known_options(package: str, program: str) -> frozenset[str]:
     """Return the option strings that a program reads; none for a node."""
-    return frozenset(o for p in parsers_of(module_of(package, program)) for o in options_of(p))
+    module = module_of(package, program) if package else import_module(program)
+    return frozenset(o for p in parsers_of(module) for o in options_of(p))
 
 
 def check_launch(words: list[str]) -> None:
@@ -99,17 +101,25 @@ def check_launch(words: list[str]) -> None:
 
 def check_command(words: list[str]) -> None:
     """Fail for words after ./puppet that are no command with options of its own."""
-    if not words or words[0].isupper() or words[0] in ('test', 'shell-env', 'setup', '--help'):
+    if not words or words[0].isupper() or words[0] in ('test', 'setup', '--help', '--version'):
         return  # a placeholder, or a command whose arguments are others'
     name, *rest = words
-    assert name in {*COMMANDS, *BUILT_IN}, words
+    known = COMMANDS
+    if name in FAMILIES:
+        if not rest or rest[0].isupper():
+            return
+        _, known, built_in = FAMILIES[name]
+        name, *rest = rest
+        if name in built_in:
+            return
+    assert name in {*known, *BUILT_IN}, words
     if name == 'run':
         if not rest or rest[0].isupper():
             return
         package, program, *rest = rest
         assert (package, program) in programs(), words
     else:
-        package, program = COMMANDS[name].package, COMMANDS[name].program
+        package, program = known[name].package, known[name].program
     if name == 'up':
         check_launch(rest)
         return

@@ -27,7 +27,7 @@ MOST_BYTES = 5_000_000
 
 @pytest.mark.parametrize('case', golden_cases(), ids=lambda case: case.name)
 def test_replay_is_as_before(case: GoldenCase, tmp_path: Path) -> None:
-    """To what machines differ by; a wanted change is taken by ./puppet goldens --update."""
+    """To what machines differ by; a wanted change is taken by ./puppet dev goldens --update."""
     found = check_case(case, GOLDENS, tmp_path / 'now.mcap')
     assert found.within, '\n'.join(['', *report_lines(found)])
     assert all(topic.counts[0] > 50 for topic in found)

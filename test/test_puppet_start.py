@@ -36,7 +36,7 @@ def test_second_start_adds_less_than_a_second() -> None:
 
 def test_shell_in_our_environment_changes_nothing() -> None:
     """This process has it already."""
-    done = puppet('shell-env')
+    done = puppet('dev', 'shell-env')
     assert done.returncode == 0
     changed = {line.split()[1].split('=')[0] for line in done.stdout.splitlines()}
     assert not changed & {'AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH', 'PYTHONPATH'}

@@ -299,8 +299,9 @@ def _search(jobs: Sequence[tuple[str, RetargetJob]], n_candidates: int, files: C
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = CommandParser(
-        prog='puppet bench quality', description='Measure quality and speed over clips, characters, solvers and presets.',
-        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog='puppet bench quality', epilog=EXAMPLE,
+        description='Measure quality and speed over clips, characters, solvers and presets.',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     add_arguments(p)
     return p

@@ -65,8 +65,9 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = CommandParser(
-        prog='puppet bench rate', description='Measure inverse rate control on the experiments of its paper.',
-        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog='puppet bench rate', epilog=EXAMPLE,
+        description='Measure inverse rate control on the experiments of its paper.',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     add_arguments(p)
     return p

@@ -103,7 +103,7 @@ def test_captured_walks_end_below_the_limits(mocap_dir: Path, config_dir: Path) 
     ],
 )
 def test_bad_arguments_are_told_in_one_line(words: list[str], text: str, capsys) -> None:
-    assert bench.main(words) == 2
+    assert command_bench_edit.main(words) == 2
     error = capsys.readouterr().err
     assert text in error and error.count('\n') == 1
 

@@ -3,9 +3,9 @@
 """
 A short fault run of real processes: one fault of each main kind, then Ctrl-C.
 
-How soon the graph recovers is for `./puppet chaos` on a machine that does nothing else; here it
-must recover at all, with finite joint states and no jump, the cause must be named, and no node may
-fall or process be left behind.
+How soon the graph recovers is for `./puppet stress chaos` on a machine that does nothing else;
+here it must recover at all, with finite joint states and no jump, the cause must be named, and no
+node may fall or process be left behind.
 
 """
 
@@ -19,7 +19,6 @@ import threading
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
-packages = pytest.importorskip('ament_index_python.packages', reason='needs ROS 2')
 
 from robustness.chaos.report import ALWAYS_NAMED  # noqa: E402,I100
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""`./puppet compile`: the kernels of all nodes now, for an image or before many programs start."""
+"""`./puppet dev compile`: the kernels of all nodes now, for an image or many programs."""
 
 import argparse
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from puppet_bringup.up import prepared
 from puppet_ros import share
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
-EXAMPLE = 'example: ./puppet setup && ./puppet compile'
+EXAMPLE = 'example: ./puppet setup && ./puppet dev compile'
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     return argparse.ArgumentParser(
-        prog='puppet compile', epilog=EXAMPLE,
+        prog='puppet dev compile', epilog=EXAMPLE,
         description='Compile the kernels of all nodes, unless that was done: for an image of a '
         'machine, or before many programs start at once. Without it the first start does so.',
     )  # fmt: skip
@@ -34,13 +34,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser().parse_args(argv)
     environ = child_environment(os.environ)
     if not environ.get(CACHE_VARIABLE):
-        print(f'puppet compile: {CACHE_VARIABLE}: expected a folder, got none', file=sys.stderr)
+        print(
+            f'puppet dev compile: {CACHE_VARIABLE}: expected a folder, got none', file=sys.stderr
+        )
         return EXIT_BAD_INPUT
     stopping = stop_on_signals()
     with tempfile.TemporaryDirectory(prefix='puppet_compile_') as folder:
         is_done = compile_kernels(
             prepared(SIM, {}, Path(folder)), share.config_dir(), environ, stopping,
-            lambda text: print(f'puppet compile: {text}', flush=True),
+            lambda text: print(f'puppet dev compile: {text}', flush=True),
         )  # fmt: skip
     return EXIT_OK if is_done else EXIT_FAILED
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`./puppet reference`: doc/reference.md from the code, and the access policy from its nodes.
+`./puppet dev reference`: doc/reference.md from the code, and the access policy from its nodes.
 
 Topics, services and frames are those of puppet_ros.interface_table; parameters those of the
 nodes in the process table; arguments those of the launch descriptions and of the parsers.
@@ -36,14 +36,14 @@ MESSAGES, KINDS = Path('src') / 'puppet_msgs', ('msg', 'srv')
 SHOWN_DIFFERENCES = 20
 EXAMPLE = """\
 examples:
-  ./puppet reference --write
-  ./puppet reference --check"""
+  ./puppet dev reference --write
+  ./puppet dev reference --check"""
 HEAD = """\
 # Reference
 
-Written from the code by `./puppet reference --write`; a test fails where it differs, or where the
-running nodes have a topic, service or parameter that is not in it. What they mean together is in
-[topics.md](topics.md)."""
+Written from the code by `./puppet dev reference --write`; a test fails where it differs, or where
+the running nodes have a topic, service or parameter that is not in it. What they mean together is
+in [topics.md](topics.md)."""
 PARAMETERS_HEAD = """\
 The files in `config/`, one for each node, set them. A *live* parameter may be changed with
 `ros2 param set`; an unknown name or a value out of its range is refused with a text that names it.
@@ -60,7 +60,7 @@ Without a default, the parameter file's value stays."""
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='puppet reference',
+        prog='puppet dev reference',
         description=f'Write {PAGE} of this checkout from the code, or print it; with it {POLICY}, '
         'for which all nodes run for some seconds. Exit code 0: done, or as it should be; '
         '1: one differs; 2: bad input.',
@@ -88,10 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         for path, text in texts.items():
             write_text(root / path, text)
     except PuppetError as err:
-        print(f'puppet reference: {err}', file=sys.stderr)
+        print(f'puppet dev reference: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
     except OSError as err:
-        print(f'puppet reference: {err}', file=sys.stderr)
+        print(f'puppet dev reference: {err}', file=sys.stderr)
         return EXIT_FAILED
     return EXIT_OK
 
@@ -121,8 +121,9 @@ def reference_text(root: Path) -> str:
     ConfigError : if a program is not installed, or says nothing of its arguments or parameters.
 
     """
-    if str(root / TOOLS) not in sys.path:
-        sys.path.append(str(root / TOOLS))
+    for folder in (root / TOOLS, root, root / 'test'):  # of the commands and what they start
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
     messages = [path for kind in KINDS for path in sorted((root / MESSAGES / kind).iterdir())]
     lines = [HEAD, '']
     for title, head, body in (
@@ -150,7 +151,7 @@ def _check(root: Path, path: Path, text: str) -> int:
     print('\n'.join(lines[:SHOWN_DIFFERENCES]))
     if len(lines) > SHOWN_DIFFERENCES:
         print(f'.. and {len(lines) - SHOWN_DIFFERENCES} more lines')
-    print(f'{path} is not what the code gives; write it with: ./puppet reference --write',
+    print(f'{path} is not what the code gives; write it with: ./puppet dev reference --write',
           file=sys.stderr)  # fmt: skip
     return EXIT_FAILED
 

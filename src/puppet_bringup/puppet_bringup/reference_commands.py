@@ -56,18 +56,26 @@ def command_lines(commands: Any) -> list[str]:
     """Return the sections of all commands; `commands` is the module puppet_setup.commands."""
     lines = ['| command | does |', '| --- | --- |']
     rows = {name: command.summary for name, command in commands.COMMANDS.items()}
-    for name, summary in (rows | commands.BUILT_IN).items():
-        lines.append(f'| `./puppet {name}` | {cell(summary)} |')
+    rows |= commands.BUILT_IN
+    every = dict(commands.COMMANDS)
+    for family, (_, inner, built_in) in commands.FAMILIES.items():
+        every |= {f'{family} {name}': command for name, command in inner.items()}
+        rows |= {f'{family} {name}': command.summary for name, command in inner.items()}
+        rows |= {f'{family} {name}': summary for name, summary in built_in.items()}
+    lines += [f'| `./puppet {name}` | {cell(summary)} |' for name, summary in rows.items()]
     lines.append('')
     shown = set()
-    for name, command in commands.COMMANDS.items():
+    for name, command in every.items():
         shown.add((command.package, command.program))
-        module = module_of(command.package, command.program)
+        if command.package:
+            module = module_of(command.package, command.program)
+        else:
+            module = import_module(command.program)
         found = parsers_of(module)
         if not found:
             raise ConfigError(f'{module.__name__}: expected parser() or make_parser(), got none')
-        inner = [_inner(parser, command.leading) for parser in found]
-        lines += _section(f'./puppet {name}', inner)
+        parsers = [_inner(parser, command.leading) for parser in found]
+        lines += _section(f'./puppet {name}', parsers)
     for package, program in programs():
         found = parsers_of(module_of(package, program))
         if found and (package, program) not in shown:

@@ -48,7 +48,7 @@ def page() -> str:
 
 
 def test_the_page_is_what_the_code_gives(page: str) -> None:
-    """If this fails: ./puppet reference --write."""
+    """If this fails: ./puppet dev reference --write."""
     assert (ROOT / reference.PAGE).read_text(encoding='utf-8') == page
 
 
@@ -180,5 +180,5 @@ def test_check_tells_what_differs(
     file.write_text(page.replace('| `/importance` |', '| `/import` |'))
     assert reference.main(['--check']) == 1
     said = capsys.readouterr()
-    assert '-| `/import` |' in said.out and 'write it with: ./puppet reference' in said.err
+    assert '-| `/import` |' in said.out and 'write it with: ./puppet dev reference' in said.err
     assert reference.main([]) == 0 and capsys.readouterr().out == page

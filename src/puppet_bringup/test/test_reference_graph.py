@@ -136,7 +136,7 @@ def test_every_parameter_is_in_the_reference(name: str, graph: Graph) -> None:
 
 
 def test_the_access_policy_is_the_graph(graph: Graph) -> None:
-    """A topic or service that a node gains or loses; if this fails: ./puppet reference --write."""
+    """A topic or service that a node gains or loses; if so: ./puppet dev reference --write."""
     assert (ROOT / POLICY).read_text(encoding='utf-8') == policy_text(graph)
     surprise = graph.nodes['importance'].create_publisher(String, '/surprise', 10)
     changed = difference(policy_text(graph), (ROOT / POLICY).read_text(encoding='utf-8'))

@@ -172,7 +172,7 @@ def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
     """
     golden = case.file(folder)
     if not golden.exists():
-        raise InputFileError(golden, 'a golden', 'nothing', hint='./puppet goldens --update')
+        raise InputFileError(golden, 'a golden', 'nothing', hint='./puppet dev goldens --update')
     replay_case(case, folder, result)
     return compare_bags(golden, result, golden_tolerances(folder))
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""`./puppet goldens`: replay the golden performance and compare, or make the goldens anew."""
+"""`./puppet dev goldens`: replay the golden performance and compare, or make the goldens anew."""
 
 import argparse
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ from puppet_ros.spin import EXIT_OK
 NAME = 'goldens'
 EXAMPLE = """\
 examples:
-  ./puppet goldens
-  ./puppet goldens sally --html difference.html
-  ./puppet goldens --update"""
+  ./puppet dev goldens
+  ./puppet dev goldens sally --html difference.html
+  ./puppet dev goldens --update"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -101,7 +101,7 @@ def _check(cases: Sequence[GoldenCase], folder: Path, place: Path, html: Path | 
     if len(missing) > 1:  # one is named by its check
         raise InputFileError(
             folder, f'a golden for each of {len(cases)} cases',
-            f'none for {len(missing)}: {", ".join(missing)}', hint='./puppet goldens --update',
+            f'none for {len(missing)}: {", ".join(missing)}', hint='./puppet dev goldens --update',
         )  # fmt: skip
     for case in cases:
         found = check_case(case, folder, place / f'{case.name}.mcap')

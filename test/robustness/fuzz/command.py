@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`./puppet stress fuzz`: damaged files of every kind, and whether each is read or refused as it should be.
+`./puppet stress fuzz`: damaged files of every kind, each of which must be read or refused.
 
 A process with limited memory reads; one that says nothing for too long is ended, and the rest
 goes on behind the case that held it up. The kinds take turns of a few cases, so that a short run

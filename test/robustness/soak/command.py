@@ -51,7 +51,7 @@ LOOK_S = 1.0
 TAKE_S = 1.0  # between two countings of frames
 LATE_S = 1.0  # a frame without joint states by then is lost
 COUNTERS = ('drops', 'incomplete_frames', 'missing_samples', 'late_records', 'queue_dropped')
-EXAMPLE = 'examples: ./puppet stress soak --minutes 60 --json soak.json; ./puppet stress soak --accelerated'
+EXAMPLE = 'example: ./puppet stress soak --minutes 60 --json soak.json'
 
 
 def parser() -> argparse.ArgumentParser:
