@@ -9,9 +9,9 @@ import re
 import sys
 from xml.etree import ElementTree
 
-from puppet_setup.commands import COMMANDS
+from puppet_setup.commands import Command, COMMANDS, DEV_PROGRAMS, FAMILIES
 import pytest
-from source_tree import imported_modules, PACKAGES, PYTHON_PACKAGES, ROOT, tree_of
+from source_tree import imported_modules, name_of, PACKAGES, PYTHON_PACKAGES, ROOT, tree_of
 
 DEPEND_TAGS = ('depend', 'buildtool_depend', 'build_depend', 'exec_depend', 'test_depend')
 
@@ -44,6 +44,9 @@ WITHOUT_KEY = {
 
 # Installed with every ROS, or part of every Python environment.
 ALWAYS_THERE = {'setuptools'}
+
+# Not installed; tests use what stands there.
+OF_THE_CHECKOUT = {'benchmarks', 'robustness'}
 
 by_name = pytest.mark.parametrize('package', PACKAGES, ids=lambda path: path.name)
 python_by_name = pytest.mark.parametrize('package', PYTHON_PACKAGES, ids=lambda path: path.name)
@@ -82,7 +85,7 @@ def needed_keys(package: Path, files: list[Path]) -> set[str]:
     """Return the keys of all modules that the files import, without their own package."""
     own = {path.stem for path in files} | {package.name}
     modules = {name.split('.')[0] for path in files for name in imported_modules(path)}
-    modules -= own | sys.stdlib_module_names | WITHOUT_KEY | ALWAYS_THERE
+    modules -= own | sys.stdlib_module_names | WITHOUT_KEY | ALWAYS_THERE | OF_THE_CHECKOUT
     return {KEY_OF_MODULE.get(module, module) for module in modules}
 
 
@@ -150,11 +153,33 @@ def test_every_program_exists(package: Path) -> None:
         assert function in defined, f'{program}: no {function} in {path}'
 
 
-@pytest.mark.parametrize('name', COMMANDS)
-def test_every_command_is_a_program(name: str) -> None:
+@pytest.mark.parametrize('command', [*COMMANDS.values(), *DEV_PROGRAMS.values()],
+                         ids=lambda command: command.program)
+def test_every_command_is_a_program(command: Command) -> None:
     """The commands of ./puppet are programs of the packages."""
-    command = COMMANDS[name]
     assert command.program in entry_points(ROOT / 'src' / command.package)
+
+
+@pytest.mark.parametrize('name', [f'{family} {name}' for family, (_, programs, _)
+                                  in FAMILIES.items() for name in programs])
+def test_every_bench_and_stress_has_a_main(name: str) -> None:
+    """A module of the checkout defines it."""
+    family, _, word = name.partition(' ')
+    command = FAMILIES[family][1][word]
+    if not command.package:
+        folder = ROOT / ('benchmarks' if family == 'bench' else 'test/robustness')
+        path = folder.joinpath(*command.program.split('.')[1:]).with_suffix('.py')
+        assert 'main' in {node.name for node in tree_of(path).body
+                          if isinstance(node, ast.FunctionDef)}
+
+
+def test_no_package_imports_what_is_not_installed() -> None:
+    """Benches and stress may import everything; nothing that is installed imports them."""
+    found = {name_of(path): names for package in PYTHON_PACKAGES
+             for path in (package / package.name).rglob('*.py')
+             if (names := [name for name in imported_modules(path)
+                           if name.split('.')[0] in ('benchmarks', 'robustness')])}
+    assert not found
 
 
 def test_clip_commands_are_those_of_puppet_clip() -> None:

@@ -1,15 +1,38 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The help says what there is."""
+"""The help says what there is; a mistyped command is told; shells complete."""
 
-from puppet_setup.commands import BUILT_IN, COMMANDS, help_text
+import subprocess
+
+from puppet_setup.commands import (
+    COMMANDS,
+    completion,
+    FAMILIES,
+    family_help,
+    GROUPS,
+    help_text,
+    names_of,
+    suggestion,
+    TOOLS,
+)
 import pytest
 
 
-@pytest.mark.parametrize('name', [*COMMANDS, *BUILT_IN])
-def test_help_lists_the_command(name: str) -> None:
-    """Every command, with what it does."""
-    assert any(line.split()[:1] == [name] for line in help_text().splitlines())
+def test_help_lists_each_command_of_users_once() -> None:
+    """At most 18 lines, in groups."""
+    listed = [name for names in GROUPS.values() for name in names]
+    listed += [name for names in TOOLS for name in names.split(', ')]
+    assert sorted(listed) == sorted(names_of())
+    assert sum(map(len, GROUPS.values())) + len(TOOLS) <= 18
+    text = help_text()
+    assert all(f'\n  {name} ' in text for names in GROUPS.values() for name in names)
+
+
+@pytest.mark.parametrize('family', FAMILIES)
+def test_a_family_lists_its_names(family: str) -> None:
+    """With what each does."""
+    text = family_help(family)
+    assert all(f'\n  {name} ' in text for name in names_of(family))
 
 
 def test_help_has_examples() -> None:
@@ -18,8 +41,36 @@ def test_help_has_examples() -> None:
     assert '  ./puppet test' in help_text()
 
 
+@pytest.mark.parametrize(
+    ('given', 'near'), [('dmo', 'demo'), ('replai', 'replay'), ('bench-edit', 'bench')]
+)
+def test_a_mistyped_command_is_near_one(given: str, near: str) -> None:
+    """Nothing is suggested where nothing is near."""
+    assert repr(near) in suggestion(given, names_of())
+    assert suggestion('xyzzy', names_of()) == ''
+
+
 def test_commands_with_a_graph_of_their_own_stay_on_this_machine() -> None:
     """Those that join one that others started, maybe on other machines, do what ROS does."""
-    assert {name for name, command in COMMANDS.items() if command.own_machine_only} == {
-        'demo', 'bench-latency', 'bench-nodes', 'soak', 'chaos', 'reference',
+    every = [COMMANDS, *(programs for _, programs, _ in FAMILIES.values())]
+    assert {name for rows in every for name, row in rows.items() if row.own_machine_only} == {
+        'demo', 'latency', 'nodes', 'soak', 'chaos', 'reference',
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('words', 'completed'),
+    [
+        (['./puppet', 'rep'], ['replay']),
+        (['./puppet', 'bench', 'l'], ['latency']),
+        (['./puppet', 'dev', ''], names_of('dev')),
+        (['./puppet', 'retarget', 'w'], []),
+    ],
+)
+def test_bash_completes_commands_and_names(words: list[str], completed: list[str]) -> None:
+    """Files are left to bash."""
+    call = (f'COMP_WORDS=({" ".join(word or chr(39) * 2 for word in words)}); '
+            f'COMP_CWORD={len(words) - 1}; _puppet; echo "${{COMPREPLY[@]}}"')
+    done = subprocess.run(['bash', '-c', f'{completion("bash")}\n{call}'], check=True,
+                          capture_output=True, text=True)
+    assert done.stdout.split() == completed

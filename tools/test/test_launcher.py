@@ -11,7 +11,7 @@ import sys
 from types import SimpleNamespace
 
 from puppet_setup import launcher
-from puppet_setup.commands import COMMANDS
+from puppet_setup.commands import BENCHES, COMMANDS
 from puppet_setup.launcher import main, shell_exports
 import pytest
 
@@ -40,12 +40,42 @@ def test_help_exits_0() -> None:
     assert done.stdout.startswith('usage: ./puppet COMMAND')
 
 
-def test_unknown_command_exits_2_with_the_list() -> None:
+def test_unknown_command_exits_2_with_the_nearest() -> None:
     """And names what was given."""
     done = puppet('dmo', PUPPET_PYTHON=sys.executable)
     assert done.returncode == 2
-    assert "got 'dmo'" in done.stderr
-    assert '  demo ' in done.stderr
+    assert "got 'dmo'" in done.stderr and "'demo'" in done.stderr
+    assert done.stderr.count('\n') == 1
+
+
+@pytest.mark.parametrize('words', [['bench'], ['bench', 'qualty'], ['stress'], ['dev', 'x']])
+def test_a_family_without_one_of_its_names_lists_them(words: list[str]) -> None:
+    """Exit code 2, on standard error."""
+    done = puppet(*words, PUPPET_PYTHON=sys.executable)
+    assert done.returncode == 2
+    assert f'usage: ./puppet {words[0]} NAME' in done.stderr and not done.stdout
+
+
+def test_the_version_is_that_of_the_packages() -> None:
+    """All have the same."""
+    done = puppet('--version', PUPPET_PYTHON=sys.executable)
+    name, version = done.stdout.split()
+    assert (done.returncode, name) == (0, 'puppet')
+    for path in (REPOSITORY / 'src').glob('puppet_*/package.xml'):
+        assert f'<version>{version}</version>' in path.read_text(), path
+
+
+def test_a_bench_is_a_module_of_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It finds benchmarks/ and test/robustness/ behind whatever else is on the path."""
+    checkout = SimpleNamespace(source=REPOSITORY / 'src')
+    ready = SimpleNamespace(checkout=checkout, environ={'PYTHONPATH': '/other'}, python='python')
+    started: list[tuple[list[str], dict[str, str]]] = []
+    monkeypatch.setattr(
+        launcher, '_become', lambda command, found, *_: started.append((command, found)) or 0)
+    assert launcher._start(BENCHES['replay'], ['a.mcap'], ready) == 0
+    command, environ = started[0]
+    assert command[2:] == ['benchmarks.replay', 'a.mcap']
+    assert environ['PYTHONPATH'].split(os.pathsep)[:2] == ['/other', str(REPOSITORY)]
 
 
 def test_no_command_exits_2_with_the_help() -> None:
@@ -53,7 +83,9 @@ def test_no_command_exits_2_with_the_help() -> None:
     assert puppet(PUPPET_PYTHON=sys.executable).returncode == 2
 
 
-@pytest.mark.parametrize('arguments', [['run'], ['run', 'puppet_core'], ['setup', '--nonsense']])
+@pytest.mark.parametrize('arguments', [
+    ['run'], ['run', 'puppet_core'], ['setup', '--nonsense'], ['dev', 'completion', 'fish'],
+])
 def test_incomplete_commands_exit_2(arguments: list[str],
                                     capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is set up."""

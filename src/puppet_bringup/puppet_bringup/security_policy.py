@@ -22,7 +22,7 @@ OF_EVERY_NODE = ('/rosout', '/parameter_events')
 ROS_TYPES = ('rcl_interfaces/', 'lifecycle_msgs/', 'type_description_interfaces/')
 HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
-<!-- Written from the running nodes by ./puppet dev reference; doc/security.md says how to use it. -->
+<!-- Written from the nodes by ./puppet dev reference; doc/security.md says how to use it. -->
 """
 PUBLISH, SUBSCRIBE, REPLY, REQUEST = 'publish', 'subscribe', 'reply', 'request'
 KINDS = {PUBLISH: 'topic', SUBSCRIBE: 'topic', REPLY: 'service', REQUEST: 'service'}
