@@ -31,19 +31,17 @@ from puppet_core.sensor_frames import (  # noqa: E402
     FILTER_REJECTED,
     FilteredFrame,
 )
-from puppet_driver import flock_of_birds as flock  # noqa: E402
+from puppet_driver.devices import flock_protocol as flock  # noqa: E402
 from puppet_driver.driver import warm_up as warm_up_driver  # noqa: E402
-from puppet_driver.emulator.assembly import (  # noqa: E402
+from puppet_driver.emulator.emulator import (  # noqa: E402
     build_server,
     EmulatorConfig,
-    measured_source,
+    measured_poses,
 )
-from puppet_driver.emulator.default_body import default_body  # noqa: E402
-from puppet_driver.emulator.faults import Faults  # noqa: E402
-from puppet_driver.emulator.faulty_cable import FaultyCable  # noqa: E402
-from puppet_driver.emulator.noise import NoiseLevels  # noqa: E402
+from puppet_driver.emulator.faults import Faults, FaultyTransport  # noqa: E402
+from puppet_driver.emulator.performer import default_body, NoiseLevels  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
-from puppet_filter.gate_kernels import LEAP_M, LEAP_RAD  # noqa: E402
+from puppet_filter.gating import LEAP_M, LEAP_RAD  # noqa: E402
 from puppet_filter.parameters import PoseFilterConfig  # noqa: E402
 from puppet_filter.pose_filter import warm_up  # noqa: E402
 from puppet_filter.pose_filter_node import FILTERED_TOPIC, PoseFilterNode  # noqa: E402
@@ -83,7 +81,7 @@ class Run:
         self.fastest = fastest(config, looped)
         self.server = build_server(config, looped)
         self.server.lines = tuple(
-            line._replace(pty=FaultyCable(line.pty, seed=i))
+            line._replace(pty=FaultyTransport(line.pty, seed=i))
             for i, line in enumerate(self.server.lines)
         )
         self.cable, self.device = self.server.lines[0].pty, self.server.lines[0].device
@@ -173,7 +171,7 @@ FAULTS = (Run.unplug, Run.silence, Run.noise, Run.half_a_record, Run.missing_sen
 def fastest(config: EmulatorConfig, looped: LoopedMotion) -> np.ndarray:
     """Return the highest true speed [m/s] and rate [rad/s] of each sensor, shape (n, 2)."""
     config = replace(config, noise=QUIET)
-    source = measured_source(config, looped, Faults(config.faults, config.seed))
+    source = measured_poses(config, looped, Faults(config.faults, config.seed))
     # once round, and over the seam
     poses = source.block(0, len(looped.motion.root_positions) + 2)
     ways, turns = steps(poses[..., :3], poses[..., 3:])

@@ -11,9 +11,12 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.skeleton import LIMBS  # noqa: E402,I100
-from puppet_driver.emulator.mounting import DEFAULT_SENSORS  # noqa: E402
+from puppet_driver.emulator.performer import DEFAULT_SENSORS  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
-from puppet_filter import tracker_markers, tracker_markers_node  # noqa: E402
+from puppet_filter import (
+    tracker_markers,  # noqa: E402
+    tracker_markers_node,  # noqa: E402
+)
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402
 from puppet_filter.tracker_markers_node import TrackerMarkersNode  # noqa: E402
 from puppet_retarget import markers, visualization_node  # noqa: E402

@@ -16,7 +16,7 @@ from puppet_core.character import save_character  # noqa: E402
 from puppet_core.robot_character import character_from_urdf  # noqa: E402
 from puppet_core.robot_map import RobotMap  # noqa: E402
 from puppet_core.skeleton import PARENTS, SEGMENTS  # noqa: E402
-from puppet_driver.emulator.mounting import DEFAULT_SENSORS  # noqa: E402
+from puppet_driver.emulator.performer import DEFAULT_SENSORS  # noqa: E402
 from puppet_ros import posture_msg  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402

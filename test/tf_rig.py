@@ -12,8 +12,8 @@ from puppet_core.character import load_character
 from puppet_core.motion_loop import LoopedMotion
 from puppet_core.posture import Motion, world_segments
 from puppet_core.procedural_performer import procedural_motion
-from puppet_driver.emulator.assembly import build_server, EmulatorConfig
-from puppet_driver.emulator.noise import NoiseLevels
+from puppet_driver.emulator.emulator import build_server, EmulatorConfig
+from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.tracker_driver_node import TrackerDriverNode
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import TrackerFrame

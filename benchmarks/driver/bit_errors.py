@@ -3,9 +3,10 @@
 """
 What turned bits do, device by device: `python3 -m benchmarks.driver.bit_errors`.
 
-Each device is started against its emulated twin by bytes alone; then bits of what the twin sends
-are turned, and each record that is accepted is compared with the one that was sent. No record
-has a checksum, so some wrong ones are accepted: how many, and how wrong, is the answer.
+Each device is started against its emulated simulator by bytes alone; then bits of what the
+simulator sends are turned, and each record that is accepted is compared with the one that was
+sent. No record has a checksum, so some wrong ones are accepted: how many, and how wrong, is the
+answer.
 
 """
 
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from benchmarks.driver.decoders import bytes_of, SENSORS, started, started_pair
 import numpy as np
 from puppet_core.arrays import Floats, Ints
-from puppet_driver.plausible_path import NOISE_M, Reach
+from puppet_driver.devices.decoding import NOISE_M, Reach
 from puppet_driver.tracker import RecordStream, Tracker
 
 EXIT_OK = 0
@@ -60,13 +61,13 @@ class Damage(NamedTuple):
 def ticks_of(
     device: str, rate_hz: float, record_format: str, n_ticks: int
 ) -> tuple[Tracker, Reach, list[bytes]]:
-    """Return a started tracker, its reach and what its twin sends at each tick."""
+    """Return a started tracker, its reach and what its simulator sends at each tick."""
     given: dict[str, object] = {'rate_hz': rate_hz}
     if record_format:
         given['record_format'] = record_format
-    tracker, twin, config = started_pair(device, **given)
-    started(tracker, twin)
-    data = bytes_of(twin, n_ticks)
+    tracker, simulator, config = started_pair(device, **given)
+    started(tracker, simulator)
+    data = bytes_of(simulator, n_ticks)
     size = len(data) // n_ticks
     ticks = [data[at:at + size] for at in range(0, len(data), size)]
     return tracker, Reach(config.rate_hz, config.max_speed_mps), ticks

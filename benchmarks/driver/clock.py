@@ -19,9 +19,9 @@ import threading
 import numpy as np
 from puppet_core.arrays import Floats, Ints
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver.clock_fit import ClockFit
 from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.frame_queue import QueuedFrame
+from puppet_driver.frames.clock import ClockFit
+from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
 EXIT_OK, EXIT_FAILED = 0, 1

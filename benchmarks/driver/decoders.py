@@ -3,8 +3,8 @@
 """
 How fast bytes become records, device by device: `python3 -m benchmarks.driver.decoders`.
 
-Each device is started against its emulated twin by bytes alone; then what the twin sends is
-decoded in reads of various sizes. Nominal is what a line at 115200 bps carries.
+Each device is started against its emulated simulator by bytes alone; then what the simulator sends
+is decoded in reads of various sizes. Nominal is what a line at 115200 bps carries.
 
 """
 
@@ -16,15 +16,13 @@ import time
 
 import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver.devices import DEVICES, make_trackers
-from puppet_driver.emulator.assembly import EmulatorConfig
+from puppet_driver.devices import DEVICES
+from puppet_driver.devices.flock_records import MAX_READ_BYTES
+from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.faults import FaultRates, Faults
-from puppet_driver.emulator.motionstar_bursts import MotionStarBursts
-from puppet_driver.emulator.motionstar_device import MotionStarDevice
-from puppet_driver.emulator.twin import DeviceTwin
-from puppet_driver.emulator.twins import TWINS
+from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
+from puppet_driver.emulator.server import DeviceSimulator
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.record_stream import MAX_READ_BYTES
 from puppet_driver.tracker import RecordStream, Tracker
 
 EXIT_OK = 0
@@ -35,24 +33,24 @@ READS_BYTES = (64, MAX_READ_BYTES)
 N_TICKS = 1200
 
 
-def started_pair(device: str, **given: object) -> tuple[Tracker, DeviceTwin, DriverConfig]:
-    """Return a device's tracker, its twin, not yet started, and the driver's parameters."""
+def started_pair(device: str, **given: object) -> tuple[Tracker, DeviceSimulator, DriverConfig]:
+    """Return a device's tracker, its simulator, not yet started, and the driver's parameters."""
     port = 'tcp://host' if device == 'motionstar' else 'port'
     values = {'device': device, 'sensors': SENSORS, 'ports': (port,), 'rate_hz': RATE_HZ, **given}
     config = build_config(DriverConfig, check_values(DRIVER_ROWS, values))
     emulated = EmulatorConfig((Path('port'),), device, SENSORS, config.rate_hz)
-    return make_trackers(config)[0], TWINS[device].make(emulated, len(SENSORS)), config
+    return config.trackers[0], SIMULATORS[device].make(emulated, len(SENSORS)), config
 
 
-def started(tracker: Tracker, twin: DeviceTwin) -> None:
-    """Bring a twin to streaming, by bytes alone."""
+def started(tracker: Tracker, simulator: DeviceSimulator) -> None:
+    """Bring a simulator to streaming, by bytes alone."""
     now_s, reply = 0.0, b''
     steps = tracker.start_exchanges()
     exchange = next(steps, None)
     while exchange is not None:
-        reply = twin.receive(exchange.command, now_s)
-        for _ in range(twin.take_points()):
-            reply += bytes_of(twin, 1)
+        reply = simulator.receive(exchange.command, now_s)
+        for _ in range(simulator.take_poll_requests()):
+            reply += bytes_of(simulator, 1)
         now_s += exchange.pause_s
         try:
             exchange = steps.send(reply[:exchange.wanted_bytes(reply)])
@@ -60,18 +58,18 @@ def started(tracker: Tracker, twin: DeviceTwin) -> None:
             break
 
 
-def bytes_of(twin: DeviceTwin, n_ticks: int) -> bytes:
-    """Return what a twin sends of two slowly moving sensors."""
+def bytes_of(simulator: DeviceSimulator, n_ticks: int) -> bytes:
+    """Return what a simulator sends of two slowly moving sensors."""
     ticks = np.arange(n_ticks)
     poses = np.zeros((n_ticks, len(SENSORS), 7))
     poses[..., 0] = 0.5 * np.sin(ticks / 40.0)[:, None] + (0.3, -0.3)
     poses[..., 3] = np.cos(ticks / 100.0)[:, None]
     poses[..., 5] = np.sin(ticks / 100.0)[:, None]
-    if isinstance(twin, MotionStarDevice):
-        packets = MotionStarBursts(twin, slice(None), Faults(FaultRates(), 0))
+    if isinstance(simulator, MotionStarSimulator):
+        packets = MotionStarPackets(simulator, slice(None), Faults(FaultRates(), 0))
         packets.load(0, poses)
         return b''.join(packets.burst(tick) for tick in range(n_ticks))
-    return np.concatenate(twin.encode(poses, 0), axis=1).tobytes()
+    return np.concatenate(simulator.encode(poses, 0), axis=1).tobytes()
 
 
 def bytes_per_second(stream: RecordStream, data: bytes, read_bytes: int, seconds: float) -> float:
@@ -96,16 +94,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = sys.stdout.write
     out('| device | bytes a record | reads of, bytes | MB/s | of nominal |\n')
     out('|---|---|---|---|---|\n')
-    for name in sorted(set(DEVICES) & set(TWINS)):
-        tracker, twin, config = started_pair(name)
-        started(tracker, twin)
-        data = bytes_of(twin, N_TICKS)
+    for name in sorted(set(DEVICES) & set(SIMULATORS)):
+        tracker, simulator, config = started_pair(name)
+        started(tracker, simulator)
+        data = bytes_of(simulator, N_TICKS)
         for read_bytes in READS_BYTES:
             stream = tracker.open_stream()
             speed = bytes_per_second(stream, data, read_bytes, seconds)
-            size = config.record_bytes
+            size = config.trackers[0].record_bytes
             lost = stream.counters.rejected_records + stream.counters.implausible_records
-            assert lost <= stream.counters.records // 100, 'the twin must be understood'
+            assert lost <= stream.counters.records // 100, 'the simulator must be understood'
             out(f'| {name} | {size} | {read_bytes} | {speed / 1e6:.1f} '
                 f'| {speed / NOMINAL_BYTES_PER_S:.0f} × |\n')  # fmt: skip
     return EXIT_OK

@@ -15,7 +15,7 @@ from puppet_core import quaternion
 from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
 from puppet_core.kernel import copy, kernel
 from puppet_core.work_array import work_array
-from puppet_filter.kalman_kernels import correct, factor_innovation, predict_covariance
+from puppet_filter.kalman import correct, factor_innovation, predict_covariance
 
 
 class EulerState(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion, SensorMotion
 import numpy as np
 from puppet_core.arrays import Mat6, Quats, Vec3s
-from puppet_filter.noise_estimate import estimate_noise
+from puppet_filter.sensor_noise import estimate_noise
 
 RATE_HZ = 120.0
 NOISE_S = 20.0  # of rest, for R

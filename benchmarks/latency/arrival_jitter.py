@@ -8,7 +8,7 @@ from puppet_ros.diagnostics import DIAGNOSTICS_TOPIC
 from rclpy.node import Node
 
 STATUS = 'tracker_driver: stream'
-KEYS = {'p50': 'late_bytes_ms_p50', 'p99': 'late_bytes_ms_p99'}
+KEYS = {'p50': 'arrival_jitter_ms_p50', 'p99': 'arrival_jitter_ms_p99'}
 
 
 class LateBytes:

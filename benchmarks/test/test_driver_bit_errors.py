@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Turned bits: no record leaves its sensor's path by more than a body can move (SPEC 3.1).
+Turned bits: no record leaves its sensor's path by more than a body can move.
 
 Nothing tells a turned low bit of a position: there is no checksum. What can be promised is how
 far such a record is from the one that was sent, and that is promised here.
@@ -13,8 +13,7 @@ from dataclasses import replace
 from benchmarks.driver import bit_errors as bench
 from benchmarks.driver.decoders import started_pair
 import numpy as np
-from puppet_driver.path_kernels import CONFIRMATIONS
-from puppet_driver.plausible_path import ANYWHERE, Reach
+from puppet_driver.devices.decoding import ANYWHERE, CONFIRMATIONS, Reach
 import pytest
 
 N_TICKS = 1500

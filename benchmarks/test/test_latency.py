@@ -18,9 +18,11 @@ from benchmarks.latency.figures import PERCENTILES  # noqa: E402
 from benchmarks.latency.relay import frame_of, SIZES  # noqa: E402
 from puppet_bringup.frame_log import STAGES  # noqa: E402
 from puppet_core.parameter_rows import defaults  # noqa: E402
-from puppet_filter.parameters import ROWS  # noqa: E402
+from puppet_filter.parameters import (
+    load_tuning,  # noqa: E402
+    ROWS,  # noqa: E402
+)
 from puppet_filter.pose_filter_stage import PoseFilterStage  # noqa: E402
-from puppet_filter.tuning import load_tuning  # noqa: E402
 from puppet_ros.bag_reader import BagReader  # noqa: E402
 from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
 

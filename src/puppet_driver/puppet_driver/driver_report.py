@@ -5,10 +5,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_driver.clock_fit import ClockStatus
-from puppet_driver.line_reader import LineReader
-from puppet_driver.link import LineState, LineStatus
+from puppet_driver.frames.clock import ClockStatus
 from puppet_driver.parameters import DriverConfig
+from puppet_driver.transport.line import LineState, LineStatus
+from puppet_driver.transport.line_reader import LineReader
 
 RATE_TOLERANCE = 0.02  # between the configured and the fitted rate
 ROUGH_TOLERANCE = 0.1  # and that of arrivals without a fit
@@ -41,7 +41,7 @@ class Reporter:
         self._causes: dict[str, str] = {}
         self._totals: dict[str, int] = {}
 
-    def note_error(self, text: str) -> None:
+    def record_error(self, text: str) -> None:
         """Remember what went wrong elsewhere; a line that is down is more important."""
         if not self._is_down:
             self.last_error = text
@@ -66,9 +66,8 @@ class Reporter:
         if n_incomplete and not errors and not warnings:
             warnings.append(f'{n_incomplete} incomplete frames in the last second')
         warnings += self._clock(reader, values)
-        held_up = reader.strays.places()
-        values['runs_left'] = len(held_up)
-        warnings += [f'an earlier run has not ended, held up at {place}' for place in held_up]
+        if reader.held_up_at:
+            warnings.append(f'the last run has not ended, held up at {reader.held_up_at}')
         values['last_error'] = self.last_error
         return Report(values, drops, tuple(errors), tuple(warnings))
 
@@ -78,7 +77,7 @@ class Reporter:
         return total - before
 
     def _lines(self, statuses: list[LineStatus], values: dict[str, Any]) -> list[str]:
-        """Tell where the lines stand, and why one is down: the cause first."""
+        """Log where the lines stand, and why one is down: the cause first."""
         errors = []
         for status in statuses:
             values[f'{status.port} state'] = status.state.value
@@ -108,7 +107,7 @@ class Reporter:
     def _sensors(
         self, reader: LineReader, statuses: list[LineStatus], values: dict[str, Any]
     ) -> list[str]:
-        """Tell which sensors report and what their device says of them."""
+        """Log which sensors report and what their device says of them."""
         assembler = reader.assembler
         lost: list[str] = []
         faulty: dict[str, list[str]] = {}

@@ -9,12 +9,20 @@ from puppet_core.arrays import Quat, Vec3
 from puppet_core.errors import ConfigError
 from puppet_core.fastest_motion import FASTEST_M_S
 from puppet_core.parameter_rows import Row
+from puppet_core.quaternion_batch import exp, multiply
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
-from puppet_driver import flock_of_birds as flock
-from puppet_driver.devices import DEVICES
-from puppet_driver.line_plan import burst_seconds, spread
-from puppet_driver.network_port import is_network_name, parse_endpoint, SCHEMES
-from puppet_driver.roll_pitch_yaw import rotation_of
+from puppet_driver.devices import DEVICES, ignored_parameters, make_trackers
+from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.tracker import Tracker
+from puppet_driver.transport.line_capacity import burst_seconds, spread
+from puppet_driver.transport.network_port import is_network_name, parse_endpoint, SCHEMES
+
+
+def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
+    """Return the rotation by roll about X, then pitch about Y, then yaw about Z, shape (4,)."""
+    roll, pitch, yaw = np.radians(rpy_deg)[:, None] * np.eye(3)
+    return multiply(exp(yaw), multiply(exp(pitch), exp(roll)))
+
 
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
 COLLECTING_S = 0.02  # and that adapters collect bytes before they hand them over
@@ -167,7 +175,7 @@ class DriverConfig:
             )
         if DEVICES[self.device].is_serial:
             self._check_line()
-        DEVICES[self.device].check(self)
+        self.trackers[0].check(self.ports, self.sensors_per_line)
 
     def _check_line(self) -> None:
         if self.baud_rate_bps not in BAUD_RATES_BPS:
@@ -181,18 +189,20 @@ class DriverConfig:
     def ignored(self) -> tuple[str, ...]:
         """Names of the parameters that were set but mean nothing to the device."""
         default = {row.name: row.default for row in DRIVER_ROWS}
-        names = DEVICES[self.device].ignores
+        names = ignored_parameters(self.device)
         return tuple(name for name in names if getattr(self, name) != default[name])
+
+    @property
+    def trackers(self) -> tuple[Tracker, ...]:
+        """Return a new device for each line, the one with the most sensors first."""
+        return make_trackers(
+            self.device, self, self.ports, self.sensors, self.sensors_per_line
+        )
 
     @property
     def sensors_per_line(self) -> tuple[int, ...]:
         """How many sensors each port carries."""
         return spread(len(self.sensors), len(self.ports))
-
-    @property
-    def record_bytes(self) -> int:
-        """Size of a record on the line."""
-        return DEVICES[self.device].record_bytes(self)
 
     @property
     def frame_wait_s(self) -> float:
@@ -208,7 +218,7 @@ class DriverConfig:
         burst_s = 0.0
         if DEVICES[self.device].is_serial:
             largest = max(self.sensors_per_line)
-            burst_s = burst_seconds(largest, self.baud_rate_bps, self.record_bytes)
+            burst_s = burst_seconds(largest, self.baud_rate_bps, self.trackers[0].record_bytes)
             burst_s += COLLECTING_S
         return burst_s + WAIT_PERIODS / self.rate_hz
 

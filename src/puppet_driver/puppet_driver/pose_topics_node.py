@@ -21,15 +21,15 @@ import numpy as np
 from puppet_core.arrays import Quat, Vec3
 from puppet_core.parameter_rows import build_config
 from puppet_core.sensor_frames import SensorFrame
-from puppet_driver.pose_axes_kernels import turn_poses
-from puppet_driver.pose_merger import PoseMerger
-from puppet_driver.pose_topics_parameters import (
+from puppet_driver.pose_topics import (
     HEADER,
     POSE_TOPICS_ROWS,
+    PoseMerger,
     PoseTopicsConfig,
     STATIC_TF,
+    TopicPlan,
+    transform_poses,
 )
-from puppet_driver.topic_plan import TopicPlan
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import flat_array, qos
 from puppet_ros.diagnostics import Diagnostics
@@ -129,7 +129,7 @@ class PoseTopicsNode(Node):
                 self._publish(frame)
 
     def _publish(self, frame: SensorFrame) -> None:
-        turn_poses(
+        transform_poses(
             self._origins, self._turns, self._config.unit_m, frame.positions, frame.quaternions
         )
         self._publisher.publish(frame, TRANSMITTER)
@@ -184,7 +184,7 @@ class PoseTopicsNode(Node):
 
 def warm_up() -> None:
     """Compile the kernel with the types of live data, before the first frame."""
-    turn_poses(np.zeros((1, 3)), np.ones((1, 4)), 1.0, np.zeros((1, 3)), np.ones((1, 4)))
+    transform_poses(np.zeros((1, 3)), np.ones((1, 4)), 1.0, np.zeros((1, 3)), np.ones((1, 4)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,13 +10,16 @@ elsewhere; a device module can be tested with byte strings.
 
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from puppet_core.arrays import Quat, Vec3
+from puppet_driver.transport.port import open_port, Port
 
+MAX_READ_BYTES = 4096  # what a tty hands over at once
 POSE_SIZE = 7  # x y z [m], w x y z; REP-103 axes of the transmitter
 
 
@@ -77,7 +80,7 @@ class StreamCounters(NamedTuple):
     """What has become of the bytes of a line so far."""
 
     records: int = 0
-    """Records handed on."""
+    """Records emitted on."""
 
     resyncs: int = 0
     """Times the phase of the records was lost."""
@@ -92,28 +95,46 @@ class StreamCounters(NamedTuple):
     """Records that would be right but are too far from their sensor's path to be believed."""
 
 
-class RecordStream(Protocol):
+class RecordStream(ABC):
     """Bytes of one running line to records; garbage neither raises nor becomes a record."""
 
     batch: RecordBatch
     """The records of the last `feed` or `flush`."""
 
-    @property
-    def is_holding(self) -> bool:
-        """Whether a complete record waits for the next byte, or for quiet, to confirm it."""
+    is_holding = False
+    """Whether a complete record waits for the next byte, or for quiet, to confirm it."""
 
-    @property
-    def counters(self) -> StreamCounters:
-        """Totals since the stream was opened."""
+    counters: StreamCounters
+    """Totals since the stream was opened."""
 
+    @abstractmethod
     def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
-        """Decode the first `n_bytes` of `data`, uint8; return how many records came out."""
+        """
+        Decode the first `n_bytes` of `data`, uint8, at most MAX_READ_BYTES, into the batch.
 
+        Returns
+        -------
+        n_records : int
+            How many records came out.
+
+        """
+
+    @abstractmethod
     def skip(self) -> None:
         """Forget the record being collected, because bytes were skipped."""
 
+    def feed_bytes(self, data: bytes, arrival_ns: int = 0) -> int:
+        """Decode a byte string of at most MAX_READ_BYTES; for tests and tools."""
+        return self.feed(np.frombuffer(bytearray(data), dtype=np.uint8), len(data), arrival_ns)
+
     def flush(self) -> int:
         """Release a held record, the line having been quiet; return how many came out."""
+        self.batch.count = 0
+        return 0
+
+    def sensor_error(self, ordinal: int) -> str:
+        """Return what a sensor's records report as an error, in words, '' for nothing."""
+        return ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,57 +168,78 @@ class Exchange:
 Exchanges = Generator[Exchange, bytes, None]
 
 
-class Tracker(Protocol):
-    """The device on one line."""
+class Tracker(ABC):
+    """
+    The device on one line.
 
-    @property
-    def title(self) -> str:
-        """Name of the device for people, such as `Flock of Birds`."""
+    Parameters
+    ----------
+    config : Config
+        An instance of the class's own `Config`.
+
+    """
+
+    Config: ClassVar[type]
+    """A frozen dataclass. Its fields are `sensors`, the driver's parameters that mean something
+    to the device and, if it needs them, `port` (the line's name), `first_row` (of the line's
+    sensors in a frame) and `n_all_sensors` (of all lines)."""
+
+    title: ClassVar[str]
+    """Name of the device for people, such as `Flock of Birds`."""
+
+    is_serial: ClassVar[bool] = True
+    """Whether its line has a baud rate that limits what it carries."""
+
+    poll_command = b''
+    """Bytes that ask for one measurement; empty if the device streams by itself."""
+
+    poll_period_s = 0.0
+    """Time from one request to the next [s]."""
+
+    def __init__(self, config: Any) -> None:
+        self._config = config
 
     @property
     def n_sensors(self) -> int:
         """How many sensors report on this line."""
+        return len(self._config.sensors)
 
+    @property
+    @abstractmethod
+    def record_bytes(self) -> int:
+        """Size of a record on the line."""
+
+    def check(  # noqa: B027
+        self, ports: tuple[str, ...], sensors_per_line: tuple[int, ...]
+    ) -> None:
+        """
+        Refuse what the device cannot do; called on the line with the most sensors.
+
+        Raises
+        ------
+        ConfigError : naming the parameter.
+
+        """
+
+    def open_port(self) -> Port:
+        """Open the line's port or raise LinkError."""
+        return open_port(self._config.port, self._config.baud_rate_bps)
+
+    @abstractmethod
     def start_exchanges(self) -> Exchanges:
         """
         Yield the steps that bring the line from any state to streaming.
 
-        Each `yield` of an Exchange returns the answer's bytes. Raises LinkTimeout when
-        nothing answers and ProtocolError when the answer is wrong; their texts are
-        preceded by the port's name.
+        Each `yield` of an Exchange returns the answer's bytes. Raises LinkTimeout when nothing
+        answers and ProtocolError when the answer is wrong; their texts are preceded by the
+        port's name.
 
         """
 
+    @abstractmethod
     def stop_command(self) -> bytes:
         """Return the bytes that end streaming."""
 
+    @abstractmethod
     def open_stream(self) -> RecordStream:
         """Return a decoder in its initial state, for one run of the line."""
-
-
-@runtime_checkable
-class PolledTracker(Protocol):
-    """What a Tracker has besides if it may send only what it is asked for."""
-
-    @property
-    def poll_command(self) -> bytes:
-        """Return the bytes that ask for one measurement; empty if it streams by itself."""
-
-    @property
-    def poll_period_s(self) -> float:
-        """How long there is from one request to the next [s]."""
-
-
-class RehearsingStream(RecordStream, Protocol):
-    """A RecordStream whose code can be run without a byte, to have it in the caches."""
-
-    def rehearse(self) -> None:
-        """Do what `feed` does, with no bytes: nothing, but for the batch, which is empty then."""
-
-
-@runtime_checkable
-class ReportingStream(RecordStream, Protocol):
-    """A RecordStream whose records say what is wrong with a sensor."""
-
-    def sensor_error(self, ordinal: int) -> str:
-        """Return what a sensor's records say is wrong, in words, '' for nothing."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The tracker driver node: serial ports to /tracker/raw, at the device's rate (SPEC 3.1).
+The tracker driver node: serial ports to /tracker/raw, at the device's rate.
 
 A managed node: configuring checks the parameters and announces world -> transmitter on
 /tf_static, activating opens the ports. With `autostart` it does both by itself. Frames are
@@ -20,10 +20,9 @@ from puppet_core.parameter_rows import build_config
 from puppet_core.sensor_frames import SensorFrame
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.driver_report import Reporter
-from puppet_driver.frame_queue import QueuedFrame
-from puppet_driver.line_reader import LineReader
+from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.reader_run import Strays
+from puppet_driver.transport.line_reader import LineReader
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.frame_statistics import FrameStatistics
@@ -62,8 +61,7 @@ class TrackerDriverNode(LifecycleNode):
             self, DRIVER_ROWS, lambda values: build_config(DriverConfig, values)
         )
         self._frame_clock = NodeClock(self)
-        self._late_bytes, self._latency_ns = FrameStatistics(), 0
-        self._strays = Strays()
+        self._arrival_jitter, self._latency_ns = FrameStatistics(), 0
         self._publisher: Any = None
         self._transforms: SensorTransforms | None = None
         self._reporter = Reporter(self.config)
@@ -95,7 +93,7 @@ class TrackerDriverNode(LifecycleNode):
         try:
             warm_up(config)
             self._reader = make_reader(
-                config, self._on_frame, self._on_news, self._frame_clock.now_ns, self._strays
+                config, self._on_frame, self._on_news, self._frame_clock.now_ns
             )
         except PuppetError as err:
             return self._refuse(err)
@@ -173,7 +171,7 @@ class TrackerDriverNode(LifecycleNode):
             self._on_frame_error(f'frame not published: {type(err).__name__}: {err}')
 
     def _on_frame_error(self, text: str) -> None:
-        self._reporter.note_error(text)
+        self._reporter.record_error(text)
         self._diagnostics.error(text)
 
     def _publish(self, queued: QueuedFrame) -> None:
@@ -190,7 +188,7 @@ class TrackerDriverNode(LifecycleNode):
         self._publisher.publish(frame, TRANSMITTER)
         self._pose_array.publish(frame, TRANSMITTER, self.config.pose_array)
         self._diagnostics.frame(queued.stamp_ns)
-        self._late_bytes.frame(queued.arrival_ns - self._latency_ns, queued.stamp_ns)
+        self._arrival_jitter.frame(queued.arrival_ns - self._latency_ns, queued.stamp_ns)
         self._transforms.publish(frame)
 
     def _on_news(self, is_error: bool, text: str) -> None:
@@ -201,9 +199,9 @@ class TrackerDriverNode(LifecycleNode):
 
     def _report(self) -> None:
         self._frame_clock.look()
-        p50, p99, _ = self._late_bytes.close_period(self._frame_clock.now_ns()).latency_ms
-        self._diagnostics.value('late_bytes_ms_p50', f'{p50:.3f}')
-        self._diagnostics.value('late_bytes_ms_p99', f'{p99:.3f}')
+        p50, p99, _ = self._arrival_jitter.close_period(self._frame_clock.now_ns()).latency_ms
+        self._diagnostics.value('arrival_jitter_ms_p50', f'{p50:.3f}')
+        self._diagnostics.value('arrival_jitter_ms_p99', f'{p99:.3f}')
         failure = self._reader.failure if self._reader is not None else None
         if failure is not None:
             self._refusal = f'reading ended: {type(failure).__name__}: {failure}'

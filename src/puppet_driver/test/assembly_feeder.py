@@ -3,7 +3,7 @@
 """A frame assembler that is fed with reads of lines, for several tests."""
 
 import numpy as np
-from puppet_driver.frame_assembler import FrameAssembler
+from puppet_driver.frames.assembler import FrameAssembler
 from puppet_driver.tracker import RecordBatch, TrackerRecord
 
 LINES = (5, 5, 4)
@@ -14,7 +14,7 @@ START_NS = 1_000_000_000_000
 
 
 class Feeder:
-    """Feeds an assembler and keeps what it hands out."""
+    """Feeds an assembler and keeps what it emits."""
 
     def __init__(self, lines: tuple[int, ...] = LINES, latency_s: float = 0.0) -> None:
         self.assembler = FrameAssembler(lines, RATE_HZ, TIMEOUT_S, latency_s)

@@ -4,14 +4,18 @@
 
 import numpy as np
 from phased_bytes import smooth_poses
-from puppet_driver import birdnet_status as status
-from puppet_driver.birdnet import encode_packet, Header, Message
-from puppet_driver.birdnet_records import POSITION_QUATERNION, setup_byte
-from puppet_driver.birdnet_stream import BirdnetStream
-from puppet_driver.emulator.birdnet_encoding import encode_records
-from puppet_driver.emulator.motionstar_device import MotionStarDevice
-from puppet_driver.flock_of_birds import full_scale_m
-from puppet_driver.record_stream import MAX_READ_BYTES
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices.birdnet import (
+    encode_packet,
+    Header,
+    Message,
+    POSITION_QUATERNION,
+    setup_byte,
+)
+from puppet_driver.devices.birdnet_stream import BirdnetStream
+from puppet_driver.devices.flock_protocol import full_scale_m
+from puppet_driver.devices.flock_records import MAX_READ_BYTES
+from puppet_driver.emulator.motionstar_simulator import encode_records, MotionStarSimulator
 from puppet_driver.tracker import TrackerRecord
 
 ADDRESSES = (2, 3, 4, 5, 6)
@@ -24,7 +28,7 @@ POSITION_TOL_M, QUATERNION_TOL = 0.51 * SCALE_M / 32767.0, 6e-5
 
 def unit_of(address: int, code: int = POSITION_QUATERNION, setup: int = 0) -> status.UnitStatus:
     """Return a unit that is set up for a format."""
-    unit = MotionStarDevice(1, address, RANGE_IN).units[address]
+    unit = MotionStarSimulator(1, address, RANGE_IN).units[address]
     return unit._replace(format_byte=setup_byte(code), setup=setup)
 
 

@@ -10,11 +10,10 @@ import time
 import numpy as np
 from puppet_core.motion_loop import LoopedMotion
 from puppet_core.procedural_performer import procedural_motion
-from puppet_driver.emulator.assembly import build_server, EmulatorConfig
-from puppet_driver.emulator.default_body import default_body
-from puppet_driver.emulator.faulty_cable import FaultyCable
-from puppet_driver.emulator.noise import NoiseLevels
-from puppet_driver.emulator.pty_server import PtyServer
+from puppet_driver.emulator.emulator import build_server, EmulatorConfig
+from puppet_driver.emulator.faults import FaultyTransport
+from puppet_driver.emulator.performer import default_body, NoiseLevels
+from puppet_driver.emulator.server import EmulatorServer
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -56,18 +55,18 @@ def performance() -> LoopedMotion:
 
 
 @pytest.fixture
-def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[..., PtyServer]]:
+def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[..., EmulatorServer]]:
     """Yield a function that starts an emulator with some lines and stops it afterwards."""
-    servers: list[PtyServer] = []
+    servers: list[EmulatorServer] = []
 
-    def start(n_lines: int = 3, **options: object) -> PtyServer:
+    def start(n_lines: int = 3, **options: object) -> EmulatorServer:
         links = tuple(tmp_path / f'line{i}' for i in range(n_lines))
         options.setdefault('noise', QUIET)
         is_faulty = options.pop('is_faulty', False)
         server = build_server(EmulatorConfig(links=links, **options), performance)
         if is_faulty:
             server.lines = tuple(
-                line._replace(pty=FaultyCable(line.pty, seed=i))
+                line._replace(pty=FaultyTransport(line.pty, seed=i))
                 for i, line in enumerate(server.lines)
             )
         server.start()
@@ -97,7 +96,7 @@ def graph(ros_context: object) -> Iterator[Callable[..., object]]:
 
     graphs: list[Graph] = []
 
-    def make(server: PtyServer, **options: object) -> Graph:
+    def make(server: EmulatorServer, **options: object) -> Graph:
         graphs.append(Graph(ros_context, server, **options))
         return graphs[-1]
 

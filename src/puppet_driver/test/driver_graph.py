@@ -6,7 +6,7 @@ from collections.abc import Callable
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
-from puppet_driver.emulator.pty_server import PtyServer
+from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, TrackerDriverNode
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
@@ -20,7 +20,7 @@ from tf2_msgs.msg import TFMessage
 class Graph:
     """A driver node, a listener, and an executor for both."""
 
-    def __init__(self, context: rclpy.Context, server: PtyServer, **options: object) -> None:
+    def __init__(self, context: rclpy.Context, server: EmulatorServer, **options: object) -> None:
         ports = [str(line.pty.link) for line in server.lines]
         overrides = {'ports': ports, 'auto_configure_pause_s': 0.3, **options}
         self.node = TrackerDriverNode(

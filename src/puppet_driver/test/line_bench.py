@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from phased_bytes import records_of, smooth_poses
-from puppet_driver.emulator.device import FlockDevice
-from puppet_driver.emulator.twin import DeviceTwin
+from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
+from puppet_driver.emulator.flock_simulator import FlockSimulator
+from puppet_driver.emulator.server import DeviceSimulator
 from puppet_driver.errors import LinkError
-from puppet_driver.flock_line import FlockLine, FlockLineConfig
-from puppet_driver.line import Line
-from puppet_driver.link import LineState, Patience
 from puppet_driver.tracker import Tracker
+from puppet_driver.transport.line import Line, LineState, RetryPolicy
 
 MS = 1_000_000
 SENSORS = ('pelvis', 'chest')
@@ -24,7 +23,7 @@ RECORDS = records_of(smooth_poses(np.random.default_rng(3), 50, 2), (2, 3))
 class FakePort:
     """A port with an emulated device behind it, in the test's time."""
 
-    device: DeviceTwin
+    device: DeviceSimulator
     name: str = 'port'
     arrived: bytes = b''
     written: bytes = b''
@@ -42,7 +41,7 @@ class FakePort:
         if self.is_gone:
             raise LinkError('port: expected a connected device, got the end of the line')
         data, self.arrived = self.arrived, b''
-        buffer[:len(data)] = data
+        buffer[: len(data)] = data
         return len(data)
 
     def write(self, data: bytes) -> None:
@@ -64,7 +63,8 @@ class Bench:
     """A line, its port, and the time."""
 
     def __init__(
-        self, device: DeviceTwin | None = None, patience: Patience = Patience(0.5, 0.1, 1.0),
+        self, device: DeviceSimulator | None = None,
+        retry_policy: RetryPolicy = RetryPolicy(0.5, 0.1, 1.0),
         tracker: Tracker | None = None,
     ) -> None:  # fmt: skip
         self.news: list[tuple[bool, str]] = []
@@ -74,13 +74,14 @@ class Bench:
         self.tick = 0
         self.distort: Callable[[bytes], bytes] = bytes
         """What happens to bytes on their way to the host."""
-        self.device = device or FlockDevice(2)
+        self.device = device or FlockSimulator(2)
         self.period_ms = 8
+        tracker = tracker or FlockOfBirds(FlockConfig(SENSORS, reply_timeout_s=0.25))
+        tracker.open_port = self.open
         self.line = Line(
             'port',
-            tracker or FlockLine(FlockLineConfig(SENSORS, reply_timeout_s=0.25)),
-            self.open,
-            patience,
+            tracker,
+            retry_policy,
             lambda is_error, text: self.news.append((is_error, text)),
         )
 
@@ -127,7 +128,7 @@ class Bench:
         """Return what the device sends at the present tick."""
         at = 2 * (self.tick % (len(RECORDS) // 2))
         there = {unit.address for unit in self.device.sensor_units}
-        return b''.join(r for r in RECORDS[at:at + 2] if r[14] in there)
+        return b''.join(r for r in RECORDS[at : at + 2] if r[14] in there)
 
     @property
     def records(self) -> int:

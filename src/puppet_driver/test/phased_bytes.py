@@ -3,7 +3,7 @@
 """Byte streams as a line would carry them, for several tests."""
 
 import numpy as np
-from puppet_driver import flock_of_birds as flock
+from puppet_driver.devices import flock_protocol as flock
 
 ADDRESSES = (2, 3, 4, 5, 6)
 RANGE_IN = 144

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from phased_bytes import smooth_poses
-from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
-from puppet_driver.framed_stream import FramedRecordStream
-from puppet_driver.plausible_path import Reach
-from puppet_driver.polhemus_records import (
+from puppet_driver.devices.decoding import Reach
+from puppet_driver.devices.flock_records import MAX_READ_BYTES
+from puppet_driver.devices.polhemus import (
     fastrak_layout,
+    FramedRecordStream,
     liberty_layout,
     METRES_PER_CENTIMETRE,
     RecordLayout,
 )
-from puppet_driver.record_stream import MAX_READ_BYTES
+from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
 
 RATE_HZ = 120.0
 N_STATIONS = 4

@@ -4,9 +4,10 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from puppet_driver import birdnet, birdnet_records, birdnet_status
-from puppet_driver.birdnet import Header, Message
-from puppet_driver.birdnet_records import Record
+from puppet_driver.devices import birdnet
+from puppet_driver.devices import birdnet as birdnet_records
+from puppet_driver.devices import birdnet as birdnet_status
+from puppet_driver.devices.birdnet import Header, Message, Record
 from puppet_driver.errors import ProtocolError
 import pytest
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Damaged bytes of a MotionStar: no record that was not sent, and phase soon found (SPEC 3.1).
+Damaged bytes of a MotionStar: no record that was not sent, and phase soon found.
 
 The damage is lost and inserted bytes, runs of garbage, and changes of the bytes that tell the
 structure; nothing tells a changed word from another. The environment variable
@@ -24,8 +24,8 @@ from birdnet_bytes import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from puppet_driver.birdnet import encode_packet, Header, HEADER_BYTES, Message
-from puppet_driver.record_stream import MAX_READ_BYTES
+from puppet_driver.devices.birdnet import encode_packet, Header, HEADER_BYTES, Message
+from puppet_driver.devices.flock_records import MAX_READ_BYTES
 
 FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', 1_000_000))
 

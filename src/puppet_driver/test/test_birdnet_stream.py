@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes of a MotionStar to records: everything sent arrives, once and in order (SPEC 3.1)."""
+"""Bytes of a MotionStar to records: everything sent arrives, once and in order."""
 
 from birdnet_bytes import (
     all_sent,
@@ -22,23 +22,26 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver import birdnet_scan_kernels
-from puppet_driver import birdnet_status as status
-from puppet_driver.birdnet import encode_packet, Header, HEADER_BYTES, Message
-from puppet_driver.birdnet_records import (
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices import birdnet_stream as birdnet_scan_kernels
+from puppet_driver.devices.birdnet import (
     BAD_SAMPLE,
     decode_records,
+    encode_packet,
     encode_record,
     FORMATS,
+    Header,
+    HEADER_BYTES,
+    Message,
     POSITION_ANGLES,
     POSITION_MATRIX,
     POSITION_QUATERNION,
     Record,
 )
-from puppet_driver.birdnet_stream import BirdnetStream
+from puppet_driver.devices.birdnet_stream import BirdnetStream
+from puppet_driver.devices.flock_records import MAX_READ_BYTES
 from puppet_driver.driver import warm_up
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.record_stream import MAX_READ_BYTES
 import pytest
 
 GOOD_WORDS = (0, 0, 0, 32767, 0, 0, 0)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from puppet_driver import clock_kernels as kernels
-from puppet_driver.clock_fit import ClockFit
+from puppet_driver.frames import clock as kernels
+from puppet_driver.frames.clock import ClockFit
 import pytest
 
 START_NS = 1_700_000_000_000_000_000

@@ -9,14 +9,15 @@ import sys
 LIVE_RUN = """
 import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver import assembly_kernels, hand_out_kernels, record_kernels
+from puppet_driver.devices import flock_records
+from puppet_driver.frames import assembler, ticks
 from puppet_driver.driver import warm_up
 from puppet_driver.devices import make_trackers
 from puppet_driver.frame_assembler import FrameAssembler
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
-HOT = record_kernels.scan, assembly_kernels.add_records, hand_out_kernels.hand_out
+HOT = flock_records.scan, ticks.add_records, assembler.emit_frame
 warm_up()
 warm = [len(kernel.signatures) for kernel in HOT]
 config = build_config(DriverConfig, check_values(DRIVER_ROWS, {}))

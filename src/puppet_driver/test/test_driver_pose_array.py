@@ -13,7 +13,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from driver_graph import Graph  # noqa: E402,I100
 from geometry_msgs.msg import PoseArray  # noqa: E402
-from puppet_driver.emulator.pty_server import PtyServer  # noqa: E402
+from puppet_driver.emulator.server import EmulatorServer  # noqa: E402
 from puppet_driver.tracker_driver_node import (  # noqa: E402
     OUTPUT_TOPIC,
     POSE_ARRAY_TOPIC,
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.ros
 
 
 def test_pose_array_has_the_poses_of_the_frame_with_its_stamp(
-    ros_context: Any, emulator: Callable[..., PtyServer]
+    ros_context: Any, emulator: Callable[..., EmulatorServer]
 ) -> None:
     ports = [str(line.pty.link) for line in emulator().lines]
     given = {'ports': ports, 'auto_configure_pause_s': 0.3, 'pose_array': 'all'}
@@ -62,7 +62,7 @@ def test_pose_array_has_the_poses_of_the_frame_with_its_stamp(
 
 
 def test_topics_come_with_configuring_and_go_with_cleaning_up(
-    emulator: Callable[..., PtyServer], graph: Callable[..., Graph]
+    emulator: Callable[..., EmulatorServer], graph: Callable[..., Graph]
 ) -> None:
     run = graph(emulator(), autostart=False, pose_array='valid')
     before = topics_of(run.node)

@@ -8,22 +8,21 @@ from line_bench import Bench, RECORDS
 import numpy as np
 from polhemus_bytes import poses_of
 from puppet_core.parameter_rows import build_config, check_values
+from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
+from puppet_driver.devices.liberty import Liberty
+from puppet_driver.devices.polhemus import METRES_PER_CENTIMETRE, NO_ERROR, PolhemusConfig
 from puppet_driver.driver import make_reader
 from puppet_driver.driver_report import Report, Reporter
 from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
 from puppet_driver.errors import LinkError
-from puppet_driver.link import LineState, LineStatus
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.polhemus_fastrak import FastrakLine
-from puppet_driver.polhemus_liberty import LibertyLine
-from puppet_driver.polhemus_line import PolhemusLineConfig
-from puppet_driver.polhemus_records import METRES_PER_CENTIMETRE, NO_ERROR
-from puppet_driver.reader_run import ReaderRun
-from puppet_driver.tracker import RecordBatch, ReportingStream, StreamCounters, TrackerRecord
+from puppet_driver.tracker import RecordBatch, StreamCounters, TrackerRecord
+from puppet_driver.transport.line import LineState, LineStatus
+from puppet_driver.transport.line_reader import ReaderRun
 import pytest
 
 GIVEN = {'device': 'mock', 'ports': ['p', 'q'], 'sensors': ['a', 'b'], 'rate_hz': 120.0}
-POLHEMUS = PolhemusLineConfig(('pelvis', 'left_hand'))
+POLHEMUS = PolhemusConfig(('pelvis', 'left_hand'))
 PERIOD_NS = 8_333_333
 START_NS = 10**18
 A = ord('A')
@@ -105,7 +104,7 @@ def test_the_cause_of_an_outage_outlasts_what_follows_from_it(desk):
     report = desk.look()
     assert report.values['last_error'] == GONE and report.errors == (GONE,)
     desk.stand(LineState.CLOSED, GONE, MISSING)
-    desk.reporter.note_error('frame not published')
+    desk.reporter.record_error('frame not published')
     report = desk.look()
     assert report.values['last_error'] == report.values['p last_error'] == GONE
     assert report.values['p last_attempt'] == MISSING
@@ -114,7 +113,7 @@ def test_the_cause_of_an_outage_outlasts_what_follows_from_it(desk):
     report = desk.look()
     assert report.values['last_error'] == GONE and not report.errors
     # recovered: what comes now is news
-    desk.reporter.note_error('frame not published')
+    desk.reporter.record_error('frame not published')
     assert desk.look().values['last_error'] == 'frame not published'
     desk.stand(LineState.CLOSED, SILENT)
     assert desk.look().values['last_error'] == SILENT
@@ -163,11 +162,10 @@ def test_what_all_sensors_suffer_from_is_said_once(desk):
 
 
 @pytest.mark.parametrize('line', [
-    FastrakLine(POLHEMUS, False), FastrakLine(POLHEMUS, True), LibertyLine(POLHEMUS),
+    Fastrak(POLHEMUS), FastrakAscii(POLHEMUS), Liberty(POLHEMUS),
 ])  # fmt: skip
 def test_error_characters_in_polhemus_records_are_put_into_words(line):
     stream = line.open_stream()
-    assert isinstance(stream, ReportingStream)
     script = (
         (0, NO_ERROR, 6, ''), (1, A, 1, ''), (1, NO_ERROR, 1, ''), (2, A, 2, "error 'A' of the"),
         (6, NO_ERROR, 9, "error 'A' of the"), (7, NO_ERROR, 1, ''),

@@ -7,17 +7,23 @@ from puppet_core import quaternion_batch
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError
 from puppet_core.procedural_range import range_of_motion
-from puppet_driver import flock_of_birds as flock
-from puppet_driver.emulator.assembly import EmulatorConfig, within_range
-from puppet_driver.emulator.assembly import performance as performed
-from puppet_driver.emulator.bursts import LineBursts
-from puppet_driver.emulator.default_body import default_body
-from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.emulator.emulator import EmulatorConfig, within_range
+from puppet_driver.emulator.emulator import performance as performed
 from puppet_driver.emulator.faults import FaultRates, Faults
-from puppet_driver.emulator.mounting import DEFAULT_SENSORS, random_mounting
-from puppet_driver.emulator.noise import disturb, NoiseLevels, SensorNoise
-from puppet_driver.emulator.performer_source import PerformerSource, sensor_poses, TransmitterPose
-from puppet_driver.emulator.record_encoding import encode_records, record_words
+from puppet_driver.emulator.flock_simulator import encode_records, FlockSimulator, record_words
+from puppet_driver.emulator.packets import LinePackets
+from puppet_driver.emulator.performer import (
+    add_noise,
+    default_body,
+    DEFAULT_SENSORS,
+    NoiseLevels,
+    random_mounting,
+    sensor_poses,
+    SensorNoise,
+    SensorPoses,
+    TransmitterPose,
+)
 from puppet_driver.parameters import DEFAULT_SENSORS as DRIVER_SENSORS
 import pytest
 
@@ -86,7 +92,7 @@ def test_noise_is_the_seeds_and_changes_from_block_to_block():
 
 def test_disturbed_poses_stay_unit(poses):
     noise = SensorNoise(NoiseLevels(), 3, RATE_HZ, 4).block(0, 20)
-    norms = np.linalg.norm(disturb(poses, noise)[..., 3:], axis=-1)
+    norms = np.linalg.norm(add_noise(poses, noise)[..., 3:], axis=-1)
     np.testing.assert_allclose(norms, 1.0)
 
 
@@ -104,18 +110,18 @@ def test_impossible_probabilities_are_refused(name):
 
 def test_no_faults_by_default(poses):
     faults = Faults(FaultRates(), 1)
-    assert faults.throw_outliers(poses) is poses
-    assert not faults.drops(100, 14).any() and faults.garble(b'abc') == b'abc'
+    assert faults.add_outliers(poses) is poses
+    assert not faults.drops(100, 14).any() and faults.corrupt(b'abc') == b'abc'
 
 
 def test_fault_rates_are_kept(rng):
     faults = Faults(FaultRates(0.05, 0.02, 0.01), 1)
     assert faults.drops(2000, 14).mean() == pytest.approx(0.05, rel=0.1)
     poses = np.tile([0.0, 0, 0, 1, 0, 0, 0], (2000, 14, 1))
-    thrown = np.abs(faults.throw_outliers(poses) - poses).max(axis=-1) > 1e-6
+    thrown = np.abs(faults.add_outliers(poses) - poses).max(axis=-1) > 1e-6
     assert thrown.mean() == pytest.approx(0.02, rel=0.2)
     data = bytes(20_000)
-    assert len(faults.garble(data)) != len(data)
+    assert len(faults.corrupt(data)) != len(data)
 
 
 def test_sensor_poses_are_seen_from_the_transmitter(performance):
@@ -130,7 +136,7 @@ def test_sensor_poses_are_seen_from_the_transmitter(performance):
 
 
 def test_source_plays_the_opening_once_and_the_loop_for_ever():
-    source = PerformerSource(np.zeros((10, 1, 7)), loop_start=4)
+    source = SensorPoses(np.zeros((10, 1, 7)), loop_start=4)
     frames = source.frames(np.arange(20))
     expected = list(range(10)) + [4, 5, 6, 7, 8, 9] + [4, 5, 6, 7]
     np.testing.assert_array_equal(frames, expected)
@@ -157,36 +163,36 @@ def test_matrix_angles_and_quaternion_say_the_same(poses):
 
 
 def test_bursts_follow_the_devices_choices(poses):
-    device = FlockDevice(3)
-    bursts = LineBursts(device, slice(0, 3), Faults(FaultRates(), 1))
-    bursts.load(100, poses)
-    assert len(bursts.burst(100)) == 12
+    device = FlockSimulator(3)
+    packets = LinePackets(device, slice(0, 3), Faults(FaultRates(), 1))
+    packets.load(100, poses)
+    assert len(packets.burst(100)) == 12
     device.receive(flock.change(flock.GROUP_MODE, [1]), 0.0)
     for address in (2, 3, 4):
         device.receive(flock.address_prefix(address) + flock.POSITION_QUATERNION, 0.0)
-    assert len(bursts.burst(119)) == 45 and bursts.burst(119)[14::15] == bytes((2, 3, 4))
+    assert len(packets.burst(119)) == 45 and packets.burst(119)[14::15] == bytes((2, 3, 4))
 
 
 def test_a_line_without_any_sensor_sends_nothing_until_one_is_back(poses):
-    device = FlockDevice(3)
-    bursts = LineBursts(device, slice(0, 3), Faults(FaultRates(), 1))
-    bursts.load(0, poses)
-    whole, units = bursts.burst(0), device.sensor_units
+    device = FlockSimulator(3)
+    packets = LinePackets(device, slice(0, 3), Faults(FaultRates(), 1))
+    packets.load(0, poses)
+    whole, units = packets.burst(0), device.sensor_units
     for unit in units:
         unit.has_sensor = False
     device.version += 1
-    assert bursts.burst(0) == b'' == bursts.burst(len(poses) - 1)
+    assert packets.burst(0) == b'' == packets.burst(len(poses) - 1)
     units[0].has_sensor = True
     device.version += 1
-    assert bursts.burst(0) == whole != b''
+    assert packets.burst(0) == whole != b''
 
 
 def test_dropped_records_shorten_the_burst(poses):
-    device = FlockDevice(3)
+    device = FlockSimulator(3)
     device.receive(flock.change(flock.GROUP_MODE, [1]), 0.0)
-    bursts = LineBursts(device, slice(0, 3), Faults(FaultRates(drop_out=0.5), 1))
-    bursts.load(0, poses)
-    lengths = {len(bursts.burst(tick)) for tick in range(20)}
+    packets = LinePackets(device, slice(0, 3), Faults(FaultRates(drop_out=0.5), 1))
+    packets.load(0, poses)
+    lengths = {len(packets.burst(tick)) for tick in range(20)}
     assert lengths <= {0, 13, 26, 39} and len(lengths) > 2
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from puppet_core.errors import ConfigError
 from puppet_core.motion_loop import LoopedMotion
 from puppet_core.posture import Motion
-from puppet_driver import flock_of_birds as flock
-from puppet_driver.emulator.assembly import EmulatorConfig, within_range
-from puppet_driver.emulator.pty_line import MAX_BACKLOG_BYTES, PtyLine
-from puppet_driver.emulator.pty_server import PtyServer
+from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.emulator.emulator import EmulatorConfig, within_range
+from puppet_driver.emulator.pty_transport import MAX_BACKLOG_BYTES, PtyTransport
+from puppet_driver.emulator.server import EmulatorServer
 import pytest
 import serial
 
@@ -25,7 +25,7 @@ BURST_BYTES = 5 * 12  # power-up format of five units
 @pytest.fixture
 def line(tmp_path):
     """Yield a pseudo-terminal line."""
-    line = PtyLine(tmp_path / 'ports' / 'line0')
+    line = PtyTransport(tmp_path / 'ports' / 'line0')
     yield line
     try:
         line.close()
@@ -33,12 +33,12 @@ def line(tmp_path):
         pass
 
 
-def open_port(server: PtyServer, index: int = 0) -> serial.Serial:
+def open_port(server: EmulatorServer, index: int = 0) -> serial.Serial:
     """Open a line as any host would."""
     return serial.Serial(str(server.lines[index].pty.link), 115200, timeout=1.0)
 
 
-def start_streams(server: PtyServer) -> list[serial.Serial]:
+def start_streams(server: EmulatorServer) -> list[serial.Serial]:
     """Open all lines and ask them to stream."""
     ports = [open_port(server, i) for i in range(len(server.lines))]
     for port in ports:
@@ -87,11 +87,11 @@ def test_sending_resumes_when_the_host_reads_again(line):
 def test_an_old_link_is_replaced_and_a_file_is_not(tmp_path):
     link = tmp_path / 'line0'
     link.symlink_to('/nowhere')
-    PtyLine(link).close()
+    PtyTransport(link).close()
     assert not link.is_symlink()
     link.write_text('precious')
     with pytest.raises(ConfigError, match=f'{link}: expected a place for a link'):
-        PtyLine(link)
+        PtyTransport(link)
     assert link.read_text() == 'precious'
 
 
@@ -133,7 +133,7 @@ def test_performance_waits_for_all_lines_and_begins_with_its_t_pose(emulator, wa
         port.close()
 
 
-def start_streams_of_rest(server: PtyServer) -> list[serial.Serial]:
+def start_streams_of_rest(server: EmulatorServer) -> list[serial.Serial]:
     """Open all lines but the first and ask them to stream."""
     ports = [open_port(server, i) for i in range(1, len(server.lines))]
     for port in ports:

@@ -16,16 +16,19 @@ import threading
 import time
 
 import numpy as np
-from puppet_driver.emulator.assembly import build_server, EmulatorConfig
-from puppet_driver.emulator.faulty_cable import FaultyCable
-from puppet_driver.emulator.motionstar_assembly import build_motionstar_server
-from puppet_driver.emulator.network_cable import NetworkCable
-from puppet_driver.emulator.noise import NoiseLevels
-from puppet_driver.emulator.pty_server import PtyServer
-from puppet_driver.emulator.twins import TWINS
-from puppet_driver.link import LineState, LineStatus
-from puppet_driver.network_port import Endpoint
-from puppet_driver.polhemus_line import XOFF
+from puppet_driver.devices.polhemus import XOFF
+from puppet_driver.emulator.emulator import (
+    build_motionstar_server,
+    build_server,
+    EmulatorConfig,
+    SIMULATORS,
+)
+from puppet_driver.emulator.faults import FaultyTransport
+from puppet_driver.emulator.network_transport import NetworkTransport
+from puppet_driver.emulator.performer import NoiseLevels
+from puppet_driver.emulator.server import EmulatorServer
+from puppet_driver.transport.line import LineState, LineStatus
+from puppet_driver.transport.network_port import Endpoint
 import pytest
 from test_polhemus_pty import Session
 
@@ -42,18 +45,18 @@ HAS_SENSOR = 0x04  # of a MotionStar's unit
 class Rig:
     """A device, its cable, and the driver at the other end."""
 
-    def __init__(self, name: str, server: PtyServer) -> None:
+    def __init__(self, name: str, server: EmulatorServer) -> None:
         self.name, self.server = name, server
         line = server.lines[0]
         remake = None
         if name in NETWORKED:
             host, port = line.pty.link.host, line.pty.link.port
-            remake = lambda: NetworkCable(host, port)  # noqa: E731
-        self.cable, self.device = FaultyCable(line.pty, remake=remake), line.device
+            remake = lambda: NetworkTransport(host, port)  # noqa: E731
+        self.cable, self.device = FaultyTransport(line.pty, remake=remake), line.device
         server.lines = (line._replace(pty=self.cable),)
         server.start()
         self.session = Session(server, name, RATES_HZ[name], sensors=list(SENSORS))
-        self.record_bytes = TWINS[name].record_bytes
+        self.record_bytes = SIMULATORS[name].record_bytes
 
     @property
     def line(self) -> LineStatus:
@@ -189,7 +192,7 @@ def test_one_bit_in_a_hundred_turned(rigs, at_rest):
         n_records = now.counters.records - was.counters.records
         assert now.starts == was.starts, rig.name
         assert now.counters.resyncs > was.counters.resyncs
-        # what is under way at either end, a few bursts, and a packet's header
+        # what is under way at either end, a few packets, and a packet's header
         accounted = lost + n_records * rig.record_bytes
         header_bytes = 16 * (n_records // 2) if rig.name in NETWORKED else 0
         slack = 12 * len(SENSORS) * rig.record_bytes + header_bytes

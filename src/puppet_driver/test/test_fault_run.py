@@ -21,9 +21,9 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402,I100
 from driver_graph import Graph  # noqa: E402
 from lifecycle_msgs.msg import State  # noqa: E402
-from puppet_driver import flock_of_birds as flock  # noqa: E402
-from puppet_driver.emulator.pty_server import PtyServer  # noqa: E402
-from puppet_driver.link import LineStatus  # noqa: E402
+from puppet_driver.devices import flock_protocol as flock  # noqa: E402
+from puppet_driver.emulator.server import EmulatorServer  # noqa: E402
+from puppet_driver.transport.line import LineStatus  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -37,7 +37,7 @@ BIT_ERROR_RATE = 0.01
 class FaultRun:
     """The node, the emulator, and the clock on the wall."""
 
-    def __init__(self, run: Graph, server: PtyServer) -> None:
+    def __init__(self, run: Graph, server: EmulatorServer) -> None:
         self.run, self.server = run, server
         self.cable, self.device = server.lines[0].pty, server.lines[0].device
         self.recoveries: dict[str, float] = {}
@@ -108,7 +108,7 @@ class FaultRun:
         assert after.counters.resyncs > before.counters.resyncs
         assert 0 < lost < n_sent
         accounted = lost + RECORD_BYTES * (after.counters.records - before.counters.records)
-        # what is under way at either end, a few bursts; what piled up in a stall is not counted
+        # what is under way at either end, a few packets; what piled up in a stall is not counted
         most = 12 * len(SENSORS) * RECORD_BYTES
         assert abs(accounted - n_sent) < most or self.reader.stalls > stalls
 
@@ -165,7 +165,7 @@ class FaultRun:
 
 
 @pytest.fixture
-def fault_run(emulator: Callable[..., PtyServer], graph: Callable[..., Graph]) -> FaultRun:
+def fault_run(emulator: Callable[..., EmulatorServer], graph: Callable[..., Graph]) -> FaultRun:
     """Return a node that streams whole frames."""
     server = emulator(N_LINES, sensors=SENSORS, is_faulty=True, restart_after_s=0.0)
     run = graph(server, sensors=list(SENSORS))

@@ -5,17 +5,17 @@
 from dataclasses import replace
 import re
 
-from puppet_driver import flock_of_birds as flock
-from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
+from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.flock_line import FlockLine, FlockLineConfig
 import pytest
 
-CONFIG = FlockLineConfig(('pelvis', 'chest', 'left_hand'))
+CONFIG = FlockConfig(('pelvis', 'chest', 'left_hand'))
 
 
 def start(
-    line: FlockLine, device: FlockDevice | None, notes: list[str] | None = None
+    line: FlockOfBirds, device: FlockSimulator | None, notes: list[str] | None = None
 ) -> list[bytes]:
     """Run a line's start against a device, by bytes alone; return the commands."""
     said = []
@@ -36,8 +36,8 @@ def start(
 
 
 def test_started_device_streams_position_and_quaternion_with_addresses():
-    device = FlockDevice(3)
-    start(FlockLine(CONFIG), device)
+    device = FlockSimulator(3)
+    start(FlockOfBirds(CONFIG), device)
     assert device.is_sending and device.has_group_mode and device.is_configured
     assert {u.command for u in device.sensor_units} == {flock.POSITION_QUATERNION}
     assert device.error_code == 0
@@ -45,102 +45,102 @@ def test_started_device_streams_position_and_quaternion_with_addresses():
 
 @pytest.mark.parametrize('name, data', flock.HEMISPHERES.items())
 def test_hemisphere_reaches_every_unit(name, data):
-    device = FlockDevice(3)
-    start(FlockLine(replace(CONFIG, hemisphere=name)), device)
+    device = FlockSimulator(3)
+    start(FlockOfBirds(replace(CONFIG, hemisphere=name)), device)
     assert [u.hemisphere for u in device.sensor_units] == [data] * 3
 
 
 @pytest.mark.parametrize('range_in', [36, 72])
 def test_standard_ranges_are_chosen_by_command(range_in):
-    device = FlockDevice(3, range_in=36)
-    start(FlockLine(replace(CONFIG, range_in=range_in)), device)
+    device = FlockSimulator(3, range_in=36)
+    start(FlockOfBirds(replace(CONFIG, range_in=range_in)), device)
     assert device.range_in == range_in
 
 
 def test_one_unit_alone_needs_no_bus():
-    device = FlockDevice(1, first_address=1)
+    device = FlockSimulator(1, first_address=1)
     config = replace(CONFIG, sensors=('pelvis',), first_address=1, group_mode=False)
-    said = start(FlockLine(config), device)
+    said = start(FlockOfBirds(config), device)
     assert device.is_sending and not device.has_group_mode
     assert not any(c.startswith(b'P') for c in said)
 
 
 def test_units_beyond_fourteen_are_found():
-    device = FlockDevice(20)
+    device = FlockSimulator(20)
     sensors = tuple(f's{i}' for i in range(20))
-    start(FlockLine(replace(CONFIG, sensors=sensors)), device)
+    start(FlockOfBirds(replace(CONFIG, sensors=sensors)), device)
     assert device.is_sending
 
 
 def test_a_sleeping_device_is_woken():
-    device = FlockDevice(3)
+    device = FlockSimulator(3)
     device.receive(flock.SLEEP, 0.0)
-    start(FlockLine(CONFIG), device)
+    start(FlockOfBirds(CONFIG), device)
     assert device.is_sending
 
 
 def test_an_old_error_is_cleared_and_noted():
-    device, notes = FlockDevice(3), []
+    device, notes = FlockSimulator(3), []
     device.error_code = 11
-    start(FlockLine(CONFIG), device, notes)
+    start(FlockOfBirds(CONFIG), device, notes)
     assert notes == ['before this start the device had error 11 (RS-232 overrun or framing)']
     assert device.is_sending and device.error_code == 0
 
 
 def test_a_streaming_device_can_be_started_again():
-    device = FlockDevice(3)
-    start(FlockLine(CONFIG), device)
-    start(FlockLine(CONFIG), device)
+    device = FlockSimulator(3)
+    start(FlockOfBirds(CONFIG), device)
+    start(FlockOfBirds(CONFIG), device)
     assert device.is_sending
 
 
 def test_a_silent_port_is_said_in_one_sentence():
     text = r'expected a Flock of Birds to answer at 115200 bps, got nothing; check its power'
     with pytest.raises(LinkTimeout, match=text):
-        start(FlockLine(CONFIG), None)
+        start(FlockOfBirds(CONFIG), None)
 
 
 def test_a_missing_unit_is_named():
     with pytest.raises(ProtocolError, match=r'unit 4 \(left_hand\): .* got no such unit'):
-        start(FlockLine(CONFIG), FlockDevice(2))
+        start(FlockOfBirds(CONFIG), FlockSimulator(2))
 
 
 def test_a_unit_without_a_sensor_is_noted_and_the_others_stream():
     config = replace(CONFIG, sensors=(*CONFIG.sensors, 'right_hand'), first_address=1)
-    device, notes = FlockDevice(3), []
-    start(FlockLine(config), device, notes)
+    device, notes = FlockSimulator(3), []
+    start(FlockOfBirds(config), device, notes)
     assert device.is_sending and len(notes) == 1
     assert re.match(r'unit 1 \(pelvis\): .* got a unit without a sensor', notes[0])
 
 
 def test_a_line_without_any_sensor_is_refused():
-    device = FlockDevice(3)
+    device = FlockSimulator(3)
     for unit in device.sensor_units:
         unit.has_sensor = False
     with pytest.raises(ProtocolError, match=r'unit 2 \(pelvis\): .* got a unit without a sensor'):
-        start(FlockLine(CONFIG), device)
+        start(FlockOfBirds(CONFIG), device)
 
 
 def test_a_bus_that_is_as_we_left_it_is_not_configured_again():
-    device = FlockDevice(3)
-    first = start(FlockLine(CONFIG), device)
-    again = start(FlockLine(CONFIG), device)
+    device = FlockSimulator(3)
+    first = start(FlockOfBirds(CONFIG), device)
+    again = start(FlockOfBirds(CONFIG), device)
     command = flock.change(flock.AUTO_CONFIGURE, [4])
     assert command in first and command not in again and device.is_sending
     device.is_configured = False
-    assert command in start(FlockLine(CONFIG), device)
+    assert command in start(FlockOfBirds(CONFIG), device)
 
 
 def test_a_device_that_was_told_to_hold_off_is_released():
-    device = FlockDevice(3)
-    start(FlockLine(CONFIG), device)
+    device = FlockSimulator(3)
+    start(FlockOfBirds(CONFIG), device)
     device.receive(flock.XOFF + flock.examine(flock.MODEL), 9.0)
-    start(FlockLine(CONFIG), device)
+    start(FlockOfBirds(CONFIG), device)
     assert device.is_sending
 
 
 def test_two_bytes_that_are_no_status_are_not_a_device():
-    class Wrong(FlockDevice):
+    class Wrong(FlockSimulator):
         """A device heard at a wrong speed."""
 
         def receive(self, data: bytes, now_s: float) -> bytes:
@@ -148,11 +148,11 @@ def test_two_bytes_that_are_no_status_are_not_a_device():
             return bytes(len(super().receive(data, now_s)))
 
     with pytest.raises(LinkTimeout, match=r'got 2 byte\(s\) of a status'):
-        start(FlockLine(CONFIG), Wrong(3))
+        start(FlockOfBirds(CONFIG), Wrong(3))
 
 
 def test_an_error_of_the_device_is_named():
-    class Failing(FlockDevice):
+    class Failing(FlockSimulator):
         """A device whose transmitter is off."""
 
         def receive(self, data: bytes, now_s: float) -> bytes:
@@ -161,11 +161,11 @@ def test_an_error_of_the_device_is_named():
             return super().receive(data, now_s)
 
     with pytest.raises(ProtocolError, match=r'got error 29 \(transmitter off\)'):
-        start(FlockLine(CONFIG), Failing(3))
+        start(FlockOfBirds(CONFIG), Failing(3))
 
 
 def test_garbage_for_an_answer_is_not_taken_for_a_device():
-    class Short(FlockDevice):
+    class Short(FlockSimulator):
         """A device that answers one byte only, as at a wrong speed."""
 
         def receive(self, data: bytes, now_s: float) -> bytes:
@@ -173,4 +173,4 @@ def test_garbage_for_an_answer_is_not_taken_for_a_device():
             return super().receive(data, now_s)[:1]
 
     with pytest.raises(LinkTimeout, match=r'got 1 byte\(s\) of a status'):
-        start(FlockLine(CONFIG), Short(3))
+        start(FlockOfBirds(CONFIG), Short(3))

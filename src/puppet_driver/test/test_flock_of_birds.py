@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 import numpy as np
 from puppet_core import quaternion_batch
-from puppet_driver import flock_of_birds as flock
-from puppet_driver import flock_record_kernels as kernels
+from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_records as kernels
 import pytest
 
 WORD_STEP = 4  # the lowest two bits of a word are not sent
@@ -19,7 +19,7 @@ def decode(record: np.ndarray, range_in: int = 144, turn: float = 1.0) -> np.nda
     """Return the pose of a record."""
     pose = np.empty(7)
     scale = flock.full_scale_m(range_in) / flock.FULL_SCALE
-    kernels.decode_record(record, kernels.POSITION_QUATERNION, scale, turn, pose)
+    kernels.decode_record(record, kernels.POSITION_QUATERNION_CODE, scale, turn, pose)
     return pose
 
 

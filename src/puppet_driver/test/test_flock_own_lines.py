@@ -5,15 +5,14 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_driver import flock_of_birds as flock
-from puppet_driver.emulator.bursts import LineBursts
-from puppet_driver.emulator.device import FlockDevice
+from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
 from puppet_driver.emulator.faults import FaultRates, Faults
-from puppet_driver.emulator.flock_bus import Bus, Unit
-from puppet_driver.emulator.pty_line import PtyLine
-from puppet_driver.emulator.pty_server import EmulatedLine
+from puppet_driver.emulator.flock_simulator import Bus, FlockSimulator, Unit
+from puppet_driver.emulator.packets import LinePackets
+from puppet_driver.emulator.pty_transport import PtyTransport
+from puppet_driver.emulator.server import EmulatedLine
 from puppet_driver.errors import ProtocolError
-from puppet_driver.flock_line import FlockLine, FlockLineConfig
 import pytest
 from test_flock_line import start
 from test_polhemus_pty import Session
@@ -22,17 +21,17 @@ NAMES = ('pelvis', 'chest', 'left_hand')
 N_UNITS = len(NAMES)
 
 
-def devices_of_a_bus() -> list[FlockDevice]:
+def devices_of_a_bus() -> list[FlockSimulator]:
     """Return the devices on the lines of units that share a bus."""
     bus = Bus({address: Unit(address, True) for address in range(1, N_UNITS + 1)})
-    return [FlockDevice(1, address, bus=bus) for address in bus.units]
+    return [FlockSimulator(1, address, bus=bus) for address in bus.units]
 
 
-def line_of(ordinal: int) -> FlockLine:
+def line_of(ordinal: int) -> FlockOfBirds:
     """Return the driver's side of a line."""
-    return FlockLine(
-        FlockLineConfig(
-            NAMES[ordinal:ordinal + 1], first_address=1, group_mode=False, n_units=N_UNITS,
+    return FlockOfBirds(
+        FlockConfig(
+            NAMES[ordinal:ordinal + 1], first_address=1, group_mode=False, n_all_sensors=N_UNITS,
             auto_configure_pause_s=0.3,
         )
     )  # fmt: skip
@@ -59,9 +58,7 @@ def test_a_unit_whose_master_is_not_there_says_so():
         start(line_of(1), devices_of_a_bus()[1])
 
 
-def test_units_on_lines_of_their_own_stream_over_terminals(
-    emulator, tmp_path: Path, wait_until
-):
+def test_units_on_lines_of_their_own_stream_over_terminals(emulator, tmp_path: Path, wait_until):
     # any server will do; its lines become those of one bus
     server = emulator(N_UNITS, sensors=NAMES, first_address=1)
     server.stop()
@@ -70,7 +67,9 @@ def test_units_on_lines_of_their_own_stream_over_terminals(
     faults = Faults(FaultRates(), 1)
     server.lines = tuple(
         EmulatedLine(
-            PtyLine(tmp_path / f'own{i}'), device, LineBursts(device, slice(i, i + 1), faults)
+            PtyTransport(tmp_path / f'own{i}'),
+            device,
+            LinePackets(device, slice(i, i + 1), faults),
         )
         for i, device in enumerate(devices_of_a_bus())
     )

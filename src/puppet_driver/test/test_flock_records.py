@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 import numpy as np
 from phased_bytes import smooth_poses
 from puppet_core import quaternion_batch
-from puppet_driver import flock_of_birds as flock
-from puppet_driver import flock_record_kernels as kernels
-from puppet_driver.emulator.record_encoding import encode_records
-from puppet_driver.path_kernels import CONFIRMATIONS
-from puppet_driver.plausible_path import Reach
-from puppet_driver.record_stream import MAX_READ_BYTES, PhasedRecordStream
+from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_records as kernels
+from puppet_driver.devices.decoding import CONFIRMATIONS, Reach
+from puppet_driver.devices.flock_records import MAX_READ_BYTES, PhasedRecordStream
+from puppet_driver.emulator.flock_simulator import encode_records
 import pytest
 from scipy.spatial.transform import Rotation
 

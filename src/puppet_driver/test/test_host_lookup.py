@@ -6,9 +6,9 @@ from collections.abc import Callable
 import socket
 import threading
 
-from puppet_driver import host_lookup
 from puppet_driver.errors import LinkError
-from puppet_driver.host_lookup import HostLookup
+from puppet_driver.transport import network_port as host_lookup
+from puppet_driver.transport.network_port import HostLookup
 import pytest
 
 ASKED = ('tcp://lab:6000', 'lab', 6000, socket.SOCK_STREAM)

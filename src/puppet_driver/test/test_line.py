@@ -4,7 +4,7 @@
 
 from line_bench import Bench, MS, RECORDS
 from puppet_driver.errors import LinkError
-from puppet_driver.link import LineState
+from puppet_driver.transport.line import LineState
 import pytest
 
 

@@ -3,6 +3,7 @@
 """Lines that do not measure at one time: each sensor's age says when it was measured."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 import os
 import select
 import threading
@@ -11,13 +12,12 @@ import tty
 
 from assembly_feeder import Feeder, PERIOD_NS, RATE_HZ, START_NS
 import numpy as np
-from puppet_driver import mock_tracker as mock
-from puppet_driver.frame_assembler import FrameAssembler
-from puppet_driver.frame_queue import QueuedFrame
-from puppet_driver.line import Line
-from puppet_driver.line_reader import LineReader
-from puppet_driver.link import Patience
-from puppet_driver.serial_port import SerialPort
+from puppet_driver.devices import mock
+from puppet_driver.frames.assembler import FrameAssembler
+from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.transport.line import Line, RetryPolicy
+from puppet_driver.transport.line_reader import LineReader
+from puppet_driver.transport.serial_port import SerialPort
 import pytest
 
 SLOW_HZ = 25.0
@@ -127,13 +127,11 @@ def test_sensors_of_two_ptys_half_a_period_apart_have_the_age_of_their_lines(
     ptys: TwoPtys, wait_until: Callable[..., bool]
 ) -> None:
     frames: list[QueuedFrame] = []
-    lines = [
-        Line(
-            name, mock.MockTracker(1), lambda name=name: SerialPort(name, 115200),
-            Patience(5.0), lambda *_: None,
-        )
-        for name in ptys.names
-    ]  # fmt: skip
+    lines = []
+    for name in ptys.names:
+        tracker = mock.MockTracker(mock.MockConfig(('a',)))
+        tracker.open_port = partial(SerialPort, name, 115200)
+        lines.append(Line(name, tracker, RetryPolicy(5.0), lambda *_: None))
     reader = LineReader(lines, FrameAssembler((1, 1), SLOW_HZ, 3.0 / SLOW_HZ), frames.append)
     reader.start()
     try:

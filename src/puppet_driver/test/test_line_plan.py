@@ -5,7 +5,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from puppet_core.errors import ConfigError
-from puppet_driver.line_plan import burst_seconds, check_bandwidth, sensors_per_line, spread
+from puppet_driver.transport.line_capacity import (
+    burst_seconds,
+    check_bandwidth,
+    sensors_per_line,
+    spread,
+)
 import pytest
 
 

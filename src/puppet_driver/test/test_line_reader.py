@@ -9,11 +9,11 @@ import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.emulator.faults import FaultRates
-from puppet_driver.emulator.pty_server import PtyServer
-from puppet_driver.frame_queue import QUEUED_FRAMES, QueuedFrame
-from puppet_driver.line_reader import LineReader
-from puppet_driver.link import LineState
+from puppet_driver.emulator.server import EmulatorServer
+from puppet_driver.frames.frame_queue import QUEUED_FRAMES, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+from puppet_driver.transport.line import LineState
+from puppet_driver.transport.line_reader import LineReader
 import pytest
 
 POSITION_TOL_M = 3e-4  # half a step of the device's 14 bits at a range of 144 inches
@@ -23,7 +23,7 @@ ORIENTATION_TOL = 5e-4
 class Session:
     """A reader on an emulator's ports, and what came of it."""
 
-    def __init__(self, server: PtyServer, **options: object) -> None:
+    def __init__(self, server: EmulatorServer, **options: object) -> None:
         ports = [str(line.pty.link) for line in server.lines]
         values = check_values(DRIVER_ROWS, {'ports': ports, **options})
         self.frames: list[tuple[int, np.ndarray]] = []
@@ -52,7 +52,7 @@ def session() -> Iterator[Callable[..., Session]]:
     warm_up()
     sessions: list[Session] = []
 
-    def start(server: PtyServer, **options: object) -> Session:
+    def start(server: EmulatorServer, **options: object) -> Session:
         sessions.append(Session(server, **options))
         return sessions[-1]
 
@@ -135,9 +135,9 @@ def test_a_device_that_no_longer_answers_in_point_mode_is_started_again(
     run = session(server, point_mode=True)
     assert wait_until(run.has(20))
     device = server.lines[0].device
-    hear, device.receive = device.receive, lambda data, now_s: b''
+    record_error_code, device.receive = device.receive, lambda data, now_s: b''
     assert wait_until(lambda: any('got none for' in text for _, text in run.news))
-    device.receive = hear
+    device.receive = record_error_code
     assert wait_until(lambda: run.states()[0] is LineState.STREAMING)
 
 

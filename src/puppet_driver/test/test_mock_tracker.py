@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
+from puppet_driver.devices.mock import encode, mock_pose, MockStream, SWING_HZ
 from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.frame_queue import QueuedFrame
-from puppet_driver.mock_tracker import encode, mock_pose, MockStream, SWING_HZ
+from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 

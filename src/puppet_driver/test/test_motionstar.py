@@ -7,15 +7,21 @@ from dataclasses import replace
 
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver import birdnet_status as status
-from puppet_driver.birdnet import decode_header, encode_packet, find_packet, Header, Message
-from puppet_driver.birdnet_records import POSITION_QUATERNION, setup_byte
-from puppet_driver.devices import make_trackers
-from puppet_driver.emulator.motionstar_device import MotionStarDevice
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices.birdnet import (
+    decode_header,
+    encode_packet,
+    find_packet,
+    Header,
+    Message,
+    POSITION_QUATERNION,
+    setup_byte,
+)
+from puppet_driver.devices.motionstar import MotionStar, MotionStarConfig
+from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.motionstar import MotionStar, MotionStarConfig
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.start_sequence import StartSequence
+from puppet_driver.transport.line import StartSequence
 import pytest
 
 CONFIG = MotionStarConfig(('pelvis', 'chest', 'left_hand'))
@@ -23,9 +29,7 @@ SILENCE = b''
 Answer = Callable[[bytes], bytes]
 
 
-def start(
-    tracker: MotionStar, answer: Answer, notes: list[str] | None = None
-) -> list[Header]:
+def start(tracker: MotionStar, answer: Answer, notes: list[str] | None = None) -> list[Header]:
     """Run a start against a device, by bytes alone; return the headers of what was said."""
     said = []
     steps = tracker.start_exchanges()
@@ -43,15 +47,17 @@ def start(
         said.append(decode_header(exchange.command))
         reply = answer(exchange.command)
         if exchange.measure is not None:
-            reply = reply[:exchange.wanted_bytes(reply)]
+            reply = reply[: exchange.wanted_bytes(reply)]
 
 
-def obey(device: MotionStarDevice) -> Answer:
+def obey(device: MotionStarSimulator) -> Answer:
     """Return how a device answers."""
     return lambda command: device.receive(command, 1.5)
 
 
-def altered(device: MotionStarDevice, wanted: Message, change: Callable[[bytes], bytes]) -> Answer:
+def altered(
+    device: MotionStarSimulator, wanted: Message, change: Callable[[bytes], bytes]
+) -> Answer:
     """Return how a device answers, its answers of one kind changed."""
 
     def answer(command: bytes) -> bytes:
@@ -81,7 +87,7 @@ def config(**given: object) -> DriverConfig:
 
 
 def test_started_device_streams_position_and_quaternion():
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     said = start(MotionStar(CONFIG), obey(device))
     assert device.is_sending
     assert {u.format_byte for u in device.sensor_units} == {setup_byte(POSITION_QUATERNION)}
@@ -92,14 +98,14 @@ def test_started_device_streams_position_and_quaternion():
 
 
 def test_a_running_device_is_started_anew():
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     start(MotionStar(CONFIG), obey(device))
     start(MotionStar(CONFIG), obey(device))
     assert device.is_sending
 
 
 def test_stop_command_ends_streaming():
-    device, tracker = MotionStarDevice(3), MotionStar(CONFIG)
+    device, tracker = MotionStarSimulator(3), MotionStar(CONFIG)
     start(tracker, obey(device))
     device.receive(tracker.stop_command(), 2.0)
     assert device.is_awake and not device.is_streaming
@@ -107,7 +113,7 @@ def test_stop_command_ends_streaming():
 
 @pytest.mark.parametrize('name, value', status.HEMISPHERES.items())
 def test_hemisphere_reaches_every_unit_and_the_rest_stays(name, value):
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     before = device.units[2]
     start(MotionStar(replace(CONFIG, hemisphere=name)), obey(device))
     assert [u.hemisphere for u in device.sensor_units] == [value] * 3
@@ -117,7 +123,7 @@ def test_hemisphere_reaches_every_unit_and_the_rest_stays(name, value):
 
 @pytest.mark.parametrize('range_in', [36, 72, 144])
 def test_the_scale_is_the_devices_own(range_in):
-    device, tracker = MotionStarDevice(3, range_in=range_in), MotionStar(CONFIG)
+    device, tracker = MotionStarSimulator(3, range_in=range_in), MotionStar(CONFIG)
     start(tracker, obey(device))
     stream = tracker.open_stream()
     assert stream._decoding.full_scales_m == pytest.approx([range_in * 0.0254] * 3)
@@ -125,13 +131,13 @@ def test_the_scale_is_the_devices_own(range_in):
 
 def test_upper_bits_of_the_scale_are_another_matter():
     tracker = MotionStar(CONFIG)
-    device = MotionStarDevice(3, range_in=0x2000 | 144)
+    device = MotionStarSimulator(3, range_in=0x2000 | 144)
     start(tracker, obey(device))
     assert tracker.open_stream()._decoding.full_scales_m == pytest.approx([3.6576] * 3)
 
 
 def test_lost_answers_are_asked_for_again():
-    device, n_asked = MotionStarDevice(3), [0]
+    device, n_asked = MotionStarSimulator(3), [0]
 
     def answer(command: bytes) -> bytes:
         n_asked[0] += 1
@@ -146,14 +152,14 @@ def test_lost_answers_are_asked_for_again():
 
 
 def test_data_under_way_is_not_mistaken_for_an_answer():
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     data = encode_packet(Header(Message.DATA), bytes(48))
     start(MotionStar(CONFIG), lambda command: data + device.receive(command, 1.5))
     assert device.is_sending
 
 
 def test_half_a_data_packet_before_an_answer_does_no_harm():
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     half = encode_packet(Header(Message.DATA), bytes(48))[30:]
     start(MotionStar(CONFIG), lambda command: half + device.receive(command, 1.5))
     assert device.is_sending
@@ -193,18 +199,16 @@ STATUS = Message.GET_STATUS_ANSWER
 ])  # fmt: skip
 def test_what_a_status_says_is_checked(unit, change, text):
     with pytest.raises(ProtocolError, match=text):
-        start(
-            MotionStar(CONFIG), altered(MotionStarDevice(3), STATUS, with_body(change, unit))
-        )
+        start(MotionStar(CONFIG), altered(MotionStarSimulator(3), STATUS, with_body(change, unit)))
 
 
 def test_a_rate_that_the_device_does_not_take_is_said():
     with pytest.raises(ProtocolError, match='expected 100 measurements a second, got 120; set'):
-        start(MotionStar(replace(CONFIG, rate_hz=100.0)), obey(MotionStarDevice(3)))
+        start(MotionStar(replace(CONFIG, rate_hz=100.0)), obey(MotionStarSimulator(3)))
 
 
 def test_a_refused_setup_is_said_with_its_unit():
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     answer = altered(
         device, Message.SEND_SETUP_ANSWER,
         lambda reply: encode_packet(decode_header(reply)._replace(error=8)),
@@ -226,7 +230,7 @@ class Deaf:
 
 
 def test_answers_may_come_byte_by_byte_and_late():
-    device, tracker, now_ns = MotionStarDevice(3), MotionStar(CONFIG), 0
+    device, tracker, now_ns = MotionStarSimulator(3), MotionStar(CONFIG), 0
     said: list[bytes] = []
     port = Deaf()
     port.write = said.append
@@ -236,7 +240,7 @@ def test_answers_may_come_byte_by_byte_and_late():
         replies = b''.join(device.receive(command, 1.5) for command in said)
         said.clear()
         for i in range(len(replies)):
-            is_started = sequence.on_bytes(replies[i:i + 1], now_ns) or is_started
+            is_started = sequence.on_bytes(replies[i : i + 1], now_ns) or is_started
         if not said and not is_started:
             now_ns = sequence.deadline_ns
             is_started = sequence.on_time(now_ns)
@@ -245,14 +249,14 @@ def test_answers_may_come_byte_by_byte_and_late():
 
 
 def test_choosing_the_device_is_a_parameter():
-    trackers = make_trackers(config())
+    trackers = config().trackers
     assert [t.title for t in trackers] == ['MotionStar'] and trackers[0].n_sensors == 14
 
 
 def test_several_devices_share_the_sensors():
-    trackers = make_trackers(config(ports=['udp://a', 'udp://b']))
+    trackers = config(ports=['udp://a', 'udp://b']).trackers
     assert [t.n_sensors for t in trackers] == [7, 7]
-    assert all(t._config.has_datagrams for t in trackers)
+    assert [t._config.port for t in trackers] == ['udp://a', 'udp://b']
 
 
 @pytest.mark.parametrize('given, text', [

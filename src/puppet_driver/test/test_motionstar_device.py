@@ -5,10 +5,16 @@
 from birdnet_bytes import unit_of
 from hypothesis import given
 from hypothesis import strategies as st
-from puppet_driver import birdnet_status as status
-from puppet_driver.birdnet import decode_header, encode_packet, Header, Message
-from puppet_driver.birdnet_records import POSITION_QUATERNION, setup_byte
-from puppet_driver.emulator.motionstar_device import MotionStarDevice
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices.birdnet import (
+    decode_header,
+    encode_packet,
+    Header,
+    Message,
+    POSITION_QUATERNION,
+    setup_byte,
+)
+from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 import pytest
 
 
@@ -18,22 +24,22 @@ def say(message: Message, unit: int = 0, body: bytes = b'') -> bytes:
 
 
 def answer_of(
-    device: MotionStarDevice, message: Message, unit: int = 0, body: bytes = b''
+    device: MotionStarSimulator, message: Message, unit: int = 0, body: bytes = b''
 ) -> Header:
     """Return the header of the answer to a request."""
     return decode_header(device.receive(say(message, unit, body), 2.25))
 
 
 @pytest.fixture
-def device() -> MotionStarDevice:
+def device() -> MotionStarSimulator:
     """Return a device that has been woken."""
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     device.receive(say(Message.WAKE_UP), 0.0)
     return device
 
 
 def test_a_device_that_sleeps_is_not_ready():
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     answer = answer_of(device, Message.GET_STATUS)
     assert answer.message is Message.ILLEGAL and answer.error == 9
     assert answer_of(device, Message.WAKE_UP).message is Message.WAKE_UP_ANSWER
@@ -86,10 +92,10 @@ def test_rates_out_of_range_are_refused(device):
 
 @given(st.lists(st.binary(max_size=60), max_size=10))
 def test_any_bytes_are_answered_without_an_exception(chunks):
-    device = MotionStarDevice(3)
+    device = MotionStarSimulator(3)
     for chunk in chunks:
         device.receive(chunk, 0.0)
-    device.hang_up()
+    device.on_disconnect()
     assert answer_of(device, Message.WAKE_UP).message is Message.WAKE_UP_ANSWER
 
 

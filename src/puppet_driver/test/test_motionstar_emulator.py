@@ -11,26 +11,23 @@ import sys
 
 from birdnet_bytes import unit_of
 from puppet_core.errors import ConfigError
-from puppet_driver import birdnet_status as status
-from puppet_driver.birdnet import (
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices.birdnet import (
+    BAD_SAMPLE,
+    decode_records,
     encode_packet,
     find_packet,
+    FORMATS,
     Header,
     Message,
     Packet,
 )
-from puppet_driver.birdnet_records import (
-    BAD_SAMPLE,
-    decode_records,
-    FORMATS,
-)
 from puppet_driver.emulator import cli
-from puppet_driver.emulator.assembly import EmulatorConfig
+from puppet_driver.emulator.emulator import build_motionstar_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates
-from puppet_driver.emulator.motionstar_assembly import build_motionstar_server
-from puppet_driver.emulator.noise import NoiseLevels
-from puppet_driver.emulator.pty_server import PtyServer
-from puppet_driver.network_port import Endpoint
+from puppet_driver.emulator.performer import NoiseLevels
+from puppet_driver.emulator.server import EmulatorServer
+from puppet_driver.transport.network_port import Endpoint
 import pytest
 
 HOST = '127.0.0.1'
@@ -44,11 +41,11 @@ def say(message: Message, unit: int = 0, body: bytes = b'') -> bytes:
 
 
 @pytest.fixture
-def server(performance) -> Iterator[Callable[..., PtyServer]]:
+def server(performance) -> Iterator[Callable[..., EmulatorServer]]:
     """Yield a function that starts an emulator on a free port and stops it afterwards."""
-    servers: list[PtyServer] = []
+    servers: list[EmulatorServer] = []
 
-    def start(**options: object) -> PtyServer:
+    def start(**options: object) -> EmulatorServer:
         config = EmulatorConfig(links=(), device='motionstar', **{'noise': QUIET, **options})
         servers.append(build_motionstar_server(config, performance, [Endpoint('tcp', HOST, 0)]))
         servers[-1].start()
@@ -63,7 +60,7 @@ def server(performance) -> Iterator[Callable[..., PtyServer]]:
 class Host:
     """A host by TCP or UDP, who waits for what it asks for."""
 
-    def __init__(self, server: PtyServer, is_udp: bool = False) -> None:
+    def __init__(self, server: EmulatorServer, is_udp: bool = False) -> None:
         kind = socket.SOCK_DGRAM if is_udp else socket.SOCK_STREAM
         self.socket = socket.socket(socket.AF_INET, kind)
         self.socket.settimeout(5.0)

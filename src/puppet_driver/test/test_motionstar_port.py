@@ -4,9 +4,9 @@
 
 import numpy as np
 from puppet_core.errors import ConfigError
-from puppet_driver.birdnet import decode_header, Message
-from puppet_driver.link import LineState
-from puppet_driver.motionstar_port import has_datagrams, parse_way
+from puppet_driver.devices.birdnet import decode_header, Message
+from puppet_driver.devices.motionstar import has_datagrams, parse_way
+from puppet_driver.transport.line import LineState
 import pytest
 from test_motionstar_reader import names, serve, session  # noqa: F401
 

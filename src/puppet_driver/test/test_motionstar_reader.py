@@ -9,19 +9,18 @@ import socket
 from birdnet_bytes import pose_error, POSITION_TOL_M, QUATERNION_TOL
 import numpy as np
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver.birdnet_status import UNIT_HAS_SENSOR
+from puppet_driver.devices.birdnet import UNIT_HAS_SENSOR
+from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.emulator.assembly import EmulatorConfig
+from puppet_driver.emulator.emulator import build_motionstar_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates
-from puppet_driver.emulator.motionstar_assembly import build_motionstar_server
-from puppet_driver.emulator.noise import NoiseLevels
-from puppet_driver.emulator.pty_server import PtyServer
-from puppet_driver.frame_queue import QueuedFrame
-from puppet_driver.line_reader import LineReader
-from puppet_driver.link import LineState
-from puppet_driver.network_port import Endpoint
+from puppet_driver.emulator.performer import NoiseLevels
+from puppet_driver.emulator.server import EmulatorServer
+from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.path_kernels import CONFIRMATIONS
+from puppet_driver.transport.line import LineState
+from puppet_driver.transport.line_reader import LineReader
+from puppet_driver.transport.network_port import Endpoint
 import pytest
 
 HOST = '127.0.0.1'
@@ -61,11 +60,11 @@ class Session:
 
 
 @pytest.fixture
-def serve(performance) -> Iterator[Callable[..., PtyServer]]:
+def serve(performance) -> Iterator[Callable[..., EmulatorServer]]:
     """Yield a function that starts an emulator and stops it afterwards."""
-    servers: list[PtyServer] = []
+    servers: list[EmulatorServer] = []
 
-    def start(port: int = 0, n_devices: int = 1, **options: object) -> PtyServer:
+    def start(port: int = 0, n_devices: int = 1, **options: object) -> EmulatorServer:
         config = EmulatorConfig(links=(), device='motionstar', **{'noise': QUIET, **options})
         addresses = [Endpoint('tcp', HOST, port)] * n_devices
         servers.append(build_motionstar_server(config, performance, addresses))
@@ -77,7 +76,7 @@ def serve(performance) -> Iterator[Callable[..., PtyServer]]:
         kill(one)
 
 
-def kill(server: PtyServer) -> None:
+def kill(server: EmulatorServer) -> None:
     """Stop an emulator and close its sockets; harmless a second time."""
     if server.lines[0].pty._epoll.closed:
         return
@@ -100,7 +99,7 @@ def session() -> Iterator[Callable[..., Session]]:
         assert one.reader.failure is None
 
 
-def names(server: PtyServer, scheme: str = 'tcp') -> list[str]:
+def names(server: EmulatorServer, scheme: str = 'tcp') -> list[str]:
     """Return the names of a server's ports."""
     return [str(line.pty.endpoint(scheme)) for line in server.lines]
 

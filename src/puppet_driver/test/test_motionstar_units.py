@@ -5,10 +5,10 @@
 from dataclasses import replace
 import re
 
-from puppet_driver.birdnet import decode_header, encode_packet, Message
-from puppet_driver.emulator.motionstar_device import MotionStarDevice
+from puppet_driver.devices.birdnet import decode_header, encode_packet, Message
+from puppet_driver.devices.motionstar import MotionStar
+from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.errors import ProtocolError
-from puppet_driver.motionstar import MotionStar
 import pytest
 from test_motionstar import altered, CONFIG, start, STATUS, with_body
 
@@ -28,7 +28,7 @@ unit_faults = pytest.mark.parametrize('unit, change, text', UNIT_FAULTS)
 
 @unit_faults
 def test_a_unit_that_lacks_something_is_noted_and_the_others_stream(unit, change, text):
-    device, notes = MotionStarDevice(3), []
+    device, notes = MotionStarSimulator(3), []
     answer = altered(device, STATUS, with_body(change, unit))
     said = start(MotionStar(CONFIG), answer, notes)
     assert device.is_sending and len(notes) == 1 and re.match(text, notes[0])
@@ -37,7 +37,7 @@ def test_a_unit_that_lacks_something_is_noted_and_the_others_stream(unit, change
 
 @unit_faults
 def test_a_device_without_any_usable_unit_is_refused_with_the_reason(unit, change, text):
-    device, sensors = MotionStarDevice(3), ('chest',)
+    device, sensors = MotionStarSimulator(3), ('chest',)
     tracker = MotionStar(replace(CONFIG, sensors=sensors, first_address=3))
     with pytest.raises(ProtocolError, match=text):
         start(tracker, altered(device, STATUS, with_body(change, unit)))
@@ -45,7 +45,7 @@ def test_a_device_without_any_usable_unit_is_refused_with_the_reason(unit, chang
 
 
 def test_a_unit_in_error_may_refuse_its_setup():
-    device, notes = MotionStarDevice(3), []
+    device, notes = MotionStarSimulator(3), []
     device.units[3] = device.units[3]._replace(flags=0xC4, error=32)
     setup = altered(
         device, Message.SEND_SETUP_ANSWER,
@@ -59,6 +59,6 @@ def test_a_unit_in_error_may_refuse_its_setup():
 
 def test_a_unit_without_a_known_scale_is_not_listened_to():
     tracker = MotionStar(CONFIG)
-    start(tracker, altered(MotionStarDevice(3), STATUS, with_body(UNIT_FAULTS[-1][1], 3)))
+    start(tracker, altered(MotionStarSimulator(3), STATUS, with_body(UNIT_FAULTS[-1][1], 3)))
     ordinal_of = tracker.open_stream()._decoding.ordinal_of
     assert ordinal_of[2:5].tolist() == [0, -1, 2]

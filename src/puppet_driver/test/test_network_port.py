@@ -11,9 +11,14 @@ import struct
 from typing import ClassVar
 
 from puppet_core.errors import ConfigError
-from puppet_driver import network_port
 from puppet_driver.errors import LinkError
-from puppet_driver.network_port import open_network_port, parse_endpoint, TcpPort, UdpPort
+from puppet_driver.transport import network_port
+from puppet_driver.transport.network_port import (
+    open_network_port,
+    parse_endpoint,
+    TcpPort,
+    UdpPort,
+)
 import pytest
 
 HOST = '127.0.0.1'

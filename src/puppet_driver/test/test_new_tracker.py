@@ -15,9 +15,9 @@ import numpy as np
 from puppet_core.parameter_rows import build_config, defaults
 from puppet_driver import devices
 from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.frame_queue import QueuedFrame
-from puppet_driver.link import LineState
+from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+from puppet_driver.transport.line import LineState
 import pytest
 
 PAGE = Path(__file__).resolve().parents[3] / 'doc' / 'new_tracker.md'

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Starting Polhemus devices by bytes alone, what their twins obey, and what can be wrong."""
+"""Starting Polhemus devices by bytes alone, what their simulators obey, and what can be wrong."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,47 +9,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 from polhemus_bytes import poses_of
-from puppet_driver import polhemus_fastrak as fastrak
-from puppet_driver import polhemus_liberty as liberty
-from puppet_driver.emulator.polhemus_fastrak_twin import FastrakTwin, RESET_S
-from puppet_driver.emulator.polhemus_liberty_twin import LibertyTwin
-from puppet_driver.emulator.twin import DeviceTwin
+from puppet_driver.devices import fastrak, liberty
+from puppet_driver.devices.decoding import CONFIRMATIONS
+from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
+from puppet_driver.devices.liberty import Liberty, Patriot
+from puppet_driver.devices.polhemus import HEMISPHERES, METRES_PER_CENTIMETRE, PolhemusConfig
+from puppet_driver.emulator.fastrak_simulator import FastrakSimulator, RESET_S
+from puppet_driver.emulator.liberty_simulator import LibertySimulator
+from puppet_driver.emulator.server import DeviceSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.path_kernels import CONFIRMATIONS
-from puppet_driver.polhemus_fastrak import FastrakLine
-from puppet_driver.polhemus_liberty import LibertyLine, PATRIOT
-from puppet_driver.polhemus_line import PolhemusLineConfig
-from puppet_driver.polhemus_records import HEMISPHERES, METRES_PER_CENTIMETRE
 from puppet_driver.tracker import Tracker
 import pytest
 
-CONFIG = PolhemusLineConfig(('pelvis', 'left_hand'))
-MAKERS: dict[str, tuple[Callable[..., Tracker], Callable[[int], DeviceTwin]]] = {
-    'fastrak': (lambda c: FastrakLine(c, False), FastrakTwin),
-    'fastrak_ascii': (lambda c: FastrakLine(c, True), FastrakTwin),
-    'liberty': (LibertyLine, LibertyTwin),
-    'patriot': (lambda c: LibertyLine(c, PATRIOT), lambda n: LibertyTwin(n, 60.0, PATRIOT)),
+CONFIG = PolhemusConfig(('pelvis', 'left_hand'))
+MAKERS: dict[str, tuple[Callable[..., Tracker], Callable[[int], DeviceSimulator]]] = {
+    'fastrak': (lambda c: Fastrak(c), FastrakSimulator),
+    'fastrak_ascii': (lambda c: FastrakAscii(c), FastrakSimulator),
+    'liberty': (Liberty, LibertySimulator),
+    'patriot': (lambda c: Patriot(c), lambda n: LibertySimulator(n, 60.0, Patriot)),
 }
-every = pytest.mark.parametrize('line, twin', MAKERS.values(), ids=MAKERS)
-TWINS = (lambda: FastrakTwin(3), lambda: LibertyTwin(3))
+every = pytest.mark.parametrize('line, simulator', MAKERS.values(), ids=MAKERS)
+SIMULATORS = (lambda: FastrakSimulator(3), lambda: LibertySimulator(3))
 
 
 class Deaf:
     """Nothing at the other end of the cable."""
 
-    n_points = 0
+    n_poll_requests = 0
 
     def receive(self, data: bytes, now_s: float) -> bytes:
         """Say nothing."""
         return b''
 
-    def take_points(self) -> int:
+    def take_poll_requests(self) -> int:
         """Owe nothing."""
         return 0
 
 
 def start(
-    line: Tracker, device: DeviceTwin | Deaf, alter: Callable[[bytes], bytes] = bytes
+    line: Tracker, device: DeviceSimulator | Deaf, alter: Callable[[bytes], bytes] = bytes
 ) -> tuple[list[bytes], list[str]]:
     """Run a line's start against a device, by bytes alone; return commands and notes."""
     said, notes, now_s = [], [], 0.0
@@ -63,21 +61,21 @@ def start(
         said.append(exchange.command)
         notes += [exchange.note] if exchange.note else []
         answer = device.receive(exchange.command, now_s)
-        for _ in range(device.take_points()):
+        for _ in range(device.take_poll_requests()):
             answer += burst(device)
         now_s += exchange.pause_s + (0.0 if answer else exchange.timeout_s)
         reply = alter(answer)[:exchange.reply_bytes]
 
 
-def burst(device: DeviceTwin) -> bytes:
+def burst(device: DeviceSimulator) -> bytes:
     """Return what a device sends at a tick."""
     records = device.encode(poses_of(1, device.n_sensors), 0)
     return b''.join(r.tobytes() for r in records)
 
 
 @every
-def test_a_started_device_streams_what_the_stream_reads(line, twin):
-    device, tracker = twin(2), line(CONFIG)
+def test_a_started_device_streams_what_the_stream_reads(line, simulator):
+    device, tracker = simulator(2), line(CONFIG)
     said, notes = start(tracker, device)
     assert device.is_sending and notes == [] and said[-1][:1] == b'C'
     assert device.metres_per_unit == METRES_PER_CENTIMETRE
@@ -89,32 +87,32 @@ def test_a_started_device_streams_what_the_stream_reads(line, twin):
 
 
 @every
-def test_a_streaming_device_can_be_started_again(line, twin):
-    device = twin(2)
+def test_a_streaming_device_can_be_started_again(line, simulator):
+    device = simulator(2)
     start(line(CONFIG), device)
     start(line(CONFIG), device)
     assert device.is_sending
 
 
 @every
-def test_a_device_held_by_an_xoff_is_released(line, twin):
-    device = twin(2)
+def test_a_device_held_by_an_xoff_is_released(line, simulator):
+    device = simulator(2)
     device.receive(b'\x13', 0.0)
     start(line(CONFIG), device)
     assert device.is_sending
 
 
 @every
-def test_a_command_begun_by_noise_is_ended(line, twin):
-    device = twin(2)
+def test_a_command_begun_by_noise_is_ended(line, simulator):
+    device = simulator(2)
     device.receive(b'O1,2', 0.0)
     start(line(CONFIG), device)
     assert device.is_sending
 
 
 @every
-def test_stopping_ends_the_stream(line, twin):
-    device = twin(2)
+def test_stopping_ends_the_stream(line, simulator):
+    device = simulator(2)
     start(line(CONFIG), device)
     device.receive(line(CONFIG).stop_command(), 9.0)
     assert not device.is_sending
@@ -123,9 +121,9 @@ def test_stopping_ends_the_stream(line, twin):
 @pytest.mark.parametrize('name, vector', HEMISPHERES.items())
 def test_hemisphere_reaches_every_station(name, vector):
     config = replace(CONFIG, hemisphere=name)
-    device, other = FastrakTwin(2), LibertyTwin(2)
-    start(FastrakLine(config, False), device)
-    start(LibertyLine(config), other)
+    device, other = FastrakSimulator(2), LibertySimulator(2)
+    start(Fastrak(config), device)
+    start(Liberty(config), other)
     assert device.hemispheres == {1: vector, 2: vector} and other.hemisphere == vector
 
 
@@ -137,27 +135,27 @@ def test_hemispheres_point_where_the_axes_do():
 
 
 def test_stations_that_are_not_used_do_not_take_time():
-    device = FastrakTwin(4)
-    start(FastrakLine(CONFIG, False), device)
+    device = FastrakSimulator(4)
+    start(Fastrak(CONFIG), device)
     assert [device.active[k] for k in (1, 2, 3, 4)] == [True, True, False, False]
 
 
 @every
-def test_a_silent_port_is_said_in_one_sentence(line, twin):
+def test_a_silent_port_is_said_in_one_sentence(line, simulator):
     text = r'expected a Polhemus \w+ to answer at 115200 bps, got nothing; check its power'
     with pytest.raises(LinkTimeout, match=text):
         start(line(CONFIG), Deaf())
 
 
 @every
-def test_an_answer_cut_short_is_no_device(line, twin):
+def test_an_answer_cut_short_is_no_device(line, simulator):
     with pytest.raises(LinkTimeout, match=r'got 7 byte\(s\) of a'):
-        start(line(CONFIG), twin(2), lambda answer: answer[:7])
+        start(line(CONFIG), simulator(2), lambda answer: answer[:7])
 
 
 @every
-def test_a_missing_sensor_is_noted_and_the_other_streams(line, twin):
-    device = twin(1)
+def test_a_missing_sensor_is_noted_and_the_other_streams(line, simulator):
+    device = simulator(1)
     _, notes = start(line(CONFIG), device)
     assert device.is_sending and len(notes) == 1
     assert notes[0].startswith('station 2 (left_hand): expected a record, got none; check')
@@ -165,12 +163,12 @@ def test_a_missing_sensor_is_noted_and_the_other_streams(line, twin):
 
 def test_a_device_without_any_sensor_is_refused():
     with pytest.raises(ProtocolError, match=r'station 1 \(pelvis\): expected a record, got none'):
-        start(FastrakLine(CONFIG, False), FastrakTwin(0))
+        start(Fastrak(CONFIG), FastrakSimulator(0))
 
 
 @every
-def test_error_characters_are_noted(line, twin):
-    device = twin(2)
+def test_error_characters_are_noted(line, simulator):
+    device = simulator(2)
     device.error = ord('B')
     _, notes = start(line(CONFIG), device)
     assert len(notes) == 2 and "station 1 (pelvis): error 'B'" in notes[0]
@@ -179,10 +177,10 @@ def test_error_characters_are_noted(line, twin):
 def test_a_liberty_for_a_patriot_is_named():
     text = 'expected records of a Polhemus PATRIOT, got those of a LIBERTY; change the device'
     with pytest.raises(ProtocolError, match=text):
-        start(LibertyLine(CONFIG, PATRIOT), LibertyTwin(2))
+        start(Patriot(CONFIG), LibertySimulator(2))
 
 
-@pytest.mark.parametrize('line', [FastrakLine(CONFIG, False), LibertyLine(CONFIG)])
+@pytest.mark.parametrize('line', [Fastrak(CONFIG), Liberty(CONFIG)])
 def test_another_device_is_not_taken_for_it(line):
     class Parrot(Deaf):
         """Something that answers with what it hears, and more."""
@@ -196,7 +194,7 @@ def test_another_device_is_not_taken_for_it(line):
 
 
 def test_status_is_as_long_as_documented_and_tells_the_settings():
-    device = FastrakTwin(2)
+    device = FastrakSimulator(2)
     before = device.receive(fastrak.STATUS, 0.0)
     after = device.receive(b'fuC' + fastrak.STATUS, 0.0)
     assert len(before) == len(after) == 55 and before[:3] == b'21S'
@@ -205,66 +203,66 @@ def test_status_is_as_long_as_documented_and_tells_the_settings():
 
 
 def test_a_fastrak_wakes_up_with_angles_in_inches():
-    device = FastrakTwin(1)
+    device = FastrakSimulator(1)
     assert len(burst(device)) == 3 + 21 + 21 + 2 and burst(device).startswith(b'01 ')
 
 
-@pytest.mark.parametrize('twin', TWINS)
-def test_reset_takes_ten_seconds_and_forgets(twin):
-    device = twin()
+@pytest.mark.parametrize('simulator', SIMULATORS)
+def test_reset_takes_ten_seconds_and_forgets(simulator):
+    device = simulator()
     device.receive(b'fF1\rCC\r', 0.0)
     device.receive(fastrak.RESET, 1.0)
     assert not device.is_sending
     device.receive(b'PPP', 1.0 + 0.9 * RESET_S)
-    assert device.take_points() == 0
+    assert device.take_poll_requests() == 0
     device.receive(b'P', 1.0 + RESET_S)
-    assert device.take_points() == 1
+    assert device.take_poll_requests() == 1
 
 
-@pytest.mark.parametrize('twin', TWINS)
-def test_commands_may_come_byte_by_byte(twin):
-    device = twin()
+@pytest.mark.parametrize('simulator', SIMULATORS)
+def test_commands_may_come_byte_by_byte(simulator):
+    device = simulator()
     for byte in b'fF1\rO1,2,11\rO*,2,7\rC\r':
         device.receive(bytes((byte,)), 0.0)
     assert device.is_sending
 
 
-@pytest.mark.parametrize('twin', TWINS)
-def test_xoff_holds_the_stream_and_xon_releases_it(twin):
-    device = twin()
+@pytest.mark.parametrize('simulator', SIMULATORS)
+def test_xoff_holds_the_stream_and_xon_releases_it(simulator):
+    device = simulator()
     device.receive(b'C\r\x13', 0.0)
     assert not device.is_sending
     device.receive(b'\x11', 0.0)
     assert device.is_sending
 
 
-@pytest.mark.parametrize('twin', TWINS)
-def test_a_command_cut_short_is_forgotten_when_the_host_hangs_up(twin):
-    device = twin()
+@pytest.mark.parametrize('simulator', SIMULATORS)
+def test_a_command_cut_short_is_forgotten_when_the_host_hangs_up(simulator):
+    device = simulator()
     device.receive(b'PO1,2', 0.0)
-    device.hang_up()
+    device.on_disconnect()
     device.receive(b'P', 0.0)
-    assert device.take_points() == 1
+    assert device.take_poll_requests() == 1
 
 
 def test_a_liberty_says_who_it_is_in_both_modes():
-    device = LibertyTwin(1)
+    device = LibertySimulator(1)
     assert device.receive(liberty.WHO_AM_I, 0.0).startswith(b'00v emulated Polhemus LIBERTY')
     framed = device.receive(liberty.BINARY + liberty.WHO_AM_I, 0.0)
     assert framed[:2] == b'LY' and int.from_bytes(framed[6:8], 'little') == len(framed) - 8
 
 
 def test_nothing_is_sent_by_a_liberty_before_it_is_asked_for_binary():
-    device = LibertyTwin(2)
+    device = LibertySimulator(2)
     assert burst(device) == b''
 
 
-@pytest.mark.parametrize('twin', TWINS)
+@pytest.mark.parametrize('simulator', SIMULATORS)
 @given(messages=st.lists(st.one_of(
     st.binary(max_size=30), st.text('OHlU*F0123456789,\r-SPCcuf', max_size=30).map(str.encode)
 ), max_size=20))
-def test_no_bytes_make_a_twin_raise(twin, messages):
-    device = twin()
+def test_no_bytes_make_a_twin_raise(simulator, messages):
+    device = simulator()
     for i, message in enumerate(messages):
         assert isinstance(device.receive(message, 20.0 * i), bytes)
     assert isinstance(burst(device), bytes)

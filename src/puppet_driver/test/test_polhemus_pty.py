@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from puppet_core.errors import ConfigError
 from puppet_core.parameter_rows import build_config, check_values
-from puppet_driver.devices import DEVICES, make_trackers
+from puppet_driver.devices import DEVICES
 from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.emulator.assembly import EmulatorConfig
+from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.faults import FaultRates
-from puppet_driver.emulator.pty_server import PtyServer
-from puppet_driver.emulator.twins import TWINS
-from puppet_driver.frame_assembler import FrameAssembler
-from puppet_driver.line_reader import LineReader
-from puppet_driver.link import LineState
+from puppet_driver.emulator.server import EmulatorServer
+from puppet_driver.frames.assembler import FrameAssembler
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+from puppet_driver.transport.line import LineState
+from puppet_driver.transport.line_reader import LineReader
 import pytest
 from test_emulator_cli import EXIT_S, run
 
@@ -37,15 +36,15 @@ def config_of(device: str, n_lines: int, rate_hz: float, **more: object) -> Driv
 class Session:
     """A reader on an emulator's ports, and what came of it."""
 
-    def __init__(self, server: PtyServer, device: str, rate_hz: float, **more: object) -> None:
+    def __init__(
+        self, server: EmulatorServer, device: str, rate_hz: float, **more: object
+    ) -> None:
         ports = [str(line.pty.link) for line in server.lines]
         config = config_of(device, len(ports), rate_hz, **{'ports': ports, **more})
         warm_up(config)
         self.frames: list[np.ndarray] = []
         self.news: list[tuple[bool, str]] = []
-        self.reader: LineReader = make_reader(
-            config, self._keep, lambda *n: self.news.append(n)
-        )
+        self.reader: LineReader = make_reader(config, self._keep, lambda *n: self.news.append(n))
         self.reader.start()
 
     def _keep(self, assembler: FrameAssembler) -> None:
@@ -119,7 +118,7 @@ def test_a_missing_sensor_is_noted_and_the_others_stream(emulator, session, wait
     assert np.isnan(run.frames[-1][3]).all()
 
 
-@pytest.mark.parametrize('device, title', [('fastrak', 'FASTRAK'), ('patriot', 'PATRIOT')])
+@pytest.mark.parametrize('device, title', [('fastrak', 'FASTRAK'), ('patriot', 'Patriot')])
 def test_a_port_without_a_device_is_named(emulator, session, wait_until, device, title):
     server = emulator(1, device=device, rate_hz=30.0, sensors=('pelvis', 'chest'))
     server.lines[0].device.receive = lambda data, now_s: b''
@@ -138,13 +137,13 @@ def test_another_model_is_named(emulator, session, wait_until):
 @every
 def test_twins_and_devices_agree_on_the_records_size(device, n_lines, rate_hz, tolerance_m):
     config = config_of(device, n_lines, rate_hz)
-    assert TWINS[device].record_bytes == config.record_bytes
-    assert sum(t.n_sensors for t in make_trackers(config)) == 14
-    assert set(TWINS) <= set(DEVICES)
+    assert SIMULATORS[device].record_bytes == config.trackers[0].record_bytes
+    assert sum(t.n_sensors for t in config.trackers) == 14
+    assert set(SIMULATORS) <= set(DEVICES)
 
 
 @pytest.mark.parametrize('device, n_lines, rate_hz, text', [
-    ('fastrak', 3, 10.0, r"ports: expected 4 or more for 14 sensors of device 'fastrak', which "
+    ('fastrak', 3, 10.0, r'ports: expected 4 or more for 14 sensors of a Polhemus FASTRAK, which '
      'has 4 stations, got 3'),
     ('fastrak', 4, 120.0, r'rate_hz: expected value <= 30 for 4 sensor\(s\) on a FASTRAK'),
     ('patriot', 6, 30.0, 'ports: expected 7 or more .* 2 stations, got 6'),

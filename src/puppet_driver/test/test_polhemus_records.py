@@ -10,12 +10,10 @@ import numpy as np
 from polhemus_bytes import LAYOUTS, open_stream, poses_of, records_of
 from puppet_core import quaternion_batch
 from puppet_core.errors import ConfigError
-from puppet_driver import polhemus_fastrak as fastrak
-from puppet_driver import polhemus_kernels as kernels
-from puppet_driver import polhemus_liberty as liberty
-from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
-from puppet_driver.flock_of_birds import METRES_PER_INCH
-from puppet_driver.polhemus_records import (
+from puppet_driver.devices import fastrak, liberty
+from puppet_driver.devices import polhemus_kernels as kernels
+from puppet_driver.devices.flock_protocol import METRES_PER_INCH
+from puppet_driver.devices.polhemus import (
     FASTRAK_ITEMS,
     fastrak_layout,
     LIBERTY_ITEMS,
@@ -23,6 +21,7 @@ from puppet_driver.polhemus_records import (
     METRES_PER_CENTIMETRE,
     RecordLayout,
 )
+from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
 import pytest
 
 LINE_TOL_M = 2e-7  # a float32 of a few hundred centimetres
@@ -43,7 +42,7 @@ quaternions = st.tuples(*[st.floats(-1.0, 1.0)] * 4).filter(
 
 
 def layout_of(family: str, items: tuple[int, ...], is_ascii: bool) -> RecordLayout:
-    """Return the layout of four stations, of two for a PATRIOT."""
+    """Return the layout of four stations, of two for a Patriot."""
     if family == 'fastrak':
         return fastrak_layout(4, items, is_ascii)
     return liberty_layout(4, items) if family == 'liberty' else liberty_layout(2, items, b'PA', 2)

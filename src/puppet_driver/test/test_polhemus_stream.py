@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Polhemus bytes to records: everything sent arrives, nothing that was not sent does (SPEC 3.1).
+Polhemus bytes to records: everything sent arrives, nothing that was not sent does.
 
 The damage is lost, repeated and inserted bytes, singly and in runs, and pure noise. A byte
 changed into another of its kind leaves a record without a checksum to tell it by: such a
@@ -26,9 +26,9 @@ from polhemus_bytes import (
     records_of,
     taken,
 )
-from puppet_driver.path_kernels import CONFIRMATIONS
-from puppet_driver.polhemus_records import fastrak_layout
-from puppet_driver.record_stream import MAX_READ_BYTES
+from puppet_driver.devices.decoding import CONFIRMATIONS
+from puppet_driver.devices.flock_records import MAX_READ_BYTES
+from puppet_driver.devices.polhemus import fastrak_layout
 import pytest
 
 SETTLING = 4 * CONFIRMATIONS  # records at the beginning of a run, until the paths are known

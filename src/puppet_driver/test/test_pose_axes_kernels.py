@@ -4,11 +4,11 @@
 
 import numpy as np
 from puppet_core import quaternion_batch
-from puppet_driver.pose_axes_kernels import turn_poses
+from puppet_driver.pose_topics import transform_poses
 import pytest
 
 
-@pytest.mark.parametrize('turn', [turn_poses, turn_poses.py_func], ids=['jit', 'py'])
+@pytest.mark.parametrize('turn', [transform_poses, transform_poses.py_func], ids=['jit', 'py'])
 def test_poses_are_turned_row_by_row(turn: object, rng: np.random.Generator) -> None:
     n = 5
     origins, turns = rng.normal(size=(n, 3)), quaternion_batch.exp(rng.normal(size=(n, 3)))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
-from puppet_driver.pose_merger import PATIENCE, PoseMerger
+from puppet_driver.pose_topics import MAX_MISSED_TICKS, PoseMerger
 import pytest
 
 MS = 1_000_000
@@ -57,7 +57,7 @@ def test_tick_ends_after_the_timeout() -> None:
 
 def test_lost_sensor_is_not_waited_for_until_it_returns() -> None:
     one = merger()
-    for tick in range(PATIENCE):
+    for tick in range(MAX_MISSED_TICKS):
         add(one, 0, (tick + 1) * 8 * MS)
         assert one.expire((tick + 2) * 8 * MS) is not None
     assert len(add(one, 0, 100 * MS)) == 1  # at once

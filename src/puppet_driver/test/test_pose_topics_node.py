@@ -24,16 +24,13 @@ from puppet_core.parameter_rows import (  # noqa: E402
     read_parameter_file,
 )
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
+from puppet_driver.parameters import rotation_of  # noqa: E402
+from puppet_driver.pose_topics import POSE_TOPICS_ROWS, PoseTopicsConfig  # noqa: E402
 from puppet_driver.pose_topics_node import (  # noqa: E402
     OUTPUT_TOPIC,
     POSE_ARRAY_TOPIC,
     PoseTopicsNode,
 )
-from puppet_driver.pose_topics_parameters import (  # noqa: E402
-    POSE_TOPICS_ROWS,
-    PoseTopicsConfig,
-)
-from puppet_driver.roll_pitch_yaw import rotation_of  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros import flat_array, qos, tracker_frame  # noqa: E402
 from puppet_ros.pose_array import from_poses, to_poses  # noqa: E402

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Bytes to records: everything sent arrives, nothing that was not sent does (SPEC 3.1).
+Bytes to records: everything sent arrives, nothing that was not sent does.
 
 The damage is lost bytes, inserted bytes and runs of garbage; of turned bits see
 test_bit_errors.py.
@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 from phased_bytes import ADDRESSES, decoded, RANGE_IN, records_of, smooth_poses
-from puppet_driver import flock_of_birds as flock
-from puppet_driver.path_kernels import CONFIRMATIONS
-from puppet_driver.record_stream import MAX_READ_BYTES, PhasedRecordStream
+from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices.decoding import CONFIRMATIONS
+from puppet_driver.devices.flock_records import MAX_READ_BYTES, PhasedRecordStream
 import pytest
 
 N_TICKS = 40

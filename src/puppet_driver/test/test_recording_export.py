@@ -9,8 +9,7 @@ from puppet_core.clip_bvh_write import write_bvh
 from puppet_core.motion_loop import clip_loop
 from puppet_core.procedural_performer import procedural_motion
 from puppet_driver.emulator import cli
-from puppet_driver.emulator.default_body import default_body
-from puppet_driver.emulator.mounting import DEFAULT_SENSORS, random_mounting
+from puppet_driver.emulator.performer import default_body, DEFAULT_SENSORS, random_mounting
 import pytest
 
 rosbags = pytest.importorskip('rosbags')

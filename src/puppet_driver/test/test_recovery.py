@@ -14,10 +14,10 @@ from collections.abc import Callable
 from line_bench import Bench, MS
 import numpy as np
 from puppet_core.parameter_rows import defaults
-from puppet_driver import flock_of_birds as flock
+from puppet_driver.devices import flock_protocol as flock
 from puppet_driver.errors import LinkError
-from puppet_driver.link import LineState, Patience
 from puppet_driver.parameters import DRIVER_ROWS
+from puppet_driver.transport.line import LineState, RetryPolicy
 import pytest
 
 PERIOD_MS = 8
@@ -29,7 +29,7 @@ VALUES = defaults(DRIVER_ROWS)
 def bench() -> Bench:
     """Return a line that streams, with the default waiting times."""
     names = ('silence_timeout_s', 'retry_first_s', 'retry_last_s')
-    one = Bench(patience=Patience(*(VALUES[name] for name in names)))
+    one = Bench(retry_policy=RetryPolicy(*(VALUES[name] for name in names)))
     one.stream()
     one.play(200)
     assert one.records > 30
@@ -40,15 +40,15 @@ def unplug(bench: Bench) -> Callable[[], None]:
     """Take the port away."""
     bench.port.is_gone = True
     bench.port.arrived = b'x'
-    open_port = bench.line._open_port
+    open_port = bench.line._tracker.open_port
 
     def refuse() -> None:
         raise LinkError('port: expected a serial port, got no such file')
 
-    bench.line._open_port = refuse
+    bench.line._tracker.open_port = refuse
 
     def plug() -> None:
-        bench.line._open_port = open_port
+        bench.line._tracker.open_port = open_port
 
     return plug
 
@@ -145,7 +145,7 @@ def test_a_single_unit_that_lost_power_is_configured_again(bench, index):
     unit = bench.device.sensor_units[index]
     told = unit.command
     unit.power_cycle()
-    # the bench's records are fixed: what such a unit sends is encoded by the twin itself
+    # the bench's records are fixed: what such a unit sends is encoded by the simulator itself
     bench.burst = lambda: b''.join(
         record.tobytes() for record in bench.device.encode(
             np.tile([1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (1, 2, 1)), 0

@@ -11,12 +11,12 @@ are in test_fault_devices.py.
 from collections.abc import Callable
 
 from line_bench import MS
-from puppet_driver.link import LineState, Patience
-from puppet_driver.path_kernels import CONFIRMATIONS
-from puppet_driver.polhemus_line import XOFF
+from puppet_driver.devices.decoding import CONFIRMATIONS
+from puppet_driver.devices.polhemus import XOFF
+from puppet_driver.transport.line import LineState, RetryPolicy
 import pytest
+from simulator_bench import PERIODS_MS, TwinBench
 from test_recovery import cut, LIMIT_MS, other_speed, turn_bits, unplug, VALUES
-from twin_bench import PERIODS_MS, TwinBench
 
 SERIAL = ('fastrak', 'fastrak_ascii', 'liberty', 'patriot')
 LASTS_MS = (60, 520, 3000, 3137, 3274, 3411, 3548)
@@ -26,7 +26,7 @@ LASTS_MS = (60, 520, 3000, 3137, 3274, 3411, 3548)
 def bench(name: str) -> TwinBench:
     """Return a line that streams, with the default waiting times."""
     names = ('silence_timeout_s', 'retry_first_s', 'retry_last_s')
-    one = TwinBench(name, Patience(*(VALUES[name] for name in names)))
+    one = TwinBench(name, RetryPolicy(*(VALUES[name] for name in names)))
     one.warm()
     return one
 
@@ -47,14 +47,14 @@ def reset(bench: TwinBench) -> Callable[[], None]:
 def half_open(bench: TwinBench) -> Callable[[], None]:
     """Let the device forget the connection, without a word to the host."""
     mend = cut(bench)
-    bench.device.hang_up()
-    open_port = bench.line._open_port
+    bench.device.on_disconnect()
+    open_port = bench.line._tracker.open_port
 
     def open_anew() -> object:
         mend()
         return open_port()
 
-    bench.line._open_port = open_anew
+    bench.line._tracker.open_port = open_anew
     return lambda: None
 
 
@@ -102,7 +102,7 @@ def test_an_xoff_by_noise_is_undone_within_a_second(bench):
 @pytest.mark.parametrize('name', PERIODS_MS)
 def test_half_a_record_costs_itself_only(bench):
     counters = bench.line.status.counters
-    half = bench.config.record_bytes // 2
+    half = bench.config.trackers[0].record_bytes // 2
     bench.distort = lambda data: data[:half]
     bench.play(bench.period_ms)
     bench.distort = bytes

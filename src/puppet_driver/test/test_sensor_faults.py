@@ -6,9 +6,8 @@ from birdnet_bytes import ADDRESSES, N_SENSORS, new_stream, PACKETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from puppet_driver.birdnet import decode_header, encode_packet, HEADER_BYTES
-from puppet_driver.fault_kernels import hear, KEPT_NS, N_COLUMNS, standing_error
-from puppet_driver.tracker import ReportingStream
+from puppet_driver.devices.birdnet import decode_header, encode_packet, HEADER_BYTES
+from puppet_driver.devices.decoding import KEPT_NS, N_COLUMNS, record_error_code, standing_error
 
 SECOND_NS = 10**9
 
@@ -20,7 +19,7 @@ def test_an_error_said_twice_stands_until_it_has_not_been_said_for_five_seconds(
     now_s, before, error, error_s = 0, 0, 0, 0
     for code, step_s in said:
         now_s += step_s
-        hear(table, 1, 1, code, now_s * SECOND_NS)
+        record_error_code(table, 1, 1, code, now_s * SECOND_NS)
         if code and code == before:
             error, error_s = code, now_s
         before = code
@@ -32,7 +31,6 @@ def test_an_error_said_twice_stands_until_it_has_not_been_said_for_five_seconds(
 def errors_after(error: int, unit: int, n_packets: int, *quiet_s: int) -> list[list[str]]:
     """Return what is said of the sensors after packets with an error, and after sound ones."""
     stream = new_stream()
-    assert isinstance(stream, ReportingStream)
     packets = iter(PACKETS)
     found = []
     for _ in range(n_packets):

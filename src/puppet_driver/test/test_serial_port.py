@@ -8,7 +8,7 @@ import select
 import tty
 
 from puppet_driver.errors import LinkError
-from puppet_driver.serial_port import SerialPort
+from puppet_driver.transport.serial_port import SerialPort
 import pytest
 
 BAUD = 115200

@@ -3,7 +3,7 @@
 """topic_plan: what the words of the parameter mean, and which mean nothing."""
 
 from puppet_core.errors import ConfigError
-from puppet_driver.topic_plan import plan_topics, TopicPlan
+from puppet_driver.pose_topics import plan_topics, TopicPlan
 import pytest
 
 SENSORS = ('pelvis', 'head')

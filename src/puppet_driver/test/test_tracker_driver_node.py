@@ -223,7 +223,7 @@ def test_a_start_beside_too_many_held_up_runs_is_refused_and_says_why(
 
     run = graph(emulator(), autostart=False)
     assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
-    monkeypatch.setattr(run.node.reader.strays, 'check', refuse)
+    monkeypatch.setattr(run.node.reader, 'start', refuse)
     assert run.node.trigger_activate() == TransitionCallbackReturn.FAILURE
     assert run.state() == State.PRIMARY_STATE_INACTIVE
     assert run.spin_until(lambda: run.message() == 'expected earlier runs to have ended, got 3')

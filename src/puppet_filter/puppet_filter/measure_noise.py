@@ -18,8 +18,13 @@ import time
 import numpy as np
 from puppet_core.errors import CalibrationError, PuppetError
 from puppet_core.sensor_frames import SensorFrame
-from puppet_filter.noise_estimate import estimate_noise, NoiseEstimate
-from puppet_filter.noise_file import load_noise, save_noise, SensorNoise
+from puppet_filter.sensor_noise import (
+    estimate_noise,
+    load_noise,
+    NoiseEstimate,
+    save_noise,
+    SensorNoise,
+)
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos, tracker_frame
 from puppet_ros.flat_array import MessageError

@@ -5,12 +5,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-from puppet_core.errors import ConfigError
+from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
 from puppet_core.parameter_rows import build_config, Row
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
+from puppet_filter.sensor_noise import load_noise, SensorNoise
 
 ROWS = (
     Row('frame_id', 'transmitter', live=True,
@@ -163,3 +164,31 @@ class PoseFilterConfig:
 def make_config(values: Mapping[str, Any]) -> PoseFilterConfig:
     """Return the config of checked parameter values."""
     return build_config(PoseFilterConfig, values)
+
+
+class Tuning(NamedTuple):
+    """Parameters and measured noise, always taken together."""
+
+    parameters: PoseFilterConfig
+    """Checked values of ROWS."""
+
+    noise: SensorNoise
+    """R of the sensors in `noise.file`; of none without a file."""
+
+
+def load_tuning(values: Mapping[str, Any]) -> Tuning:
+    """
+    Return the tuning of checked parameter values, the noise file read.
+
+    Raises
+    ------
+    ConfigError : for an impossible combination, or a noise file that cannot be used.
+
+    """
+    config = make_config(values)
+    if not config.noise_file:
+        return Tuning(config, SensorNoise({}))
+    try:
+        return Tuning(config, load_noise(config.noise_file))
+    except InputFileError as err:
+        raise ConfigError(f'noise.file: {err}') from err

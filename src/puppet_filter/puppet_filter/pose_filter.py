@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The pose filter of all sensors: Shin2002 ch. 3 with what live data needs besides (SPEC 3.2).
+The pose filter of all sensors: Shin2002 ch. 3 with what live data needs besides.
 
 Owns the states, the stamps' order and the counters; the arithmetic is in frame_kernels and
 kalman_kernels. Sensors are known by name: when some come or go the others stay as they are.
@@ -13,11 +13,11 @@ import math
 import numpy as np
 from puppet_core.arrays import Mat6, read_only
 from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
-from puppet_filter.filter_records import EMPTY, N_COUNTERS, Records, STATE, TUNING, WORK
-from puppet_filter.frame_kernels import step_frame
-from puppet_filter.noise_file import SensorNoise
+from puppet_filter.filter_state import EMPTY, N_COUNTERS, Records, STATE, TUNING, WORK
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.process_noise import ADAPTIVE, PHYSICAL, PRINTED
+from puppet_filter.sensor_noise import SensorNoise
+from puppet_filter.sensor_update import step_frame
 
 PROCESS_MODELS = {'adaptive': ADAPTIVE, 'physical': PHYSICAL, 'printed': PRINTED}
 IDENTITY = (1.0, 0.0, 0.0, 0.0)

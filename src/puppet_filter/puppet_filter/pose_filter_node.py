@@ -16,10 +16,9 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from puppet_filter.parameters import ROWS
+from puppet_filter.parameters import load_tuning, ROWS, Tuning
 from puppet_filter.pose_filter import warm_up
 from puppet_filter.pose_filter_stage import PoseFilterStage
-from puppet_filter.tuning import load_tuning, Tuning
 from puppet_msgs.msg import PoseFrame
 from puppet_ros.diagnostics import Diagnostics
 from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable

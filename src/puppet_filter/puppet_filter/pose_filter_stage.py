@@ -3,8 +3,8 @@
 """What the node pose_filter and the replay do with a frame: arrays in, a message's bytes out."""
 
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
+from puppet_filter.parameters import Tuning
 from puppet_filter.pose_filter import PoseFilter
-from puppet_filter.tuning import Tuning
 from puppet_ros.pose_frame import PoseFrameWriter
 
 

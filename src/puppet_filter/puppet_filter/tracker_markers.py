@@ -1,15 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What RViz shows of a tracker: sensors, where they came from, and what the filter took away.
-
-All in the axes of the frames' poses. Colours of the balls and names tell the status; those of
-the residuals, raw less filtered position, their size.
-
-"""
+"""Parameters of the tracker's markers, as data."""
 
 from collections import deque
 import colorsys
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +18,7 @@ from puppet_core.marker_spec import (
     SPHERE_SHAPE,
     text_marker,
 )
+from puppet_core.parameter_rows import Row
 from puppet_core.posture_check import MAX_COORDINATE_M, UNIT_TOL
 from puppet_core.sensor_frames import (
     FILTER_LOST,
@@ -34,7 +30,33 @@ from puppet_core.sensor_frames import (
     SAMPLE_OK,
     SensorFrame,
 )
-from puppet_filter.tracker_markers_parameters import TrackerMarkersConfig
+
+TRACKER_MARKERS_ROWS = (
+    Row('rate_hz', 20.0, 'Hz', 0.0, 30.0, live=True,
+        description='Rate of /tracker/markers; 0 is none.'),
+    Row('trail_s', 2.0, 's', 0.0, 20.0, live=True,
+        description='Length of the trails of the filtered positions; 0 is none.'),
+    Row('axis_m', 0.08, 'm', 0.001, 1.0, live=True,
+        description="Length of a sensor's drawn axes."),
+    Row('residual_gain', 50.0, '-', 1.0, 1000.0, live=True,
+        description='How many times longer than they are the residuals are drawn.'),
+    Row('residual_full_mm', 3.0, 'mm', 0.0, 1000.0, live=True, low_open=True,
+        description='Residual that is drawn red; none is green.'),
+    Row('show_names', True, live=True, description='Write the names of the sensors.'),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerMarkersConfig:
+    """Parameters of the tracker's markers; see TRACKER_MARKERS_ROWS."""
+
+    rate_hz: float = 20.0
+    trail_s: float = 2.0
+    axis_m: float = 0.08
+    residual_gain: float = 50.0
+    residual_full_mm: float = 3.0
+    show_names: bool = True
+
 
 STATUS, AXES, NAMES = 'status', 'axes', 'names'
 TRAILS, RESIDUALS = 'trails', 'residuals'

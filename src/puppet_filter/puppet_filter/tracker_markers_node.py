@@ -19,8 +19,11 @@ from typing import Any
 from puppet_core.parameter_rows import build_config
 from puppet_core.rate_limit import RateLimit
 from puppet_core.stamp_watch import StampWatch
-from puppet_filter.tracker_markers import TrackerMarkers
-from puppet_filter.tracker_markers_parameters import TRACKER_MARKERS_ROWS, TrackerMarkersConfig
+from puppet_filter.tracker_markers import (
+    TRACKER_MARKERS_ROWS,
+    TrackerMarkers,
+    TrackerMarkersConfig,
+)
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros import marker_message, pose_frame, qos, raw_header, tracker_frame
 from puppet_ros.diagnostics import Diagnostics

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_REINITIALISED
-from puppet_filter.noise_file import SensorNoise
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
+from puppet_filter.sensor_noise import SensorNoise
 import pytest
 from scipy.stats import chi2
 

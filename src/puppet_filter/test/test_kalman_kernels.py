@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from puppet_core import quaternion
-from puppet_filter import kalman_kernels as kernels
+from puppet_filter import kalman as kernels
 from puppet_filter.process_noise import PHYSICAL, process_noise
 import pytest
 from scipy.linalg import solve_discrete_are

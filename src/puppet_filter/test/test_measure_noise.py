@@ -15,7 +15,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_filter import measure_noise  # noqa: E402,I100
 from puppet_filter.measure_noise import main, make_parser, Recording, report  # noqa: E402
-from puppet_filter.noise_file import load_noise, save_noise, SensorNoise  # noqa: E402
+from puppet_filter.sensor_noise import load_noise, save_noise, SensorNoise  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros import qos, tracker_frame  # noqa: E402
 from rclpy.node import Node  # noqa: E402

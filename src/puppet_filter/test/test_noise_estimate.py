@@ -5,8 +5,8 @@
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.errors import CalibrationError
-from puppet_filter import noise_estimate
-from puppet_filter.noise_estimate import estimate_noise, mean_rotation, resolution
+from puppet_filter import sensor_noise as noise_estimate
+from puppet_filter.sensor_noise import estimate_noise, mean_rotation, resolution
 import pytest
 
 N = 2000

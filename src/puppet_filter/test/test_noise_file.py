@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.errors import InputFileError
-from puppet_filter.noise_file import load_noise, save_noise, SensorNoise
+from puppet_filter.sensor_noise import load_noise, save_noise, SensorNoise
 import pytest
 
 

@@ -9,10 +9,10 @@ from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.sensor_frames import FILTER_OK
-from puppet_filter.frame_kernels import step_frame
-from puppet_filter.noise_file import SensorNoise
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import default_noise, PoseFilter, warm_up
+from puppet_filter.sensor_noise import SensorNoise
+from puppet_filter.sensor_update import step_frame
 import pytest
 
 RATE_HZ = 120.0

@@ -18,7 +18,6 @@ from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402,I100
 from geometry_msgs.msg import PoseArray  # noqa: E402
 from puppet_core.errors import ConfigError  # noqa: E402
 from puppet_core.sensor_frames import FILTER_OK  # noqa: E402
-from puppet_filter.noise_file import save_noise, SensorNoise  # noqa: E402
 from puppet_filter.parameters import PoseFilterConfig, ROWS  # noqa: E402
 from puppet_filter.pose_filter import default_noise, PoseFilter  # noqa: E402
 from puppet_filter.pose_filter_node import (  # noqa: E402
@@ -27,6 +26,7 @@ from puppet_filter.pose_filter_node import (  # noqa: E402
     PoseFilterNode,
     RAW_TOPIC,
 )
+from puppet_filter.sensor_noise import save_noise, SensorNoise  # noqa: E402
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
 from puppet_ros import pose_frame, qos, tracker_frame  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from puppet_core.sensor_frames import FILTER_LOST, FilteredFrame, SensorFrame
-from puppet_filter import joseph_kernels, kalman_kernels
+from puppet_filter import kalman as joseph_kernels
+from puppet_filter import kalman as kalman_kernels
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
 import pytest

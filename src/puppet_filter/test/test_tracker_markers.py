@@ -27,10 +27,11 @@ from puppet_filter.tracker_markers import (
     RESIDUALS,
     STATUS,
     STATUS_COLOURS,
+    TRACKER_MARKERS_ROWS,
     TrackerMarkers,
+    TrackerMarkersConfig,
     TRAILS,
 )
-from puppet_filter.tracker_markers_parameters import TRACKER_MARKERS_ROWS, TrackerMarkersConfig
 import pytest
 
 CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'tracker_markers.yaml'

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from puppet_core.errors import ConfigError
 from puppet_core.io.yaml_file import load_plain_yaml
 from puppet_core.parameter_rows import build_config, check_values, read_parameter_file, Row
+from puppet_filter.parameters import load_tuning, Tuning
 from puppet_filter.parameters import ROWS as FILTER_ROWS
-from puppet_filter.tuning import load_tuning, Tuning
 from puppet_retarget.parameters import (
     importance_node_config,
     IMPORTANCE_ROWS,

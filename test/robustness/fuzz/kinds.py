@@ -231,7 +231,7 @@ KINDS = {
     ),
     'noise': FileKind(
         '.yaml', True, lambda: [fuzz_samples.NOISE],
-        _by_name('puppet_filter.noise_file', 'load_noise'),
+        _by_name('puppet_filter.sensor_noise', 'load_noise'),
     ),
     'parameters': FileKind('.yaml', True, _shipped('pose_filter.yaml'), _parameters),
     'edit': FileKind('.yaml', True, lambda: [fuzz_samples.EDIT], _edit),

@@ -1,3 +1,3 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""A device on a pseudo-terminal that the driver cannot tell from hardware."""
+"""A simulated tracker that the driver cannot tell from hardware."""

@@ -21,22 +21,20 @@ from puppet_core.clip_command_line import add_reading_options, read_clip_as_told
 from puppet_core.errors import PuppetError
 from puppet_core.motion_loop import LoopedMotion
 from puppet_core.posture import Motion
-from puppet_driver.emulator.assembly import (
+from puppet_driver.emulator.emulator import (
+    build_motionstar_server,
     build_server,
     EmulatorConfig,
     performance,
     SCRIPTS,
     SHOW,
+    SIMULATORS,
     within_range,
 )
-from puppet_driver.emulator.default_body import clip_body, default_body
 from puppet_driver.emulator.faults import FaultRates
-from puppet_driver.emulator.motionstar_assembly import build_motionstar_server
-from puppet_driver.emulator.mounting import DEFAULT_SENSORS
-from puppet_driver.emulator.noise import NoiseLevels
-from puppet_driver.emulator.twins import TWINS
-from puppet_driver.line_plan import sensors_per_line
-from puppet_driver.network_port import parse_endpoint
+from puppet_driver.emulator.performer import clip_body, default_body, DEFAULT_SENSORS, NoiseLevels
+from puppet_driver.transport.line_capacity import sensors_per_line
+from puppet_driver.transport.network_port import parse_endpoint
 
 EXIT_OK, EXIT_BAD_INPUT = 0, 2
 BAUD_RATE_BPS = 115200
@@ -85,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_device(p: argparse.ArgumentParser) -> None:
     ports = p.add_argument_group('device and ports')
-    ports.add_argument('--device', choices=tuple(TWINS), default='flock_of_birds',
+    ports.add_argument('--device', choices=tuple(SIMULATORS), default='flock_of_birds',
                        help='what is played; default %(default)s')  # fmt: skip
     ports.add_argument(
         '--listen', nargs='+', metavar='HOST:PORT', default=['127.0.0.1:6000'],
@@ -200,7 +198,7 @@ def _config(arguments: argparse.Namespace, at_exit: ExitStack) -> EmulatorConfig
         )
         # an impossible rate is refused by the config below
         rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
-        kind = TWINS[arguments.device]
+        kind = SIMULATORS[arguments.device]
         fitting = sensors_per_line(BAUD_RATE_BPS, kind.record_bytes, rate_hz)
         per_line = min(max(fitting, 1), kind.max_sensors)
         n_lines = arguments.lines or -(-len(sensors) // per_line)

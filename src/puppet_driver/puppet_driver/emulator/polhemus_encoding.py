@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats
-from puppet_driver import polhemus_records as records
-from puppet_driver.emulator.record_encoding import device_quaternions
-from puppet_driver.flock_of_birds import REP103_SIGNS
-from puppet_driver.polhemus_kernels import ASCII_WIDTH
+from puppet_driver.devices import polhemus as records
+from puppet_driver.devices.flock_protocol import REP103_SIGNS
+from puppet_driver.devices.polhemus_kernels import ASCII_WIDTH
+from puppet_driver.emulator.flock_simulator import device_quaternions
 
 MAX_ASCII = 999.99
 LOCKED = 1e-6  # cosine of the elevation

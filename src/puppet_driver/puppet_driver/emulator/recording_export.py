@@ -15,7 +15,7 @@ import numpy as np
 from puppet_core.errors import ConfigError
 from puppet_core.motion_loop import LoopedMotion
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
-from puppet_driver.emulator.assembly import EmulatorConfig, measured_source
+from puppet_driver.emulator.emulator import EmulatorConfig, measured_poses
 from puppet_driver.emulator.faults import Faults
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
@@ -76,7 +76,7 @@ def _write(
     config: EmulatorConfig, looped: LoopedMotion, writer: BagWriter, n_frames: int
 ) -> None:
     faults = Faults(config.faults, config.seed)
-    source = measured_source(config, looped, faults)
+    source = measured_poses(config, looped, faults)
     writer.write(
         STATIC_TOPIC, STATIC_MESSAGE, START_NS, _transmitter(config), qos.STATIC_TRANSFORMS
     )

@@ -1,0 +1,437 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The Bird Net protocol of the Ascension MotionStar: packets, records, status and setup as bytes.
+
+No socket, no clock, no state. The driver and the emulator share this module, so each fact of the
+protocol is written once. All numbers are big-endian. A data packet holds one record per unit: the
+unit's address, a byte with format and number of words, the words, and two bytes of buttons if the
+address has its highest bit set. The formats are the Flock of Birds', but the words are whole
+16-bit numbers.
+
+"""
+
+from collections.abc import Collection, Sequence
+from enum import IntEnum
+import struct
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.arrays import Floats, Ints
+from puppet_driver.devices.flock_protocol import error_text, RECORD_FORMATS
+from puppet_driver.errors import ProtocolError
+
+PROTOCOL = 3
+HEADER_BYTES = 16
+MAX_UNITS = 120
+MAX_BODY_BYTES = 28 * MAX_UNITS  # POSITION/MATRIX with buttons
+MAX_PACKET_BYTES = HEADER_BYTES + MAX_BODY_BYTES
+
+ERROR_NAMES = {
+    0: 'no error', 1: 'sequence number', 2: 'a few sequence numbers missing',
+    3: 'many sequence numbers missing', 4: 'sequence number repeated', 5: 'unexpected packet',
+    6: 'bad packet', 7: 'illegal status request', 8: 'illegal setup', 9: 'not ready',
+}  # fmt: skip
+
+_HEADER = struct.Struct('>HHIBBBBHH')
+
+
+class Message(IntEnum):
+    """What a packet says; the device's answers and data have numbers of their own."""
+
+    WAKE_UP = 10
+    SHUT_DOWN = 11
+    WAKE_UP_ANSWER = 20
+    SHUT_DOWN_ANSWER = 21
+    SYNC_SEQUENCE = 30
+    SYNC_SEQUENCE_ANSWER = 31
+    ILLEGAL = 40
+    UNKNOWN = 50
+    GET_STATUS = 101
+    SEND_SETUP = 102
+    SINGLE_SHOT = 103
+    RUN_CONTINUOUS = 104
+    STOP_DATA = 105
+    GET_STATUS_ANSWER = 201
+    SEND_SETUP_ANSWER = 202
+    RUN_CONTINUOUS_ANSWER = 204
+    STOP_DATA_ANSWER = 205
+    DATA = 210
+
+
+ANSWERS = {
+    Message.WAKE_UP: Message.WAKE_UP_ANSWER,
+    Message.SHUT_DOWN: Message.SHUT_DOWN_ANSWER,
+    Message.SYNC_SEQUENCE: Message.SYNC_SEQUENCE_ANSWER,
+    Message.GET_STATUS: Message.GET_STATUS_ANSWER,
+    Message.SEND_SETUP: Message.SEND_SETUP_ANSWER,
+    Message.SINGLE_SHOT: Message.DATA,
+    Message.RUN_CONTINUOUS: Message.RUN_CONTINUOUS_ANSWER,
+    Message.STOP_DATA: Message.STOP_DATA_ANSWER,
+}
+REFUSALS = {Message.ILLEGAL: 'not allowed at this time', Message.UNKNOWN: 'an unknown command'}
+_KNOWN = frozenset(Message)
+
+
+class Header(NamedTuple):
+    """The first 16 bytes of every packet but the protocol's number."""
+
+    message: Message
+    """What the packet says."""
+
+    unit: int = 0
+    """Bus address that it is about, 0 for the system."""
+
+    sequence: int = 0
+    """Counts the sender's packets, modulo 65536."""
+
+    seconds: int = 0
+    """Time of sending [s]."""
+
+    milliseconds: int = 0
+    """Its fraction [ms]."""
+
+    error: int = 0
+    """A key of ERROR_NAMES."""
+
+    extension: int = 0
+    """More about the error."""
+
+    body_bytes: int = 0
+    """How many bytes follow."""
+
+
+class Packet(NamedTuple):
+    """One packet."""
+
+    header: Header
+    body: bytes
+
+
+def encode_packet(header: Header, body: bytes = b'') -> bytes:
+    """Return a packet's bytes; `body_bytes` is filled in."""
+    if len(body) > MAX_BODY_BYTES:
+        raise ValueError(f'body: expected up to {MAX_BODY_BYTES} bytes, got {len(body)}')
+    return body_header(header, len(body)) + body
+
+
+def body_header(header: Header, body_bytes: int) -> bytes:
+    """Return the header's bytes of a packet with a body of so many."""
+    return _HEADER.pack(
+        header.sequence & 0xFFFF, header.milliseconds, header.seconds & 0xFFFFFFFF,
+        header.message, header.unit, PROTOCOL, header.error, header.extension, body_bytes,
+    )  # fmt: skip
+
+
+def decode_header(data: bytes) -> Header | None:
+    """Return the header that `data` begins with, None if that is none."""
+    if len(data) < HEADER_BYTES:
+        return None
+    sequence, milliseconds, seconds, message, unit, protocol, error, extension, body_bytes = (
+        _HEADER.unpack_from(data)
+    )
+    if protocol != PROTOCOL or message not in _KNOWN or body_bytes > MAX_BODY_BYTES:
+        return None
+    return Header(
+        Message(message), unit, sequence, seconds, milliseconds, error, extension, body_bytes
+    )
+
+
+def find_packet(data: bytes, wanted: Collection[Message]) -> tuple[Packet | None, int]:
+    """
+    Look for the first packet of a kind among others and bytes that are none.
+
+    Returns
+    -------
+    packet : Packet or None
+        None if it is not there, or not whole.
+    wanted_bytes : int
+        Where it ends in `data`; without it, how much there must be to say more.
+
+    """
+    start = 0
+    while start + HEADER_BYTES <= len(data):
+        header = decode_header(data[start: start + HEADER_BYTES])
+        if header is None:
+            start += 1
+            continue
+        body_start = start + HEADER_BYTES
+        end = body_start + header.body_bytes
+        if end > len(data):
+            return None, end
+        if header.message in wanted:
+            return Packet(header, data[body_start:end]), end
+        start = end
+    return None, start + HEADER_BYTES
+
+
+def error_code_text(error: int) -> str:
+    """Return the error byte of a packet in words, '' for none."""
+    name = ERROR_NAMES.get(error, 'not described in the manuals')
+    return f'error {error} ({name})' if error else ''
+
+
+def packet_error_text(header: Header) -> str:
+    """Return what an answer complains of, '' if it does not."""
+    code = error_code_text(header.error)
+    if header.message in REFUSALS:
+        return f'{REFUSALS[header.message]}, {code}' if code else REFUSALS[header.message]
+    return code
+
+
+FULL_SCALE = 32767.0  # counts at the end of the range, of the unit interval and of half a turn
+BUTTONS_FLAG = 0x80  # in the address
+NO_DATA, THROUGH_DATA, BAD_SAMPLE = 0, 14, 15
+POSITION_ANGLES, POSITION_MATRIX, POSITION_QUATERNION = 4, 5, 8
+FORMATS = {known.status_code: known for known in RECORD_FORMATS.values()}
+WORD_COUNTS = frozenset(known.n_words for known in FORMATS.values())
+HEAD_BYTES, BUTTON_BYTES = 2, 2
+INVALID = -1
+
+
+class Record(NamedTuple):
+    """One unit's record."""
+
+    address: int
+    """On the bus, 1 to 127."""
+
+    code: int
+    """A key of FORMATS, or NO_DATA, THROUGH_DATA or BAD_SAMPLE."""
+
+    words: tuple[int, ...] = ()
+    """Signed 16-bit numbers."""
+
+    buttons: int | None = None
+    """Two bytes, None if they are not sent."""
+
+
+def setup_byte(code: int) -> int:
+    """Return the byte that asks a unit for a format: words above, code below."""
+    return FORMATS[code].n_words << 4 | code if code in FORMATS else code
+
+
+def record_bytes(code: int) -> int:
+    """Return the length of a record of a format without buttons."""
+    return HEAD_BYTES + 2 * FORMATS[code].n_words
+
+
+def layout_table() -> Ints:
+    """
+    Return what each format byte of a record means.
+
+    Sources put the code into the upper or the lower half; no byte that has a meaning in one
+    order has another in the other, so both are understood.
+
+    Returns
+    -------
+    layout : ndarray, shape (256, 2)
+        Code and number of words; INVALID twice where a byte means nothing.
+
+    """
+    layout = np.full((256, 2), INVALID, dtype=np.int64)
+    meanings = {(known.status_code, known.n_words) for known in FORMATS.values()}
+    meanings |= {(c, n) for c in (THROUGH_DATA, BAD_SAMPLE) for n in (0, *WORD_COUNTS)}
+    meanings.add((NO_DATA, 0))
+    for code, n_words in meanings:
+        layout[code << 4 | n_words] = layout[n_words << 4 | code] = code, n_words
+    return layout
+
+
+LAYOUT = layout_table()
+
+
+def encode_record(record: Record) -> bytes:
+    """Return a record's bytes."""
+    has_buttons = record.buttons is not None
+    head = bytes((
+        record.address | (BUTTONS_FLAG if has_buttons else 0),
+        record.code << 4 | len(record.words),
+    ))  # fmt: skip
+    tail = record.buttons.to_bytes(BUTTON_BYTES, 'big') if record.buttons is not None else b''
+    return head + words_to_bytes(record.words) + tail
+
+
+def words_to_bytes(words: Sequence[int] | Ints) -> bytes:
+    """Return signed 16-bit numbers, high byte first."""
+    return np.asarray(words, dtype='>i2').tobytes()
+
+
+def decode_records(body: bytes) -> list[Record]:
+    """
+    Return the records of a data packet.
+
+    Raises
+    ------
+    ProtocolError : if the bytes are no sequence of records.
+
+    """
+    records = []
+    start = 0
+    while start < len(body):
+        if start + HEAD_BYTES > len(body):
+            raise ProtocolError(f'expected a record of 2 or more bytes at byte {start}, got 1')
+        code, n_words = (int(value) for value in LAYOUT[body[start + 1]])
+        if code == INVALID:
+            raise ProtocolError(
+                f'expected a format at byte {start + 1} of the data, got {body[start + 1]:02X}'
+            )
+        words_end = start + HEAD_BYTES + 2 * n_words
+        has_buttons = bool(body[start] & BUTTONS_FLAG)
+        end = words_end + BUTTON_BYTES * has_buttons
+        if end > len(body):
+            raise ProtocolError(
+                f'expected {end - start} bytes of a record at byte {start}, '
+                f'got {len(body) - start}'
+            )
+        words = np.frombuffer(body[start + HEAD_BYTES: words_end], dtype='>i2').tolist()
+        buttons = int.from_bytes(body[words_end:end], 'big') if has_buttons else None
+        records.append(Record(body[start] & ~BUTTONS_FLAG, code, tuple(words), buttons))
+        start = end
+    return records
+
+
+def counts(values: Floats, full_scale: float) -> Ints:
+    """Return values as the nearest words, saturated at full scale."""
+    words = np.rint(np.asarray(values) * (FULL_SCALE / full_scale))
+    return np.clip(words, -FULL_SCALE, FULL_SCALE).astype(np.int64)
+
+
+SYSTEM_STATUS_BYTES = 16  # the bytes of the units follow
+UNIT_STATUS_BYTES = 70
+RATE_RANGE_HZ = (20.0, 144.0)
+SCALING_MASK = 0x0FFF  # the upper bits name the kind of system
+
+SYSTEM_RUNNING, SYSTEM_ERROR, SYSTEM_BUS_ERROR = 0x80, 0x40, 0x20
+SYSTEM_CHASSIS_ERROR, SYSTEM_POWER_ERROR, SYSTEM_MASTER = 0x10, 0x08, 0x04
+SYSTEM_PROBLEMS = {
+    SYSTEM_ERROR: 'a system error', SYSTEM_BUS_ERROR: 'an error on the Fast Bird Bus',
+    SYSTEM_CHASSIS_ERROR: 'an error of the chassis', SYSTEM_POWER_ERROR: 'a failing power supply',
+}  # fmt: skip
+UNIT_ERROR, UNIT_RUNNING, UNIT_HAS_BUTTONS, UNIT_HAS_SENSOR = 0x80, 0x40, 0x08, 0x04
+SETUP_SUDDEN_CHANGE, SETUP_XYZ_REFERENCE, SETUP_APPEND_BUTTONS = 0x20, 0x10, 0x08
+SETUP_AC_NARROW, SETUP_AC_WIDE, SETUP_DC = 0x04, 0x02, 0x01
+
+HEMISPHERES = {'front': 0, 'aft': 1, 'upper': 2, 'lower': 3, 'left': 4, 'right': 5}
+
+_SYSTEM = struct.Struct('>BBBBB6sBBB2s')
+_UNIT = struct.Struct('>BBHBBBBHBBBBH7H7H7H3H3H')
+
+
+class SystemStatus(NamedTuple):
+    """State and setup of the whole system."""
+
+    flags: int
+    """SYSTEM_RUNNING and the others."""
+    error: int
+    """Code of the last error, as the Flock of Birds numbers them."""
+    n_units: int
+    """Units on the bus."""
+    n_servers: int
+    """Chassis with an Ethernet port."""
+    transmitter: int
+    """Address of the unit whose transmitter is on."""
+    rate_mhz: int
+    """Measurement rate in thousandths of a hertz, at most six digits."""
+    chassis: int
+    """Number of the chassis that answers."""
+    chassis_units: int
+    """Units in it."""
+    first_address: int
+    """Bus address of its first unit."""
+    revision: tuple[int, int]
+    """Of the device's software."""
+    units: bytes = b''
+    """A byte for each address from 1 on, flags as in the Flock of Birds' status."""
+
+
+def encode_system(status: SystemStatus) -> bytes:
+    """Return the body of a system's status or setup."""
+    if not 0 <= status.rate_mhz <= 999_999:
+        raise ValueError(f'rate_mhz: expected at most six digits, got {status.rate_mhz}')
+    rate = f'{status.rate_mhz:06d}'.encode('ascii')
+    revision = bytes(status.revision)
+    return _SYSTEM.pack(*status[:5], rate, *status[6:9], revision) + status.units
+
+
+def decode_system(body: bytes) -> SystemStatus:
+    """
+    Return the system's status from a body.
+
+    Raises
+    ------
+    ProtocolError : if it is too short or its rate is no number.
+
+    """
+    if len(body) < SYSTEM_STATUS_BYTES:
+        raise ProtocolError(
+            f'expected a system status of {SYSTEM_STATUS_BYTES} or more bytes, got {len(body)}'
+        )
+    fields = _SYSTEM.unpack_from(body)
+    rate, revision = fields[5], fields[9]
+    if not rate.isdigit():
+        raise ProtocolError(f'expected a rate of six digits in the system status, got {rate!r}')
+    units = body[SYSTEM_STATUS_BYTES:]
+    return SystemStatus._make((*fields[:5], int(rate), *fields[6:9], tuple(revision), units))
+
+
+def system_problem(status: SystemStatus) -> str:
+    """Return what the system complains of, '' if nothing."""
+    problems = [text for flag, text in SYSTEM_PROBLEMS.items() if status.flags & flag]
+    if problems and status.error:
+        problems.append(error_text(status.error))
+    return ', '.join(problems)
+
+
+class UnitStatus(NamedTuple):
+    """State and setup of one unit on the bus."""
+
+    flags: int
+    """UNIT_RUNNING and the others."""
+    model: int
+    revision: int
+    error: int
+    """Code of the last error, as the Flock of Birds numbers them."""
+    setup: int
+    """SETUP_DC and the others."""
+    format_byte: int
+    """Words of a record in the upper half, code of its format in the lower."""
+    report_rate: int
+    """1 to send every measurement, 2 for every other, and so on."""
+    scaling: int
+    """Full scale of positions [inch] under SCALING_MASK."""
+    hemisphere: int
+    """A value of HEMISPHERES."""
+    address: int
+    """On the bus."""
+    transmitter: int
+    spare: int
+    spare_word: int
+    alpha_min: tuple[int, ...] = (0,) * 7
+    alpha_max: tuple[int, ...] = (0,) * 7
+    vm: tuple[int, ...] = (0,) * 7
+    reference_frame: tuple[int, ...] = (0,) * 3
+    angle_align: tuple[int, ...] = (0,) * 3
+
+
+def encode_unit(status: UnitStatus) -> bytes:
+    """Return the body of a unit's status or setup."""
+    tables = (number for table in status[13:] for number in table)
+    return _UNIT.pack(*status[:13], *tables)
+
+
+def decode_unit(body: bytes) -> UnitStatus:
+    """
+    Return a unit's status from a body.
+
+    Raises
+    ------
+    ProtocolError : if it is too short.
+
+    """
+    if len(body) < UNIT_STATUS_BYTES:
+        raise ProtocolError(
+            f'expected a unit status of {UNIT_STATUS_BYTES} bytes, got {len(body)}'
+        )
+    fields = _UNIT.unpack_from(body)
+    tables = (fields[13:20], fields[20:27], fields[27:34], fields[34:37], fields[37:40])
+    return UnitStatus._make((*fields[:13], *tables))

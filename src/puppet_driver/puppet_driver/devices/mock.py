@@ -1,0 +1,200 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A tracker made of nothing, for tests of those who consume frames: no hardware, no emulator.
+
+It is a whole device all the same, with a port of its own: the port's thread sends records at
+the configured rate, each sensor following a path that `mock_pose` gives in closed form.
+
+"""
+
+from dataclasses import dataclass
+import os
+import struct
+import threading
+import time
+
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_driver.errors import LinkError, LinkTimeout
+from puppet_driver.tracker import (
+    Exchange,
+    Exchanges,
+    MAX_READ_BYTES,
+    RecordBatch,
+    RecordStream,
+    StreamCounters,
+    Tracker,
+)
+
+IDENTIFY, GO, STOP = b'?', b'g', b's'
+IDENTITY = b'mock'
+SYNC = 0xA5
+RECORD = struct.Struct('<BB7dB')  # sync, ordinal, pose, sum of all other bytes
+SPACING_M, SWING_M, SWING_RAD, SWING_HZ = 0.1, 0.2, 0.5, 0.5
+
+
+def mock_pose(row: int, seconds: float) -> Floats:
+    """Return where the sensor of a frame's row is after some time, as x y z [m], w x y z."""
+    phase = 2.0 * np.pi * SWING_HZ * seconds + row
+    half = 0.5 * SWING_RAD * np.sin(phase)
+    place = (SPACING_M * row, SWING_M * np.sin(phase), SWING_M * np.cos(phase))
+    return np.array([*place, np.cos(half), 0.0, 0.0, np.sin(half)])
+
+
+def encode(ordinal: int, pose: Floats) -> bytes:
+    """Return a record's bytes."""
+    body = RECORD.pack(SYNC, ordinal, *pose, 0)[:-1]
+    return body + bytes((sum(body) & 0xFF,))
+
+
+class MockStream(RecordStream):
+    """Decodes the records; a RecordStream."""
+
+    def __init__(self, n_sensors: int) -> None:
+        self.batch = RecordBatch(MAX_READ_BYTES // RECORD.size + 2)
+        self.counters = StreamCounters()
+        self._n_sensors = n_sensors
+        self._pending = bytearray()
+        self._first_ns = 0
+
+    def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
+        """Decode the first `n_bytes` of `data`; return how many records came out."""
+        batch, counters = self.batch, self.counters
+        batch.count = 0
+        if not self._pending:
+            self._first_ns = arrival_ns
+        self._pending += data[:n_bytes].tobytes()
+        while len(self._pending) >= RECORD.size:
+            _, ordinal, *pose, check = RECORD.unpack_from(self._pending)
+            is_sound = self._pending[0] == SYNC and ordinal < self._n_sensors
+            if not is_sound or sum(self._pending[:RECORD.size - 1]) & 0xFF != check:
+                del self._pending[0]
+                counters = counters._replace(discarded_bytes=counters.discarded_bytes + 1)
+                continue
+            batch.ordinals[batch.count] = ordinal
+            batch.stamps_ns[batch.count] = self._first_ns
+            batch.poses[batch.count] = pose
+            batch.count += 1
+            del self._pending[:RECORD.size]
+            self._first_ns = arrival_ns
+        self.counters = counters._replace(records=counters.records + batch.count)
+        return batch.count
+
+    def skip(self) -> None:
+        """Forget the record being collected."""
+        self._pending.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class MockConfig:
+    """What is on one line."""
+
+    sensors: tuple[str, ...]
+    """Names of its sensors."""
+
+    rate_hz: float = 120.0
+    """Records a second of each sensor."""
+
+    port: str = 'mock'
+    """For texts; any name will do."""
+
+    first_row: int = 0
+    """Of the line's sensors in a frame, which says where they are."""
+
+
+class MockTracker(Tracker):
+    """The device on one line."""
+
+    Config = MockConfig
+    title = 'mock tracker'
+    is_serial = False
+    record_bytes = RECORD.size
+
+    def open_port(self) -> 'MockPort':
+        """Start the device behind its port."""
+        config = self._config
+        rows = range(config.first_row, config.first_row + self.n_sensors)
+        return MockPort(config.port, rows, config.rate_hz)
+
+    def start_exchanges(self) -> Exchanges:
+        """Ask who is there, and let it stream."""
+        answer = yield Exchange(STOP + IDENTIFY, reply_bytes=len(IDENTITY))
+        if answer != IDENTITY:
+            raise LinkTimeout(f'expected {IDENTITY!r}, got {answer!r}')
+        yield Exchange(GO)
+
+    def stop_command(self) -> bytes:
+        """Return the bytes that end streaming."""
+        return STOP
+
+    def open_stream(self) -> MockStream:
+        """Return a decoder in its initial state."""
+        return MockStream(self.n_sensors)
+
+
+class MockPort:
+    """A port and the device behind it; a Port."""
+
+    def __init__(self, name: str, rows: range, rate_hz: float) -> None:
+        self.name = name
+        self._rows = rows
+        self._period_s = 1.0 / rate_hz
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+        self._is_streaming = False
+        self._has_ended = threading.Event()
+        self._thread = threading.Thread(target=self._send, name=f'mock {name}', daemon=True)
+        self._thread.start()
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select."""
+        return self._read
+
+    def read_into(self, buffer: bytearray) -> int:
+        """Read what is there; return how many bytes."""
+        try:
+            return os.readv(self._read, [buffer])
+        except BlockingIOError:
+            return 0
+        except OSError as err:
+            raise LinkError(f'{self.name}: expected data, got {err.strerror}') from err
+
+    def write(self, data: bytes) -> None:
+        """Obey commands."""
+        for command in (data[i:i + 1] for i in range(len(data))):
+            if command == IDENTIFY:
+                self._say(IDENTITY)
+            elif command in (GO, STOP):
+                self._is_streaming = command == GO
+
+    def discard_input(self) -> None:
+        """Forget the bytes that have arrived."""
+        try:
+            while os.read(self._read, MAX_READ_BYTES):
+                pass
+        except BlockingIOError:
+            pass
+
+    def close(self) -> None:
+        """End the device and close the port."""
+        self._has_ended.set()
+        self._thread.join()
+        os.close(self._read)
+        os.close(self._write)
+
+    def _send(self) -> None:
+        start_s = time.monotonic()
+        tick = 0
+        while not self._has_ended.wait(max(start_s + tick * self._period_s - time.monotonic(), 0)):
+            if self._is_streaming:
+                poses = [mock_pose(row, tick * self._period_s) for row in self._rows]
+                self._say(b''.join(encode(i, p) for i, p in enumerate(poses)))
+            tick += 1
+
+    def _say(self, data: bytes) -> None:
+        try:
+            os.write(self._write, data)
+        except BlockingIOError:
+            pass  # nobody reads

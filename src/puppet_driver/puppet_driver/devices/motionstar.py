@@ -1,0 +1,362 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The Ascension MotionStar on the network: ports, start-up, checks, stop.
+
+Starting: stop, wake up, read the status, set the rate, choose format and hemisphere of each unit,
+run. Every answer is checked. A unit that has no sensor, is in error or rejects its setup is noted;
+the others stream. A datagram may be lost, so each question is asked up to three times.
+
+With `tcp+udp://HOST[:PORT]` commands and their answers go by TCP, where none is lost; data is
+requested by a datagram and so arrives as datagrams, none of which waits for a lost predecessor.
+
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import partial
+import select
+
+from puppet_core.errors import ConfigError
+from puppet_core.fastest_motion import FASTEST_M_S
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices.birdnet import (
+    ANSWERS,
+    encode_packet,
+    find_packet,
+    Header,
+    HEADER_BYTES,
+    MAX_UNITS,
+    Message,
+    Packet,
+    packet_error_text,
+    POSITION_QUATERNION,
+    record_bytes,
+    REFUSALS,
+    setup_byte,
+)
+from puppet_driver.devices.birdnet_stream import BirdnetStream, TYPE_AT
+from puppet_driver.devices.decoding import Reach
+from puppet_driver.devices.flock_protocol import (
+    error_text,
+    full_scale_m,
+    UNIT_ACCESSIBLE,
+    UNIT_HAS_SENSOR,
+)
+from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.tracker import Exchange, Exchanges, Tracker
+from puppet_driver.transport.network_port import (
+    Endpoint,
+    is_network_name,
+    open_network_port,
+    parse_endpoint,
+    TcpPort,
+    UdpPort,
+)
+from puppet_driver.transport.port import Port
+
+BOTH = 'tcp+udp'
+REQUESTS_FOR_DATA = (Message.RUN_CONTINUOUS, Message.SINGLE_SHOT)
+
+
+def parse_way(name: str) -> Endpoint:
+    """
+    Return what a port's name says, its scheme tcp, udp or tcp+udp.
+
+    Raises
+    ------
+    ConfigError : naming the parameter and what it may be.
+
+    """
+    scheme, _, rest = name.partition('://')
+    if not is_network_name(name) or scheme not in (BOTH, 'tcp', 'udp'):
+        raise ConfigError(
+            'ports: expected tcp://HOST[:PORT], udp://HOST[:PORT] or tcp+udp://HOST[:PORT] for '
+            f'device motionstar, got {name!r}'
+        )
+    endpoint = parse_endpoint(f'tcp://{rest}')
+    return endpoint._replace(scheme=scheme)
+
+
+def has_datagrams(name: str) -> bool:
+    """Return whether data comes in datagrams at the port of a name."""
+    return parse_way(name).scheme != 'tcp'
+
+
+class SplitPort:
+    """
+    A connection for commands and datagrams for data; a Port.
+
+    Parameters
+    ----------
+    name : str
+        `tcp+udp://HOST:PORT`.
+
+    Raises
+    ------
+    LinkError : as TcpPort and UdpPort do.
+
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        endpoint = parse_way(name)
+        self._commands = TcpPort(str(endpoint._replace(scheme='tcp')))
+        self._data = UdpPort(str(endpoint._replace(scheme='udp')))
+        # what goes wrong is said of the port that people know
+        self._commands.name = self._data.name = name
+        self._epoll = select.epoll()
+        for port in (self._commands, self._data):
+            self._epoll.register(port.fileno(), select.EPOLLIN)
+
+    def fileno(self) -> int:
+        """Return a descriptor that is readable when either is."""
+        return self._epoll.fileno()
+
+    def read_into(self, buffer: bytearray) -> int:
+        """Read a datagram, or what has come by the connection; see NetworkPort."""
+        return self._data.read_into(buffer) or self._commands.read_into(buffer)
+
+    def write(self, data: bytes) -> None:
+        """Send a command; see NetworkPort."""
+        asks_for_data = len(data) >= HEADER_BYTES and data[TYPE_AT] in REQUESTS_FOR_DATA
+        port = self._data if asks_for_data else self._commands
+        port.write(data)
+
+    def discard_input(self) -> None:
+        """Forget what has arrived on both; see NetworkPort."""
+        self._data.discard_input()
+        self._commands.discard_input()
+
+    def close(self) -> None:
+        """Close both; never raises."""
+        self._epoll.close()
+        self._commands.close()
+        self._data.close()
+
+
+def open_motionstar_port(name: str) -> Port:
+    """Return the port of a name; raises as NetworkPort does."""
+    return SplitPort(name) if parse_way(name).scheme == BOTH else open_network_port(name)
+
+
+DEVICE = 'motionstar'
+ATTEMPTS = 3
+STOP_PAUSE_S = 0.1  # data that is under way arrives
+RATE_TOLERANCE = 0.01  # the device rounds the rate it is asked for
+
+UNKNOWN_M = 0.0  # full scale of a unit that has not told it
+
+Steps = Generator[Exchange, bytes, Packet]
+
+
+@dataclass(frozen=True, slots=True)
+class MotionStarConfig:
+    """What is behind one port."""
+
+    sensors: tuple[str, ...]
+    """Names of its sensors, in the order of their bus addresses."""
+
+    first_address: int = 2
+    """Bus address of the first; lower ones are transmitter controllers without a sensor."""
+
+    rate_hz: float = 120.0
+    """Measurements a second to ask for."""
+
+    hemisphere: str = 'front'
+    """Side of the transmitter the sensors stay on, a key of HEMISPHERES."""
+
+    inverted_quaternion: bool = False
+    """Whether the device reports inverse rotations."""
+
+    max_speed_mps: float = FASTEST_M_S
+    """Speed beyond which a record needs to be confirmed [m/s]."""
+
+    port: str = 'tcp://localhost'
+    """Name of the port."""
+
+    reply_timeout_s: float = 0.5
+    """How long to await an answer [s]."""
+
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        """Bus addresses of the sensors."""
+        return tuple(range(self.first_address, self.first_address + len(self.sensors)))
+
+
+class MotionStar(Tracker):
+    """The device behind one port."""
+
+    Config = MotionStarConfig
+    title = 'MotionStar'
+    is_serial = False
+    record_bytes = record_bytes(POSITION_QUATERNION)
+
+    def __init__(self, config: MotionStarConfig) -> None:
+        super().__init__(config)
+        self._full_scales_m = [UNKNOWN_M] * len(config.sensors)
+        self._sequence = 0
+
+    def check(self, ports: tuple[str, ...], sensors_per_line: tuple[int, ...]) -> None:
+        """Refuse mixed protocols, rates and addresses that a MotionStar does not have."""
+        rate_hz, last = self._config.rate_hz, self._config.addresses[-1]
+        if len({parse_way(port).scheme for port in ports}) > 1:
+            raise ConfigError(
+                'ports: expected all tcp://, all udp:// or all tcp+udp://, '
+                f'got {", ".join(ports)}'
+            )
+        low, high = status.RATE_RANGE_HZ
+        if not low <= rate_hz <= high:
+            raise ConfigError(
+                f'rate_hz: expected {low} <= value <= {high} for device {DEVICE}, got {rate_hz}'
+            )
+        if last > MAX_UNITS:
+            raise ConfigError(
+                f'first_address: expected addresses up to {MAX_UNITS} for device {DEVICE}, '
+                f'got {last}'
+            )
+
+    def open_port(self) -> Port:
+        """Open the port by the way that its name says."""
+        return open_motionstar_port(self._config.port)
+
+    def stop_command(self) -> bytes:
+        """Return the bytes that end streaming."""
+        return self._command(Message.STOP_DATA)
+
+    def open_stream(self) -> BirdnetStream:
+        """Return a decoder in its initial state, with the scales that the units told."""
+        config = self._config
+        return BirdnetStream(
+            config.addresses, self._full_scales_m, config.inverted_quaternion,
+            has_datagrams(config.port),
+            Reach(config.rate_hz, config.max_speed_mps),
+        )  # fmt: skip
+
+    def start_exchanges(self) -> Exchanges:
+        """Yield the steps from any state to streaming; see Tracker."""
+        yield Exchange(self._command(Message.STOP_DATA), pause_s=STOP_PAUSE_S)
+        # one that is awake already may say so by a refusal
+        yield from self._ask(Message.WAKE_UP, allows_refusal=True)
+        system = status.decode_system((yield from self._ask(Message.GET_STATUS)).body)
+        self._check_system(system)
+        yield from self._set_rate(system)
+        texts = []
+        for ordinal in range(self.n_sensors):
+            problem = self._unit_problem(system, ordinal)
+            try:
+                problem = (yield from self._set_up_unit(ordinal)) or problem
+            except ProtocolError as err:
+                problem = problem or self._about(ordinal, str(err))
+            texts += [problem] if problem else []
+        if len(texts) == self.n_sensors:
+            raise ProtocolError(texts[0])
+        for text in texts:
+            yield Exchange(note=text)
+        yield from self._ask(Message.RUN_CONTINUOUS)
+
+    def _command(self, message: Message, unit: int = 0, body: bytes = b'') -> bytes:
+        self._sequence = (self._sequence + 1) & 0xFFFF
+        return encode_packet(Header(message, unit, self._sequence), body)
+
+    def _ask(
+        self, message: Message, unit: int = 0, body: bytes = b'', allows_refusal: bool = False
+    ) -> Steps:
+        """Send a request until it is answered; return the answer."""
+        wanted = {ANSWERS[message], *REFUSALS}
+        if message is Message.RUN_CONTINUOUS:
+            wanted.add(Message.DATA)  # says as much if the answer was lost
+        what = f'{message.name.lower().replace("_", " ")}' + (f' of unit {unit}' if unit else '')
+        n_bytes = 0
+        for _ in range(ATTEMPTS):
+            reply = yield Exchange(
+                self._command(message, unit, body),
+                reply_bytes=HEADER_BYTES,
+                timeout_s=self._config.reply_timeout_s,
+                measure=partial(_length_until, wanted),
+            )
+            n_bytes += len(reply)
+            packet, _ = find_packet(reply, wanted)
+            if packet is None:
+                continue
+            problem = packet_error_text(packet.header)
+            if problem and not allows_refusal:
+                raise ProtocolError(f'expected an answer to {what}, got {problem}')
+            return packet
+        got = f'{n_bytes} byte(s) without an answer' if n_bytes else 'nothing'
+        raise LinkTimeout(
+            f'expected a {self.title} to answer to {what}, got {got}; '
+            'check its power, the network, and address and number of the port'
+        )
+
+    def _check_system(self, system: status.SystemStatus) -> None:
+        problem = status.system_problem(system)
+        if problem:
+            raise ProtocolError(f'expected the system to be ready, got {problem}')
+        config = self._config
+        for address, sensor in zip(config.addresses, config.sensors):
+            flags = system.units[address - 1] if address <= len(system.units) else 0
+            if not flags & UNIT_ACCESSIBLE:
+                raise ProtocolError(
+                    f'unit {address} ({sensor}): expected a sensor, got no such unit among '
+                    f'{system.n_units}; check its cables and first_address'
+                )
+
+    def _about(self, ordinal: int, text: str) -> str:
+        config = self._config
+        return f'unit {config.addresses[ordinal]} ({config.sensors[ordinal]}): {text}'
+
+    def _unit_problem(self, system: status.SystemStatus, ordinal: int) -> str:
+        if system.units[self._config.addresses[ordinal] - 1] & UNIT_HAS_SENSOR:
+            return ''
+        return self._about(
+            ordinal,
+            f'expected a sensor, got a unit without one among {system.n_units}; '
+            'check its cables and first_address',
+        )
+
+    def _set_rate(self, system: status.SystemStatus) -> Exchanges:
+        rate_mhz = round(1000.0 * self._config.rate_hz)
+        setup = system._replace(rate_mhz=rate_mhz)
+        yield from self._ask(Message.SEND_SETUP, body=status.encode_system(setup))
+        answer = yield from self._ask(Message.GET_STATUS)
+        got_mhz = status.decode_system(answer.body).rate_mhz
+        if abs(got_mhz - rate_mhz) > RATE_TOLERANCE * rate_mhz:
+            raise ProtocolError(
+                f'expected {self._config.rate_hz:g} measurements a second, got '
+                f'{got_mhz / 1000.0:g}; set rate_hz to a rate of the device'
+            )
+
+    def _set_up_unit(self, ordinal: int) -> Generator[Exchange, bytes, str]:
+        """Choose what a unit sends, its sensor there or not; return the error that it is in."""
+        config = self._config
+        address = config.addresses[ordinal]
+        self._full_scales_m[ordinal] = UNKNOWN_M
+        answer = yield from self._ask(Message.GET_STATUS, address)
+        unit = status.decode_unit(answer.body)
+        if unit.address != address:
+            raise ProtocolError(f'expected its status, got that of unit {unit.address}')
+        scaling_in = unit.scaling & status.SCALING_MASK
+        if scaling_in == 0:
+            raise ProtocolError('expected a full scale of positions, got 0 inch')
+        self._full_scales_m[ordinal] = full_scale_m(scaling_in)
+        setup = unit._replace(
+            setup=unit.setup & ~status.SETUP_APPEND_BUTTONS,
+            format_byte=setup_byte(POSITION_QUATERNION),
+            report_rate=1,
+            hemisphere=status.HEMISPHERES[config.hemisphere],
+        )
+        problem = ''
+        if unit.flags & status.UNIT_ERROR:
+            got = error_text(unit.error)
+            problem = self._about(ordinal, f'expected it to be ready, got {got}')
+        try:
+            yield from self._ask(Message.SEND_SETUP, address, status.encode_unit(setup))
+        except ProtocolError:
+            if not problem:
+                raise
+        return problem
+
+
+def _length_until(wanted: set[Message], reply: bytes) -> int:
+    return find_packet(reply, wanted)[1]

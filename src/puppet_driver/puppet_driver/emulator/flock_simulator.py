@@ -1,0 +1,405 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A simulated Flock of Birds: commands in, replies and records out, in every format.
+
+Like the hardware it wakes up with POSITION/ANGLES, forgets its settings when it loses power, and
+its units run only after the bus has been configured.
+
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats, Ints, Quats
+from puppet_driver.devices import flock_protocol as flock
+
+ANGLE_FULL_SCALE = np.pi  # counts at 180 degrees are full scale
+GIMBAL_LOCK = 1e-7  # cosine of Y below which Z and X cannot be told apart
+
+
+def device_quaternions(quaternions: Quats) -> Quats:
+    """Return REP-103 orientations, shape (..., 4), in the device's axes."""
+    return quaternions * np.array((1.0, *flock.REP103_SIGNS))
+
+
+def record_words(command: bytes, poses: Floats, range_in: int) -> Ints:
+    """
+    Return the words of records in the format that a command chose.
+
+    Parameters
+    ----------
+    command : bytes
+        A key of RECORD_FORMATS.
+    poses : ndarray, shape (..., 7)
+        Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
+    range_in : int
+        Full scale of positions [inch].
+
+    Returns
+    -------
+    words : ndarray, shape (..., words of the format)
+        Position first; angles in the order Z, Y, X; matrices column by column.
+
+    """
+    pose_words = flock.encode_pose_words(poses, range_in)
+    parts = flock.RECORD_FORMATS[command].name.split('/')
+    q = device_quaternions(poses[..., 3:])
+    words = {
+        'POSITION': lambda: pose_words[..., :3],
+        'QUATERNION': lambda: pose_words[..., 3:],
+        'ANGLES': lambda: flock.counts(angles_zyx(q), ANGLE_FULL_SCALE),
+        'MATRIX': lambda: flock.counts(matrix_columns(q), 1.0),
+    }
+    return np.concatenate([words[part]() for part in parts], axis=-1)
+
+
+def encode_records(
+    command: bytes, poses: Floats, range_in: int, address: int | None
+) -> np.ndarray:
+    """Return the bytes of one unit's records, shape (n, record size), uint8."""
+    data = flock.encode_words(record_words(command, poses, range_in))
+    if address is None:
+        return data
+    addresses = np.full((*data.shape[:-1], 1), address, dtype=np.uint8)
+    return np.concatenate((data, addresses), axis=-1)
+
+
+def angles_zyx(q: Quats) -> Floats:
+    """Return angles about Z, the new Y and the new X [rad], shape (..., 3)."""
+    m = quaternion_batch.to_matrix(q)
+    y = -np.arcsin(np.clip(m[..., 2, 0], -1.0, 1.0))
+    # with Y upright only the sum or difference of the others counts: all of it is Z's
+    is_locked = np.hypot(m[..., 0, 0], m[..., 1, 0]) < GIMBAL_LOCK
+    z = np.where(
+        is_locked,
+        np.arctan2(-m[..., 0, 1], m[..., 1, 1]),
+        np.arctan2(m[..., 1, 0], m[..., 0, 0]),
+    )
+    x = np.where(is_locked, 0.0, np.arctan2(m[..., 2, 1], m[..., 2, 2]))
+    return np.stack((z, y, x), axis=-1)
+
+
+def matrix_columns(q: Quats) -> Floats:
+    """Return rotation matrices, column by column, shape (..., 9)."""
+    matrix = quaternion_batch.to_matrix(q)
+    return np.swapaxes(matrix, -1, -2).reshape(*q.shape[:-1], 9)
+
+
+POWER_UP_FORMAT = b'\x59'
+
+
+@dataclass(slots=True)
+class Unit:
+    """One unit on the bus."""
+
+    address: int
+    has_sensor: bool
+    command: bytes = POWER_UP_FORMAT
+    hemisphere: bytes = flock.HEMISPHERES['front']
+    scale_code: int = 0
+    values: dict[int, bytes] = field(default_factory=dict)
+    """What CHANGE VALUE has set, by number."""
+
+    def power_cycle(self) -> None:
+        """Forget what it was told."""
+        self.command, self.hemisphere = POWER_UP_FORMAT, flock.HEMISPHERES['front']
+        self.scale_code = 0
+        self.values.clear()
+
+
+@dataclass(slots=True)
+class Bus:
+    """What connects the units, and that it has been configured since they have power."""
+
+    units: dict[int, Unit]
+    is_configured: bool = False
+
+    def power_cycle(self) -> None:
+        """Let all units have lost power."""
+        self.is_configured = False
+        for unit in self.units.values():
+            unit.power_cycle()
+
+
+AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
+SOFTWARE_REVISION = bytes((67, 3))
+CRYSTAL_MHZ = 25
+HELD_BYTES = 256  # of answers while the host has said XOFF
+MODEL_NAME = b'6DERC     '
+ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
+ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
+CHANGEABLE = (
+    flock.FILTER_SWITCHES, flock.ALPHA_MIN, flock.RATE_COUNT, flock.MEASUREMENT_RATE,
+    flock.DATA_READY, flock.VM_TABLE, flock.ALPHA_MAX,
+)  # fmt: skip
+MASTER_ADDRESS = 1
+_XON, _XOFF = 0x11, 0x13
+# commands with data, and how much of it
+_DATA_BYTES = {0x4F: 1, 0x50: 1, 0x4C: 2, 0x4D: 1, 0x4A: 12, 0x71: 6, 0x48: 12, 0x72: 6, 0x30: 1}
+_LONG_PREFIX = 0xA0
+
+
+class FlockSimulator:
+    """
+    What is on one line: a bus through its master, or one unit of a bus.
+
+    The units below `first_address` are controllers without a sensor.
+
+    Parameters
+    ----------
+    n_sensors : int
+        Units with a sensor.
+    first_address : int
+        Bus address of the first of them.
+    range_in : int
+        Full scale of positions [inch]; 144 is fixed by the transmitter, 36 and 72 can be
+        changed by command.
+    rate_hz : float
+        Measurements per second.
+    bus : Bus, optional
+        That other lines share, of which this line has the unit at `first_address`; it runs
+        only when the master's line has configured the bus.
+
+    """
+
+    def __init__(
+        self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0,
+        bus: Bus | None = None,
+    ) -> None:  # fmt: skip
+        addresses = range(1, first_address + n_sensors)
+        self._bus = bus or Bus({a: Unit(a, a >= first_address) for a in addresses})
+        self._units = self._bus.units
+        self._is_alone = bus is not None
+        self._first_address = first_address
+        # the unit at the end of the cable; commands without a prefix are its own
+        self._host_address = first_address if self._is_alone else MASTER_ADDRESS
+        self._range_in = range_in
+        self._rate_hz = rate_hz
+        self._n_addresses = 14 if len(self._units) <= 14 else 126
+        self._pending = b''
+        self._deaf_until_s = 0.0
+        self._is_sleeping = False
+        self.is_streaming = False
+        self.is_held_off = False
+        self._held_reply = b''
+        self.has_group_mode = False
+        self.report_every = 1
+        self.error_code = 0
+        self.n_poll_requests = 0
+        self.version = 0
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether the units of the bus run."""
+        return self._bus.is_configured
+
+    @is_configured.setter
+    def is_configured(self, is_configured: bool) -> None:
+        self._bus.is_configured = is_configured
+
+    @property
+    def sensor_units(self) -> list[Unit]:
+        """Units that report on this line, in the order of their addresses."""
+        units = [self._units[self._host_address]] if self._is_alone else self._units.values()
+        return [unit for unit in units if unit.has_sensor]
+
+    @property
+    def range_in(self) -> int:
+        """Full scale of positions at present [inch]."""
+        if self._range_in == flock.RANGES_IN[-1]:
+            return self._range_in
+        return flock.RANGES_IN[self.sensor_units[0].scale_code]
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether records leave the device at present."""
+        return self.is_streaming and not self.is_held_off and self._runs
+
+    @property
+    def _runs(self) -> bool:
+        is_master = self._host_address == MASTER_ADDRESS
+        return not self._is_sleeping and (is_master or self.is_configured)
+
+    def on_disconnect(self) -> None:
+        """Forget a command cut short and answers not sent; the host has closed its port."""
+        self._pending = self._held_reply = b''
+        self.n_poll_requests = 0
+
+    def power_cycle(self) -> None:
+        """Lose power and have it back: all units are as they came from the factory."""
+        self._bus.power_cycle()
+        self._pending = self._held_reply = b''
+        self._is_sleeping = self.is_streaming = self.is_held_off = self.has_group_mode = False
+        self.report_every, self.error_code, self.n_poll_requests = 1, 0, 0
+        self.version += 1
+
+    def take_poll_requests(self) -> int:
+        """Return how many POINT commands are unanswered, and forget them."""
+        n_poll_requests, self.n_poll_requests = self.n_poll_requests, 0
+        return n_poll_requests
+
+    def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
+        """Return the records of poses (n_ticks, sensors, 7) as the units now send them."""
+        units = self.sensor_units if self.has_group_mode else self.sensor_units[:1]
+        return [
+            encode_records(
+                unit.command,
+                poses[:, unit.address - self._first_address],
+                self.range_in,
+                unit.address if self.has_group_mode else None,
+            )
+            for unit in units
+        ]
+
+    def receive(self, data: bytes, now_s: float) -> bytes:
+        """Obey the commands in `data` as far as they are complete; return the replies."""
+        if now_s < self._deaf_until_s:
+            return b''
+        self._pending += data
+        reply = b''
+        while self._pending:
+            length = self._command_length(self._pending)
+            if length == 0:
+                break
+            message, self._pending = self._pending[:length], self._pending[length:]
+            reply += self._obey(message, now_s)
+        return self._release(reply)
+
+    def _release(self, reply: bytes) -> bytes:
+        """Return what may be sent of the answers; XOFF holds them until XON."""
+        held = (self._held_reply + reply)[:HELD_BYTES]
+        self._held_reply = held if self.is_held_off else b''
+        return b'' if self.is_held_off else held
+
+    @staticmethod
+    def _prefix_length(message: bytes) -> int:
+        if message[0] >= 0xE0:
+            return 1
+        return 2 if message[0] == _LONG_PREFIX else 0
+
+    def _command_length(self, message: bytes) -> int:
+        """Return the length of the first command, 0 if it is not complete yet."""
+        start = self._prefix_length(message)
+        if len(message) <= start:
+            return 0
+        length = start + 1 + _DATA_BYTES.get(message[start], 0)
+        if message[start:][:1] == flock.CHANGE_VALUE:
+            if len(message) < start + 2:
+                return 0
+            length += flock.VALUE_BYTES.get(message[start + 1], 0)
+        return length if len(message) >= length else 0
+
+    def _obey(self, message: bytes, now_s: float) -> bytes:
+        start = self._prefix_length(message)
+        unit = self._units[self._host_address]
+        if start:
+            address = message[start - 1]
+            address = address - 0xF0 if address >= 0xF0 else address - 0xE0 + 16
+            address = message[1] if start == 2 else address
+            if address not in self._units:
+                self.error_code = NO_REPLY_ON_BUS
+                return b''
+            unit = self._units[address]
+        command, data = message[start:][:1], message[start + 1:]
+        if command == flock.EXAMINE_VALUE:
+            return self._examine(data[0], unit)
+        self.version += 1
+        if command == flock.CHANGE_VALUE:
+            self._change(data[0], data[1:], unit, now_s)
+        elif command in flock.RECORD_FORMATS:
+            unit.command = command
+        elif command == flock.HEMISPHERE:
+            unit.hemisphere = data
+        else:
+            self._switch(command)
+        return b''
+
+    def _switch(self, command: bytes) -> None:
+        if command == flock.STREAM:
+            self.is_streaming = True
+        elif command == flock.STREAM_STOP:
+            self.is_streaming = False
+        elif command == flock.POINT:
+            self.is_streaming = False
+            self.n_poll_requests += 1
+        elif command in (flock.RUN, flock.SLEEP):
+            self._is_sleeping = command == flock.SLEEP
+        elif command in flock.REPORT_RATES:
+            self.report_every = flock.REPORT_RATES[command]
+        elif command == flock.FBB_RESET:
+            self.is_configured = False
+        elif command[0] in (_XON, _XOFF):
+            self.is_held_off = command[0] == _XOFF
+        elif command[0] not in _DATA_BYTES:
+            self.error_code = ILLEGAL_COMMAND
+
+    def _change(self, number: int, data: bytes, unit: Unit, now_s: float) -> None:
+        if number == flock.AUTO_CONFIGURE and self._host_address != MASTER_ADDRESS:
+            self.error_code = NOT_MASTER
+        elif number == flock.AUTO_CONFIGURE:
+            self.is_configured = data[0] >= max(self._units)
+            self._deaf_until_s = now_s + AUTO_CONFIGURE_S
+        elif number == flock.GROUP_MODE:
+            self.has_group_mode = data[0] == 1
+        elif number == flock.POSITION_SCALE:
+            unit.scale_code = min(data[0], 1)
+        elif number == flock.HEMISPHERE_VALUE:
+            unit.hemisphere = data
+        elif number in CHANGEABLE:
+            unit.values[number] = data
+        else:
+            self.error_code = ILLEGAL_COMMAND
+
+    def _examine(self, number: int, unit: Unit) -> bytes:
+        if number == flock.FLOCK_STATUS:
+            return self._flock_status()
+        if number == flock.ERROR_CODE:
+            code, self.error_code = self.error_code, 0
+            return bytes((code,))
+        if number in unit.values:
+            return unit.values[number]
+        words = {
+            flock.STATUS: self._status_word(unit),
+            flock.CRYSTAL: CRYSTAL_MHZ,
+            flock.POSITION_SCALE: unit.scale_code,
+            flock.MEASUREMENT_RATE: min(round(self._rate_hz * 256), 0xFFFF),
+            flock.ADDRESSING_MODE: 0 if self._n_addresses == 14 else 3,
+            flock.ADDRESS: unit.address,
+            flock.GROUP_MODE: int(self.has_group_mode),
+        }
+        tables = {
+            flock.ALPHA_MIN: ALPHA_MIN_WORD,
+            flock.ALPHA_MAX: ALPHA_MAX_WORD,
+            flock.VM_TABLE: VM_WORD,
+        }
+        size = flock.VALUE_BYTES.get(number, 0)
+        if number == flock.SOFTWARE_REVISION:
+            return SOFTWARE_REVISION
+        if number == flock.MODEL:
+            return MODEL_NAME
+        if number == flock.HEMISPHERE_VALUE:
+            return unit.hemisphere
+        if number in tables:
+            return tables[number].to_bytes(2, 'little') * (size // 2)
+        if size == 0:
+            self.error_code = ILLEGAL_COMMAND
+        return words.get(number, 0).to_bytes(size, 'little')
+
+    def _status_word(self, unit: Unit) -> int:
+        word = flock.RECORD_FORMATS[unit.command].status_code << 1
+        word |= flock.STATUS_MASTER if unit.address == MASTER_ADDRESS else 0
+        word |= flock.STATUS_INITIALISED if self.is_configured else 0
+        word |= flock.STATUS_ERROR if self.error_code else 0
+        word |= flock.STATUS_SLEEPING if self._is_sleeping else 0
+        word |= flock.STATUS_RUNNING if self._runs else 0
+        return word | (flock.STATUS_STREAMING if self.is_streaming else 0)
+
+    def _flock_status(self) -> bytes:
+        flags = bytearray(self._n_addresses)
+        running = flock.UNIT_RUNNING if self.is_configured and not self._is_sleeping else 0
+        for address, unit in self._units.items():
+            kind = flock.UNIT_HAS_SENSOR if unit.has_sensor else flock.UNIT_EXTENDED_RANGE | 0x01
+            flags[address - 1] = flock.UNIT_ACCESSIBLE | running | kind
+        return bytes(flags)

@@ -1,0 +1,359 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A simulated MotionStar: Bird Net packets in, answers, state and data packets out.
+
+It knows nothing of sockets, and of time what it is given. Like the hardware it sleeps until it is
+woken, keeps a setup per unit, and refuses what comes at the wrong time. It measures at one rate
+and says so, whatever rate it is asked for.
+
+"""
+
+import numpy as np
+from puppet_core.arrays import Floats, Ints
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices.birdnet import (
+    ANSWERS,
+    BAD_SAMPLE,
+    BUTTON_BYTES,
+    BUTTONS_FLAG,
+    counts,
+    decode_header,
+    encode_packet,
+    FORMATS,
+    Header,
+    HEADER_BYTES,
+    INVALID,
+    LAYOUT,
+    Message,
+    NO_DATA,
+    POSITION_ANGLES,
+    setup_byte,
+)
+from puppet_driver.devices.flock_protocol import (
+    full_scale_m,
+    REP103_SIGNS,
+    REPORT_RATES,
+    UNIT_ACCESSIBLE,
+    UNIT_EXTENDED_RANGE,
+    UNIT_HAS_SENSOR,
+    UNIT_RUNNING,
+)
+from puppet_driver.emulator.faults import Faults
+from puppet_driver.emulator.flock_simulator import angles_zyx, device_quaternions, matrix_columns
+from puppet_driver.errors import ProtocolError
+
+
+def encode_records(unit: status.UnitStatus, poses: Floats, range_in: int) -> np.ndarray:
+    """
+    Return a unit's records as it is set up, without any buttons pressed.
+
+    Parameters
+    ----------
+    unit : UnitStatus
+        Says address, format and whether buttons are appended.
+    poses : ndarray, shape (n, 7)
+        Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
+    range_in : int
+        Full scale of positions [inch].
+
+    Returns
+    -------
+    data : ndarray of uint8, shape (n, record size)
+        The bytes.
+
+    """
+    code, n_words = LAYOUT[unit.format_byte]
+    has_buttons = bool(unit.setup & status.SETUP_APPEND_BUTTONS)
+    head = unit.address | (BUTTONS_FLAG if has_buttons else 0), code << 4 | n_words
+    words = record_words(int(code), poses, range_in).astype('>i2')
+    rows = len(poses)
+    return np.concatenate(
+        (
+            np.broadcast_to(np.array(head, dtype=np.uint8), (rows, 2)),
+            np.frombuffer(words.tobytes(), dtype=np.uint8).reshape(rows, 2 * n_words),
+            np.zeros((rows, BUTTON_BYTES * has_buttons), dtype=np.uint8),
+        ),
+        axis=1,
+    )
+
+
+def record_words(code: int, poses: Floats, range_in: int) -> Ints:
+    """
+    Return the words of records in a format.
+
+    Parameters
+    ----------
+    code : int
+        A key of birdnet_records.FORMATS.
+    poses : ndarray, shape (n, 7)
+        Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
+    range_in : int
+        Full scale of positions [inch].
+
+    Returns
+    -------
+    words : ndarray, shape (n, words of the format)
+        Position first; angles in the order Z, Y, X; matrices column by column.
+
+    """
+    q = device_quaternions(poses[..., 3:])
+    words = {
+        'POSITION': lambda: counts(poses[..., :3] * REP103_SIGNS, full_scale_m(range_in)),
+        'QUATERNION': lambda: counts(q, 1.0),
+        'ANGLES': lambda: counts(angles_zyx(q), np.pi),
+        'MATRIX': lambda: counts(matrix_columns(q), 1.0),
+    }
+    return np.concatenate([words[part]() for part in FORMATS[code].name.split('/')], axis=-1)
+
+
+UNEXPECTED, BAD_PACKET, ILLEGAL_STATUS, ILLEGAL_SETUP, NOT_READY = 5, 6, 7, 8, 9
+CONTROLLER_MODEL, BIRD_MODEL = 2, 6
+SOFTWARE_REVISION = (3, 7)
+FILTERS = status.SETUP_AC_NARROW | status.SETUP_DC
+ALPHA_MIN, ALPHA_MAX, VM = (655,) * 7, (29490,) * 7, (2, 4, 8, 32, 64, 256, 512)
+
+
+class MotionStarSimulator:
+    """
+    A chassis of units, those below `first_address` being controllers without a sensor.
+
+    Parameters
+    ----------
+    n_sensors : int
+        Units with a sensor.
+    first_address : int
+        Bus address of the first of them.
+    range_in : int
+        Full scale of positions [inch].
+    rate_hz : float
+        Measurements per second.
+
+    """
+
+    report_every = 1  # each unit has a rate of its own
+
+    def __init__(
+        self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0
+    ) -> None:
+        self.range_in = range_in
+        self._first_address = first_address
+        self.rate_hz = rate_hz
+        self.units = {
+            address: _unit(address, address >= first_address, range_in)
+            for address in range(1, first_address + n_sensors)
+        }
+        self.is_awake = False
+        self.is_streaming = False
+        self.n_poll_requests = 0
+        self.data_error = 0
+        """Error byte of data packets."""
+        self.version = 0
+        self._sequence = 0
+        self._pending = b''
+
+    @property
+    def sensor_units(self) -> list[status.UnitStatus]:
+        """Units that report, in the order of their addresses."""
+        return [unit for unit in self.units.values() if unit.flags & status.UNIT_HAS_SENSOR]
+
+    @property
+    def reporting_units(self) -> list[status.UnitStatus]:
+        """Units with a sensor that have not been told to send nothing."""
+        return [unit for unit in self.sensor_units if LAYOUT[unit.format_byte, 0] != NO_DATA]
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether data packets leave the device at each tick."""
+        return self.is_awake and self.is_streaming
+
+    def on_disconnect(self) -> None:
+        """Forget what was going on with a host that has gone."""
+        self._pending = b''
+        self.is_streaming = False
+        self.n_poll_requests = 0
+
+    def take_poll_requests(self) -> int:
+        """Return how many requests for a single shot are unanswered, and forget them."""
+        n_poll_requests, self.n_poll_requests = self.n_poll_requests, 0
+        return n_poll_requests
+
+    def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
+        """Return the records of poses (n_ticks, sensors, 7) as the units are set up to send."""
+        return [
+            encode_records(unit, poses[:, unit.address - self._first_address], self.range_in)
+            for unit in self.reporting_units
+        ]
+
+    def next_header(self, message: Message, now_s: float, unit: int = 0, error: int = 0) -> Header:
+        """Return the header of the device's next packet."""
+        self._sequence = (self._sequence + 1) & 0xFFFF
+        seconds, fraction = divmod(now_s, 1.0)
+        return Header(
+            message, unit, self._sequence, int(seconds), int(1000.0 * fraction), error
+        )
+
+    def receive(self, data: bytes, now_s: float) -> bytes:
+        """Obey the packets in `data` as far as they are whole; return the answers."""
+        self._pending += data
+        answers = b''
+        while len(self._pending) >= HEADER_BYTES:
+            header = decode_header(self._pending)
+            if header is None:
+                # without its length there is no telling where the next one begins
+                self._pending = b''
+                return answers + self._answer(Message.UNKNOWN, now_s, error=BAD_PACKET)
+            end = HEADER_BYTES + header.body_bytes
+            if end > len(self._pending):
+                break
+            body, self._pending = self._pending[HEADER_BYTES:end], self._pending[end:]
+            answers += self._obey(header, body, now_s)
+        return answers
+
+    def _answer(
+        self, message: Message, now_s: float, unit: int = 0, error: int = 0, body: bytes = b''
+    ) -> bytes:
+        return encode_packet(self.next_header(message, now_s, unit, error), body)
+
+    def _obey(self, header: Header, body: bytes, now_s: float) -> bytes:
+        message, unit = header.message, header.unit
+        if message not in ANSWERS:
+            return self._answer(Message.UNKNOWN, now_s, unit, UNEXPECTED)
+        if not self.is_awake and message is not Message.WAKE_UP:
+            return self._answer(Message.ILLEGAL, now_s, unit, NOT_READY)
+        reply, error = b'', 0
+        if message is Message.WAKE_UP:
+            self.is_awake = True
+        elif message is Message.SHUT_DOWN:
+            self.is_awake = self.is_streaming = False
+        elif message is Message.SYNC_SEQUENCE:
+            self._sequence = 0
+        elif message is Message.STOP_DATA:
+            self.is_streaming = False
+        elif self.is_streaming:
+            return self._answer(Message.ILLEGAL, now_s, unit, UNEXPECTED)
+        elif message is Message.RUN_CONTINUOUS:
+            self.is_streaming = True
+        elif message is Message.SINGLE_SHOT:
+            self.n_poll_requests += 1
+            return b''
+        elif message is Message.GET_STATUS:
+            reply = self._status(unit)
+            error = 0 if reply else ILLEGAL_STATUS
+        elif message is Message.SEND_SETUP:
+            error = 0 if self._set_up(unit, body) else ILLEGAL_SETUP
+        return self._answer(ANSWERS[message], now_s, unit, error, reply)
+
+    def _status(self, address: int) -> bytes:
+        if address == 0:
+            return status.encode_system(self._system())
+        return status.encode_unit(self.units[address]) if address in self.units else b''
+
+    def _system(self) -> status.SystemStatus:
+        return status.SystemStatus(
+            flags=status.SYSTEM_RUNNING | status.SYSTEM_MASTER, error=0,
+            n_units=len(self.units), n_servers=1, transmitter=1,
+            rate_mhz=round(1000.0 * self.rate_hz), chassis=1, chassis_units=len(self.units),
+            first_address=1, revision=SOFTWARE_REVISION,
+            units=bytes(
+                UNIT_ACCESSIBLE | UNIT_RUNNING | (
+                    UNIT_HAS_SENSOR if unit.flags & status.UNIT_HAS_SENSOR
+                    else UNIT_EXTENDED_RANGE | 0x01
+                )
+                for unit in self.units.values()
+            ),
+        )  # fmt: skip
+
+    def _set_up(self, address: int, body: bytes) -> bool:
+        """Take a setup over; return whether it makes sense."""
+        try:
+            if address == 0:
+                rate_hz = status.decode_system(body).rate_mhz / 1000.0
+                return status.RATE_RANGE_HZ[0] <= rate_hz <= status.RATE_RANGE_HZ[1]
+            setup = status.decode_unit(body)
+        except ProtocolError:
+            return False
+        code = LAYOUT[setup.format_byte, 0]
+        makes_sense = (
+            address in self.units
+            and setup.address == address
+            and code not in (INVALID, BAD_SAMPLE)
+            and setup.report_rate in REPORT_RATES.values()
+            and setup.hemisphere in status.HEMISPHERES.values()
+        )
+        if makes_sense:
+            unit = self.units[address]
+            self.units[address] = setup._replace(
+                flags=unit.flags, model=unit.model, revision=unit.revision, error=unit.error,
+                scaling=unit.scaling,
+            )  # fmt: skip
+            self.version += 1
+        return makes_sense
+
+
+def _unit(address: int, has_sensor: bool, range_in: int) -> status.UnitStatus:
+    return status.UnitStatus(
+        flags=status.UNIT_RUNNING | (status.UNIT_HAS_SENSOR if has_sensor else 0),
+        model=BIRD_MODEL if has_sensor else CONTROLLER_MODEL, revision=0x0343, error=0,
+        setup=FILTERS, format_byte=setup_byte(POSITION_ANGLES), report_rate=1,
+        scaling=range_in, hemisphere=status.HEMISPHERES['front'], address=address,
+        transmitter=0, spare=0, spare_word=0, alpha_min=ALPHA_MIN, alpha_max=ALPHA_MAX, vm=VM,
+    )  # fmt: skip
+
+
+class MotionStarPackets:
+    """
+    Encoder of one device.
+
+    Parameters
+    ----------
+    device : MotionStarSimulator
+        Says which formats the host has chosen, and numbers the packets.
+    columns : slice
+        The device's sensors among all.
+    faults : Faults
+        What goes wrong on the way; a record that drops out is sent as a bad sample.
+
+    """
+
+    def __init__(self, device: MotionStarSimulator, columns: slice, faults: Faults) -> None:
+        self._device = device
+        self._columns = columns
+        self._faults = faults
+        self._records: list[tuple[int, np.ndarray]] = []
+        self._start_tick = 0
+        self._poses: Floats | None = None
+        self._version = -1
+
+    def load(self, start_tick: int, poses: Floats) -> None:
+        """Take the poses (n_ticks, all sensors, 7) of the ticks from `start_tick` on."""
+        self._start_tick = start_tick
+        self._poses = poses[:, self._columns]
+        self._version = -1
+
+    def prepare(self) -> None:
+        """Encode the block, unless that has been done in the form that the host wants now."""
+        if self._version != self._device.version:
+            self._version = self._device.version
+            self._encode()
+
+    def burst(self, tick: int) -> bytes:
+        """Return the data packet of a tick of the block."""
+        self.prepare()
+        row = tick - self._start_tick
+        body = b''.join(
+            data[row].tobytes() for report_rate, data in self._records if tick % report_rate == 0
+        )
+        header = self._device.next_header(
+            Message.DATA, tick / self._device.rate_hz, error=self._device.data_error
+        )
+        return self._faults.corrupt(encode_packet(header, body))
+
+    def _encode(self) -> None:
+        assert self._poses is not None
+        records = self._device.encode(self._poses, self._start_tick)
+        drops = self._faults.drops(len(self._poses), len(records))
+        for data, lost in zip(records, drops.T):
+            data[lost, 1] |= BAD_SAMPLE << 4
+        rates = (unit.report_rate for unit in self._device.reporting_units)
+        self._records = list(zip(rates, records))

@@ -1,0 +1,243 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the simulated sensors measure: a looped motion seen through mounted, noisy sensors.
+
+All poses of the loop are computed once; a block of ticks is then a slice plus noise. Noise is
+white, plus a slow part as from a nearby CRT, and a function of seed and tick, so a run can be
+repeated.
+
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.character import Character, default_capsules
+from puppet_core.errors import ConfigError
+from puppet_core.motion_loop import LoopedMotion
+from puppet_core.posture import Motion
+from puppet_core.skeleton import END_EFFECTORS, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
+from puppet_driver.tracker import POSE_SIZE
+
+_ADULT_JOINTS_M = {
+    'spine': (0.0, 0.0, 0.10), 'chest': (0.0, 0.0, 0.16), 'head': (0.0, 0.0, 0.27),
+    'left_upper_arm': (0.0, 0.185, 0.19), 'left_forearm': (0.0, 0.326, 0.0),
+    'left_hand': (0.0, 0.256, 0.0), 'left_thigh': (0.0, 0.090, -0.06),
+    'left_shank': (0.0, 0.0, -0.429), 'left_foot': (0.0, 0.0, -0.431),
+}  # fmt: skip
+_ADULT_PALM_M, _ADULT_SOLE_M = (0.0, 0.080, -0.015), (0.055, 0.0, -0.068)
+_MIRROR = np.array([1.0, -1.0, 1.0])
+
+
+def default_body() -> Character:
+    """Return an average adult."""
+    offsets = np.zeros((len(SEGMENT_INDEX), 3))
+    for name, offset in _ADULT_JOINTS_M.items():
+        offsets[SEGMENT_INDEX[name]] = offset
+        if name.startswith('left_'):
+            offsets[SEGMENT_INDEX[name.replace('left_', 'right_')]] = offset * _MIRROR
+    palm, sole = np.array(_ADULT_PALM_M), np.array(_ADULT_SOLE_M)
+    skeleton = Skeleton(offsets, np.array([palm, palm * _MIRROR, sole, sole * _MIRROR]))
+    return Character('performer', 'An average adult', skeleton, default_capsules(skeleton))
+
+
+def clip_body(clip: Motion, name: str) -> Character:
+    """Return the body of a clip's performer."""
+    return Character(
+        name, f'Performer of {name}', clip.skeleton, default_capsules(clip.skeleton)
+    )
+
+
+DEFAULT_SENSORS = tuple(
+    name for name in SEGMENTS if name not in ('spine', 'head')
+)  # the usual fourteen
+SPREAD_M = 0.015  # how far a strapped-on sensor ends up from its sensible place, per axis
+BACK_M = 0.10  # from the spine to the back, where pelvis and chest sensors are worn
+SKIN_M = 0.035  # from an arm's or shank's bone to the sensor on it; twice that for thighs
+
+
+class Mounting(NamedTuple):
+    """Pose of each sensor in its segment's frame."""
+
+    segments: tuple[int, ...]
+    """Index into SEGMENTS of each sensor."""
+
+    positions: Vec3s
+    """Shape (n, 3) [m]."""
+
+    rotations: Quats
+    """Shape (n, 4)."""
+
+
+def random_mounting(sensors: Sequence[str], skeleton: Skeleton, seed: int) -> Mounting:
+    """
+    Return a mounting of the named sensors, each name a segment's.
+
+    Raises
+    ------
+    ConfigError : for a name that is no segment.
+
+    """
+    for name in sensors:
+        if name not in SEGMENT_INDEX:
+            known = ', '.join(SEGMENTS)
+            raise ConfigError(f'sensors: expected names of segments, got {name!r}; known: {known}')
+    rng = np.random.default_rng((seed, len(sensors)))
+    segments = tuple(SEGMENT_INDEX[name] for name in sensors)
+    places = np.array([_place(segment, skeleton) for segment in segments])
+    positions = places + rng.normal(0.0, SPREAD_M, places.shape)
+    # a normal 4-vector's direction is uniform over rotations
+    rotations = quaternion_batch.normalize(rng.normal(size=(len(segments), 4)))
+    return Mounting(segments, positions, rotations)
+
+
+def _place(segment: int, skeleton: Skeleton) -> Vec3:
+    name = SEGMENTS[segment]
+    side = -1.0 if name.startswith('right_') else 1.0
+    if name.endswith('hand'):
+        palm = skeleton.interaction_points[END_EFFECTORS.index(name)]
+        return palm * (0.7, 0.7, 0.0) + (0.0, 0.0, SKIN_M)
+    if name.endswith('foot'):
+        sole = skeleton.interaction_points[END_EFFECTORS.index(name)]
+        return sole * (1.0, 0.0, 0.3)
+    child = int(np.flatnonzero(PARENTS == segment)[0]) if segment in PARENTS else -1
+    middle = 0.5 * skeleton.offsets[child] if child > 0 else np.array([0.0, 0.0, 0.1])
+    outward = {
+        'arm': (0.0, 0.0, SKIN_M),
+        'thigh': (0.0, side * 2.0 * SKIN_M, 0.0),
+        'shank': (SKIN_M, 0.0, 0.0),
+    }
+    part = 'arm' if name.endswith('arm') else name.split('_')[-1]
+    return middle + outward.get(part, (-BACK_M, 0.0, 0.0))
+
+
+N_WAVES = 8  # per sensor and axis; enough for a sum that looks random
+SLOW_BAND_HZ = (1.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseLevels:
+    """Standard deviations per axis."""
+
+    white_mm: float = 0.5
+    """White position noise [mm]."""
+
+    white_deg: float = 0.05
+    """White orientation noise [deg]."""
+
+    slow_mm: float = 0.3
+    """Position noise between 1 and 10 Hz [mm]."""
+
+    slow_deg: float = 0.03
+    """Orientation noise between 1 and 10 Hz [deg]."""
+
+    def __post_init__(self) -> None:
+        for name in ('white_mm', 'white_deg', 'slow_mm', 'slow_deg'):
+            value = getattr(self, name)
+            if not 0.0 <= value < 1000.0:
+                raise ConfigError(f'{name}: expected 0.0 <= value < 1000, got {value}')
+
+
+class SensorNoise:
+    """Noise of `n_sensors` sensors at `rate_hz`."""
+
+    def __init__(self, levels: NoiseLevels, n_sensors: int, rate_hz: float, seed: int) -> None:
+        self._seed = seed
+        self._rate_hz = rate_hz
+        self._white = _per_axis(levels.white_mm, levels.white_deg)
+        rng = np.random.default_rng((seed, n_sensors))
+        shape = (n_sensors, 6, N_WAVES)
+        low, high = np.log(SLOW_BAND_HZ)
+        self._frequencies_hz = np.exp(rng.uniform(low, high, shape))
+        self._phases = rng.uniform(0.0, 2.0 * np.pi, shape)
+        # a wave of amplitude a has variance a^2 / 2
+        slow = _per_axis(levels.slow_mm, levels.slow_deg)
+        self._amplitudes = np.sqrt(2.0 / N_WAVES) * slow
+
+    def block(self, start_tick: int, n_ticks: int) -> Floats:
+        """Return position [m] and rotation vector [rad] noise, shape (n_ticks, n_sensors, 6)."""
+        times = (start_tick + np.arange(n_ticks)) / self._rate_hz
+        angles = 2.0 * np.pi * times[:, None, None, None] * self._frequencies_hz + self._phases
+        slow = self._amplitudes * np.sin(angles).sum(axis=-1)
+        rng = np.random.default_rng((self._seed, start_tick, n_ticks))
+        return slow + self._white * rng.normal(size=slow.shape)
+
+
+def add_noise(poses: Floats, noise: Floats) -> Floats:
+    """Return poses (..., 7) moved by noise (..., 6), the rotation vector in the sensor's frame."""
+    turned = quaternion_batch.multiply(poses[..., 3:], quaternion_batch.exp(noise[..., 3:]))
+    return np.concatenate((poses[..., :3] + noise[..., :3], turned), axis=-1)
+
+
+def _per_axis(millimetres: float, degrees: float) -> Floats:
+    return np.repeat((1e-3 * millimetres, np.radians(degrees)), 3)
+
+
+MeasurementModel = Callable[[Floats, int], Floats]
+
+
+class TransmitterPose(NamedTuple):
+    """The transmitter in world."""
+
+    position: Vec3
+    """Shape (3,) [m]."""
+
+    rotation: Quat
+    """REP-103 axes of the transmitter to world, unit."""
+
+
+def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter: TransmitterPose) -> Floats:
+    """Return the true sensor poses in the transmitter's REP-103 axes, shape (frames, n, 7)."""
+    q_world, p_world = looped.motion.world_segments()
+    segments = list(mounting.segments)
+    q_segment, p_segment = q_world[:, segments], p_world[:, segments]
+    to_transmitter = quaternion_batch.conjugate(transmitter.rotation)
+    position = p_segment + quaternion_batch.rotate(q_segment, mounting.positions)
+    poses = np.empty((*q_segment.shape[:2], POSE_SIZE))
+    poses[..., :3] = quaternion_batch.rotate(to_transmitter, position - transmitter.position)
+    rotation = quaternion_batch.multiply(q_segment, mounting.rotations)
+    poses[..., 3:] = quaternion_batch.multiply(to_transmitter, rotation)
+    return poses
+
+
+class SensorPoses:
+    """
+    Sensor poses by tick, for ever.
+
+    Parameters
+    ----------
+    poses : ndarray, shape (frames, n, 7)
+        Of one pass, one frame a tick.
+    loop_start : int
+        Frame that follows the last one.
+    add_noise : callable, optional
+        Takes poses of a block and its first tick; returns them as measured.
+
+    """
+
+    def __init__(
+        self, poses: Floats, loop_start: int, add_noise: MeasurementModel | None = None
+    ) -> None:
+        self._poses = poses
+        self._loop_start = loop_start
+        self._disturb = add_noise
+
+    @property
+    def n_sensors(self) -> int:
+        """Return the number of sensors."""
+        return self._poses.shape[1]
+
+    def frames(self, ticks: np.ndarray) -> np.ndarray:
+        """Return the frame shown at each tick."""
+        n_frames = len(self._poses)
+        looped = self._loop_start + (ticks - n_frames) % (n_frames - self._loop_start)
+        return np.where(ticks < n_frames, ticks, looped)
+
+    def block(self, start_tick: int, n_ticks: int) -> Floats:
+        """Return the measured poses of consecutive ticks, shape (n_ticks, n, 7)."""
+        poses = self._poses[self.frames(start_tick + np.arange(n_ticks))]
+        return poses if self._disturb is None else self._disturb(poses, start_tick)

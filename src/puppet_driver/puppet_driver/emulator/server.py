@@ -1,0 +1,274 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The emulator's loop: obeys commands, and sends every line's records at each tick.
+
+Ticks are paced by an absolute clock. The performance waits at its first frame until all lines
+stream, or some have streamed for a while, so that its opening T-pose is seen; it starts anew when
+the lines have been silent. A device simulator is described by bytes alone, as the driver's side
+is: it obeys commands, answers, and turns poses into records.
+
+"""
+
+from collections.abc import Sequence
+import os
+import select
+import threading
+import time
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_driver.emulator.performer import SensorPoses
+
+
+class DeviceSimulator(Protocol):
+    """The emulated device on one line."""
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether records leave the device at each tick."""
+
+    @property
+    def report_every(self) -> int:
+        """How many ticks there are from record to record."""
+
+    @property
+    def version(self) -> int:
+        """Return a number that changes whenever records of the same poses would."""
+
+    def receive(self, data: bytes, now_s: float) -> bytes:
+        """Obey the commands in `data` as far as they are complete; return the replies."""
+
+    def take_poll_requests(self) -> int:
+        """Return how many requests for one set of records are unanswered; forget them."""
+
+    def on_disconnect(self) -> None:
+        """Forget a command cut short and answers not sent; the host has closed its port."""
+
+    def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
+        """
+        Return the records of some ticks as the device now sends them.
+
+        Parameters
+        ----------
+        poses : ndarray, shape (n_ticks, sensors, 7)
+            Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
+        start_tick : int
+            Number of the first tick.
+
+        Returns
+        -------
+        records : list of ndarray of uint8, shape (n_ticks, record size)
+            One array for each sensor that reports, in the order they are sent.
+
+        """
+
+
+class Transport(Protocol):
+    """The way to one host; nothing in it ever blocks."""
+
+    is_open: bool
+    """Whether a host is there."""
+
+    @property
+    def link(self) -> object:
+        """Name under which a host finds it, as a text."""
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select; meaningful while `is_open`."""
+
+    def look(self) -> bool:
+        """See whether a host is there; return whether that is news."""
+
+    def receive(self) -> bytes:
+        """Return what the host has sent, empty if nothing or gone."""
+
+    def send(self, data: bytes) -> None:
+        """Send to the host, or drop what it does not take."""
+
+    def check_backlog(self) -> None:
+        """See how much the host has not read; to be called a few times a second."""
+
+    def close(self) -> None:
+        """Pull it."""
+
+
+class PacketSource(Protocol):
+    """What one device sends at each tick."""
+
+    def load(self, start_tick: int, poses: Floats) -> None:
+        """Take the poses (n_ticks, all sensors, 7) of the ticks from `start_tick` on."""
+
+    def prepare(self) -> None:
+        """Do beforehand what takes time, in the form that the host wants now."""
+
+    def burst(self, tick: int) -> bytes:
+        """Return what is sent at a tick of the block."""
+
+
+BLOCK_S = 0.5  # encoded ahead
+MAX_LATE_S = 0.1  # ticks later than this are lost
+LOOK_S = 0.02  # how often closed ports are looked at
+BACKLOG_CHECK_S = 0.1
+LAST_LINE_S = 3.0  # how long the performance waits for a line that nobody opens
+JOIN_TIMEOUT_S = 5.0
+
+
+class EmulatedLine(NamedTuple):
+    """A device, its cable, and what it sends."""
+
+    pty: Transport
+    device: DeviceSimulator
+    packets: PacketSource
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether a host listens to a stream at present."""
+        return self.pty.is_open and self.device.is_sending
+
+
+class EmulatorServer:
+    """
+    Serves all lines from one thread.
+
+    Parameters
+    ----------
+    lines : sequence of EmulatedLine
+        In the order of the sensors.
+    source : SensorPoses
+        What the sensors measure.
+    rate_hz : float
+        Ticks per second.
+    restart_after_s : float
+        Silence of all lines after which the performance begins anew; 0 never [s].
+
+    """
+
+    def __init__(
+        self,
+        lines: Sequence[EmulatedLine],
+        source: SensorPoses,
+        rate_hz: float,
+        restart_after_s: float = 2.0,
+    ) -> None:
+        self.lines = tuple(lines)
+        self.tick = 0
+        self._source = source
+        self._period_s = 1.0 / rate_hz
+        self._block_ticks = max(round(BLOCK_S * rate_hz), 1)
+        self._block_start = 0
+        self._restart_after_s = restart_after_s
+        self._silent_since_s = 0.0
+        self._first_sent_s = 0.0
+        self._has_begun = False
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread: threading.Thread | None = None
+        self._load_block(0)
+
+    def start(self) -> None:
+        """Serve in a thread until `stop`; for tests."""
+        self._thread = threading.Thread(target=self.serve, name='emulator', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End `serve` from another thread or a signal handler."""
+        os.write(self._wake_write, b'x')
+        if self._thread is not None:
+            self._thread.join(JOIN_TIMEOUT_S)
+            self._thread = None
+
+    def close(self) -> None:
+        """Pull all cables; to be called after `stop`."""
+        for line in self.lines:
+            line.pty.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def serve(self) -> None:
+        """Obey and send until stopped."""
+        next_tick_s = time.monotonic()
+        look_at_s = check_at_s = next_tick_s
+        while True:
+            now_s = time.monotonic()
+            # first of all: a device's clock does not wait for what else there is to do
+            if now_s >= next_tick_s:
+                self._send_tick(now_s)
+                # ticks that were slept through follow at once, as from a port's buffer
+                lost = max(int((now_s - next_tick_s - MAX_LATE_S) / self._period_s), 0)
+                next_tick_s += (lost + 1) * self._period_s
+                self._advance(lost + 1)
+            if now_s >= look_at_s:
+                look_at_s = now_s + LOOK_S
+                self._look()
+            if now_s >= check_at_s:
+                check_at_s = now_s + BACKLOG_CHECK_S
+                for line in self.lines:
+                    line.pty.check_backlog()
+            waiting = {line.pty.fileno(): line for line in self.lines if line.pty.is_open}
+            wait_s = max(next_tick_s - time.monotonic(), 0.0)
+            ready, _, _ = select.select([self._wake_read, *waiting], (), (), wait_s)
+            if self._wake_read in ready:
+                os.read(self._wake_read, 64)
+                return
+            for descriptor in ready:
+                self._serve_line(waiting[descriptor])
+
+    def poses_so_far(self) -> Floats:
+        """Return the sensors' poses at each tick that may have been sent, shape (n, s, 7)."""
+        return self._source.block(0, self.tick + 2)
+
+    def _look(self) -> None:
+        for line in self.lines:
+            line.pty.look()
+            if not line.pty.is_open:
+                # what a host sent just before it closed its port has still gone down the cable
+                self._obey(line)
+                line.device.on_disconnect()
+
+    @staticmethod
+    def _obey(line: EmulatedLine) -> bool:
+        """Let the device hear what has been sent; return whether there was anything."""
+        data = line.pty.receive()
+        if data:
+            line.pty.send(line.device.receive(data, time.monotonic()))
+        return bool(data)
+
+    def _serve_line(self, line: EmulatedLine) -> None:
+        if not self._obey(line):
+            self._look()
+        for _ in range(line.device.take_poll_requests()):
+            line.pty.send(line.packets.burst(self.tick))
+
+    def _send_tick(self, now_s: float) -> None:
+        sending = [line for line in self.lines if line.is_sending]
+        if sending:
+            self._silent_since_s = now_s
+        for line in sending:
+            if self.tick % line.device.report_every == 0:
+                line.pty.send(line.packets.burst(self.tick))
+        else:
+            self._first_sent_s = now_s
+        if len(sending) == len(self.lines) or now_s - self._first_sent_s > LAST_LINE_S:
+            self._has_begun = True
+        silence_s = now_s - self._silent_since_s
+        if self._has_begun and 0.0 < self._restart_after_s < silence_s:
+            self._has_begun = False
+            self._load_block(0)
+
+    def _advance(self, n_ticks: int) -> None:
+        if not self._has_begun:
+            return
+        self.tick += n_ticks
+        if self.tick >= self._block_start + self._block_ticks:
+            self._load_block(self.tick)
+            # now, not when the next tick is due: encoding takes milliseconds
+            for line in self.lines:
+                if line.is_sending:
+                    line.packets.prepare()
+
+    def _load_block(self, start_tick: int) -> None:
+        self.tick = self._block_start = start_tick
+        poses = self._source.block(start_tick, self._block_ticks)
+        for line in self.lines:
+            line.packets.load(start_tick, poses)

@@ -1,0 +1,353 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Other trackers' PoseStamped and PoseArray topics to frames: parameters, topic plan, merging.
+
+`/vrpn_mocap/pelvis/pose` is a PoseStamped topic of one sensor; `/poses[3]` is pose 3 of a
+PoseArray topic. One entry may stand for all sensors: `/vrpn_mocap/{sensor}/pose`, `/poses[*]`.
+
+A frame is emitted when all sensors are in, when one that is in comes again, or after a timeout;
+sensors that missed several ticks in a row are not waited for. The frame's stamp is its newest
+sample's, the others are so much older. Stamps strictly increase.
+
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+import re
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core import quaternion
+from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
+from puppet_core.errors import ConfigError
+from puppet_core.kernel import kernel
+from puppet_core.parameter_rows import Row
+from puppet_core.sensor_frames import (
+    POSE_ARRAY_MODES,
+    POSES_OFF,
+    SAMPLE_MISSING,
+    SAMPLE_OK,
+    SensorFrame,
+)
+from puppet_driver.parameters import DEFAULT_SENSORS, rotation_of
+
+SENSOR_FIELD = '{sensor}'
+_ENTRY = re.compile(r'([^\[\]{}]+)(?:\[(\d+|\*)\])?')
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPlan:
+    """One topic and the sensors in it."""
+
+    topic: str
+    """Name."""
+
+    is_array: bool
+    """Whether it carries PoseArray; else PoseStamped."""
+
+    rows: dict[int, int]
+    """Frame row by index in the message; index 0 for a PoseStamped."""
+
+
+def plan_topics(sensors: Sequence[str], entries: Sequence[str]) -> tuple[TopicPlan, ...]:
+    """
+    Return what each topic brings.
+
+    Raises
+    ------
+    ConfigError : naming the entry that cannot be meant so.
+
+    """
+    words = _one_for_each(sensors, entries)
+    found: dict[str, TopicPlan] = {}
+    for row, word in enumerate(words):
+        match = _ENTRY.fullmatch(word)
+        if match is None or match[2] == '*':
+            raise ConfigError(f'topics: expected TOPIC or TOPIC[INDEX], got {word!r}')
+        topic, is_array, index = match[1], match[2] is not None, int(match[2] or 0)
+        plan = found.setdefault(topic, TopicPlan(topic, is_array, {}))
+        if plan.is_array != is_array:
+            raise ConfigError(f'topics: expected {topic} with an index or without, got both')
+        if index in plan.rows:
+            other = sensors[plan.rows[index]]
+            raise ConfigError(
+                f'topics: expected another source for each sensor, got {word} for {other} and '
+                f'{sensors[row]}'
+            )
+        plan.rows[index] = row
+    return tuple(found.values())
+
+
+def _one_for_each(sensors: Sequence[str], entries: Sequence[str]) -> list[str]:
+    if len(entries) == 1 and SENSOR_FIELD in entries[0]:
+        return [entries[0].replace(SENSOR_FIELD, sensor) for sensor in sensors]
+    if len(entries) == 1 and entries[0].endswith('[*]'):
+        return [f'{entries[0][:-3]}[{row}]' for row in range(len(sensors))]
+    if len(entries) != len(sensors):
+        raise ConfigError(
+            f'topics: expected one for each of the {len(sensors)} sensors, or one with '
+            f'{SENSOR_FIELD} or [*] in it, got {len(entries)}'
+        )
+    return list(entries)
+
+
+HEADER, ARRIVAL = 'header', 'arrival'
+GIVEN, STATIC_TF = 'given', 'tf'
+TIMEOUT_PERIODS = 0.5
+
+POSE_TOPICS_ROWS = (
+    Row('sensors', DEFAULT_SENSORS, description='Names of the sensors.'),
+    Row(
+        'topics', ('/vrpn_mocap/{sensor}/pose',),
+        description='Where each is: a PoseStamped TOPIC, or TOPIC[INDEX] of a PoseArray; or one '
+        'for all, with {sensor} or [*] in it.',
+    ),
+    Row('rate_hz', 120.0, 'Hz', 1.0, 1000.0, description='Frames a second of the tracker.'),
+    Row(
+        'frame_timeout_s', 0.0, 's', 0.0, 1.0,
+        description='Longest wait for the rest of a frame; 0: half a period.',
+    ),
+    Row(
+        'stamps', HEADER, choices=(HEADER, ARRIVAL),
+        description="Whether a sample's time is that of its header, or of its arrival here, for "
+        'trackers whose clock is not ours.',
+    ),
+    Row(
+        'latency_s', 0.0, 's', 0.0, 0.5,
+        description='From the measurement to its stamp; taken off the stamps.',
+    ),
+    Row('unit_m', 1.0, 'm', 0.0, 10.0, low_open=True,
+        description='Length of one unit of positions; 0.001 for millimetres.'),
+    Row(
+        'axes', GIVEN, choices=(GIVEN, STATIC_TF),
+        description="Where the source's axes are: as source.* say, or where /tf_static has the "
+        "frame of the messages' headers.",
+    ),
+    Row(
+        'source.position_m', (0.0, 0.0, 0.0), 'm', -100.0, 100.0, length=3,
+        description="Origin of the source's axes in the transmitter's.",
+    ),
+    Row(
+        'source.rpy_deg', (0.0, 0.0, 0.0), 'deg', -360.0, 360.0, length=3,
+        description="Roll, pitch and yaw of the source's axes in the transmitter's; with Y up: "
+        '90, 0, 0 if X is forward, 90, 0, 90 if Z is, 90, 0, -90 if Z is backward.',
+    ),
+    Row(
+        'transmitter.position_m', (0.0, 0.0, 0.0), 'm', -100.0, 100.0, length=3,
+        description='Transmitter in world, published on /tf_static.',
+    ),
+    Row(
+        'transmitter.rpy_deg', (0.0, 0.0, 0.0), 'deg', -360.0, 360.0, length=3,
+        description='Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
+    ),
+    Row(
+        'transforms_rate_hz', 30.0, 'Hz', 0.0, 1000.0,
+        description='How often the sensors are published on /tf at most; 0 never.',
+    ),
+    Row(
+        'pose_array', POSES_OFF, choices=POSE_ARRAY_MODES,
+        description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
+        'not measured, or of the valid ones.',
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PoseTopicsConfig:
+    """What POSE_TOPICS_ROWS say, and what follows from them; see there."""
+
+    sensors: tuple[str, ...]
+    topics: tuple[str, ...]
+    rate_hz: float
+    frame_timeout_s: float
+    stamps: str
+    latency_s: float
+    unit_m: float
+    axes: str
+    source_position_m: tuple[float, float, float]
+    source_rpy_deg: tuple[float, float, float]
+    transmitter_position_m: tuple[float, float, float]
+    transmitter_rpy_deg: tuple[float, float, float]
+    transforms_rate_hz: float
+    pose_array: str
+
+    def __post_init__(self) -> None:
+        repeated = sorted({name for name in self.sensors if self.sensors.count(name) > 1})
+        if repeated or '' in self.sensors:
+            got = f'{repeated[0]!r} twice' if repeated else 'an empty one'
+            raise ConfigError(f'sensors: expected different names, got {got}')
+        plan_topics(self.sensors, self.topics)
+
+    @property
+    def plans(self) -> tuple[TopicPlan, ...]:
+        """Return what each topic brings."""
+        return plan_topics(self.sensors, self.topics)
+
+    @property
+    def wait_s(self) -> float:
+        """Longest wait for the rest of a frame [s]."""
+        return self.frame_timeout_s or TIMEOUT_PERIODS / self.rate_hz
+
+    @property
+    def source(self) -> tuple[Vec3, Quat]:
+        """Position (3,) [m] and quaternion (4,) of the source's axes in the transmitter's."""
+        return np.array(self.source_position_m), rotation_of(self.source_rpy_deg)
+
+    @property
+    def transmitter(self) -> tuple[Vec3, Quat]:
+        """Position (3,) [m] and quaternion (4,) of the transmitter in the world."""
+        return np.array(self.transmitter_position_m), rotation_of(self.transmitter_rpy_deg)
+
+
+@kernel
+def transform_poses(
+    origins: Vec3s, turns: Quats, unit_m: float, positions: Vec3s, quaternions: Quats
+) -> None:
+    """
+    Turn the poses of a frame, in place; NaN stays NaN.
+
+    Parameters
+    ----------
+    origins, turns : ndarray, shape (n, 3) and (n, 4)
+        Each source's axes in the transmitter's [m].
+    unit_m : float
+        Length of one unit of positions [m].
+    positions, quaternions : ndarray, shape (n, 3) and (n, 4)
+        In the source's axes and units; then in the transmitter's, quaternions of unit length.
+
+    """
+    for i in range(len(positions)):
+        quaternion.rotate(turns[i], positions[i], positions[i])
+        for k in range(3):
+            positions[i, k] = origins[i, k] + unit_m * positions[i, k]
+        quaternion.multiply(turns[i], quaternions[i], quaternions[i])
+        quaternion.normalize(quaternions[i], quaternions[i])
+
+
+MAX_MISSED_TICKS = 3  # ticks in a row that a sensor may miss before nobody waits for it
+CLOCK_STEP_NS = 1_000_000_000  # a clock set back by more than this restarts the stamps
+UNIT_TOL = 0.2  # of a quaternion's length; further from one is garbage
+
+Pose = tuple[float, float, float, float, float, float, float]
+
+
+class MergeCounters(NamedTuple):
+    """What has become of the samples so far."""
+
+    frames: int
+    """Frames emitted."""
+
+    incomplete_frames: int
+    """Frames in which a sensor was missing."""
+
+    missing_samples: int
+    """Sensors missing in them."""
+
+    invalid_samples: int
+    """Samples with a number that is not finite, or a quaternion that is none."""
+
+    old_samples: int
+    """Samples not newer than the sensor's last one."""
+
+
+class PoseMerger:
+    """
+    Collects the samples of a tick.
+
+    Parameters
+    ----------
+    sensors : tuple of str
+        Names, in row order.
+    timeout_ns : int
+        Longest wait for the rest of a tick after its first sample [ns].
+
+    """
+
+    def __init__(self, sensors: tuple[str, ...], timeout_ns: int) -> None:
+        n = len(sensors)
+        self._sensors = sensors
+        self._timeout_ns = timeout_ns
+        self._last_ns = [-1] * n
+        self._missed = [0] * n
+        self._began_ns: int | None = None
+        self._stamp_ns = -1
+        self._counts = dict.fromkeys(MergeCounters._fields, 0)
+        self._clear()
+
+    @property
+    def counters(self) -> MergeCounters:
+        """Totals since construction."""
+        return MergeCounters(**self._counts)
+
+    def add(self, row: int, stamp_ns: int, now_ns: int, pose: Pose) -> list[SensorFrame]:
+        """
+        Take a sample; return the frames that it completes, oldest first, mostly none or one.
+
+        Parameters
+        ----------
+        row : int
+            Of the sensor.
+        stamp_ns, now_ns : int
+            When it was measured, and now on any steady clock [ns].
+        pose : tuple of float
+            Position x y z and quaternion w x y z.
+
+        """
+        x, y, z, qw, qx, qy, qz = pose
+        norm = math.sqrt(qw * qw + qx * qx + qy * qy + qz * qz)
+        if not (abs(norm - 1.0) < UNIT_TOL and math.isfinite(x + y + z)):
+            self._counts['invalid_samples'] += 1
+            return []
+        last_ns = self._last_ns[row]
+        if last_ns - CLOCK_STEP_NS < stamp_ns <= last_ns:
+            self._counts['old_samples'] += 1
+            return []
+        frames = []
+        if self._has[row]:
+            frames.append(self._emit_frame())
+        if self._began_ns is None:
+            self._began_ns = now_ns
+        self._has[row] = True
+        self._last_ns[row] = stamp_ns
+        self._positions[row] = x, y, z
+        self._quaternions[row] = qw, qx, qy, qz
+        if all(has or missed >= MAX_MISSED_TICKS for has, missed in zip(self._has, self._missed)):
+            frames.append(self._emit_frame())
+        return frames
+
+    def expire(self, now_ns: int) -> SensorFrame | None:
+        """Return the frame that has waited too long, if there is one."""
+        if self._began_ns is None or now_ns - self._began_ns < self._timeout_ns:
+            return None
+        return self._emit_frame()
+
+    def _emit_frame(self) -> SensorFrame:
+        has = np.array(self._has)
+        last_ns = np.array(self._last_ns, dtype=np.int64)
+        stamp_ns = int(last_ns[has].max())
+        if self._stamp_ns - CLOCK_STEP_NS < stamp_ns <= self._stamp_ns:
+            stamp_ns = self._stamp_ns + 1
+        self._stamp_ns = stamp_ns
+        ages_s = np.where(last_ns >= 0, 1e-9 * np.maximum(stamp_ns - last_ns, 0), 0.0)
+        self._missed = [0 if here else n + 1 for here, n in zip(self._has, self._missed)]
+        n_missing = self._has.count(False)
+        counts = self._counts
+        counts['frames'] += 1
+        counts['incomplete_frames'] += n_missing > 0
+        counts['missing_samples'] += n_missing
+        frame = SensorFrame(
+            stamp_ns, counts['frames'] - 1, self._sensors, self._positions, self._quaternions,
+            ages_s, np.where(has, SAMPLE_OK, SAMPLE_MISSING).astype(np.uint8),
+        )  # fmt: skip
+        self._clear()
+        return frame
+
+    def _clear(self) -> None:
+        """Begin a tick; the arrays of the last one are the frame's now."""
+        n = len(self._sensors)
+        self._began_ns = None
+        self._has = [False] * n
+        self._positions = np.full((n, 3), np.nan)
+        self._quaternions = np.full((n, 4), np.nan)

@@ -1,0 +1,347 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A device on the network: a TCP connection, or a UDP socket that talks to one address.
+
+Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Nothing here blocks: host names are resolved in a
+thread and connections are made in the background; what is sent before a connection stands goes out
+when it does. Every failure of a socket becomes a LinkError that names the port.
+
+"""
+
+import errno
+import ipaddress
+import os
+import socket
+import threading
+import time
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from puppet_core.errors import ConfigError
+from puppet_driver.errors import LinkError
+
+FIRST_WAIT_S = 0.1  # the usual look-up is much faster
+Found = list[tuple[Any, ...]]
+Key = tuple[str, int, socket.SocketKind]
+
+
+class _Lookup:
+    """One look-up, from its beginning until its result was fetched."""
+
+    def __init__(self, key: Key) -> None:
+        self.has_ended = threading.Event()
+        self.result: tuple[Found, str] = [], ''
+        self._key = key
+        threading.Thread(target=self._run, name=f'look-up {key[0]}', daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.result = _ask(*self._key)
+        finally:
+            self.has_ended.set()
+
+
+class HostLookup:
+    """Look-ups that go on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pending: dict[Key, _Lookup] = {}
+
+    def find(self, name: str, host: str, port: int, kind: socket.SocketKind) -> Found:
+        """
+        Return what getaddrinfo does.
+
+        Parameters
+        ----------
+        name : str
+            Of the port, for texts.
+        host, port, kind
+            What is looked for.
+
+        Raises
+        ------
+        LinkError : if there is no such host, or nobody has said so yet.
+
+        """
+        key = host, port, kind
+        found, problem = _ask(*key) if _is_address(host) else self._result(name, key)
+        if problem:
+            raise LinkError(f'{name}: expected the name or address of a host, got {problem}')
+        return found
+
+    def _result(self, name: str, key: Key) -> tuple[Found, str]:
+        with self._lock:
+            lookup = self._pending.get(key)
+            wait_s = FIRST_WAIT_S if lookup is None else 0.0
+            lookup = lookup or self._pending.setdefault(key, _Lookup(key))
+        if not lookup.has_ended.wait(wait_s):
+            raise LinkError(
+                f'{name}: expected the address of {key[0]}, got no answer to the look-up yet; '
+                'give the address itself or mend the name server'
+            )
+        with self._lock:
+            self._pending.pop(key, None)
+        return lookup.result
+
+
+def _ask(host: str, port: int, kind: socket.SocketKind) -> tuple[Found, str]:
+    """Return what was found and what the problem was, one of them empty."""
+    try:
+        return socket.getaddrinfo(host, port, type=kind), ''
+    except OSError as err:
+        return [], err.strerror or str(err)
+    except UnicodeError as err:
+        return [], str(err)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+DEFAULT_PORT = 6000  # the MotionStar's
+SCHEMES = ('tcp', 'udp')
+CONNECT_TIMEOUT_S = 1.0
+DRAIN_BYTES = 65536
+_LOOKUP = HostLookup()
+
+_PROBLEMS = {
+    errno.ECONNREFUSED: 'a refusal: nothing listens there; check the device and the port number',
+    errno.ECONNRESET: 'a reset connection',
+    errno.EPIPE: 'a closed connection',
+    errno.EMFILE: 'too many open files; close what is not needed or start the node anew',
+    errno.ETIMEDOUT: 'no answer from the host; check its power, the network and its address',
+    errno.EHOSTUNREACH: 'no way to the host; check its power, the network and its address',
+    errno.ENETUNREACH: 'no way to the network; check the cable and the address',
+}
+
+
+class Endpoint(NamedTuple):
+    """Where a device listens."""
+
+    scheme: str
+    """One of SCHEMES."""
+
+    host: str
+    """Address or name."""
+
+    port: int
+    """Number of the port there."""
+
+    def __str__(self) -> str:
+        host = f'[{self.host}]' if ':' in self.host else self.host
+        return f'{self.scheme}://{host}:{self.port}'
+
+
+def is_network_name(name: str) -> bool:
+    """Return whether a port's name is one of the network's rather than a file's."""
+    return '://' in name
+
+
+def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
+    """
+    Return what a port's name says.
+
+    Raises
+    ------
+    ConfigError : if it is not `tcp://HOST`, `udp://HOST` or one of them with `:PORT`.
+
+    """
+    try:
+        parts = urlsplit(name)
+        port = default_port if parts.port is None else parts.port
+    except ValueError as err:
+        raise ConfigError(f'ports: expected a port number from 0 to 65535 in {name!r}') from err
+    extra = parts.path or parts.query or parts.fragment or parts.username
+    if parts.scheme not in SCHEMES or not parts.hostname or extra:
+        raise ConfigError(
+            f'ports: expected tcp://HOST[:PORT] or udp://HOST[:PORT], got {name!r}'
+        )
+    return Endpoint(parts.scheme, parts.hostname, port)
+
+
+class NetworkPort:
+    """
+    What both kinds share.
+
+    Parameters
+    ----------
+    name : str
+        `tcp://HOST:PORT` or `udp://HOST:PORT`.
+    kind : socket.SocketKind
+        SOCK_STREAM or SOCK_DGRAM.
+
+    Raises
+    ------
+    LinkError : if the host is unknown or refuses at once.
+    ConfigError : if the name is no endpoint.
+
+    """
+
+    def __init__(self, name: str, kind: socket.SocketKind) -> None:
+        self.name = name
+        endpoint = parse_endpoint(name)
+        found = _LOOKUP.find(name, endpoint.host, endpoint.port, kind)
+        family, _, protocol, _, address = found[0]
+        try:
+            self._socket = socket.socket(family, kind, protocol)
+        except OSError as err:
+            raise LinkError(f'{name}: expected a socket, got {_problem(err.errno or 0)}') from err
+        self._is_fresh = True
+        self._descriptor = self._socket.fileno()
+        try:
+            self._socket.setblocking(False)
+            if kind == socket.SOCK_STREAM:
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            code = self._socket.connect_ex(address)
+        except OSError as err:
+            code = err.errno or 0
+            self._is_connecting = False
+        else:
+            self._is_connecting = code == errno.EINPROGRESS
+            if code in (0, errno.EINPROGRESS):
+                return
+        self._socket.close()
+        raise LinkError(f'{name}: expected a connection, got {_problem(code)}')
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select."""
+        return self._descriptor
+
+    def discard_input(self) -> None:
+        """
+        Forget the bytes that have arrived.
+
+        Before anything was said or read nothing is old: a device may speak as soon as it is
+        connected, and what it says is kept.
+
+        Raises
+        ------
+        LinkError : if the connection has gone.
+
+        """
+        waste = bytearray(DRAIN_BYTES)
+        while not self._is_fresh and self._receive(waste) is not None:
+            pass
+
+    def read_into(self, buffer: bytearray) -> int:
+        """
+        Read what is there, of datagrams the first; return how many bytes.
+
+        Raises
+        ------
+        LinkError : if the connection has gone.
+
+        """
+        return self._receive(buffer) or 0
+
+    def write(self, data: bytes) -> None:
+        """
+        Send a short command.
+
+        Raises
+        ------
+        LinkError : if it cannot be sent whole at once.
+
+        """
+        try:
+            n_bytes = self._socket.send(data) if data else 0
+        except OSError as err:
+            raise self._gone(err) from err
+        self._is_fresh = self._is_fresh and not data
+        if n_bytes != len(data):
+            raise LinkError(f'{self.name}: expected to send {len(data)} bytes, sent {n_bytes}')
+
+    def close(self) -> None:
+        """Close it; never raises."""
+        self._socket.close()
+
+    def _receive(self, buffer: bytearray) -> int | None:
+        """Read; return how many bytes, None if nothing is there."""
+        try:
+            n_bytes = os.readv(self._descriptor, [buffer])
+        except BlockingIOError:
+            return None
+        except OSError as err:
+            raise self._gone(err) from err
+        self._is_fresh = False
+        return n_bytes
+
+    def _gone(self, err: OSError) -> LinkError:
+        expected = 'a connection' if self._is_connecting else 'a connected device'
+        return LinkError(f'{self.name}: expected {expected}, got {_problem(err.errno or 0)}')
+
+
+class TcpPort(NetworkPort):
+    """A connection to `tcp://HOST:PORT`; raises as NetworkPort does."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, socket.SOCK_STREAM)
+        self._since_s = time.monotonic()
+        self._unsaid = b''
+
+    def write(self, data: bytes) -> None:
+        """Send a short command, or keep it until the connection stands; see NetworkPort."""
+        if self._is_connecting:
+            self._unsaid, data = b'', self._unsaid + data
+            if not self._has_connected():
+                self._unsaid = data
+                return
+        super().write(data)
+
+    def close(self) -> None:
+        """Close the connection after what was sent; never raises."""
+        try:
+            # unread input would turn the end into a reset, which overtakes the last command
+            self._socket.shutdown(socket.SHUT_WR)
+            self._is_fresh = False
+            self.discard_input()
+        except (OSError, LinkError):
+            pass
+        super().close()
+
+    def _receive(self, buffer: bytearray) -> int | None:
+        """Read; see NetworkPort. The end of the connection is a LinkError."""
+        n_bytes = super()._receive(buffer)
+        if n_bytes == 0:
+            raise LinkError(
+                f'{self.name}: expected a connected device, got the end of the connection'
+            )
+        return n_bytes
+
+    def _has_connected(self) -> bool:
+        code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            raise self._gone(OSError(code, os.strerror(code)))
+        try:
+            self._socket.getpeername()
+        except OSError as err:
+            if time.monotonic() - self._since_s > CONNECT_TIMEOUT_S:
+                raise LinkError(
+                    f'{self.name}: expected a connection within {CONNECT_TIMEOUT_S:g} s, got '
+                    'none; check the power of the host, the network and its address'
+                ) from err
+            return False
+        self._is_connecting = False
+        return True
+
+
+class UdpPort(NetworkPort):
+    """Datagrams to and from `udp://HOST:PORT` alone, one a read; raises as NetworkPort does."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, socket.SOCK_DGRAM)
+
+
+def open_network_port(name: str) -> NetworkPort:
+    """Return the port of a name; raises as NetworkPort does."""
+    return TcpPort(name) if parse_endpoint(name).scheme == 'tcp' else UdpPort(name)
+
+
+def _problem(code: int) -> str:
+    return _PROBLEMS.get(code, os.strerror(code))

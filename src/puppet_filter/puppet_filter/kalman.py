@@ -1,0 +1,356 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The Kalman filter of one sensor, Shin2002 eqs. 3.1-3.10 (kernels).
+
+State of Shin2002 eq. 3.1 in the order (p, r, p', r'), so that pose and velocity are blocks of six,
+and the orientation q_e outside of it. Positions are in the transmitter's axes, rotation vectors in
+the sensor's own, as in eq. 3.2. The covariance stays symmetric to the last bit: every product
+below forms (a, b) and (b, a) from the same numbers.
+
+Where to find what: prediction of P (eq. 3.4) `predict_covariance`, residual (eqs. 3.2, 3.6, 3.8)
+`residual`, innovation covariance S and the Mahalanobis distance for the gate `factor_innovation`,
+Kalman gain (eq. 3.7) applied to state and covariance (eq. 3.9) `correct`, the update of the
+orientation (eqs. 3.3, 3.10) `advance`, Joseph's form for ill-conditioned P `correct_joseph`.
+
+"""
+
+import math
+
+from puppet_core import quaternion
+from puppet_core.arrays import Floats, Quat, Vec3
+from puppet_core.kernel import kernel
+from puppet_core.work_array import work_array
+
+TWO_PI = 2.0 * math.pi
+
+
+@kernel
+def predict_covariance(p: Floats, dt: float, q: Floats, out: Floats) -> None:
+    """
+    Predict the covariance: P^- = A P A' + Q (Shin2002 eq. 3.4).
+
+    Parameters
+    ----------
+    p, out : ndarray, shape (12, 12)
+        Covariance before and after; `out` must not be `p`.
+    dt : float
+        Step [s].
+    q : ndarray, shape (6,)
+        Block factors as process_noise writes them.
+
+    """
+    for a in range(6):
+        for b in range(6):
+            velocity = p[6 + a, 6 + b]
+            out[a, b] = p[a, b] + dt * (p[a, 6 + b] + p[6 + a, b]) + dt * dt * velocity
+            out[a, 6 + b] = p[a, 6 + b] + dt * velocity
+            out[6 + a, b] = p[6 + a, b] + dt * velocity
+            out[6 + a, 6 + b] = velocity
+    for a in range(6):
+        block = 0 if a < 3 else 3
+        out[a, a] += q[block]
+        out[a, 6 + a] += q[block + 1]
+        out[6 + a, a] += q[block + 1]
+        out[6 + a, 6 + a] += q[block + 2]
+
+
+@kernel
+def residual(
+    position: Vec3, velocity: Floats, q_e: Quat, dt: float,
+    z_position: Vec3, z_quaternion: Quat, out: Floats,
+) -> None:  # fmt: skip
+    """
+    Write the residual z - H x^- (Shin2002 eqs. 3.2, 3.6, 3.8), by the shorter rotation.
+
+    Parameters
+    ----------
+    position : ndarray, shape (3,)
+        Estimated position before the step [m].
+    velocity : ndarray, shape (6,)
+        Linear [m/s] and sensor-frame angular [rad/s] velocity.
+    q_e : ndarray, shape (4,)
+        Estimated orientation before the step.
+    dt : float
+        Step [s], 0 for a prediction that is already made.
+    z_position, z_quaternion : ndarray, shape (3,) and (4,)
+        Measurement [m], unit quaternion of either sign.
+    out : ndarray, shape (6,)
+        Position [m], rotation vector [rad].
+
+    """
+    w = q_e[0] * z_quaternion[0] + q_e[1] * z_quaternion[1]
+    w += q_e[2] * z_quaternion[2] + q_e[3] * z_quaternion[3]
+    sign = 1.0 if w >= 0.0 else -1.0
+    x = q_e[0] * z_quaternion[1] - q_e[1] * z_quaternion[0]
+    x += q_e[3] * z_quaternion[2] - q_e[2] * z_quaternion[3]
+    y = q_e[0] * z_quaternion[2] - q_e[2] * z_quaternion[0]
+    y += q_e[1] * z_quaternion[3] - q_e[3] * z_quaternion[1]
+    z = q_e[0] * z_quaternion[3] - q_e[3] * z_quaternion[0]
+    z += q_e[2] * z_quaternion[1] - q_e[1] * z_quaternion[2]
+    sine = math.sqrt(x * x + y * y + z * z)
+    angle = 2.0 * math.atan2(sine, sign * w)
+    scale = sign * (angle / sine if sine > 1e-9 else 2.0)
+    rx, ry, rz = scale * x, scale * y, scale * z
+    # the same rotation the other way round, if that is nearer to the predicted r
+    towards = rx * velocity[3] + ry * velocity[4] + rz * velocity[5]
+    if towards < 0.0 and sine > 1e-9:
+        other = (angle - TWO_PI) / angle
+        # |z'|^2 - |z|^2 < 2 dt r' . (z' - z)
+        if (other * other - 1.0) * angle * angle < 2.0 * dt * (other - 1.0) * towards:
+            rx, ry, rz = other * rx, other * ry, other * rz
+    for k in range(3):
+        out[k] = z_position[k] - position[k] - dt * velocity[k]
+    out[3] = rx - dt * velocity[3]
+    out[4] = ry - dt * velocity[4]
+    out[5] = rz - dt * velocity[5]
+
+
+@kernel
+def factor_innovation(p: Floats, noise: Floats, dz: Floats, lower: Floats, y: Floats) -> float:
+    """
+    Factor S = H P^- H' + R = L L'; return the squared Mahalanobis distance of dz.
+
+    S is the innovation covariance in Shin2002 eq. 3.7; the distance is what the gate tests.
+
+    Parameters
+    ----------
+    p : ndarray, shape (12, 12)
+        Predicted covariance.
+    noise : ndarray, shape (6, 6)
+        R.
+    dz : ndarray, shape (6,)
+        Residual.
+    lower : ndarray, shape (6, 6)
+        Takes L; its diagonal holds the reciprocals.
+    y : ndarray, shape (6,)
+        Takes L^-1 dz.
+
+    Returns
+    -------
+    distance_sq : float
+        dz' S^-1 dz [-]; NaN if S is not positive definite.
+
+    """
+    distance_sq = 0.0
+    for i in range(6):
+        for j in range(i):
+            value = p[i, j] + noise[i, j]
+            for k in range(j):
+                value -= lower[i, k] * lower[j, k]
+            lower[i, j] = value * lower[j, j]
+        pivot = p[i, i] + noise[i, i]
+        value = dz[i]
+        for k in range(i):
+            pivot -= lower[i, k] * lower[i, k]
+            value -= lower[i, k] * y[k]
+        if not pivot > 0.0:
+            return math.nan
+        lower[i, i] = 1.0 / math.sqrt(pivot)
+        y[i] = value * lower[i, i]
+        distance_sq += y[i] * y[i]
+    return distance_sq
+
+
+@kernel
+def correct(p: Floats, lower: Floats, y: Floats, w: Floats, out: Floats, change: Floats) -> None:
+    """
+    Apply the Kalman gain: P = (I - K H) P^- and K dz (Shin2002 eqs. 3.7, 3.9).
+
+    The gain is K = P^- H' S^-1 with S = L L'. With W = L^-1 H P^- the corrected covariance is
+    P^- - W'W and the change of state K dz = W'y: the gain itself is never formed, nothing is
+    inverted, and symmetry is exact.
+
+    Parameters
+    ----------
+    p : ndarray, shape (12, 12)
+        Predicted covariance.
+    lower, y : ndarray, shape (6, 6) and (6,)
+        As factor_innovation left them.
+    w : ndarray, shape (6, 12)
+        Work space.
+    out : ndarray, shape (12, 12)
+        Takes the corrected covariance; may be `p`.
+    change : ndarray, shape (12,)
+        Takes the change of state.
+
+    """
+    row = work_array(12)
+    for b in range(12):
+        change[b] = 0.0
+    for i in range(6):
+        for b in range(12):
+            row[b] = p[i, b]
+        for k in range(i):
+            factor = lower[i, k]
+            for b in range(12):
+                row[b] -= factor * w[k, b]
+        scale, residual_part = lower[i, i], y[i]
+        for b in range(12):
+            row[b] *= scale
+            change[b] += row[b] * residual_part
+            w[i, b] = row[b]
+    for a in range(12):
+        for b in range(12):
+            row[b] = p[a, b]
+        for k in range(6):
+            factor = w[k, a]
+            for b in range(12):
+                row[b] -= factor * w[k, b]
+        for b in range(12):
+            out[a, b] = row[b]
+
+
+@kernel
+def advance(
+    position: Vec3, velocity: Floats, q_e: Quat, dt: float, change: Floats, scratch: Quat
+) -> None:
+    """
+    Move the state, in place, by prediction plus change (Shin2002 eqs. 3.3, 3.9, 3.10).
+
+    The predicted and corrected rotation vector turns q_e and is thereby reset to zero.
+
+    """
+    for k in range(3):
+        position[k] += dt * velocity[k] + change[k]
+        scratch[k] = dt * velocity[3 + k] + change[3 + k]
+    quaternion.exp(scratch, scratch)
+    quaternion.multiply(q_e, scratch, q_e)
+    quaternion.normalize(q_e, q_e)
+    for k in range(6):
+        velocity[k] += change[6 + k]
+
+
+@kernel
+def rotate_covariance(p: Floats, m: Floats, out: Floats) -> None:
+    """
+    Write a covariance of two vectors with the second turned into the transmitter's axes.
+
+    Parameters
+    ----------
+    p : ndarray, shape (>= 6, >= 6)
+        Its first six rows and columns: one vector in the transmitter's axes, one in the sensor's.
+    m : ndarray, shape (3, 3)
+        Rotation matrix of the sensor.
+    out : ndarray, shape (6, 6)
+        Both in the transmitter's axes; must not be `p`.
+
+    """
+    for a in range(3):
+        for b in range(3):
+            out[a, b] = p[a, b]
+            cross = p[a, 3] * m[b, 0] + p[a, 4] * m[b, 1] + p[a, 5] * m[b, 2]
+            out[a, 3 + b] = cross
+            out[3 + b, a] = cross
+    for a in range(3):
+        for b in range(a + 1):
+            value = 0.0
+            for i in range(3):
+                for j in range(3):
+                    value += m[a, i] * p[3 + i, 3 + j] * m[b, j]
+            out[3 + a, 3 + b] = value
+            out[3 + b, 3 + a] = value
+
+
+@kernel
+def twist_covariance(p: Floats, rate: Vec3, out: Floats) -> None:
+    """
+    Write the covariance of the twist, angular part in the axes of the estimated sensor.
+
+    An error r of the orientation turns the rate w as well: R exp(r) (w + e) is to first order
+    R (w + e - w x r), whose error e - w x r is taken here.
+
+    Parameters
+    ----------
+    p : ndarray, shape (12, 12)
+        Covariance of (p, r, p', r').
+    rate : ndarray, shape (3,)
+        w, in the sensor's axes [rad/s].
+    out : ndarray, shape (6, 6)
+        Linear velocity [m/s], angular velocity [rad/s].
+
+    """
+    for a in range(3):
+        i, j = (a + 1) % 3, (a + 2) % 3
+        for b in range(3):
+            out[a, b] = p[6 + a, 6 + b]
+            cross = p[9 + a, 6 + b] - rate[i] * p[3 + j, 6 + b] + rate[j] * p[3 + i, 6 + b]
+            out[3 + a, b] = cross
+            out[b, 3 + a] = cross
+    for a in range(3):
+        i, j = (a + 1) % 3, (a + 2) % 3
+        for b in range(a + 1):
+            k, m = (b + 1) % 3, (b + 2) % 3
+            value = p[9 + a, 9 + b] - rate[i] * p[3 + j, 9 + b] + rate[j] * p[3 + i, 9 + b]
+            # (e - w x r) with the m-th and k-th of r
+            with_m = p[9 + a, 3 + m] - rate[i] * p[3 + j, 3 + m] + rate[j] * p[3 + i, 3 + m]
+            with_k = p[9 + a, 3 + k] - rate[i] * p[3 + j, 3 + k] + rate[j] * p[3 + i, 3 + k]
+            value += rate[m] * with_k - rate[k] * with_m
+            out[3 + a, 3 + b] = value
+            out[3 + b, 3 + a] = value
+
+
+@kernel
+def rotation_matrix(q: Quat, m: Floats) -> None:
+    """Write the rotation matrix of a unit quaternion, shape (3, 3)."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    m[0, 0], m[0, 1], m[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
+    m[1, 0], m[1, 1], m[1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
+    m[2, 0], m[2, 1], m[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
+
+
+LEAST_SHARE = 1e-8  # of a variance that a difference leaves with half of its digits
+
+
+@kernel
+def has_lost_digits(before: Floats, after: Floats) -> bool:
+    """Return whether a variance fell to where rounding matters; P^- and P, shape (12, 12)."""
+    for k in range(12):
+        if not after[k, k] > LEAST_SHARE * before[k, k]:
+            return True
+    return False
+
+
+@kernel
+def correct_joseph(
+    p: Floats, noise: Floats, lower: Floats, w: Floats, gain: Floats, rest: Floats, out: Floats
+) -> None:
+    """
+    Write (I - K H) P^- (I - K H)' + K R K'.
+
+    Parameters
+    ----------
+    p : ndarray, shape (12, 12)
+        P^-; must not be `out`.
+    noise : ndarray, shape (6, 6)
+        R.
+    lower, w : ndarray, shape (6, 6) and (6, 12)
+        As factor_innovation and correct left them.
+    gain, rest : ndarray, shape (12, 6) and (12, 12)
+        Work space: K, (I - K H) P^-.
+    out : ndarray, shape (12, 12)
+        Takes the corrected covariance, symmetric to the bit.
+
+    """
+    for a in range(12):
+        # K' = L'^-1 W
+        for i in range(5, -1, -1):
+            value = w[i, a]
+            for k in range(i + 1, 6):
+                value -= lower[k, i] * gain[a, k]
+            gain[a, i] = value * lower[i, i]
+        for b in range(12):
+            value = p[a, b]
+            for k in range(6):
+                value -= gain[a, k] * p[k, b]
+            rest[a, b] = value
+    for a in range(12):
+        for b in range(a + 1):
+            value = rest[a, b]
+            for k in range(6):
+                value -= rest[a, k] * gain[b, k]
+            for i in range(6):
+                for k in range(6):
+                    value += gain[a, i] * noise[i, k] * gain[b, k]
+            out[a, b] = value
+            out[b, a] = value
