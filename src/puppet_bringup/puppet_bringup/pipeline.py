@@ -26,7 +26,6 @@ from rclpy.node import Node
 from rclpy.utilities import get_default_context
 
 NODE_OPTION = '--node'
-PRELOADS = ('warm_up', 'preload')  # of a node's module: load its kernels
 
 # where each node is: module and class
 CLASSES = {
@@ -115,19 +114,6 @@ def _holding(lock: RLock, callback: Callable[..., Any]) -> Callable[..., Any]:
             return callback(*arguments)
 
     return run
-
-
-def preload_module(name: str) -> None:
-    """Load what the program of a module needs besides modules."""
-    module = import_module(name)
-    for load in filter(None, (getattr(module, word, None) for word in PRELOADS)):
-        load()
-
-
-def preload() -> None:
-    """Load everything that nodes need, for a process that starts pipelines later."""
-    for name, _ in CLASSES.values():
-        preload_module(name)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -25,13 +25,11 @@ import time
 
 from puppet_bringup import program_start
 from puppet_bringup.program_start import is_program
-from puppet_bringup.standby_client import ForkedProcess, make_standby, Standby
 
 KEPT_LINES = 40
 STOP_STEPS = ((signal.SIGINT, 5.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
 SOURCE_PATIENCE_S = 2.0
 POLL_S = 0.02
-STANDBY, STANDBY_ATTEMPTS = 'standby', 2
 _PR_SET_PDEATHSIG = 1
 # loaded here, because a child that is forked beside other threads may not load anything
 _prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
@@ -45,7 +43,7 @@ class Child:
 
     name: str
     command: tuple[str, ...]
-    popen: subprocess.Popen | ForkedProcess
+    popen: subprocess.Popen
     reader: threading.Thread
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_LINES))
     is_reported: bool = False
@@ -78,9 +76,6 @@ class Supervisor:
         self._sources = tuple(sources)
         self._environ = dict(environ, PYTHONUNBUFFERED='1')
         self._children: dict[str, Child] = {}
-        self._standby: Standby | None = None
-        self._prepared: tuple[str, ...] = ()
-        self._wasted_standbys = 0  # in a row
 
     def __enter__(self) -> 'Supervisor':
         return self
@@ -112,34 +107,10 @@ class Supervisor:
         self._children[name] = child
         return child
 
-    def prepare(self, programs: Sequence[str]) -> None:
-        """Have installed programs loaded, so that they start at once from soon on."""
-        self._prepared = tuple(programs)
-        self._standby = make_standby(programs, self._environ)
-
-    def _renew_standby(self) -> None:
-        """Have another one made, but not for ever where none can be had."""
-        assert self._standby is not None
-        self._standby.close()
-        self._wasted_standbys += 1
-        if self._wasted_standbys < STANDBY_ATTEMPTS:
-            self.prepare(self._prepared)
-            return
-        self._standby = None
-        self._on_line(
-            STANDBY, f'{STANDBY_ATTEMPTS} of these have ended and started nothing: programs that '
-            'die start in the usual way from now on, which takes longer',
-        )  # fmt: skip
-
-    def _popen(self, command: Sequence[str]) -> subprocess.Popen | ForkedProcess:
-        forked = self._standby.start(command) if self._standby is not None else None
-        if forked is not None:
-            self._wasted_standbys = 0
-        elif self._standby is not None and self._standby.is_over:
-            self._renew_standby()
+    def _popen(self, command: Sequence[str]) -> subprocess.Popen:
         is_ours = is_program(Path(command[0]))
         starter = (sys.executable, program_start.__file__) if is_ours else ()
-        return forked if forked is not None else subprocess.Popen(
+        return subprocess.Popen(
             [*starter, *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -174,8 +145,6 @@ class Supervisor:
             _wait(running, patience_s)
         for child in self.children:
             child.reader.join(timeout=1.0)
-        if self._standby is not None:
-            self._standby.close()
 
     def _signal(self, child: Child, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

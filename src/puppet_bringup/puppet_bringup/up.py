@@ -142,7 +142,6 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
         for name, _ in commands:
             if not stopping.is_set():
                 keeper.start(name)
-        supervisor.prepare(node_programs(listed))
         with process_report([name for name, _ in commands]) as report:
             return _keep(keeper, report, stopping)
 
@@ -160,11 +159,6 @@ def _keep(keeper: Keeper, report: ProcessReport, stopping: threading.Event) -> i
         if worst != EXIT_OK or keeper.is_idle:
             break
     return worst
-
-
-def node_programs(listed: Sequence[Process]) -> list[str]:
-    """Return the names of the programs that nodes run in."""
-    return list(dict.fromkeys(p.executable for p in listed if p.is_node or p.nodes))
 
 
 def is_final(name: str, exit_code: int) -> bool:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
 import psutil
 from puppet_bringup import supervisor as module
@@ -161,21 +160,3 @@ def test_a_forked_child_loads_no_library(
     with group:
         child = group.start('a', _python(''))
         assert _until(lambda: child.exit_code == 0)
-
-
-def test_a_standby_that_cannot_be_had_is_given_up_and_told(
-    group: Supervisor, heard: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-
-    def make(*_: object) -> SimpleNamespace:
-        made.append(1)
-        return SimpleNamespace(start=lambda _: None, is_over=True, close=lambda: None)
-
-    monkeypatch.setattr(module, 'make_standby', make)
-    with group:
-        group.prepare(['a'])
-        for i in range(4):
-            group.start(f'a{i}', _python(''))
-    assert len(made) == module.STANDBY_ATTEMPTS
-    assert [name for name, _ in heard if name == module.STANDBY] == [module.STANDBY]

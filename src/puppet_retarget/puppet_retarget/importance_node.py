@@ -11,7 +11,6 @@ change while running.
 import sys
 from typing import Any
 
-from puppet_core.parameter_rows import defaults
 from puppet_msgs.msg import Importance
 from puppet_retarget.importance_stage import ImportanceStage
 from puppet_retarget.parameters import (
@@ -59,11 +58,6 @@ class ImportanceNode(Node):
 
     def _on_config(self, config: ImportanceNodeConfig) -> None:
         self._model.retune(config.tuning, config.self_tuning)
-
-
-def preload() -> None:
-    """Load kernels and defaults, for a process that starts this node later."""
-    ImportanceStage(importance_node_config(defaults(IMPORTANCE_ROWS)))
 
 
 def main(argv: list[str] | None = None) -> int:

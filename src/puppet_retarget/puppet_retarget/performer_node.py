@@ -167,11 +167,6 @@ def _date() -> str:
     return datetime.now().astimezone().isoformat(timespec='seconds')
 
 
-def preload() -> None:
-    """Load kernels and defaults, for a process that starts this node later."""
-    PerformerStage(PerformerConfig(), lambda *frames: None, _date)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the node; return its exit code."""
     return spin_node(PerformerNode, argv)

@@ -150,12 +150,6 @@ class RetargetNode(Node):
             self._body.publish(urdf_text(self._character))
 
 
-def preload() -> None:
-    """Load kernels and defaults, for a process that starts this node later."""
-    config = RetargetConfig()
-    RetargetStage(CharacterShelf().load(config.character), config)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the node; return its exit code."""
     return spin_node(RetargetNode, argv)

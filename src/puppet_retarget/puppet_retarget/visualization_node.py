@@ -286,11 +286,6 @@ def _load(config: VisualizationConfig) -> Character:
     return load_character(share.character_file(config.character))
 
 
-def preload() -> None:
-    """Load kernels and defaults, for a process that starts this node later."""
-    SelfBallView(_load(VisualizationConfig()))
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the node; return its exit code."""
     return spin_node(VisualizationNode, argv)

@@ -19,8 +19,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from puppet_core.errors import PuppetError
 from puppet_ros.frame_statistics import FrameReport, FrameStatistics
-from puppet_ros.input_watch import InputWatch
 from puppet_ros.node_clock import NodeClock
+from puppet_ros.publisher_check import PublisherCheck
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -67,7 +67,7 @@ class Diagnostics:
         self._error = ''
         self._error_ns = 0
         self._condition: tuple[bytes, str] | None = None
-        self._watches: list[InputWatch] = []
+        self._watches: list[PublisherCheck] = []
         self._causes: dict[str, None] = {}  # of the period, each once
         self.expected_rate_hz = expected_rate_hz
         """May be set anew when the expectation changes [Hz]."""
@@ -116,9 +116,9 @@ class Diagnostics:
         """Say in the next report why the stream is not as it should be."""
         self._causes[text] = None
 
-    def watch(self, topic: str) -> InputWatch:
+    def watch(self, topic: str) -> PublisherCheck:
         """Return a watch on a topic of the input whose findings are reported as causes."""
-        self._watches.append(InputWatch(topic))
+        self._watches.append(PublisherCheck(topic))
         return self._watches[-1]
 
     def guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:

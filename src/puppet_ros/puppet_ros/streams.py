@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from puppet_ros import qos
 from puppet_ros.exchange import exchange_of
-from puppet_ros.input_watch import InputWatch
+from puppet_ros.publisher_check import PublisherCheck
 from puppet_ros.record_reader import RecordReader
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -102,7 +102,7 @@ class Reporter(Protocol):
     def drop(self, reason: str) -> None:
         """Count a dropped message."""
 
-    def watch(self, topic: str) -> InputWatch:
+    def watch(self, topic: str) -> PublisherCheck:
         """Return a watch on a topic whose findings are reported."""
 
 
@@ -114,7 +114,7 @@ def subscribe(
     """
     Subscribe to one stream; return the subscription, None for one within the process.
 
-    Of several publishers one is followed as long as it lives, see `InputWatch`.
+    Of several publishers one is followed as long as it lives, see `PublisherCheck`.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros import qos, tracker_frame  # noqa: E402
 from puppet_ros.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.exchange import Exchange, share  # noqa: E402
-from puppet_ros.input_watch import InputWatch  # noqa: E402
+from puppet_ros.publisher_check import PublisherCheck  # noqa: E402
 from puppet_ros.spin import make_executor  # noqa: E402
 from puppet_ros.stamped_join import StampedJoin  # noqa: E402
 from puppet_ros.streams import Framed, StreamPublisher, subscribe  # noqa: E402
@@ -62,9 +62,9 @@ class _Plain:
         """Count."""
         self.drops.append(reason)
 
-    def watch(self, topic: str) -> InputWatch:
+    def watch(self, topic: str) -> PublisherCheck:
         """Return a watch."""
-        return InputWatch(topic)
+        return PublisherCheck(topic)
 
 
 _plain = _Plain()

@@ -23,7 +23,7 @@ from puppet_bringup.process_report import ProcessReport
 from puppet_bringup.process_table import SIM
 from puppet_bringup.program import command_line
 from puppet_bringup.supervisor import Supervisor
-from puppet_bringup.up import is_final, node_programs, prepared
+from puppet_bringup.up import is_final, prepared
 from puppet_ros import share
 from puppet_ros.diagnostics import ERROR_HOLD_S, PERIOD_S
 from puppet_ros.process_memory import memory_of
@@ -125,7 +125,6 @@ class ChaosRun:
             config_dir = share.config_dir()
             commands = [(p.name, command_line(p, config_dir)) for p in listed]
             self._keeper = Keeper(self._supervisor, commands, is_final)
-            self._supervisor.prepare(node_programs(listed))
             self._stage = Stage(self._supervisor, self._keeper, self._watch)
             try:
                 self._disturb(executor, listed)
