@@ -33,7 +33,7 @@ NO_DATES: dict[str, dict[str, Any]] = {
     '.svg': {'Date': None, 'Creator': None, 'Format': None, 'Type': None},
     '.pdf': {'CreationDate': None, 'Creator': None, 'Producer': None},
 }
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {
     'font.family': 'DejaVu Sans', 'font.size': 9.5, 'axes.titlesize': 10.0,
     'axes.titlelocation': 'left', 'axes.labelsize': 9.5, 'text.color': DARK,
     'axes.labelcolor': DARK, 'axes.edgecolor': GREY, 'xtick.color': DARK, 'ytick.color': DARK,
@@ -88,10 +88,10 @@ def styled() -> Iterator[None]:
 
 def new_figure(
     heights: Sequence[float], height_px: int, title: str = '', columns: Sequence[float] = (1.0,),
-    sharex: str = 'col',
+    is_shared: bool = True,
 ) -> tuple['Figure', list[list['Axes']]]:  # fmt: skip
     """
-    Return a figure with panels below each other that share the time axis of their column.
+    Return a figure with panels below each other, which share the time axis of their column.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ def new_figure(
         Above all.
     columns : sequence of float, optional
         Widths, relative to each other.
-    sharex : str, optional
-        Which panels have one horizontal axis, as matplotlib reads it.
+    is_shared : bool, optional
+        Whether the panels of a column have one time axis.
 
     """
     from matplotlib.figure import Figure
@@ -113,7 +113,8 @@ def new_figure(
     if title:
         figure.suptitle(title, x=0.01, ha='left', fontsize=12.0, fontweight='bold')
     grid = figure.subplots(
-        len(heights), len(columns), sharex=sharex, squeeze=False,
+        len(heights), len(columns), sharex='col' if is_shared else 'none',
+        squeeze=False,
         gridspec_kw={'height_ratios': list(heights), 'width_ratios': list(columns)},
     )  # fmt: skip
     grid[-1, 0].set_xlabel('time [s]')

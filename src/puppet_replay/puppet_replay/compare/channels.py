@@ -92,7 +92,7 @@ class Column(NamedTuple):
     first: int = 0
     """The first of them that is meant."""
 
-    count: int = 1
+    size: int = 1
     """How many are meant: 3 of a vector, 4 of a rotation."""
 
     if_absent: str = DIFFERS
@@ -102,12 +102,14 @@ class Column(NamedTuple):
     """From the message's unit; 0: from SI units."""
 
 
-def _sensor(source: str, unit: str, *place: int) -> Column:
-    return Column(unit, source, 'sensors', *place)
+def _sensor(source: str, unit: str, width: int = 1, first: int = 0, size: int = 1) -> Column:
+    return Column(unit, source, 'sensors', width, first, size)
 
 
-def _ends(unit: str, source: str = '', *place: int) -> Column:
-    return Column(unit, source, END_EFFECTORS, *place)
+def _ends(
+    unit: str, source: str = '', width: int = 1, first: int = 0, size: int = 1
+) -> Column:
+    return Column(unit, source, END_EFFECTORS, width, first, size)
 
 
 def _own(unit: str, first: int) -> Column:
@@ -225,9 +227,9 @@ def _by_table(msgtype: str, fields: Fields) -> Decoded:
             )
         if values.shape[1] != len(labels):
             raise ValueError(name)
-        values = values[..., column.first: column.first + column.count]
+        values = values[..., column.first: column.first + column.size]
         metric = METRICS.get(column.unit, VECTOR)
-        axes = XYZ if column.count > 1 else NONE
+        axes = XYZ if column.size > 1 else NONE
         channels[name] = Channel(values, metric, column.unit, labels, axes, column.if_absent)
     for more in MORE.get(msgtype, ()):
         channels |= more(fields)

@@ -10,12 +10,12 @@ import sys
 
 from puppet_core import atomic_file
 from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.terminal_text import printable
+from puppet_core.io.progress import progress
+from puppet_core.io.text import printable
 from puppet_replay.compare.comparison import compare_bags
 from puppet_replay.compare.report import report_lines, write_reports
 from puppet_replay.compare.tolerances import EXACT, load_tolerances, Tolerances
 from puppet_retarget.offline.clip_arguments import require_other_files
-from puppet_retarget.offline.terminal_progress import progress
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.spin import EXIT_OK
 

@@ -245,9 +245,10 @@ def compare_bags(
         comparisons = {}
         for name in chosen:
             types = [reader.topics.get(name) for reader in readers]
-            if types[A] and types[A] == types[B]:
+            kind = types[A]
+            if kind and kind == types[B]:
                 decoders = [
-                    Decoder(store, types[A], f'{reader.path}: {name}')
+                    Decoder(store, kind, f'{reader.path}: {name}')
                     for store, reader in zip(stores, readers)
                 ]
                 comparisons[name] = TopicComparison(name, decoders, tolerances, spool, observe)
@@ -355,9 +356,9 @@ class TopicComparison:
             self.missing, self.extra = self._join.finish(self._index if has_index else None)
             self._flush()
         elif all(self._static):
-            latest = [self._latest(side) for side in (A, B)]
-            stamp_ns = min(self._static[side][0].stamp_ns for side in (A, B))
-            self._compare(*latest, Stamped(np.array([stamp_ns]), np.array([0])))
+            stamp_ns = min(side[0].stamp_ns for side in self._static)
+            at = Stamped(np.array([stamp_ns]), np.array([0]))
+            self._compare(self._latest(A), self._latest(B), at)
         else:  # announced in both bags, published in one of them at most
             self.missing, self.extra = (
                 [(message.stamp_ns, message.number) for message in side] for side in self._static

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 from puppet_core import atomic_file, figures
 from puppet_core.arrays import Floats
-from puppet_core.terminal_text import printable
+from puppet_core.io.text import printable
 from puppet_replay.compare.channels import Channel, ROTATION
 from puppet_replay.compare.comparison import (
     compare_bags,
@@ -391,7 +391,7 @@ def draw_curve(curve: ChannelCurve) -> str:
     near = curve.near if len(curve.near) > 1 else whole
     with figures.styled():
         figure, ((top,), (bottom,)) = figures.new_figure(
-            (1.0, 1.0), 460, f'{field.topic} {field.name} {component}', sharex='none'
+            (1.0, 1.0), 460, f'{field.topic} {field.name} {component}', is_shared=False
         )
         limit = field.tolerance.max
         if math.isfinite(limit) and limit > 0.0:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from puppet_core.errors import ConfigError
-from puppet_core.yaml_source import load_yaml, Section
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import load_yaml, Section
 
 
 class Unit(NamedTuple):
