@@ -10,7 +10,7 @@ from source_tree import ROOT
 
 pytest.importorskip('rclpy', reason='ROS 2 is not there')
 
-from puppet_replay.compare_table import report_lines  # noqa: E402
+from puppet_replay.compare import report_lines  # noqa: E402
 from puppet_replay.goldens import (  # noqa: E402
     check_case,
     FOLDER,

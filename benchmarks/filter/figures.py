@@ -8,7 +8,7 @@ from benchmarks.filter.data_sets import DataSet
 from benchmarks.filter.scores import Output
 import numpy as np
 from puppet_core.arrays import Floats
-from puppet_core.chart import Curve, draw_chart, Panel
+from puppet_core.figures import BLUE, DARK, GREEN, GREY, Line, line_chart, PURPLE, RED
 from puppet_core.image_file import Picture
 
 FIGURES = {
@@ -18,10 +18,8 @@ FIGURES = {
 """Start and length of the piece of each data set that is drawn [s]."""
 
 COLOURS = {
-    'kalman': (31, 98, 168), 'none': (150, 156, 164), 'euler': (42, 140, 70),
-    'low_pass': (204, 92, 32), 'fixed_low_pass': (140, 90, 160),
+    'kalman': BLUE, 'none': GREY, 'euler': GREEN, 'low_pass': RED, 'fixed_low_pass': PURPLE,
 }  # fmt: skip
-TRUTH_COLOUR = (30, 32, 36)
 ORDER = ('none', 'euler', 'low_pass', 'fixed_low_pass', 'kalman')  # ours on top
 
 
@@ -39,12 +37,10 @@ def draw_figure(name: str, data: DataSet, outputs: Mapping[str, Output]) -> Pict
     }
     true_places = truth[:, sensor, axis] - middle
     tracks = [_curve(key, places[key]) for key in shown]
-    tracks.append(Curve('truth', true_places, TRUTH_COLOUR, 1.5, is_dashed=True))
+    tracks.append(Line('truth', true_places, DARK, 1.1, '--'))
     errors = [_curve(key, places[key] - true_places) for key in shown]
-    return draw_chart(
-        times[piece], [Panel(f'{name}: place, mm', tracks), Panel('error, mm', errors)]
-    )
+    return line_chart(times[piece], {f'{name}: place [mm]': tracks, 'error [mm]': errors})
 
 
-def _curve(key: str, values: Floats) -> Curve:
-    return Curve(key, values, COLOURS[key], 2.5 if key == 'kalman' else 1.5)
+def _curve(key: str, values: Floats) -> Line:
+    return Line(key, values, COLOURS[key], 1.9 if key == 'kalman' else 1.1)

@@ -9,7 +9,7 @@ from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF
 import numpy as np
 from puppet_core.arrays import Floats
 from puppet_core.character import Character, default_capsules
-from puppet_core.chart import Curve, draw_chart, Panel
+from puppet_core.figures import BLUE, DARK, GREY, Line, line_chart, RED
 from puppet_core.image_file import Picture
 from puppet_core.posture import Motion
 from puppet_retarget.importance.environment import Environment
@@ -29,7 +29,6 @@ CONTACT_CELL_PX = (400, 420)
 WALK_AZIMUTH_DEG, CONTACT_AZIMUTH_DEG = 75.0, -35.0
 CONTACT_SHARE = 0.5  # of a motion with self-interaction: the palms touch
 CONTACT_TITLES = {'smoke': 'smoking', 'waist': 'hands on waist', 'clap': 'clapping'}
-_LEFT, _RIGHT, _DARK = (31, 98, 168), (204, 92, 32), (60, 64, 70)
 _LEFT_FOOT, _RIGHT_FOOT = 2, 3
 
 
@@ -117,19 +116,16 @@ def importance_figure(walk: Motion, cast: Cast) -> Picture:
     soles = walk.end_effectors[:, :, 2]
     weights = cast.run(walk, cast.blubby, WALK_SOLVERS[-1]).rows[:, :, IMPORTANCE]
     paths = [cast.predicting(walk, s).puppet.end_effectors[:, 2, 2] for s in PREDICTIONS_S]
-    panels = (
-        Panel('height of the soles, m', _both_feet(soles)),
-        Panel('importance of the feet', _both_feet(weights)),
-        Panel(
-            "height of Blubby's left sole, m",
-            (
-                Curve('performer', soles[:, _LEFT_FOOT], (176, 182, 190), 4.0),
-                Curve(f'prediction {PREDICTIONS_S[0]:g} s', paths[0], _DARK, 1.6, is_dashed=True),
-                Curve(f'prediction {PREDICTIONS_S[1]:g} s', paths[1], _LEFT, 1.8),
-            ),
+    panels = {
+        'height of the soles [m]': _both_feet(soles),
+        'importance of the feet': _both_feet(weights),
+        "height of Blubby's left sole [m]": (
+            Line('performer', soles[:, _LEFT_FOOT], GREY, 2.8),
+            Line(f'prediction {PREDICTIONS_S[0]:g} s', paths[0], DARK, 1.2, '--'),
+            Line(f'prediction {PREDICTIONS_S[1]:g} s', paths[1], BLUE, 1.3),
         ),
-    )
-    return draw_chart(np.arange(walk.n_frames) / walk.rate_hz, panels)
+    }
+    return line_chart(np.arange(walk.n_frames) / walk.rate_hz, panels)
 
 
 def walk_figure(walk: Motion, character: Character, cast: Cast) -> Picture:
@@ -158,9 +154,9 @@ def contact_figure(cast: Cast) -> Picture:
     return render_strip(rows, captions, CONTACT_CELL_PX, CONTACT_AZIMUTH_DEG)
 
 
-def _both_feet(values: Floats) -> tuple[Curve, Curve]:
+def _both_feet(values: Floats) -> tuple[Line, Line]:
     """Return the curves of both feet from values (n, 4 or more) of all end-effectors."""
     return (
-        Curve('left', values[:, _LEFT_FOOT], _LEFT),
-        Curve('right', values[:, _RIGHT_FOOT], _RIGHT),
+        Line('left', values[:, _LEFT_FOOT], BLUE),
+        Line('right', values[:, _RIGHT_FOOT], RED),
     )

@@ -11,10 +11,10 @@ import numpy as np
 from PIL import Image, ImageDraw
 from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.chart import Curve, draw_chart, Panel
+from puppet_core.figures import BLUE, DARK, Line, line_chart, RED
 from puppet_core.image_file import Picture, TEXT_COLOUR
 
-SOURCE_COLOUR, PRINTED_COLOUR, OUR_COLOUR = (30, 32, 36), (204, 92, 32), (31, 98, 168)
+SOURCE_COLOUR, PRINTED_COLOUR, OUR_COLOUR = DARK, RED, BLUE
 AXES = ('forward', 'to the left', 'up')
 PIECE_S = (5.0, 6.2)  # of fig. 8: the left foot's swing that ends near frame 180
 JOINTS = (('hip', 0), ('knee', 1), ('ankle', 2), ('ball of the foot', 3))
@@ -46,14 +46,14 @@ def _tip(run: WalkRun, result: RateResult | RateClip) -> Vec3s:
 def end_effector_figure(run: WalkRun) -> Picture:
     """Return fig. 7: the left toe tip of source and destination, settings as printed."""
     source, found = _tip(run, run.clip), _tip(run, run.printed)
-    panels = [
-        Panel(f'left toe tip {axis}, cm', [
-            Curve('destination', 100.0 * found[:, k], PRINTED_COLOUR, 2.5),
-            Curve('source', 100.0 * source[:, k], SOURCE_COLOUR, 1.5, is_dashed=True),
-        ])
+    panels = {
+        f'left toe tip {axis} [cm]': [
+            Line('destination', 100.0 * found[:, k], PRINTED_COLOUR, 1.9),
+            Line('source', 100.0 * source[:, k], SOURCE_COLOUR, 1.1, '--'),
+        ]
         for k, axis in enumerate(AXES)
-    ]  # fmt: skip
-    return draw_chart(_times(run), panels)
+    }  # fmt: skip
+    return line_chart(_times(run), panels)
 
 
 def magnified_figure(run: WalkRun) -> Picture:
@@ -62,16 +62,18 @@ def magnified_figure(run: WalkRun) -> Picture:
     piece = (times >= PIECE_S[0]) & (times <= PIECE_S[1])
     source = _tip(run, run.clip)[piece]
     printed, ours = (_tip(run, result)[piece] for result in (run.printed, run.ours))
-    height = Panel('left toe tip up, cm', [
-        Curve('as printed', 100.0 * printed[:, 2], PRINTED_COLOUR, 2.5),
-        Curve('ours', 100.0 * ours[:, 2], OUR_COLOUR, 2.0),
-        Curve('source', 100.0 * source[:, 2], SOURCE_COLOUR, 1.5, is_dashed=True),
-    ])  # fmt: skip
-    error = Panel('distance from the source, cm', [
-        Curve('as printed', 100.0 * np.linalg.norm(printed - source, axis=1), PRINTED_COLOUR),
-        Curve('ours', 100.0 * np.linalg.norm(ours - source, axis=1), OUR_COLOUR),
-    ])  # fmt: skip
-    return draw_chart(times[piece], [height, error])
+    height = [
+        Line('as printed', 100.0 * printed[:, 2], PRINTED_COLOUR, 1.9),
+        Line('ours', 100.0 * ours[:, 2], OUR_COLOUR, 1.5),
+        Line('source', 100.0 * source[:, 2], SOURCE_COLOUR, 1.1, '--'),
+    ]
+    error = [
+        Line('as printed', 100.0 * np.linalg.norm(printed - source, axis=1), PRINTED_COLOUR),
+        Line('ours', 100.0 * np.linalg.norm(ours - source, axis=1), OUR_COLOUR),
+    ]
+    return line_chart(
+        times[piece], {'left toe tip up [cm]': height, 'distance from the source [cm]': error}
+    )
 
 
 def joint_figure(run: WalkRun) -> Picture:
@@ -79,15 +81,14 @@ def joint_figure(run: WalkRun) -> Picture:
     def angles(rotations: Quats, joint: int) -> Floats:
         return np.degrees(flexion(rotations[:, joint]))
 
-    panels = [
-        Panel(f'{name}, deg', [
-            Curve('destination', angles(run.ours.rotations, 1 + k), OUR_COLOUR, 2.5),
-            Curve('source', angles(run.clip.script.imitated, 1 + k), SOURCE_COLOUR, 1.5,
-                  is_dashed=True),
-        ])
+    panels = {
+        f'{name} [deg]': [
+            Line('destination', angles(run.ours.rotations, 1 + k), OUR_COLOUR, 1.9),
+            Line('source', angles(run.clip.script.imitated, 1 + k), SOURCE_COLOUR, 1.1, '--'),
+        ]
         for name, k in JOINTS
-    ]  # fmt: skip
-    return draw_chart(_times(run), panels, (1000, 900))
+    }
+    return line_chart(_times(run), panels, 900)
 
 
 def strip(run: WalkRun) -> Picture:

@@ -10,7 +10,7 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(exclude=['test']),
-    package_data={package_name: ['py.typed']},
+    package_data={package_name: ['py.typed'], f'{package_name}.compare': ['*.jinja']},
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
@@ -27,9 +27,9 @@ setup(
             'play = puppet_replay.play_command:main',
             'record = puppet_replay.record_command:main',
             'replay = puppet_replay.replay_command:main',
-            'compare = puppet_replay.compare_command:main',
+            'compare = puppet_replay.compare.command:main',
             'goldens = puppet_replay.goldens_command:main',
-            'plot = puppet_replay.plot_command:main',
+            'plot = puppet_replay.plots.command:main',
         ],
         # of the module's own name, so that -p and conftest.py may name it as well
         'pytest11': ['puppet_replay.pytest_plugin = puppet_replay.pytest_plugin'],

@@ -16,9 +16,13 @@ import tempfile
 from types import MappingProxyType
 
 from puppet_core.errors import InputFileError, PuppetError
-from puppet_replay.compare_bags import compare_bags
-from puppet_replay.compare_result import Comparison
-from puppet_replay.compare_tolerances import EXACT, load_tolerances, Tolerances
+from puppet_replay.compare import (
+    compare_bags,
+    Comparison,
+    EXACT,
+    load_tolerances,
+    Tolerances,
+)
 from puppet_replay.replay import replay
 from puppet_replay.settings import read_settings
 from puppet_replay.topics import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC

@@ -10,8 +10,7 @@ import tempfile
 
 from puppet_core import atomic_file
 from puppet_core.errors import ConfigError, InputFileError
-from puppet_replay.compare_command import write_reports
-from puppet_replay.compare_table import report_lines, summary_lines
+from puppet_replay.compare import report_lines, summary_lines, write_reports
 from puppet_replay.goldens import (
     changes_of,
     check_case,

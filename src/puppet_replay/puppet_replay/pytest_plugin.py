@@ -18,7 +18,7 @@ from typing import Any, TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from puppet_replay.compare_result import Comparison
+    from puppet_replay.compare import Comparison
 
 GOLDENS, REPORTS = 'goldens', 'puppet-reports'
 DEFAULT_TOPICS = ('/performer/posture', '/importance', '/joint_states', '/puppet/posture')
@@ -145,10 +145,12 @@ class PuppetRegression:
         self, target: Path, result: Path, name: str, tolerances: Path | str
     ) -> 'Comparison':
         from puppet_core.errors import InputFileError
-        from puppet_replay.compare_bags import compare_bags
-        from puppet_replay.compare_command import write_reports
-        from puppet_replay.compare_table import report_lines
-        from puppet_replay.compare_tolerances import load_tolerances
+        from puppet_replay.compare import (
+            compare_bags,
+            load_tolerances,
+            report_lines,
+            write_reports,
+        )
 
         if self._config.getoption('puppet_update'):
             return self._update(target, result)
@@ -176,9 +178,7 @@ class PuppetRegression:
     def _update(self, target: Path, result: Path) -> 'Comparison':
         from puppet_core import atomic_file
         from puppet_core.errors import ConfigError
-        from puppet_replay.compare_bags import compare_bags
-        from puppet_replay.compare_table import summary_lines
-        from puppet_replay.compare_tolerances import EXACT, Tolerances
+        from puppet_replay.compare import compare_bags, EXACT, summary_lines, Tolerances
         from puppet_replay.goldens import changes
 
         found = changes(target, result)

@@ -22,10 +22,9 @@ from graph_messages import (
 import numpy as np
 from puppet_core.quaternion_batch import exp, multiply
 from puppet_core.skeleton import Skeleton
-from puppet_replay.compare_bags import compare_bags
-from puppet_replay.compare_join import Join, Message, Spool
-from puppet_replay.compare_result import Comparison, FieldResult
-from puppet_replay.compare_tolerances import EXACT, Tolerances
+from puppet_replay.compare import compare_bags, Comparison, FieldResult
+from puppet_replay.compare.reading import Join, Message, Spool
+from puppet_replay.compare.tolerances import EXACT, Tolerances
 import pytest
 
 N = 40
@@ -291,7 +290,7 @@ def test_what_waits_on_disk_is_found_again() -> None:
         join.add(0, (i // 2, 0), Message(i // 2, i, bytes([i]) * 20))
     for i in range(49, 0, -1):
         join.add(1, (i // 2, 0), Message(i // 2, i, bytes([i]) * 20))
-    missing, extra = join.finish(has_index=False)
+    missing, extra = join.finish(None)
     spool.close()
     assert len(pairs) == 49 and missing == [(0, 1)] and extra == []
     assert all(a.stamp_ns == b.stamp_ns and len(a.data) == 20 for a, b in pairs)

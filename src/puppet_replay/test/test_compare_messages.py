@@ -9,10 +9,9 @@ from pathlib import Path
 from graph_messages import Item, items_of, Moment, moments, write_items
 import numpy as np
 from puppet_msgs.msg import Importance, PoseFrame
-from puppet_replay.compare_bags import compare_bags
-from puppet_replay.compare_messages import skeleton_of
-from puppet_replay.compare_result import FieldResult
-from puppet_replay.compare_tolerances import EXACT, Tolerances
+from puppet_replay.compare import compare_bags, FieldResult
+from puppet_replay.compare.channels import skeleton_of
+from puppet_replay.compare.tolerances import EXACT, Tolerances
 from puppet_ros.message_definition import class_of
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message

@@ -3,8 +3,8 @@
 """Distances: symmetric, sign-free for rotations, honest about what is no number."""
 
 import numpy as np
-from puppet_replay.compare_channels import Channel, EQUAL, NUMBER, ROTATION, VECTOR
-from puppet_replay.compare_metrics import angles_deg, difference, sign_breaks
+from puppet_replay.compare.channels import Channel, EQUAL, NUMBER, ROTATION, VECTOR
+from puppet_replay.compare.differences import angles_deg, difference, sign_breaks
 import pytest
 from scipy.spatial.transform import Rotation
 

@@ -3,7 +3,7 @@
 """Statistics of a stream are those of all its values at once."""
 
 import numpy as np
-from puppet_replay.compare_statistics import component_name, FieldStatistics
+from puppet_replay.compare.differences import component_name, FieldStatistics
 import pytest
 
 LABELS, AXES = ('left_hand', 'right_hand'), ('x', 'y', 'z')

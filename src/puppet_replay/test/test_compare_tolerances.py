@@ -5,8 +5,8 @@
 from pathlib import Path
 
 from puppet_core.errors import ConfigError, InputFileError
-from puppet_replay.compare_tolerances import DEFAULT, EXACT, load_tolerances, Tolerances
-from puppet_replay.compare_units import UNITS
+from puppet_replay.compare import UNITS
+from puppet_replay.compare.tolerances import DEFAULT, EXACT, load_tolerances, Tolerances
 import pytest
 
 HEAD = 'format: puppet-tolerances/1\n'
@@ -22,8 +22,8 @@ def loaded(folder: Path, text: str) -> Tolerances:
 @pytest.mark.parametrize('unit', UNITS)
 def test_presets_allow_what_the_table_says_or_nothing(unit: str) -> None:
     """Every unit has a default; exact is zero for all of them."""
-    assert Tolerances(DEFAULT).field('/t', 'f', unit).peak == UNITS[unit].tolerance
-    assert Tolerances(EXACT).field('/t', 'f', unit).peak == 0.0
+    assert Tolerances(DEFAULT).field('/t', 'f', unit).max == UNITS[unit].tolerance
+    assert Tolerances(EXACT).field('/t', 'f', unit).max == 0.0
 
 
 def test_later_rules_outweigh_earlier_ones(tmp_path: Path) -> None:
@@ -33,11 +33,11 @@ rules:
   - {max_mm: 1.0, max_deg: 2.0}
   - {topic: '/puppet/*', field: segments, max_mm: 3.0, p99_mm: 0.5}
 """)
-    assert found.field('/tf', 'translation', 'mm').peak == 1.0
-    assert found.field('/puppet/posture', 'segments', 'mm').peak == 3.0
+    assert found.field('/tf', 'translation', 'mm').max == 1.0
+    assert found.field('/puppet/posture', 'segments', 'mm').max == 3.0
     assert found.field('/puppet/posture', 'segments', 'mm').p99 == 0.5
-    assert found.field('/puppet/posture', 'rotations', 'deg').peak == 2.0
-    assert found.field('/joint_states', 'position', 'rad').peak == UNITS['rad'].tolerance
+    assert found.field('/puppet/posture', 'rotations', 'deg').max == 2.0
+    assert found.field('/joint_states', 'position', 'rad').max == UNITS['rad'].tolerance
 
 
 def test_topics_and_fields_are_left_out_and_taken_in(tmp_path: Path) -> None:

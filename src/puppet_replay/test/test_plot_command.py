@@ -13,14 +13,12 @@ from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 from plain_reader import plain_messages
+from puppet_core.figures import styled
 from puppet_core.foot_slide import PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
-from puppet_replay import plot_command
-from puppet_replay.plot_command import KINDS
-from puppet_replay.plot_feet import draw_feet
-from puppet_replay.plot_figure import styled
-from puppet_replay.plot_filter import draw_filter
-from puppet_replay.plot_importance import draw_importance
-from puppet_replay.plot_read import PlotBag
+from puppet_replay.plots import command as plot_command
+from puppet_replay.plots.command import KINDS
+from puppet_replay.plots.drawings import draw_feet, draw_filter, draw_importance
+from puppet_replay.plots.reading import PlotBag
 from puppet_ros.bag_reader import BagReader
 import pytest
 from recorded_bag import GOLDENS
@@ -205,10 +203,6 @@ def test_no_bag_and_no_matplotlib_are_told(
 ) -> None:  # fmt: skip
     assert run(tmp_path / 'none.mcap') == 2
     assert 'expected a bag, got nothing' in capsys.readouterr().err
-    for name in [n for n in sys.modules if n.startswith(('puppet_replay.plot_f', 'matplotlib'))]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in ('plot_feet', 'plot_filter'):
-        monkeypatch.delattr(f'puppet_replay.{name}')
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
     assert run(replayed_bag, '--what', 'feet', tmp_path / 'a.png') == 2
     assert 'matplotlib: expected it for plots' in capsys.readouterr().err

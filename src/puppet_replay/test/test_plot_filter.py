@@ -12,11 +12,11 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
+from puppet_core.figures import styled  # noqa: E402
 from puppet_driver.emulator import cli  # noqa: E402,I100
-from puppet_replay import plot_command  # noqa: E402
-from puppet_replay.plot_figure import styled  # noqa: E402
-from puppet_replay.plot_filter import draw_filter, FATES  # noqa: E402
-from puppet_replay.plot_read import PlotBag  # noqa: E402
+from puppet_replay.plots import command as plot_command  # noqa: E402
+from puppet_replay.plots.drawings import draw_filter, FATES  # noqa: E402
+from puppet_replay.plots.reading import PlotBag  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_ros.bag_reader import BagReader  # noqa: E402

@@ -14,12 +14,12 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
+from puppet_core.figures import styled  # noqa: E402
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402,I100
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_replay import plot_command  # noqa: E402
-from puppet_replay.plot_figure import styled  # noqa: E402
-from puppet_replay.plot_latency import draw_latency  # noqa: E402
-from puppet_replay.plot_read import PlotBag  # noqa: E402
+from puppet_replay.plots import command as plot_command  # noqa: E402
+from puppet_replay.plots.drawings import draw_latency  # noqa: E402
+from puppet_replay.plots.reading import PlotBag  # noqa: E402
 from puppet_replay.record_node import RecordNode  # noqa: E402
 from puppet_ros import qos  # noqa: E402
 from puppet_ros.bag_reader import BagReader  # noqa: E402

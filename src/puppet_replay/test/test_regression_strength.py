@@ -9,9 +9,8 @@ import numpy as np
 from puppet_core.character import load_character, save_character
 from puppet_core.skeleton import SEGMENT_INDEX
 from puppet_msgs.msg import TrackerFrame
-from puppet_replay.compare_bags import compare_bags
-from puppet_replay.compare_result import Comparison
-from puppet_replay.compare_tolerances import EXACT, Tolerances
+from puppet_replay.compare import compare_bags, Comparison
+from puppet_replay.compare.tolerances import EXACT, Tolerances
 from puppet_replay.replay import replay
 from puppet_replay.settings import read_settings
 from puppet_ros import share

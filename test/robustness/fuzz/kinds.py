@@ -157,8 +157,8 @@ def _surface(path: Path) -> Any:
 
 def _tolerances(path: Path) -> Any:
     """Return what is allowed of a field, by unit."""
-    tolerances = import_module('puppet_replay.compare_tolerances').load_tolerances(path)
-    units = import_module('puppet_replay.compare_units').UNITS
+    tolerances = import_module('puppet_replay.compare').load_tolerances(path)
+    units = import_module('puppet_replay.compare').UNITS
     return np.array([tolerances.field('/importance', 'importance', u).peak for u in units])
 
 

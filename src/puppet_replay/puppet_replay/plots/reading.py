@@ -11,7 +11,7 @@ from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import Importance, PoseFrame, Posture, TrackerFrame
 from puppet_replay.bag_types import require_same_types
-from puppet_replay.plot_series import (
+from puppet_replay.plots.series import (
     Feet,
     Importances,
     Ints,

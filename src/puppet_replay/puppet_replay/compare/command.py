@@ -6,24 +6,16 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-import re
 import sys
 
 from puppet_core import atomic_file
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.io.progress import progress
 from puppet_core.io.text import printable
-from puppet_replay.compare_bags import compare_bags
-from puppet_replay.compare_curves import worst_curves
-from puppet_replay.compare_html import html_text
-from puppet_replay.compare_json import comparison_report
-from puppet_replay.compare_junit import junit_text
-from puppet_replay.compare_picture import picture
-from puppet_replay.compare_result import Comparison
-from puppet_replay.compare_table import report_lines
-from puppet_replay.compare_tolerances import EXACT, load_tolerances, Tolerances
+from puppet_replay.compare.comparison import compare_bags
+from puppet_replay.compare.report import report_lines, write_reports
+from puppet_replay.compare.tolerances import EXACT, load_tolerances, Tolerances
 from puppet_retarget.offline.clip_arguments import require_other_files
-from puppet_retarget.offline.report_file import write_report
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.spin import EXIT_OK
 
@@ -94,27 +86,6 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f'warning: {printable(warning)}', file=sys.stderr)
     print('\n'.join(report_lines(comparison, arguments.all)))
     return EXIT_OK if comparison.within else EXIT_FAILED
-
-
-def write_reports(
-    comparison: Comparison, tolerances: Tolerances, json: Path | None = None,
-    junit: Path | None = None, html: Path | None = None, plots: Path | None = None,
-) -> None:  # fmt: skip
-    """Write what is asked for, each file all or nothing."""
-    if json is not None:
-        write_report(comparison_report(comparison), json)
-    if junit is not None:
-        atomic_file.write_text(junit, junit_text(comparison))
-    if html is None and plots is None:
-        return
-    curves = worst_curves(comparison, tolerances)
-    pictures = [picture(curve) for curve in curves]
-    if plots is not None:
-        for number, (curve, drawn) in enumerate(zip(curves, pictures), 1):
-            name = re.sub(r'\W+', '_', f'{curve.field.topic}_{curve.field.name}').strip('_')
-            atomic_file.write_text(plots / f'{number}_{name}.svg', drawn + '\n')
-    if html is not None:
-        atomic_file.write_text(html, html_text(comparison, pictures))
 
 
 if __name__ == '__main__':

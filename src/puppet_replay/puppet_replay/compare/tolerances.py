@@ -9,16 +9,39 @@ one. All rules stand on a preset: `default`, or `exact`, which allows nothing.
 
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 import math
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from puppet_core.errors import ConfigError
 from puppet_core.io.text import brief
 from puppet_core.io.yaml_file import load_yaml, Section
-from puppet_replay.compare_units import UNITS
+
+
+class Unit(NamedTuple):
+    """A unit that a difference is measured in."""
+
+    text: str
+    """As in tables."""
+
+    tolerance: float
+    """Greatest difference that is not one, unless a rule says otherwise."""
+
+
+# Far above what compilers and processors differ by, far below what anybody sees.
+UNITS = {
+    'mm': Unit('mm', 0.1),  # positions, lengths
+    'deg': Unit('deg', 0.05),  # rotations
+    'rad': Unit('rad', 0.002),  # joint angles
+    'mm_s': Unit('mm/s', 10.0),  # velocities
+    'deg_s': Unit('deg/s', 5.0),  # angular velocities
+    'ms': Unit('ms', 0.001),  # stamps, ages
+    'ratio': Unit('', 1e-4),  # importance; other numbers, of the greater of 1 and their size
+    'count': Unit('', 0.0),  # flags, counts, texts: 1 where they differ; messages
+}
 
 FORMAT = 'puppet-tolerances/1'
 DEFAULT, EXACT = 'default', 'exact'
@@ -27,8 +50,7 @@ STATISTICS = ('max', 'p99', 'rms')
 COUNT = 'count'  # of this unit's fields only the number of mismatches counts
 MOST_MESSAGES = 10**9
 
-# Limits by statistic and unit: ('max', 'mm') -> 0.1.
-Limits = dict[tuple[str, str], float]
+Limits = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +64,7 @@ class Rule:
     """Pattern of the field's name."""
 
     limits: tuple[tuple[tuple[str, str], float], ...] = ()
-    """Of Limits."""
+    """By statistic and unit: (('max', 'mm'), 0.1)."""
 
     mismatches: int | None = None
     """How many values of flags and texts may differ."""
@@ -63,16 +85,26 @@ class Rule:
         """Return whether a field is meant."""
         return fnmatchcase(topic, self.topic) and fnmatchcase(field, self.field)
 
-    def says_more(self, unit: str) -> bool:
-        """Return whether it says something besides limits about a field of this unit."""
-        return self.ignore is not None or (self.mismatches is not None and unit == COUNT)
+    def limits_in(self, unit: str) -> Limits:
+        """Return the limits of a field in this unit, by the names in FieldTolerance."""
+        found = {name: value for (name, of_unit), value in self.limits if of_unit == unit}
+        if self.mismatches is not None and unit == COUNT:
+            found['mismatches'] = self.mismatches
+        if self.ignore is not None:
+            found['ignored'] = self.ignore
+        return found
+
+    def messages(self) -> Limits:
+        """Return what it says of the messages of a topic, by the names in TopicTolerance."""
+        said = {'missing': self.missing, 'extra': self.extra, 'ignored': self.ignore}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class FieldTolerance:
     """What is allowed of one field, in its unit."""
 
-    peak: float = math.inf
+    max: float = math.inf  # noqa: A003
     """Greatest difference of one value."""
 
     p99: float = math.inf
@@ -153,37 +185,23 @@ class Tolerances:
 
     def field(self, topic: str, field: str, unit: str) -> FieldTolerance:
         """Return what is allowed of a field that is measured in `unit`."""
-        found = FieldTolerance()
-        for number, rule in enumerate(self._rules):
-            if not rule.fits(topic, field):
-                continue
-            said = {key: value for (key, of_unit), value in rule.limits if of_unit == unit}
-            if said or rule.says_more(unit):
-                self._used.add(number)
-            found = replace(
-                found, peak=said.get('max', found.peak), p99=said.get('p99', found.p99),
-                rms=said.get('rms', found.rms),
-            )  # fmt: skip
-            if rule.mismatches is not None and unit == COUNT:
-                found = replace(found, mismatches=rule.mismatches)
-            if rule.ignore is not None:
-                found = replace(found, ignored=rule.ignore)
-        return found
+        return FieldTolerance(**self._merged(
+            lambda rule: rule.limits_in(unit) if rule.fits(topic, field) else {}
+        ))  # fmt: skip
 
     def topic(self, topic: str) -> TopicTolerance:
         """Return what is allowed of the messages of a topic."""
-        found = TopicTolerance()
+        return TopicTolerance(**self._merged(
+            lambda rule: rule.messages() if rule.field == '*' and rule.fits(topic, '') else {}
+        ))  # fmt: skip
+
+    def _merged(self, said: Callable[[Rule], Limits]) -> Limits:
+        """Return what all rules say together, the later ones first."""
+        found: Limits = {}
         for number, rule in enumerate(self._rules):
-            if rule.field != '*' or not fnmatchcase(topic, rule.topic):
-                continue
-            if (rule.missing, rule.extra, rule.ignore) != (None, None, None):
+            if more := said(rule):
                 self._used.add(number)
-            if rule.missing is not None:
-                found = replace(found, missing=rule.missing)
-            if rule.extra is not None:
-                found = replace(found, extra=rule.extra)
-            if rule.ignore is not None:
-                found = replace(found, ignored=rule.ignore)
+                found |= more
         return found
 
     def unused(self) -> list[str]:
@@ -220,7 +238,7 @@ def load_tolerances(path: Path | None) -> Tolerances:
 
 
 def _rule(entry: Section) -> Rule:
-    limits: Limits = {}
+    limits: dict[tuple[str, str], float] = {}
     for statistic in STATISTICS:
         for unit in UNITS:
             key = f'{statistic}_{unit}'

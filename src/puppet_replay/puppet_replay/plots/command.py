@@ -10,8 +10,10 @@ import sys
 from typing import Any, NamedTuple
 
 from puppet_core.errors import ConfigError, InputFileError
-from puppet_replay.plot_read import PlotBag, Span
-from puppet_replay.plot_series import Series, statistics
+from puppet_core.figures import save, styled, SUFFIXES
+from puppet_replay.plots import drawings
+from puppet_replay.plots.reading import PlotBag, Span
+from puppet_replay.plots.series import Series, statistics
 from puppet_retarget.offline.clip_arguments import check_output, listed, require_other_files
 from puppet_retarget.offline.report_file import write_report
 from puppet_ros.bag_reader import BagReader
@@ -21,7 +23,6 @@ from puppet_ros.spin import EXIT_OK
 NAME = 'plot'
 KINDS = ('importance', 'feet', 'filter', 'latency')
 ALL = 'all'
-SUFFIXES = ('.png', '.svg', '.pdf')
 EXAMPLE = """\
 examples:
   ./puppet plot session.mcap --what feet feet.png
@@ -159,36 +160,25 @@ def _plots(
 
 
 def _plot(bag: PlotBag, kind: str, sensors: Sequence[str]) -> Plot:
-    try:
-        from puppet_replay import plot_feet, plot_filter, plot_importance, plot_latency
-    except ModuleNotFoundError as err:
-        if (err.name or '').split('.')[0] != 'matplotlib':
-            raise
-        raise ConfigError(
-            'matplotlib: expected it for plots, found none; install it, for example with '
-            'python3 -m pip install matplotlib'
-        ) from err
     if kind == 'importance':
         shown = bag.importances()
-        return Plot(plot_importance.importance_series(shown),
-                    lambda title: plot_importance.draw_importance(shown, title))  # fmt: skip
+        return Plot(drawings.importance_series(shown),
+                    lambda title: drawings.draw_importance(shown, title))  # fmt: skip
     if kind == 'feet':
         feet = bag.feet()
-        return Plot(plot_feet.feet_series(feet), lambda title: plot_feet.draw_feet(feet, title),
-                    {'stands': plot_feet.feet_contacts(feet)})  # fmt: skip
+        return Plot(drawings.feet_series(feet), lambda title: drawings.draw_feet(feet, title),
+                    {'stands': drawings.feet_contacts(feet)})  # fmt: skip
     if kind == 'filter':
         tracks = bag.sensors(sensors)
-        return Plot(plot_filter.filter_series(tracks),
-                    lambda title: plot_filter.draw_filter(tracks, title),
-                    {'frames': plot_filter.fates(tracks)})  # fmt: skip
+        return Plot(drawings.filter_series(tracks),
+                    lambda title: drawings.draw_filter(tracks, title),
+                    {'frames': drawings.fates(tracks)})  # fmt: skip
     latencies = bag.latencies()
-    return Plot(plot_latency.latency_series(latencies),
-                lambda title: plot_latency.draw_latency(latencies, title))  # fmt: skip
+    return Plot(drawings.latency_series(latencies),
+                lambda title: drawings.draw_latency(latencies, title))  # fmt: skip
 
 
 def _draw(plots: dict[str, Plot], outputs: dict[str, Path], name: str) -> None:
-    from puppet_replay.plot_figure import save, styled
-
     for kind, plot in plots.items():
         with styled():
             save(plot.draw(f'{kind} - {name}'), outputs[kind])

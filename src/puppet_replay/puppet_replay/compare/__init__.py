@@ -1,0 +1,12 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""How two bags differ: compared field by field, within tolerances, and reported."""
+
+from puppet_replay.compare.comparison import compare_bags, Comparison, FieldResult, TopicResult
+from puppet_replay.compare.report import report_lines, summary_lines, write_reports
+from puppet_replay.compare.tolerances import EXACT, load_tolerances, Tolerances, UNITS
+
+__all__ = [
+    'EXACT', 'UNITS', 'Comparison', 'FieldResult', 'Tolerances', 'TopicResult', 'compare_bags',
+    'load_tolerances', 'report_lines', 'summary_lines', 'write_reports',
+]  # fmt: skip

@@ -1,0 +1,393 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the fields of messages mean: numbers with a unit, rotations, flags, texts.
+
+The suite's own messages are read by tables, with the names of segments, sensors and
+end-effectors. Other types are read by the types of their parts: points and poses in mm and
+degrees, stamps in ms, whole numbers and truth values must be equal, other numbers are compared
+relative to their size.
+
+A rigid body has one field more, `skeleton`: the place of each joint and interaction point in the
+frame of what carries it. A character whose description changed is told apart by it from one that
+moves differently.
+
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.arrays import Floats, Quats, Vec3s
+from puppet_core.quaternion_batch import conjugate, multiply, rotate
+from puppet_core.skeleton import (
+    END_EFFECTORS,
+    GENERAL_END_EFFECTORS,
+    LIMB_SEGMENTS,
+    PARENTS,
+    SEGMENTS,
+)
+from puppet_replay.compare.reading import Field, Fields, TF_TYPE
+
+VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
+DIFFERS, ZERO, SKIPPED = 'differs', 'zero', 'skipped'
+STAMPS = 'stamps'  # of the transforms of a message, since its first one
+XYZ, NONE = ('x', 'y', 'z'), ('',)
+SCALES = {'mm': 1e3, 'mm_s': 1e3, 'ms': 1e3, 'deg_s': 180.0 / np.pi}  # from SI units
+METRICS = {'deg': ROTATION, 'ratio': NUMBER, 'count': EQUAL}
+RIGID_M = 1e-6  # the skeleton of a rigid body varies by rounding alone
+FEWEST_FRAMES = 8  # in which a body shows whether it is rigid
+SKELETON = 'skeleton'
+_AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
+_WXYZ = [3, 0, 1, 2]
+
+
+class Channel(NamedTuple):
+    """One field of n messages of equal shape."""
+
+    values: NDArray[Any]
+    """Shape (n, rows, width); a rotation is 4 wide, in any order of its parts."""
+
+    metric: str
+    """How two values are compared: VECTOR, ROTATION, NUMBER or EQUAL."""
+
+    unit: str
+    """Of the difference: a key of tolerances.UNITS."""
+
+    labels: tuple[str, ...]
+    """Name of each row; empty: rows have numbers."""
+
+    axes: tuple[str, ...] = XYZ
+    """Name of each of the numbers of a row."""
+
+    if_absent: str = DIFFERS
+    """What it is if only one of two messages has the field: DIFFERS, ZERO or SKIPPED."""
+
+
+class Decoded(NamedTuple):
+    """All fields of n messages of equal shape and texts."""
+
+    channels: dict[str, Channel]
+    """By name of the field."""
+
+    texts: dict[str, tuple[str, ...]]
+    """Texts, the same in all the messages."""
+
+
+class Column(NamedTuple):
+    """Where a quantity is in the list of numbers of a message."""
+
+    unit: str
+    """Of differences."""
+
+    source: str = ''
+    """Name of the list; '' if it is that of the quantity."""
+
+    rows: tuple[str, ...] | str = NONE
+    """Name of each row, or the list of texts that has the names."""
+
+    width: int = 1
+    """Numbers in a row of the list."""
+
+    first: int = 0
+    """The first of them that is meant."""
+
+    size: int = 1
+    """How many are meant: 3 of a vector, 4 of a rotation."""
+
+    if_absent: str = DIFFERS
+    """As of a Channel."""
+
+    scale: float = 0.0
+    """From the message's unit; 0: from SI units."""
+
+
+def _sensor(source: str, unit: str, width: int = 1, first: int = 0, size: int = 1) -> Column:
+    return Column(unit, source, 'sensors', width, first, size)
+
+
+def _ends(
+    unit: str, source: str = '', width: int = 1, first: int = 0, size: int = 1
+) -> Column:
+    return Column(unit, source, END_EFFECTORS, width, first, size)
+
+
+def _own(unit: str, first: int) -> Column:
+    return Column(unit, 'self_interaction', GENERAL_END_EFFECTORS, 197, first, 1, ZERO)
+
+
+_POSES = {
+    'frame_index': Column('count'),
+    'position': _sensor('poses', 'mm', 7, 0, 3),
+    'orientation': _sensor('poses', 'deg', 7, 3, 4),
+    'status': _sensor('status', 'count'),
+}
+MESSAGES: dict[str, dict[str, Column]] = {
+    'puppet_msgs/msg/TrackerFrame': {**_POSES, 'age': _sensor('ages_s', 'ms')},
+    'puppet_msgs/msg/PoseFrame': {
+        **_POSES,
+        'linear_velocity': _sensor('twists', 'mm_s', 6, 0, 3),
+        'angular_velocity': _sensor('twists', 'deg_s', 6, 3, 3),
+    },
+    'puppet_msgs/msg/Posture': {
+        'frame_index': Column('count'),
+        'root_position': Column('mm', 'root', ('pelvis',), 7, 0, 3),
+        'root_orientation': Column('deg', 'root', ('pelvis',), 7, 3, 4),
+        'rotations': Column('deg', '', SEGMENTS, 4, 0, 4),
+        'segments': Column('mm', '', SEGMENTS, 3, 0, 3),
+        'end_effectors': Column('mm', '', GENERAL_END_EFFECTORS, 3, 0, 3),
+        'end_effector_velocities': Column('mm_s', '', GENERAL_END_EFFECTORS, 3, 0, 3),
+        'status': Column('count', '', SEGMENTS),
+        'leg_length': Column('mm'),
+    },
+    'puppet_msgs/msg/Importance': {
+        'frame_index': Column('count'),
+        'importance': _ends('ratio', 'end_effectors', 8, 0),
+        'distance': _ends('mm', 'end_effectors', 8, 1),
+        'distance_rate': _ends('mm_s', 'end_effectors', 8, 2),
+        'influence_distance': _ends('mm', 'end_effectors', 8, 3),
+        'goal': _ends('mm', 'end_effectors', 8, 4, 3),
+        'object': _ends('count', 'end_effectors', 8, 7),
+        'self_importance': _own('ratio', 0),
+        'self_distance': _own('mm', 1),
+        'self_distance_rate': _own('mm_s', 2),
+        'self_depth': _own('mm', 3),
+        'self_place': _own('ratio', 4),
+    },
+    'puppet_msgs/msg/RetargetStatus': {
+        'root_offset': Column('mm', '', ('pelvis',), 3, 0, 3),
+        'goal_errors': _ends('mm'),
+        'penetrations': _ends('mm'),
+        'self_penetrations': Column('mm', '', GENERAL_END_EFFECTORS),
+        'solve_time': Column('ms', 'solve_time_us', scale=1e-3),
+        'frame_index': Column('count'),
+        'body_iterations': Column('count'),
+        'reachable': Column('count'),
+        'easing': Column('count'),
+        'frames_solved': Column('count'),
+        'frames_dropped': Column('count'),
+    },
+    'sensor_msgs/msg/JointState': {
+        'position': Column('rad', '', 'name'),
+        'velocity': Column('ratio', '', 'name'),
+        'effort': Column('ratio', '', 'name'),
+    },
+}
+# Lists that name rows; their order says nothing.
+NAMES = ('sensors', 'name')
+
+
+def decode(msgtype: str, fields: Fields) -> Decoded:
+    """
+    Return the fields of messages.
+
+    A known type of another form, such as one of another version, is read as an unknown one.
+
+    Parameters
+    ----------
+    msgtype : str
+        Type of the messages.
+    fields : Fields
+        Of n stacked messages.
+
+    """
+    if msgtype == TF_TYPE:
+        return _transforms(fields)
+    if msgtype in MESSAGES:
+        try:
+            return _by_table(msgtype, fields)
+        except (KeyError, ValueError):
+            pass
+    channels = {
+        name: _by_type(name, field)
+        for name, field in fields.numbers.items()
+        if name != 'header.stamp'  # what messages are joined by
+    }
+    return Decoded(channels, fields.texts)
+
+
+def numbers(fields: Fields, name: str, width: int) -> Floats:
+    """Return a flat list as (n, rows, width); raise KeyError or ValueError if it is another."""
+    values = fields.numbers[name].values.astype(np.float64)
+    return values.reshape(len(values), values[0].size // width, width)
+
+
+def _by_table(msgtype: str, fields: Fields) -> Decoded:
+    channels = {}
+    for name, column in MESSAGES[msgtype].items():
+        source = column.source or name
+        field = fields.numbers[source]
+        if not field.values[0].size:
+            continue
+        labels = fields.texts[column.rows] if isinstance(column.rows, str) else column.rows
+        values = field.values
+        if column.unit != 'count' or column.width > 1:
+            values = (column.scale or SCALES.get(column.unit, 1.0)) * numbers(
+                fields, source, column.width
+            )
+        if values.shape[1] != len(labels):
+            raise ValueError(name)
+        values = values[..., column.first: column.first + column.size]
+        metric = METRICS.get(column.unit, VECTOR)
+        axes = XYZ if column.size > 1 else NONE
+        channels[name] = Channel(values, metric, column.unit, labels, axes, column.if_absent)
+    for more in MORE.get(msgtype, ()):
+        channels |= more(fields)
+    texts = {
+        name: tuple(sorted(words)) if name in NAMES else words
+        for name, words in fields.texts.items()
+    }
+    return Decoded(channels, texts)
+
+
+def _by_type(name: str, field: Field) -> Channel:
+    owner, values = field.owner.rsplit('/', 1)[-1], field.values
+    if owner in ('Time', 'Duration'):
+        ms = 1e3 * values[..., :1] + 1e-6 * values[..., 1:]
+        return Channel(ms, VECTOR, 'ms', (), NONE)
+    if owner == 'Quaternion':
+        return Channel(values, ROTATION, 'deg', ())
+    ends = ('translation', 'mm'), ('linear', 'mm_s'), ('angular', 'deg_s')
+    unit = next((unit for end, unit in ends if name.endswith(end)), '')
+    if owner == 'Point':
+        unit = 'mm'
+    if unit and owner:
+        return Channel(SCALES[unit] * values, VECTOR, unit, ())
+    if values.dtype.kind in 'iub':
+        return Channel(values, EQUAL, 'count', (), NONE)
+    return Channel(values.astype(np.float64), NUMBER, 'ratio', (), XYZ if owner else NONE)
+
+
+def _transforms(fields: Fields) -> Decoded:
+    """Return translations and rotations by pair of frames."""
+    pairs = tuple(
+        f'{parent} -> {child}'
+        for parent, child in zip(
+            fields.texts.get('transforms[].header.frame_id', ()),
+            fields.texts.get('transforms[].child_frame_id', ()),
+        )
+    )
+    if not pairs:
+        return Decoded({}, {})
+    found = {
+        name: _by_type(name, fields.numbers[f'transforms[].{source}'])._replace(labels=pairs)
+        for name, source in (
+            (STAMPS, 'header.stamp'), ('translation', 'transform.translation'),
+            ('rotation', 'transform.rotation'),
+        )
+    }  # fmt: skip
+    stamps = found[STAMPS]
+    found[STAMPS] = stamps._replace(values=stamps.values - stamps.values[:, :1])
+    return Decoded(found, {'frames': tuple(sorted(pairs))})
+
+
+def _covariances(fields: Fields) -> dict[str, Channel]:
+    """
+    Return standard deviations and correlations: position or linear, then rotation or angular.
+
+    Of the deviations their logarithm, so that a difference is relative to the value.
+
+    """
+    sensors, found = fields.texts['sensors'], {}
+    for name in ('covariances', 'twist_covariances'):
+        values = numbers(fields, name, 36)
+        if not values.size:
+            continue
+        matrices = values.reshape(*values.shape[:2], 6, 6)
+        with np.errstate(invalid='ignore', divide='ignore'):
+            sigma = np.sqrt(values[..., ::7])
+            log_sigma = np.log(sigma)
+            scale = sigma[..., :, None] * sigma[..., None, :]
+        correlations = matrices / np.where(scale > 0.0, scale, 1.0)
+        correlations[..., range(6), range(6)] = 0.0
+        pairs = tuple(f'{row} {column}' for row in _AXES for column in _AXES)
+        found[name] = Channel(log_sigma, VECTOR, 'ratio', sensors, _AXES)
+        found[name.replace('covariances', 'correlations')] = Channel(
+            correlations.reshape(values.shape), VECTOR, 'ratio', sensors, pairs
+        )
+    return found
+
+
+def _skeleton(fields: Fields) -> dict[str, Channel]:
+    """Return the skeleton of a body that is rigid in these messages."""
+    carried = skeleton_of(
+        numbers(fields, 'rotations', 4)[..., _WXYZ], numbers(fields, 'segments', 3),
+        numbers(fields, 'end_effectors', 3)[:, :4],
+    )  # fmt: skip
+    if len(carried) < FEWEST_FRAMES or not np.all(np.ptp(carried, axis=0) < RIGID_M):
+        return {}
+    labels = (*SEGMENTS[1:], *(f'{name} point' for name in END_EFFECTORS))
+    return {SKELETON: Channel(1e3 * carried, VECTOR, 'mm', labels, if_absent=SKIPPED)}
+
+
+def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Vec3s:
+    """
+    Return joints and interaction points in the frames of what carries them.
+
+    Parameters
+    ----------
+    rotations : ndarray, shape (n, 16, 4)
+        Joint rotations (w, x, y, z), the first that of the pelvis in world.
+    segments : ndarray, shape (n, 16, 3)
+        Joints in world [m].
+    points : ndarray, shape (n, 4, 3)
+        Interaction points of hands and feet in world [m].
+
+    Returns
+    -------
+    carried : ndarray, shape (n, 19, 3)
+        Of segments 1 to 15 in their parents' frames, of the points in those of hands and feet
+        [m].
+
+    """
+    q_world = np.empty_like(rotations)
+    q_world[:, 0] = rotations[:, 0]
+    for segment in range(1, len(SEGMENTS)):
+        q_world[:, segment] = multiply(q_world[:, PARENTS[segment]], rotations[:, segment])
+    parents, ends = PARENTS[1:], LIMB_SEGMENTS[:, 2]
+    offsets = rotate(conjugate(q_world[:, parents]), segments[:, 1:] - segments[:, parents])
+    carried = rotate(conjugate(q_world[:, ends]), points - segments[:, ends])
+    return np.concatenate((offsets, carried), axis=1)
+
+
+def _contacts(fields: Fields) -> dict[str, Channel]:
+    """Return the self-contacts in use, which stand in any place: the greatest sample first."""
+    values = numbers(fields, 'self_interaction', 197)
+    contacts = values[..., 5:].reshape(*values.shape[:2], 32, 6)
+    used = contacts[..., 1] != 0.0
+    if not np.any(used):
+        return {}
+    samples = np.where(used, contacts[..., 0] + 1.0, 0.0)  # 0: not in use
+    order = np.argsort(-samples, axis=-1, kind='stable')
+    samples = np.take_along_axis(samples, order, axis=-1).reshape(len(samples), -1, 1)
+    rows = np.take_along_axis(np.where(used[..., None], contacts, 0.0), order[..., None], 2)
+    rows = rows.reshape(len(rows), -1, 6)
+    labels = tuple(name for name in GENERAL_END_EFFECTORS for _ in range(contacts.shape[2]))
+    return {
+        'contact_samples': Channel(samples, EQUAL, 'count', labels, NONE, ZERO),
+        'contact_weights': Channel(rows[..., 1:2], NUMBER, 'ratio', labels, NONE, ZERO),
+        'contact_displacements': Channel(1e3 * rows[..., 2:5], VECTOR, 'mm', labels, XYZ, ZERO),
+        'contact_shares': Channel(rows[..., 5:], NUMBER, 'ratio', labels, NONE, ZERO),
+    }
+
+
+# What the tables do not say.
+MORE = {
+    'puppet_msgs/msg/PoseFrame': (_covariances,),
+    'puppet_msgs/msg/Posture': (_skeleton,),
+    'puppet_msgs/msg/Importance': (_contacts,),
+}
+
+
+def aligned(a: Channel, b: Channel) -> tuple[Channel, Channel]:
+    """Return both with the rows that have a name in both, in the order of A."""
+    places: dict[str, list[int]] = {}
+    for row, label in enumerate(b.labels):
+        places.setdefault(label, []).append(row)
+    rows = [(row, places[name].pop(0)) for row, name in enumerate(a.labels) if places.get(name)]
+    mine, other = [row for row, _ in rows], [row for _, row in rows]
+    labels = tuple(a.labels[row] for row in mine)
+    return (
+        a._replace(values=a.values[:, mine], labels=labels),
+        b._replace(values=b.values[:, other], labels=labels),
+    )

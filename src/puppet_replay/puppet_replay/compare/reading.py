@@ -1,0 +1,393 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Messages of two bags: decoded by the bag's own definitions, and joined to pairs.
+
+Messages with a header are joined on its stamp, in order of arrival where a stamp repeats;
+transforms on the stamp and on their frames. What is left then is joined on frame_index, or, if
+all of it is shifted by about the same time, in its order: a difference of the stamps. Messages
+without a header are joined by their number.
+
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+import struct
+import tempfile
+from typing import Any, NamedTuple
+
+import numpy as np
+from puppet_core.errors import ConfigError, PuppetError
+from puppet_ros.bag_reader import BagReader
+from puppet_ros.message_definition import definition_of
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysError
+from rosbags.typesys.store import Typestore
+
+A, B = 0, 1
+TF_TYPE = 'tf2_msgs/msg/TFMessage'
+HEADER_TYPE = 'std_msgs/msg/Header'
+UNKNOWN = 'bytes'  # field of a message without a definition
+MEMORY_BYTES = 128_000_000  # of messages that wait for their counterpart; more wait on disk
+# Messages that are read as one vector or stamp.
+WHOLE = {
+    'geometry_msgs/msg/Point': ('x', 'y', 'z'),
+    'geometry_msgs/msg/Vector3': ('x', 'y', 'z'),
+    'geometry_msgs/msg/Quaternion': ('x', 'y', 'z', 'w'),
+    'builtin_interfaces/msg/Time': ('sec', 'nanosec'),
+    'builtin_interfaces/msg/Duration': ('sec', 'nanosec'),
+}
+DTYPES = {'bool': '?', 'byte': 'u1', 'char': 'u1', 'octet': 'u1'}
+Key = tuple[int, int]
+
+
+class MessageError(PuppetError, ValueError):
+    """A message that is not what its type's definition says."""
+
+
+class Field(NamedTuple):
+    """The numbers of one field of a message, or of several stacked messages."""
+
+    owner: str
+    """Type of the message that is read as a whole, or ''."""
+
+    values: np.ndarray
+    """Shape (rows, width), or (n, rows, width) of n messages."""
+
+
+class Fields(NamedTuple):
+    """Everything that a message holds."""
+
+    numbers: dict[str, Field]
+    """By name, as in transforms[].transform.translation."""
+
+    texts: dict[str, tuple[str, ...]]
+    """By name."""
+
+    def shape(self) -> tuple[Any, ...]:
+        """Return what messages must have in common to be compared as one array."""
+        return (
+            tuple((name, field.values.shape) for name, field in self.numbers.items()),
+            tuple(self.texts.items()),
+        )
+
+
+def stacked(messages: Sequence[Fields]) -> Fields:
+    """Return messages of one shape as one, with arrays of shape (n, rows, width)."""
+    first = messages[0]
+    return Fields({
+        name: Field(field.owner, np.stack([m.numbers[name].values for m in messages]))
+        for name, field in first.numbers.items()
+    }, first.texts)  # fmt: skip
+
+
+class Decoder:
+    """
+    Decodes the messages of one topic of one bag.
+
+    Parameters
+    ----------
+    store : Typestore
+        Definitions of the bag.
+    msgtype : str
+        As in puppet_msgs/msg/Posture; without a definition the messages are bytes.
+    place : str
+        Bag and topic, for errors.
+
+    """
+
+    def __init__(self, store: Typestore, msgtype: str, place: str) -> None:
+        self._store = store
+        self.msgtype = msgtype
+        self._place = place
+        self.is_known = msgtype in store.fielddefs
+        fields = store.fielddefs[msgtype][1] if self.is_known else []
+        self.is_transforms = msgtype == TF_TYPE and self.is_known
+        self.has_stamp = bool(fields) and fields[0][1][1] == HEADER_TYPE
+        self.has_index = self.has_stamp and [name for name, _ in fields[1:2]] == ['frame_index']
+        self.is_stamped = self.has_stamp or self.is_transforms
+
+    def stamp_ns(self, data: bytes, number: int, log_ns: int) -> int:
+        """Return the stamp of the message, or of its first transform; else the log time."""
+        at = 8 if self.is_transforms else 4
+        if not self.is_stamped or (self.is_transforms and data[4:8] == bytes(4)):
+            return log_ns
+        if len(data) < at + 8:
+            raise self._error(number, log_ns, f'expected a stamp, got {len(data)} bytes')
+        seconds, rest = struct.unpack_from('<iI' if data[1] else '>iI', data, at)
+        return int(seconds) * 1_000_000_000 + int(rest)
+
+    def fields(self, data: bytes, number: int, stamp_ns: int) -> Fields:
+        """
+        Return what a message holds.
+
+        Raises
+        ------
+        MessageError : naming the bag, its topic, the number of the message and its stamp.
+
+        """
+        if not self.is_known:
+            return _as_bytes(data)
+        try:
+            if len(data) < 4:
+                raise ValueError(f'expected a CDR message, got {len(data)} bytes')
+            # not store.deserialize_cdr, for rmw implementations pad messages at their ends
+            definition = self._store.get_msgdef(self.msgtype)
+            read = definition.deserialize_cdr_le if data[1] else definition.deserialize_cdr_be
+            message, _ = read(memoryview(data)[4:], 0, definition.cls, self._store)
+        except UnicodeDecodeError:
+            return _as_bytes(data)
+        except Exception as err:  # rosbags raises several kinds of errors
+            reason = ' '.join(str(err).split()) or 'expected a whole message'
+            raise self._error(number, stamp_ns, reason) from err
+        numbers: dict[str, list[np.ndarray]] = {}
+        owners: dict[str, str] = {}
+        texts: dict[str, list[str]] = {}
+        self._walk(self.msgtype, message, '', numbers, owners, texts)
+        return Fields(
+            {name: Field(owners[name], np.concatenate(rows)) for name, rows in numbers.items()},
+            {name: tuple(words) for name, words in texts.items()},
+        )
+
+    def _walk(
+        self, kind: str, message: Any, name: str, numbers: dict[str, list[np.ndarray]],
+        owners: dict[str, str], texts: dict[str, list[str]],
+    ) -> None:  # fmt: skip
+        """Add the parts of a message to numbers and texts."""
+        if kind in WHOLE:
+            row = np.array([[getattr(message, part) for part in WHOLE[kind]]], np.float64)
+            numbers.setdefault(name, []).append(row)
+            owners[name] = kind
+            return
+        for field, node in self._store.fielddefs[kind][1]:
+            inner = f'{name}.{field}' if name else field
+            value = getattr(message, field, None)
+            if value is None:  # the member of an empty message
+                continue
+            is_list = node[0] in (Nodetype.ARRAY, Nodetype.SEQUENCE)
+            element: Any = node[1][0] if is_list else node
+            values = value if is_list else (value,)
+            if element[0] == Nodetype.NAME:
+                for part in values:
+                    self._walk(element[1], part, inner + '[]' * is_list, numbers, owners, texts)
+            elif element[1][0] == 'string':
+                texts.setdefault(inner, []).extend(values)
+            else:
+                dtype = DTYPES.get(element[1][0], element[1][0])
+                numbers.setdefault(inner, []).append(np.asarray(values, dtype).reshape(-1, 1))
+                owners.setdefault(inner, '')
+
+    def _error(self, number: int, stamp_ns: int, reason: str) -> MessageError:
+        return MessageError(
+            f'{self._place}: message {number}, stamp {stamp_text(stamp_ns)}: {reason}'
+        )
+
+
+def _as_bytes(data: bytes) -> Fields:
+    return Fields({UNKNOWN: Field('', np.frombuffer(data, np.uint8)[:, None])}, {})
+
+
+def stamp_text(stamp_ns: int) -> str:
+    """Return a stamp in seconds, all nine digits."""
+    seconds, rest = divmod(abs(stamp_ns), 1_000_000_000)
+    return f'{"-" if stamp_ns < 0 else ""}{seconds}.{rest:09d}'
+
+
+def definitions_of(reader: BagReader) -> Typestore:
+    """
+    Return the definitions of a bag's message types: its own, else the installed, else ROS 2's.
+
+    What the bag says goes first: it may be older or newer than this suite. Of a type without
+    any definition the messages are compared as bytes, and the bag's warnings say so.
+
+    """
+    known: dict[str, Any] = dict(get_typestore(Stores.ROS2_JAZZY).fielddefs)
+    for topic in {info.type: info for info in reader.info.values()}.values():
+        try:
+            text = topic.definition or definition_of(topic.type)
+            types = get_types_from_msg(text, topic.type)
+            missing = _parts(topic.type, known | types) - {*known, *types}
+            if missing:
+                raise ValueError(f'no definition of {", ".join(sorted(missing))}')
+            known |= types
+        except ConfigError:
+            if topic.type not in known:
+                reader.warnings.append(f'{topic.type}: no definition; compared as bytes')
+        except (TypesysError, ValueError, KeyError) as err:
+            reason = ' '.join(str(err).split())[:80]
+            known.pop(topic.type, None)
+            reader.warnings.append(f'{topic.type}: {reason}; compared as bytes')
+    store = get_typestore(Stores.EMPTY)
+    used = {name for kind in reader.topics.values() for name in _parts(kind, known)}
+    store.register({name: known[name] for name in sorted(used) if name in known})
+    return store
+
+
+def _parts(kind: str, known: dict[str, Any]) -> set[str]:
+    """Return a type and all the types that its messages contain."""
+    found: set[str] = set()
+    waiting = [kind]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for _, node in known[name][1] if name in known else ():
+            element = node[1][0] if node[0] in (Nodetype.ARRAY, Nodetype.SEQUENCE) else node
+            if element[0] == Nodetype.NAME:
+                waiting.append(element[1])
+    return found
+
+
+class Message(NamedTuple):
+    """A message that waits for its counterpart, or has found it."""
+
+    stamp_ns: int
+    """Of its header; its log time if it has none."""
+
+    number: int
+    """Its place among those of its topic."""
+
+    data: bytes
+    """As in the bag."""
+
+
+class Spool:
+    """Holds the data of waiting messages: in memory, and beyond a limit in a temporary file."""
+
+    def __init__(self, limit_bytes: int = MEMORY_BYTES) -> None:
+        self._limit = limit_bytes
+        self._held = 0
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        self._end = 0
+
+    def keep(self, data: bytes) -> bytes | tuple[int, int]:
+        """Return what `take` returns the data for."""
+        if self._held + len(data) <= self._limit:
+            self._held += len(data)
+            return data
+        self._file.seek(self._end)
+        self._file.write(data)
+        self._end += len(data)
+        return self._end - len(data), len(data)
+
+    def take(self, kept: bytes | tuple[int, int]) -> bytes:
+        """Return the data, once."""
+        if isinstance(kept, bytes):
+            self._held -= len(kept)
+            return kept
+        self._file.seek(kept[0])
+        return self._file.read(kept[1])
+
+    def close(self) -> None:
+        """Delete the temporary file."""
+        self._file.close()
+
+
+class _Waiting(NamedTuple):
+    """A message whose data is in the spool."""
+
+    stamp_ns: int
+    number: int
+    kept: bytes | tuple[int, int]
+
+
+class Join:
+    """
+    The messages of one topic of two bags, two by two.
+
+    Parameters
+    ----------
+    spool : Spool
+        Where messages wait.
+    emit : callable
+        Takes a message of A and its counterpart of B.
+
+    """
+
+    def __init__(self, spool: Spool, emit: Callable[[Message, Message], None]) -> None:
+        self._spool = spool
+        self._emit = emit
+        self._waiting: dict[Key, tuple[int, deque[_Waiting]]] = {}
+
+    def add(self, side: int, key: Key, message: Message) -> None:
+        """Take the next message of one bag."""
+        found = self._waiting.get(key)
+        if found is None or found[0] == side:
+            kept = _Waiting(message.stamp_ns, message.number, self._spool.keep(message.data))
+            self._waiting.setdefault(key, (side, deque()))[1].append(kept)
+            return
+        other = self._take(found[1].popleft())
+        if not found[1]:
+            del self._waiting[key]
+        self._emit(*((message, other) if side == A else (other, message)))
+
+    def finish(
+        self, index_of: Callable[[int, Message], int] | None
+    ) -> tuple[list[Key], list[Key]]:
+        """
+        Join what is left as well as it can be.
+
+        Parameters
+        ----------
+        index_of : callable or None
+            Returns the frame_index of a message of A or B; None if they have none.
+
+        Returns
+        -------
+        missing, extra : list of (stamp_ns, index)
+            What has no counterpart: messages of A, of B, in the order of their stamps.
+
+        """
+        left: tuple[list[_Waiting], list[_Waiting]] = ([], [])
+        for side, waiting in self._waiting.values():
+            left[side].extend(waiting)
+        self._waiting.clear()
+        for one in left:
+            one.sort(key=lambda waiting: waiting[:2])
+        keys = [self._keys(side, left[side], index_of) for side in (A, B)]
+        if index_of is not None and all(len({i for _, i in k}) == len(k) for k in keys):
+            pairs = _matched([[i for _, i in k] for k in keys])
+        else:  # transforms of other frames; a counter that began anew
+            pairs = _matched([[stamp for stamp, _ in k] for k in keys])
+        pairs = pairs or _shifted(*keys)
+        for i, k in pairs:
+            self._emit(self._take(left[A][i]), self._take(left[B][k]))
+        joined = ({i for i, _ in pairs}, {k for _, k in pairs})
+        rest = [[key for i, key in enumerate(keys[s]) if i not in joined[s]] for s in (A, B)]
+        return rest[A], rest[B]
+
+    def _keys(
+        self, side: int, left: list[_Waiting],
+        index_of: Callable[[int, Message], int] | None,
+    ) -> list[Key]:  # fmt: skip
+        """Return stamp and index of each of the messages that wait."""
+        if index_of is None:
+            return [(waiting.stamp_ns, waiting.number) for waiting in left]
+        keys = []
+        for place, waiting in enumerate(left):
+            message = self._take(waiting)
+            left[place] = waiting._replace(kept=self._spool.keep(message.data))
+            keys.append((waiting.stamp_ns, index_of(side, message)))
+        return keys
+
+    def _take(self, waiting: _Waiting) -> Message:
+        return Message(waiting.stamp_ns, waiting.number, self._spool.take(waiting.kept))
+
+
+def _matched(values: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """Return the places in A and B with equal values, each used once."""
+    places: dict[int, deque[int]] = {}
+    for k, value in enumerate(values[B]):
+        places.setdefault(value, deque()).append(k)
+    return [(i, places[v].popleft()) for i, v in enumerate(values[A]) if places.get(v)]
+
+
+def _shifted(a: list[Key], b: list[Key]) -> list[tuple[int, int]]:
+    """Return all, in their order, if their stamps differ by less than their distance varies."""
+    if len(a) != len(b) or len(a) < 2:
+        return []
+    stamps = [np.array([stamp for stamp, _ in side]) for side in (a, b)]
+    if np.ptp(stamps[B] - stamps[A]) > 0.5 * float(np.median(np.diff(stamps[A]))):
+        return []
+    return [(i, i) for i in range(len(a))]
