@@ -23,8 +23,7 @@ import numpy as np  # noqa: E402
 from puppet_driver.emulator import cli as emulator  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.message_definition import class_of  # noqa: E402
+from puppet_ros.bags import BagReader, class_of  # noqa: E402
 from puppet_ros.private_domain import free_domain  # noqa: E402
 from puppet_ros.raw_header import stamp_ns  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402

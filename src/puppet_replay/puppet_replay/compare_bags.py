@@ -30,7 +30,7 @@ from puppet_replay.compare_result import (
 )
 from puppet_replay.compare_tolerances import Tolerances
 from puppet_replay.compare_topic import Observer, TopicComparison
-from puppet_ros.bag_reader import BagMessage, BagReader
+from puppet_ros.bags import BagMessage, BagReader
 
 Advance = Callable[[int], object]
 Show = Callable[[int], AbstractContextManager[Advance]]

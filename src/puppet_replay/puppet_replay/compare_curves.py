@@ -22,7 +22,7 @@ from puppet_replay.compare_metrics import angles_deg, difference
 from puppet_replay.compare_result import Comparison, FieldResult
 from puppet_replay.compare_tolerances import Tolerances
 from puppet_replay.compare_topic import Observer, Stamped
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 
 MOST_CURVES = 6
 CANDIDATES = 4  # times as many are looked at: texts, signs and missing messages have no curve

@@ -6,8 +6,7 @@ from typing import Any
 
 from puppet_core.errors import ConfigError
 from puppet_replay.compare_layout import Definitions
-from puppet_ros.bag_reader import BagReader
-from puppet_ros.message_definition import definition_of
+from puppet_ros.bags import BagReader, definition_of
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysError
 
 

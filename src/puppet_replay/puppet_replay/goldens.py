@@ -24,8 +24,7 @@ from puppet_replay.settings import read_settings
 from puppet_replay.topics import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
 from puppet_retarget.solvers.registry import SOLVER_NAMES
 from puppet_ros import share
-from puppet_ros.bag_reader import BagMessage, BagReader
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagMessage, BagReader, BagWriter
 
 FOLDER = Path('test') / 'goldens'
 PERFORMANCE, TOLERANCES = 'performance.mcap', 'tolerances.yaml'

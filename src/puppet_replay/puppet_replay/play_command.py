@@ -20,7 +20,7 @@ from puppet_core.errors import ConfigError
 from puppet_core.io.text import printable
 from puppet_replay.play_node import PlayNode
 from puppet_replay.topics import ENTRIES, JOINTS
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.spin import EXIT_OK
 import rclpy

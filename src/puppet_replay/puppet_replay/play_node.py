@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from puppet_core.errors import PuppetError
-from puppet_replay.bag_types import require_same_types
+from puppet_core.plain_yaml import load_plain_yaml
 from puppet_replay.connections import Connections, fits
 from puppet_replay.flow import Flow
 from puppet_replay.replay import frames_first
@@ -35,20 +35,21 @@ from puppet_replay.topics import (
     TYPES,
 )
 from puppet_ros import flat_array, qos
-from puppet_ros.bag_qos import profile_of
-from puppet_ros.bag_reader import BagMessage, BagReader
+from puppet_ros.bags import BagMessage, BagReader, class_of, require_same_types
 from puppet_ros.kept_cdr import decoded
-from puppet_ros.message_definition import class_of
 from puppet_ros.raw_header import stamp_ns
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
+import yaml
 
 NODE_NAME = 'puppet_play'
+DEFAULT_DEPTH = 10  # of a publisher whose depth is not known
 CLOCK_PERIOD_S = 0.01
 POLL_S = 0.0005  # while frames are on their way
 LOOK_S = 0.05  # while the graph is not there yet
@@ -275,6 +276,38 @@ def _is_of_tracker(data: bytes) -> bool:
     """Return whether no transform of a message is one of those that live nodes publish."""
     children = (t.child_frame_id for t in decoded(data, TFMessage).transforms)
     return not any(child.lstrip('/').startswith(LIVE_FRAMES) for child in children)
+
+
+def profile_of(text: str) -> QoSProfile:
+    """
+    Return one profile that serves whoever listened to the publishers of a bag's text of QoS.
+
+    Reliable or latched if one of them was; the greatest depth. What the text does not say, or
+    an unreadable text, gives a reliable, volatile profile of some depth.
+
+    """
+    try:
+        tree = load_plain_yaml(text) if text else []
+    except (yaml.YAMLError, RecursionError):
+        tree = []
+    rows = [row for row in tree if isinstance(row, dict)] if isinstance(tree, list) else []
+
+    def has(row: dict[str, Any], name: str, policy: Any) -> bool:
+        """Return whether a row has a policy, by its name or its old number."""
+        return row.get(name) in (policy.short_key, int(policy))
+
+    latched = any(has(row, 'durability', DurabilityPolicy.TRANSIENT_LOCAL) for row in rows)
+    best_effort = bool(rows) and all(
+        has(row, 'reliability', ReliabilityPolicy.BEST_EFFORT) for row in rows
+    )
+    depths = [row.get('depth') for row in rows]
+    known = [depth for depth in depths if type(depth) is int and 0 < depth < 1 << 20]
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=max(known, default=DEFAULT_DEPTH),
+        reliability=ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
 
 
 def _ignore(data: bytes) -> None:

@@ -14,7 +14,7 @@ from puppet_replay.plot_read import PlotBag, Span
 from puppet_replay.plot_series import Series, statistics
 from puppet_retarget.offline.clip_arguments import check_output, listed, require_other_files
 from puppet_retarget.offline.report_file import write_report
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 from puppet_ros.command import run_command
 from puppet_ros.spin import EXIT_OK
 

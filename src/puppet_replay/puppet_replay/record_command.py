@@ -20,11 +20,10 @@ import time
 from puppet_core.atomic_file import check_writable
 from puppet_core.errors import ConfigError
 from puppet_replay.record_node import RecordNode
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagWriter, COMPRESSIONS
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.middleware import middleware_settings
 from puppet_ros.spin import EXIT_OK
-from puppet_ros.unpack import COMPRESSIONS
 import rclpy
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.signals import SignalHandlerOptions
@@ -48,7 +47,7 @@ def make_parser() -> argparse.ArgumentParser:
     p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
     p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
     p.add_argument('--duration', type=float, metavar='S', help='until Ctrl-C by default')
-    p.add_argument('--compression', default='', choices=COMPRESSIONS[1:], help='none by default')
+    p.add_argument('--compression', default='', choices=COMPRESSIONS, help='none by default')
     return p
 
 

@@ -18,9 +18,7 @@ import time
 from typing import Any, NamedTuple
 
 from puppet_ros import qos
-from puppet_ros.bag_qos import text_of
-from puppet_ros.bag_writer import BagWriter
-from puppet_ros.message_definition import class_of
+from puppet_ros.bags import BagWriter, class_of, qos_text
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
@@ -185,7 +183,7 @@ class RecordNode(Node):
                        f'{topic} is not recorded: it has messages of {" and ".join(kinds)}')
             return
         profiles = profiles_for(offers)
-        self._writer.add_topic(topic, kinds[0], text_of([offered_by(offer) for offer in offers]))
+        self._writer.add_topic(topic, kinds[0], qos_text([offered_by(offer) for offer in offers]))
         self.counts[topic] = 0
         source = _Source(topic, kinds[0], {}, {})
         for profile in profiles:

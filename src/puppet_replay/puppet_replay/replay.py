@@ -15,7 +15,6 @@ import gc
 from pathlib import Path
 
 from puppet_core.errors import InputFileError
-from puppet_replay.bag_types import require_same_types
 from puppet_replay.pipeline import Pipeline, UNCALIBRATED, UNPLACED
 from puppet_replay.settings import Settings
 from puppet_replay.topics import (
@@ -29,8 +28,7 @@ from puppet_replay.topics import (
     TYPES,
 )
 from puppet_ros import qos
-from puppet_ros.bag_reader import BagMessage, BagReader
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagMessage, BagReader, BagWriter, require_same_types
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.raw_header import stamp_ns
 from rclpy.qos import QoSProfile

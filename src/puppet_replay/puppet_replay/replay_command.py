@@ -20,9 +20,9 @@ from puppet_core.io.text import printable
 from puppet_replay.replay import replay, ReplayReport
 from puppet_replay.settings import read_settings, SHORT
 from puppet_replay.topics import ENTRIES
+from puppet_ros.bags import COMPRESSIONS
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.spin import EXIT_OK
-from puppet_ros.unpack import COMPRESSIONS
 
 PROGRESS_STEP = 240  # messages
 
@@ -50,7 +50,7 @@ def make_parser() -> argparse.ArgumentParser:
     add('--params', type=Path, metavar='FILE', help='a ROS parameter file over the installed ones')
     add('--set', action='append', default=[], metavar='NODE.NAME=VALUE',
         help='one parameter of a node; may be repeated')
-    add('--compression', default='', choices=COMPRESSIONS[1:], help='none by default')
+    add('--compression', default='', choices=COMPRESSIONS, help='none by default')
     return p
 
 

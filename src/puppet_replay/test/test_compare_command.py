@@ -16,7 +16,7 @@ from puppet_core.errors import PuppetError
 from puppet_replay import compare_command
 from puppet_replay.compare_bags import compare_bags
 from puppet_replay.compare_tolerances import Tolerances
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagWriter
 import pytest
 
 N = 30

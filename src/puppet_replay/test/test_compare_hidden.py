@@ -16,8 +16,7 @@ from puppet_replay.compare_bags import compare_bags
 from puppet_replay.compare_layout import LayoutError
 from puppet_replay.compare_result import Comparison
 from puppet_replay.compare_tolerances import EXACT, Tolerances
-from puppet_ros.bag_writer import BagWriter
-from puppet_ros.message_definition import class_of
+from puppet_ros.bags import BagWriter, class_of
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState

@@ -6,7 +6,7 @@ from geometry_msgs.msg import Point, Pose, PoseArray, Quaternion
 import graph_messages
 import numpy as np
 from puppet_replay.compare_layout import Layout, layout_of, LayoutCache, LayoutError
-from puppet_ros.message_definition import class_of, definition_of
+from puppet_ros.bags import class_of, definition_of
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from rosbags.typesys import get_types_from_msg

@@ -13,7 +13,7 @@ from puppet_replay.compare_bags import compare_bags
 from puppet_replay.compare_messages import skeleton_of
 from puppet_replay.compare_result import FieldResult
 from puppet_replay.compare_tolerances import EXACT, Tolerances
-from puppet_ros.message_definition import class_of
+from puppet_ros.bags import class_of
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 

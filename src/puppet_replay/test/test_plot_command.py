@@ -21,7 +21,7 @@ from puppet_replay.plot_figure import styled
 from puppet_replay.plot_filter import draw_filter
 from puppet_replay.plot_importance import draw_importance
 from puppet_replay.plot_read import PlotBag
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 import pytest
 from recorded_bag import GOLDENS
 

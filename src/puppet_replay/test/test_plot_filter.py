@@ -19,7 +19,7 @@ from puppet_replay.plot_filter import draw_filter, FATES  # noqa: E402
 from puppet_replay.plot_read import PlotBag  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bags import BagReader  # noqa: E402
 
 SENSORS = ('left_hand', 'right_upper_arm')
 FAULTS = ('--drop-out', '0.05', '--outlier', '0.05', '--seed', '5')

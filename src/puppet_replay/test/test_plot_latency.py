@@ -22,8 +22,7 @@ from puppet_replay.plot_latency import draw_latency  # noqa: E402
 from puppet_replay.plot_read import PlotBag  # noqa: E402
 from puppet_replay.record_node import RecordNode  # noqa: E402
 from puppet_ros import qos  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from puppet_ros.tracker_frame import TrackerFrameWriter  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402

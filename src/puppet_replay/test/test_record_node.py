@@ -15,11 +15,10 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_core.errors import ConfigError  # noqa: E402,I100
 from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_replay import record_command  # noqa: E402
+from puppet_replay.play_node import profile_of  # noqa: E402
 from puppet_replay.record_node import RecordNode  # noqa: E402
 from puppet_ros import qos  # noqa: E402
-from puppet_ros.bag_qos import profile_of  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.raw_header import frame_index  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from rclpy.node import Node  # noqa: E402

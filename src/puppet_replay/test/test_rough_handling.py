@@ -20,8 +20,7 @@ from puppet_replay import goldens_command, replay_command  # noqa: E402
 from puppet_replay.goldens import changes, keep_topics  # noqa: E402
 from puppet_replay.play_node import PlayNode  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.private_domain import free_domain  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from recorded_bag import recorded  # noqa: E402

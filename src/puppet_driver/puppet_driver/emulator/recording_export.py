@@ -19,7 +19,7 @@ from puppet_driver.emulator.assembly import EmulatorConfig, measured_source
 from puppet_driver.emulator.faults import Faults
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
-from puppet_ros.bag_writer import BagWriter, SUFFIX
+from puppet_ros.bags import BagWriter, SUFFIX
 from puppet_ros.kept_cdr import KeptCdr
 from puppet_ros.plain_cdr import plain_bytes
 from puppet_ros.sensor_transforms import TRANSMITTER, WORLD
