@@ -117,7 +117,7 @@ def test_live_replay_loses_nothing_and_equals_the_deterministic_one(
     """Issue: equal within float rounding, no frame lost at rate 5."""
     bag, live, told = (tmp_path / f'{name}.mcap' for name in ('in', 'live', 'told'))
     assert emulator.main(['--export', str(bag), '--export-s', '4', '--drop-out', '0.01']) == 0
-    record = start('puppet_replay.record_command', str(live), environ=environ)
+    record = start('puppet_replay.record', str(live), environ=environ)
     graph = start(
         'puppet_bringup.up', 'replay', '--bag', str(bag), '--rate', '5', environ=environ
     )

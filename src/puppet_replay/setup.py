@@ -24,11 +24,11 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
-            'play = puppet_replay.play_command:main',
-            'record = puppet_replay.record_command:main',
-            'replay = puppet_replay.replay_command:main',
+            'play = puppet_replay.play:main',
+            'record = puppet_replay.record:main',
+            'replay = puppet_replay.replay:main',
             'compare = puppet_replay.compare_command:main',
-            'goldens = puppet_replay.goldens_command:main',
+            'goldens = puppet_replay.goldens:main',
             'plot = puppet_replay.plot_command:main',
             'soak = puppet_replay.soak_command:main',
             'bench_replay = puppet_replay.bench_replay:main',

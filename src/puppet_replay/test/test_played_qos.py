@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_replay.play_node import DEFAULT_DEPTH, profile_of  # noqa: E402,I100
+from puppet_replay.play import DEFAULT_DEPTH, profile_of  # noqa: E402,I100
 from puppet_ros import qos  # noqa: E402
 from puppet_ros.bags import metadata_file_of, qos_text, TopicMetadata  # noqa: E402
 

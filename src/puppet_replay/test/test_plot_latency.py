@@ -20,7 +20,7 @@ from puppet_replay import plot_command  # noqa: E402
 from puppet_replay.plot_figure import styled  # noqa: E402
 from puppet_replay.plot_latency import draw_latency  # noqa: E402
 from puppet_replay.plot_read import PlotBag  # noqa: E402
-from puppet_replay.record_node import RecordNode  # noqa: E402
+from puppet_replay.record import RecordNode  # noqa: E402
 from puppet_ros import qos  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
