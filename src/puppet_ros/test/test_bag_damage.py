@@ -18,6 +18,7 @@ from puppet_ros.bags import (  # noqa: E402
     BagWriter,
     metadata_file_of,
     read_metadata,
+    reader,  # noqa: E402
 )
 from puppet_ros.bags.metadata import counts_of, KEY  # noqa: E402
 from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
@@ -137,3 +138,21 @@ def test_metadata_that_is_no_text_is_refused(tmp_path: Path, key: str) -> None:
     with pytest.raises(InputFileError, match=f'{key}: expected a text') as caught:
         read_metadata(path)
     assert len(str(caught.value)) < 400
+
+
+def test_compressed_files_and_messages_beyond_the_limits_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mode in (CompressionMode.FILE, CompressionMode.MESSAGE):
+        write_with_rosbags(tmp_path / mode.name, StoragePlugin.MCAP, mode)
+        with BagReader(tmp_path / mode.name) as bag:
+            assert list(bag.messages()) == MESSAGES
+    monkeypatch.setattr(reader, 'SMALL_BYTES', 100)
+    monkeypatch.setattr(reader, 'RATIO', 1)
+    monkeypatch.setattr(reader, 'MESSAGE_LIMIT', 4)
+    with pytest.raises(InputFileError, match='bytes when unpacked, got more'), \
+            BagReader(tmp_path / 'FILE'):
+        pass
+    with pytest.raises(InputFileError, match='expected zstd data'), \
+            BagReader(tmp_path / 'MESSAGE') as bag:
+        list(bag.messages())

@@ -20,6 +20,7 @@ from typing import Any, TYPE_CHECKING
 from puppet_core.errors import ConfigError, InputFileError
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysError
+from rosbags.typesys.store import Typestore
 
 if TYPE_CHECKING:
     from puppet_ros.bags.reader import BagReader
@@ -62,9 +63,21 @@ def definition_of(msgtype: str) -> str:
 @cache
 def type_hash_of(msgtype: str) -> str:
     """Return the hash of an installed type, as in RIHS01_e369.."""
-    types = get_typestore(Stores.EMPTY)
-    types.register(get_types_from_msg(definition_of(msgtype), msgtype))
-    return types.hash_rihs01(msgtype)
+    return _typestore(msgtype).hash_rihs01(msgtype)
+
+
+def plain_cdr(data: bytes, msgtype: str) -> bytes:
+    """
+    Return a serialized message with zeros between its numbers, always the same bytes.
+
+    ROS leaves the bytes that align a number as they happen to be, and some behind the end, which
+    `deserialize_cdr` of rosbags refuses. Only for little-endian machines.
+
+    """
+    types = _typestore(msgtype)
+    definition = types.get_msgdef(msgtype)
+    message, _ = definition.deserialize_cdr_le(data[4:], 0, definition.cls, types)
+    return bytes(types.serialize_cdr(message, msgtype, little_endian=True))
 
 
 @cache
@@ -138,6 +151,14 @@ def first_difference(recorded: Fields, installed: Fields) -> str:
         if list(old) != list(new):
             return f'the fields{where} in another order'
     return ''
+
+
+@cache
+def _typestore(msgtype: str) -> Typestore:
+    """Return a store with an installed type and all it stands on."""
+    types = get_typestore(Stores.EMPTY)
+    types.register(get_types_from_msg(definition_of(msgtype), msgtype))
+    return types
 
 
 def _collect(msgtype: str, texts: dict[str, str]) -> None:
