@@ -19,8 +19,8 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from puppet_core.errors import ConfigError, PuppetError
-from puppet_core.plain_yaml import load_plain_yaml
-from puppet_core.terminal_text import printable
+from puppet_core.io.text import printable
+from puppet_core.io.yaml_file import load_plain_yaml
 from puppet_replay.replay import frames_first
 from puppet_replay.topics import (
     CLOCK,

@@ -15,11 +15,11 @@ import gc
 from pathlib import Path
 import sys
 import time
-from typing import TextIO
 
 from puppet_core.atomic_file import check_writable
 from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.terminal_text import printable
+from puppet_core.io.progress import progress
+from puppet_core.io.text import printable
 from puppet_replay.pipeline import Pipeline, UNCALIBRATED, UNPLACED
 from puppet_replay.settings import read_settings, Settings, SHORT
 from puppet_replay.topics import (
@@ -41,7 +41,6 @@ from puppet_ros.raw_header import stamp_ns
 from puppet_ros.spin import EXIT_OK
 from rclpy.qos import QoSProfile
 from tf2_msgs.msg import TFMessage
-from tqdm import tqdm
 
 GAP_S = 0.5  # without input: worth a line
 PROFILES = {JOINTS: qos.JOINT_STATES, TF_STATIC: qos.STATIC_TRANSFORMS}
@@ -52,27 +51,7 @@ examples:
   ./puppet replay session.mcap out.mcap
   ./puppet replay session.mcap out.mcap --character sally --solver elbow_circle
   ./puppet replay session.mcap out.mcap --set importance.prediction_s=0.1"""
-BAR_STEP = 240  # messages between two looks at the bar
-LINES = 10  # in a log, about
-
-
-@contextmanager
-def progress_on(stream: TextIO, title: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that is called with the number of steps done, and of all."""
-    if not stream.isatty():
-        def log(done: int, total: int) -> None:
-            if done % max(total // LINES, 1) == 0:
-                print(f'{title}: {done} of {total}', file=stream, flush=True)
-
-        yield log
-        return
-    with tqdm(desc=title, unit='msg', file=stream, leave=False) as bar:
-        def show(done: int, total: int) -> None:
-            if done % BAR_STEP == 0:
-                bar.total = total
-                bar.update(done - bar.n)
-
-        yield show
+PROGRESS_STEP = 240  # messages
 
 
 @dataclass
@@ -323,14 +302,15 @@ def run(options: argparse.Namespace) -> int:
     short = {name: getattr(options, name) for name in SHORT}
     settings = read_settings(options.params, options.set, short)
     first_s: list[float] = []
-    with progress_on(sys.stderr, 'replay') as show:
-        def progress(done: int, total: int) -> None:
+    with progress('replay', None, unit='message') as advance:
+        def count(done: int, total: int) -> None:
             if not first_s:
                 first_s.append(time.perf_counter())
-            show(done, total)
+            if done % PROGRESS_STEP == 0:
+                advance(PROGRESS_STEP, total=total)
 
         report = replay(
-            options.bag, options.output, settings, options.entry, options.compression, progress
+            options.bag, options.output, settings, options.entry, options.compression, count
         )
     ended = time.perf_counter()
     _report(report, options.output, first_s[0] - started, ended - first_s[0])

@@ -29,7 +29,7 @@ from mcap.stream_reader import breakup_chunk, MAGIC_SIZE, StreamReader
 from mcap.summary import Summary
 from mcap.writer import CompressionType, MCAP0_MAGIC, Writer
 from puppet_core.errors import InputFileError
-from puppet_core.regular_file import require_file
+from puppet_core.io.files import require_file
 from puppet_ros.bags.metadata import (
     BagMetadata,
     counts_of,
