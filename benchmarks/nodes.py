@@ -33,7 +33,7 @@ from puppet_core import atomic_file
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 from puppet_ros.raw_header import stamp_ns
 from puppet_ros.spin import observing
 from rclpy.executors import Executor

@@ -26,8 +26,7 @@ from puppet_replay.pipeline import Pipeline
 from puppet_replay.replay import quiet_collector, ReplayReport, run_through
 from puppet_replay.settings import read_settings, Settings
 from puppet_replay.topics import entry_of
-from puppet_ros.bag_reader import BagMessage, BagReader
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagMessage, BagReader, BagWriter
 from puppet_ros.command import run_command
 from puppet_ros.spin import EXIT_OK
 

@@ -25,9 +25,8 @@ from puppet_replay.topics import (  # noqa: E402
     TF_STATIC,
 )
 from puppet_ros import qos  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bags import BagReader, class_of  # noqa: E402
 from puppet_ros.exchange import Exchange, share  # noqa: E402
-from puppet_ros.message_definition import class_of  # noqa: E402
 from puppet_ros.posture_msg import WORLD  # noqa: E402
 from puppet_ros.raw_header import stamp_ns  # noqa: E402
 from puppet_ros.sensor_transforms import TRANSMITTER  # noqa: E402

@@ -16,10 +16,10 @@ from puppet_replay.goldens import (  # noqa: E402
     FOLDER,
     golden_cases,
     GoldenCase,
+    main,  # noqa: E402
     PERFORMANCE,
     TOLERANCES,
 )
-from puppet_replay.goldens_command import main  # noqa: E402
 
 GOLDENS = ROOT / FOLDER
 MOST_BYTES = 5_000_000

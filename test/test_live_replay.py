@@ -23,8 +23,7 @@ import numpy as np  # noqa: E402
 from puppet_driver.emulator import cli as emulator  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.message_definition import class_of  # noqa: E402
+from puppet_ros.bags import BagReader, class_of  # noqa: E402
 from puppet_ros.private_domain import free_domain  # noqa: E402
 from puppet_ros.raw_header import stamp_ns  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
@@ -118,7 +117,7 @@ def test_live_replay_loses_nothing_and_equals_the_deterministic_one(
     """Issue: equal within float rounding, no frame lost at rate 5."""
     bag, live, told = (tmp_path / f'{name}.mcap' for name in ('in', 'live', 'told'))
     assert emulator.main(['--export', str(bag), '--export-s', '4', '--drop-out', '0.01']) == 0
-    record = start('puppet_replay.record_command', str(live), environ=environ)
+    record = start('puppet_replay.record', str(live), environ=environ)
     graph = start(
         'puppet_bringup.up', 'replay', '--bag', str(bag), '--rate', '5', environ=environ
     )

@@ -37,8 +37,8 @@ KEY_OF_MODULE = {
 
 # rosdep has no key for these: the README says how to get them.
 WITHOUT_KEY = {
-    'av', 'distributed', 'embreex', 'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'pyarrow', 'shtab',
-    'trimesh', 'yourdfpy', 'zstandard',
+    'apsw', 'av', 'distributed', 'embreex', 'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'pyarrow',
+    'shtab', 'trimesh', 'yourdfpy', 'zstandard',
     'viser', 'msgspec', 'websockets',  # the last two come with it
 }
 

@@ -23,7 +23,7 @@ from puppet_filter.parameters import (
     ROWS,  # noqa: E402
 )
 from puppet_filter.pose_filter_stage import PoseFilterStage  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bags import BagReader  # noqa: E402
 from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]

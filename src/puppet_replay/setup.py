@@ -24,11 +24,11 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
-            'play = puppet_replay.play_command:main',
-            'record = puppet_replay.record_command:main',
-            'replay = puppet_replay.replay_command:main',
+            'play = puppet_replay.play:main',
+            'record = puppet_replay.record:main',
+            'replay = puppet_replay.replay:main',
             'compare = puppet_replay.compare.command:main',
-            'goldens = puppet_replay.goldens_command:main',
+            'goldens = puppet_replay.goldens:main',
             'plot = puppet_replay.plots.command:main',
         ],
         # of the module's own name, so that -p and conftest.py may name it as well

@@ -17,7 +17,7 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 msg = pytest.importorskip('puppet_msgs.msg', reason='needs the built messages')
 
 from puppet_bringup.pipeline import CLASSES  # noqa: E402,I100
-from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bags import BagReader  # noqa: E402
 from puppet_ros.raw_header import renamed  # noqa: E402
 from puppet_ros.testing import isolated_context  # noqa: E402
 from rclpy.publisher import Publisher  # noqa: E402

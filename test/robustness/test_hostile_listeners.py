@@ -18,7 +18,7 @@ from geometry_msgs.msg import Pose, PoseArray, PoseStamped  # noqa: E402,I100
 from puppet_bringup.pipeline import CLASSES  # noqa: E402
 from puppet_core.rate_limit import RateLimit  # noqa: E402
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bags import BagReader  # noqa: E402
 from puppet_ros.testing import isolated_context  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402

@@ -113,7 +113,7 @@ def test_who_keeps_to_this_machine_has_no_shared_memory_and_no_other_address(
     domain = free_domain()
     given = {'ROS_DOMAIN_ID': str(domain), RANGE: 'LOCALHOST'}
     if chooses_itself:
-        words = ('-m', 'puppet_replay.record_command', str(tmp_path / 'a.mcap'))
+        words = ('-m', 'puppet_replay.record', str(tmp_path / 'a.mcap'))
         environ = {**_unchosen(), **given, 'PYTHONUNBUFFERED': '1'}
     else:
         words, environ = TALKER, child_environment(_unchosen(), **given)

@@ -1,24 +1,29 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A bag through the pipeline into another bag: no middleware, no wall clock, the same every time.
+Replay a bag deterministically: what the graph makes of recorded sensors, into another bag.
 
-The output has the recorded input, the place of the tracker and what the graph makes of them,
-each message at the log time of the input that it comes from.
+In one process, without topics or clocks; the same bag and parameters give the same bytes.
 
 """
 
-from collections.abc import Callable, Iterator
+import argparse
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 import gc
 from pathlib import Path
+import sys
+import time
 
-from puppet_core.errors import InputFileError
-from puppet_replay.bag_types import require_same_types
+from puppet_core.atomic_file import check_writable
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io.progress import progress
+from puppet_core.io.text import printable
 from puppet_replay.pipeline import Pipeline, UNCALIBRATED, UNPLACED
-from puppet_replay.settings import Settings
+from puppet_replay.settings import read_settings, Settings, SHORT
 from puppet_replay.topics import (
+    ENTRIES,
     entry_of,
     FILTERED,
     inputs_of,
@@ -29,10 +34,11 @@ from puppet_replay.topics import (
     TYPES,
 )
 from puppet_ros import qos
-from puppet_ros.bag_reader import BagMessage, BagReader
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagMessage, BagReader, BagWriter, COMPRESSIONS, require_same_types
+from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.raw_header import stamp_ns
+from puppet_ros.spin import EXIT_OK
 from rclpy.qos import QoSProfile
 from tf2_msgs.msg import TFMessage
 
@@ -40,6 +46,12 @@ GAP_S = 0.5  # without input: worth a line
 PROFILES = {JOINTS: qos.JOINT_STATES, TF_STATIC: qos.STATIC_TRANSFORMS}
 LATCHED = 'robot_description'
 SELDOM = 100_000  # new objects between two looks of the garbage collector
+EXAMPLE = """\
+examples:
+  ./puppet replay session.mcap out.mcap
+  ./puppet replay session.mcap out.mcap --character sally --solver elbow_circle
+  ./puppet replay session.mcap out.mcap --set importance.prediction_s=0.1"""
+PROGRESS_STEP = 240  # messages
 
 
 @dataclass
@@ -79,7 +91,7 @@ class ReplayReport:
                 'never calibrated; give a calibration')
 
 
-class StampWatch:
+class ClockJumpDetector:
     """Looks for gaps and steps back in the stamps of the input."""
 
     def __init__(self) -> None:
@@ -87,7 +99,7 @@ class StampWatch:
         self._back = self._repeated = self._gaps = 0
         self._worst_ns = 0
 
-    def see(self, ns: int) -> None:
+    def add(self, ns: int) -> None:
         """Take the next stamp [ns]."""
         if self._last_ns is not None:
             step_ns = ns - self._last_ns
@@ -209,7 +221,7 @@ def run_through(
     first, later = frames_first(reader.messages([TF_STATIC]))
     inputs = inputs_of(report.entry)
     total = sum(reader.counts[topic] for topic in inputs)
-    watch, counts = StampWatch(), report.counts
+    stamps, counts = ClockJumpDetector(), report.counts
     start_ns = end_ns = None
     done = 0
 
@@ -234,7 +246,7 @@ def run_through(
             pipeline.transform(static.data)
         end_ns = message.log_ns
         put(message.topic, message.log_ns, message.data)
-        watch.see(stamp_ns(message.data))
+        stamps.add(stamp_ns(message.data))
         for output in pipeline.step(message.topic, message.data):
             put(output.topic, message.log_ns, output.data)
         done += 1
@@ -242,7 +254,7 @@ def run_through(
     if start_ns is None or end_ns is None:
         raise InputFileError(reader.path, f'messages on {report.entry}', 'none')
     report.duration_s = (end_ns - start_ns) * 1e-9
-    report.warnings += watch.warnings()
+    report.warnings += stamps.warnings()
 
 
 def profile_of(topic: str) -> QoSProfile:
@@ -250,3 +262,74 @@ def profile_of(topic: str) -> QoSProfile:
     if topic.endswith(LATCHED):
         return qos.LATCHED
     return PROFILES.get(topic, qos.STREAM)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = argparse.ArgumentParser(
+        prog='replay', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    add = p.add_argument
+    add('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
+    add('output', type=Path, help='.mcap file to write, or a new folder')
+    add('--entry', default='', choices=ENTRIES, metavar='TOPIC',
+        help=f'where the recorded messages enter: {", ".join(ENTRIES)}; the first there is '
+             'by default')
+    for name in SHORT:
+        add(f'--{name}', default='', metavar='NAME', help=f'{name}, by name or path of its file')
+    add('--params', type=Path, metavar='FILE', help='a ROS parameter file over the installed ones')
+    add('--set', action='append', default=[], metavar='NODE.NAME=VALUE',
+        help='one parameter of a node; may be repeated')
+    add('--compression', default='', choices=COMPRESSIONS, help='none by default')
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return run_command('replay', lambda: run(make_parser().parse_args(arguments)),
+                       'nothing was written')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replay as the options ask for; return the exit code."""
+    check_writable(options.output, 'output')
+    bag, output = options.bag.resolve(), options.output.resolve()
+    if options.bag.exists() and (output == bag or bag in output.parents):
+        raise ConfigError(f'output: expected another place than the bag, got {options.output}')
+    started = time.perf_counter()
+    short = {name: getattr(options, name) for name in SHORT}
+    settings = read_settings(options.params, options.set, short)
+    first_s: list[float] = []
+    with progress('replay', None, unit='message') as advance:
+        def count(done: int, total: int) -> None:
+            if not first_s:
+                first_s.append(time.perf_counter())
+            if done % PROGRESS_STEP == 0:
+                advance(PROGRESS_STEP, total=total)
+
+        report = replay(
+            options.bag, options.output, settings, options.entry, options.compression, count
+        )
+    ended = time.perf_counter()
+    _report(report, options.output, first_s[0] - started, ended - first_s[0])
+    return EXIT_FAILED if report.failure else EXIT_OK
+
+
+def _report(report: ReplayReport, output: Path, start_s: float, run_s: float) -> None:
+    for line in report.warnings:
+        print(f'replay: warning: {printable(line)}', file=sys.stderr)
+    for reason, count in report.drops.items():
+        print(f'replay: {count} dropped ({reason})', file=sys.stderr)
+    for topic, count in report.counts.items():
+        print(f'{count:8}  {topic}')
+    speed = report.duration_s / run_s if run_s > 0.0 else 0.0
+    print(f'{output}: {report.duration_s:.1f} s from {report.entry} in {run_s:.2f} s, {speed:.0f} '
+          f'times real time; {start_s:.1f} s before that to start')
+    if report.failure:
+        print(f'replay: {report.failure}', file=sys.stderr)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -5,7 +5,7 @@
 from collections.abc import Collection
 
 from puppet_core.errors import InputFileError
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 from puppet_ros.interface_table import (
     BODY_DESCRIPTION,
     CLOCK,

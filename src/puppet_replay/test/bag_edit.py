@@ -5,8 +5,7 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from puppet_ros.bag_reader import BagMessage, BagReader, BagTopic
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagMessage, BagReader, BagTopic, BagWriter
 
 
 def messages_of(path: Path, topics: Iterable[str] | None = None) -> list[BagMessage]:

@@ -16,7 +16,7 @@ from puppet_core.quaternion_batch import exp
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_core.skeleton import Skeleton
 from puppet_ros import importance_msg, pose_frame, posture_msg, retarget_status, tracker_frame
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagWriter
 from puppet_ros.joint_state import JointStateWriter
 from puppet_ros.posture_msg import PostureRecord
 from puppet_ros.tf_message import TransformsWriter

@@ -5,8 +5,7 @@
 from pathlib import Path
 
 from puppet_replay.goldens import FOLDER, PERFORMANCE
-from puppet_ros.bag_reader import BagReader
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagReader, BagWriter
 
 GOLDENS = Path(__file__).resolve().parents[3] / FOLDER
 

@@ -10,7 +10,7 @@ from puppet_driver.emulator import cli as emulator
 from puppet_replay.replay import replay
 from puppet_replay.settings import read_settings
 from puppet_retarget.calibrate_command import main
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 import pytest
 
 CONFIG = Path(__file__).resolve().parents[3] / 'config'

@@ -15,7 +15,7 @@ import numpy as np
 from puppet_core.errors import PuppetError
 from puppet_replay.compare import command, compare_bags
 from puppet_replay.compare.tolerances import Tolerances
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagWriter
 import pytest
 
 N = 30

@@ -14,8 +14,7 @@ from puppet_msgs.msg import PoseFrame
 from puppet_replay.compare import command, compare_bags, Comparison
 from puppet_replay.compare.reading import MessageError
 from puppet_replay.compare.tolerances import EXACT, Tolerances
-from puppet_ros.bag_writer import BagWriter
-from puppet_ros.message_definition import class_of
+from puppet_ros.bags import BagWriter, class_of
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState

@@ -12,7 +12,7 @@ from puppet_msgs.msg import Importance, PoseFrame
 from puppet_replay.compare import compare_bags, FieldResult
 from puppet_replay.compare.channels import skeleton_of
 from puppet_replay.compare.tolerances import EXACT, Tolerances
-from puppet_ros.message_definition import class_of
+from puppet_ros.bags import class_of
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 

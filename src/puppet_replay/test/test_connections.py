@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_replay.connections import Connections, fits  # noqa: E402,I100
+from puppet_replay.play import Connections, fits  # noqa: E402,I100
 from puppet_ros import qos  # noqa: E402
 from puppet_ros.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames on their way: none more than the window, and nodes that give nothing."""
 
-from puppet_replay.flow import Flow, WINDOW
+from puppet_replay.play import Flow, WINDOW
 
 CHAIN = ('/a', '/b', '/c')
 

@@ -19,7 +19,7 @@ from puppet_replay.plots import command as plot_command
 from puppet_replay.plots.command import KINDS
 from puppet_replay.plots.drawings import draw_feet, draw_filter, draw_importance
 from puppet_replay.plots.reading import PlotBag
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 import pytest
 from recorded_bag import GOLDENS
 

@@ -19,7 +19,7 @@ from puppet_replay.plots.drawings import draw_filter, FATES  # noqa: E402
 from puppet_replay.plots.reading import PlotBag  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
+from puppet_ros.bags import BagReader  # noqa: E402
 
 SENSORS = ('left_hand', 'right_upper_arm')
 FAULTS = ('--drop-out', '0.05', '--outlier', '0.05', '--seed', '5')

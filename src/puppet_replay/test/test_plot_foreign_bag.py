@@ -11,7 +11,7 @@ import pytest
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
 from puppet_replay.plots import command as plot_command  # noqa: E402,I100
-from puppet_ros.message_definition import definition_of  # noqa: E402
+from puppet_ros.bags import definition_of  # noqa: E402
 from rosbags.rosbag2 import StoragePlugin  # noqa: E402
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores  # noqa: E402
 

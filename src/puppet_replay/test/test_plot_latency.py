@@ -20,10 +20,9 @@ from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_replay.plots import command as plot_command  # noqa: E402
 from puppet_replay.plots.drawings import draw_latency  # noqa: E402
 from puppet_replay.plots.reading import PlotBag  # noqa: E402
-from puppet_replay.record_node import RecordNode  # noqa: E402
+from puppet_replay.record import RecordNode  # noqa: E402
 from puppet_ros import qos  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from puppet_ros.tracker_frame import TrackerFrameWriter  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402

@@ -14,12 +14,11 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.errors import ConfigError  # noqa: E402,I100
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_replay import record_command  # noqa: E402
-from puppet_replay.record_node import RecordNode  # noqa: E402
+from puppet_replay import record as record_command  # noqa: E402
+from puppet_replay.play import profile_of  # noqa: E402
+from puppet_replay.record import RecordNode  # noqa: E402
 from puppet_ros import qos  # noqa: E402
-from puppet_ros.bag_qos import profile_of  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.raw_header import frame_index  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -79,7 +78,7 @@ def test_latched_and_later_topics_are_recorded_whole(lab: Node, tmp_path: Path) 
 def test_what_overran_the_queue_is_counted_as_lost(
     lab: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr('puppet_replay.record_node.DEPTH', 5)
+    monkeypatch.setattr('puppet_replay.record.DEPTH', 5)
     publisher = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
     with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
         node = RecordNode(writer, ['/frames'], context=lab.context)

@@ -14,8 +14,7 @@ from puppet_replay.compare.tolerances import EXACT, Tolerances
 from puppet_replay.replay import replay
 from puppet_replay.settings import read_settings
 from puppet_ros import share
-from puppet_ros.bag_reader import BagReader
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.kept_cdr import decoded, KeptCdr
 import pytest
 from recorded_bag import recorded

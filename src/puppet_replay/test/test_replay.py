@@ -12,8 +12,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.errors import ConfigError, InputFileError  # noqa: E402,I100
 from puppet_msgs.msg import RetargetStatus, TrackerFrame  # noqa: E402
-from puppet_replay import replay_command  # noqa: E402
-from puppet_replay.bag_types import first_difference  # noqa: E402
+from puppet_replay import replay as replay_command  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_replay.topics import (  # noqa: E402
@@ -30,8 +29,13 @@ from puppet_replay.topics import (  # noqa: E402
     STATUS,
     TF_STATIC,
 )
-from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
-from puppet_ros.message_definition import definition_of, fields_of  # noqa: E402
+from puppet_ros.bags import (  # noqa: E402
+    BagMessage,
+    BagReader,
+    definition_of,
+    fields_of,
+    first_difference,
+)
 from puppet_ros.raw_header import stamp_ns  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 
@@ -170,16 +174,17 @@ def test_another_hash_alone_is_refused_and_none_at_all_is_told(
 
 
 @pytest.mark.parametrize(('field', 'says'), [
-    ('uint8[] status\n', "no field 'status'"),
-    ('float64[] poses', 'float32[] poses instead of float64[]'),
+    ('uint8[] status\n', "no field 'status' in puppet_msgs/msg/TrackerFrame"),
+    ('float64[] poses', 'float32[] poses in puppet_msgs/msg/TrackerFrame instead of float64[]'),
 ])  # fmt: skip
 def test_differences_are_found(field: str, says: str) -> None:
-    text = definition_of('puppet_msgs/msg/TrackerFrame')
+    kind = 'puppet_msgs/msg/TrackerFrame'
+    text = definition_of(kind)
     assert field in text
     old = text.replace(field, field.replace('64', '32') if '64' in field else '\n')
-    assert first_difference(fields_of(old), fields_of(text)) == says
+    assert first_difference(fields_of(old, kind), fields_of(text, kind)) == says
     commented = text.replace(field, f'# a comment\n{field}')
-    assert not first_difference(fields_of(commented), fields_of(text))
+    assert not first_difference(fields_of(commented, kind), fields_of(text, kind))
 
 
 def test_unknown_types_and_broken_messages_beside_do_no_harm(

@@ -16,17 +16,16 @@ import pytest
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.errors import ConfigError, InputFileError  # noqa: E402,I100
-from puppet_replay import goldens_command, replay_command  # noqa: E402
+from puppet_replay import goldens, replay  # noqa: E402
 from puppet_replay.goldens import changes, keep_topics  # noqa: E402
-from puppet_replay.play_node import PlayNode  # noqa: E402
+from puppet_replay.play import PlayNode  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.private_domain import free_domain  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from recorded_bag import recorded  # noqa: E402
 
-RECORD = (sys.executable, '-m', 'puppet_replay.record_command')
+RECORD = (sys.executable, '-m', 'puppet_replay.record')
 FEW_BYTES = 500  # less than an empty bag has
 HOUR_NS = 3600 * 10**9
 
@@ -88,7 +87,7 @@ def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[st
 def test_a_replay_makes_the_folders_around_its_output(
     walk: Path, tmp_path: Path, name: str
 ) -> None:
-    assert replay_command.main([str(walk), str(tmp_path / 'later' / name)]) in (0, 1)
+    assert replay.main([str(walk), str(tmp_path / 'later' / name)]) in (0, 1)
     with BagReader(tmp_path / 'later' / name) as reader:
         assert reader.counts['/tracker/raw'] > 0
 
@@ -102,7 +101,7 @@ def test_a_replay_never_writes_into_its_bag(
     inside = Path(shutil.copy(walk, folder / 'bag_0.mcap'))
     before = inside.read_bytes()
     for name in ('bag_0.mcap', 'bag_1.mcap'):
-        assert replay_command.main([str(folder), str(folder / name)]) == 2
+        assert replay.main([str(folder), str(folder / name)]) == 2
         assert 'output: expected another place than the bag' in capsys.readouterr().err
     assert inside.read_bytes() == before and len(list(folder.iterdir())) == 1
 
@@ -185,6 +184,6 @@ def test_another_performance_is_for_all_goldens(
     folder = tmp_path / 'goldens'
     folder.mkdir()
     words = ['sally_position', '--update', '--performance', str(walk), '--folder', str(folder)]
-    assert goldens_command.main(words) == 2
+    assert goldens.main(words) == 2
     assert '--performance: expected no NAME beside it' in capsys.readouterr().err
     assert not list(folder.iterdir())

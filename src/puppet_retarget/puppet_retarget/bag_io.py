@@ -27,9 +27,8 @@ from puppet_retarget.importance.self_interaction import skeleton_of
 from puppet_retarget.offline.clip_retarget import RetargetJob, RetargetResult
 from puppet_retarget.solvers.robot_follower import follower_of
 from puppet_ros import posture_msg, qos
-from puppet_ros.bag_metadata import FILE_NAME, read_metadata
-from puppet_ros.bag_reader import BagReader, folder_files
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import bag_files as bag_files
+from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.flat_array import MessageError
 from puppet_ros.importance_msg import ImportanceWriter
 from puppet_ros.joint_state import JointStateWriter
@@ -108,29 +107,6 @@ def read_bag_motion(
     except ConfigError as err:
         raise InputFileError(path, 'postures of a body', str(err), field=topic) from err
     return motion, _stamps(frames.stamps_ns, times), frames.body
-
-
-def bag_files(path: Path) -> list[Path]:
-    """
-    Return the files that are read of a bag: of a folder its metadata and those that this names.
-
-    Metadata that is refused stands alone, as nothing else is read then.
-
-    Raises
-    ------
-    InputFileError : if a folder holds no file of a bag, or not all that it should.
-
-    """
-    if not path.is_dir():
-        return [path]
-    metadata = path / FILE_NAME
-    if not metadata.exists():
-        return folder_files(path)[1]
-    try:
-        read_metadata(metadata)
-    except InputFileError:
-        return [metadata]
-    return [metadata, *folder_files(path)[1]]
 
 
 def write_bag_motion(

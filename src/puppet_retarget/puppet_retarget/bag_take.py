@@ -37,7 +37,7 @@ from puppet_retarget.offline.recorded import (
 )
 from puppet_retarget.offline.take import body_parts, BodyTrack, ImportanceTrack, Take
 from puppet_ros import importance_msg, posture_msg, raw_header
-from puppet_ros.bag_reader import BagMessage, BagReader
+from puppet_ros.bags import BagMessage, BagReader
 from puppet_ros.flat_array import MessageError
 from puppet_ros.kept_cdr import decoded
 from std_msgs.msg import String

@@ -20,7 +20,7 @@ from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_retarget.performer.motion_recording import MotionRecording
 from puppet_retarget.performer.recording_parts import StreamRecorder
 from puppet_ros import pose_frame, tracker_frame
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 from puppet_ros.flat_array import MessageError
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.posture_msg import WORLD

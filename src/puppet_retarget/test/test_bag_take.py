@@ -30,8 +30,7 @@ from puppet_retarget.offline.clip_retarget import (  # noqa: E402
 from puppet_retarget.offline.take import row_at, row_direction, Take  # noqa: E402
 from puppet_retarget.take_view import TakeView  # noqa: E402
 from puppet_ros import qos  # noqa: E402
-from puppet_ros.bag_reader import BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.browser_stage import BrowserStage  # noqa: E402
 from puppet_ros.kept_cdr import KeptCdr  # noqa: E402
 from std_msgs.msg import String  # noqa: E402

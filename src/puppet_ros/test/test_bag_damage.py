@@ -3,6 +3,7 @@
 """Bags that were cut or whose bytes were changed: an error or the right beginning, no more."""
 
 from pathlib import Path
+import re
 
 import pytest
 
@@ -11,15 +12,15 @@ rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
 from mcap.writer import Writer  # noqa: E402,I100
 from puppet_core.errors import InputFileError  # noqa: E402
-from puppet_ros.bag_metadata import (  # noqa: E402
-    counts_of,
-    KEY,
-    metadata_of,
+from puppet_ros.bags import (  # noqa: E402
+    BagMessage,
+    BagReader,
+    BagWriter,
+    metadata_file_of,
     read_metadata,
-    yaml_text,
+    reader,  # noqa: E402
 )
-from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags.metadata import counts_of, KEY  # noqa: E402
 from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
 from test_bags import MESSAGES, write_with_rosbags  # noqa: E402
 
@@ -129,10 +130,29 @@ def test_metadata_with_nested_aliases_costs_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize('key', ['storage_identifier', 'compression_mode', 'compression_format'])
 def test_metadata_that_is_no_text_is_refused(tmp_path: Path, key: str) -> None:
     path = tmp_path / 'metadata.yaml'
-    body = metadata_of([], 0, 0, 'a.mcap')
-    path.write_text(yaml_text({KEY: body}))
+    text = metadata_file_of([], 0, 0, 'a.mcap')
+    path.write_text(text)
     assert read_metadata(path).files == ('a.mcap',)
-    path.write_text(yaml_text({KEY: {**body, key: 100_000 * [1]}}))
+    value = 100_000 * [1]
+    path.write_text(re.sub(rf'  {key}: .*', f'  {key}: {value}', text))
     with pytest.raises(InputFileError, match=f'{key}: expected a text') as caught:
         read_metadata(path)
     assert len(str(caught.value)) < 400
+
+
+def test_compressed_files_and_messages_beyond_the_limits_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mode in (CompressionMode.FILE, CompressionMode.MESSAGE):
+        write_with_rosbags(tmp_path / mode.name, StoragePlugin.MCAP, mode)
+        with BagReader(tmp_path / mode.name) as bag:
+            assert list(bag.messages()) == MESSAGES
+    monkeypatch.setattr(reader, 'SMALL_BYTES', 100)
+    monkeypatch.setattr(reader, 'RATIO', 1)
+    monkeypatch.setattr(reader, 'MESSAGE_LIMIT', 4)
+    with pytest.raises(InputFileError, match='bytes when unpacked, got more'), \
+            BagReader(tmp_path / 'FILE'):
+        pass
+    with pytest.raises(InputFileError, match='expected zstd data'), \
+            BagReader(tmp_path / 'MESSAGE') as bag:
+        list(bag.messages())

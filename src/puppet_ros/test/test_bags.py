@@ -5,6 +5,7 @@
 import hashlib
 from pathlib import Path
 import shutil
+from typing import Any
 
 import pytest
 
@@ -16,12 +17,16 @@ from mcap.writer import CompressionType  # noqa: E402,I100
 from mcap.writer import Writer as McapLibraryWriter  # noqa: E402
 from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros import bag_qos, qos  # noqa: E402
-from puppet_ros.bag_metadata import metadata_of, TopicMetadata  # noqa: E402
-from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
-from puppet_ros.message_definition import definition_of, type_hash_of  # noqa: E402
-from puppet_ros.plain_cdr import plain_bytes  # noqa: E402
+from puppet_ros import qos  # noqa: E402
+from puppet_ros.bags import (  # noqa: E402
+    BagMessage,
+    BagReader,
+    BagWriter,
+    definition_of,
+    plain_cdr,
+    type_hash_of,
+)
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin  # noqa: E402
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores  # noqa: E402
@@ -30,11 +35,18 @@ from std_msgs.msg import String  # noqa: E402
 pytestmark = pytest.mark.ros
 
 FRAME, TEXT = 'puppet_msgs/msg/PoseFrame', 'std_msgs/msg/String'
+
+
+def plain(msg: Any, kind: str) -> bytes:
+    """Return a message's bytes as other libraries read them."""
+    return plain_cdr(serialize_message(msg), kind)
+
+
 MESSAGES = [
-    BagMessage('/text', TEXT, 5, plain_bytes(String(data='latched'))),
-    *(BagMessage('/frames', FRAME, 10 * i, plain_bytes(PoseFrame(frame_index=i)))
+    BagMessage('/text', TEXT, 5, plain(String(data='latched'), TEXT)),
+    *(BagMessage('/frames', FRAME, 10 * i, plain(PoseFrame(frame_index=i), FRAME))
       for i in range(1, 40)),
-    BagMessage('/text', TEXT, 395, plain_bytes(String(data='again'))),
+    BagMessage('/text', TEXT, 395, plain(String(data='again'), TEXT)),
 ]  # fmt: skip
 
 
@@ -107,6 +119,19 @@ def test_hashes_are_those_of_an_independent_implementation() -> None:
         assert types.hash_rihs01(name) == type_hash_of(name)
 
 
+def test_alignment_is_zeros_in_plain_bytes() -> None:
+    """The text of four bytes and its end leave seven bytes before the number of eight."""
+    frame = PoseFrame(frame_index=7)
+    frame.header.frame_id = 'abcd'
+    data = plain_cdr(serialize_message(frame), FRAME)
+    noisy = bytearray(data)
+    at = data.index(b'abcd\0') + 5
+    assert data[at:at + 7] == bytes(7)
+    noisy[at:at + 7] = b'scraps!'
+    assert plain_cdr(bytes(noisy), FRAME) == data
+    assert deserialize_message(data, PoseFrame) == frame
+
+
 def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:
     digests = {hashlib.sha256(write(tmp_path / name).read_bytes()).hexdigest()
                for name in ('a.mcap', 'b.mcap')}
@@ -164,21 +189,10 @@ def test_files_of_a_split_bag_are_read_as_one(tmp_path: Path) -> None:
         assert 'it has no metadata.yaml' in reader.warnings[0]
 
 
-@pytest.mark.parametrize('profile', [qos.STREAM, qos.LATCHED, qos.JOINT_STATES])
-def test_qos_survives_the_text(profile) -> None:
-    assert bag_qos.profile_of(bag_qos.text_of([profile])) == profile
-
-
-def test_old_numbers_are_qos_too() -> None:
-    text = '- {history: 3, depth: 0, reliability: 1, durability: 1}'
-    found = bag_qos.profile_of(text)
-    assert (found.durability, found.depth) == (qos.LATCHED.durability, bag_qos.DEFAULT_DEPTH)
-
-
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
     path = write(tmp_path / 'a.mcap')
     before = path.read_bytes()
-    with pytest.raises(ConfigError, match='none_msgs/Nothing'), BagWriter(path) as writer:
+    with pytest.raises(ConfigError, match='none_msgs/msg/Nothing'), BagWriter(path) as writer:
         writer.write('/a', 'none_msgs/msg/Nothing', 1, b'')
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ['a.mcap']
@@ -211,27 +225,6 @@ def test_a_killed_writer_leaves_what_was_flushed(tmp_path: Path) -> None:
         assert list(reader.messages()) == MESSAGES[:30]
         assert 'its writer was killed' in reader.warnings[0]
     assert read(tmp_path / 'a.mcap') == MESSAGES
-
-
-@pytest.mark.parametrize(
-    'text',
-    ['2001-99-99', '[' * 9999, '- {depth: true}', '- 5', '%', '!!int ""', '"\\UFFFFFFFF"'],
-    ids=['date', 'deep', 'truth', 'number', 'directive', 'tag', 'escape'],
-)  # fmt: skip
-def test_a_damaged_text_of_qos_gives_the_default(text: str) -> None:
-    assert bag_qos.profile_of(text) == bag_qos.profile_of('')
-
-
-@pytest.mark.parametrize('level', ['[{}]', '{{<<: [{}]}}'], ids=['lists', 'merge keys'])
-def test_qos_with_nested_aliases_costs_nothing(level: str) -> None:
-    """Nine levels of nine stand for 400 million values, and no writer of bags has any."""
-    lines = ['- &a0 {depth: 7}']
-    lines += [f'- &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 10)]
-    text = '\n'.join(lines)
-    assert bag_qos.profile_of(text) == bag_qos.profile_of('')
-    found = metadata_of([TopicMetadata('/a', 'a_msgs/msg/A', text, '', 1)], 0, 1, 'a.mcap')
-    topic = found['topics_with_message_count'][0]['topic_metadata']
-    assert topic['offered_qos_profiles'] == []
 
 
 @pytest.mark.parametrize('ending', ['-wal', '-journal'])

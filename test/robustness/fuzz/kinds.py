@@ -25,9 +25,7 @@ from puppet_core.robot_map import load_robot_map
 from puppet_core.skeleton import N_SEGMENTS
 from puppet_core.urdf import urdf_text
 from puppet_ros import share
-from puppet_ros.bag_metadata import read_metadata
-from puppet_ros.bag_reader import BagReader
-from puppet_ros.bag_writer import BagWriter
+from puppet_ros.bags import BagReader, BagWriter, read_metadata
 from puppet_ros.posture_msg import PostureRecord, PostureWriter
 from rclpy.serialization import serialize_message
 from robustness.fuzz import samples as fuzz_samples

@@ -7,7 +7,7 @@ import io
 import numpy as np
 from puppet_core.body_surface import N_SAMPLES
 from puppet_core.io.yaml_file import dump_yaml
-from puppet_ros.bag_metadata import metadata_of, TopicMetadata, yaml_text
+from puppet_ros.bags import metadata_file_of, TopicMetadata
 
 ASF = b""":version 1.10
 :name made
@@ -70,9 +70,9 @@ sensors:
 NOISE = b'format: puppet-sensor-noise/1\nsensors:\n  a: [\n' + b',\n'.join(
     b'    ' + b', '.join(b'1.0e-06' if i == k else b'0.0' for k in range(6)) for i in range(6)
 ) + b']\n'
-METADATA = yaml_text({'rosbag2_bagfile_information': metadata_of(
+METADATA = metadata_file_of(
     [TopicMetadata('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', '', '', 5)], 0, 10**9, 'a.mcap'
-)}).encode()
+).encode()
 NAME_MAP = b"""format: puppet-name-map/1
 name: mine
 rest: t_pose

@@ -11,7 +11,7 @@ from puppet_core.arrays import Floats
 from puppet_core.errors import InputFileError
 from puppet_replay.topics import RAW, TF_STATIC
 from puppet_ros import raw_header
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 from puppet_ros.cdr_layout import CdrLayout
 from puppet_ros.kept_cdr import decoded
 

@@ -19,12 +19,12 @@ from puppet_driver.emulator.emulator import EmulatorConfig, measured_poses
 from puppet_driver.emulator.faults import Faults
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import qos
-from puppet_ros.bag_writer import BagWriter, SUFFIX
+from puppet_ros.bags import BagWriter, plain_cdr, SUFFIX
 from puppet_ros.kept_cdr import KeptCdr
-from puppet_ros.plain_cdr import plain_bytes
 from puppet_ros.sensor_transforms import TRANSMITTER, WORLD
 from puppet_ros.tf_message import TransformsWriter
 from puppet_ros.tracker_frame import TrackerFrameWriter
+from rclpy.serialization import serialize_message
 
 TOPIC, STATIC_TOPIC = '/tracker/raw', '/tf_static'
 MESSAGE, STATIC_MESSAGE = 'puppet_msgs/msg/TrackerFrame', 'tf2_msgs/msg/TFMessage'
@@ -102,6 +102,5 @@ def _transmitter(config: EmulatorConfig) -> bytes:
     """Return the message that says where the transmitter stands in world."""
     stands = np.array([config.transmitter_position_m], dtype=float)
     turned = np.array([[1.0, 0.0, 0.0, 0.0]])
-    return plain_bytes(
-        TransformsWriter([(WORLD, TRANSMITTER)]).fill(START_NS, stands, turned)
-    )
+    message = TransformsWriter([(WORLD, TRANSMITTER)]).fill(START_NS, stands, turned)
+    return plain_cdr(serialize_message(message), STATIC_MESSAGE)

@@ -49,7 +49,7 @@ from puppet_replay.compare.reading import (
     stacked,
 )
 from puppet_replay.compare.tolerances import COUNT, FieldTolerance, Tolerances, UNITS
-from puppet_ros.bag_reader import BagMessage, BagReader
+from puppet_ros.bags import BagMessage, BagReader
 
 MESSAGES, TOPIC, ORDER = 'messages', 'topic', 'order'
 STAMP, SIGN = 'stamp', '_sign'

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.errors import ConfigError, PuppetError
-from puppet_ros.bag_reader import BagReader
-from puppet_ros.message_definition import definition_of
+from puppet_ros.bags import BagReader, definition_of
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysError
 from rosbags.typesys.store import Typestore

@@ -16,7 +16,7 @@ from puppet_replay.plots.reading import PlotBag, Span
 from puppet_replay.plots.series import Series, statistics
 from puppet_retarget.offline.clip_arguments import check_output, listed, require_other_files
 from puppet_retarget.offline.report_file import write_report
-from puppet_ros.bag_reader import BagReader
+from puppet_ros.bags import BagReader
 from puppet_ros.command import run_command
 from puppet_ros.spin import EXIT_OK
 

@@ -10,7 +10,6 @@ from puppet_core.arrays import Floats
 from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import Importance, PoseFrame, Posture, TrackerFrame
-from puppet_replay.bag_types import require_same_types
 from puppet_replay.plots.series import (
     Feet,
     Importances,
@@ -32,7 +31,7 @@ from puppet_replay.topics import (
     TYPES,
 )
 from puppet_ros import importance_msg, pose_frame, posture_msg, tracker_frame
-from puppet_ros.bag_reader import BagMessage, BagReader
+from puppet_ros.bags import BagMessage, BagReader, require_same_types
 from puppet_ros.flat_array import MessageError
 from puppet_ros.kept_cdr import decoded
 from puppet_ros.raw_header import stamp_ns

@@ -242,13 +242,12 @@ def test_clips_and_bags_of_all_kinds_are_done(
 def test_of_a_folder_only_the_files_of_the_bag_count(
     run: Callable, library: Path, tmp_path: Path
 ) -> None:
-    bag_metadata = pytest.importorskip('puppet_ros.bag_metadata')
+    bags = pytest.importorskip('puppet_ros.bags')
     bag, out = library / 'take', tmp_path / 'out'
     (bag / 'notes').mkdir(parents=True)
     (bag / 'thumbnail.png').write_text('1')
     assert run('retarget', library / 'one.bvh', bag / 'take_0.mcap').code == 0
-    content = bag_metadata.metadata_of([], 0, 1, 'take_0.mcap')
-    (bag / 'metadata.yaml').write_text(bag_metadata.yaml_text({bag_metadata.KEY: content}))
+    (bag / 'metadata.yaml').write_text(bags.metadata_file_of([], 0, 1, 'take_0.mcap'))
     words = ('batch', library, out, '--glob', 'take', '--workers', 1)
     assert '1 retargeted' in run(*words).out
     (bag / 'thumbnail.png').write_text('2')

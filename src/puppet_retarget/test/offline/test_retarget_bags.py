@@ -18,8 +18,7 @@ from puppet_core.posture import Motion  # noqa: E402
 from puppet_msgs.msg import Posture  # noqa: E402
 from puppet_retarget import bag_io  # noqa: E402
 from puppet_ros import posture_msg  # noqa: E402
-from puppet_ros.bag_reader import BagMessage, BagReader  # noqa: E402
-from puppet_ros.bag_writer import BagWriter  # noqa: E402
+from puppet_ros.bags import BagMessage, BagReader, BagWriter  # noqa: E402
 from puppet_ros.raw_header import stamp_ns  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402

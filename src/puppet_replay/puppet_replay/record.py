@@ -1,38 +1,51 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A node that writes every message of the graph to a bag, as the bytes that came.
+Record the topics of the graph in a bag: MCAP with definitions and hashes of the messages.
 
-Topics are looked for again and again, so one that appears later is recorded too; one that
-nobody publishes yet is waited for. The QoS is that of the publishers: what is latched comes
-even if it was said before.
-
-There is no executor: `poll` takes what has come from all subscriptions, which costs 10 us a
-message instead of the 100 us and more of a callback, and tells when the middleware received it
-and its number among those of its publisher, by which losses are seen.
+Ends on Ctrl-C or after --duration, with the bag complete. Of a recording that was killed, all but
+the last second can be read.
 
 """
 
-from collections.abc import Callable, Collection
+import argparse
+from collections.abc import Callable, Collection, Sequence
+import os
+from pathlib import Path
+import signal
+import sys
+import threading
 import time
 from typing import Any, NamedTuple
 
+from puppet_core.atomic_file import check_writable
+from puppet_core.errors import ConfigError
 from puppet_ros import qos
-from puppet_ros.bag_qos import text_of
-from puppet_ros.bag_writer import BagWriter
-from puppet_ros.message_definition import class_of
+from puppet_ros.bags import BagWriter, class_of, COMPRESSIONS, qos_text
+from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.middleware import middleware_settings
+from puppet_ros.spin import EXIT_OK
+import rclpy
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
+from rclpy.utilities import remove_ros_args
+from rclpy.validate_full_topic_name import validate_full_topic_name
 
 NODE_NAME = 'puppet_record'
-LOOK_PERIOD_S = 0.1  # between two looks for new topics
-PUBLISHERS_PERIOD_S = 0.5  # between two looks for new publishers of the topics there are
+DISCOVERY_PERIOD_S = 0.1  # between two searches for new topics
+PUBLISHERS_PERIOD_S = 0.5  # between two checks for new publishers of the topics there are
 FLUSH_PERIOD_S = 1.0  # at most so much is lost when the process is killed
 DEPTH = 1000  # messages of a topic that wait while the disk is slow
-
-
+POLL_PERIOD_S = 0.01
+REPORT_PERIOD_S = 10.0
+EXAMPLE = """\
+examples:
+  ./puppet record session.mcap
+  ./puppet record hands.mcap --topics /tracker/raw /tf_static --duration 60"""
 Sample = tuple[int, int | None, bytes | int]
 """When a message was published [ns], its number at its publisher, its size or else the data."""
 
@@ -49,7 +62,12 @@ class _Source(NamedTuple):
 
 class RecordNode(Node):
     """
-    Record all topics, or some.
+    Writes every message of all topics, or some, to a bag, as the bytes that came.
+
+    Topics are searched for again and again, so one that appears later is recorded too. The QoS is
+    that of the publishers: what is latched comes even if it was published before. There is no
+    executor: `poll` takes what has come from all subscriptions, at a tenth of a callback's cost,
+    with the time of reception and the publisher's sequence number, by which losses are counted.
 
     Parameters
     ----------
@@ -57,14 +75,14 @@ class RecordNode(Node):
         Of the bag; open.
     topics : collection of str
         Which; all that are not hidden if empty.
-    tell : callable
+    log : callable
         Takes lines for the user.
 
     """
 
     def __init__(
         self, writer: BagWriter, topics: Collection[str] = (),
-        tell: Callable[[str], None] = lambda line: None, **kwargs: Any,
+        log: Callable[[str], None] = lambda line: None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(
             NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs
@@ -77,22 +95,22 @@ class RecordNode(Node):
         """Messages by topic that its publisher had published before the first that came."""
         self._writer = writer
         self._chosen = frozenset(topics)
-        self._tell = tell
+        self._log = log
         self._refused: set[str] = set()
         self._sources: list[_Source] = []
         self._batch: list[tuple[int, int, bytes]] = []  # log time, number of the source, data
         self._last: dict[str, int] = {}  # number of the last message of a topic
-        self._look_at_s = self._flush_at_s = self._publishers_at_s = 0.0
+        self._discover_at_s = self._flush_at_s = self._publishers_at_s = 0.0
 
     def poll(self) -> None:
-        """Write what has come, and now and then look for new topics."""
+        """Write what has come, and now and then search for new topics."""
         now_s = time.monotonic()
-        if now_s >= self._look_at_s:
-            self._look_at_s = now_s + LOOK_PERIOD_S
-            self._look()
+        if now_s >= self._discover_at_s:
+            self._discover_at_s = now_s + DISCOVERY_PERIOD_S
+            self._discover()
         if now_s >= self._publishers_at_s:
             self._publishers_at_s = now_s + PUBLISHERS_PERIOD_S
-            self._look_at_publishers()
+            self._check_publishers()
         for i in range(len(self._sources)):
             self._take(i)
         batch, self._batch = self._batch, []
@@ -133,13 +151,13 @@ class RecordNode(Node):
         else:
             self.lost[topic] = self.lost.get(topic, 0) + number - last - 1
 
-    def _look(self) -> None:
+    def _discover(self) -> None:
         for topic, kinds in self.get_topic_names_and_types():
             wanted = topic in self._chosen if self._chosen else not _is_hidden(topic)
             if wanted and topic not in self.counts and topic not in self._refused:
                 self._add(topic, kinds)
 
-    def _look_at_publishers(self) -> None:
+    def _check_publishers(self) -> None:
         """Ask for less, or for more, where a publisher came that would not be heard wholly."""
         for i, source in enumerate(self._sources):
             offers = [o for o in self._offers(source.topic) if o.topic_type == source.kind]
@@ -157,7 +175,7 @@ class RecordNode(Node):
                     self.destroy_subscription(old)
                 subscriptions[profile.durability] = self._subscribe(source, profile)
             self._sources[i] = source._replace(subscriptions=subscriptions)
-            self._tell(f'{source.topic}: a publisher came that offers less or other things; '
+            self._log(f'{source.topic}: a publisher came that offers less or other things; '
                        'asked for again')
 
     def _subscribe(self, source: _Source, profile: QoSProfile) -> Subscription:
@@ -180,12 +198,12 @@ class RecordNode(Node):
         kind = class_of(kinds[0]) if len(kinds) == 1 else None
         if kind is None:
             self._refused.add(topic)
-            self._tell(f'{topic} is not recorded: {", ".join(kinds)} is not installed here'
+            self._log(f'{topic} is not recorded: {", ".join(kinds)} is not installed here'
                        if len(kinds) == 1 else
                        f'{topic} is not recorded: it has messages of {" and ".join(kinds)}')
             return
         profiles = profiles_for(offers)
-        self._writer.add_topic(topic, kinds[0], text_of([offered_by(offer) for offer in offers]))
+        self._writer.add_topic(topic, kinds[0], qos_text([offered_by(offer) for offer in offers]))
         self.counts[topic] = 0
         source = _Source(topic, kinds[0], {}, {})
         for profile in profiles:
@@ -268,3 +286,95 @@ def _order(entry: tuple[int, int, bytes]) -> tuple[int, int]:
 
 def _ignore(data: bytes) -> None:
     """Stand where a callback must."""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = argparse.ArgumentParser(
+        prog='record', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
+    p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
+    p.add_argument('--duration', type=float, metavar='S', help='until Ctrl-C by default')
+    p.add_argument('--compression', default='', choices=COMPRESSIONS, help='none by default')
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return run_command('record', lambda: run(arguments), 'nothing was written')
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Record as the arguments ask for; return the exit code."""
+    options = make_parser().parse_args(remove_ros_args(list(arguments)))
+    if options.duration is not None and not options.duration > 0.0:
+        raise ConfigError(f'--duration: expected seconds > 0, got {options.duration:g}')
+    for topic in options.topics:
+        if not topic.startswith('/'):
+            raise ConfigError(f'--topics: expected names that begin with /, got {topic!r}')
+        try:
+            validate_full_topic_name(topic)
+        except InvalidTopicNameException as err:
+            reason = str(err).splitlines()[0]
+            raise ConfigError(f'--topics: expected names of topics, got {topic!r}: {reason}') \
+                from err
+    if not options.output.exists():  # else the writer says that the name is taken
+        check_writable(options.output, 'output')
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: a closed terminal
+        signal.signal(number, lambda *_: stopping.set())
+    # the room for what comes while it does not run: of all processes this one hears the most
+    os.environ.update(middleware_settings(os.environ))
+    rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        with BagWriter(options.output, options.compression, growing=True) as writer:
+            node = RecordNode(writer, options.topics, lambda line: _log(f'record: {line}'))
+            try:
+                _log(f'record: {options.output}; Ctrl-C ends')
+                record(node, stopping, options.duration)
+            finally:
+                node.destroy_node()
+    except OSError as err:
+        reason = err.strerror or str(err)
+        raise OSError(f'{options.output}: {reason}; what was written before can be read') from err
+    return _report(node, options)
+
+
+def record(node: RecordNode, stopping: threading.Event, duration_s: float | None) -> None:
+    """Poll until asked to stop, or for a time."""
+    start_s = time.monotonic()
+    end_s = start_s + duration_s if duration_s is not None else float('inf')
+    report_at_s = start_s + REPORT_PERIOD_S
+    while not stopping.is_set() and (now_s := time.monotonic()) < end_s:
+        node.poll()
+        if now_s >= report_at_s:
+            report_at_s += REPORT_PERIOD_S
+            _log(f'record: {sum(node.counts.values())} messages of {len(node.counts)} topics '
+                 f'in {now_s - start_s:.0f} s')
+        stopping.wait(POLL_PERIOD_S)
+    node.poll()
+
+
+def _report(node: RecordNode, options: argparse.Namespace) -> int:
+    for topic, count in sorted(node.counts.items()):
+        notes = {'lost': node.lost, 'published before the first that came': node.before}
+        words = [f'{by[topic]} {what}' for what, by in notes.items() if by.get(topic)]
+        _log(f'{count:8}  {topic}' + (f'  ({", ".join(words)})' if words else ''))
+    total, lost = sum(node.counts.values()), sum(node.lost.values())
+    _log(f'{options.output}: {total} messages of {len(node.counts)} topics, {lost} lost')
+    missing = [topic for topic in options.topics if not node.counts.get(topic)]
+    if missing:
+        print(f'record: nothing came on {", ".join(missing)}', file=sys.stderr)
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+def _log(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

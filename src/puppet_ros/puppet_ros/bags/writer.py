@@ -7,33 +7,33 @@ The same messages give the same bytes.
 
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 import os
 from pathlib import Path
 import tempfile
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from mcap.writer import CompressionType, Writer
 from puppet_core.atomic_file import replacing
 from puppet_core.errors import ConfigError
-from puppet_ros import bag_qos
-from puppet_ros.bag_metadata import (
+from puppet_ros.bags.metadata import (
     FILE_NAME,
-    KEY,
     MCAP_KEY,
     MCAP_NAME,
-    metadata_of,
+    metadata_file_of,
+    metadata_text,
     TopicMetadata,
-    yaml_text,
 )
-from puppet_ros.mcap_writer import McapWriter
-from puppet_ros.message_definition import definition_of, type_hash_of
-from rclpy.qos import QoSProfile
+from puppet_ros.bags.types import definition_of, type_hash_of
+import yaml
 
 SUFFIX = '.mcap'
+COMPRESSIONS = ('zstd', 'lz4')
 CHUNK_BYTES = 1 << 19
 LIBRARY = 'puppet suite'  # without the version of mcap, so that updates do not change files
+FOREVER = {'sec': 9223372036, 'nsec': 854775807}
 
 
 class BagWriter:
@@ -59,19 +59,21 @@ class BagWriter:
 
     def __init__(self, path: Path, compression: str = '', growing: bool = False) -> None:
         self._path = path
-        self._compression = compression
+        self._compression = CompressionType[compression.upper() or 'NONE']
         self._growing = growing
         self._topics: list[TopicMetadata] = []  # their counts are filled in at the end
         self._channels: dict[str, int] = {}
         self._schemas: dict[str, int] = {}
-        is_file = path.suffix.lower() == SUFFIX
-        taken = path.is_dir() if is_file and not growing else path.exists()
+        self._counts: dict[str, int] = {}
+        self._start_ns, self._end_ns = 1 << 63, 0
+        self._is_file = path.suffix.lower() == SUFFIX
+        taken = path.is_dir() if self._is_file and not growing else path.exists()
         if taken:
             raise ConfigError(f'output: expected a name that is free, got {str(path)!r}')
-        self._place = _file_place(path, growing) if is_file else _folder_place(path, growing)
+        self._place = (_file_place if self._is_file else _folder_place)(path, growing)
 
     def add_topic(
-        self, topic: str, msgtype: str, qos: QoSProfile | str | None = None,
+        self, topic: str, msgtype: str, qos: Any = None,
         definition: str | None = None, type_hash: str | None = None,
     ) -> None:  # fmt: skip
         """
@@ -81,7 +83,7 @@ class BagWriter:
         ----------
         topic, msgtype : str
             Its name and the type of its messages.
-        qos : QoSProfile or str, optional
+        qos : rclpy.qos.QoSProfile or str, optional
             What its publishers offered, or the text of that in another bag.
         definition, type_hash : str, optional
             Of the type in another bag; those of the installed type if not given.
@@ -95,26 +97,27 @@ class BagWriter:
             definition = definition_of(msgtype)
         type_hash = type_hash_of(msgtype) if type_hash is None else type_hash
         if not isinstance(qos, str):
-            qos = bag_qos.text_of([qos] if qos is not None else [])
-        schema = self._schemas.get(msgtype)
-        if schema is None:
-            schema = self._writer.register_schema(
+            qos = qos_text([qos] if qos is not None else [])
+        if msgtype not in self._schemas:
+            self._schemas[msgtype] = self._writer.register_schema(
                 msgtype, 'ros2msg' if definition else '', definition.encode()
             )
-            self._schemas[msgtype] = schema
         about = {'offered_qos_profiles': qos, 'topic_type_hash': type_hash}
-        self._channels[topic] = self._writer.register_channel(topic, 'cdr', schema, about)
+        self._channels[topic] = self._writer.register_channel(
+            topic, 'cdr', self._schemas[msgtype], about
+        )
+        self._counts[topic] = 0
         self._topics.append(TopicMetadata(topic, msgtype, qos, type_hash, 0))
 
     def write(
-        self, topic: str, msgtype: str, log_ns: int, data: bytes, qos: QoSProfile | None = None
+        self, topic: str, msgtype: str, log_ns: int, data: bytes, qos: Any = None
     ) -> None:
         """Append a message; the first one of a topic announces it with its type and QoS."""
-        channel = self._channels.get(topic)
-        if channel is None:
+        if topic not in self._channels:
             self.add_topic(topic, msgtype, qos)
-            channel = self._channels[topic]
-        self._writer.add_message(channel, log_ns, data)
+        self._counts[topic] += 1
+        self._start_ns, self._end_ns = min(self._start_ns, log_ns), max(self._end_ns, log_ns)
+        self._writer.add_message(self._channels[topic], log_ns, data, log_ns)
 
     def flush(self) -> None:
         """Hand what was written so far to the file."""
@@ -122,8 +125,8 @@ class BagWriter:
 
     def __enter__(self) -> 'BagWriter':
         """Open the file."""
-        self._name, self._stream = self._place.__enter__()
-        self._writer = McapWriter(self._stream, CHUNK_BYTES, self._compression)
+        self._stream = self._place.__enter__()
+        self._writer = Writer(self._stream, CHUNK_BYTES, self._compression)
         self._writer.start('ros2', LIBRARY)
         return self
 
@@ -142,44 +145,65 @@ class BagWriter:
 
     def _finish(self) -> None:
         self._writer.flush()  # the chunk that has begun, which would follow the metadata
-        counts, (start_ns, end_ns) = self._writer.counts, self._writer.span()
-        topics = [topic._replace(count=counts.get(self._channels[topic.name], 0))
-                  for topic in self._topics]
+        topics = [topic._replace(count=self._counts[topic.name]) for topic in self._topics]
         # without the file's name, so that a copy under another name is the same
-        inner = metadata_of(topics, start_ns, end_ns, '')
-        self._writer.add_metadata(MCAP_NAME, {MCAP_KEY: yaml_text(inner).strip()})
+        inner = metadata_text(topics, self._start_ns, self._end_ns, '')
+        self._writer.add_metadata(MCAP_NAME, {MCAP_KEY: inner.strip()})
         self._writer.finish()
-        if self._path.suffix.lower() != SUFFIX:
-            metadata = metadata_of(topics, start_ns, end_ns, self._name)
-            folder = Path(self._stream.name).parent
-            (folder / FILE_NAME).write_text(yaml_text({KEY: metadata}), encoding='utf-8')
+        if not self._is_file:
+            place = Path(self._stream.name)
+            text = metadata_file_of(topics, self._start_ns, self._end_ns, place.name)
+            (place.parent / FILE_NAME).write_text(text, encoding='utf-8')
+
+
+def qos_text(profiles: Sequence[Any]) -> str:
+    """Return QoS profiles of rclpy as rosbag2 writes them; '' for none."""
+    rows = [
+        {
+            'history': profile.history.short_key,
+            'depth': profile.depth,
+            'reliability': profile.reliability.short_key,
+            'durability': profile.durability.short_key,
+            'deadline': _time(profile.deadline.nanoseconds),
+            'lifespan': _time(profile.lifespan.nanoseconds),
+            'liveliness': profile.liveliness.short_key,
+            'liveliness_lease_duration': _time(profile.liveliness_lease_duration.nanoseconds),
+            'avoid_ros_namespace_conventions': profile.avoid_ros_namespace_conventions,
+        }
+        for profile in profiles
+    ]
+    return yaml.safe_dump(rows, sort_keys=False).strip() if rows else ''
+
+
+def _time(ns: int) -> dict[str, int]:
+    return {'sec': ns // 10**9, 'nsec': ns % 10**9} if ns else dict(FOREVER)
 
 
 @contextmanager
-def _file_place(path: Path, growing: bool) -> Iterator[tuple[str, BinaryIO]]:
-    """Yield name and stream of one file."""
+def _file_place(path: Path, growing: bool) -> Iterator[BinaryIO]:
+    """Yield the stream of one file."""
     if growing:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, 'wb') as stream:
-            yield path.name, stream
+            yield stream
         return
     with replacing(path) as temporary, open(temporary, 'wb') as stream:
-        yield path.name, stream
+        yield stream
 
 
 @contextmanager
-def _folder_place(path: Path, growing: bool) -> Iterator[tuple[str, BinaryIO]]:
-    """Yield name and stream of the only file of a new folder."""
+def _folder_place(path: Path, growing: bool) -> Iterator[BinaryIO]:
+    """Yield the stream of the only file of a new folder."""
     name = f'{path.name}_0{SUFFIX}'
     path.parent.mkdir(parents=True, exist_ok=True)
     if growing:
         path.mkdir()
         with open(path / name, 'wb') as stream:
-            yield name, stream
+            yield stream
         return
     with tempfile.TemporaryDirectory(prefix='.bag_', dir=path.parent) as outer:
         folder = Path(outer) / path.name
         folder.mkdir()
         with open(folder / name, 'wb') as stream:
-            yield name, stream
+            yield stream
         os.rename(folder, path)

@@ -16,7 +16,7 @@ FILE_NAME = 'metadata.yaml'
 KEY = 'rosbag2_bagfile_information'
 MCAP_NAME, MCAP_KEY = 'rosbag2', 'serialized_metadata'
 VERSION = 9  # of rosbag2 in Jazzy
-MAX_VERSION = 9
+WRONG = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 class TopicMetadata(NamedTuple):
@@ -33,9 +33,6 @@ class TopicMetadata(NamedTuple):
 class BagMetadata(NamedTuple):
     """What is read of a metadata.yaml."""
 
-    storage: str
-    """mcap or sqlite3."""
-
     files: tuple[str, ...]
     """Names of the files of messages, in order."""
 
@@ -49,55 +46,39 @@ class BagMetadata(NamedTuple):
     """All topics."""
 
 
-def metadata_of(
+def metadata_text(
     topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str
-) -> dict[str, Any]:
-    """Return the content of the metadata of a bag of one MCAP file; '' names none."""
+) -> str:
+    """Return the metadata of a bag of one MCAP file as YAML; '' names none."""
     total = sum(topic.count for topic in topics)
     starts = {'nanoseconds_since_epoch': start_ns if total else 0}
     lasts = {'nanoseconds': end_ns - start_ns if total else 0}
-    return {
+    files = [{
+        'path': file_name, 'starting_time': dict(starts), 'duration': dict(lasts),
+        'message_count': total,
+    }]  # fmt: skip
+    return yaml.safe_dump({
         'version': VERSION,
         'storage_identifier': 'mcap',
         'duration': lasts,
         'starting_time': starts,
         'message_count': total,
-        'topics_with_message_count': [
-            {
-                'topic_metadata': {
-                    'name': topic.name,
-                    'type': topic.type,
-                    'serialization_format': 'cdr',
-                    'offered_qos_profiles': _profiles(topic.qos),
-                    'type_description_hash': topic.type_hash,
-                },
-                'message_count': topic.count,
-            }
-            for topic in topics
-        ],
+        'topics_with_message_count': [_row(topic) for topic in topics],
         'compression_format': '',
         'compression_mode': '',
         'relative_file_paths': [file_name] if file_name else [],
-        'files': [] if not file_name else [{
-            'path': file_name, 'starting_time': dict(starts), 'duration': dict(lasts),
-            'message_count': total,
-        }],
+        'files': files if file_name else [],
         'custom_data': None,
         'ros_distro': os.environ.get('ROS_DISTRO', ''),
-    }  # fmt: skip
+    }, sort_keys=False)  # fmt: skip
 
 
-def _profiles(text: str) -> Any:
-    """Return the profiles of a text that may be another bag's; none of an unreadable one."""
-    try:
-        return load_plain_yaml(text) if text else []
-    except (yaml.YAMLError, RecursionError):
-        return []
-
-
-def yaml_text(metadata: Mapping[str, Any]) -> str:
-    """Return the metadata as YAML."""
-    return yaml.safe_dump(dict(metadata), sort_keys=False)
+def metadata_file_of(
+    topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str
+) -> str:
+    """Return the text of the metadata.yaml beside an MCAP file."""
+    tree = yaml.safe_load(metadata_text(topics, start_ns, end_ns, file_name))
+    return yaml.safe_dump({KEY: tree}, sort_keys=False)
 
 
 def read_metadata(path: Path) -> BagMetadata:
@@ -119,14 +100,11 @@ def read_metadata(path: Path) -> BagMetadata:
     if not isinstance(body, dict):
         raise InputFileError(path, f'{KEY}: ..', brief(tree))
     try:
-        found = _read(body)
-        version = int(body['version'])
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as err:
+        found, version = _read(body), int(body['version'])
+    except WRONG as err:
         raise InputFileError(path, 'the keys of rosbag2', f'{type(err).__name__} {err}') from err
-    if version > MAX_VERSION:
-        raise InputFileError(
-            path, f'a version up to {MAX_VERSION}', str(version), field='version'
-        )
+    if version > VERSION:
+        raise InputFileError(path, f'a version up to {VERSION}', str(version), field='version')
     if len(set(found.files)) != len(found.files):
         twice = next(name for name in found.files if found.files.count(name) > 1)
         raise InputFileError(path, 'each file once', f'{twice} twice', field='relative_file_paths')
@@ -140,21 +118,35 @@ def read_metadata(path: Path) -> BagMetadata:
 
 
 def counts_of(text: str) -> dict[str, int]:
-    """Return the messages by topic that the metadata inside an MCAP file counts, if it tells."""
+    """Return the messages by topic that the metadata inside an MCAP file counts, if it does."""
     try:
         found = _read(load_plain_yaml(text))
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, OverflowError,
-            RecursionError):  # fmt: skip
+    except (yaml.YAMLError, RecursionError, *WRONG):
         return {}
     if len(found.files) > 1:  # the last file of a split bag counts the messages of all
         return {}
     return {topic.name: topic.count for topic in found.topics}
 
 
+def _row(topic: TopicMetadata) -> dict[str, Any]:
+    try:  # the text may be that of another bag
+        profiles = load_plain_yaml(topic.qos) if topic.qos else []
+    except (yaml.YAMLError, RecursionError):
+        profiles = []
+    about = {
+        'name': topic.name,
+        'type': topic.type,
+        'serialization_format': 'cdr',
+        'offered_qos_profiles': profiles,
+        'type_description_hash': topic.type_hash,
+    }
+    return {'topic_metadata': about, 'message_count': topic.count}
+
+
 def _read(body: Mapping[str, Any]) -> BagMetadata:
     mode = _text(body, 'compression_mode', '').lower()
+    _text(body, 'storage_identifier')
     return BagMetadata(
-        _text(body, 'storage_identifier'),
         # before rosbag2's version 4 the paths began with the folder's name
         tuple(Path(name).name for name in body['relative_file_paths']),
         '' if mode == 'none' else mode,
@@ -170,7 +162,7 @@ def _topic(row: Mapping[str, Any]) -> TopicMetadata:
         _text(topic, 'name'), _text(topic, 'type'),
         qos if isinstance(qos, str) else yaml.safe_dump(qos, sort_keys=False),
         _text(topic, 'type_description_hash', ''), int(row['message_count']),
-    )
+    )  # fmt: skip
 
 
 def _text(body: Mapping[str, Any], key: str, default: str | None = None) -> str:

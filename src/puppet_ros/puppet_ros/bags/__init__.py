@@ -1,0 +1,23 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of rosbag2, MCAP and SQLite, by the libraries mcap and rosbags; needs no rclpy."""
+
+from puppet_ros.bags.metadata import BagMetadata, metadata_file_of, read_metadata, TopicMetadata
+from puppet_ros.bags.reader import bag_files, BagMessage, BagReader, BagTopic
+from puppet_ros.bags.types import (
+    class_of,
+    definition_of,
+    fields_of,
+    first_difference,
+    plain_cdr,
+    require_same_types,
+    type_hash_of,
+)
+from puppet_ros.bags.writer import BagWriter, COMPRESSIONS, qos_text, SUFFIX
+
+__all__ = [
+    'BagMessage', 'BagMetadata', 'BagReader', 'BagTopic', 'BagWriter', 'COMPRESSIONS', 'SUFFIX',
+    'TopicMetadata', 'bag_files', 'class_of', 'definition_of', 'fields_of', 'first_difference',
+    'metadata_file_of', 'plain_cdr', 'qos_text', 'read_metadata', 'require_same_types',
+    'type_hash_of',
+]  # fmt: skip

@@ -1,0 +1,497 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Messages of a rosbag2 recording, as bytes, in the order of their log times.
+
+A folder with its metadata.yaml, or one .mcap or .db3 file; compressed as a whole, by chunk or by
+message. What a damaged MCAP file still holds is read, up to the damage, with a warning.
+
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
+import heapq
+import io
+from operator import itemgetter
+from pathlib import Path
+import struct
+import tempfile
+from types import TracebackType
+from typing import BinaryIO, NamedTuple
+import zlib
+
+import apsw
+from mcap.exceptions import EndOfFile, McapError
+from mcap.reader import FOOTER_SIZE, SeekingReader
+from mcap.records import Channel, Chunk, DataEnd, Footer, McapRecord, Message, Metadata, Schema
+from mcap.stream_reader import breakup_chunk, MAGIC_SIZE, StreamReader
+from mcap.summary import Summary
+from mcap.writer import CompressionType, MCAP0_MAGIC, Writer
+from puppet_core.errors import InputFileError
+from puppet_core.io.files import require_file
+from puppet_ros.bags.metadata import (
+    BagMetadata,
+    counts_of,
+    FILE_NAME,
+    MCAP_KEY,
+    MCAP_NAME,
+    read_metadata,
+)
+from rosbags.rosbag2 import Reader as RosbagsReader
+from rosbags.rosbag2 import ReaderError
+from rosbags.rosbag2.metadata import dump_qos_v8
+import zstandard
+
+PACKED = '.zstd'
+SUFFIXES = ('.mcap', '.db3')
+RECORD_LIMIT = MESSAGE_LIMIT = 256 << 20  # bytes; recorders write chunks of about 1 MB
+SMALL_BYTES, RATIO = 1 << 30, 1000  # a file unpacks to the first at most, or so many times itself
+PIECE_BYTES = 1 << 20
+CHECKSUM_SIZE = 4  # at the end of the footer
+SQLITE = b'SQLite format 3\0'
+# What makes SQLite take in what its writer left beside the file, by the ending of that.
+COMPLETING = {'-wal': 'PRAGMA wal_checkpoint(TRUNCATE)', '-journal': 'SELECT * FROM sqlite_master'}
+# What the libraries raise at damaged bytes: RuntimeError is lz4's.
+DAMAGE = (
+    McapError, ValueError, LookupError, TypeError, OverflowError, MemoryError, RuntimeError,
+    OSError, struct.error, zstandard.ZstdError, apsw.Error, ReaderError,
+)  # fmt: skip
+Entry = tuple[int, str, bytes]
+"""Log time [ns], topic, data."""
+
+
+class BagMessage(NamedTuple):
+    """One message."""
+
+    topic: str
+    """Name of its topic."""
+
+    type: str  # noqa: A003
+    """As in puppet_msgs/msg/PoseFrame."""
+
+    log_ns: int
+    """When it was recorded [ns]."""
+
+    data: bytes
+    """As it went over the network: CDR with its four bytes of header."""
+
+
+class BagTopic(NamedTuple):
+    """What the bag says of a topic."""
+
+    type: str  # noqa: A003
+    """As in puppet_msgs/msg/PoseFrame."""
+
+    definition: str
+    """Text of the message's definition and of all it stands on; '' if the bag has none."""
+
+    type_hash: str
+    """As in RIHS01_e369..; '' if the bag has none."""
+
+    qos: str
+    """YAML of the profiles that its publishers offered."""
+
+    count: int  # type: ignore[assignment]
+    """How many messages."""
+
+
+class BagReader:
+    """
+    A bag that is open for reading.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the bag, or a file in it.
+
+    Raises
+    ------
+    InputFileError : if this is no bag, now or when its messages are read.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.topics: dict[str, str] = {}
+        """Type of each topic."""
+        self.counts: dict[str, int] = {}
+        """Messages of each topic."""
+        self.info: dict[str, BagTopic] = {}
+        """What the bag says of each topic."""
+        self.start_ns = 0
+        """Least log time [ns]."""
+        self.end_ns = 0
+        """Greatest log time [ns]."""
+        self.warnings: list[str] = []
+        """What is wrong with the bag, a line each."""
+        self._stack = ExitStack()
+        self._files: list[_McapFile | _SqliteFile] = []
+        self._packed_messages = False
+
+    def messages(self, topics: Collection[str] | None = None) -> Iterator[BagMessage]:
+        """
+        Yield the messages of some topics, or of all, in the order of their log times.
+
+        Raises
+        ------
+        InputFileError : where they cannot be read any further.
+
+        """
+        wanted = set(self.topics if topics is None else topics) & set(self.topics)
+        streams = [file.entries(wanted) for file in self._files]
+        for log_ns, topic, data in heapq.merge(*streams, key=itemgetter(0)):
+            if self._packed_messages:
+                data = _unpacked_message(self.path, topic, data)
+            yield BagMessage(topic, self.topics[topic], log_ns, data)
+
+    def __enter__(self) -> 'BagReader':
+        """Open the bag."""
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        """Close the bag."""
+        self._stack.close()
+
+    def _open(self) -> None:
+        if not self.path.exists():
+            raise InputFileError(self.path, 'a bag', 'nothing')
+        metadata, files = None, [self.path]
+        if self.path.is_dir():
+            metadata, files = _folder_files(self.path)
+            if metadata is None:
+                self.warnings.append(f'{self.path}: it has no {FILE_NAME}')
+        self._files = [self._file(path) for path in files]
+        if metadata is not None:
+            self._packed_messages = metadata.compression_mode == 'message'
+            for row in metadata.topics:
+                self._add(row.name, BagTopic(row.type, '', row.type_hash, row.qos, 0))
+        for file in self._files:
+            self.warnings += [f'{file.path}: {text}' for text in file.warnings]
+            for name, topic in file.topics():
+                self._add(name, topic)
+        self._compare_counts(metadata)
+        spans = [span for file in self._files if (span := file.span()) is not None]
+        if spans:
+            self.start_ns, self.end_ns = min(s for s, _ in spans), max(e for _, e in spans)
+
+    def _compare_counts(self, metadata: BagMetadata | None) -> None:
+        """Warn of what the bag should have and has not."""
+        said: Counter[str] = Counter()
+        if metadata is not None:
+            said.update({topic.name: topic.count for topic in metadata.topics})
+        else:
+            for file in self._files:
+                said.update(file.said)
+        for name, count in said.items():
+            there = self.counts.get(name, 0)
+            if there < count:
+                self.warnings.append(f'{self.path}: {there} of {count} messages on {name}: '
+                                     'the others, which its metadata counts, are missing')
+
+    def _file(self, path: Path) -> '_McapFile | _SqliteFile':
+        suffix = _bare_suffix(path)
+        if suffix not in SUFFIXES:
+            raise InputFileError(path, f'a file ending in {" or ".join(SUFFIXES)}', path.name)
+        try:
+            require_file(path)
+            plain = path
+            if path.suffix.lower() == PACKED:
+                folder = self._stack.enter_context(tempfile.TemporaryDirectory())
+                plain = Path(folder) / path.stem
+                _unpack_file(path, plain)
+            if suffix == '.mcap':
+                return _McapFile(plain, path, self._stack)
+            return _SqliteFile(plain, path, self._stack)
+        except OSError as err:
+            raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
+
+    def _add(self, name: str, topic: BagTopic) -> None:
+        """Take what one more source says of a topic."""
+        old = self.info.get(name, topic._replace(count=0))
+        if topic.type != old.type:
+            raise InputFileError(self.path, f'messages {old.type} only', topic.type, field=name)
+        self.info[name] = BagTopic(
+            old.type, old.definition or topic.definition, old.type_hash or topic.type_hash,
+            old.qos or topic.qos, old.count + topic.count,
+        )  # fmt: skip
+        self.topics[name], self.counts[name] = topic.type, self.info[name].count
+
+
+class _McapFile:
+    """An MCAP file of a bag; `name` is what errors call it, if it is an unpacked copy."""
+
+    def __init__(self, path: Path, name: Path, stack: ExitStack) -> None:
+        self.path = name
+        self.warnings: list[str] = []
+        self.said: dict[str, int] = {}
+        """Messages by topic that rosbag2's metadata in a file without index counts."""
+        stream = stack.enter_context(open(path, 'rb'))
+        try:
+            self._reader = SeekingReader(stream, True, record_size_limit=RECORD_LIMIT)
+            self._reader.get_header()
+        except DAMAGE as err:
+            got = 'other bytes' if stream.seek(0, io.SEEK_END) else 'an empty file'
+            raise InputFileError(name, 'an MCAP file', got) from err
+        summary = None
+        try:
+            summary = self._index(stream)
+        except DAMAGE as err:
+            self.warnings.append(f'its index cannot be used ({_reason(err)})')
+        if summary is None:
+            copy = stack.enter_context(tempfile.TemporaryFile())
+            self._recover(stream, copy)
+            copy.seek(0)
+            self._reader = SeekingReader(copy, True)
+            summary = self._reader.get_summary()
+        assert summary is not None and summary.statistics is not None
+        self._summary, self._statistics = summary, summary.statistics
+
+    def span(self) -> tuple[int, int] | None:
+        """Return the least and the greatest log time [ns]; None without messages."""
+        found = self._statistics
+        return (found.message_start_time, found.message_end_time) if found.message_count else None
+
+    def topics(self) -> Iterator[tuple[str, BagTopic]]:
+        for channel in self._summary.channels.values():
+            schema = self._summary.schemas.get(channel.schema_id)
+            text = schema.data if schema is not None and schema.encoding == 'ros2msg' else b''
+            yield channel.topic, BagTopic(
+                schema.name if schema is not None else '', text.decode('utf-8', 'replace'),
+                channel.metadata.get('topic_type_hash', ''),
+                channel.metadata.get('offered_qos_profiles', ''),
+                self._statistics.channel_message_counts.get(channel.id, 0),
+            )  # fmt: skip
+
+    def entries(self, wanted: Collection[str]) -> Iterator[Entry]:
+        try:
+            for _, channel, message in self._reader.iter_messages(wanted):
+                yield message.log_time, channel.topic, message.data
+        except DAMAGE as err:
+            raise InputFileError(
+                self.path, 'whole chunks', f'a damaged one ({_reason(err)})'
+            ) from err
+
+    def _index(self, stream: BinaryIO) -> Summary | None:
+        """Return the index at the end of the file; None if it is not all there."""
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(max(size - FOOTER_SIZE - MAGIC_SIZE, 0))
+        tail = stream.read()
+        if not tail.endswith(MCAP0_MAGIC):
+            self.warnings.append('it has no end: its writer was killed, or a part is missing')
+            return None
+        footer = next(StreamReader(io.BytesIO(tail), skip_magic=True).records)
+        summary = self._reader.get_summary()
+        if not isinstance(footer, Footer) or summary is None or summary.statistics is None:
+            return None
+        # The library does not check the checksum of the index.
+        stream.seek(footer.summary_start)
+        covered = stream.read()[:-MAGIC_SIZE - CHECKSUM_SIZE]
+        if footer.summary_crc and zlib.crc32(covered) != footer.summary_crc:
+            raise McapError('expected another checksum')
+        counts, total = summary.statistics.channel_message_counts, summary.statistics.message_count
+        schemas = {channel.schema_id for channel in summary.channels.values()} - {0}
+        is_whole = (
+            summary.channels.keys() >= counts.keys() and summary.schemas.keys() >= schemas
+            and sum(counts.values()) == total and bool(total) == bool(summary.chunk_indexes)
+        )
+        return summary if is_whole else None
+
+    def _recover(self, source: BinaryIO, target: BinaryIO) -> None:
+        """Copy what can be read, up to the end or a damage, to a file with an index."""
+        writer = Writer(target, compression=CompressionType.LZ4)
+        writer.start()
+        copy = _Copy(writer)
+        source.seek(0)
+        at, has_chunks = 0, False
+        records = StreamReader(source, emit_chunks=True, record_size_limit=RECORD_LIMIT).records
+        try:
+            for record in records:
+                if isinstance(record, (DataEnd, Footer)):
+                    break
+                if isinstance(record, Chunk):
+                    has_chunks = True
+                    for inner in breakup_chunk(record, validate_crc=True):
+                        copy.add(inner)
+                elif isinstance(record, Message) and has_chunks:
+                    # it would have no checksum: other bytes, changed
+                    raise McapError('a message outside of the chunks')
+                elif isinstance(record, Metadata) and record.name == MCAP_NAME:
+                    self.said = counts_of(record.metadata.get(MCAP_KEY, ''))
+                else:
+                    copy.add(record)
+                at = source.tell()
+        except DAMAGE as err:
+            self.warnings.append(f'what follows byte {at} is missing or damaged ({_reason(err)})')
+        writer.finish()
+
+
+class _Copy:
+    """Schemas, channels and messages of one MCAP file in another, under its own numbers."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._schemas = {0: 0}
+        self._channels: dict[int, int] = {}
+
+    def add(self, record: McapRecord) -> None:
+        """Copy a record; one of another kind is left out."""
+        if isinstance(record, Schema) and record.id not in self._schemas:
+            self._schemas[record.id] = self._writer.register_schema(
+                record.name, record.encoding, record.data
+            )
+        elif isinstance(record, Channel) and record.id not in self._channels:
+            self._channels[record.id] = self._writer.register_channel(
+                record.topic, record.message_encoding, self._schemas[record.schema_id],
+                record.metadata,
+            )  # fmt: skip
+        elif isinstance(record, Message):
+            self._writer.add_message(
+                self._channels[record.channel_id], record.log_time, record.data,
+                record.publish_time, record.sequence,
+            )  # fmt: skip
+
+
+class _SqliteFile:
+    """An SQLite file of a bag; `name` is what errors call it, if it is an unpacked copy."""
+
+    said: dict[str, int] = {}  # it has no metadata inside
+
+    def __init__(self, path: Path, name: Path, stack: ExitStack) -> None:
+        self.path = name
+        self.warnings: list[str] = []
+        with open(path, 'rb') as stream:
+            head = stream.read(len(SQLITE))
+        if head != SQLITE:
+            got = 'other bytes' if head else 'an empty file'
+            raise InputFileError(name, 'an SQLite file', got)
+        _require_closed(path)
+        try:
+            self._reader = stack.enter_context(RosbagsReader(path))
+        except DAMAGE as err:
+            raise self._unreadable(err) from err
+        known = sum(row.msgcount for row in self._reader.connections)
+        if unknown := self._reader.message_count - known:
+            self.warnings.append(f'{unknown} messages of unknown topics are left out')
+
+    def span(self) -> tuple[int, int] | None:
+        """Return the least and the greatest log time [ns]; None without messages."""
+        if not self._reader.message_count:
+            return None
+        return self._reader.start_time, self._reader.end_time - 1
+
+    def topics(self) -> Iterator[tuple[str, BagTopic]]:
+        for row in self._reader.connections:
+            text = row.msgdef.data if row.msgdef.format.name == 'MSG' else ''
+            qos = dump_qos_v8(getattr(row.ext, 'offered_qos_profiles', []))
+            yield row.topic, BagTopic(row.msgtype, text, row.digest, qos, row.msgcount)
+
+    def entries(self, wanted: Collection[str]) -> Iterator[Entry]:
+        rows = [row for row in self._reader.connections if row.topic in wanted]
+        try:
+            for row, log_ns, data in self._reader.messages(rows) if rows else ():
+                if not isinstance(data, bytes) or not isinstance(log_ns, int):
+                    raise TypeError(f'{data!r:.20} at {log_ns!r:.20}')
+                yield log_ns, row.topic, data
+        except DAMAGE as err:
+            raise self._unreadable(err) from err
+
+    def _unreadable(self, err: BaseException) -> InputFileError:
+        return InputFileError(self.path, "rosbag2's tables, undamaged", _reason(err))
+
+
+def bag_files(path: Path) -> list[Path]:
+    """
+    Return the files that are read of a bag: of a folder its metadata and those that this names.
+
+    Metadata that is refused stands alone, as nothing else is read then.
+
+    Raises
+    ------
+    InputFileError : if a folder holds no file of a bag, or not all that it should.
+
+    """
+    if not path.is_dir():
+        return [path]
+    metadata = path / FILE_NAME
+    if not metadata.exists():
+        return _folder_files(path)[1]
+    try:
+        read_metadata(metadata)
+    except InputFileError:
+        return [metadata]
+    return [metadata, *_folder_files(path)[1]]
+
+
+def _folder_files(path: Path) -> tuple[BagMetadata | None, list[Path]]:
+    """Return what the metadata of a bag's folder says, if there is one, and the files."""
+    if (path / FILE_NAME).exists():
+        metadata = read_metadata(path / FILE_NAME)
+        files = [path / name for name in metadata.files]
+    else:
+        metadata = None
+        files = sorted(p for p in path.iterdir() if _bare_suffix(p) in SUFFIXES)
+    if not files:
+        raise InputFileError(path, 'a bag, its files .mcap or .db3', 'none of them')
+    for file in files:
+        if not file.is_file():
+            raise InputFileError(file, f'a file, as {FILE_NAME} says', 'nothing')
+    return metadata, files
+
+
+def _bare_suffix(path: Path) -> str:
+    """Return the suffix, without that of a compressed file."""
+    return (Path(path.stem) if path.suffix.lower() == PACKED else path).suffix.lower()
+
+
+def _unpack_file(source: Path, target: Path) -> None:
+    """Write what a .zstd file holds; raise InputFileError if it is none, or absurdly large."""
+    limit, done = max(SMALL_BYTES, RATIO * source.stat().st_size), 0
+    try:
+        with open(source, 'rb') as packed, open(target, 'wb') as sink:
+            reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+            while piece := reader.read(PIECE_BYTES):
+                done += len(piece)
+                if done > limit:
+                    raise InputFileError(source, f'up to {limit} bytes when unpacked', 'more')
+                sink.write(piece)
+    except (zstandard.ZstdError, OSError) as err:
+        raise InputFileError(source, 'zstd data', str(err)) from err
+
+
+def _unpacked_message(path: Path, topic: str, data: bytes) -> bytes:
+    try:
+        size = zstandard.get_frame_parameters(data).content_size
+        if MESSAGE_LIMIT < size != zstandard.CONTENTSIZE_UNKNOWN:
+            raise ValueError(f'{size} bytes when unpacked')
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=MESSAGE_LIMIT)
+    except (zstandard.ZstdError, ValueError, MemoryError) as err:
+        raise InputFileError(path, 'zstd data', str(err), field=topic) from err
+
+
+def _require_closed(path: Path) -> None:
+    """Refuse an SQLite file that lacks what its writer left in a journal beside it."""
+    for ending, command in COMPLETING.items():
+        journal = path.with_name(path.name + ending)
+        if journal.exists() and journal.stat().st_size:
+            raise InputFileError(
+                path, 'a recording that was ended', f'messages in {journal.name} as well',
+                hint=f'complete it: sqlite3 {path.name} "{command}"',
+            )  # fmt: skip
+
+
+def _reason(err: BaseException) -> str:
+    """Return what went wrong in words."""
+    if isinstance(err, (EndOfFile, struct.error)):
+        return 'it ends too early'
+    if isinstance(err, KeyError):
+        return f'unknown channel {err}'
+    return ' '.join(str(err).split())[:200] or type(err).__name__
