@@ -14,8 +14,8 @@ from puppet_core.procedural_performer import procedural_motion
 from puppet_retarget.offline import command_bench, thesis_figures
 from puppet_retarget.offline.clip_arguments import PROCEDURAL_RATE_HZ
 from puppet_retarget.offline.command_bench import PROCEDURAL_WALK
-from puppet_retarget.offline.picture_strip import GUTTER_PX
 from puppet_retarget.solvers.registry import SOLVER_NAMES
+from puppet_view.render.strip import GUTTER_PX
 import pytest
 
 pytestmark = pytest.mark.ros
