@@ -18,8 +18,8 @@ from puppet_retarget.editing.constraints import Surface
 from puppet_retarget.editing.doorway import Doorway
 from puppet_retarget.editing.edit_config import Bodies
 from puppet_retarget.editing.surfaces import normals
-from puppet_retarget.offline.picture_body import Body, Pill, Solid
-from puppet_retarget.offline.picture_strip import even_instants, render_strip, StripRow
+from puppet_view.render.scene import Body, Capsule, Solid
+from puppet_view.render.strip import even_instants, render_strip, StripRow
 
 INSTANTS = 7
 CELL_PX = (230, 300)
@@ -88,22 +88,22 @@ def _bodies(
     return cells
 
 
-def _rope(bench: Bench, is_before: bool) -> list[Solid | Pill]:
+def _rope(bench: Bench, is_before: bool) -> list[Solid | Capsule]:
     rope = bench.experiment.rope
     if rope is None:
         return []
     if is_before:
         rope = Rope(rope.point, np.array([0.0, 0.0, 1.0]))
-    return [Pill(rope.point, rope.point + ROPE_LENGTH_M * rope.direction, ROPE_RADIUS_M,
+    return [Capsule(rope.point, rope.point + ROPE_LENGTH_M * rope.direction, ROPE_RADIUS_M,
                  ROPE_COLOUR)]  # fmt: skip
 
 
-def _scenery(bench: Bench, motion: Motion, frame: int, raised: Vec3) -> list[Solid | Pill]:
+def _scenery(bench: Bench, motion: Motion, frame: int, raised: Vec3) -> list[Solid | Capsule]:
     surface = bench.experiment.surface
     if surface is None:
         return []
     place = motion.root_positions[frame]
-    solids: list[Solid | Pill] = list(_tiles(surface, place, raised))
+    solids: list[Solid | Capsule] = list(_tiles(surface, place, raised))
     for doorway in bench.experiment.doorways:
         away = np.linalg.norm(place[:2] - np.array(doorway.place_m))
         if away < 1.0:

@@ -15,11 +15,11 @@ from puppet_core.posture import Motion
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import IMPORTANCE, ImportanceConfig
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig
-from puppet_retarget.offline.actor import Actor
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
-from puppet_retarget.offline.picture_body import Body
-from puppet_retarget.offline.picture_strip import even_instants, render_strip, StripRow
 from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_view.render.actors import Actor
+from puppet_view.render.scene import Body
+from puppet_view.render.strip import even_instants, render_strip, StripRow
 
 PREDICTIONS_S = (0.0, 0.15)  # of fig. 4.3
 WALK_SOLVERS = ('joint_angles', 'position', 'importance_based')  # rows of figs. 7.2 and 7.3

@@ -15,8 +15,8 @@ from PIL import Image
 from puppet_core.character import Character
 from puppet_core.procedural_performer import procedural_motion
 from puppet_retarget.offline.clip_arguments import PROCEDURAL_RATE_HZ
-from puppet_retarget.offline.picture_strip import GUTTER_PX
 from puppet_retarget.solvers.registry import SOLVER_NAMES
+from puppet_view.render.strip import GUTTER_PX
 import pytest
 
 pytestmark = pytest.mark.ros

@@ -10,15 +10,13 @@ from puppet_core.arrays import Floats
 from puppet_core.image_file import Picture, save_png
 from puppet_core.io.progress import progress
 from puppet_retarget.offline import render_arguments
-from puppet_retarget.offline.actor import Actor, near_objects
-from puppet_retarget.offline.camera_path import View
 from puppet_retarget.offline.clip_arguments import ConfigFiles
-from puppet_retarget.offline.film import film_pictures
-from puppet_retarget.offline.film_file import check_length, film_size, save_film
-from puppet_retarget.offline.line_up import line_up
-from puppet_retarget.offline.picture_strip import render_strip, StripRow
-from puppet_retarget.offline.picture_text import Texts
 from puppet_retarget.offline.render_cast import Bags, Casting
+from puppet_view.render.actors import Actor, line_up, near_objects
+from puppet_view.render.camera import View
+from puppet_view.render.film import check_length, film_pictures, film_size, save_film
+from puppet_view.render.labels import Texts
+from puppet_view.render.strip import render_strip, StripRow
 
 EXAMPLE = 'example: ./puppet render walk.bvh --strip 5 -o walk.png'
 add_arguments = render_arguments.add_arguments

@@ -20,8 +20,8 @@ from puppet_retarget.editing.constraints import (
 )
 from puppet_retarget.editing.edit_file import EditPlan
 from puppet_retarget.editing.edit_frames import BodyTrack
-from puppet_retarget.offline.picture_body import Body, Pill, Solid
-from puppet_retarget.offline.picture_strip import even_instants, render_strip, StripRow
+from puppet_view.render.scene import Body, Capsule, Solid
+from puppet_view.render.strip import even_instants, render_strip, StripRow
 
 INSTANTS = 5
 MARK_M = 0.045  # radius of the ball at a goal
@@ -104,8 +104,8 @@ def instants(plan: EditPlan, n_frames: int) -> Ints:
 
 def _marks(
     constraints: Sequence[Constraint], frame: int, track: BodyTrack, lift: Vec3
-) -> list[Solid | Pill]:
-    found: list[Solid | Pill] = []
+) -> list[Solid | Capsule]:
+    found: list[Solid | Capsule] = []
     for constraint in constraints:
         at = np.flatnonzero(constraint.frames == frame)
         if not len(at):
@@ -121,8 +121,8 @@ def _marks(
     return found
 
 
-def _ball(place: Vec3, colour: tuple[float, float, float]) -> Pill:
-    return Pill(place, place, MARK_M, colour)
+def _ball(place: Vec3, colour: tuple[float, float, float]) -> Capsule:
+    return Capsule(place, place, MARK_M, colour)
 
 
 def _ground_of(plan: EditPlan) -> Surface | None:

@@ -9,8 +9,8 @@ from puppet_core.arrays import Vec3s
 from puppet_core.character import Character
 from puppet_core.image_file import Picture
 from puppet_core.posture import Motion
-from puppet_retarget.offline.picture_body import Body, Solid
-from puppet_retarget.offline.picture_strip import even_instants, render_strip, StripRow
+from puppet_view.render.scene import Body, Solid
+from puppet_view.render.strip import even_instants, render_strip, StripRow
 
 INSTANTS = 5
 MARK_M = 0.035  # edge of the cube where an end-effector was measured

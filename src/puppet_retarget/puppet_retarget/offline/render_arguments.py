@@ -11,13 +11,12 @@ import numpy as np
 from puppet_core.arrays import Floats
 from puppet_core.errors import ConfigError
 from puppet_retarget.offline import clip_arguments
-from puppet_retarget.offline.camera_path import FOLLOW, KINDS, VIEWS_DEG
-from puppet_retarget.offline.film import FilmTimes
-from puppet_retarget.offline.film_file import check_film
-from puppet_retarget.offline.picture import MAX_SIDE_PX, SAMPLES
-from puppet_retarget.offline.picture_strip import even_instants
 from puppet_retarget.parameters import PRESETS
 from puppet_retarget.solvers.registry import SOLVER_NAMES
+from puppet_view.render.camera import FOLLOW, KINDS, VIEWS_DEG
+from puppet_view.render.film import check_film, FilmTimes
+from puppet_view.render.image import MAX_SIDE_PX, SAMPLES
+from puppet_view.render.strip import even_instants
 
 MAX_INSTANTS = 24
 MAX_SAMPLES = 8

@@ -7,19 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+from puppet_core import quaternion_batch
 from puppet_core.arrays import Floats
 from puppet_core.character import Character, default_capsules
 from puppet_core.errors import ConfigError, InputFileError, PuppetError
 from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
+from puppet_retarget.importance import object_distance as shapes
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.offline import clip_arguments
-from puppet_retarget.offline.actor import Actor
 from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
 from puppet_retarget.offline.clip_report import limb_importances
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
-from puppet_retarget.offline.picture_body import objects_of, Pill, Solid
 from puppet_retarget.offline.recorded import Recorded, RecordedBody
+from puppet_view.render.actors import Actor
+from puppet_view.render.scene import Capsule, SceneObject, Solid
 
 RECORDED = 'recorded'
 USUAL = (PERFORMER, 'sally', 'blubby')
@@ -207,10 +210,29 @@ class Casting:
             return 0.0
         return float(recorded.performer.times_s[0])
 
-    def _objects(self, scale: float | None) -> tuple[Solid | Pill, ...]:
+    def _objects(self, scale: float | None) -> tuple[SceneObject, ...]:
         """Return the performer's solids, or the puppet's in a world of the given scale."""
         if self._arguments.no_objects:
             return ()
         if scale is None:
             return objects_of(self._environment)
         return objects_of(self._environment, True, scale)
+
+
+def objects_of(
+    environment: Environment, puppet: bool = False, world_scale: float = 1.0
+) -> tuple[SceneObject, ...]:
+    """Return the solids of the performer's or the puppet's environment; planes are left out."""
+    objects: list[SceneObject] = []
+    for scene_object in environment.objects:
+        place = scene_object.puppet if puppet else scene_object.real
+        scale = world_scale if puppet else 1.0
+        position, size = scale * place.position, scale * place.size
+        if scene_object.shape in (shapes.BOX, shapes.CYLINDER):
+            is_cylinder = scene_object.shape == shapes.CYLINDER
+            objects.append(Solid(position, size, place.orientation, is_cylinder))
+        elif scene_object.shape in (shapes.SPHERE, shapes.CAPSULE):
+            along = 0.5 * size[2] * (scene_object.shape == shapes.CAPSULE)
+            half = quaternion_batch.rotate(place.orientation, np.array([0.0, 0.0, along]))
+            objects.append(Capsule(position - half, position + half, float(size[0])))
+    return tuple(objects)

@@ -4,10 +4,9 @@
 
 import numpy as np
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline.actor import Actor
-from puppet_retarget.offline.camera_path import cameras_along, smooth_path, View
-from puppet_retarget.offline.line_up import line_up
-from puppet_retarget.offline.picture_text import Texts
+from puppet_view.render.actors import Actor, line_up
+from puppet_view.render.camera import cameras_along, smooth_path, View
+from puppet_view.render.labels import Texts
 import pytest
 
 SIZE_PX = (320, 180)

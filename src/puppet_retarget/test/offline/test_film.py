@@ -12,8 +12,8 @@ import numpy as np
 from PIL import Image
 from puppet_core.errors import ConfigError
 from puppet_core.image_file import save_png
-from puppet_retarget.offline import film, film_file
-from puppet_retarget.offline.film import FilmTimes
+from puppet_view.render import film
+from puppet_view.render.film import FilmTimes
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -73,7 +73,7 @@ def test_colours_of_an_mp4_are_those_of_its_pictures(tmp_path: Path) -> None:
     picture = np.concatenate(
         [np.full((64, 32, 3), colour, dtype=np.uint8) for colour in colours], axis=1
     )
-    film_file.save_film(tmp_path / 'c.mp4', iter([picture] * 3), 3, 30.0)
+    film.save_film(tmp_path / 'c.mp4', iter([picture] * 3), 3, 30.0)
     with av.open(str(tmp_path / 'c.mp4')) as container:
         frame = next(container.decode(video=0))
         assert (frame.colorspace, frame.color_range) == (1, 1)
@@ -145,7 +145,7 @@ def test_a_gif_keeps_its_pictures_packed(tmp_path: Path) -> None:
             yield picture
 
     try:
-        film_file.save_film(tmp_path / 'x.gif', pictures(), count, 20.0)
+        film.save_film(tmp_path / 'x.gif', pictures(), count, 20.0)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from puppet_core.character import Character
 from puppet_core.posture import Motion
-from puppet_retarget.offline import line_up
-from puppet_retarget.offline.actor import Actor
-from puppet_retarget.offline.line_up import line_up_picture
+from puppet_view.render import actors
+from puppet_view.render.actors import Actor, line_up_picture
 import pytest
 
 SIZE_PX = (96, 54)
@@ -25,10 +24,10 @@ def scene(performer: Character, steps: Motion, monkeypatch: pytest.MonkeyPatch) 
         seen.update(bodies=bodies, camera=camera, size_px=size_px)
         return np.zeros((*size_px[::-1], 3), dtype=np.uint8)
 
-    monkeypatch.setattr(line_up, 'render_scene', note)
+    monkeypatch.setattr(actors, 'render_scene', note)
     low = replace(steps, root_positions=steps.root_positions - (3.0, 1.0, 0.2))
-    actors = [Actor(performer, motion, name) for name, motion in zip('abc', (steps, low, steps))]
-    seen['picture'] = line_up_picture(actors, 60, SIZE_PX, -60.0)
+    cast = [Actor(performer, motion, name) for name, motion in zip('abc', (steps, low, steps))]
+    seen['picture'] = line_up_picture(cast, 60, SIZE_PX, -60.0)
     return seen
 
 

@@ -7,27 +7,33 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 from puppet_core.arrays import read_only
-from puppet_core.character import Capsule, load_character
+from puppet_core.character import Capsule as SegmentCapsule
+from puppet_core.character import load_character
 from puppet_core.errors import ConfigError
 from puppet_core.image_file import save_png
 from puppet_core.posture import Motion
 from puppet_core.quaternion_batch import exp
 from puppet_retarget.importance.environment import Environment, Placement, SceneObject
 from puppet_retarget.importance.object_distance import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
-from puppet_retarget.offline import picture as drawing
-from puppet_retarget.offline.picture import Label, render_scene
-from puppet_retarget.offline.picture_body import (
-    Body,
+from puppet_retarget.offline.render_cast import objects_of
+from puppet_view.render.camera import Camera
+from puppet_view.render.image import (
+    FLOOR,
     GAMMA,
-    objects_of,
-    Pill,
-    scene_arrays,
+    Label,
+    light_direction,
+    NOTHING,
+    OBJECT,
+    render_scene,
+    to_screen,
+    Tracer,
+)
+from puppet_view.render.scene import (
+    Body,
+    Capsule,
+    joined,
     Solid,
 )
-from puppet_retarget.offline.picture_camera import Camera, camera_around
-from puppet_retarget.offline.picture_ray_kernels import CAPSULE as CAPSULE_HIT
-from puppet_retarget.offline.picture_ray_kernels import FLOOR, NOTHING, SOLID
-from puppet_retarget.offline.picture_tile_kernels import _tone, draw_rows
 import pytest
 
 SIZE_PX = (160, 120)
@@ -54,7 +60,7 @@ def adult():
 
 
 def _ball(place, radius, colour):
-    return Pill(place, place, radius, colour)
+    return Capsule(place, place, radius, colour)
 
 
 def _pixel(picture, camera, place):
@@ -73,7 +79,7 @@ def test_a_ball_is_seen_where_it_projects(camera, place):
 
 def test_a_capsule_is_seen_along_its_whole_length(camera):
     start, end = np.array([0.2, -0.6, 0.3]), np.array([-0.2, 0.5, 1.2])
-    picture = render_scene([], camera, SIZE_PX, (), [Pill(start, end, 0.08, BLUE)])
+    picture = render_scene([], camera, SIZE_PX, (), [Capsule(start, end, 0.08, BLUE)])
     for share in np.linspace(0.0, 1.0, 9):
         red, _, blue = _pixel(picture, camera, start + share * (end - start))
         assert blue > 1.5 * red
@@ -97,8 +103,7 @@ def test_the_nearer_of_two_hides_the_other(camera):
 
 def test_a_ball_throws_its_shadow_on_the_floor(camera):
     ball = _ball((0.0, 0.3, 0.9), 0.25, RED)
-    axes = camera.axes()
-    light = scene_arrays([], [ball], axes[0], axes[2]).light
+    light = light_direction(camera)
     foot = ball.start - light * (ball.start[2] / light[2])
     lit = render_scene([], camera, SIZE_PX)
     shaded = render_scene([], camera, SIZE_PX, (), [ball])
@@ -109,23 +114,19 @@ def test_a_ball_throws_its_shadow_on_the_floor(camera):
 
 
 def test_light_is_finite_and_in_range_everywhere(camera, adult):
-    axes = camera.axes()
-    body = Body.at_rest(adult)
     things = [Solid([0.3, 0.5, 0.4], [0.4, 0.6, 0.8]), _ball((0.0, 0.0, 0.1), 0.1, RED)]
-    scene = scene_arrays([body], things, axes[0], axes[2])
-    eye = np.vstack((axes, camera.position, camera.target))
-    height, width = SIZE_PX[::-1]
-    light, kinds = np.full((height, width, 3), np.nan, np.float32), np.empty((height, width), int)
-    draw_rows(eye, camera.pixel_size(height), (0, height), scene, light, kinds)
+    surface = joined([Body.at_rest(adult)], things)
+    columns, rows = (grid.ravel() + 0.5 for grid in np.meshgrid(*map(np.arange, SIZE_PX)))
+    tracer = Tracer(surface, camera, SIZE_PX, light_direction(camera), 8)
+    light, kinds = tracer.trace(columns, rows)
     assert np.all(np.isfinite(light)) and np.min(light) >= 0.0
-    assert set(np.unique(kinds)) == {NOTHING, FLOOR, CAPSULE_HIT, SOLID}
+    assert set(np.unique(kinds)) == {NOTHING, FLOOR, OBJECT}
 
 
-def test_a_table_of_tones_is_as_good_as_the_formula(camera):
+def test_screen_values_follow_the_gamma():
     light = np.linspace(0.0, 1.2, 10000)
-    tones = [_tone(float(value), drawing._TONES) for value in light]
     wanted = 255.0 * np.clip(light, 0.0, 1.0) ** (1.0 / GAMMA)
-    np.testing.assert_allclose(tones, wanted, atol=0.6)
+    np.testing.assert_allclose(to_screen(light), wanted, atol=0.6)
 
 
 def test_more_rays_on_edges_come_nearer_to_a_large_picture_made_small(camera, adult):
@@ -138,14 +139,6 @@ def test_more_rays_on_edges_come_nearer_to_a_large_picture_made_small(camera, ad
         for n in (1, 2, 4)
     ]  # fmt: skip
     assert errors[1] < 0.8 * errors[0] and errors[2] < errors[1]
-
-
-def test_threads_do_not_change_the_picture(camera, adult):
-    pictures = [
-        render_scene([Body.at_rest(adult)], camera, SIZE_PX, threads=n) for n in (1, 2, 5)
-    ]
-    for other in pictures[1:]:
-        np.testing.assert_array_equal(pictures[0], other)
 
 
 def test_an_eye_inside_a_body_or_under_the_floor_still_gives_a_picture(adult):
@@ -208,7 +201,7 @@ def test_a_body_that_is_not_finite_is_refused(adult):
 
 
 def test_a_title_is_written_below_the_feet(adult):
-    camera = camera_around([Body.at_rest(adult)], (320, 240), margin=0.2)
+    camera = Camera([6.0, 0.0, 1.6], [0.0, 0.0, 0.7], 35.0)
     without = render_scene([Body.at_rest(adult)], camera, (320, 240))
     titled = render_scene([Body.at_rest(adult, 'performer')], camera, (320, 240))
     rows, columns = np.nonzero(np.any(without != titled, axis=2))
@@ -274,7 +267,8 @@ def test_a_character_without_any_capsule_is_nothing_to_see(camera, adult):
 
 
 def test_one_ball_for_a_body_is_enough(camera, adult):
-    ball = type(adult)('x', '', adult.skeleton, (Capsule(0, np.zeros(3), np.zeros(3), 0.3, RED),))
+    only = SegmentCapsule(0, np.zeros(3), np.zeros(3), 0.3, RED)
+    ball = type(adult)('x', '', adult.skeleton, (only,))
     body = Body(ball, *_rest(adult))
     red, green, _ = _pixel(render_scene([body], camera, SIZE_PX), camera, body.p_world[0])
     assert red > 1.5 * green

@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The camera: where points appear, and that everything fits."""
 
-from pathlib import Path
-
 import numpy as np
-from puppet_core.character import load_character
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline.picture_body import Body
-from puppet_retarget.offline.picture_camera import Camera, camera_around
+from puppet_view.render.camera import Camera
 import pytest
 
 SIZE_PX = (400, 300)
-CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 
 
 def test_the_target_is_in_the_middle():
@@ -53,23 +48,3 @@ def test_a_camera_straight_above_its_target_is_refused(position):
 def test_a_view_angle_out_of_range_is_refused():
     with pytest.raises(ConfigError, match='view_angle_deg: expected 0.1 <= value <= 150'):
         Camera([1.0, 0.0, 0.0], [0.0, 0.0, 0.0], 180.0)
-
-
-@pytest.mark.parametrize('azimuth_deg', [0.0, 50.0, 90.0, 200.0])
-@pytest.mark.parametrize('size_px', [(1600, 900), (300, 800)])
-def test_all_bodies_fit_and_fill_the_picture(azimuth_deg, size_px):
-    bodies = [
-        Body.at_rest(load_character(CHARACTERS / f'{name}.yaml'), shift=np.array([0.0, y, 0.0]))
-        for name, y in (('sally', 0.0), ('blubby', 2.0))
-    ]
-    camera = camera_around(bodies, size_px, azimuth_deg, margin=0.1)
-    places, radii = [], []
-    for body in bodies:
-        starts, ends, radius, _ = body.capsules()
-        places += [starts, ends]
-        radii += [radius, radius]
-    pixels = camera.project(np.concatenate(places), size_px)
-    low, high = pixels.min(axis=0), pixels.max(axis=0)
-    assert np.all(low >= 0.099 * np.array(size_px))
-    assert np.all(high <= 0.901 * np.array(size_px))
-    assert np.max((high - low) / size_px) > 0.6

@@ -9,13 +9,11 @@ from puppet_core.image_file import save_png
 from puppet_core.posture import Motion
 from puppet_core.quaternion_batch import exp
 from puppet_core.skeleton import SEGMENT_INDEX
-from puppet_retarget.offline.actor import Actor, limb_colours
-from puppet_retarget.offline.camera_path import View
-from puppet_retarget.offline.line_up import line_up
-from puppet_retarget.offline.picture import render_scene
-from puppet_retarget.offline.picture_body import Body, Pill
-from puppet_retarget.offline.picture_camera import Camera
-from puppet_retarget.offline.picture_text import Texts
+from puppet_view.render.actors import Actor, limb_colours, line_up
+from puppet_view.render.camera import Camera, View
+from puppet_view.render.image import render_scene
+from puppet_view.render.labels import Texts
+from puppet_view.render.scene import Body, Capsule
 import pytest
 
 SIZE_PX = (320, 240)
@@ -64,7 +62,7 @@ def test_soles_end_where_the_floor_is(performer):
 def test_the_silhouette_of_a_capsule_is_that_of_its_projected_outline():
     """Against points on spheres along the core line, projected one by one."""
     camera = Camera([4.0, 1.0, 1.6], [0.0, 0.0, 0.7], 35.0)
-    pill = Pill(np.array([0.2, -0.5, 0.5]), np.array([-0.2, 0.5, 1.2]), 0.15, (0.9, 0.05, 0.05))
+    pill = Capsule(np.array([0.2, -0.5, 0.5]), np.array([-0.2, 0.5, 1.2]), 0.15, (0.9, 0.05, 0.05))
     picture = render_scene([], camera, SIZE_PX, (), [pill], samples=1).astype(int)
     seen = picture[..., 0] > 1.4 * picture[..., 1]
     rng = np.random.default_rng(1)

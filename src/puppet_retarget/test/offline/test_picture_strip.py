@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from puppet_core.character import load_character
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline import picture_strip
-from puppet_retarget.offline.camera_path import cameras_along, View
-from puppet_retarget.offline.picture_body import Body
-from puppet_retarget.offline.picture_strip import even_instants, render_strip, StripRow
+from puppet_view.render import strip
+from puppet_view.render.camera import cameras_along, View
+from puppet_view.render.scene import Body
+from puppet_view.render.strip import even_instants, render_strip, StripRow
 import pytest
 
 CELL_PX = (60, 80)
@@ -40,7 +40,7 @@ def test_instants_are_even_and_inside_the_clip(n_frames, count, expected):
 
 def test_a_strip_has_a_cell_for_each_row_and_instant(rows):
     picture = render_strip(rows, ['0 s', '1 s', '2 s'], CELL_PX)
-    gutter = picture_strip.GUTTER_PX
+    gutter = strip.GUTTER_PX
     without = render_strip(rows, (), CELL_PX)
     assert without.shape == (2 * CELL_PX[1] + gutter, 3 * CELL_PX[0] + 2 * gutter, 3)
     assert np.all(without[:, CELL_PX[0]:CELL_PX[0] + gutter] == 255)
@@ -50,7 +50,7 @@ def test_a_strip_has_a_cell_for_each_row_and_instant(rows):
 
 
 def test_cells_of_a_row_have_one_scale_and_follow_the_body(rows):
-    cameras = picture_strip._cameras(rows[0], CELL_PX, View(55.0, 8.0))
+    cameras = strip._cameras(rows[0], CELL_PX, View(55.0, 8.0))
     backs = [camera.position - camera.target for camera in cameras]
     np.testing.assert_allclose(backs[1:], backs[:-1], atol=1e-12)
     steps = np.diff([camera.target for camera in cameras], axis=0)
@@ -70,7 +70,7 @@ def test_the_direction_of_view_is_that_of_the_first_row_s_body(rows, monkeypatch
         azimuths.append(view.azimuth_deg)
         return cameras_along(shots, path, view, size_px)
 
-    monkeypatch.setattr(picture_strip, 'cameras_along', note)
+    monkeypatch.setattr(strip, 'cameras_along', note)
     render_strip([turned, ahead], (), CELL_PX, azimuth_deg=20.0)
     render_strip([ahead, turned], (), CELL_PX, azimuth_deg=20.0)
     np.testing.assert_allclose(azimuths, [110.0, 110.0, 20.0, 20.0], atol=1e-9)

@@ -17,9 +17,9 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_core.character import Character, default_capsules  # noqa: E402,I100
 from puppet_core.errors import InputFileError  # noqa: E402
 from puppet_retarget.bag_take import read_bag_take, read_motion, read_recorded  # noqa: E402
-from puppet_retarget.offline.actor import Actor  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.raw_header import stamp_ns  # noqa: E402
+from puppet_view.render.actors import Actor  # noqa: E402
 
 pytestmark = pytest.mark.ros
 

@@ -15,11 +15,11 @@ from PIL import Image, ImageDraw, ImageFont
 from puppet_core.arrays import Floats
 from puppet_core.image_file import Picture, TEXT_COLOUR
 from puppet_core.importance_colour import importance_colour
-from puppet_retarget.offline.picture_floor_kernels import FINE_STEP_M, GRID_STEP_M
+from puppet_view.render.image import GRIDS
 
 GREY = (105, 112, 122)
 _LARGEST_PX, _SMALLEST_PX = 26, 9
-LEGEND, SCALE = 'importance', f'grid {GRID_STEP_M:g} m, fine {100.0 * FINE_STEP_M:g} cm'
+LEGEND, SCALE = 'importance', f'grid {GRIDS[0][0]:g} m, fine {100.0 * GRIDS[1][0]:g} cm'
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 Box = tuple[float, float, float, float]
 

@@ -12,11 +12,10 @@ from puppet_core import quaternion_batch
 from puppet_core.arrays import Ints
 from puppet_core.errors import ConfigError
 from puppet_core.image_file import Picture, TEXT_COLOUR
-from puppet_retarget.offline.camera_path import cameras_along, FOLLOW, View
-from puppet_retarget.offline.picture import Label, render_scene
-from puppet_retarget.offline.picture_body import Body, Pill, Solid
-from puppet_retarget.offline.picture_camera import Camera
-from puppet_retarget.offline.picture_text import legend_band
+from puppet_view.render.camera import Camera, cameras_along, FOLLOW, View
+from puppet_view.render.image import Label, render_scene
+from puppet_view.render.labels import legend_band
+from puppet_view.render.scene import Body, SceneObject
 
 GUTTER_PX = 4
 _SMALLEST_PX, _LARGEST_PX = 9, 24  # letters
@@ -32,10 +31,10 @@ class StripRow:
     cells: Sequence[Sequence[Body]]
     """The bodies of each instant; the camera follows the first of them."""
 
-    objects: Sequence[Solid | Pill] = ()
+    objects: Sequence[SceneObject] = ()
     """Solids that stand in all of them."""
 
-    marks: Sequence[Sequence[Solid | Pill]] = ()
+    marks: Sequence[Sequence[SceneObject]] = ()
     """Solids of each instant; none if empty."""
 
 

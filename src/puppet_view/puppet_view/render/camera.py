@@ -1,10 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Cameras for instants of a performance: fixed, following or on an orbit, and nothing cut.
+Cameras: where world points appear, and paths for instants of a performance.
 
-All cameras of a path have one distance and one place in the picture for what they follow, so
-that nothing but the bodies moves in it; the path is smoothed over time without lag.
+Cameras are fixed, follow or orbit. All cameras of a path have one distance and one place in the
+picture for what they follow, so that nothing but the bodies moves in it and nothing is cut off;
+the path is smoothed over time without lag.
 
 """
 
@@ -13,12 +14,12 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from puppet_core.arrays import Floats, Vec3, Vec3s
+from puppet_core.arrays import check_array, Floats, read_only, Vec3, Vec3s
 from puppet_core.errors import ConfigError
-from puppet_retarget.offline.picture_body import Body
-from puppet_retarget.offline.picture_camera import Camera, VIEW_ANGLE_DEG
+from puppet_view.render.scene import Body
 from scipy.ndimage import gaussian_filter1d
 
+VIEW_ANGLE_DEG = 24.0  # small is far away and flat
 FIXED, FOLLOW, ORBIT = KINDS = ('fixed', 'follow', 'orbit')
 ORBIT_DEG = 360.0  # over all instants
 VIEWS_DEG = {
@@ -26,6 +27,66 @@ VIEWS_DEG = {
     'three-quarter': -40.0,
 }  # fmt: skip
 SMOOTH_S = 0.4  # standard deviation of the following camera's averaging
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """A pinhole camera, its up direction as near to world's Z as its aim allows."""
+
+    position: Vec3
+    """In world, shape (3,) [m]."""
+
+    target: Vec3
+    """The point in the picture's middle, shape (3,) [m]."""
+
+    view_angle_deg: float = 30.0
+    """Between the picture's upper and lower edge."""
+
+    def __post_init__(self) -> None:
+        for name in ('position', 'target'):
+            values = check_array(name, getattr(self, name), (3,))
+            object.__setattr__(self, name, read_only(values))
+        ahead = self.target - self.position
+        if math.hypot(ahead[0], ahead[1]) < 1e-6 * np.linalg.norm(ahead) + 1e-12:
+            raise ConfigError('camera: expected a target beside the position, got one above it')
+        if not 0.1 <= self.view_angle_deg <= 150.0:
+            raise ConfigError(
+                f'view_angle_deg: expected 0.1 <= value <= 150, got {self.view_angle_deg}'
+            )
+
+    def axes(self) -> Vec3s:
+        """Return the unit right, up and forward directions in world, shape (3, 3)."""
+        forward = self.target - self.position
+        forward = forward / np.linalg.norm(forward)
+        right = np.cross(forward, [0.0, 0.0, 1.0])
+        right = right / np.linalg.norm(right)
+        return np.array([right, np.cross(right, forward), forward])
+
+    def pixel_size(self, height_px: int) -> float:
+        """Return the size of a pixel on the image plane at distance one."""
+        return 2.0 * math.tan(0.5 * math.radians(self.view_angle_deg)) / height_px
+
+    def project(self, points: Vec3s, size_px: tuple[int, int]) -> Floats:
+        """
+        Return where world points appear.
+
+        Parameters
+        ----------
+        points : ndarray, shape (n, 3)
+            In world [m].
+        size_px : tuple of int
+            Width and height of the picture.
+
+        Returns
+        -------
+        pixels : ndarray, shape (n, 2)
+            Column and row, from the upper left corner; NaN behind the camera.
+
+        """
+        x, y, depth = self.axes() @ (np.atleast_2d(points) - self.position).T
+        depth = np.where(depth > 1e-6, depth, np.nan)
+        scale = 1.0 / (depth * self.pixel_size(size_px[1]))
+        return np.stack((0.5 * size_px[0] + scale * x, 0.5 * size_px[1] - scale * y), axis=1)
 
 
 @dataclass(frozen=True, slots=True)

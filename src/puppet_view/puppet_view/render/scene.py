@@ -1,0 +1,375 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is in a picture: bodies in a posture and solid objects, and their triangle meshes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core import quaternion_batch
+from puppet_core.arrays import check_array, Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_core.character import Capsule as SegmentCapsule
+from puppet_core.character import Character
+from puppet_core.errors import ConfigError
+from puppet_core.posture import Posture, world_segments
+from puppet_core.skeleton import N_SEGMENTS
+from puppet_core.smooth_mesh import Rods
+
+Singles = NDArray[np.float32]
+OBJECT_COLOUR = (0.72, 0.60, 0.46)
+FLATNESS_M2 = 4e-5  # how far a capsule's mesh may be inside it, times its radius
+HIDDEN_M = 0.001  # so deep in another capsule, a triangle is left out
+BLEND_SHARE = 0.5  # of a radius: how far the normals of touching capsules run into each other
+ROUND_SECTIONS = 64  # of a cylinder
+KEPT_CHARACTERS = 16  # whose meshes are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A character in a posture."""
+
+    character: Character
+    """Its shape and colours."""
+
+    q_world: Quats
+    """Orientation of each segment in world, shape (16, 4)."""
+
+    p_world: Vec3s
+    """Position of each segment's joint in world, shape (16, 3) [m]."""
+
+    segment_colours: Floats | None = None
+    """Red, green, blue in 0 .. 1 per segment, shape (16, 3); NaN keeps the character's own."""
+
+    title: str = ''
+    """Written at its feet."""
+
+    def __post_init__(self) -> None:
+        for name, width in (('q_world', 4), ('p_world', 3)):
+            values = check_array(name, getattr(self, name), (N_SEGMENTS, width))
+            object.__setattr__(self, name, read_only(values))
+        if self.segment_colours is not None:
+            shape = np.shape(self.segment_colours)
+            if shape != (N_SEGMENTS, 3):
+                raise ConfigError(f'segment_colours: expected shape (16, 3), got {shape}')
+
+    @classmethod
+    def in_posture(
+        cls, character: Character, posture: Posture, title: str = '', shift: Vec3 | None = None
+    ) -> 'Body':
+        """Return a body in a posture, moved by `shift` [m] if given."""
+        root = np.asarray(posture.root_position) + (0.0 if shift is None else shift)
+        q_world, p_world = world_segments(
+            character.skeleton, root[None], np.asarray(posture.rotations)[None]
+        )
+        return cls(character, q_world[0], p_world[0], None, title)
+
+    @classmethod
+    def at_rest(cls, character: Character, title: str = '', shift: Vec3 | None = None) -> 'Body':
+        """Return a body in the T-pose with its soles on the floor, moved by `shift` [m]."""
+        root = np.array([0.0, 0.0, character.skeleton.rest_root_height])
+        rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
+        zeros = np.zeros((8, 3))
+        return cls.in_posture(character, Posture(root, rotations, zeros, zeros), title, shift)
+
+    def capsules(self) -> tuple[Vec3s, Vec3s, Floats, Floats]:
+        """Return starts (n, 3), ends (n, 3), radii (n,) [m] in world and colours (n, 3)."""
+        capsules = sorted(self.character.capsules, key=lambda capsule: capsule.segment)
+        segments = np.array([c.segment for c in capsules], dtype=np.int64)
+        q, p = self.q_world[segments], self.p_world[segments]
+        starts = p + quaternion_batch.rotate(q, _rows([c.start for c in capsules]))
+        ends = p + quaternion_batch.rotate(q, _rows([c.end for c in capsules]))
+        colours = _rows([self.character.colour_of(c) for c in capsules])
+        return starts, ends, np.array([c.radius for c in capsules]), self._own(colours, segments)
+
+    def surface(self) -> 'Surface':
+        """Return its mesh in world."""
+        mesh = _body_mesh(_Shape(self.character))
+        q, p = self.q_world[mesh.segments], self.p_world[mesh.segments]
+        vertices, normals, first = [], [], 0
+        for segment in np.unique(mesh.segments):  # the parts are sorted by segment
+            turn = quaternion_batch.rotate(self.q_world[segment], np.eye(3)).astype(np.float32)
+            count = int(np.sum(mesh.counts[mesh.segments == segment]))
+            rows = slice(first, first + count)
+            place = self.p_world[segment].astype(np.float32)
+            vertices.append(mesh.vertices[rows] @ turn + place)
+            normals.append(mesh.normals[rows] @ turn)
+            first += count
+        colours = self._own(mesh.colours, mesh.segments)[mesh.part_of_face]
+        bounds = Rods(
+            p + quaternion_batch.rotate(q, mesh.bounds.starts),
+            p + quaternion_batch.rotate(q, mesh.bounds.ends), mesh.bounds.radii,
+        )  # fmt: skip
+        once = np.unique(mesh.segments, return_index=True)[1]
+        bounds = Rods(*(column[once] for column in bounds))
+        owner = np.searchsorted(mesh.segments[once], mesh.segments)[mesh.part_of_face]
+        return Surface(
+            np.concatenate(vertices), mesh.faces, np.concatenate(normals)[mesh.faces], colours,
+            bounds, owner,
+        )  # fmt: skip
+
+    def _own(self, colours: Floats, segments: Ints) -> Floats:
+        if self.segment_colours is None:
+            return colours
+        own = np.asarray(self.segment_colours, dtype=np.float64)[segments]
+        return np.where(np.isfinite(own), own, colours)
+
+
+@dataclass(frozen=True, slots=True)
+class Solid:
+    """A box or an upright cylinder in its own frame."""
+
+    position: Vec3
+    """Centre in world, shape (3,) [m]."""
+
+    size: Vec3
+    """Full extents of a box; radius, radius, length of a cylinder, shape (3,) [m]."""
+
+    orientation: Quat = (1.0, 0.0, 0.0, 0.0)  # type: ignore[assignment]
+    """Own frame in world, shape (4,)."""
+
+    is_cylinder: bool = False
+    """Whether it is a cylinder about its own z axis."""
+
+    colour: tuple[float, float, float] = OBJECT_COLOUR
+    """Red, green, blue in 0 .. 1."""
+
+    def __post_init__(self) -> None:
+        for name, width in (('position', 3), ('size', 3), ('orientation', 4)):
+            values = check_array(name, getattr(self, name), (width,))
+            object.__setattr__(self, name, read_only(values))
+
+    def surface(self) -> 'Surface':
+        """Return its mesh in world."""
+        import trimesh
+
+        if self.is_cylinder:
+            mesh = trimesh.creation.cylinder(1.0, 1.0, sections=ROUND_SECTIONS)
+        else:
+            mesh = trimesh.creation.box()
+        normals = np.repeat(mesh.face_normals[:, None], 3, axis=1)
+        if self.is_cylinder:
+            outward = mesh.triangles * (1.0, 1.0, 0.0)
+            is_side = np.abs(normals[..., 2:]) < 0.5
+            normals = np.where(is_side, outward, normals)
+        turn = quaternion_batch.rotate(self.orientation, np.eye(3))
+        vertices = mesh.vertices * self.size @ turn + self.position
+        none = Rods(np.empty((0, 3)), np.empty((0, 3)), np.empty(0))
+        count = len(mesh.faces)
+        return Surface(
+            vertices, mesh.faces, normals @ turn, np.tile(self.colour, (count, 1)), none,
+            np.full(count, -1),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Capsule:
+    """A ball or capsule that belongs to no body: an environment's sphere, a marker."""
+
+    start: Vec3
+    """One end of the core line in world, shape (3,) [m]."""
+
+    end: Vec3
+    """The other end; equal to `start` for a ball [m]."""
+
+    radius: float
+    """[m]."""
+
+    colour: tuple[float, float, float] = OBJECT_COLOUR
+    """Red, green, blue in 0 .. 1."""
+
+    def __post_init__(self) -> None:
+        for name in ('start', 'end'):
+            values = check_array(name, getattr(self, name), (3,))
+            object.__setattr__(self, name, read_only(values))
+
+    def surface(self) -> 'Surface':
+        """Return its mesh in world."""
+        vertices, faces = _capsule_mesh(self.start, self.end, self.radius)
+        normals = _from_core(vertices, self.start, self.end)[0] / self.radius
+        count = len(faces)
+        bounds = Rods(self.start[None], self.end[None], np.array([self.radius]))
+        return Surface(
+            vertices, faces, normals[faces], np.tile(self.colour, (count, 1)), bounds,
+            np.zeros(count, dtype=np.int64),
+        )  # fmt: skip
+
+
+SceneObject = Solid | Capsule
+
+
+class Surface(NamedTuple):
+    """The triangles of something in a picture."""
+
+    vertices: Floats
+    """Shape (n, 3) [m]."""
+
+    faces: Ints
+    """Shape (m, 3)."""
+
+    normals: Floats
+    """Outward at each corner of each face, shape (m, 3, 3)."""
+
+    colours: Floats
+    """Red, green, blue in 0 .. 1, of each face, shape (m, 3)."""
+
+    bounds: Rods
+    """Few capsules about as large: what hides the sky from others."""
+
+    owner: Ints
+    """Which of the bounds is around a face, -1 for none, shape (m,)."""
+
+    firsts: Sequence[int] = (0,)
+    """First vertex of each item in it."""
+
+
+def moved(item: Any, shift: Vec3) -> Any:
+    """Return a Body, Solid or Capsule that is moved by `shift` [m]."""
+    if isinstance(item, Body):
+        return replace(item, p_world=item.p_world + shift)
+    if isinstance(item, Capsule):
+        return replace(item, start=item.start + shift, end=item.end + shift)
+    return replace(item, position=item.position + shift)
+
+
+def joined(bodies: Sequence[Body], objects: Sequence[SceneObject]) -> Surface | None:
+    """Return the surface of everything in a picture, or None if there is nothing."""
+    items = [*(body for body in bodies if body.character.capsules), *objects]
+    if not items:
+        return None
+    surfaces = [item.surface() for item in items]
+    first = np.cumsum([0] + [len(s.vertices) for s in surfaces])
+    owners = np.cumsum([0] + [len(s.bounds.radii) for s in surfaces])
+    bounds = (np.concatenate([s.bounds[k] for s in surfaces]) for k in range(3))
+    return Surface(
+        np.concatenate([s.vertices for s in surfaces]).astype(np.float32),
+        np.concatenate([s.faces + n for s, n in zip(surfaces, first)]).astype(np.int32),
+        np.concatenate([s.normals for s in surfaces]).astype(np.float32),
+        np.concatenate([s.colours for s in surfaces]),
+        Rods(*bounds),
+        np.concatenate([np.where(s.owner < 0, -1, s.owner + n)
+                        for s, n in zip(surfaces, owners)]),
+        first[:-1].tolist(),
+    )  # fmt: skip
+
+
+class _BodyMesh(NamedTuple):
+    """The shape of a character: a mesh for each capsule, in its segment's frame."""
+
+    vertices: Singles
+    normals: Singles
+    faces: Ints
+    part_of_face: Ints
+    counts: Ints  # vertices of each part
+    segments: Ints  # of each part
+    colours: Floats  # of each part, (n, 3)
+    bounds: Rods  # of each part's whole segment
+
+
+class _Shape:
+    """A character as a key, by identity of its capsules."""
+
+    def __init__(self, character: Character) -> None:
+        self.character = character
+
+    def __hash__(self) -> int:
+        return id(self.character.capsules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Shape) and other.character.capsules is self.character.capsules
+
+
+@lru_cache(KEPT_CHARACTERS)
+def _body_mesh(shape: _Shape) -> _BodyMesh:
+    """Return the meshes of a character's capsules without what is inside others."""
+    character = shape.character
+    capsules = sorted(character.capsules, key=lambda capsule: capsule.segment)
+    colours = _rows([character.colour_of(capsule) for capsule in capsules])
+    rest = world_segments(
+        character.skeleton, np.zeros((1, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (1, N_SEGMENTS, 1))
+    )[1][0]
+    meshes = [_capsule_mesh(c.start, c.end, c.radius) for c in capsules]
+    normals, faces = [], []
+    for i, (capsule, (vertices, triangles)) in enumerate(zip(capsules, meshes)):
+        same = np.flatnonzero(np.all(colours == colours[i], axis=1))
+        places = vertices + rest[capsule.segment]
+        normals.append(_blended_normals(places, [
+            (capsules[k], rest[capsules[k].segment]) for k in same
+        ], capsule.radius))
+        hidden = np.zeros(len(vertices), dtype=bool)
+        for k, other in enumerate(capsules):
+            if k != i and other.segment == capsule.segment:
+                inside = _from_core(vertices, other.start, other.end)[1] < other.radius - HIDDEN_M
+                hidden |= inside if inside[triangles].all(axis=1).any() else False
+        faces.append(triangles[~hidden[triangles].all(axis=1)])
+    counts = [len(vertices) for vertices, _ in meshes]
+    first = np.cumsum([0, *counts])
+    segments = np.array([capsule.segment for capsule in capsules])
+    whole = {
+        k: _bound(np.concatenate([m[0] for m, n in zip(meshes, segments) if n == k]))
+        for k in set(segments.tolist())
+    }
+    return _BodyMesh(
+        np.concatenate([vertices for vertices, _ in meshes]).astype(np.float32),
+        np.concatenate(normals).astype(np.float32),
+        np.concatenate([triangles + n for triangles, n in zip(faces, first)]),
+        np.repeat(np.arange(len(meshes)), [len(triangles) for triangles in faces]),
+        np.array(counts),
+        segments,
+        colours,
+        Rods(*(np.array(column) for column in zip(*(whole[k] for k in segments.tolist())))),
+    )
+
+
+def _capsule_mesh(start: Vec3, end: Vec3, radius: float) -> tuple[Vec3s, Ints]:
+    """Return vertices (n, 3) [m] and triangles (m, 3) of a capsule."""
+    import trimesh
+
+    core = end - start
+    length = float(np.linalg.norm(core))
+    sections = int(np.ceil(np.pi / np.arccos(max(1.0 - FLATNESS_M2 / radius**2, 0.0))))
+    sections = 2 * max(sections // 2 + 1, 4)
+    mesh = trimesh.creation.capsule(length, radius, (sections, sections))  # along z, centred
+    axis = core if length > 1e-9 else np.array([0.0, 0.0, 1.0])
+    turn = trimesh.geometry.align_vectors([0.0, 0.0, 1.0], axis)[:3, :3]
+    return mesh.vertices @ turn.T + 0.5 * (start + end), np.asarray(mesh.faces)
+
+
+def _from_core(places: Vec3s, start: Vec3, end: Vec3) -> tuple[Vec3s, Floats]:
+    """Return offsets (n, 3) and distances (n,) of places from a capsule's core line [m]."""
+    core = end - start
+    along = np.clip((places - start) @ core / max(float(core @ core), 1e-12), 0.0, 1.0)
+    offsets = places - start - along[:, None] * core
+    return offsets, np.linalg.norm(offsets, axis=1)
+
+
+def _blended_normals(
+    places: Vec3s, capsules: Sequence[tuple[SegmentCapsule, Vec3]], radius: float
+) -> Vec3s:
+    """Return normals that run from one capsule into the next: seams look filled in."""
+    normals = np.zeros_like(places)
+    for capsule, joint in capsules:
+        blend = BLEND_SHARE * min(capsule.radius, radius)
+        offsets, apart = _from_core(places, joint + capsule.start, joint + capsule.end)
+        weight = np.maximum(1.0 - np.maximum(apart - capsule.radius, 0.0) / blend, 0.0) ** 2
+        normals += (weight / np.maximum(apart, 1e-9))[:, None] * offsets
+    return normals / np.maximum(np.linalg.norm(normals, axis=1), 1e-9)[:, None]
+
+
+def _bound(vertices: Vec3s) -> tuple[Vec3, Vec3, float]:
+    """Return start, end and radius of a capsule about as large as a mesh [m]."""
+    middle = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
+    axis = np.linalg.svd(vertices - middle, full_matrices=False)[2][0]
+    along = (vertices - middle) @ axis
+    across = np.linalg.norm(vertices - middle - along[:, None] * axis, axis=1)
+    radius = float(np.quantile(across, 0.7))
+    low, high = along.min() + radius, along.max() - radius
+    if low > high:
+        low = high = 0.5 * (low + high)
+    return middle + low * axis, middle + high * axis, radius
+
+
+def _rows(points: Sequence[Sequence[float] | Floats]) -> Vec3s:
+    return np.array(points, dtype=np.float64).reshape(-1, 3)
