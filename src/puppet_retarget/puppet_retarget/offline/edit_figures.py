@@ -11,11 +11,11 @@ from puppet_core.character import Character, default_capsules
 from puppet_core.image_file import Picture
 from puppet_core.posture import Motion
 from puppet_core.skeleton import Skeleton
-from puppet_retarget.editing.constraints import Surface
-from puppet_retarget.editing.doorway import Doorway
-from puppet_retarget.editing.edit_config import Bodies
+from puppet_edit.editor.constraints import Surface
+from puppet_edit.editor.edit_config import Bodies
+from puppet_edit.scene.doorway import Doorway
+from puppet_edit.scene.surfaces import normals
 from puppet_retarget.editing.rope import Rope
-from puppet_retarget.editing.surfaces import normals
 from puppet_retarget.offline.edit_bench import Bench
 from puppet_retarget.offline.edit_experiments import ROPE, TERRAIN
 from puppet_retarget.offline.picture_body import Body, Pill, Solid

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from puppet_clips import cli
 from puppet_core import quaternion_batch
 from puppet_core.character import load_character
 from puppet_core.posture import Motion
-from puppet_retarget import cli
 from puppet_retarget.offline import command_bench_edit, edit_bench, edit_experiments, edit_figures
 import pytest
 

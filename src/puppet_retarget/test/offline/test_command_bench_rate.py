@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from PIL import Image
-from puppet_retarget import cli
+from puppet_clips import cli
 from puppet_retarget.offline import rate_bench, rate_walk
 import pytest
 
