@@ -18,7 +18,7 @@ import pytest
 
 pytestmark = pytest.mark.ros
 
-PAGE = (Path(__file__).resolve().parents[4] / 'doc/edit.md').read_text()
+PAGE = (Path(__file__).resolve().parents[3] / 'doc/edit.md').read_text()
 FILES = re.findall(r'```yaml\n(.*?)```', PAGE, re.DOTALL)
 COMMANDS = [
     line.partition('#')[0].strip()

@@ -10,7 +10,7 @@ from puppet_core.posture import Motion
 from puppet_edit.files.edit_file import EditPlan, parse_edit, PLAIN_READERS, Readers
 from puppet_retarget.editing.walks import square_walk
 
-CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
 RATE_HZ = 30.0
 N_FRAMES = 60
 
