@@ -184,6 +184,6 @@ def test_no_package_imports_what_is_not_installed() -> None:
 
 def test_clip_commands_are_those_of_puppet_clip() -> None:
     """None is missing and none is too many."""
-    cli = pytest.importorskip('puppet_retarget.cli', reason='needs ROS 2')
+    cli = pytest.importorskip('puppet_clips.cli', reason='needs ROS 2')
     commands = {name for name, command in COMMANDS.items() if command.program == 'puppet_clip'}
     assert commands == set(cli.SUBCOMMANDS)

@@ -24,15 +24,19 @@ from puppet_core.errors import ConfigError
 from puppet_core.motion_loop import sample
 from puppet_core.posture import Motion
 from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
-from puppet_retarget.editing.constraints import Constraint, Surface
-from puppet_retarget.editing.doorway import Doorway, doorway_at, doorway_constraints, stooping
-from puppet_retarget.editing.edit_config import Bodies, body_height
-from puppet_retarget.editing.foot_constraints import foot_constraints
-from puppet_retarget.editing.foot_contacts import detect_contacts
-from puppet_retarget.editing.foot_goals import firm_poses, own_poses, root_shifts
-from puppet_retarget.editing.retarget_by_edit import on_terrain
-from puppet_retarget.editing.surfaces import rough
-from puppet_retarget.editing.transition import (
+from puppet_edit.editor.constraints import Constraint, Surface
+from puppet_edit.editor.edit_config import Bodies, body_height
+from puppet_edit.scene.doorway import Doorway, doorway_at, doorway_constraints, stooping
+from puppet_edit.scene.foot_plants import (
+    detect_contacts,
+    firm_poses,
+    foot_constraints,
+    own_poses,
+    root_shifts,
+)
+from puppet_edit.scene.retarget_by_edit import on_terrain
+from puppet_edit.scene.surfaces import rough
+from puppet_edit.scene.transition import (
     cut,
     find_windows,
     join,

@@ -14,10 +14,10 @@ from puppet_core.character import Character, default_capsules
 from puppet_core.image_file import Picture
 from puppet_core.posture import Motion
 from puppet_core.skeleton import Skeleton
-from puppet_retarget.editing.constraints import Surface
-from puppet_retarget.editing.doorway import Doorway
-from puppet_retarget.editing.edit_config import Bodies
-from puppet_retarget.editing.surfaces import normals
+from puppet_edit.editor.constraints import Surface
+from puppet_edit.editor.edit_config import Bodies
+from puppet_edit.scene.doorway import Doorway
+from puppet_edit.scene.surfaces import normals
 from puppet_view.render.scene import Body, Capsule, Solid
 from puppet_view.render.strip import even_instants, render_strip, StripRow
 

@@ -19,7 +19,7 @@ from puppet_core.errors import ConfigError
 from puppet_core.motion_loop import smooth_step
 from puppet_core.posture import Motion
 from puppet_core.skeleton import N_SEGMENTS, PARENTS, SEGMENT_INDEX, Skeleton
-from puppet_retarget.editing.edit_config import Bodies
+from puppet_edit.editor.edit_config import Bodies
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from puppet_core import quaternion_batch as qb
 from puppet_core.arrays import Floats
 from puppet_core.posture import Motion
 from puppet_core.skeleton import SEGMENTS
-from puppet_retarget.editing.edit_config import EditConfig, EditResult
-from puppet_retarget.editing.motion_edit import edit_motion
+from puppet_edit.editor.edit_config import EditConfig, EditResult
+from puppet_edit.editor.motion_edit import edit_motion
 from puppet_retarget.offline.bench_table import table
 
 # LeeShin1999 table 1: frames per knot of each level, and what was measured there

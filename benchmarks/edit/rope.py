@@ -23,13 +23,13 @@ from puppet_core.procedural_curve import bump
 from puppet_core.procedural_limbs import two_bone_rotations, unit
 from puppet_core.procedural_plan import ADULT_LEG_LENGTH_M
 from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
-from puppet_retarget.editing.constraints import (
+from puppet_edit.editor.constraints import (
     BodyPoint,
     Constraint,
     OrientationGoal,
     PointGoal,
 )
-from puppet_retarget.editing.foot_contacts import stretches
+from puppet_edit.scene.foot_plants import stretches
 
 CYCLE_S = 2.3
 RISE_M = 0.34  # of an adult, each cycle

@@ -23,6 +23,8 @@ setup(
     description='Commands over motion clips: retarget, batch, characters, reports.',
     license='Apache-2.0',
     entry_points={
-        'console_scripts': [],
+        'console_scripts': [
+            'puppet_clip = puppet_clips.cli:main',
+        ],
     },
 )

@@ -28,7 +28,6 @@ setup(
             'importance = puppet_retarget.importance_node:main',
             'retarget = puppet_retarget.retarget_node:main',
             'visualization = puppet_retarget.visualization_node:main',
-            'puppet_clip = puppet_retarget.cli:main',
             'calibrate = puppet_retarget.calibrate_command:main',
             'view_clip = puppet_retarget.view_command:main',
         ],

@@ -23,7 +23,7 @@ class Command:
 
 def _clip(subcommand: str, summary: str) -> Command:
     """Return a command that is a subcommand of puppet_clip."""
-    return Command('puppet_retarget', 'puppet_clip', summary, (subcommand,))
+    return Command('puppet_clips', 'puppet_clip', summary, (subcommand,))
 
 
 COMMANDS = {

@@ -14,6 +14,8 @@ from puppet_core.arrays import Floats, Vec3s
 
 PLANTED_HEIGHT_M = 0.05
 PLANTED_SPEED_M_S = 0.25
+MIN_CONTACT_S = 0.1  # a shorter contact is none
+MAX_GAP_S = 0.07  # a shorter interruption is none
 
 
 def speeds(positions: Vec3s, rate_hz: float) -> Floats:

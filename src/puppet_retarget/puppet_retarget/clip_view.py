@@ -20,11 +20,10 @@ from puppet_core.errors import PuppetError
 from puppet_core.posture import Motion
 from puppet_core.urdf import urdf_text
 from puppet_core.urdf_shape import merged_parts, Part, read_shape
+from puppet_edit.edit_session import EditSession, POINTS, warm_up
+from puppet_edit.editor.constraints import PointGoal
 from puppet_retarget import clip_view_panel as controls
 from puppet_retarget.clip_view_panel import ClipViewPanel
-from puppet_retarget.editing.constraints import PointGoal
-from puppet_retarget.offline.edit_session import EditSession, POINTS
-from puppet_retarget.offline.edit_warm_up import warm_up
 from puppet_retarget.offline.playback import Playback
 from puppet_retarget.offline.take import row_camera, row_direction
 from puppet_retarget.time_controls import do_time, run_on

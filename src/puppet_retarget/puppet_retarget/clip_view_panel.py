@@ -11,7 +11,7 @@ an echo.
 from collections.abc import Callable, Sequence
 from html import escape
 
-from puppet_retarget.offline.edit_session import POINTS, REACH_S
+from puppet_edit.edit_session import POINTS, REACH_S
 from puppet_retarget.time_controls import TimeControls
 from puppet_ros.browser_panel import (
     HtmlText,

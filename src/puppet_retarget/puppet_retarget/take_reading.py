@@ -10,9 +10,10 @@ import numpy as np
 from puppet_core.character import Character, default_capsules
 from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
+from puppet_edit import edit_session
 from puppet_retarget.bag_io import read_bag_motion
 from puppet_retarget.bag_take import read_bag_take
-from puppet_retarget.offline import clip_arguments, edit_arguments
+from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
 from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
 from puppet_retarget.offline.take import captured_body, solved_body, Take
@@ -33,7 +34,7 @@ def read_take(path: Path, arguments: argparse.Namespace, files: ConfigFiles) -> 
         for name in arguments.characters
     ]
     if not clip_arguments.is_bag(path):
-        motion = edit_arguments.read_clip(path, arguments)
+        motion = edit_session.read_clip(path, arguments)
         colour = clip_arguments.find_character(files, PERFORMER).colour
         shape = Character(
             PERFORMER, '', motion.skeleton, default_capsules(motion.skeleton), colour

@@ -17,11 +17,12 @@ from typing import Protocol
 
 from puppet_core import atomic_file
 from puppet_core.errors import ConfigError
+from puppet_edit import edit_session
+from puppet_edit.edit_session import EditSession
+from puppet_edit.files.edit_file import load_edit, load_edit_tree
 from puppet_retarget import take_reading
 from puppet_retarget.clip_view import ClipView, ShownClip
-from puppet_retarget.editing.edit_file import load_edit, load_edit_tree
-from puppet_retarget.offline import clip_arguments, edit_arguments
-from puppet_retarget.offline.edit_session import EditSession
+from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.take import Take
 from puppet_retarget.take_view import TakeView
 from puppet_ros import share
@@ -66,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
     p.add_argument('--host', default=LOOPBACK, help='default %(default)s: only this machine')
-    edit_arguments.add_reading_arguments(p)
+    edit_session.add_reading_arguments(p)
     clip_arguments.add_tuning_options(p)
     return p
 
@@ -85,11 +86,11 @@ def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[Shown
     path = _write_path(arguments)
     clips = [
         ShownClip(
-            clip.stem, edit_arguments.read_clip(clip, arguments), COLOURS[i % len(COLOURS)]
+            clip.stem, edit_session.read_clip(clip, arguments), COLOURS[i % len(COLOURS)]
         )
         for i, clip in enumerate(arguments.clips)
     ]
-    readers = edit_arguments.readers(arguments, share)
+    readers = edit_session.readers(arguments, share)
     tree = None
     if arguments.edit:
         load_edit(arguments.edit, clips[0].motion, readers)  # an error has the file's own lines

@@ -141,11 +141,11 @@ def _urdf(path: Path) -> Any:
 
 
 def _edit(path: Path) -> Any:
-    return import_module('puppet_retarget.editing.edit_file').load_edit(path, motion())
+    return import_module('puppet_edit.files.edit_file').load_edit(path, motion())
 
 
 def _targets(path: Path) -> Any:
-    files = import_module('puppet_retarget.editing.target_files')
+    files = import_module('puppet_edit.enhancement.targets')
     return files.read_targets(path, N_FRAMES, RATE_HZ)
 
 
@@ -161,7 +161,7 @@ def _tolerances(path: Path) -> Any:
 
 
 def _heights(path: Path) -> Any:
-    files = import_module('puppet_retarget.editing.surface_file')
+    files = import_module('puppet_edit.scene.surfaces')
     return files.read_height_field(path, CELL_M)
 
 

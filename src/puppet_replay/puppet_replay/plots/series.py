@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.foot_slide import PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
+from puppet_core.foot_slide import MAX_GAP_S, MIN_CONTACT_S, PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
 from puppet_core.quaternion_batch import conjugate, log, multiply
-from puppet_retarget.editing.foot_contacts import MAX_GAP_S, MIN_CONTACT_S
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

@@ -23,7 +23,7 @@ DEADLINE_S = 120.0
 def started(library: Path, out: Path) -> subprocess.Popen:
     """Start the command with two processes in a group of its own."""
     return subprocess.Popen(
-        [sys.executable, '-m', 'puppet_retarget.cli', 'batch', library, out, '--workers', '2'],
+        [sys.executable, '-m', 'puppet_clips.cli', 'batch', library, out, '--workers', '2'],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         env={**os.environ, 'PYTHONPATH': ':'.join(sys.path)},
     )  # fmt: skip

@@ -5,7 +5,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from puppet_retarget import cli
+from puppet_clips import cli
 from puppet_retarget.offline import command_retarget
 import pytest
 

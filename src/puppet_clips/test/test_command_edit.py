@@ -1,0 +1,198 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""puppet_clip edit: clips that meet their edit file, reports and pictures, and bad input."""
+
+from collections.abc import Callable
+import json
+import os
+from pathlib import Path
+import shlex
+import subprocess
+import sys
+
+from edit_samples import walk as sample_walk
+import numpy as np
+from PIL import Image
+from puppet_core.clip import load_clip
+from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.clip_options import ClipOptions
+from puppet_edit import command_edit
+import pytest
+
+pytestmark = pytest.mark.ros
+
+AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)
+BVH_TOL_M = 2e-4  # what the digits of a BVH file leave of a place
+REACH = """\
+format: puppet-edit/1
+options: {levels: 3, frames_per_knot: 12}
+constraints:
+  - position: left_hand
+    frame: 30
+    move_m: [0.1, 0.0, 0.2]
+  - plant: right_foot
+    from_frame: 40
+    to_frame: 45
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder, with a walk and an edit file."""
+    write_bvh(sample_walk(), tmp_path / 'walk.bvh')
+    (tmp_path / 'reach.yaml').write_text(REACH)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr('puppet_clips.edit_pictures.INSTANTS', 1)
+    return tmp_path
+
+
+def test_written_clip_meets_the_file(run: Callable, folder: Path) -> None:
+    done = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh', '--as-is', '--report', 'r.json')
+    assert done.code == 0, done.err
+    before, after = (load_clip(folder / name, options=AS_WRITTEN).end_effectors
+                     for name in ('walk.bvh', 'out.bvh'))  # fmt: skip
+    np.testing.assert_allclose(after[30, 0], before[30, 0] + [0.1, 0.0, 0.2], atol=BVH_TOL_M)
+    assert np.ptp(after[40:46, 3], axis=0).max() < BVH_TOL_M
+    np.testing.assert_allclose(after[:, 1], before[:, 1], atol=0.2)  # the rest is as it was
+
+
+def test_report_has_the_columns_of_the_paper(run: Callable, folder: Path) -> None:
+    """LeeShin1999 table 1: knots, time and error of each level; the lines of the entries."""
+    done = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh', '--report', 'r.json')
+    figures = json.loads((folder / 'r.json').read_text())
+    assert [level['frames_per_knot'] for level in figures['levels']] == [12, 6, 3]
+    assert [level['knots'] for level in figures['levels']] == [8, 13, 23]
+    assert all(level['time_s'] > 0.0 for level in figures['levels'])
+    errors = [level['max_error_percent'] for level in figures['levels']]
+    assert figures['initial_max_error_percent'] > errors[0] >= errors[-1]
+    assert figures['exact_max_error_percent'] < 0.1
+    assert [entry['line'] for entry in figures['entries']] == [4, 7]
+    assert all(entry['is_met'] and entry['error_mm'] < 1.0 for entry in figures['entries'])
+    assert figures['frames'] == 60 and figures['frames_constrained'] == 7
+    assert '| level | frames per knot | knots | time, ms | max. error, % of height |' in done.out
+    assert '| 4 | position left_hand | 30 |' in done.out
+    assert done.out.splitlines()[-1].startswith('out.bvh: 60 frames, 7 of them constrained; ')
+
+
+def test_levels_are_told_as_they_come(run: Callable, folder: Path) -> None:
+    told = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh').err.splitlines()
+    assert [line.split(',')[0] for line in told] == [
+        f'edit walk.bvh: {name}' for name in ('level 1', 'level 2', 'level 3', 'exact')
+    ]
+
+
+def test_goal_out_of_reach_is_said(run: Callable, folder: Path) -> None:
+    text = REACH.replace('move_m: [0.1, 0.0, 0.2]', 'move_m: [0.0, 0.0, 5.0]\n    weight: 0.001')
+    text = text.replace('plant: right_foot', 'position: right_foot\n    move_m: [0, 0, 0]')
+    text = text.replace('from_frame: 40\n    to_frame: 45', 'frame: 30')
+    (folder / 'far.yaml').write_text(text)
+    done = run('edit', 'walk.bvh', 'far.yaml', 'out.bvh')
+    assert done.code == 0 and '; not met: ' in done.out and ' (line 4' in done.out
+
+
+def test_preview_marks_the_goal(run: Callable, folder: Path) -> None:
+    done = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh', '--preview', 'p.png')
+    assert done.code == 0, done.err
+    pixels = np.asarray(Image.open(folder / 'p.png')).astype(int)
+    # two rows of pictures, and bands for their labels
+    assert pixels.shape[1] == 320 and 0 < pixels.shape[0] - (2 * 360 + 4) < 100
+    red = (pixels[..., 0] > 120) & (pixels[..., 1] < 60) & (pixels[..., 2] < 60)
+    middle = len(pixels) // 2
+    # the ball stands free before, and is in the hand after
+    assert red[:middle].sum() > 1.2 * red[middle:].sum() > 0
+
+
+def test_preview_draws_the_terrain(
+    run: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('puppet_clips.edit_pictures.CELL_PX', (160, 180))
+    (folder / 'hill.yaml').write_text(
+        'format: puppet-edit/1\nsurfaces: {step: {z_m: 0.3}}\ntasks: {terrain: {surface: step}}\n'
+    )
+    done = run('edit', 'walk.bvh', 'hill.yaml', 'out.bvh', '--preview', 'p.png')
+    assert done.code == 0 and 'feet brought onto step' in done.out
+    walked = load_clip(folder / 'out.bvh', options=AS_WRITTEN).end_effectors[:, 2:4, 2]
+    assert 0.25 < walked.min() and (folder / 'p.png').is_file()
+
+
+def test_example_of_the_help_runs(run: Callable, folder: Path) -> None:
+    words = shlex.split(command_edit.EXAMPLE.removeprefix('example: ./puppet '))
+    assert run(*words).code == 0
+    assert all((folder / name).is_file() for name in ('out.bvh', 'report.json', 'strip.png'))
+
+
+@pytest.mark.parametrize(
+    ('good', 'bad', 'line'),
+    [
+        ('levels: 3', 'lvels: 3', 2), ('frame: 30', 'frame: 300', 5),
+        ('[0.1, 0.0, 0.2]', '[0.1, .nan, 0.2]', 6), ('move_m:', 'move_mm:', 6),
+        ('frame: 30', 'frame: 30\n    at_m: [0, 0, 1]', 7),
+        ('options: {', 'options: [', 2),
+    ],
+    ids=['unknown key', 'frame', 'nan', 'unit', 'two ways', 'no YAML'],
+)  # fmt: skip
+def test_bad_file_ends_with_its_line_and_nothing_written(
+    run: Callable, folder: Path, good: str, bad: str, line: int
+) -> None:
+    (folder / 'bad.yaml').write_text(REACH.replace(good, bad))
+    names = {path.name for path in folder.iterdir()}
+    done = run('edit', 'walk.bvh', 'bad.yaml', 'out.bvh', '--report', 'r.json')
+    assert done.code == 2 and done.out == '' and len(done.err.splitlines()) == 1
+    assert done.err.startswith(f'puppet_clip edit: bad.yaml:{line}: ')
+    assert {path.name for path in folder.iterdir()} == names
+
+
+def test_contradiction_ends_with_both_lines(run: Callable, folder: Path) -> None:
+    more = '  - {position: left_hand, frame: 30, at_m: [0.5, 0, 1]}\n'
+    (folder / 'bad.yaml').write_text(REACH + more)
+    done = run('edit', 'walk.bvh', 'bad.yaml', 'out.bvh')
+    assert done.code == 2 and not (folder / 'out.bvh').exists()
+    assert 'bad.yaml:10: position left_hand, frame 30: expected an entry that agrees with line 4' \
+        in done.err  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('words', 'says'),
+    [
+        (('no.bvh', 'reach.yaml', 'o.bvh'), 'no.bvh: expected a readable'),
+        (('walk.bvh', 'no.yaml', 'o.bvh'), 'no.yaml: expected a readable file, got No such file'),
+        (('walk.bvh', 'reach.yaml', 'o.fbx'), 'OUT: expected a .bvh file'),
+        (('walk.bvh', 'reach.yaml', 'walk.bvh'), 'OUT: expected another file than CLIP'),
+        (('walk.bvh', 'reach.yaml', 'o.bvh', '--preview', 'p.jpg'), '--preview: expected a .png'),
+        (('walk.bvh', 'reach.yaml'), 'the following arguments are required: OUT'),
+    ],
+)
+def test_bad_argument_is_named(run: Callable, folder: Path, words: tuple, says: str) -> None:
+    names = {path.name for path in folder.iterdir()}
+    done = run('edit', *words)
+    assert done.code == 2 and says in done.err and len(done.err.splitlines()) == 1
+    assert {path.name for path in folder.iterdir()} == names
+
+
+def test_limits_of_a_character_without_any_are_refused(run: Callable, folder: Path) -> None:
+    (folder / 'l.yaml').write_text(REACH + 'joint_limits: performer\n')
+    done = run('edit', 'walk.bvh', 'l.yaml', 'out.bvh')
+    assert done.code == 2 and 'l.yaml:10: joint_limits: expected a character with' in done.err
+
+
+def test_other_clips_are_found_beside_the_edit_file(run: Callable, folder: Path) -> None:
+    (folder / 'more').mkdir()
+    write_bvh(sample_walk(), folder / 'more' / 'second.bvh')
+    (folder / 'more' / 'join.yaml').write_text(
+        'format: puppet-edit/1\ntasks: {transition: {clip: second.bvh, fade_s: 0.3}}\n'
+    )
+    done = run('edit', 'walk.bvh', 'more/join.yaml', 'out.bvh')
+    assert done.code == 0, done.err
+    assert load_clip(folder / 'out.bvh', options=AS_WRITTEN).n_frames > 70
+
+
+def test_as_a_real_process(folder: Path) -> None:
+    """A program of its own: exit code 0 and a whole file; exit code 2 and none."""
+    code = 'import sys; from puppet_clips.cli import main; sys.exit(main())'
+    for edit, out, wanted in (('reach.yaml', 'out.bvh', 0), ('walk.bvh', 'no.bvh', 2)):
+        done = subprocess.run(
+            [sys.executable, '-c', code, 'edit', 'walk.bvh', edit, out], capture_output=True,
+            text=True, check=False, cwd=folder, env=dict(os.environ),
+        )  # fmt: skip
+        assert done.returncode == wanted, done.stderr
+        assert 'Traceback' not in done.stderr and (folder / out).exists() == (wanted == 0)

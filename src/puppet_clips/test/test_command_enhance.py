@@ -1,0 +1,216 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""puppet_clip enhance: files and report of good runs, pictures, the study, and bad input."""
+
+from collections.abc import Callable
+import json
+from pathlib import Path
+import shlex
+
+import numpy as np
+from PIL import Image
+from puppet_core.character import Character
+from puppet_core.clip import load_clip
+from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.clip_options import ClipOptions
+from puppet_core.posture import Motion
+from puppet_core.skeleton import GENERAL_END_EFFECTORS
+from puppet_edit import command_enhance
+from puppet_edit.enhancement.study import FIST_M, fist_motion, fist_take
+import pytest
+
+pytestmark = pytest.mark.ros
+
+AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)
+MEETS = ('--meet', f'left_hand,right_hand:{FIST_M}')
+
+
+@pytest.fixture(scope='session')
+def session(performer: Character, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a take of the fist-matching experiment: angles, and hands."""
+    folder = tmp_path_factory.mktemp('session')
+    take = fist_take(fist_motion(performer.skeleton, 20.0), 1)
+    write_bvh(take.motion, folder / 'take.bvh')
+    names = [f'{GENERAL_END_EFFECTORS[k]}_{axis}_m' for k in (0, 1) for axis in 'xyz']
+    lines = [','.join(['frame', *names])]
+    for frame, row in enumerate(take.targets.positions[:, :2].reshape(-1, 6)):
+        lines.append(','.join([str(frame), *(f'{value:.9f}' for value in row)]))
+    (folder / 'hands.csv').write_text('\n'.join(lines) + '\n')
+    return folder
+
+
+def measured_palms(session: Path) -> np.ndarray:
+    """Return what the file of targets has, shape (n, 2, 3) [m]."""
+    table = np.loadtxt(session / 'hands.csv', delimiter=',', skiprows=1)
+    return table[:, 1:].reshape(-1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    'options', [(), ('--detail-s', '0'), ('--channels', 'euler', '--only-keyframes')],
+    ids=['default', 'the paper', 'euler'],
+)
+def test_written_clip_has_its_fists_where_they_met(
+    run: Callable, session: Path, tmp_path: Path, options: tuple
+) -> None:
+    """Issue 6: exact at keyframes, within 0.1 mm, in the file that is written."""
+    out, report = tmp_path / 'out.bvh', tmp_path / 'r.json'
+    done = run('enhance', session / 'take.bvh', out, '--targets', session / 'hands.csv',
+               '--keyframes', '0,15,30,45,60,75', '--report', report, *MEETS, *options)
+    assert done.code == 0, done.err
+    assert done.out.startswith(f'{out}: 91 frames; left_hand, right_hand; at 7 keyframes ')
+    palms = load_clip(out, options=AS_WRITTEN).end_effectors[:, :2]
+    gaps = np.linalg.norm(palms[:, 0] - palms[:, 1], axis=-1)
+    assert np.all(np.abs(gaps[[15, 45, 75]] - FIST_M) < 1e-4)
+    keys = [0, 30, 60, 90]
+    assert np.max(np.abs(palms[keys] - measured_palms(session)[keys])) < 1e-4
+    figures = json.loads(report.read_text())
+    assert [key['frame'] for key in figures['keyframes']] == [0, 15, 30, 45, 60, 75, 90]
+    assert figures['meetings'][0]['frames'] == [15, 45, 75]
+    assert figures['meetings'][0]['error_mm_max']['after'] < 0.1
+    errors = figures['error_mm']['all']
+    assert errors['at_keyframes']['after']['max'] < 0.1 < errors['at_keyframes']['before']['max']
+    if not options:
+        assert errors['between']['after']['rms'] < errors['between']['before']['rms']
+
+
+def test_without_keyframes_they_are_found(run: Callable, session: Path, tmp_path: Path) -> None:
+    report = tmp_path / 'r.json'
+    run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets', session / 'hands.csv',
+        '--report', report, *MEETS)  # fmt: skip
+    found = {key['frame']: key['reason'] for key in json.loads(report.read_text())['keyframes']}
+    assert [min(abs(f - k) for f, why in found.items() if why == 'meeting')
+            for k in (15, 45, 75)] == [0, 0, 0]  # fmt: skip
+
+
+def test_another_clip_gives_its_palms(
+    run: Callable, session: Path, performer: Character, tmp_path: Path
+) -> None:
+    """At another rate too: the truth itself is the measurement."""
+    truth = fist_motion(performer.skeleton, 40.0).motion
+    write_bvh(truth, tmp_path / 'truth.bvh')
+    done = run(
+        'enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets', tmp_path / 'truth.bvh',
+        '--end-effectors', 'left_hand,right_hand', '--keyframes', '15,45',
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    palms = load_clip(tmp_path / 'o.bvh', options=AS_WRITTEN).end_effectors[:, :2]
+    keys = np.array([0, 15, 45, 90])
+    assert np.max(np.abs(palms[keys] - truth.end_effectors[2 * keys, :2])) < 1e-4
+
+
+def test_online_follows_in_every_frame(run: Callable, session: Path, tmp_path: Path) -> None:
+    report = tmp_path / 'r.json'
+    done = run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--method', 'online',
+               '--targets', session / 'hands.csv', '--weight', '0.999999', '--report', report)
+    assert done.code == 0 and 'in every frame' in done.out
+    figures = json.loads(report.read_text())
+    assert figures['keyframes'] == [] and figures['weight'] == 0.999999
+    assert figures['error_mm']['all']['between']['after']['max'] < 0.1
+    assert figures['error_mm']['all']['at_keyframes']['after']['max'] is None
+
+
+def test_preview_shows_both_rows(
+    run: Callable, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('puppet_clips.edit_pictures.INSTANTS', 2)
+    picture = tmp_path / 'p.png'
+    done = run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets',
+               session / 'hands.csv', '--preview', picture)
+    assert done.code == 0, done.err
+    pixels = np.asarray(Image.open(picture)).astype(int)
+    # two rows of pictures, and bands for their labels
+    assert pixels.shape[1] == 2 * 320 + 4 and 0 < pixels.shape[0] - (2 * 360 + 4) < 100
+    middle = len(pixels) // 2
+    red = (pixels[..., 0] > 120) & (pixels[..., 1] < 60) & (pixels[..., 2] < 60)
+    # the cubes stand free before, and are in the hands after
+    assert red[:middle].sum() > 1.2 * red[middle:].sum() > 0
+
+
+def test_example_of_the_help_runs(
+    run: Callable, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ('take.bvh', 'hands.csv'):
+        (tmp_path / name).write_bytes((session / name).read_bytes())
+    words = shlex.split(command_enhance.EXAMPLE.removeprefix('example: ./puppet '))
+    assert run(*words).code == 0
+    assert (tmp_path / 'better.bvh').is_file() and (tmp_path / 'report.json').is_file()
+
+
+def test_study_takes_a_clip_for_the_truth(
+    run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = slice(0, 24, 4)
+    short = Motion.from_rotations(
+        steps.skeleton, 30.0, steps.root_positions[few], steps.rotations[few]
+    )
+    write_bvh(short, tmp_path / 'truth.bvh')
+    monkeypatch.setattr('puppet_edit.enhancement.study.fist_study', lambda *_: [])
+    report = tmp_path / 'e.json'
+    done = run('enhance', tmp_path / 'truth.bvh', '--study', '--seeds', '1', '--json', report)
+    assert done.code == 0, done.err
+    assert json.loads(report.read_text())['frames'] == 6
+
+
+def test_study_prints_tables_and_writes_figures(
+    run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('puppet_edit.enhancement.study.WALK', (0, 24, 4))
+    monkeypatch.setattr(
+        'puppet_retarget.offline.clip_arguments.procedural_clip', lambda files: steps
+    )
+    monkeypatch.setattr(
+        'puppet_edit.enhancement.study.fist_motion', lambda body: fist_motion(body, 20.0)
+    )
+    done = run('enhance', '--study', '--seeds', '1', '--json', tmp_path / 'e.json')
+    assert done.code == 0, done.err
+    assert done.out.count('| online, exact |') == 5 and "| the paper's curve | " in done.out
+    figures = json.loads((tmp_path / 'e.json').read_text())
+    assert list(figures) == ['seeds', 'frames', 'rate_hz', 'conditions', 'fists']
+
+
+@pytest.mark.parametrize(
+    ('words', 'says'),
+    [
+        (('--targets', 'no.csv'), 'no.csv: expected a readable CSV file, got No such file'),
+        (('--targets', 'x.txt'), 'x.txt: expected one of .csv, .yaml, .yml, .bvh'),
+        ((), '--targets: expected positions that differ from those of the angles'),
+        (('--keyframes', '0,x'), '--keyframes: expected auto or frames with commas between'),
+        (('--keyframes', '500'), 'keyframes: expected 0 .. 90, got 500'),
+        (('--meet', 'left_hand'), '--meet: expected A,B or A,B:METRES'),
+        (('--meet', 'left_hand,right_hand:x'), '--meet: expected A,B or A,B:METRES'),
+        (('--meet', 'left_hand,left_foot'), 'expected end-effectors with targets, got left_foot'),
+        (('--end-effectors', 'left_foot'), "expected some of left_hand, right_hand, got 'left_f"),
+        (('--weight', '1'), 'weight: expected 0.0 <= value < 1.0, got 1.0'),
+        (('--least-s', '2'), 'keyframe spacing: expected 0 < least <= most'),
+        (('--most-s', 'inf'), 'keyframe spacing: expected 0 < least <= most <= 10000'),
+        (('--detail-s', '1e-9'), 'detail_s: expected 0 or at least 0.001, got 1e-09'),
+        (('--targets-start-s', '1'), '--targets-start-s: expected a clip as --targets with it'),
+        (('--tolerance-mm', '-1'), '--tolerance-mm: expected 0 <= value'),
+        (('--preview', 'p.jpg'), '--preview: expected a .png file'),
+        (('--json', 'e.json'), '--json: expected --study with it'),
+        (('--study',), '--study: expected no OUT with it'),
+        (('--method', 'online', '--weight', '0'), 'weight: expected 0.0 < value < 1.0'),
+    ],
+    ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
+)
+def test_bad_input_is_named_and_nothing_written(
+    run: Callable, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    words: tuple, says: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    given = ('--targets', session / 'hands.csv') if '--targets' not in words and words else ()
+    done = run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', *given, *words)
+    assert done.code == 2 and done.out == ''
+    assert len(done.err.splitlines()) == 1 and says in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_targets_of_another_place_are_refused(
+    run: Callable, session: Path, tmp_path: Path
+) -> None:
+    text = 'format: puppet-targets/1\npositions:\n  - {frame: 0, left_hand: [9, 0, 1]}\n'
+    (tmp_path / 't.yaml').write_text(text)
+    done = run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets',
+               tmp_path / 't.yaml')
+    assert done.code == 2 and 'of the same body in the same world, got a median' in done.err

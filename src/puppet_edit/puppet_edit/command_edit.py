@@ -1,0 +1,225 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`puppet_clip edit`: a motion made to meet the constraints of a file, its detail kept."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from puppet_core.character import Character
+from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.image_file import Picture, save_png
+from puppet_core.io.progress import progress
+from puppet_core.posture import Motion
+from puppet_edit import edit_session
+from puppet_edit.edit_session import warm_up
+from puppet_edit.editor.edit_config import body_height, EditConfig, EditResult
+from puppet_edit.editor.motion_edit import edit_motion
+from puppet_edit.files.edit_file import EditPlan, load_edit
+from puppet_retarget.offline import clip_arguments
+from puppet_retarget.offline.bench_table import table
+from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
+from puppet_retarget.offline.report_file import write_report
+
+MET_PERCENT = 0.1  # of the body's height: below it an entry counts as met
+MAX_LINES = 12  # of entries in the printed report
+
+
+def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str, Any]:
+    """
+    Return the figures of an edit.
+
+    Parameters
+    ----------
+    motion : Motion
+        The clip.
+    plan : EditPlan
+        What was asked for.
+    result : EditResult
+        What came of it.
+
+    """
+    height = _height(plan.config, plan.prepared.motion)
+    percent = 100.0 / height
+    rows = [
+        {
+            'line': entry.line, 'kind': entry.kind, 'about': entry.about,
+            'frames': [int(entry.constraint.frames[0]), int(entry.constraint.frames[-1])],
+            'error_mm': 1e3 * float(error), 'error_percent': percent * float(error),
+            'is_met': bool(percent * error < MET_PERCENT),
+        }
+        for entry, error in zip(plan.entries, result.constraint_errors_m)
+    ]  # fmt: skip
+    others = result.constraint_errors_m[len(plan.entries):]
+    return {
+        'frames': result.motion.n_frames, 'rate_hz': motion.rate_hz, 'body_height_m': height,
+        'tasks': list(plan.prepared.notes),
+        'frames_constrained': result.frames_constrained,
+        'constraints': result.constraint_count,
+        'initial_max_error_percent': result.initial_max_error_percent,
+        'levels': [
+            {
+                'frames_per_knot': level.frames_per_knot, 'knots': level.knots,
+                'time_s': level.time_s, 'max_error_percent': level.max_error_percent,
+            }
+            for level in result.levels
+        ],
+        'exact_max_error_percent': result.exact_max_error_percent,
+        'total_time_s': result.total_time_s,
+        'entries': rows,
+        'tasks_max_error_mm': 1e3 * float(others.max()) if len(others) else None,
+    }  # fmt: skip
+
+
+def report_lines(figures: Mapping[str, Any]) -> str:
+    """Return a report for a terminal: levels, then entries, the worst first."""
+    head = ['level', 'frames per knot', 'knots', 'time, ms', 'max. error, % of height']
+    rows = [
+        [
+            str(number), f'{level["frames_per_knot"]:g}', str(level['knots']),
+            f'{1e3 * level["time_s"]:.1f}', f'{level["max_error_percent"]:.3f}',
+        ]
+        for number, level in enumerate(figures['levels'], start=1)
+    ]  # fmt: skip
+    if figures['exact_max_error_percent'] is not None:
+        rows.append(['exact', '', '', '', f'{figures["exact_max_error_percent"]:.3f}'])
+    parts = [*figures['tasks']]
+    if rows:
+        parts.append(table(head, rows))
+    if figures['entries']:
+        parts.append(_entries(figures['entries']))
+    if figures['tasks_max_error_mm'] is not None:
+        parts.append(f'constraints of the tasks: within {figures["tasks_max_error_mm"]:.2f} mm')
+    return '\n\n'.join(parts)
+
+
+def summary(figures: Mapping[str, Any]) -> str:
+    """Return a report in a sentence."""
+    last = figures['exact_max_error_percent']
+    if last is None:
+        errors = [level['max_error_percent'] for level in figures['levels']]
+        last = errors[-1] if errors else figures['initial_max_error_percent']
+    text = (
+        f'{figures["frames"]} frames, {figures["frames_constrained"]} of them constrained; '
+        f'max. error {figures["initial_max_error_percent"]:.2f} -> {last:.3f} % of the body\'s '
+        f'height in {figures["total_time_s"]:.3f} s'
+    )
+    missed = [row for row in figures['entries'] if not row['is_met']]
+    if missed:
+        lines = ', '.join(str(row['line']) for row in missed[:5])
+        more = ', ..' if len(missed) > 5 else ''
+        text += f'; not met: {len(missed)} of {len(figures["entries"])} (line {lines}{more})'
+    return text
+
+
+def _entries(entries: list[Mapping[str, Any]]) -> str:
+    worst = sorted(entries, key=lambda row: -row['error_mm'])[:MAX_LINES]
+    rows = [
+        [
+            str(row['line']), f'{row["kind"].replace("_", " ")} {row["about"]}',
+            '{} .. {}'.format(*row['frames']) if row['frames'][0] != row['frames'][1]
+            else str(row['frames'][0]),
+            f'{row["error_mm"]:.2f}', f'{row["error_percent"]:.3f}',
+        ]
+        for row in worst
+    ]  # fmt: skip
+    text = table(['line', 'constraint', 'frames', 'error, mm', '% of height'], rows)
+    left = len(entries) - len(worst)
+    return text if left <= 0 else f'{text}\n{left} more are nearer'
+
+
+def _height(config: EditConfig, motion: Motion) -> float:
+    return config.body_height_m or body_height(motion.skeleton)
+
+
+EXAMPLE = (
+    'example: ./puppet edit walk.bvh reach.yaml out.bvh --report report.json '
+    '--preview strip.png'
+)
+# Returns a strip of a body in a clip, in what an edit file prepared of it, and in the result.
+Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommand's arguments."""
+    add = parser.add_argument
+    add('clip', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d')
+    add('edit', metavar='EDIT.yaml', type=Path, help='constraints and options, puppet-edit/1')
+    add('out', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
+    add('--report', type=Path, metavar='JSON', help='errors and times by level, each constraint')
+    add('--preview', type=Path, metavar='PNG', help='a strip of instants before and after')
+    edit_session.add_reading_arguments(parser)
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
+    """
+    Edit, write the files and return a report.
+
+    Raises
+    ------
+    PuppetError : for bad input; nothing is written then.
+
+    """
+    _check_outputs(arguments)
+    motion = edit_session.read_clip(arguments.clip, arguments)
+    plan = load_edit(arguments.edit, motion, edit_session.readers(arguments, files))
+    result = edited(plan, f'edit {arguments.clip.name}')
+    figures = {'clip': str(arguments.clip), 'edit': str(arguments.edit)}
+    figures |= edit_report(motion, plan, result)
+    picture = None
+    if arguments.preview:
+        performer = clip_arguments.find_character(files, PERFORMER)
+        picture = draw(performer, motion, plan, result.motion)
+    write_bvh(result.motion, arguments.out)
+    if arguments.report:
+        write_report(figures, arguments.report)
+    if picture is not None:
+        save_png(arguments.preview, picture)
+    text = report_lines(figures)
+    return f'{text}\n\n{arguments.out}: {summary(figures)}' if text else summary(figures)
+
+
+def edited(plan: EditPlan, title: str) -> EditResult:
+    """
+    Return what a plan comes to; tell of each level.
+
+    Raises
+    ------
+    RuntimeError : if a frame of it is not finite.
+
+    """
+    warm_up(plan.prepared.motion)
+    with progress(title, steps(plan.config), unit='level') as advance:
+        def report_level(text: str, percent: float) -> None:
+            advance(1, note=f'{text}: max. error {percent:.3f} %')
+
+        result = edit_motion(
+            plan.prepared.motion, plan.constraints, plan.config, report_level, plan.prepared.bodies
+        )
+    _require_finite(result.motion)
+    return result
+
+
+def steps(config: EditConfig) -> int:
+    """Return the number of levels, the exact pass among them."""
+    return config.levels + int(config.exact)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    clip_arguments.check_output(arguments.out, 'OUT', '.bvh')
+    if arguments.report is not None:
+        clip_arguments.check_output(arguments.report, '--report')
+    if arguments.preview is not None:
+        clip_arguments.check_output(arguments.preview, '--preview', '.png')
+    clip_arguments.require_other_files(
+        {'CLIP': arguments.clip, 'EDIT.yaml': arguments.edit},
+        {'OUT': arguments.out, '--report': arguments.report, '--preview': arguments.preview},
+    )
+
+
+def _require_finite(motion: Motion) -> None:
+    good = np.isfinite(motion.end_effectors).all(axis=(1, 2))
+    if not good.all():
+        raise RuntimeError(f'frame {int(np.argmin(good))}: expected a finite posture')

@@ -1,0 +1,344 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`puppet_clip enhance`: a captured motion made better by measured end-effectors."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from puppet_core.arrays import Vec3s
+from puppet_core.character import Character, default_capsules
+from puppet_core.clip import SUFFIXES
+from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.image_file import Picture, save_png
+from puppet_core.io.progress import progress
+from puppet_core.posture import Motion
+from puppet_core.skeleton import END_EFFECTORS
+from puppet_edit.enhancement.enhance import enhance, enhance_report, solver_figures
+from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, KeyframeSpacing
+from puppet_edit.enhancement.motion_curves import EnhanceConfig, ROOT_CHOICES
+from puppet_edit.enhancement.online_enhance import enhance_online, rate_config, SOFT_WEIGHT
+from puppet_edit.enhancement.rotation_channels import CHANNEL_KINDS
+from puppet_edit.enhancement.study import study_tables
+from puppet_edit.enhancement.targets import (
+    end_effector_row,
+    Meeting,
+    resampled,
+    TargetFile,
+    Targets,
+)
+from puppet_edit.enhancement.targets import read_targets as read_target_file
+from puppet_edit.enhancement.targets import SUFFIXES as TARGET_SUFFIXES
+from puppet_retarget.offline import clip_arguments
+from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
+from puppet_retarget.offline.report_file import write_report
+
+AUTO_KEYFRAMES = 'auto'
+KEYFRAMES, ONLINE = 'keyframes', 'online'
+METHODS = (KEYFRAMES, ONLINE)
+OTHER_BODY_M = 0.5  # a median error above it is another body or another world
+_DEFAULT = EnhanceConfig()
+_SPACING = KeyframeSpacing()
+
+
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what was measured, and where it has to be right."""
+    add = parser.add_argument_group('what was measured').add_argument
+    add('--targets', type=Path, metavar='F',
+        help='end-effectors of the same body: .csv, .yaml, or a clip (.bvh, .amc, .c3d); '
+        "without, the clip's own ones, as of a .c3d")
+    add('--targets-asf', type=Path, metavar='F', help='skeleton of --targets, if an .amc')
+    add('--targets-start-s', type=float, default=0.0, metavar='T',
+        help='where the first frame of a --targets clip is in CLIP; default %(default)g')
+    add('--end-effectors', type=clip_arguments.listed, metavar='A,B',
+        help=f'only these; {", ".join(END_EFFECTORS)} of a clip, elbows and knees of a file too')
+    add('--meet', action='append', default=[], metavar='A,B[:M]',
+        help='these two meet, M metres apart; may be repeated')
+    add = parser.add_argument_group('keyframes').add_argument
+    add('--keyframes', default=None, metavar='0,30,..',
+        help=f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)')
+    add('--least-s', type=float, default=_SPACING.least_s, metavar='T',
+        help='between keyframes that are found; default %(default)g')
+    add('--most-s', type=float, default=_SPACING.most_s, metavar='T',
+        help='between keyframes that are found; default %(default)g')
+    add('--tolerance-mm', type=float, default=0.0, metavar='E',
+        help='more keyframes where errors are larger; default %(default)g: none')
+
+
+def add_curve_options(parser: argparse.ArgumentParser) -> None:
+    """Declare how the motion between keyframes is made."""
+    add = parser.add_argument_group('curves').add_argument
+    add('--method', choices=METHODS, default=METHODS[0],
+        help='keyframes and curves, or every frame as live; default %(default)s')
+    add('--weight', type=float, metavar='W1',
+        help=f'of end-effectors against angles, below 1; default {_DEFAULT.weight:g}, '
+        f'{ONLINE} {SOFT_WEIGHT:g}')
+    add('--channels', choices=CHANNEL_KINDS, default=_DEFAULT.channels,
+        help='numbers that curves are fitted to; default %(default)s')
+    add('--detail-s', type=float, default=_DEFAULT.detail_s, metavar='T',
+        help="knots between keyframes; 0: none, the paper's curve; default %(default)g")
+    add('--only-keyframes', action='store_true',
+        help='do not follow end-effectors between keyframes')
+    add('--segment', type=int, default=_DEFAULT.segment, metavar='K',
+        help='with --detail-s 0: join segments of K keyframes; default %(default)s: one')
+    add('--root', choices=ROOT_CHOICES, default=_DEFAULT.root,
+        help='whether the pelvis gives way; auto: if a foot is measured')
+
+
+def enhance_config(arguments: argparse.Namespace) -> EnhanceConfig:
+    """Return the options; raise ConfigError naming one that does not fit."""
+    weight = arguments.weight
+    if weight is None:
+        weight = SOFT_WEIGHT if arguments.method == ONLINE else _DEFAULT.weight
+    if arguments.method == ONLINE:
+        rate_config(weight)  # refuses what this method cannot have
+    if not 0.0 <= arguments.tolerance_mm <= 1e4:
+        raise ConfigError(
+            f'--tolerance-mm: expected 0 <= value <= 10000, got {arguments.tolerance_mm:g}'
+        )
+    return EnhanceConfig(
+        weight, arguments.channels, arguments.detail_s, not arguments.only_keyframes,
+        arguments.segment, arguments.root, 1e-3 * arguments.tolerance_mm, arguments.least_s,
+    )
+
+
+def read_targets(motion: Motion, arguments: argparse.Namespace) -> TargetFile:
+    """
+    Return what was measured of a motion's end-effectors.
+
+    Raises
+    ------
+    InputFileError, ConfigError : naming file, line or option, and what was expected.
+
+    """
+    path = arguments.targets
+    if arguments.targets_start_s != 0.0 and (
+        path is None or path.suffix.lower() not in SUFFIXES
+    ):
+        raise ConfigError('--targets-start-s: expected a clip as --targets with it')
+    if path is None:
+        found = TargetFile(_targets_of_clip(motion, motion, 0.0), None)
+    elif path.suffix.lower() in TARGET_SUFFIXES:
+        found = read_target_file(path, motion.n_frames, motion.rate_hz)
+    elif path.suffix.lower() in SUFFIXES:
+        other = clip_arguments.read_clip(path, arguments, arguments.targets_asf, mend=False)
+        targets = _targets_of_clip(motion, other, arguments.targets_start_s)
+        found = TargetFile(targets, None)
+    else:
+        known = ', '.join((*TARGET_SUFFIXES, *SUFFIXES))
+        raise InputFileError(path, f'one of {known}', f'suffix {path.suffix!r}')
+    targets = found.targets
+    if arguments.end_effectors:
+        targets = targets.only(arguments.end_effectors)
+    meetings = tuple(_meeting(text) for text in arguments.meet)
+    targets = replace(targets, meetings=(*targets.meetings, *meetings))
+    _require_same_body(motion, targets)
+    return TargetFile(targets, found.keyframes)
+
+
+def keyframes(
+    targets: TargetFile, motion: Motion, arguments: argparse.Namespace
+) -> dict[int, str]:
+    """Return the keyframes that are given, in the file of targets too, or that are found."""
+    text = arguments.keyframes
+    if text is None and targets.keyframes is not None:
+        return given_keyframes(targets.keyframes, motion.n_frames)
+    if text is None or text.strip() == AUTO_KEYFRAMES:
+        spacing = KeyframeSpacing(arguments.least_s, arguments.most_s)
+        return choose_keyframes(targets.targets, motion.rate_hz, spacing)
+    try:
+        frames = [int(word) for word in text.split(',')]
+    except ValueError:
+        raise ConfigError(
+            f'--keyframes: expected {AUTO_KEYFRAMES} or frames with commas between, got {text!r}'
+        ) from None
+    return given_keyframes(frames, motion.n_frames)
+
+
+def _targets_of_clip(motion: Motion, other: Motion, start_s: float) -> Targets:
+    """Return the palms and soles of a clip as targets of another."""
+    if not np.isfinite(start_s):
+        raise ConfigError(f'--targets-start-s: expected a finite number, got {start_s}')
+    measured = np.array(other.end_effectors)
+    measured[:, len(END_EFFECTORS):] = np.nan
+    times = start_s + np.arange(other.n_frames) / other.rate_hz
+    at = np.arange(motion.n_frames) / motion.rate_hz
+    positions = resampled(times, measured, at)
+    if not np.isfinite(positions).any():
+        raise ConfigError(
+            f'--targets: expected frames within 0 .. {at[-1]:g} s of CLIP, '
+            f'got {times[0]:g} .. {times[-1]:g} s'
+        )
+    return Targets(positions)
+
+
+def _meeting(text: str) -> Meeting:
+    names, _, distance = text.partition(':')
+    pair = [name.strip() for name in names.split(',')]
+    try:
+        apart = float(distance) if distance else 0.0
+    except ValueError:
+        apart = float('nan')
+    if len(pair) != 2 or not np.isfinite(apart):
+        raise ConfigError(f'--meet: expected A,B or A,B:METRES, got {text!r}')
+    return Meeting((end_effector_row(pair[0]), end_effector_row(pair[1])), apart)
+
+
+def _require_same_body(motion: Motion, targets: Targets) -> None:
+    """Refuse targets that are nowhere near the body, or that are where it is already."""
+    own = Motion.from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions, motion.rotations
+    ).end_effectors
+    apart = np.linalg.norm(own - targets.positions, axis=-1)
+    apart = apart[np.isfinite(apart)]
+    if np.median(apart) > OTHER_BODY_M:
+        raise ConfigError(
+            f'--targets: expected end-effectors of the same body in the same world, '
+            f'got a median distance of {np.median(apart):.2f} m'
+        )
+    if apart.max() < 1e-6:
+        raise ConfigError(
+            '--targets: expected positions that differ from those of the angles, got the same'
+        )
+
+
+EXAMPLE = (
+    'example: ./puppet enhance take.bvh better.bvh --targets hands.csv '
+    '--meet left_hand,right_hand:0.09 --report report.json'
+)
+MAX_SEEDS = 1000
+# Returns a strip of a body in motions before and after, with measured places and keyframes.
+Draw = Callable[[Character, tuple[Motion, Motion], Vec3s, list[int]], Picture]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommand's arguments."""
+    add = parser.add_argument
+    add('clip', nargs='?', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d: joint angles')
+    add('out', nargs='?', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
+    add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    add('--report', type=Path, metavar='JSON', help='errors before and after')
+    add('--preview', type=Path, metavar='PNG', help='a strip of instants before and after')
+    add_target_options(parser)
+    add_curve_options(parser)
+    clip_arguments.add_clip_options(parser)
+    add = parser.add_argument_group('error study').add_argument
+    add('--study', action='store_true',
+        help='a known motion, CLIP or the built-in performer, measured with errors: tables')
+    add('--seeds', type=int, default=20, metavar='N',
+        help='how often the study draws noise; default %(default)s')
+    add('--json', type=Path, metavar='FILE', help='the figures of the study')
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
+    """
+    Enhance, write the files and return a summary; or return the tables of the study.
+
+    Raises
+    ------
+    PuppetError : for bad input; nothing is written then.
+
+    """
+    if arguments.study:
+        return _study(arguments, files)
+    if arguments.clip is None or arguments.out is None:
+        raise ConfigError('CLIP, OUT: expected both, or --study')
+    if arguments.json is not None:
+        raise ConfigError('--json: expected --study with it; the figures of a clip are --report')
+    _check_outputs(arguments)
+    config = enhance_config(arguments)
+    motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
+    found = read_targets(motion, arguments)
+    targets = found.targets
+    title = f'enhance {arguments.clip.name}'
+    keys: Mapping[int, str] = {}
+    solver: dict[str, Any] = {}
+    if arguments.method == KEYFRAMES:
+        keys = keyframes(found, motion, arguments)
+        follows = config.follow and config.detail_s > 0.0
+        count = int(targets.measured.any(axis=1).sum()) if follows else len(keys)
+        with progress(title, count) as advance:
+            done = enhance(motion, targets, keys, config, advance)
+        better, keys, goals, solver = (
+            done.motion, done.keyframes, done.goals, solver_figures(done)
+        )  # fmt: skip
+    else:
+        with progress(title, motion.n_frames) as advance:
+            better = enhance_online(motion, targets, config.root, config.weight, advance)
+        goals = targets.goals(range(motion.n_frames))
+    _require_finite(better)
+    figures = {
+        'clip': str(arguments.clip), 'method': arguments.method, 'weight': config.weight,
+    }  # fmt: skip
+    figures |= enhance_report(motion, better, targets, keys, goals) | solver
+    _write(arguments, files, draw, (motion, better), (targets, goals, keys), figures)
+    return f'{arguments.out}: {summary(figures)}'
+
+
+def summary(figures: Mapping[str, Any]) -> str:
+    """Return a report in a sentence."""
+    text = f'{figures["frames"]} frames; {", ".join(figures["end_effectors"])}'
+    errors = figures['error_mm']['all']
+    names = {'at_keyframes': f'at {len(figures["keyframes"])} keyframes', 'between': 'between'}
+    for where, name in names.items():
+        before, after = (errors[where][when]['rms'] for when in ('before', 'after'))
+        if np.isfinite(before):
+            name = name if figures['keyframes'] else 'in every frame'
+            text += f'; {name} {before:.1f} -> {after:.2f} mm'
+    return f'{text}; joints turned by {figures["joint_change_deg"]["rms"]:.2f} deg (RMS)'
+
+
+def _write(
+    arguments: argparse.Namespace, files: ConfigFiles, draw: Draw, motions: tuple[Motion, Motion],
+    aims: tuple[Targets, Vec3s, Mapping[int, str]], figures: dict[str, Any],
+) -> None:  # fmt: skip
+    picture = None
+    if arguments.preview:
+        performer = clip_arguments.find_character(files, PERFORMER)
+        shape = default_capsules(motions[0].skeleton)
+        body = Character(PERFORMER, '', motions[0].skeleton, shape, performer.colour)
+        picture = draw(body, motions, aims[1], list(aims[2]))
+    write_bvh(motions[1], arguments.out)
+    if arguments.report:
+        write_report(figures, arguments.report)
+    if picture is not None:
+        save_png(arguments.preview, picture)
+
+
+def _study(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    if arguments.out is not None:
+        raise ConfigError('--study: expected no OUT with it, only --json is written')
+    if not 1 <= arguments.seeds <= MAX_SEEDS:
+        raise ConfigError(f'--seeds: expected 1 .. {MAX_SEEDS}, got {arguments.seeds}')
+    if arguments.json:
+        clip_arguments.check_output(arguments.json, '--json')
+    truth = None
+    if arguments.clip is not None:
+        truth = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
+    performance = clip_arguments.procedural_clip(files)
+    figures, text = study_tables(performance, arguments.seeds, truth)
+    if arguments.json:
+        write_report(figures, arguments.json)
+    return text
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    clip_arguments.check_output(arguments.out, 'OUT', '.bvh')
+    if arguments.report is not None:
+        clip_arguments.check_output(arguments.report, '--report')
+    if arguments.preview is not None:
+        clip_arguments.check_output(arguments.preview, '--preview', '.png')
+    clip_arguments.require_other_files(
+        {'CLIP': arguments.clip, '--targets': arguments.targets},
+        {'OUT': arguments.out, '--report': arguments.report, '--preview': arguments.preview},
+    )
+
+
+def _require_finite(motion: Motion) -> None:
+    if not np.isfinite(motion.end_effectors).all():
+        frame = int(np.argmin(np.isfinite(motion.end_effectors).all(axis=(1, 2))))
+        raise RuntimeError(f'frame {frame}: expected a finite posture, got another')

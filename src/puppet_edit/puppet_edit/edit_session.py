@@ -1,0 +1,345 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An editing session: a clip, an edit file that grows drag by drag, and what it comes to.
+
+Every step is a whole edit file, read by the same reader as `./puppet edit` reads, and the clip
+edited by it. So what is shown is what the written file gives, and a step that the reader
+refuses leaves everything as it was.
+
+A drag moves one point of the body at one frame (LeeShin1999 section 4.4); the change spreads
+over the frames around: seven knots of the first level, so its spacing says how far.
+
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from puppet_core.arrays import Vec3
+from puppet_core.atomic_file import write_text
+from puppet_core.errors import ConfigError
+from puppet_core.joint_limits import JointLimit
+from puppet_core.posture import Motion
+from puppet_core.skeleton import END_EFFECTORS, GENERAL_END_EFFECTORS, Skeleton
+from puppet_edit.editor.constraints import BodyPoint, Constraint, PointGoal
+from puppet_edit.editor.edit_config import EditConfig, EditResult
+from puppet_edit.editor.motion_edit import edit_motion
+from puppet_edit.files.edit_entries import BodyTrack, EditEntry, flat, PLANT, POSITION
+from puppet_edit.files.edit_file import (
+    CONSTRAINTS,
+    edit_text,
+    EditPlan,
+    OPTIONS,
+    parse_edit,
+    PLAIN_READERS,
+    plain_value,
+    Readers,
+)
+from puppet_edit.files.edit_tasks import do_tasks, function_of, heights_of, TaskSources
+from puppet_edit.scene.foot_plants import detect_contacts
+from puppet_retarget.offline import clip_arguments
+from puppet_retarget.offline.clip_arguments import ConfigFiles
+
+KNOTS_REACHED = 7  # of the coarsest level, by one constraint (LeeShin1999 section 6)
+
+
+def point_of(motion: Motion, frame: int, point: BodyPoint) -> Vec3:
+    """Return where a point of the body is in a frame, shape (3,) [m]."""
+    posture = Motion.from_rotations(
+        motion.skeleton, motion.rate_hz,
+        motion.root_positions[frame][None], motion.rotations[frame][None],
+    )  # fmt: skip
+    q_world, p_world = posture.world_segments()
+    offset = point.offset_in(motion.skeleton)
+    from_joint = np.asarray(offset, dtype=np.float64)
+    w, axis = q_world[0, point.segment, 0], q_world[0, point.segment, 1:]
+    twice = 2.0 * np.cross(axis, from_joint)
+    turned = from_joint + w * twice + np.cross(axis, twice)
+    return np.asarray(p_world[0, point.segment] + turned)
+
+
+def drag_constraints(
+    motion: Motion, frame: int, point: BodyPoint, place: Vec3, held: Sequence[BodyPoint] = ()
+) -> list[Constraint]:
+    """
+    Return what a drag means: the point there, and others where they are, in that one frame.
+
+    Raises
+    ------
+    ConfigError : if the motion has no such frame.
+
+    """
+    if not 0 <= frame < motion.n_frames:
+        raise ConfigError(f'frame: expected 0 .. {motion.n_frames - 1}, got {frame}')
+    at = np.array([frame])
+    found: list[Constraint] = [PointGoal(at, point, np.asarray(place, dtype=np.float64))]
+    found += [
+        PointGoal(at, other, point_of(motion, frame, other), keep_orientation=True)
+        for other in held
+        if other != point
+    ]
+    return found
+
+
+def drag_config(reach_s: float, rate_hz: float, levels: int = 4) -> EditConfig:
+    """Return options with which a drag reaches about so far to both sides [s]."""
+    if not reach_s > 0.0:
+        raise ConfigError(f'reach_s: expected > 0, got {reach_s:g}')
+    spacing = 2.0 * reach_s * rate_hz / KNOTS_REACHED
+    return EditConfig(levels=levels, frames_per_knot=max(spacing, 0.5))
+
+
+FRAMES = 2  # of a clip, enough for every step
+
+
+def warm_up(clip: Motion) -> None:
+    """Edit a little of a clip, so that the next edit does not wait and its times are its own."""
+    few = slice(0, min(FRAMES, clip.n_frames))
+    motion = Motion.from_rotations(
+        clip.skeleton, clip.rate_hz, clip.root_positions[few], clip.rotations[few]
+    )
+    goal = PointGoal(
+        np.array([0]), BodyPoint.named('left_hand'), motion.end_effectors[0, 0], contact=True
+    )
+    edit_motion(motion, [goal], EditConfig(levels=1))
+
+
+def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how clips are read."""
+    parser.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    parser.add_argument(
+        '--as-is', action='store_true',
+        help='leave the floor and the first frames as the file has them',
+    )
+    clip_arguments.add_clip_options(parser)
+
+
+def read_clip(path: Path, arguments: argparse.Namespace, asf: Path | None = None) -> Motion:
+    """Return a clip; its end-effectors are those of its angles, which are what is edited."""
+    mend = not arguments.as_is
+    clip = clip_arguments.read_clip(path, arguments, asf or arguments.asf, mend)
+    return Motion.from_rotations(
+        clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
+    )
+
+
+def readers(arguments: argparse.Namespace, files: ConfigFiles) -> Readers:
+    """Return how the names in an edit file are understood."""
+
+    def clip(path: Path, asf: Path | None) -> Motion:
+        return read_clip(path, arguments, asf)
+
+    def skeleton(name: str) -> Skeleton:
+        return clip_arguments.find_character(files, name).skeleton
+
+    def limits_of(name: str) -> tuple[JointLimit, ...]:
+        return clip_arguments.find_character(files, name).joint_limits
+
+    kinds = {'z_m': flat, 'function': function_of, 'heights': heights_of}
+    return Readers(kinds, partial(do_tasks, sources=TaskSources(clip, skeleton)), limits_of)
+
+
+POINTS = (*GENERAL_END_EFFECTORS, 'pelvis', 'chest', 'head')
+FEET = END_EFFECTORS[2:]
+REACH_S = 0.4  # to both sides of a drag
+DRAG_LEVELS = 3
+DRAG_RIGIDITY = {'spine': 5.0, 'chest': 5.0}  # an arm reaches before the trunk bends
+PLACE_DIGITS = 4  # of a dragged place in the file: a tenth of a millimetre
+
+
+class EditSession:
+    """One clip while it is edited."""
+
+    def __init__(
+        self, clip: Motion, tree: Mapping[str, Any] | None = None,
+        path: str | Path = 'edit.yaml', readers: Readers = PLAIN_READERS,
+    ) -> None:  # fmt: skip
+        """
+        Begin with a clip.
+
+        Parameters
+        ----------
+        clip : Motion
+            As it was read.
+        tree : mapping, optional
+            Plain values of an edit file to go on with.
+        path : str or Path
+            Where the edit file is or will be; files that it names are looked for beside it.
+        readers : Readers
+            How the names in the file are understood.
+
+        Raises
+        ------
+        InputFileError : if the edit file does not fit the clip.
+
+        """
+        self.clip = clip
+        """As it was read."""
+        self.path = Path(path)
+        """Of the edit file."""
+        self._readers = readers
+        start = plain_value(tree) if tree is not None else {
+            OPTIONS: _drag_options(REACH_S, clip) | {'joint_rigidity': dict(DRAG_RIGIDITY)}
+        }
+        self._standing = detect_contacts(clip).planted
+        self._steps = [self._step(start)]
+        self._at = 0
+        self._saved = None if tree is None else edit_text(start)
+
+    @property
+    def plan(self) -> EditPlan:
+        """Return the present edit file, understood."""
+        return self._steps[self._at][1]
+
+    @property
+    def result(self) -> EditResult:
+        """Return what it comes to."""
+        return self._steps[self._at][2]
+
+    @property
+    def edited(self) -> Motion:
+        """Return the edited motion."""
+        return self.result.motion
+
+    @property
+    def entries(self) -> tuple[EditEntry, ...]:
+        """Return the constraints in the order of the file."""
+        return self.plan.entries
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file has all of this."""
+        return self.to_yaml() == self._saved
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a step to take back."""
+        return self._at > 0
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether a step was taken back."""
+        return self._at < len(self._steps) - 1
+
+    def place(self, point: str, frame: int) -> Vec3:
+        """Return where a point of the edited body is in a frame, shape (3,) [m]."""
+        one = np.array([self._checked(frame)])
+        motion = self.edited
+        posture = Motion.from_rotations(
+            motion.skeleton, motion.rate_hz, motion.root_positions[one], motion.rotations[one]
+        )
+        return BodyTrack(posture).places(BodyPoint.named(point), np.array([0]))[0]
+
+    def drag(
+        self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()
+    ) -> None:
+        """
+        Let a point be at a place in a frame; a second drag of it there takes the first's place.
+
+        Parameters
+        ----------
+        point : str
+            One of POINTS.
+        frame : int
+            Of the edited motion.
+        place : ndarray, shape (3,)
+            In world [m].
+        held : sequence of str
+            Points that stay where the motion has them in that frame.
+
+        Raises
+        ------
+        ConfigError : if there is no such frame or point, or the file would contradict itself.
+
+        """
+        self._checked(frame)
+        at = [round(float(value), PLACE_DIGITS) for value in place]
+        entries = [
+            entry for entry in self._tree_entries()
+            if not (entry.get(POSITION) == point and entry.get('frame') == frame)
+        ]
+        entries.append({POSITION: point, 'frame': frame, 'at_m': at})
+        known = {(entry.get(POSITION), entry.get('frame')) for entry in entries}
+        entries += [
+            {POSITION: name, 'frame': frame, 'move_m': [0.0, 0.0, 0.0], 'keep_orientation': True}
+            for name in held
+            if (name, frame) not in known
+        ]
+        self._do({CONSTRAINTS: entries})
+
+    def plant(self, point: str, first: int, last: int) -> None:
+        """Let a point stay in one place over some frames; see `drag` for errors."""
+        entry = {PLANT: point, 'from_frame': first, 'to_frame': last}
+        self._do({CONSTRAINTS: [*self._tree_entries(), entry]})
+
+    def remove(self, index: int) -> None:
+        """Take an entry out; raise ConfigError if there is none."""
+        entries = self._tree_entries()
+        if not 0 <= index < len(entries):
+            raise ConfigError(f'entry: expected 0 .. {len(entries) - 1}, got {index}')
+        self._do({CONSTRAINTS: [*entries[:index], *entries[index + 1:]]})
+
+    def set_reach(self, reach_s: float) -> None:
+        """Let drags spread about so far to both sides [s]."""
+        options = {**self._tree().get(OPTIONS, {}), **_drag_options(reach_s, self.clip)}
+        self._do({OPTIONS: options})
+
+    def standing_feet(self, frame: int) -> tuple[str, ...]:
+        """Return the feet that stand in a frame of the clip."""
+        row = self._standing[min(frame, len(self._standing) - 1)]
+        return tuple(name for name, stands in zip(FEET, row) if stands)
+
+    def undo(self) -> None:
+        """Take the last step back, if there is one."""
+        self._at = max(self._at - 1, 0)
+
+    def redo(self) -> None:
+        """Do again what was taken back, if anything was."""
+        self._at = min(self._at + 1, len(self._steps) - 1)
+
+    def to_yaml(self) -> str:
+        """Return the edit file."""
+        return edit_text(self._tree())
+
+    def save(self) -> None:
+        """Write the edit file, all or nothing."""
+        text = self.to_yaml()
+        write_text(self.path, text)
+        self._saved = text
+
+    def _tree(self) -> dict[str, Any]:
+        return self._steps[self._at][0]
+
+    def _tree_entries(self) -> list[dict[str, Any]]:
+        return list(self._tree().get(CONSTRAINTS, []))
+
+    def _do(self, changes: Mapping[str, Any]) -> None:
+        step = self._step({**self._tree(), **changes})
+        self._steps = [*self._steps[: self._at + 1], step]
+        self._at += 1
+
+    def _step(self, tree: dict[str, Any]) -> tuple[dict[str, Any], EditPlan, EditResult]:
+        plan = parse_edit(edit_text(tree), self.path, self.clip, self._readers)
+        prepared = plan.prepared
+        if plan.constraints:
+            result = edit_motion(
+                prepared.motion, plan.constraints, plan.config, bodies=prepared.bodies
+            )
+        else:
+            result = EditResult(prepared.motion, (), None, 0.0, 0, 0, np.zeros(0))
+        return tree, plan, result
+
+    def _checked(self, frame: int) -> int:
+        last = self._steps[self._at][2].motion.n_frames - 1
+        if not 0 <= frame <= last:
+            raise ConfigError(f'frame: expected 0 .. {last}, got {frame}')
+        return frame
+
+
+def _drag_options(reach_s: float, clip: Motion) -> dict[str, Any]:
+    config = drag_config(reach_s, clip.rate_hz, DRAG_LEVELS)
+    return {'levels': config.levels, 'frames_per_knot': round(config.frames_per_knot, 3)}

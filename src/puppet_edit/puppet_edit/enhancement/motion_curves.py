@@ -1,0 +1,301 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The motion of the joints that carry measured end-effectors as one curve with two derivatives.
+
+Keyframes are solved on the measured motion, or on what is slow of it, and the curve is fitted
+through them; what it follows between them depends on the options.
+
+ChoiParkKo section 4. A cubic spline with two derivatives through n keyframes has two freedoms
+left, its end derivatives, and depends on them linearly (eq. 2): they are fitted to what was
+measured in between (eq. 3). Free knots add more such freedoms: the values of the curve there.
+Here the curve is written in B-splines, whose matrices are sparse however long the motion is,
+and the fit is one linear system with the keyframes as constraints; without free knots it is
+eqs. 2 and 3.
+
+The printed (X^T X)^-1 does not exist where f2 and f3 vanish at all measurements, as when
+every frame is a keyframe. Of several best curves the one that bends least is taken.
+
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from puppet_core.arrays import Floats, Ints, Vec3s
+from puppet_core.errors import ConfigError
+from puppet_core.posture import Motion
+from puppet_core.skeleton import GENERAL_END_EFFECTORS
+from puppet_edit.enhancement.keyframe_postures import (
+    ANCESTORS,
+    fit_postures,
+    GENERAL_SEGMENTS,
+    Measured,
+    PostureObjective,
+)
+from puppet_edit.enhancement.rotation_channels import CHANNEL_KINDS, Channels, make_channels
+from puppet_edit.enhancement.targets import Targets
+from scipy import sparse
+from scipy.interpolate import BSpline
+from scipy.sparse.linalg import splu
+
+DEGREE = 3
+BENDING_SHARE = 1e-11  # of the misfit's scale: decides only what measurements leave open
+_GAUSS = 0.5 / np.sqrt(3.0)  # two points integrate the square of a piecewise linear function
+
+
+def fit_spline(
+    times: Floats, measured: Floats, key_times: Floats | None = None,
+    key_values: Floats | None = None, free_knots: Floats | None = None,
+) -> BSpline:  # fmt: skip
+    """
+    Return the curve through keyframes that is nearest to measurements.
+
+    Parameters
+    ----------
+    times : ndarray, shape (n,)
+        Of the measurements, rising; the first and the last are the ends of the curve.
+    measured : ndarray, shape (n, c)
+        Channels, each fitted for itself.
+    key_times : ndarray, shape (k,), optional
+        Rising, within the measurements; none for a curve that only fits.
+    key_values : ndarray, shape (k, c), optional
+        What the curve takes there.
+    free_knots : ndarray, shape (m,), optional
+        Further knots inside.
+
+    Returns
+    -------
+    spline : BSpline
+        Cubic, with two continuous derivatives over all of its length, joints of segments and
+        free knots included.
+
+    Raises
+    ------
+    ConfigError : if times do not rise, or keyframes or knots are not inside.
+
+    """
+    keys = np.empty(0) if key_times is None else np.asarray(key_times, dtype=np.float64)
+    free = np.empty(0) if free_knots is None else np.asarray(free_knots, dtype=np.float64)
+    for name, rising in (('times', times), ('key_times', keys)):
+        if np.any(np.diff(rising) <= 0.0) or (name == 'times' and len(rising) < 2):
+            raise ConfigError(f'{name}: expected rising ones, got {len(rising)} that do not')
+    first, last = times[0], times[-1]
+    inside = (free > first) & (free < last)
+    if not inside.all() or np.any((keys < first) | (keys > last)):
+        raise ConfigError(f'knots: expected all between {first:g} and {last:g}')
+    inner = np.unique(np.concatenate((keys, free)))
+    inner = inner[(inner > first) & (inner < last)]
+    knots = np.concatenate(([first] * 4, inner, [last] * 4))
+    design = BSpline.design_matrix(times, knots, DEGREE)
+    bending = _bending_matrix(knots)
+    normal = (design.T @ design).tocsc()
+    share = BENDING_SHARE * normal.diagonal().sum() / bending.diagonal().sum()
+    system, right = normal + share * bending, design.T @ measured
+    if key_values is not None and len(keys):
+        fixed = BSpline.design_matrix(keys, knots, DEGREE)
+        system = sparse.bmat([[system, fixed.T], [fixed, None]], format='csc')
+        right = np.concatenate((right, key_values))
+    coefficients = splu(system).solve(right)[: len(knots) - DEGREE - 1]
+    return BSpline(knots, coefficients, DEGREE)
+
+
+def _bending_matrix(knots: Floats) -> sparse.csc_matrix:
+    """Return the matrix of the integral of the squared second derivative of a cubic spline."""
+    first = _derivative_matrix(knots, 3)
+    second = _derivative_matrix(knots[1:-1], 2) @ first
+    breaks = np.unique(knots)
+    middles, widths = 0.5 * (breaks[1:] + breaks[:-1]), np.diff(breaks)
+    points = np.concatenate((middles - _GAUSS * widths, middles + _GAUSS * widths))
+    hats = BSpline.design_matrix(points, knots[2:-2], 1) @ second
+    weights = sparse.diags(0.5 * np.concatenate((widths, widths)))
+    return (hats.T @ weights @ hats).tocsc()
+
+
+def _derivative_matrix(knots: Floats, degree: int) -> sparse.csr_matrix:
+    """Return the matrix that makes coefficients of the derivative, of one degree less."""
+    count = len(knots) - degree - 1
+    scale = degree / (knots[degree + 1: degree + count] - knots[1:count])
+    return sparse.diags([-scale, scale], [0, 1], shape=(count - 1, count), format='csr')
+
+
+AUTO, FIXED, FREE = 'auto', 'fixed', 'free'
+MIN_DETAIL_S = 1e-3  # knots closer than frames ever are
+ROOT_CHOICES = (AUTO, FIXED, FREE)
+_FEET = [GENERAL_END_EFFECTORS.index(name) for name in ('left_foot', 'right_foot')]
+
+
+@dataclass(frozen=True, slots=True)
+class EnhanceConfig:
+    """How a motion is enhanced."""
+
+    weight: float = 0.999999
+    """w1 of eq. 1, for metres and radians."""
+
+    channels: str = CHANNEL_KINDS[0]
+    """Numbers that curves are fitted to."""
+
+    detail_s: float = 0.05
+    """Spacing of free knots [s]; 0 for none, the paper's curve."""
+
+    follow: bool = True
+    """With detail: whether the curve follows end-effectors between keyframes as well."""
+
+    segment: int = 0
+    """Without detail: keyframes from one joint of segments to the next; 0 for one segment."""
+
+    root: str = AUTO
+    """Whether keyframes may move the root; auto: if a foot is measured, so that feet stay put."""
+
+    tolerance_m: float = 0.0
+    """Errors above it get a keyframe of their own [m]; 0 for none."""
+
+    least_s: float = 0.1
+    """Between two keyframes that are added [s]."""
+
+    def __post_init__(self) -> None:
+        PostureObjective((), weight=self.weight)
+        for name, choices in (('channels', CHANNEL_KINDS), ('root', ROOT_CHOICES)):
+            if getattr(self, name) not in choices:
+                known = ', '.join(choices)
+                raise ConfigError(f'{name}: expected one of {known}, got {getattr(self, name)!r}')
+        for name, high in (('detail_s', 60.0), ('tolerance_m', 10.0), ('segment', 10**6)):
+            if not 0.0 <= getattr(self, name) <= high:
+                raise ConfigError(f'{name}: expected 0 .. {high:g}, got {getattr(self, name)}')
+        if 0.0 < self.detail_s < MIN_DETAIL_S:
+            raise ConfigError(
+                f'detail_s: expected 0 or at least {MIN_DETAIL_S:g}, got {self.detail_s}'
+            )
+
+
+DEFAULT_CONFIG = EnhanceConfig()
+
+
+def moves_root(root: str, targets: Targets) -> bool:
+    """Return whether the root gives way: if told, or by default if a foot is measured."""
+    if root not in ROOT_CHOICES:
+        raise ConfigError(f'root: expected one of {", ".join(ROOT_CHOICES)}, got {root!r}')
+    return root == FREE or (root == AUTO and bool(targets.rows[_FEET].any()))
+
+
+class MotionCurves:
+    """Channels of the joints that move, and of the root's position."""
+
+    def __init__(self, motion: Motion, targets: Targets, config: EnhanceConfig) -> None:
+        self.joints = involved_joints(targets)
+        self._objective = posture_objective(targets, self.joints, config)
+        self.times_s = np.arange(motion.n_frames) / motion.rate_hz
+        self._motion = motion
+        self._config = config
+        listed = list(self.joints)
+        self._channels: Channels = make_channels(
+            config.channels, motion.rotations[:, listed], self.joints
+        )
+        self._measured = self._columns(self._channels.values, motion.root_positions)
+        if config.detail_s > 0.0:
+            knots = free_knots(self.times_s[[0, -1]], config)
+            slow = fit_spline(self.times_s, self._measured, free_knots=knots)
+            self._measured = slow(self.times_s)
+            self._motion = self.motion(slow)
+
+    def solve(self, frames: Sequence[int], goals: Vec3s) -> tuple[Floats, Ints]:
+        """Return the channels at keyframes (k, c), and the steps that it took."""
+        at = np.asarray(frames, dtype=np.int64)
+        motion = self._motion
+        measured = Measured(motion.root_positions[at], motion.rotations[at], goals)
+        fitted = fit_postures(motion.skeleton, measured, self._objective)
+        near = self._channels.near(fitted.rotations[:, list(self.joints)], at)
+        return self._columns(near, fitted.root_positions), fitted.iterations
+
+    def fit(
+        self, frames: Sequence[int], values: Floats, followed: tuple[Ints, Floats] | None
+    ) -> BSpline:
+        """
+        Return the curve through keyframes.
+
+        Parameters
+        ----------
+        frames, values : sequence of int, ndarray of shape (k, c)
+            Keyframes and what the channels are there.
+        followed : tuple of ndarray, optional
+            Frames (m,) that the curve follows, and what the channels are there (m, c).
+
+        """
+        at = np.asarray(frames, dtype=np.int64)
+        keys = self.times_s[at]
+        free = free_knots(keys, self._config)
+        wanted = self._measured
+        if followed is not None:
+            known, theirs = followed
+            wanted = wanted + _between(len(wanted), known, theirs - wanted[known])
+        elif len(free):
+            change = fit_spline(
+                self.times_s, np.zeros_like(wanted), keys, values - wanted[at]
+            )
+            wanted = wanted + change(self.times_s)
+        return fit_spline(self.times_s, wanted, keys, values, free)
+
+    def motion(self, curve: BSpline) -> Motion:
+        """Return the motion of a curve."""
+        values = curve(self.times_s)
+        values, roots = values[:, :-3], values[:, -3:]
+        rotations = np.array(self._motion.rotations)
+        listed = list(self.joints)
+        rotations[:, listed] = self._channels.rotations(
+            values.reshape(len(values), len(listed), -1)
+        )
+        return Motion.from_rotations(
+            self._motion.skeleton, self._motion.rate_hz, roots, rotations
+        )
+
+    def _columns(self, values: Floats, roots: Vec3s) -> Floats:
+        return np.concatenate((values.reshape(len(values), -1), roots), axis=1)
+
+
+def _between(n: int, frames: Ints, values: Floats) -> Floats:
+    """Return values (m, c) of some frames at all n, linear between them."""
+    columns = [np.interp(np.arange(n), frames, column) for column in values.T]
+    return np.stack(columns, axis=-1)
+
+
+def involved_joints(targets: Targets) -> tuple[int, ...]:
+    """
+    Return the segments whose rotations carry a measured end-effector, the root among them.
+
+    They get curves; the others keep their angles.
+
+    """
+    above = ANCESTORS[GENERAL_SEGMENTS[targets.rows]].any(axis=0)
+    return tuple(int(joint) for joint in np.flatnonzero(above))
+
+
+def posture_objective(
+    targets: Targets, joints: tuple[int, ...], config: EnhanceConfig
+) -> PostureObjective:
+    """Return what may move at keyframes: the joints, and the root if told or feet hold it."""
+    if moves_root(config.root, targets):
+        return PostureObjective(joints, True, config.weight)
+    return PostureObjective(joints[1:], False, config.weight)
+
+
+def free_knots(key_times_s: Floats, config: EnhanceConfig) -> Floats:
+    """
+    Return the knots of a curve that are no keyframes.
+
+    With detail every gap between keyframes is divided evenly. Without it a joint of segments
+    has one before and one after it: each segment so has two freedoms of its own, as the
+    paper's whole curve has, and the curve keeps two derivatives over the joint.
+
+    """
+    gaps = np.diff(key_times_s)
+    if config.detail_s > 0.0:
+        counts = np.maximum(np.round(gaps / config.detail_s).astype(np.int64), 1)
+        shares = [np.arange(1, count) / count for count in counts]
+    else:
+        halves = np.zeros(len(gaps), dtype=bool)
+        if config.segment:
+            joints = np.arange(config.segment, len(gaps), config.segment)
+            halves[joints] = halves[joints - 1] = True
+        shares = [np.array([0.5]) if half else np.empty(0) for half in halves]
+    parts = [start + gap * share for start, gap, share in zip(key_times_s, gaps, shares)]
+    return np.concatenate(parts)

@@ -1,0 +1,433 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Whether enhancement brings a motion nearer to the truth: synthetic motions, measured with errors.
+
+A noisy recording is what a capture session measures of a known motion. Angles err by a constant
+rotation of each joint, as from sensors that slipped or were put on askew, and by white noise;
+positions by white noise; lengths of the body by a fraction of each limb and of the trunk. Seeded.
+
+Each condition is measured with several seeds; forward kinematics alone, the enhancement of
+every frame (online) and that of keyframes and curves (offline) are compared with what was
+really done. The fist-matching experiment of ChoiParkKo section 5 is measured in the same way:
+arms swing, fists meet three times.
+
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from puppet_core import quaternion_batch
+from puppet_core.arrays import Floats, Ints, Vec3s
+from puppet_core.errors import ConfigError
+from puppet_core.io.progress import progress
+from puppet_core.motion_loop import rest_rotations
+from puppet_core.posture import Motion, world_segments
+from puppet_core.procedural_arms import (
+    ADULT_ARM_LENGTH_M,
+    Gesture,
+    hand_rotations,
+    hanging_arm,
+    Palm,
+    placed_arm,
+)
+from puppet_core.procedural_limbs import unit
+from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_edit.enhancement.enhance import (
+    end_effector_errors,
+    enhance,
+    joint_angles_between,
+    MM_PER_M,
+    rms,
+)
+from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
+from puppet_edit.enhancement.motion_curves import DEFAULT_CONFIG, EnhanceConfig
+from puppet_edit.enhancement.online_enhance import enhance_online, SOFT_WEIGHT
+from puppet_edit.enhancement.targets import Meeting, Targets
+from puppet_retarget.offline.bench_table import table
+
+TRUNK = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class TakeErrors:
+    """How a measurement differs from the truth; nothing by default. Standard deviations."""
+
+    angle_bias_deg: float = 0.0
+    """Constant rotation of each joint, per axis [deg]."""
+
+    angle_noise_deg: float = 0.0
+    """White noise of each joint, per axis [deg]."""
+
+    position_noise_mm: float = 0.0
+    """White noise of roots and end-effectors, per axis [mm]."""
+
+    length_percent: float = 0.0
+    """Of each limb and of the trunk [%]."""
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if not 0.0 <= getattr(self, name) <= 100.0:
+                raise ConfigError(f'{name}: expected 0.0 .. 100.0, got {getattr(self, name)}')
+
+
+class Take(NamedTuple):
+    """What was measured."""
+
+    motion: Motion
+    """Measured angles and roots on a body of the lengths that are believed."""
+
+    targets: Targets
+    """Measured palms and soles."""
+
+
+def measured_take(
+    truth: Motion, errors: TakeErrors, seed: int, meetings: tuple[Meeting, ...] = (),
+    end_effectors: tuple[int, ...] = (0, 1, 2, 3),
+) -> Take:  # fmt: skip
+    """
+    Return what is measured of a motion.
+
+    Parameters
+    ----------
+    truth : Motion
+        What was really done.
+    errors : TakeErrors
+        How large the errors are.
+    seed : int
+        Of the errors; the same seed gives the same directions whatever their sizes.
+    meetings : tuple of Meeting
+        End-effectors that are known to meet.
+    end_effectors : tuple of int
+        Which are measured, rows of the general end-effectors.
+
+    """
+    rng = np.random.default_rng(seed)
+    n = truth.n_frames
+    bias, white = rng.normal(size=(16, 3)), rng.normal(size=(n, 16, 3))
+    root, points = rng.normal(size=(n, 3)), rng.normal(size=(n, 8, 3))
+    shares = rng.normal(size=len(LIMB_SEGMENTS) + 1)
+    turns = np.radians(errors.angle_bias_deg * bias + errors.angle_noise_deg * white)
+    rotations = quaternion_batch.multiply(truth.rotations, quaternion_batch.exp(turns))
+    spread_m = 1e-3 * errors.position_noise_mm
+    measured = np.full((n, 8, 3), np.nan)
+    rows = list(end_effectors)
+    measured[:, rows] = (truth.end_effectors + spread_m * points)[:, rows]
+    skeleton = believed_lengths(truth.skeleton, 1.0 + 0.01 * errors.length_percent * shares)
+    motion = Motion.from_rotations(
+        skeleton, truth.rate_hz, truth.root_positions + spread_m * root, rotations
+    )
+    return Take(motion, Targets(measured, meetings))
+
+
+def believed_lengths(skeleton: Skeleton, factors: np.ndarray) -> Skeleton:
+    """Return a skeleton whose four limbs and trunk are longer by factors, shape (5,)."""
+    offsets, points = np.array(skeleton.offsets), np.array(skeleton.interaction_points)
+    for limb, (_, lower, hand) in enumerate(LIMB_SEGMENTS):
+        offsets[[lower, hand]] *= factors[limb]
+        points[limb] *= factors[limb]
+    offsets[list(TRUNK)] *= factors[4]
+    return Skeleton(offsets, points)
+
+
+PERIOD_S = 1.5  # from one meeting to the next
+N_MEETINGS = 3
+FIST_M = 0.09  # between palm centres when the knuckles touch
+AHEAD_M, UP_M = 0.36, 0.02  # of where they meet, from the chest joint
+LEFT, RIGHT = 0, 1  # rows of the end-effectors
+_X_AXIS, _Y_AXIS, _Z_AXIS = np.eye(3)
+
+
+class FistMotion(NamedTuple):
+    """What was really done."""
+
+    motion: Motion
+    """The truth."""
+
+    meetings: Ints
+    """Frames in which the fists meet, shape (3,)."""
+
+    meeting: Meeting
+    """Which they are, and how far apart then."""
+
+
+def fist_motion(skeleton: Skeleton, rate_hz: float = 60.0) -> FistMotion:
+    """
+    Return a body that swings its arms and makes its fists meet three times.
+
+    Smooth curves throughout; the feet stand, the trunk follows the arms a little.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The body; gestures scale with its arms.
+    rate_hz : float
+        Frames per second; a multiple of 4/3 puts the meetings on frames.
+
+    """
+    n = round(N_MEETINGS * PERIOD_S * rate_hz) + 1
+    t = np.arange(n) / rate_hz
+    phase = 2.0 * np.pi * t / PERIOD_S
+    share = 0.5 - 0.5 * np.cos(phase)
+    rotations = rest_rotations(n, np.array([1.0, 0.0, 0.0, 0.0]))
+    lean = np.stack((0.03 * np.sin(0.5 * phase), 0.08 * share, 0.10 * np.sin(phase)), axis=-1)
+    for segment in ('spine', 'chest'):
+        rotations[:, SEGMENT_INDEX[segment]] = quaternion_batch.exp(lean)
+    roots = np.tile([0.0, 0.0, skeleton.rest_root_height], (n, 1))
+    q_world, p_world = world_segments(skeleton, roots, rotations)
+    chest = SEGMENT_INDEX['chest']
+    chests = (q_world[:, chest], p_world[:, chest])
+    for side in (LEFT, RIGHT):
+        upper, lower, hand = LIMB_SEGMENTS[side]
+        swing = Gesture(
+            np.radians(62.0) + 0.15 * np.sin(phase), 0.25 * np.cos(2.0 * phase + 0.8 * side),
+            0.5 + 0.1 * np.sin(phase),
+        )  # fmt: skip
+        free = [*hanging_arm(swing, side), rest_rotations(n, np.array([1.0, 0, 0, 0]))[:, hand]]
+        met = placed_arm(skeleton, side, chests, _palm(skeleton, side, share, chests))
+        arm = [quaternion_batch.slerp(a, b, share) for a, b in zip(free, met)]
+        rotations[:, upper], rotations[:, lower], rotations[:, hand] = arm
+    frames = np.round((np.arange(N_MEETINGS) + 0.5) * PERIOD_S * rate_hz).astype(np.int64)
+    motion = Motion.from_rotations(skeleton, rate_hz, roots, rotations)
+    return FistMotion(motion, frames, Meeting((LEFT, RIGHT), FIST_M))
+
+
+def _palm(
+    skeleton: Skeleton, side: int, share: Floats, chests: tuple[Floats, Vec3s]
+) -> Palm:
+    mirror = 1.0 if side == LEFT else -1.0
+    scale = float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
+    aside = 0.5 * mirror * FIST_M * _Y_AXIS
+    centre = chests[1] + scale * (AHEAD_M * _X_AXIS + UP_M * _Z_AXIS)
+    n = len(share)
+    fingers = np.broadcast_to(unit(0.5 * _X_AXIS - mirror * _Y_AXIS), (n, 3))
+    # the back of the hand looks up and ahead
+    rotation = hand_rotations(side, fingers, -_Z_AXIS)
+    pole = np.broadcast_to(mirror * _Y_AXIS - 0.5 * _Z_AXIS, (n, 3))
+    return Palm(share, centre + aside, rotation, pole)
+
+
+CONDITIONS = {
+    'angles, noise 2 deg': TakeErrors(0.0, 2.0),
+    'angles, bias 3 deg': TakeErrors(3.0, 0.0),
+    'angles, bias 3 and noise 1 deg': TakeErrors(3.0, 1.0),
+    'these, and positions 3 mm': TakeErrors(3.0, 1.0, 3.0),
+    'these, and lengths 2 %': TakeErrors(3.0, 1.0, 3.0, 2.0),
+}
+METHODS = (
+    'forward_kinematics', 'online', 'online_exact', 'offline', 'offline_soft', 'paper',
+)  # fmt: skip
+FIST_ERRORS = TakeErrors(3.0, 1.0, 3.0)
+FIST_CURVES = {
+    "the paper's curve": EnhanceConfig(detail_s=0.0),
+    'with detail': EnhanceConfig(follow=False),
+    'with detail, followed': EnhanceConfig(),
+}
+WALK = (690, 1650, 2)  # frames of the built-in performance at 120 Hz
+_JOINTS = slice(1, None)  # all but the root
+
+
+def study(
+    truth: Motion, seeds: Sequence[int], progress: Callable[[int], object] | None = None
+) -> list[dict[str, Any]]:
+    """
+    Return errors against the truth for each condition.
+
+    Parameters
+    ----------
+    truth : Motion
+        What was really done; its own end-effectors are those of its angles.
+    seeds : sequence of int
+        Of the errors.
+    progress : callable, optional
+        Called with the number of takes done since the last call.
+
+    """
+    rows = []
+    for name, errors in CONDITIONS.items():
+        figures = []
+        for seed in seeds:
+            figures.append(_compared(truth, measured_take(truth, errors, seed)))
+            if progress is not None:
+                progress(1)
+        rows.append({'condition': name} | _summary(figures))
+    return rows
+
+
+def fist_study(
+    fist: FistMotion, seeds: Sequence[int], progress: Callable[[int], object] | None = None
+) -> list[dict[str, Any]]:
+    """Return errors of the fist-matching experiment for each kind of curve; as `study`."""
+    rows = []
+    for name, config in FIST_CURVES.items():
+        figures = []
+        for seed in seeds:
+            figures.append(_fists(fist, seed, config))
+            if progress is not None:
+                progress(1)
+        rows.append({'curve': name} | {
+            key: float(np.max([f[key] for f in figures]) if key.endswith('max')
+                       else np.mean([f[key] for f in figures])) for key in figures[0]
+        })  # fmt: skip
+    return rows
+
+
+def fist_take(fist: FistMotion, seed: int) -> Take:
+    """Return what is measured of the fist-matching experiment: angles and hands."""
+    return measured_take(fist.motion, FIST_ERRORS, seed, (fist.meeting,), fist.meeting.pair)
+
+
+def walking_truth(performance: Motion) -> Motion:
+    """Return the walk of the built-in performance (120 Hz) at 60 Hz, as truth."""
+    frames = slice(*WALK)
+    return Motion.from_rotations(
+        performance.skeleton, performance.rate_hz / WALK[2], performance.root_positions[frames],
+        performance.rotations[frames],
+    )  # fmt: skip
+
+
+def of_angles(motion: Motion) -> Motion:
+    """Return a motion with the end-effectors of its angles, as truth."""
+    return Motion.from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions, motion.rotations
+    )
+
+
+def _compared(truth: Motion, take: Take) -> dict[str, dict[str, float]]:
+    keys = choose_keyframes(take.targets, truth.rate_hz, KeyframeSpacing())
+    motion, targets = take
+    motions = (
+        motion,
+        enhance_online(motion, targets),
+        enhance_online(motion, targets, weight=DEFAULT_CONFIG.weight),
+        enhance(motion, targets, keys).motion,
+        enhance(motion, targets, keys, EnhanceConfig(weight=SOFT_WEIGHT)).motion,
+        enhance(motion, targets, keys, EnhanceConfig(detail_s=0.0)).motion,
+    )
+    return {name: _errors(truth, motion) for name, motion in zip(METHODS, motions)}
+
+
+def _errors(truth: Motion, motion: Motion) -> dict[str, float]:
+    apart = np.linalg.norm(motion.end_effectors - truth.end_effectors, axis=-1)[:, :4]
+    turned = joint_angles_between(truth.rotations, motion.rotations)[:, _JOINTS]
+    return {
+        'end_effector_rms_mm': MM_PER_M * rms(apart),
+        'joint_rms_deg': float(np.degrees(rms(turned))),
+    }
+
+
+def _summary(figures: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
+    row: dict[str, Any] = {'seeds': len(figures)}
+    base = METHODS[0]
+    for method in METHODS:
+        row[method] = {
+            key: float(np.mean([f[method][key] for f in figures])) for key in figures[0][base]
+        }
+        if method != base:
+            row[method]['seeds_with_both_better'] = sum(
+                all(f[method][key] < f[base][key] for key in f[base]) for f in figures
+            )
+    return row
+
+
+def _fists(fist: FistMotion, seed: int, config: EnhanceConfig) -> dict[str, float]:
+    take = fist_take(fist, seed)
+    keys = choose_keyframes(take.targets, fist.motion.rate_hz, KeyframeSpacing())
+    done = enhance(take.motion, take.targets, keys, config)
+    rows, at = list(fist.meeting.pair), np.zeros(fist.motion.n_frames, dtype=bool)
+    at[list(done.keyframes)] = True
+    before, after = (
+        end_effector_errors(motion, done.goals)[:, rows] for motion in (take.motion, done.motion)
+    )
+    met = [
+        np.abs(fist.meeting.distances(motion.end_effectors)[fist.meetings]
+               - fist.meeting.distance_m).max()
+        for motion in (take.motion, done.motion)
+    ]  # fmt: skip
+    real = [_errors(fist.motion, motion) for motion in (take.motion, done.motion)]
+    return {
+        'keyframes': len(keys),
+        'meeting_before_mm_max': MM_PER_M * float(met[0]),
+        'meeting_after_mm_max': MM_PER_M * float(met[1]),
+        'keyframe_error_mm_max': MM_PER_M * float(after[at].max()),
+        'between_before_rms_mm': MM_PER_M * rms(before[~at]),
+        'between_after_rms_mm': MM_PER_M * rms(after[~at]),
+        'joint_before_rms_deg': real[0]['joint_rms_deg'],
+        'joint_after_rms_deg': real[1]['joint_rms_deg'],
+    }
+
+
+_NAMES = {
+    'forward_kinematics': 'angles alone',
+    'online': f'online, w1 = {SOFT_WEIGHT:g}',
+    'online_exact': 'online, exact',
+    'offline': 'keyframes, exact',
+    'offline_soft': f'keyframes, w1 = {SOFT_WEIGHT:g}',
+    'paper': "keyframes, the paper's curve",
+}
+
+
+def study_tables(
+    performance: Motion, n_seeds: int, clip: Motion | None = None
+) -> tuple[dict[str, Any], str]:
+    """
+    Return all figures of the study, and its tables.
+
+    Parameters
+    ----------
+    performance : Motion
+        The built-in one; it walks, and its body makes fists meet.
+    n_seeds : int
+        Takes of each condition.
+    clip : Motion, optional
+        What was really done, instead of that walk.
+
+    """
+    seeds = range(n_seeds)
+    total = n_seeds * (len(CONDITIONS) + len(FIST_CURVES))
+    truth = walking_truth(performance) if clip is None else of_angles(clip)
+    with progress('study', total, unit='take') as advance:
+        rows = study(truth, seeds, advance)
+        fists = fist_study(fist_motion(performance.skeleton), seeds, advance)
+    figures = {
+        'seeds': n_seeds, 'frames': truth.n_frames, 'rate_hz': truth.rate_hz,
+        'conditions': rows, 'fists': fists,
+    }  # fmt: skip
+    return figures, f'{error_table(rows)}\n\n{fist_table(fists)}'
+
+
+def error_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return errors against the truth: a line for each condition and method."""
+    head = ['measured with errors of', 'method', 'end-effectors, mm', 'joints, deg',
+            'both better, takes']  # fmt: skip
+    lines = []
+    for row in rows:
+        for method in METHODS:
+            better = row[method].get('seeds_with_both_better')
+            lines.append([
+                str(row['condition']) if method == METHODS[0] else '',
+                _NAMES[method],
+                f'{row[method]["end_effector_rms_mm"]:.1f}',
+                f'{row[method]["joint_rms_deg"]:.2f}',
+                '–' if better is None else f'{better} of {row["seeds"]}',
+            ])  # fmt: skip
+    return table(head, lines)
+
+
+def fist_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the fist-matching experiment: a line for each kind of curve."""
+    head = ['curve', 'keyframes', 'fists miss each other by, mm', 'error at keyframes, mm (max)',
+            'between them, mm (RMS)', 'joints, deg (RMS)']  # fmt: skip
+    lines = [
+        [
+            str(row['curve']), f'{row["keyframes"]:.0f}',
+            f'{row["meeting_before_mm_max"]:.1f} -> {row["meeting_after_mm_max"]:.4f}',
+            f'{row["keyframe_error_mm_max"]:.4f}',
+            f'{row["between_before_rms_mm"]:.1f} -> {row["between_after_rms_mm"]:.1f}',
+            f'{row["joint_before_rms_deg"]:.2f} -> {row["joint_after_rms_deg"]:.2f}',
+        ]
+        for row in rows
+    ]  # fmt: skip
+    return table(head, lines)

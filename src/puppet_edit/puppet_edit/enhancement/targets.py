@@ -1,0 +1,381 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Measured positions of end-effectors over the frames of a motion, and their files.
+
+Positions are in the motion's world; NaN where nothing was measured.
+
+CSV: the first line names the columns; `frame` (from 0) or `time_s` (from the first frame), and
+`<end-effector>_<x, y or z>_<m, cm or mm>`; an empty cell was not measured. YAML
+(`puppet-targets/1`): positions frame by frame, keyframes, and pairs that meet. The axes are
+the suite's: X forward, Y left, Z up, as the clip is read.
+
+"""
+
+from collections.abc import Sequence
+import csv
+from dataclasses import dataclass, replace
+import math
+from pathlib import Path
+import re
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.arrays import Floats, read_only, Vec3s
+from puppet_core.clip_text import read_text, shorten
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io.text import brief
+from puppet_core.io.yaml_file import load_yaml, Section
+from puppet_core.skeleton import GENERAL_END_EFFECTORS
+
+MAX_GAP_S = 0.1  # between samples that are interpolated
+MEETING_WITHIN_M = 0.05  # more than the distance that is given: a keyframe so near is a meeting
+MAX_MEETING_M = 1.0
+MAX_DISTANCE_M = 1e4  # of a position from the origin
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Two end-effectors that are known to meet, such as fists or clapping palms."""
+
+    pair: tuple[int, int]
+    """Rows of GENERAL_END_EFFECTORS."""
+
+    distance_m: float = 0.0
+    """Between them when they meet."""
+
+    def __post_init__(self) -> None:
+        if self.pair[0] == self.pair[1]:
+            name = GENERAL_END_EFFECTORS[self.pair[0]]
+            raise ConfigError(f'meet: expected two different end-effectors, got {name} twice')
+        if not 0.0 <= self.distance_m <= MAX_MEETING_M:
+            raise ConfigError(
+                f'meet: expected a distance of 0 .. {MAX_MEETING_M:g} m, got {self.distance_m:g}'
+            )
+
+    def distances(self, positions: Vec3s) -> Floats:
+        """Return the distance of the two in each frame, shape (n,) [m]."""
+        first, second = self.pair
+        return np.linalg.norm(positions[:, first] - positions[:, second], axis=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What was measured of a motion's end-effectors."""
+
+    positions: Vec3s
+    """General end-effectors in world, shape (n, 8, 3) [m]; NaN where not measured."""
+
+    meetings: tuple[Meeting, ...] = ()
+    """Pairs that meet."""
+
+    def __post_init__(self) -> None:
+        positions = np.array(self.positions, dtype=np.float64)
+        if positions.ndim != 3 or positions.shape[1:] != (8, 3):
+            raise ConfigError(f'targets: expected shape (any, 8, 3), got {positions.shape}')
+        # two coordinates are no position
+        positions[~is_measured(positions)] = np.nan
+        object.__setattr__(self, 'positions', read_only(positions))
+        if not self.rows.any():
+            raise ConfigError('targets: expected measured positions, got none')
+        farthest = np.nanmax(np.abs(positions))
+        if farthest > MAX_DISTANCE_M:
+            raise ConfigError(
+                f'targets: expected positions within {MAX_DISTANCE_M:g} m, got {farthest:g} m'
+            )
+        for name in {row for meeting in self.meetings for row in meeting.pair}:
+            if not self.rows[name]:
+                raise ConfigError(
+                    f'meet: expected end-effectors with targets, got {GENERAL_END_EFFECTORS[name]}'
+                )
+
+    @property
+    def measured(self) -> NDArray[np.bool_]:
+        """Return where there is a position, shape (n, 8)."""
+        return is_measured(self.positions)
+
+    @property
+    def rows(self) -> NDArray[np.bool_]:
+        """Return which end-effectors have any target, shape (8,)."""
+        return np.asarray(self.measured.any(axis=0))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the end-effectors that have any target."""
+        return tuple(name for name, has in zip(GENERAL_END_EFFECTORS, self.rows) if has)
+
+    def require_frames(self, n_frames: int) -> None:
+        """Raise ConfigError unless there are as many frames, and two at least."""
+        if len(self.positions) != n_frames or n_frames < 2:
+            raise ConfigError(
+                f'targets: expected {max(n_frames, 2)} frames, got {len(self.positions)}'
+            )
+
+    def only(self, names: Sequence[str]) -> 'Targets':
+        """
+        Return the targets of some end-effectors.
+
+        Raises
+        ------
+        ConfigError : if one is unknown or has no target.
+
+        """
+        rows = [end_effector_row(name) for name in names]
+        for name, row in zip(names, rows):
+            if not self.rows[row]:
+                raise ConfigError(
+                    f'end-effectors: expected some of {", ".join(self.names)}, got {name!r}'
+                )
+        positions = np.full_like(self.positions, np.nan)
+        positions[:, rows] = self.positions[:, rows]
+        return replace(self, positions=positions)
+
+    def goals(self, frames: Sequence[int]) -> Vec3s:
+        """
+        Return where end-effectors have to be in some frames, shape (k, 8, 3) [m].
+
+        What was measured, but two end-effectors that meet there are moved along the line
+        between them, each by half, to the distance that they are known to have.
+
+        """
+        goals = np.array(self.positions[frames])
+        for meeting in self.meetings:
+            first, second = meeting.pair
+            apart = goals[:, first] - goals[:, second]
+            distance = np.linalg.norm(apart, axis=-1, keepdims=True)
+            meets = distance < meeting.distance_m + MEETING_WITHIN_M
+            # two that lie on each other have no line between them: they stay
+            way = apart / np.where(distance > 1e-9, distance, np.inf)
+            shift = np.where(meets, 0.5 * (meeting.distance_m - distance) * way, 0.0)
+            goals[:, first] += shift
+            goals[:, second] -= shift
+        return goals
+
+
+def is_measured(positions: Vec3s) -> NDArray[np.bool_]:
+    """Return where all three coordinates are numbers, shape of positions but for the last."""
+    return np.asarray(np.isfinite(positions).all(axis=-1))
+
+
+def end_effector_row(name: str) -> int:
+    """Return the row of an end-effector by its name; raise ConfigError if there is none."""
+    if name not in GENERAL_END_EFFECTORS:
+        known = ', '.join(GENERAL_END_EFFECTORS)
+        raise ConfigError(f'end-effectors: expected some of {known}, got {shorten(name)}')
+    return GENERAL_END_EFFECTORS.index(name)
+
+
+def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s:
+    """
+    Return positions at other times, NaN where no two samples are near enough.
+
+    Parameters
+    ----------
+    times_s : ndarray, shape (m,)
+        Rising [s].
+    positions : ndarray, shape (m, 8, 3)
+        NaN where not measured [m].
+    frame_times_s : ndarray, shape (n,)
+        Where they are wanted [s].
+
+    Returns
+    -------
+    positions : ndarray, shape (n, 8, 3)
+        Linear between neighbouring samples at most MAX_GAP_S apart; as they are at samples.
+
+    """
+    out = np.full((len(frame_times_s), *positions.shape[1:]), np.nan)
+    close = 1e-6 + 1e-9 * np.abs(frame_times_s)  # stamps are written with some digits
+    for row in range(positions.shape[1]):
+        good = is_measured(positions[:, row])
+        t, p = times_s[good], positions[good, row]
+        if not len(t):
+            continue
+        after = np.clip(np.searchsorted(t, frame_times_s), 1, max(len(t) - 1, 1))
+        before, after = after - 1, np.minimum(after, len(t) - 1)
+        gap = t[after] - t[before]
+        share = (frame_times_s - t[before]) / np.where(gap > 0.0, gap, np.inf)
+        between = (gap > 0.0) & (gap <= MAX_GAP_S + 1e-9) & (share >= 0.0) & (share <= 1.0)
+        values = p[before] + share[:, None] * (p[after] - p[before])
+        out[between, row] = values[between]
+        for sample in (before, after):
+            same = np.abs(frame_times_s - t[sample]) <= close
+            out[same, row] = p[sample[same]]
+    return out
+
+
+FORMAT = 'puppet-targets/1'
+SUFFIXES = ('.csv', '.yaml', '.yml')
+_UNITS_M = {'m': 1.0, 'cm': 0.01, 'mm': 0.001}
+_COLUMN = re.compile(r'(\w+)_([xyz])_(m|cm|mm)')
+_FRAME, _TIME = 'frame', 'time_s'
+
+
+class TargetFile(NamedTuple):
+    """What a file says."""
+
+    targets: Targets
+    """Positions and meetings."""
+
+    keyframes: tuple[int, ...] | None
+    """Frames where they have to be right; None if the file does not say."""
+
+
+def read_targets(path: str | Path, n_frames: int, rate_hz: float) -> TargetFile:
+    """
+    Return the targets of a motion of a given length.
+
+    Raises
+    ------
+    InputFileError : naming file, line, column or key, and what was expected.
+
+    """
+    path = Path(path)
+    if path.suffix.lower() == '.csv':
+        return TargetFile(_read_csv(path, n_frames, rate_hz), None)
+    return _read_yaml(path, n_frames)
+
+
+def _read_csv(path: Path, n_frames: int, rate_hz: float) -> Targets:
+    try:
+        rows = list(csv.reader(read_text(path, 'CSV').splitlines()))
+    except csv.Error as err:
+        raise InputFileError(path, 'lines of cells with commas between', str(err)) from err
+    header = [name.strip() for name in rows[0]]
+    places = _columns(path, header)
+    last_time_s = (n_frames - 1) / rate_hz
+    stamps: list[float] = []
+    positions: list[Vec3s] = []
+    for line, row in enumerate(rows[1:], start=2):
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(header):
+            raise InputFileError(path, f'{len(header)} cells', f'{len(row)}', line)
+        stamp = _number(path, line, header[0], row[0])
+        if math.isnan(stamp) or (stamps and stamp <= stamps[-1]):
+            after = f' above {stamps[-1]:g}' if stamps else ''
+            raise InputFileError(path, f'a number{after}', repr(row[0]), line, header[0])
+        position = np.full((8, 3), np.nan)
+        for column, (place, unit_m) in places.items():
+            position[place] = unit_m * _number(path, line, header[column], row[column])
+        stamps.append(stamp)
+        positions.append(position)
+    if not stamps:
+        raise InputFileError(path, 'a line of positions', 'none')
+    times, measured = np.array(stamps), np.array(positions)
+    if header[0] == _FRAME:
+        whole = _whole_frames(path, times, n_frames)
+        out = np.full((n_frames, 8, 3), np.nan)
+        out[whole] = measured
+    else:
+        out = resampled(times, measured, np.arange(n_frames) / rate_hz)
+    return _targets(path, out, f'positions within 0 .. {last_time_s:g} s')
+
+
+def _columns(path: Path, header: list[str]) -> dict[int, tuple[tuple[int, int], float]]:
+    """Return end-effector, axis and unit of each column but the first."""
+    first = header[0] if header else ''
+    if first not in (_FRAME, _TIME):
+        raise InputFileError(path, f'{_FRAME} or {_TIME} as the first column', repr(first), 1)
+    places: dict[int, tuple[tuple[int, int], float]] = {}
+    for column, name in enumerate(header[1:], start=1):
+        match = _COLUMN.fullmatch(name)
+        if match is None or match[1] not in GENERAL_END_EFFECTORS:
+            raise InputFileError(
+                path, 'a column such as left_hand_x_m', repr(name), 1,
+                hint=f'end-effectors: {", ".join(GENERAL_END_EFFECTORS)}',
+            )  # fmt: skip
+        place = (GENERAL_END_EFFECTORS.index(match[1]), 'xyz'.index(match[2]))
+        if any(place == other for other, _ in places.values()):
+            raise InputFileError(path, 'each column once', f'{name!r} again', 1)
+        places[column] = (place, _UNITS_M[match[3]])
+    return places
+
+
+def _number(path: Path, line: int, name: str, cell: str) -> float:
+    """Return a cell's number, NaN if it is empty."""
+    if not cell.strip() or cell.strip().lower() == 'nan':
+        return math.nan
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise InputFileError(path, 'a number or nothing', repr(cell), line, name)
+    return value
+
+
+def _whole_frames(path: Path, stamps: Floats, n_frames: int) -> np.ndarray:
+    wrong = (stamps < 0.0) | (stamps > n_frames - 1) | (stamps != np.floor(stamps))
+    if wrong.any():
+        got = f'{stamps[np.argmax(wrong)]:g}'
+        raise InputFileError(path, f'whole frames 0 .. {n_frames - 1}', got, field=_FRAME)
+    return stamps.astype(np.int64)
+
+
+def _read_yaml(path: Path, n_frames: int) -> TargetFile:
+    tree = load_yaml(path, FORMAT)
+    positions = np.full((n_frames, 8, 3), np.nan)
+    for entry in tree.sections('positions'):
+        frame = _frame(entry, 'frame', entry.raw('frame'), n_frames)
+        for name in entry.keys():
+            if name != 'frame':
+                if name not in GENERAL_END_EFFECTORS:
+                    raise entry.error(
+                        name, f'frame or one of {", ".join(GENERAL_END_EFFECTORS)}', brief(name)
+                    )
+                row = GENERAL_END_EFFECTORS.index(name)
+                if is_measured(positions[frame, row]):
+                    raise entry.error(name, 'each end-effector once a frame', f'{name} again')
+                positions[frame, row] = entry.numbers(name, 3)
+        entry.finish()
+    meetings = _meetings(tree) if 'meet' in tree else ()
+    keyframes = None
+    if 'keyframes' in tree:
+        given = tree.raw('keyframes')
+        if not isinstance(given, list) or not given:
+            raise tree.error('keyframes', 'a list of frames', brief(given))
+        keyframes = tuple(_frame(tree, 'keyframes', frame, n_frames) for frame in given)
+    tree.finish()
+    return TargetFile(_targets(path, positions, 'positions', meetings), keyframes)
+
+
+def _meetings(tree: Section) -> tuple[Meeting, ...]:
+    meetings = []
+    for entry in tree.sections('meet'):
+        pair = entry.raw('pair')
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise entry.error('pair', 'two end-effectors', brief(pair))
+        distance = entry.number('distance_m', 0.0)
+        try:
+            rows = (end_effector_row(str(pair[0])), end_effector_row(str(pair[1])))
+            meetings.append(Meeting(rows, distance))
+        except ConfigError as err:
+            raise InputFileError(tree.path, *_split(err), entry.line, entry.name) from err
+        entry.finish()
+    return tuple(meetings)
+
+
+def _split(err: ConfigError) -> tuple[str, str]:
+    """Return what an error expected and got."""
+    expected, _, got = str(err).partition('expected ')[2].rpartition(', got ')
+    return expected, got
+
+
+def _frame(section: Section, key: str, value: object, n_frames: int) -> int:
+    good = isinstance(value, int) and not isinstance(value, bool)
+    if not good or not 0 <= value < n_frames:  # type: ignore[operator]
+        raise section.error(key, f'a frame 0 .. {n_frames - 1}', brief(value))
+    return int(value)  # type: ignore[call-overload]
+
+
+def _targets(
+    path: Path, positions: Vec3s, wanted: str, meetings: tuple[Meeting, ...] = ()
+) -> Targets:
+    if not is_measured(positions).any():
+        raise InputFileError(path, wanted, 'none with all of x, y and z')
+    try:
+        return Targets(positions, meetings)
+    except ConfigError as err:
+        raise InputFileError(path, *_split(err)) from err

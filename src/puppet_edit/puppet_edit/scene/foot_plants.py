@@ -1,0 +1,504 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Feet of a motion: when heels and toes stand, where they have to be, constraints that hold them.
+
+A heel or toe is in contact while it is near the ground and slow, by the definition of
+`puppet_core.foot_slide`. Each contact must also be near and slow by half of that somewhere,
+last a little, and may be interrupted for an instant: so noise neither makes nor breaks one.
+
+In a plant the foot is put flat and still while heel and toe stand, and turns about the heel
+before that and about the toe after it as it did in the motion. In a swing it follows its own
+way, carried by the changes of the plants before and after, blended from the one to the other.
+
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core import quaternion_batch
+from puppet_core import quaternion_batch as qb
+from puppet_core.arrays import Floats, Quats, read_only, Vec3s
+from puppet_core.foot_slide import MAX_GAP_S, MIN_CONTACT_S, planted_soles
+from puppet_core.motion_loop import smooth_step
+from puppet_core.posture import Motion
+from puppet_core.procedural_feet import TOE_M
+from puppet_core.procedural_plan import ADULT_LEG_LENGTH_M
+from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
+from puppet_edit.editor.constraints import (
+    BodyPoint,
+    Constraint,
+    OnSurface,
+    OrientationGoal,
+    PointGoal,
+    Surface,
+)
+from puppet_edit.scene.surfaces import FLOOR, normals
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d, minimum_filter1d
+
+HEEL, TOE = 0, 1
+SMOOTHING_S = 0.02  # of positions before speeds are taken
+LEVEL_QUANTILE = 0.25  # of the heights of a point that stands: its own level
+MAX_LEVEL_M = 0.08  # a point that stands higher than this above the ground stands on something
+UNKNOWN_GROUND_S = 0.7  # to both sides: the lowest place of a foot in this time is the ground
+
+Bools = NDArray[np.bool_]
+
+
+class FootPlant(NamedTuple):
+    """A time in which a foot stands with heel, toe or both."""
+
+    foot: int
+    """0 left, 1 right."""
+
+    first: int
+    """Frame of the strike, of the heel as a rule."""
+
+    last: int
+    """Last frame before the foot is off, the toe as a rule."""
+
+    flat_first: int
+    """First frame with heel and toe in contact; `first` if there is none."""
+
+    flat_last: int
+    """Last frame with both; `last` if there is none."""
+
+    @property
+    def frames(self) -> range:
+        """All frames of the plant."""
+        return range(self.first, self.last + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class FootContacts:
+    """Which points of the feet stand in which frames."""
+
+    flags: Bools
+    """Foot left, right; point heel, toe; shape (n, 2, 2)."""
+
+    points: Vec3s
+    """Where the points are in world, shape (n, 2, 2, 3) [m]."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'flags', read_only(self.flags, np.bool_))
+        object.__setattr__(self, 'points', read_only(self.points))
+
+    @property
+    def planted(self) -> Bools:
+        """Whether any point of a foot stands, shape (n, 2)."""
+        return np.asarray(self.flags.any(axis=2))
+
+    def contacts(self, foot: int, point: int) -> list[tuple[int, int]]:
+        """Return first and last frame of each contact of a heel or toe."""
+        return [(a, b - 1) for a, b in stretches(self.flags[:, foot, point])]
+
+    def heel_strikes(self, foot: int) -> list[int]:
+        """Return the frames in which a heel comes down; not a contact that the clip opens."""
+        return [first for first, _ in self.contacts(foot, HEEL) if first > 1]
+
+    def toe_offs(self, foot: int) -> list[int]:
+        """Return the first frames without the toe; not of a contact that the clip ends."""
+        n = len(self.flags)
+        return [last + 1 for _, last in self.contacts(foot, TOE) if last < n - 1]
+
+    def plants(self) -> list[FootPlant]:
+        """Return all plants in order of their beginning."""
+        found = []
+        for foot in range(2):
+            both = np.asarray(self.flags[:, foot].all(axis=1))
+            for first, end in stretches(self.planted[:, foot]):
+                flat = np.flatnonzero(both[first:end])
+                inner = (first, end - 1) if not len(flat) else (first + flat[0], first + flat[-1])
+                found.append(FootPlant(foot, first, end - 1, int(inner[0]), int(inner[1])))
+        return sorted(found, key=lambda plant: (plant.first, plant.foot))
+
+
+def foot_points(skeleton: Skeleton) -> Vec3s:
+    """Return heel and toe of both feet in the feet's frames, shape (2, 2, 3) [m]."""
+    reach = TOE_M * skeleton.leg_length / ADULT_LEG_LENGTH_M
+    ahead = np.array([[-reach, 0.0, 0.0], [reach, 0.0, 0.0]])
+    return np.asarray(skeleton.interaction_points[2:, None] + ahead)
+
+
+def world_foot_points(skeleton: Skeleton, q_world: Quats, p_world: Vec3s) -> Vec3s:
+    """Return heels and toes of segments in world, shape (n, 2, 2, 3) [m]."""
+    feet = LIMB_SEGMENTS[2:, 2]
+    turned = quaternion_batch.rotate(q_world[:, feet, None], foot_points(skeleton))
+    return np.asarray(p_world[:, feet, None] + turned)
+
+
+def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootContacts:
+    """
+    Return when heels and toes stand.
+
+    Parameters
+    ----------
+    motion : Motion
+        At 20 Hz or more, else swings are missed.
+    ground : Surface, optional
+        What the feet stand on; None if it is not known: then it is where the feet are
+        lowest around each time.
+
+    """
+    points = world_foot_points(motion.skeleton, *motion.world_segments())
+    n = len(points)
+    flat = points.reshape(n, 4, 3)
+    smooth = gaussian_filter1d(flat, max(SMOOTHING_S * motion.rate_hz, 1e-3), axis=0,
+                               mode='nearest')  # fmt: skip
+    above = _above_ground(smooth, motion.rate_hz, ground)
+    near = np.concatenate((smooth[..., :2], above[..., None]), axis=-1)
+    loose = _slow_and_near(near, motion.rate_hz)
+    # half of the height and half of the speed
+    core = _slow_and_near(near * (1.0, 1.0, 2.0), motion.rate_hz, 2.0)
+    flags = np.stack(
+        [_mended(loose[:, k], core[:, k], motion.rate_hz) for k in range(4)], axis=1
+    )
+    return FootContacts(flags.reshape(n, 2, 2), points)
+
+
+def stretches(inside: Bools) -> list[tuple[int, int]]:
+    """Return first frame and end of each run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], inside, [False])).astype(np.int8)))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def _slow_and_near(near: Vec3s, rate_hz: float, stricter: float = 1.0) -> Bools:
+    """Return `planted_soles`, its first frame as the second one, with a stricter speed."""
+    planted = planted_soles(near * (stricter, stricter, 1.0), rate_hz)
+    if len(planted) > 1:
+        planted[0] = planted[1]
+    return planted
+
+
+def _above_ground(points: Vec3s, rate_hz: float, ground: Surface | None) -> Floats:
+    """Return heights of points (n, 4, 3) over the ground, less their own standing level [m]."""
+    if ground is None:
+        window = 2 * round(UNKNOWN_GROUND_S * rate_hz) + 1
+        lowest = minimum_filter1d(points[..., 2], window, axis=0, mode='nearest')
+        return np.asarray(points[..., 2] - lowest)
+    above = points[..., 2] - ground.height(points[..., 0], points[..., 1])
+    for k in range(above.shape[1]):
+        # a sole that a file says too high or too low, or a shoe's heel, stands all the same
+        lifted = np.stack((points[:, k, 0], points[:, k, 1], above[:, k] - above[:, k].min()), -1)
+        standing = _slow_and_near(lifted[:, None], rate_hz, 2.0)[:, 0]
+        if standing.any():
+            level = float(np.quantile(above[standing, k], LEVEL_QUANTILE))
+            above[:, k] -= np.clip(level, -MAX_LEVEL_M, MAX_LEVEL_M)
+    return above
+
+
+def _mended(loose: Bools, core: Bools, rate_hz: float) -> Bools:
+    """Return contacts without short gaps and without short or doubtful ones."""
+    joined = loose.copy()
+    for first, end in stretches(~loose):
+        if 0 < first and end < len(loose) and end - first <= MAX_GAP_S * rate_hz:
+            joined[first:end] = True
+    for first, end in stretches(joined):
+        at_edge = first == 0 or end == len(loose)
+        if not core[first:end].any() or (end - first < MIN_CONTACT_S * rate_hz and not at_edge):
+            joined[first:end] = False
+    return joined
+
+
+CLEARANCE_M = 0.03  # of a swinging heel or toe above the surface, if it had as much
+CLEARANCE_WIDTH_S = 0.07  # over which a lift that clears the ground comes and goes
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class FootPoses:
+    """Both feet over a whole motion, as goals or as they are."""
+
+    soles: Vec3s
+    """Sole centres in world, shape (n, 2, 3) [m]."""
+
+    rotations: Quats
+    """Orientations of the feet in world, shape (n, 2, 4)."""
+
+    planted: NDArray[np.bool_]
+    """Whether the foot stands, shape (n, 2)."""
+
+    def points(self, skeleton: Skeleton) -> Vec3s:
+        """Return heels and toes in world, shape (n, 2, 2, 3) [m]."""
+        ways = foot_points(skeleton) - skeleton.interaction_points[2:, None]
+        return np.asarray(self.soles[:, :, None] + qb.rotate(self.rotations[:, :, None], ways))
+
+
+def own_poses(motion: Motion, contacts: FootContacts) -> FootPoses:
+    """Return the feet as they are."""
+    q_world, p_world = motion.world_segments()
+    feet = LIMB_SEGMENTS[2:, 2]
+    soles = p_world[:, feet] + qb.rotate(q_world[:, feet], motion.skeleton.interaction_points[2:])
+    return FootPoses(soles, q_world[:, feet], contacts.planted)
+
+
+def firm_poses(
+    motion: Motion, contacts: FootContacts, surface: Surface = FLOOR, ground: Surface = FLOOR
+) -> FootPoses:
+    """
+    Return where feet have to be to stand firmly on a surface, and swing from plant to plant.
+
+    Parameters
+    ----------
+    motion : Motion
+        Whose feet slide a little, or stand on something else.
+    contacts : FootContacts
+        When they stand.
+    surface : Surface
+        What they are to stand on: at the same place seen from above.
+    ground : Surface
+        What they stand on in the motion.
+
+    """
+    own = own_poses(motion, contacts)
+    plants = contacts.plants()
+    ways = foot_points(motion.skeleton) - motion.skeleton.interaction_points[2:, None]
+    soles, rotations = np.array(own.soles), np.array(own.rotations)
+    for plant in plants:
+        frames = slice(plant.first, plant.last + 1)
+        firm = _firm_plant(own, plant, ways[plant.foot], contacts, ground)
+        soles[frames, plant.foot], rotations[frames, plant.foot] = _carried(
+            firm, plant, ways[plant.foot], (ground, surface)
+        )
+    goals = FootPoses(soles, rotations, own.planted)
+    for foot in range(2):
+        _swing(own, goals, foot, [plant for plant in plants if plant.foot == foot])
+    return goals
+
+
+def cleared(
+    goals: FootPoses, own: FootPoses, skeleton: Skeleton, rate_hz: float,
+    surfaces: tuple[Surface, Surface],
+) -> FootPoses:  # fmt: skip
+    """
+    Return goals whose swinging heels and toes keep above a surface.
+
+    A point that was higher than the clearance keeps at least that; one that was lower keeps
+    its height. The lift comes and goes smoothly.
+
+    Parameters
+    ----------
+    goals, own : FootPoses
+        What is to be lifted, and the motion's own feet.
+    skeleton : Skeleton
+        The body.
+    rate_hz : float
+        Frames per second.
+    surfaces : tuple of Surface
+        Under the motion's own feet, and under the goals.
+
+    """
+    before, after = (
+        points[..., 2] - surface.height(points[..., 0], points[..., 1])
+        for points, surface in zip((own.points(skeleton), goals.points(skeleton)), surfaces)
+    )
+    missing = np.clip(before, 0.0, CLEARANCE_M) - after
+    need = np.maximum(np.where(goals.planted, 0.0, missing.max(axis=2)), 0.0)
+    if not need.any():
+        return goals
+    half = max(1, round(CLEARANCE_WIDTH_S * rate_hz))
+    wide = maximum_filter1d(need, 2 * half + 1, axis=0, mode='nearest')
+    lift = gaussian_filter1d(wide, 0.5 * half, axis=0, mode='nearest', truncate=2.0)
+    soles = np.array(goals.soles)
+    # a foot that stands stays where it is, so the lift begins with the swing
+    soles[..., 2] += lift * _swing_share(goals.planted, half)
+    return replace(goals, soles=soles)
+
+
+def root_shifts(own: FootPoses, goals: FootPoses, rate_hz: float, width_s: float = 0.15) -> Vec3s:
+    """
+    Return how the root moves with the feet: their mean shift, smoothed, shape (n, 3) [m].
+
+    LeeShin1999 section 4.5 takes the mean of the contacts of each frame; here a swinging foot
+    counts, too, so that the mean does not jump when a contact begins or ends.
+
+    """
+    shift = (goals.soles - own.soles).mean(axis=1)
+    return np.asarray(gaussian_filter1d(shift, width_s * rate_hz, axis=0, mode='nearest'))
+
+
+def shifted(motion: Motion, shifts: Vec3s) -> Motion:
+    """Return a motion with its root moved by (n, 3) [m]."""
+    return Motion.from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions + shifts, motion.rotations
+    )
+
+
+def _firm_plant(
+    own: FootPoses, plant: FootPlant, ways: Vec3s, contacts: FootContacts, ground: Surface
+) -> tuple[Vec3s, Quats]:
+    """Return sole and orientation of a foot that does not slide, for each frame of a plant."""
+    frames = slice(plant.first, plant.last + 1)
+    q_own = np.asarray(own.rotations[frames, plant.foot])
+    flags = contacts.flags[frames, plant.foot]
+    both = flags.all(axis=1)
+    if not both.any():
+        point = HEEL if flags[:, HEEL].sum() > flags[:, TOE].sum() else TOE
+        place = (own.soles[frames, plant.foot] + qb.rotate(q_own, ways[point])).mean(axis=0)
+        place[2] = float(ground.height(place[0], place[1]))
+        return place - qb.rotate(q_own, ways[point]), q_own
+    a, b = plant.flat_first - plant.first, plant.flat_last - plant.first
+    flat = slice(a, b + 1)
+    sole = own.soles[frames, plant.foot][flat].mean(axis=0)
+    sole[2] = float(ground.height(sole[0], sole[1]))
+    level = _laid_flat(_mean_rotation(q_own[flat]), sole, ground, ways)
+    rotations = np.tile(level, (len(q_own), 1))
+    soles = np.tile(sole, (len(q_own), 1))
+    for part, pivot, joint in ((slice(0, a), HEEL, a), (slice(b + 1, None), TOE, b)):
+        turn = qb.multiply(q_own[part], qb.conjugate(q_own[joint]))
+        rotations[part] = qb.multiply(turn, level)
+        held = sole + qb.rotate(level, ways[pivot])
+        soles[part] = held - qb.rotate(rotations[part], ways[pivot])
+    return soles, rotations
+
+
+def _carried(
+    firm: tuple[Vec3s, Quats], plant: FootPlant, ways: Vec3s, surfaces: tuple[Surface, Surface]
+) -> tuple[Vec3s, Quats]:
+    """Return a plant moved up or down and tilted from one surface onto another."""
+    soles, rotations = firm
+    middle = (plant.flat_first + plant.flat_last) // 2 - plant.first
+    pivot = np.array(soles[middle])
+    pivot[2] = float(surfaces[0].height(pivot[0], pivot[1]))
+    tilts = [_tilt(surface, pivot, rotations[middle], ways) for surface in surfaces]
+    turn = qb.multiply(tilts[1], qb.conjugate(tilts[0]))
+    moved = pivot.copy()
+    moved[2] = _standing_height(surfaces[1], pivot, qb.multiply(turn, rotations[middle]), ways)
+    moved[2] += pivot[2] - _standing_height(surfaces[0], pivot, rotations[middle], ways)
+    return moved + qb.rotate(turn, soles - pivot), qb.multiply(turn, rotations)
+
+
+def _standing_height(surface: Surface, place: Floats, q_foot: Quats, ways: Vec3s) -> float:
+    """Return the height of a sole whose heel and toe are as high above a surface as below it."""
+    points = place + qb.rotate(q_foot, ways)
+    rise = points[:, 2] - place[2]
+    return float(np.mean(surface.height(points[:, 0], points[:, 1]) - rise))
+
+
+def _tilt(surface: Surface, place: Floats, q_foot: Quats, ways: Vec3s) -> Quats:
+    """Return the turn of the level floor onto what a foot of this heading feels of a surface."""
+    ahead = qb.rotate(q_foot, ways[TOE] - ways[HEEL]) * (1.0, 1.0, 0.0)
+    length = max(float(np.linalg.norm(ahead)), 1e-6)
+    ends = place[:2] + np.outer((-0.5, 0.5), ahead[:2])
+    low, high = surface.height(ends[:, 0], ends[:, 1])
+    forward = ahead / length + _UP * (high - low) / length
+    sideways = np.cross(normals(surface, place[0], place[1]), forward)
+    normal = np.cross(forward, sideways)
+    return _turn_between(_UP, normal / np.linalg.norm(normal))
+
+
+def _turn_between(a: Floats, b: Floats) -> Quats:
+    """Return the shortest turn of one unit vector to another, not its opposite."""
+    q = np.append(1.0 + a @ b, np.cross(a, b))
+    return np.asarray(q / np.linalg.norm(q))
+
+
+def _laid_flat(q_foot: Quats, sole: Floats, ground: Surface, ways: Vec3s) -> Quats:
+    """Return a foot of the same heading with heel and toe on the ground, not rolled aside."""
+    ahead = qb.rotate(q_foot, ways[TOE] - ways[HEEL])
+    yaw = np.arctan2(ahead[1], ahead[0])
+    rest = ways[TOE] - ways[HEEL]
+    level = qb.exp((yaw - np.arctan2(rest[1], rest[0])) * _UP)
+    return qb.multiply(_tilt(ground, sole, level, ways), level)
+
+
+def _mean_rotation(rotations: Quats) -> Quats:
+    middle = rotations[len(rotations) // 2]
+    changes = qb.log(qb.multiply(qb.conjugate(middle), rotations))
+    return qb.multiply(middle, qb.exp(changes.mean(axis=0)))
+
+
+def _swing(own: FootPoses, goals: FootPoses, foot: int, plants: Sequence[FootPlant]) -> None:
+    """Write the goals of one foot between its plants."""
+    if not plants:
+        return
+    gaps = [(plant.last, following.first) for plant, following in zip(plants, plants[1:])]
+    for before, after in ((None, plants[0].first), *gaps, (plants[-1].last, None)):
+        first = 0 if before is None else before + 1
+        last = len(own.soles) - 1 if after is None else after - 1
+        frames = slice(first, last + 1)
+        carried = [
+            _followed(own, goals, foot, plant_frame, frames)
+            for plant_frame in (before, after)
+            if plant_frame is not None
+        ]
+        soles, rotations = carried[0]
+        if len(carried) == 2:
+            share = smooth_step((np.arange(first, last + 1) - first + 1) / (last - first + 2))
+            soles = soles + share[:, None] * (carried[1][0] - soles)
+            rotations = qb.slerp(rotations, carried[1][1], share)
+        goals.soles[frames, foot], goals.rotations[frames, foot] = soles, rotations
+
+
+def _followed(
+    own: FootPoses, goals: FootPoses, foot: int, plant_frame: int, frames: slice
+) -> tuple[Vec3s, Quats]:
+    """Return a foot's own way as if its world had moved with the plant's frame."""
+    q_own, q_goal = own.rotations[plant_frame, foot], goals.rotations[plant_frame, foot]
+    turn = qb.multiply(q_goal, qb.conjugate(q_own))
+    way = own.soles[frames, foot] - own.soles[plant_frame, foot]
+    soles = goals.soles[plant_frame, foot] + qb.rotate(turn, way)
+    return soles, qb.multiply(turn, own.rotations[frames, foot])
+
+
+def _swing_share(planted: NDArray[np.bool_], half: int) -> Floats:
+    """Return 0 while a foot stands, rising to 1 within `half` frames of swing."""
+    share = np.zeros(planted.shape)
+    for foot in range(planted.shape[1]):
+        standing = np.flatnonzero(planted[:, foot])
+        if not len(standing):
+            share[:, foot] = 1.0
+            continue
+        frames = np.arange(len(planted))
+        after = np.searchsorted(standing, frames)
+        nearest = [standing[np.clip(at, 0, len(standing) - 1)] for at in (after - 1, after)]
+        distance = np.abs(frames - nearest).min(axis=0)
+        share[:, foot] = smooth_step(distance / half)
+    return share
+
+
+def foot_constraints(
+    goals: FootPoses, swings: bool, frames: tuple[int, int] | None = None
+) -> list[Constraint]:
+    """
+    Return a place and an orientation for each foot and stretch of frames.
+
+    Parameters
+    ----------
+    goals : FootPoses
+        Where the feet have to be, and when they stand.
+    swings : bool
+        Whether they have to be there when they do not stand, too.
+    frames : tuple of int, optional
+        First and last frame that counts; plants that reach out of them are cut.
+
+    """
+    n = len(goals.soles)
+    first, last = frames or (0, n - 1)
+    inside = np.zeros(n, dtype=bool)
+    inside[first: last + 1] = True
+    found: list[Constraint] = []
+    for foot, segment in enumerate(LIMB_SEGMENTS[2:, 2].tolist()):
+        planted = goals.planted[:, foot]
+        for stands in (True, False) if swings else (True,):
+            for begin, end in stretches((planted == stands) & inside):
+                at = np.arange(begin, end)
+                found += [
+                    PointGoal(at, BodyPoint(segment), goals.soles[at, foot], contact=stands),
+                    OrientationGoal(at, segment, goals.rotations[at, foot]),
+                ]
+    return found
+
+
+def keep_beside(
+    frames: Sequence[int], points: Sequence[BodyPoint], surface: Surface, side: str,
+    clearance_m: float = 0.0,
+) -> list[Constraint]:  # fmt: skip
+    """Return the constraints that keep points on one side of a surface in some frames."""
+    at = np.asarray(frames, dtype=np.int64)
+    if not len(at):
+        return []
+    return [OnSurface(at, point, surface, side, clearance_m) for point in points]

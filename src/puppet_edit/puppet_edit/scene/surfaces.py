@@ -1,0 +1,405 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Surfaces that feet stand on: heights over the floor's plane, with their slopes, and their files.
+
+A surface is a height for each place (x, y). It is a grid of measured heights, drawn smooth by
+a cubic spline, or one of a few named functions. Beyond a grid's edge its last height holds.
+
+Files of heights are .npy and .csv in metres or .png as grey values, rows along y from its least.
+A picture's first row is the one of greatest y, as a map is drawn, and black to white is 0 to
+`white_m`. The number of heights that a file states is checked before memory is allocated.
+
+"""
+
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+import csv
+from dataclasses import dataclass, field
+import math
+from pathlib import Path
+import re
+import struct
+import tokenize
+from typing import BinaryIO
+import warnings
+
+import numpy as np
+from PIL import Image
+from puppet_core.arrays import check_array, Floats, read_only, Vec3s
+from puppet_core.clip_text import read_text
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io.files import require_file
+from puppet_core.io.text import brief, cut
+from puppet_core.motion_loop import smooth_step
+from puppet_edit.editor.constraints import FlatSurface, Surface
+from scipy.interpolate import BSpline, RectBivariateSpline
+
+MIN_GRID = 4  # heights along each side: a cubic needs so many
+ROUGH_SPACING = 0.8  # of the body's height, between control points (LeeShin1999 section 6)
+ROUGH_RANGE = 1.2  # of the body's height, over which control points vary (ditto)
+
+
+def normals(surface: Surface, x: Floats, y: Floats) -> Vec3s:
+    """Return unit normals that point up, shape (..., 3)."""
+    slope = surface.gradient(x, y)
+    upward = np.concatenate((-slope, np.ones_like(slope[..., :1])), axis=-1)
+    return np.asarray(upward / np.linalg.norm(upward, axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class HeightField:
+    """Heights on a grid, smooth between its points."""
+
+    heights: Floats
+    """Rows along y, columns along x, at least 4 of each, shape (rows, columns) [m]."""
+
+    cell_m: float
+    """Distance of neighbouring points [m]."""
+
+    origin_m: tuple[float, float] = (0.0, 0.0)
+    """Place of the first row's first point [m]."""
+
+    spline: RectBivariateSpline = field(init=False, repr=False, compare=False)
+    """Of the heights, over (y, x)."""
+
+    def __post_init__(self) -> None:
+        heights = read_only(check_array('heights', self.heights, (None, None)))
+        if min(heights.shape) < MIN_GRID:
+            raise ConfigError(f'heights: expected at least {MIN_GRID} rows and columns, '
+                              f'got {heights.shape[0]} x {heights.shape[1]}')  # fmt: skip
+        if not 1e-4 <= self.cell_m <= 1e4:
+            raise ConfigError(f'cell_m: expected 0.0001 <= value <= 10000, got {self.cell_m:g}')
+        check_array('origin_m', self.origin_m, (2,))
+        object.__setattr__(self, 'heights', heights)
+        x, y = (
+            start + self.cell_m * np.arange(count)
+            for start, count in zip(self.origin_m, heights.shape[::-1])
+        )
+        object.__setattr__(self, 'spline', RectBivariateSpline(y, x, heights))
+
+    def height(self, x: Floats, y: Floats) -> Floats:
+        """Return heights at places of any equal shape [m]."""
+        x, y = self._inside(x, y)
+        return np.asarray(self.spline.ev(y, x))
+
+    def gradient(self, x: Floats, y: Floats) -> Floats:
+        """Return slopes along x and y, shape (..., 2) [-]; beyond the edge 0 across it."""
+        inner = self._inside(x, y)
+        slopes = [self.spline.ev(inner[1], inner[0], dx=dy, dy=dx) for dx, dy in ((1, 0), (0, 1))]
+        beyond = [np.asarray(given) != held for given, held in zip((x, y), inner)]
+        return np.stack([np.where(out, 0.0, s) for out, s in zip(beyond, slopes)], axis=-1)
+
+    def _inside(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        low = np.asarray(self.origin_m)
+        high = low + self.cell_m * (np.array(self.heights.shape[::-1]) - 1)
+        return np.clip(x, low[0], high[0]), np.clip(y, low[1], high[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A height that changes along one direction only."""
+
+    along: Callable[[Floats], Floats]
+    """Height over the way [m]."""
+
+    slope: Callable[[Floats], Floats]
+    """Its derivative [-]."""
+
+    heading_rad: float = 0.0
+    """Direction of the way, from +x to +y."""
+
+    start_m: tuple[float, float] = (0.0, 0.0)
+    """Where the way is zero [m]."""
+
+    def height(self, x: Floats, y: Floats) -> Floats:
+        """Return heights at places of any equal shape [m]."""
+        return np.asarray(self.along(self._way(x, y)))
+
+    def gradient(self, x: Floats, y: Floats) -> Floats:
+        """Return slopes along x and y, shape (..., 2) [-]."""
+        slope = np.asarray(self.slope(self._way(x, y)))
+        turn = self.heading_rad
+        return np.stack((np.cos(turn) * slope, np.sin(turn) * slope), axis=-1)
+
+    def _way(self, x: Floats, y: Floats) -> Floats:
+        dx, dy = np.asarray(x) - self.start_m[0], np.asarray(y) - self.start_m[1]
+        return np.asarray(np.cos(self.heading_rad) * dx + np.sin(self.heading_rad) * dy)
+
+
+FLOOR: Surface = FlatSurface()
+
+
+def sine(height_m: float = 0.15, length_m: float = 2.0, heading_rad: float = 0.0) -> Surface:
+    """Return waves, `height_m` from their middle to their top."""
+    k = 2.0 * np.pi / _positive('length_m', length_m)
+    return Profile(
+        lambda way: height_m * np.sin(k * way), lambda way: height_m * k * np.cos(k * way),
+        heading_rad,
+    )  # fmt: skip
+
+
+def ramp(slope_deg: float = 10.0, heading_rad: float = 0.0) -> Surface:
+    """Return a plane that rises from the origin on, and falls behind it."""
+    if not -60.0 <= slope_deg <= 60.0:
+        raise ConfigError(f'slope_deg: expected -60 <= value <= 60, got {slope_deg:g}')
+    slope = float(np.tan(np.radians(slope_deg)))
+    return Profile(
+        lambda way: slope * way, lambda way: np.full(np.shape(way), slope), heading_rad
+    )
+
+
+def steps(
+    rise_m: float = 0.12, tread_m: float = 0.6, edge_m: float = 0.08, heading_rad: float = 0.0
+) -> Surface:
+    """Return stairs without end; each riser takes `edge_m` of the way, as a smooth step."""
+    _positive('tread_m', tread_m)
+    if not 0.0 < edge_m <= tread_m:
+        raise ConfigError(f'edge_m: expected 0 < value <= tread_m, got {edge_m:g}')
+
+    def along(way: Floats) -> Floats:
+        whole = np.floor(way / tread_m)
+        share = (way - whole * tread_m - (tread_m - edge_m)) / edge_m
+        return np.asarray(rise_m * (whole + smooth_step(share)))
+
+    def slope(way: Floats) -> Floats:
+        u = (way - np.floor(way / tread_m) * tread_m - (tread_m - edge_m)) / edge_m
+        u = np.clip(u, 0.0, 1.0)
+        # derivative of the quintic smooth step
+        return np.asarray(rise_m / edge_m * 30.0 * (u * (1.0 - u)) ** 2)
+
+    return Profile(along, slope, heading_rad)
+
+
+def rough(
+    seed: float = 1, body_height_m: float = 1.75, size_m: float = 40.0, roughness: float = 1.0
+) -> Surface:
+    """
+    Return hills as in the first experiment of LeeShin1999.
+
+    A uniform cubic B-spline surface; its control points are 0.8 body heights apart and their
+    heights are even over 1.2 body heights, times `roughness`.
+
+    """
+    spacing = ROUGH_SPACING * _positive('body_height_m', body_height_m)
+    count = int(np.ceil(_positive('size_m', size_m) / spacing)) + 4
+    rng = np.random.default_rng(int(seed))
+    control = ROUGH_RANGE * body_height_m * roughness * rng.uniform(-0.5, 0.5, (count, count))
+    # sampled where the cubic grid through the samples is the surface itself, nearly
+    fine = 6
+    at = np.arange(fine * (count - 3) + 1) / fine
+    basis = BSpline(np.arange(-3.0, count + 1.0), np.eye(count), 3)(at)
+    heights = basis @ control @ basis.T
+    half = 0.5 * spacing * at[-1]
+    return HeightField(heights, spacing / fine, (-half, -half))
+
+
+FUNCTIONS: Mapping[str, Callable[..., Surface]] = {
+    'sine': sine, 'ramp': ramp, 'steps': steps, 'rough': rough,
+}  # fmt: skip
+
+
+def named_surface(name: str, settings: Mapping[str, float]) -> Surface:
+    """
+    Return a surface by the name of its function.
+
+    Raises
+    ------
+    ConfigError : for an unknown name or setting, or a value out of range.
+
+    """
+    if name not in FUNCTIONS:
+        raise ConfigError(f'surface: expected one of {", ".join(FUNCTIONS)}, got {name!r}')
+    make = FUNCTIONS[name]
+    known = make.__code__.co_varnames[: make.__code__.co_argcount]
+    for key, value in settings.items():
+        if key not in known:
+            raise ConfigError(f'surface {name}: expected {", ".join(known)}, got {key!r}')
+        if not isinstance(value, (int, float)) or not np.isfinite(value):
+            raise ConfigError(f'surface {name}: {key}: expected a number, got {value!r}')
+    return make(**settings)
+
+
+def _positive(name: str, value: float) -> float:
+    if not 1e-3 <= value <= 1e4:
+        raise ConfigError(f'{name}: expected 0.001 <= value <= 10000, got {value:g}')
+    return value
+
+
+SUFFIXES = ('.npy', '.csv', '.png')
+MAX_CELLS = 4_000_000
+MAX_FILE_BYTES = 32 * MAX_CELLS  # a height of numpy's own text takes 25
+_MAX_HEADER = 10_000  # characters; numpy's own bound, as Python reads them as a literal
+_REASON_LENGTH = 120
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0,
+}  # fmt: skip
+# of what damaged files make numpy and Python's tokenizer raise in a header
+_HEADER_ERRORS = (
+    ValueError, TypeError, LookupError, SyntaxError, tokenize.TokenError, MemoryError,
+    RecursionError, OverflowError,
+)  # fmt: skip
+# of what damaged chunks make PIL raise
+_PNG_ERRORS = (
+    OSError, ValueError, SyntaxError, EOFError, LookupError, struct.error,
+    Image.DecompressionBombError,
+)  # fmt: skip
+_GREY_DEPTHS = {'L': 255.0, 'I;16': 65535.0, 'I': 65535.0, '1': 1.0}
+
+
+def read_height_field(
+    path: str | Path, cell_m: float, origin_m: tuple[float, float] = (0.0, 0.0),
+    white_m: float = 1.0,
+) -> HeightField:  # fmt: skip
+    """
+    Return the heights of a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        One of SUFFIXES.
+    cell_m : float
+        Distance of neighbouring heights [m].
+    origin_m : tuple of float
+        Place of the height with least x and y [m].
+    white_m : float
+        Height of a picture's white [m].
+
+    Raises
+    ------
+    InputFileError : naming file, line and what was expected.
+
+    """
+    heights = read_heights(path, white_m)
+    try:
+        return HeightField(heights, cell_m, origin_m)
+    except ConfigError as err:
+        raise InputFileError(path, 'a field of heights', f'one that is refused: {err}') from err
+
+
+def read_heights(path: str | Path, white_m: float = 1.0) -> Floats:
+    """
+    Return the heights of a file, rows along y and columns along x [m].
+
+    Raises
+    ------
+    InputFileError : naming file, line and what was expected.
+
+    """
+    path = Path(path)
+    readers = {'.npy': _read_npy, '.csv': _read_csv, '.png': _read_png}
+    suffix = path.suffix.lower()
+    if suffix not in readers:
+        raise InputFileError(path, f'a {", ".join(SUFFIXES)} file', brief(path.suffix))
+    try:
+        size = require_file(path)
+    except InputFileError:
+        raise
+    except (OSError, ValueError) as err:  # such as a zero in the name
+        raise InputFileError(path, 'a readable file', _reason(err)) from err
+    if size > MAX_FILE_BYTES:
+        raise InputFileError(path, f'at most {MAX_FILE_BYTES} bytes', f'{size}')
+    heights = readers[suffix](path)
+    return white_m * heights[::-1] if suffix == '.png' else heights
+
+
+def _read_npy(path: Path) -> Floats:
+    try:
+        with open(path, 'rb') as file:
+            shape, is_fortran, dtype = _npy_header(path, file)
+            size = math.prod(shape) * dtype.itemsize
+            data = file.read(size)
+    except OSError as err:
+        raise InputFileError(path, 'a numpy array', _reason(err)) from err
+    if len(data) < size:
+        raise InputFileError(path, f'{size} bytes of heights', f'{len(data)}')
+    values = np.frombuffer(data, dtype).reshape(shape, order='F' if is_fortran else 'C')
+    with np.errstate(all='ignore'):  # what is too large for a float is infinite, and refused
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _npy_header(path: Path, file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Return shape, order and type, as the beginning of a file of numpy's states them."""
+    try:
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADERS:
+            raise InputFileError(path, 'a numpy array of version 1.0 or 2.0',
+                                 '{}.{}'.format(*version))  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')  # of Python 2's headers, and of odd literals
+            shape, is_fortran, dtype = _HEADERS[version](file, max_header_size=_MAX_HEADER)
+    except InputFileError:
+        raise
+    except _HEADER_ERRORS as err:
+        raise InputFileError(path, 'a numpy array', 'no header of one') from err
+    if dtype.kind not in 'fiu':
+        raise InputFileError(path, 'an array of real numbers', cut(f'one of {dtype}'))
+    _check_shape(path, shape)
+    return shape, is_fortran, dtype
+
+
+def _read_csv(path: Path) -> Floats:
+    text = read_text(path, 'heights')
+    if text.count(',') >= MAX_CELLS:
+        raise InputFileError(path, f'at most {MAX_CELLS} heights', 'more')
+    heights, width = array('d'), 0
+    for line, row in _csv_rows(path, text):
+        width = width or len(row)
+        if len(row) != width:
+            raise InputFileError(path, f'{width} heights', str(len(row)), line)
+        heights.extend(row)
+        if len(heights) > MAX_CELLS:
+            raise InputFileError(path, f'at most {MAX_CELLS} heights', 'more', line)
+    if not width:
+        raise InputFileError(path, 'rows of heights', 'none')
+    return np.array(heights).reshape(-1, width)
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[float]]]:
+    """Yield the rows of a text that are not empty, with their lines."""
+    # not by a StringIO, which takes four bytes for each character
+    rows = csv.reader(found.group() for found in re.finditer(r'.*\n?', text))
+    while True:
+        try:
+            cells = next(rows, None)
+        except csv.Error as err:
+            raise InputFileError(
+                path, 'numbers with commas between', _reason(err), rows.line_num
+            ) from err
+        if cells is None:
+            return
+        try:
+            row = [float(cell) for cell in cells]
+        except ValueError as err:
+            raise InputFileError(path, 'numbers with commas between', brief(','.join(cells)),
+                                 rows.line_num) from err  # fmt: skip
+        if row:
+            yield rows.line_num, row
+
+
+def _read_png(path: Path) -> Floats:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')  # of sizes, which are refused here
+            with Image.open(path, formats=('PNG',)) as picture:
+                mode = picture.mode
+                _check_shape(path, picture.size[::-1])
+                if mode not in _GREY_DEPTHS:
+                    raise InputFileError(path, 'a grey picture of 8 or 16 bits', f'mode {mode}')
+                picture.load()
+                return np.asarray(picture, dtype=np.float64) / _GREY_DEPTHS[mode]
+    except InputFileError:
+        raise
+    except _PNG_ERRORS as err:
+        raise InputFileError(path, 'a PNG picture', _reason(err)) from err
+
+
+def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
+    fits = len(shape) == 2 and min(shape) >= MIN_GRID and math.prod(shape) <= MAX_CELLS
+    if not fits:
+        wanted = f'at least {MIN_GRID} rows and columns, of at most {MAX_CELLS} heights'
+        raise InputFileError(path, wanted, cut('shape ' + brief(list(shape))))
+
+
+def _reason(err: Exception) -> str:
+    return cut(' '.join(str(err).split()) or 'damaged data', _REASON_LENGTH)

@@ -1,0 +1,452 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Two clips made one: the second placed and turned to fit, faded in over a seam of warped time.
+
+A seam lasts from where the second clip begins to come in to where the first has gone. In it
+each clip runs at a varying speed, so that pairs of moments coincide: strikes and lifts of the
+feet, or the alignment of least distance (dynamic time warping). Where a seam begins the first
+clip runs at its own speed, and where it ends the second does: so the result has no jerk there.
+
+Over the seam both clips are crossfaded by the cubic Hermite blend, which begins and ends without
+slope; so before the seam the result is the first clip and after it the second, with one
+derivative throughout. Mixing makes feet slide: `seam_constraints` holds the plants that reach
+into the seam, for the editor to enforce (LeeShin1999 section 6).
+
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core import quaternion_batch as qb
+from puppet_core.arrays import Floats, read_only, Vec3
+from puppet_core.errors import ConfigError
+from puppet_core.motion_loop import heading, sample
+from puppet_core.posture import Motion
+from puppet_edit.editor.constraints import Constraint
+from puppet_edit.scene.foot_plants import (
+    detect_contacts,
+    firm_poses,
+    foot_constraints,
+    FootContacts,
+    stretches,
+    world_foot_points,
+)
+from scipy.interpolate import CubicHermiteSpline
+
+VELOCITY_S = 0.15  # a difference of 1 m/s counts as this many metres
+
+
+def posture_features(motion: Motion) -> Floats:
+    """
+    Return joints and their velocities, seen from the pelvis' place and heading, shape (n, 96).
+
+    In metres; of two frames' features the distance is the root of the summed squares over the
+    sixteen joints.
+
+    """
+    _, joints = motion.world_segments()
+    turn = qb.conjugate(heading(motion.rotations[:, 0]))
+    below = motion.root_positions * (1.0, 1.0, 0.0)
+    places = qb.rotate(turn[:, None], joints - below[:, None])
+    speeds = np.zeros_like(joints) if len(joints) < 2 else np.gradient(joints, axis=0)
+    speeds = qb.rotate(turn[:, None], speeds) * motion.rate_hz * VELOCITY_S
+    return np.concatenate((places, speeds), axis=1).reshape(len(joints), -1)
+
+
+def distances(first: Floats, second: Floats) -> Floats:
+    """Return the distances of all pairs of features (n, c) and (m, c), RMS of joints [m]."""
+    squares = (first**2).sum(1)[:, None] + (second**2).sum(1) - 2.0 * first @ second.T
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0) / 16.0))
+
+
+CONTACTS, DYNAMIC, LINEAR = 'contacts', 'dynamic', 'linear'
+ALIGNMENTS = (CONTACTS, DYNAMIC, LINEAR)
+MATCH_WITHIN = 0.3  # of the seam: moments this much apart do not belong together
+LEAST_APART = 0.12  # of the seam, between pairs of moments
+LEAST_SPEED, MOST_SPEED = 0.4, 2.5  # of a clip between two pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """A warp of both clips over the frames of a transition."""
+
+    start: int
+    """Frame of the result, and of the first clip, at which the second begins to come in."""
+
+    times_a: Floats
+    """Frame of the first clip for each frame of the seam, rising, shape (k,)."""
+
+    times_b: Floats
+    """Frame of the second clip, shape (k,)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'times_a', read_only(self.times_a))
+        object.__setattr__(self, 'times_b', read_only(self.times_b))
+
+    @property
+    def n_frames(self) -> int:
+        """Return the length of the seam in frames of the result."""
+        return len(self.times_a)
+
+    @property
+    def end(self) -> int:
+        """Return the last frame of the seam in the result."""
+        return self.start + self.n_frames - 1
+
+
+Window = tuple[int, int]  # first and last frame
+Pairs = Sequence[tuple[float, float]]
+
+
+def warp(window_a: Window, window_b: Window, pairs: Pairs) -> Seam:
+    """
+    Return the seam of two windows in which pairs of moments coincide.
+
+    Parameters
+    ----------
+    window_a, window_b : tuple of int
+        First and last frame of each clip that is mixed.
+    pairs : sequence of (float, float)
+        Frames of the first and of the second clip, rising in both, inside the windows.
+
+    """
+    spans = [window[1] - window[0] for window in (window_a, window_b)]
+    length = max(round(0.5 * sum(spans)), 2)
+    keys_a = np.array([window_a[0], *(a for a, _ in pairs), window_a[1]], dtype=np.float64)
+    keys_b = np.array([window_b[0], *(b for _, b in pairs), window_b[1]], dtype=np.float64)
+    shares = 0.5 * ((keys_a - keys_a[0]) / spans[0] + (keys_b - keys_b[0]) / spans[1])
+    at = length * shares
+    frames = np.arange(length + 1, dtype=np.float64)
+    return Seam(
+        window_a[0],
+        _monotone(at, keys_a, first_slope=1.0)(frames),
+        _monotone(at, keys_b, last_slope=1.0)(frames),
+    )
+
+
+def contact_pairs(
+    contacts: tuple[FootContacts, FootContacts], windows: tuple[Window, Window]
+) -> list[tuple[float, float]]:
+    """Return strikes and lifts that both clips have at about the same share of their windows."""
+    found: list[tuple[float, float, float]] = []
+    for foot in range(2):
+        for moments in (_strikes, _lifts):
+            first, second = (
+                _shares(moments(c, foot), window) for c, window in zip(contacts, windows)
+            )
+            for share_a, frame_a in first:
+                for share_b, frame_b in second:
+                    apart = abs(share_a - share_b)
+                    if apart <= MATCH_WITHIN:
+                        found.append((apart, frame_a, frame_b))
+    return _compatible([(a, b) for _, a, b in sorted(found)], windows)
+
+
+def dynamic_pairs(
+    motions: tuple[Motion, Motion], windows: tuple[Window, Window], count: int = 4
+) -> list[tuple[float, float]]:
+    """Return a few pairs of the alignment with the least sum of posture distances."""
+    features = [
+        posture_features(motion)[window[0]: window[1] + 1]
+        for motion, window in zip(motions, windows)
+    ]
+    path = _alignment(distances(*features))
+    chosen = path[np.linspace(0, len(path) - 1, count + 2).astype(np.int64)[1:-1]]
+    pairs = [(windows[0][0] + float(a), windows[1][0] + float(b)) for a, b in chosen]
+    return _compatible(pairs, windows)
+
+
+def aligned_seam(
+    motions: tuple[Motion, Motion], contacts: tuple[FootContacts, FootContacts],
+    windows: tuple[Window, Window], alignment: str,
+) -> Seam:  # fmt: skip
+    """Return the seam of two windows with one of ALIGNMENTS."""
+    pairs: Pairs = ()
+    if alignment == CONTACTS:
+        pairs = contact_pairs(contacts, windows)
+    elif alignment == DYNAMIC:
+        pairs = dynamic_pairs(motions, windows)
+    return warp(*windows, pairs)
+
+
+def _strikes(contacts: FootContacts, foot: int) -> list[int]:
+    return [plant.first for plant in contacts.plants() if plant.foot == foot]
+
+
+def _lifts(contacts: FootContacts, foot: int) -> list[int]:
+    return [plant.last for plant in contacts.plants() if plant.foot == foot]
+
+
+def _shares(frames: Sequence[int], window: Window) -> list[tuple[float, float]]:
+    span = window[1] - window[0]
+    return [((f - window[0]) / span, float(f)) for f in frames if window[0] < f < window[1]]
+
+
+def _compatible(
+    pairs: Sequence[tuple[float, float]], windows: tuple[Window, Window]
+) -> list[tuple[float, float]]:
+    """Return the pairs, the first ones first, that leave each clip a speed of a sort."""
+    ends = [(float(windows[0][k]), float(windows[1][k])) for k in range(2)]
+    spans = [window[1] - window[0] for window in windows]
+    taken = list(ends)
+    for pair in pairs:
+        trial = sorted([*taken, pair])
+        shares = np.array(trial) - ends[0]
+        steps = np.diff(shares / spans, axis=0)
+        mean = steps.mean(axis=1, keepdims=True)
+        if np.any(mean < LEAST_APART) or np.any(steps < LEAST_SPEED * mean):
+            continue
+        if np.all(steps < MOST_SPEED * mean):
+            taken = trial
+    return taken[1:-1]
+
+
+def _monotone(
+    at: Floats, values: Floats, first_slope: float | None = None, last_slope: float | None = None
+) -> CubicHermiteSpline:
+    """Return the rising cubic through values, with given slopes at its ends if they fit."""
+    steps = np.diff(values) / np.diff(at)
+    slopes = np.empty(len(at))
+    slopes[0], slopes[-1] = steps[0], steps[-1]
+    # harmonic means: between the slopes of both sides, at most twice the smaller one
+    slopes[1:-1] = 2.0 * steps[:-1] * steps[1:] / (steps[:-1] + steps[1:])
+    if first_slope is not None:
+        slopes[0] = first_slope
+    if last_slope is not None:
+        slopes[-1] = last_slope
+    # a cubic rises throughout if both slopes are at most three times the secant's
+    slopes[1:-1] = np.minimum(slopes[1:-1], 3.0 * np.minimum(steps[:-1], steps[1:]))
+    return CubicHermiteSpline(at, values, slopes)
+
+
+def _alignment(costs: Floats) -> Floats:
+    """Return the path (k, 2) from corner to corner with the least sum of costs."""
+    rows, columns = costs.shape
+    total = np.full((rows + 1, columns + 1), np.inf)
+    total[0, 0] = 0.0
+    for i in range(rows):
+        for j in range(columns):
+            total[i + 1, j + 1] = costs[i, j] + min(total[i, j], total[i, j + 1], total[i + 1, j])
+    i, j = rows - 1, columns - 1
+    path = [(i, j)]
+    while i or j:
+        ways = [(i - 1, j - 1), (i - 1, j), (i, j - 1)]
+        i, j = min(ways, key=lambda way: total[way[0] + 1, way[1] + 1])
+        path.append((i, j))
+    return np.array(path[::-1], dtype=np.float64)
+
+
+FADE_S = 0.6
+SEARCH_S = 1.5  # of each clip that may be cut off for a better seam
+MIN_SEAM = 3  # frames that a seam takes of each clip, at least
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """Two clips in one."""
+
+    motion: Motion
+    """The first clip, the seam, the second clip."""
+
+    seams: tuple[Seam, ...]
+    """Where, and how time runs in them; the last one last."""
+
+    contacts: FootContacts
+    """Of the clip that counts more in each frame, and where the mixed feet are."""
+
+    turn_rad: float
+    """How the last clip was turned about the vertical."""
+
+    shift: Vec3
+    """And moved after that [m]."""
+
+    def cut(self, first: int, n_frames: int) -> 'Transition':
+        """Return a part of it that holds all seams."""
+        last = first + n_frames
+        seams = tuple(replace(seam, start=seam.start - first) for seam in self.seams)
+        if not 0 <= first < last <= self.motion.n_frames or seams[0].start < 0:
+            raise ConfigError(
+                f'cut: expected frames 0 .. {self.motion.n_frames} with all seams, '
+                f'got {first} .. {last}'
+            )
+        contacts = FootContacts(self.contacts.flags[first:last], self.contacts.points[first:last])
+        return replace(self, motion=cut(self.motion, first, last), seams=seams, contacts=contacts)
+
+
+def find_windows(
+    first: Motion, second: Motion, fade_s: float = FADE_S, search_s: float = SEARCH_S,
+    earliest: int = 0,
+) -> tuple[Window, Window]:  # fmt: skip
+    """
+    Return where one clip should give way to the other: where postures are most alike.
+
+    Searched in the last half of the first clip and the first half of the second, at most so
+    far from where they end and begin, and not before frame `earliest` of the first.
+
+    """
+    span = max(round(fade_s * first.rate_hz), MIN_SEAM)
+    a, b = posture_features(first), posture_features(second)
+    if min(len(a) - earliest, len(b)) <= span:
+        raise ConfigError(
+            f'transition: expected clips of more than {span} frames for a seam of {fade_s:g} s, '
+            f'got {len(a) - earliest} and {len(b)}'
+        )
+    far = round(search_s * first.rate_hz) + 1
+    last = len(a) - span
+    starts_a = np.arange(max(min(len(a) // 2, last - 1), last - far, earliest), last)
+    starts_b = np.arange(0, max(1, min(len(b) // 2, len(b) - span, far)))
+    costs = distances(a, b)
+    total = sum(
+        costs[np.ix_(starts_a + k, starts_b + k)] for k in np.linspace(0, span, 7).astype(int)
+    )
+    i, j = np.unravel_index(int(np.argmin(total)), np.shape(total))
+    at, to = int(starts_a[i]), int(starts_b[j])
+    return (at, at + span), (to, to + span)
+
+
+def join(
+    first: Motion | Transition, second: Motion, windows: tuple[Window, Window] | None = None,
+    alignment: str = CONTACTS, fade_s: float = FADE_S,
+) -> Transition:  # fmt: skip
+    """
+    Return two clips as one, without holding the feet.
+
+    Parameters
+    ----------
+    first : Motion or Transition
+        One clip, or several that are joined already.
+    second : Motion
+        Of the same body and rate.
+    windows : tuple of tuple of int, optional
+        First and last frame of each clip to be mixed; the best ones without.
+    alignment : str
+        One of ALIGNMENTS.
+    fade_s : float
+        How long the windows are where none are given [s].
+
+    Raises
+    ------
+    ConfigError : if the clips do not fit each other, or a window does not fit its clip.
+
+    """
+    if isinstance(first, Transition):
+        seams, contacts, first = first.seams, first.contacts, first.motion
+    else:
+        seams, contacts = (), detect_contacts(first)
+    _check(first, second, windows, alignment)
+    earliest = seams[-1].end + 1 if seams else 0
+    windows = windows or find_windows(first, second, fade_s, earliest=earliest)
+    both = (contacts, detect_contacts(second))
+    seam = aligned_seam((first, second), both, windows, alignment)
+    turn, shift = _placement(first, second, seam)
+    placed = _moved(second, turn, shift)
+    share = _fade(seam.n_frames)
+    roots_a, rotations_a = sample(first, seam.times_a / first.rate_hz)
+    roots_b, rotations_b = sample(placed, seam.times_b / first.rate_hz)
+    mixed_roots = roots_a + share[:, None] * (roots_b - roots_a)
+    mixed = qb.slerp(rotations_a, rotations_b, share[:, None])
+    rest = windows[1][1] + 1
+    motion = Motion.from_rotations(
+        first.skeleton, first.rate_hz,
+        np.concatenate((first.root_positions[: seam.start], mixed_roots,
+                        placed.root_positions[rest:])),
+        np.concatenate((first.rotations[: seam.start], mixed, placed.rotations[rest:])),
+    )  # fmt: skip
+    flags = _joined_flags(*both, seam, rest)
+    points = world_foot_points(motion.skeleton, *motion.world_segments())
+    return Transition(motion, (*seams, seam), FootContacts(flags, points), turn, shift)
+
+
+def cut(motion: Motion, first: int, end: int) -> Motion:
+    """Return the frames of a motion from `first` to before `end`."""
+    return Motion.from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions[first:end],
+        motion.rotations[first:end],
+    )  # fmt: skip
+
+
+def seam_constraints(transition: Transition, everywhere: bool = False) -> list[Constraint]:
+    """
+    Return what holds the feet over the seams: every plant with a frame in one, all its frames.
+
+    A plant keeps the place and orientation that it has on the average; plants wholly outside
+    of seams are as they were, unless `everywhere` is set.
+
+    """
+    goals = firm_poses(transition.motion, transition.contacts)
+    touched = np.zeros(goals.planted.shape, dtype=bool)
+    for foot in range(2):
+        for begin, end in stretches(goals.planted[:, foot]):
+            touched[begin:end, foot] = everywhere or any(
+                begin <= seam.end and end > seam.start for seam in transition.seams
+            )
+    return foot_constraints(replace(goals, planted=touched), swings=False)
+
+
+def _check(
+    first: Motion, second: Motion, windows: tuple[Window, Window] | None, alignment: str
+) -> None:
+    if alignment not in ALIGNMENTS:
+        raise ConfigError(f'alignment: expected one of {", ".join(ALIGNMENTS)}, got {alignment!r}')
+    if abs(first.rate_hz - second.rate_hz) > 1e-9:
+        raise ConfigError(
+            f'transition: expected clips of one rate, got {first.rate_hz:g} and '
+            f'{second.rate_hz:g} Hz'
+        )
+    if not np.allclose(first.skeleton.offsets, second.skeleton.offsets, atol=1e-6):
+        raise ConfigError('transition: expected clips of one body, got different lengths; '
+                          'retarget one of them first')  # fmt: skip
+    for name, motion, window in zip(('first', 'second'), (first, second), windows or ()):
+        if not 0 <= window[0] <= window[1] - MIN_SEAM or window[1] >= motion.n_frames:
+            raise ConfigError(
+                f'window of the {name} clip: expected at least {MIN_SEAM + 1} frames within '
+                f'0 .. {motion.n_frames - 1}, got {window[0]} .. {window[1]}'
+            )
+
+
+def _fade(n: int) -> Floats:
+    u = np.arange(n) / (n - 1)
+    # cubic Hermite ease: slope 0 at both ends
+    return np.asarray(u * u * (3.0 - 2.0 * u))
+
+
+def _placement(first: Motion, second: Motion, seam: Seam) -> tuple[float, Vec3]:
+    """
+    Return turn and shift of the second clip that bring its joints nearest over the seam.
+
+    The turn about the vertical of least squares, in closed form; heights are left alone.
+
+    """
+    places = []
+    for motion, times in ((first, seam.times_a), (second, seam.times_b)):
+        at = Motion.from_rotations(motion.skeleton, motion.rate_hz,
+                                   *sample(motion, times / motion.rate_hz))  # fmt: skip
+        places.append(at.world_segments()[1][..., :2].reshape(-1, 2))
+    middles = [points.mean(axis=0) for points in places]
+    a, b = (points - middle for points, middle in zip(places, middles))
+    turn = float(np.arctan2(np.sum(b[:, 0] * a[:, 1] - b[:, 1] * a[:, 0]), np.sum(a * b)))
+    c, s = np.cos(turn), np.sin(turn)
+    back = np.array([c * middles[1][0] - s * middles[1][1], s * middles[1][0] + c * middles[1][1]])
+    return turn, np.append(middles[0] - back, 0.0)
+
+
+def _moved(motion: Motion, turn: float, shift: Vec3) -> Motion:
+    q = qb.exp(np.array([0.0, 0.0, turn]))
+    rotations = np.array(motion.rotations)
+    rotations[:, 0] = qb.multiply(q, rotations[:, 0])
+    roots = qb.rotate(q, motion.root_positions) + shift
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, roots, rotations)
+
+
+def _joined_flags(
+    first: FootContacts, second: FootContacts, seam: Seam, rest: int
+) -> NDArray[np.bool_]:
+    """Return the flags of the clip with the larger share, frame by frame."""
+    half = seam.n_frames // 2
+    at_a = np.rint(seam.times_a[:half]).astype(np.int64)
+    at_b = np.rint(seam.times_b[half:]).astype(np.int64)
+    parts = (first.flags[: seam.start], first.flags[at_a], second.flags[at_b], second.flags[rest:])
+    return np.concatenate(parts)

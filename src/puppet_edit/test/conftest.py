@@ -1,0 +1,95 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The fist-matching experiment, measured, and a short walk, for the tests of editing."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from puppet_core.character import Character, load_character
+from puppet_core.clip import load_clip
+from puppet_core.posture import Motion
+from puppet_core.procedural_performer import procedural_motion
+from puppet_core.skeleton import Skeleton
+from puppet_edit.enhancement.enhance import enhance, Enhanced
+from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
+from puppet_edit.enhancement.motion_curves import EnhanceConfig
+from puppet_edit.enhancement.study import fist_motion, fist_take, FistMotion, Take
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Return a seeded source of numbers."""
+    return np.random.default_rng(20025)
+
+
+@pytest.fixture(scope='session')
+def adult_character() -> Character:
+    """Return a body of ordinary proportions."""
+    return load_character(REPOSITORY / 'config' / 'characters' / 'performer.yaml')
+
+
+@pytest.fixture(scope='session')
+def captured() -> Callable[[str], Motion]:
+    """Return a loader of captured clips by name, each read once; skip where they are absent."""
+    folder = REPOSITORY.parent / 'shared' / 'mocap'
+    if not folder.is_dir():
+        pytest.skip(f'captured clips are not in {folder}')
+
+    @cache
+    def load(name: str) -> Motion:
+        captures = folder / 'cmu_asfamc'
+        if (captures / f'{name}.amc').is_file():
+            return load_clip(captures / f'{name}.amc', captures / f'{name.split("_")[0]}.asf')
+        return load_clip(folder / 'cmu_bvh' / f'{name}.bvh')
+
+    return load
+
+
+@pytest.fixture(scope='session')
+def skeleton(adult_character: Character) -> Skeleton:
+    """Return the average adult's lengths."""
+    return adult_character.skeleton
+
+
+@pytest.fixture(scope='session')
+def fist(skeleton: Skeleton) -> FistMotion:
+    """Return arms that swing and fists that meet."""
+    return fist_motion(skeleton)
+
+
+@pytest.fixture(scope='session')
+def take(fist: FistMotion) -> Take:
+    """Return what was measured of it."""
+    return fist_take(fist, 1)
+
+
+@pytest.fixture(scope='session')
+def chosen(take: Take) -> dict[int, str]:
+    """Return keyframes found in the measurement."""
+    return choose_keyframes(take.targets, take.motion.rate_hz, KeyframeSpacing())
+
+
+@pytest.fixture(
+    scope='session',
+    params=[EnhanceConfig(detail_s=0.0), EnhanceConfig(follow=False), EnhanceConfig(),
+            EnhanceConfig(channels='euler', detail_s=0.0)],
+    ids=['the paper', 'detail', 'followed', 'euler'],
+)  # fmt: skip
+def enhanced(request: pytest.FixtureRequest, take: Take, chosen: dict[int, str]) -> Enhanced:
+    """Return the fist-matching experiment made better, by each kind of curve."""
+    return enhance(take.motion, take.targets, chosen, request.param)
+
+
+@pytest.fixture(scope='session')
+def walk(skeleton: Skeleton) -> Motion:
+    """Return two seconds of a walk at 30 Hz."""
+    motion = procedural_motion(skeleton, 60.0)
+    frames = slice(345, 465, 2)
+    return Motion.from_rotations(
+        skeleton, 30.0, motion.root_positions[frames], np.array(motion.rotations[frames])
+    )

@@ -1,0 +1,163 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Edit files: what entries mean, and that reader and writer agree."""
+
+from dataclasses import fields
+
+from edit_samples import entry, FULL_FILE, plan_of, RATE_HZ, walk
+import numpy as np
+from puppet_core import quaternion_batch as qb
+from puppet_core.io.yaml_file import parse_yaml
+from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_edit.editor.constraints import Constraint
+from puppet_edit.editor.edit_config import EditConfig
+from puppet_edit.files.edit_file import edit_text, EditPlan, FORMAT, plain_value
+import pytest
+from scipy.spatial.transform import Rotation
+
+LEFT_HAND, RIGHT_HAND = 0, 1  # rows of a motion's end-effectors
+
+
+def only(text: str) -> Constraint:
+    """Return the constraint of a file's only entry."""
+    (constraint,) = plan_of(entry(text)).constraints
+    return constraint
+
+
+def same(a: EditPlan, b: EditPlan) -> bool:
+    """Return whether two plans ask for the same, number by number."""
+    assert len(a.constraints) == len(b.constraints)
+    for one, other in zip(a.constraints, b.constraints):
+        assert type(one) is type(other)
+        for field in fields(one):
+            left, right = getattr(one, field.name), getattr(other, field.name)
+            if isinstance(left, np.ndarray):
+                np.testing.assert_array_equal(left, right)
+            else:
+                assert repr(left) == repr(right)
+    return True
+
+
+def test_entries_say_line_and_frames() -> None:
+    texts = {entry.line: entry.text for entry in plan_of(FULL_FILE).entries}
+    assert list(texts) == [11, 14, 18, 21, 25, 29, 32]
+    assert texts[11] == 'position left_hand, frame 20'
+    assert texts[25] == 'on surface left_hand, frames 45 .. 59'
+
+
+def test_written_file_reads_back_the_same() -> None:
+    tree = parse_yaml(FULL_FILE, 'e.yaml', FORMAT)
+    text = edit_text({key: plain_value(tree.raw(key)) for key in tree.keys()})
+    assert same(plan_of(FULL_FILE), plan_of(text))
+    assert edit_text({key: plain_value(parse_yaml(text, 'e', FORMAT).raw(key))
+                      for key in tree.keys()}) == text
+
+
+@pytest.mark.parametrize(
+    ('where', 'frames'),
+    [('frame: 7', [7]), ('frames: [3, 9]', [3, 9]), ('time_s: 0.5', [15]),
+     ('times_s: [0.1, 1.0]', [3, 30]), ('from_frame: 57', [57, 58, 59]),
+     ('to_s: 0.1', [0, 1, 2, 3]), ('from_s: 0.1, to_s: 0.2', [3, 4, 5, 6])],
+)  # fmt: skip
+def test_frames_and_times(where: str, frames: list[int]) -> None:
+    goal = only(f'{{position: left_hand, move_m: [0, 0, 0], {where}}}')
+    assert goal.frames.tolist() == frames
+
+
+def test_move_is_from_where_the_point_was() -> None:
+    goal = only('{position: right_hand, frames: [4, 8], move_m: [0.1, 0, -0.2]}')
+    own = walk().end_effectors[[4, 8], RIGHT_HAND]
+    np.testing.assert_allclose(goal.goals, own + [0.1, 0.0, -0.2], atol=1e-12)
+
+
+def test_as_in_frame_is_the_place_of_that_frame() -> None:
+    goal = only('{position: left_hand, from_frame: 4, to_frame: 6, as_in_frame: 5}')
+    np.testing.assert_allclose(goal.goals, np.tile(walk().end_effectors[5, LEFT_HAND], (3, 1)))
+
+
+def test_rows_are_one_for_each_frame() -> None:
+    goal = only('{position: pelvis, frames: [4, 8], at_m: [[1, 0, 1], [2, 0, 1]], axes: xy}')
+    np.testing.assert_array_equal(goal.goals, [[1, 0, 1], [2, 0, 1]])
+    assert goal.axes == (True, True, False)
+
+
+def test_offset_is_in_the_frame_of_the_segment() -> None:
+    goal = only('{position: head, frame: 9, offset_m: [0.1, 0, 0.1], move_m: [0, 0, 0]}')
+    q_world, p_world = walk().world_segments()
+    head = SEGMENT_INDEX['head']
+    top = p_world[9, head] + Rotation.from_quat(np.roll(q_world[9, head], -1)).apply([0.1, 0, 0.1])
+    np.testing.assert_allclose(goal.goals[0], top, atol=1e-12)
+
+
+def test_moving_object_is_met_on_its_straight_way() -> None:
+    """The ball goes one metre in thirty frames; an offset is added to it."""
+    goal = plan_of(FULL_FILE).constraints[1]
+    np.testing.assert_allclose(goal.goals, [[0.5, 0.2, 1.1], [0.5, 0.5, 1.1]], atol=1e-12)
+
+
+@pytest.mark.parametrize('angles', [(10, 20, 30), (0, 0, 90), (-170, 40, 5)])
+def test_rpy_is_about_x_then_y_then_z(angles: tuple) -> None:
+    goal = only(f'{{orientation: chest, frame: 3, rpy_deg: {list(angles)}}}')
+    wanted = Rotation.from_euler('xyz', angles, degrees=True).as_matrix()
+    np.testing.assert_allclose(qb.to_matrix(goal.orientations[0]), wanted, atol=1e-12)
+
+
+def test_turn_is_in_world_on_top_of_its_own_orientation() -> None:
+    goal = only('{orientation: left_foot, frame: 3, turn_rpy_deg: [0, 0, 90]}')
+    own = walk().world_segments()[0][3, SEGMENT_INDEX['left_foot']]
+    wanted = Rotation.from_euler('z', 90, degrees=True).as_matrix() @ qb.to_matrix(own)
+    np.testing.assert_allclose(qb.to_matrix(goal.orientations[0]), wanted, atol=1e-12)
+
+
+def test_kept_relation_is_the_one_of_each_frame() -> None:
+    goal = only('{relative: [left_hand, right_hand], frames: [3, 9], keep: vector}')
+    palms = walk().end_effectors[[3, 9]]
+    np.testing.assert_allclose(goal.vectors, palms[:, RIGHT_HAND] - palms[:, LEFT_HAND])
+
+
+def test_touching_is_a_distance_of_zero() -> None:
+    goal = only('{relative: [left_hand, right_hand], frame: 3, distance_m: 0}')
+    np.testing.assert_array_equal(goal.vectors, np.zeros((1, 3)))
+
+
+def test_looked_at_point_is_where_it_was() -> None:
+    goal = only('{look_at: head, frame: 3, target_point: left_hand}')
+    np.testing.assert_allclose(goal.targets[0], walk().end_effectors[3, LEFT_HAND])
+    np.testing.assert_array_equal(goal.axis, [1, 0, 0])
+
+
+def test_options_reach_the_editor() -> None:
+    config = plan_of(
+        'options: {levels: 2, frames_per_knot: 5, exact: false, tolerance_percent: 1, '
+        'solver: full, root_rigidity: 7, joint_rigidity: {spine: 3}}'
+    ).config
+    assert (config.levels, config.frames_per_knot, config.exact) == (2, 5.0, False)
+    assert (config.tolerance_percent, config.solver, config.root_rigidity) == (1.0, 'full', 7.0)
+    usual = np.array(EditConfig().joint_rigidity)
+    usual[SEGMENT_INDEX['spine']] = 3.0
+    np.testing.assert_array_equal(config.joint_rigidity, usual)
+
+
+def test_joint_limits_are_those_of_a_character_file() -> None:
+    limits = plan_of(
+        'joint_limits:\n  left_shank: {swing_deg: [80, 10], twist_deg: [-10, 10]}\n'
+    ).config.joint_limits
+    assert [limit.segment for limit in limits] == [
+        SEGMENT_INDEX['left_shank'], SEGMENT_INDEX['right_shank'],
+    ]  # fmt: skip
+
+
+def test_file_without_constraints_asks_for_nothing() -> None:
+    assert plan_of('options: {levels: 2}').constraints == ()
+
+
+def test_entries_that_agree_are_accepted() -> None:
+    """The same place twice, another axis, another frame: no contradiction."""
+    plan = plan_of(
+        'constraints:\n'
+        '  - {position: left_hand, frame: 3, at_m: [0, 0, 1], axes: z}\n'
+        '  - {position: left_hand, frame: 3, at_m: [0.5, 0, 9], axes: xy}\n'
+        '  - {position: left_hand, frame: 4, at_m: [0, 0, 1.2]}\n'
+        '  - {position: left_hand, frames: [2, 4], at_m: [0, 0, 1.2]}\n'
+    )
+    assert len(plan.constraints) == 4 and plan.prepared.motion.rate_hz == RATE_HZ

@@ -1,0 +1,169 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fitted splines against ChoiParkKo eqs. 2 and 3 written out, and against finite differences."""
+
+import numpy as np
+from puppet_core.arrays import Floats
+from puppet_core.errors import ConfigError
+from puppet_edit.enhancement.motion_curves import fit_spline
+import pytest
+from scipy.interpolate import BSpline, CubicSpline, make_lsq_spline
+
+TIMES = np.arange(200) / 30.0
+KEYS = np.array([0, 13, 50, 60, 61, 140, 199])
+FREE = np.array([0.2, 1.0, 3.3, 5.0])
+CLOSED_FORM_TOL = 1e-8  # the two ways have different round-off
+
+
+@pytest.fixture
+def walk_of_three(rng: np.random.Generator) -> Floats:
+    """Return three channels that wander."""
+    return np.cumsum(rng.normal(size=(len(TIMES), 3)), axis=0)
+
+
+@pytest.fixture
+def corrected(walk_of_three: Floats, rng: np.random.Generator) -> Floats:
+    """Return keyframe values that are not quite those of the channels."""
+    return walk_of_three[KEYS] + rng.normal(size=(len(KEYS), 3))
+
+
+def clamped(values: Floats, first: float | Floats, last: float | Floats) -> CubicSpline:
+    """Return the cubic spline of given end derivatives, by scipy's tridiagonal system."""
+    return CubicSpline(TIMES[KEYS], values, bc_type=((1, first), (1, last)))
+
+
+def two_derivatives(measured: Floats, values: Floats) -> Floats:
+    """Return P1' and Pn' by eq. 3 as printed, shape (2, c)."""
+    zeros = np.zeros(values.shape[1])
+    f1 = clamped(values, zeros, zeros)(TIMES)
+    nothing = np.zeros(len(KEYS))
+    x = np.stack([clamped(nothing, a, 1.0 - a)(TIMES) for a in (1.0, 0.0)], axis=1)
+    return np.linalg.inv(x.T @ x) @ x.T @ (measured - f1)
+
+
+def test_eq_2_is_linear_in_the_end_derivatives(corrected: Floats) -> None:
+    """The rest of the paper's section 4 stands on it: P = f1 + f2 P1' + f3 Pn'."""
+    first, last = np.array([1.0, -2.0, 0.3]), np.array([0.0, 5.0, -1.0])
+    zeros, nothing = np.zeros(3), np.zeros(len(KEYS))
+    f1 = clamped(corrected, zeros, zeros)(TIMES)
+    f2, f3 = (clamped(nothing, a, 1.0 - a)(TIMES)[:, None] for a in (1.0, 0.0))
+    whole = clamped(corrected, first, last)(TIMES)
+    assert np.allclose(f1 + f2 * first + f3 * last, whole, atol=1e-12)
+
+
+def test_without_free_knots_it_is_eqs_2_and_3(walk_of_three: Floats, corrected: Floats) -> None:
+    curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected)
+    ends = two_derivatives(walk_of_three, corrected)
+    printed = clamped(corrected, ends[0], ends[1])
+    fine = np.linspace(TIMES[0], TIMES[-1], 3001)
+    assert np.allclose(curve(fine), printed(fine), atol=CLOSED_FORM_TOL)
+    assert np.allclose(curve(TIMES[[0, -1]], 1), ends, atol=1e-6)
+
+
+@pytest.mark.parametrize('free', [None, FREE], ids=['eqs. 2-3', 'free knots'])
+def test_keyframes_are_met(
+    walk_of_three: Floats, corrected: Floats, free: Floats | None
+) -> None:
+    curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, free)
+    assert np.allclose(curve(TIMES[KEYS]), corrected, atol=1e-11)
+
+
+def jumps(curve: BSpline, order: int, step: float) -> Floats:
+    """Return how much a derivative changes over each inner knot, by one-sided differences."""
+    weights = {1: [-1.5, 2.0, -0.5], 2: [1.0, -2.0, 1.0]}[order]
+    inner = np.unique(curve.t)[1:-1]
+    sides = []
+    for side in (1.0, -1.0):
+        values = [w * curve(inner + side * i * step) for i, w in enumerate(weights)]
+        sides.append(side**order * sum(values) / step**order)
+    return np.abs(sides[0] - sides[1]).max()
+
+
+@pytest.mark.parametrize('free', [None, FREE], ids=['eqs. 2-3', 'free knots'])
+@pytest.mark.parametrize('order', [1, 2])
+def test_two_derivatives_are_continuous_over_the_knots(
+    walk_of_three: Floats, corrected: Floats, free: Floats | None, order: int
+) -> None:
+    """A jump would stay as the step shrinks; what is left shrinks in proportion."""
+    curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, free)
+    wide, narrow = jumps(curve, order, 1e-3), jumps(curve, order, 1e-4)
+    third = np.abs(np.diff(curve(np.unique(curve.t)[:-1] + 1e-9, 3), axis=0)).max()
+    assert narrow < 0.2 * wide and wide < 3.0 * third * 1e-3
+
+
+def test_a_free_knot_never_fits_worse(walk_of_three: Floats, corrected: Floats) -> None:
+    misfits = []
+    for free in (None, FREE[:1], FREE[:3], FREE):
+        curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, free)
+        misfits.append(np.sum((curve(TIMES) - walk_of_three) ** 2))
+    assert np.all(np.diff(misfits) < 0.0)
+
+
+def test_no_other_curve_of_these_knots_fits_better(
+    walk_of_three: Floats, corrected: Floats, rng: np.random.Generator
+) -> None:
+    """The misfit is square to every curve of the same knots that is zero at the keyframes."""
+    curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, FREE)
+    rest = curve(TIMES) - walk_of_three
+    for _ in range(5):
+        other = fit_spline(
+            TIMES, rng.normal(size=rest.shape), TIMES[KEYS], np.zeros_like(corrected), FREE
+        )(TIMES)
+        assert abs(np.sum(rest * other)) < 1e-8 * np.linalg.norm(rest) * np.linalg.norm(other)
+
+
+def test_the_two_freedoms_of_the_ends_do_not_reach_far(walk_of_three: Floats) -> None:
+    """
+    Eq. 3 fits the whole motion with them, but each keyframe passes on 2 - sqrt(3) of it.
+
+    So between the inner keyframes of a long motion the printed curve does not depend on what
+    was measured there: segments and free knots are for that.
+
+    """
+    keys = np.arange(0, 200, 19)
+    values = walk_of_three[keys]
+    other = walk_of_three.copy()
+    other[1:19] += 1.0
+    curves = [fit_spline(TIMES[:191], m[:191], TIMES[keys], values)
+              for m in (walk_of_three, other)]  # fmt: skip
+    middles = 0.5 * (TIMES[keys[1:]] + TIMES[keys[:-1]])
+    change = np.abs(curves[1](middles) - curves[0](middles))
+    assert np.allclose(change[1:6] / change[:5], 2.0 - np.sqrt(3.0), rtol=1e-2)
+
+
+def test_every_frame_a_keyframe_is_the_natural_spline(walk_of_three: Floats) -> None:
+    """Eq. 3 as printed is 0/0 there; what is left open is bent least."""
+    curve = fit_spline(TIMES, walk_of_three, TIMES, walk_of_three)
+    fine = np.linspace(TIMES[0], TIMES[-1], 1001)
+    natural = CubicSpline(TIMES, walk_of_three, bc_type='natural')
+    assert np.allclose(curve(fine), natural(fine), atol=1e-4)
+
+
+def test_two_frames_give_a_straight_line() -> None:
+    values = np.array([[1.0, 2.0], [4.0, -1.0]])
+    curve = fit_spline(TIMES[:2], values, TIMES[:2], values)
+    assert np.allclose(curve(TIMES[:2].mean()), values.mean(axis=0), atol=1e-12)
+
+
+def test_without_keyframes_it_is_scipys_least_squares_spline(walk_of_three: Floats) -> None:
+    curve = fit_spline(TIMES, walk_of_three, free_knots=FREE)
+    scipys = make_lsq_spline(TIMES, walk_of_three, curve.t)
+    assert np.allclose(curve.c, scipys.c, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('times', 'keys', 'free', 'says'),
+    [
+        ([0.0], [], [], 'times: expected rising ones, got 1'),
+        ([0.0, 0.0, 1.0], [], [], 'times: expected rising'),
+        ([0.0, 1.0], [0.0, 1.0, 1.0], [], 'key_times: expected rising'),
+        ([0.0, 1.0], [0.0, 1.0], [1.5], 'knots: expected all between 0 and 1'),
+        ([0.0, 1.0], [0.0, 2.0], [], 'knots: expected all between 0 and 1'),
+    ],
+)
+def test_knots_of_no_use_are_refused(times: list, keys: list, free: list, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        fit_spline(
+            np.array(times), np.zeros((len(times), 1)), np.array(keys),
+            np.zeros((len(keys), 1)), np.array(free),
+        )  # fmt: skip

@@ -1,0 +1,128 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The objective of the editor's inverse kinematics, its derivative and its minimum."""
+
+from dataclasses import replace
+
+import numpy as np
+from pose_problems import PoseProblem, random_motion
+from puppet_core import quaternion_batch as qb
+from puppet_core.character import Character
+from puppet_core.joint_limits import JointLimit
+from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_edit.editor.constraint_kernels import CLOSED, FREE, MODE, NUMERIC
+from puppet_edit.editor.constraints import (
+    ABOVE,
+    BodyPoint,
+    Constraint,
+    FlatSurface,
+    LookAt,
+    OnSurface,
+    OrientationGoal,
+    PointGoal,
+    Relative,
+)
+import pytest
+
+STEP = 1e-5  # of the differences [rad] and [m]
+HAND, FOOT, CHEST = BodyPoint.named('left_hand'), BodyPoint.named('right_foot'), BodyPoint(2)
+HEAD = BodyPoint(3, np.array([0.1, 0.0, 0.1]))
+
+
+def _goals(points: np.ndarray) -> list[Constraint]:
+    """Return a constraint of each kind."""
+    return [
+        PointGoal([0], HAND, points[0] + [0.05, -0.1, 0.05]),
+        OrientationGoal([0], HAND.segment, qb.exp(np.array([0.3, 0.2, -0.4]))),
+        PointGoal([0], FOOT, points[3] + [0.02, 0.03, 0.1]),
+        PointGoal([0], BodyPoint.named('right_knee'), points[7] + 0.05, axes=(True, False, True)),
+        PointGoal([0], HEAD, points[0] + [0.0, 0.0, 0.9], weight=0.1),
+        LookAt([0], HEAD, [1.0, 0.0, 0.0], [3.0, 2.0, 1.0]),
+        OnSurface([0], BodyPoint.named('left_foot'), FlatSurface(-1.0)),
+        OnSurface([0], CHEST, FlatSurface(5.0), side=ABOVE, weight=0.01),
+        Relative([0], BodyPoint.named('right_hand'), CHEST, distances=0.2),
+        Relative([0], BodyPoint.named('right_hand'), HEAD, vectors=[0.1, 0.2, 0.3]),
+    ]
+
+
+def _tight_limits() -> list[JointLimit]:
+    return [
+        JointLimit(SEGMENT_INDEX[name], np.array([0.2, 0.1]), np.array([-0.05, 0.1]),
+                   np.array([0.1, -0.2, 0.1]))
+        for name in ('chest', 'left_upper_arm', 'left_forearm', 'right_shank', 'left_hand')
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('is_full', [False, True], ids=['hybrid', 'full'])
+@pytest.mark.parametrize('limits', [(), _tight_limits()], ids=['free', 'limited'])
+def test_gradient_is_that_of_finite_differences(
+    skeleton: Skeleton, seed: int, is_full: bool, limits: list[JointLimit]
+) -> None:
+    motion = random_motion(skeleton, np.random.default_rng(seed), 1)
+    problem = PoseProblem(motion, _goals(motion.end_effectors[0]), is_full, limits)
+    rng = np.random.default_rng(seed + 100)
+    pose = problem.moved(problem.pose, 0.05 * rng.normal(size=problem.n))
+    gradient, _ = problem.gradient(pose)
+    differences = np.array([
+        problem.value(problem.moved(pose, step)) - problem.value(problem.moved(pose, -step))
+        for step in STEP * np.eye(problem.n)
+    ]) / (2.0 * STEP)  # fmt: skip
+    assert np.abs(gradient).max() > 1.0
+    np.testing.assert_allclose(gradient, differences, atol=1e-5 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize('stretch', [0.9, 0.9985, 1.02], ids=['bent', 'slowed', 'out of reach'])
+def test_gradient_of_closed_limbs_near_full_stretch(skeleton: Skeleton, stretch: float) -> None:
+    motion = random_motion(skeleton, np.random.default_rng(7), 1)
+    q_world, p_world = motion.world_segments()
+    shoulder, wrist = p_world[0, 4], p_world[0, 6]
+    reach = stretch * skeleton.limb_lengths[0].sum()
+    goal = shoulder + reach * (wrist - shoulder) / np.linalg.norm(wrist - shoulder)
+    hand = BodyPoint(HAND.segment, np.zeros(3))
+    problem = PoseProblem(
+        motion, [PointGoal([0], hand, goal), OrientationGoal([0], 6, q_world[0, 6])]
+    )
+    gradient, _ = problem.gradient(problem.pose)
+    differences = np.array([
+        problem.value(problem.moved(problem.pose, step))
+        - problem.value(problem.moved(problem.pose, -step))
+        for step in 1e-6 * np.eye(problem.n)
+    ]) / 2e-6  # fmt: skip
+    np.testing.assert_allclose(gradient, differences, atol=1e-4 * np.abs(gradient).max())
+
+
+def test_limbs_are_closed_only_where_one_place_says_all(skeleton: Skeleton) -> None:
+    motion = random_motion(skeleton, np.random.default_rng(1), 1)
+    problem = PoseProblem(motion, _goals(motion.end_effectors[0])[:4])
+    assert problem.task.limbs[:, MODE].tolist() == [CLOSED, FREE, FREE, NUMERIC]
+    # root 6, spine 3, chest 3, one swivel angle, nine of the leg
+    assert problem.n == 22
+    feet = [PointGoal([0], BodyPoint.named(n), [0, 0, 0]) for n in ('left_foot', 'right_foot')]
+    # LeeShin1999 table 1: 20 parameters become 8
+    assert PoseProblem(motion, feet).n == 8
+    assert PoseProblem(motion, feet, is_full=True).n == 24
+
+
+def test_closed_limbs_leave_no_residual_in_reach(
+    skeleton: Skeleton, adult_character: Character
+) -> None:
+    motion = random_motion(skeleton, np.random.default_rng(2), 1)
+    goal = motion.end_effectors[0, 0] + [0.02, -0.03, 0.05]
+    problem = PoseProblem(motion, [PointGoal([0], HAND, goal)])
+    assert problem.value(problem.pose) < 1.0
+    moved = problem.moved(problem.pose, 0.03 * np.ones(problem.n))
+    assert np.linalg.norm(_hand(adult_character, moved) - goal) < 1e-12
+
+
+def _hand(character: Character, pose: object) -> np.ndarray:
+    point = character.skeleton.interaction_points[0]
+    return qb.rotate(pose.q_world[6], point) + pose.p_world[6]  # type: ignore[attr-defined]
+
+
+def test_weights_are_passed_on(skeleton: Skeleton) -> None:
+    motion = random_motion(skeleton, np.random.default_rng(3), 1)
+    goal = PointGoal([0], CHEST, [0.0, 0.0, 9.0])
+    heavy = PoseProblem(motion, [replace(goal, weight=2.0)])
+    light = PoseProblem(motion, [goal])
+    assert heavy.value(heavy.pose) == pytest.approx(2.0 * light.value(light.pose))

@@ -1,0 +1,260 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Surfaces: slopes against differences, grids through their heights, files and their errors."""
+
+import io
+import os
+from pathlib import Path
+import struct
+import warnings
+import zlib
+
+import numpy as np
+from PIL import Image
+from puppet_core.errors import ConfigError, InputFileError
+from puppet_edit.scene.doorway import Doorway
+from puppet_edit.scene.surfaces import (
+    FLOOR,
+    FUNCTIONS,
+    HeightField,
+    MAX_CELLS,
+    MAX_FILE_BYTES,
+    named_surface,
+    normals,
+    read_height_field,
+    read_heights,
+    rough,
+)
+import pytest
+
+STEP_M = 1e-5
+N_DAMAGED = 300
+
+
+def _difference(surface, x, y):
+    return np.stack((
+        surface.height(x + STEP_M, y) - surface.height(x - STEP_M, y),
+        surface.height(x, y + STEP_M) - surface.height(x, y - STEP_M),
+    ), axis=-1) / (2.0 * STEP_M)  # fmt: skip
+
+
+@pytest.mark.parametrize('name', [*FUNCTIONS, 'door', 'floor'])
+def test_gradient_is_that_of_the_height(name: str, rng) -> None:
+    if name == 'door':
+        surface = Doorway((0.3, -0.2), 0.7, 1.5).ceiling(rough(2))
+    else:
+        surface = FLOOR if name == 'floor' else named_surface(name, {})
+    x, y = rng.uniform(-3.0, 3.0, (2, 200))
+    assert np.allclose(surface.gradient(x, y), _difference(surface, x, y), atol=2e-4)
+
+
+def test_normals_are_square_to_the_slope(rng) -> None:
+    surface = rough(3)
+    x, y = rng.uniform(-5.0, 5.0, (2, 50))
+    normal, slope = normals(surface, x, y), surface.gradient(x, y)
+    assert np.allclose(np.linalg.norm(normal, axis=1), 1.0)
+    assert np.allclose(normal[:, 0] + normal[:, 2] * slope[:, 0], 0.0, atol=1e-12)
+    assert np.all(normal[:, 2] > 0.0)
+
+
+def test_field_goes_through_its_heights_and_holds_its_edge(rng) -> None:
+    heights = rng.uniform(0.0, 0.3, (5, 7))
+    field = HeightField(heights, 0.5, (-1.0, 2.0))
+    x, y = np.meshgrid(-1.0 + 0.5 * np.arange(7), 2.0 + 0.5 * np.arange(5))
+    assert np.allclose(field.height(x, y), heights, atol=1e-12)
+    assert np.isclose(field.height(-9.0, 2.5), heights[1, 0])
+    assert field.gradient(np.array([-9.0]), np.array([2.5]))[0, 0] == 0.0
+
+
+def test_rough_ground_is_as_rough_as_the_paper_says() -> None:
+    """Control points vary over 1.2 body heights; the spline smooths them by 0.479 each way."""
+    surface = rough(1, body_height_m=1.8, size_m=60.0)
+    x, y = np.meshgrid(*[np.linspace(-25.0, 25.0, 200)] * 2)
+    expected = 1.2 * 1.8 / np.sqrt(12.0) * 0.479
+    assert np.isclose(surface.height(x, y).std(), expected, rtol=0.1)
+
+
+@pytest.mark.parametrize(
+    ('name', 'settings', 'text'),
+    [
+        ('hill', {}, "surface: expected one of sine, ramp, steps, rough, got 'hill'"),
+        ('sine', {'width': 1.0}, 'surface sine: expected height_m, length_m, heading_rad, got'),
+        ('sine', {'height_m': float('nan')}, 'height_m: expected a number'),
+        ('sine', {'length_m': 0.0}, 'length_m: expected 0.001 <= value'),
+        ('ramp', {'slope_deg': 89.0}, 'slope_deg: expected -60 <= value <= 60, got 89'),
+        ('steps', {'edge_m': 1.0}, 'edge_m: expected 0 < value <= tread_m, got 1'),
+    ],
+)
+def test_impossible_functions_are_refused(name: str, settings: dict, text: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        named_surface(name, settings)
+    assert text in str(error.value)
+
+
+def test_all_files_give_the_same_field(tmp_path: Path, rng) -> None:
+    levels = rng.integers(0, 256, (6, 5))
+    heights = levels / 255.0 * 0.4
+    np.save(tmp_path / 'h.npy', heights)
+    np.savetxt(tmp_path / 'h.csv', heights, delimiter=',', fmt='%.17g')
+    Image.fromarray(levels[::-1].astype(np.uint8)).save(tmp_path / 'h.png')
+    for suffix in ('npy', 'csv', 'png'):
+        field = read_height_field(tmp_path / f'h.{suffix}', 0.2, (1.0, 2.0), white_m=0.4)
+        assert np.allclose(field.heights, heights, atol=1e-12)
+        assert field.origin_m == (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ('name', 'content', 'text'),
+    [
+        ('h.csv', b'1,2,3,4\n1,2,x,4\n', 'h.csv:2: expected numbers with commas'),
+        ('h.csv', b'1,2,3,4\n1,2,3\n', 'h.csv:2: expected 4 heights, got 3'),
+        ('h.csv', b'', 'got an empty file'),
+        ('h.csv', b'1,2\n3,4\n', 'expected at least 4 rows and columns, got 2 x 2'),
+        ('h.csv', b'1,2,3,nan\n' * 4, 'expected finite numbers'),
+        ('h.npy', b'nothing', 'expected a numpy array'),
+        ('h.png', b'nothing', 'expected a PNG picture'),
+        ('h.obj', b'', 'expected a .npy, .csv, .png file'),
+    ],
+)
+def test_bad_files_are_told(tmp_path: Path, name: str, content: bytes, text: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputFileError) as error:
+        read_height_field(tmp_path / name, 0.1)
+    assert text in str(error.value) and name in str(error.value)
+
+
+def _npy(shape: str, descr: str = "'<f8'", version: int = 1) -> bytes:
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    size = struct.pack('<H' if version == 1 else '<I', len(header))
+    return b'\x93NUMPY' + bytes([version, 0]) + size + header
+
+
+def _png(picture: Image.Image) -> bytes:
+    data = io.BytesIO()
+    picture.save(data, 'PNG')
+    return data.getvalue()
+
+
+PNG = _png(Image.new('L', (6, 7), 100))
+LONG_CELL = b'1' * 200_000
+NO_HEADER = 'expected a numpy array, got no header of one'
+
+
+@pytest.mark.parametrize(
+    ('name', 'content', 'text'),
+    [
+        ('h.npy', _npy('(500000, 400000)'), 'got shape [500000, 400000]'),
+        ('h.npy', _npy('(6, 7)') + b'12', 'expected 336 bytes of heights, got 2'),
+        ('h.npy', _npy('(-6, -7)'), 'at least 4 rows and columns'),
+        ('h.npy', _npy('(6, 7)', "'O'"), 'expected an array of real numbers, got one of object'),
+        ('h.npy', _npy('(6, 7)', version=3), 'a numpy array of version 1.0 or 2.0, got 3.0'),
+        ('h.npy', _npy('(' * 9000), NO_HEADER),
+        ('h.npy', _npy('-' * 9000 + '1'), NO_HEADER),
+        ('h.npy', _npy('1+' * 4000 + '1'), NO_HEADER),
+        ('h.npy', _npy('(6, 7)', "('<f8',)"), NO_HEADER),
+        ('h.npy', _npy('(6, 7)', '{[]: 1}'), NO_HEADER),
+        ('h.npy', _npy(' ' * 20_000, version=2), NO_HEADER),
+        ('h.csv', LONG_CELL, 'h.csv:1: expected numbers with commas between, got field larger'),
+        ('h.csv', b'1,2,3,"' + LONG_CELL, 'got field larger'),
+        ('h.csv', b',' * MAX_CELLS, f'expected at most {MAX_CELLS} heights, got more'),
+        ('h.png', PNG[:-28], 'expected a PNG picture'),
+        ('h.png', PNG[:20], 'expected a PNG picture'),
+        ('h.png', PNG.replace(b'IHDR', b'pHYs'), 'expected a PNG picture'),
+        ('h.png', _png(Image.new('L', (3000, 2000))), 'got shape [2000, 3000]'),
+        ('h.png', _png(Image.new('RGB', (6, 7))), 'a grey picture of 8 or 16 bits, got mode RGB'),
+    ],
+    ids=lambda value: value[:60] if isinstance(value, str) else '',
+)  # fmt: skip
+def test_hostile_files_are_told_at_once(
+    tmp_path: Path, name: str, content: bytes, text: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with warnings.catch_warnings(), pytest.raises(InputFileError) as error:
+        warnings.simplefilter('error')
+        read_height_field(tmp_path / name, 0.1)
+    assert text in str(error.value)
+    assert '\n' not in str(error.value) and len(str(error.value)) < 500
+
+
+def test_the_size_of_a_picture_is_looked_at_before_its_data(tmp_path: Path) -> None:
+    """Of 144 million heights there is nothing but the beginning."""
+    ihdr = b'IHDR' + struct.pack('>IIBBBBB', 12_000, 12_000, 8, 0, 0, 0, 0)
+    chunks = [ihdr, b'IDAT' + zlib.compress(bytes(1000))]
+    (tmp_path / 'h.png').write_bytes(PNG[:8] + b''.join(
+        struct.pack('>I', len(c) - 4) + c + struct.pack('>I', zlib.crc32(c)) for c in chunks
+    ))  # fmt: skip
+    with pytest.raises(InputFileError, match=r'got shape \[12000, 12000\]'):
+        read_heights(tmp_path / 'h.png')
+
+
+def test_what_is_no_file_or_too_large_is_refused_unread(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / 'pipe.png')
+    with open(tmp_path / 'large.npy', 'wb') as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    for name, text in (('pipe.png', 'a pipe'), ('large.npy', 'bytes'), ('\0.csv', 'null byte')):
+        with pytest.raises(InputFileError, match=text):
+            read_heights(tmp_path / name)
+
+
+@pytest.mark.parametrize('order', ['C', 'F'])
+@pytest.mark.parametrize('kind', ['<f8', '>f4', '<i2', 'u1', 'g'])
+def test_every_array_of_numbers_is_read(tmp_path: Path, kind: str, order: str) -> None:
+    heights = np.arange(42).reshape(6, 7)
+    np.save(tmp_path / 'h.npy', np.array(heights, dtype=kind, order=order))
+    assert np.array_equal(read_heights(tmp_path / 'h.npy'), heights)
+
+
+def _damaged(data: bytes, rng: np.random.Generator) -> bytes:
+    words = (b'(', b"'", b',', b'-', b'9' * 30, b'\n', b'\0', b'\\', b'nan', b'\xff', b'"', b'O')
+    for _ in range(rng.integers(1, 4)):
+        at = int(rng.integers(len(data))) if rng.random() < 0.5 else int(rng.integers(120))
+        end = at + int(rng.integers(20))
+        data = [
+            data[:at] + words[rng.integers(len(words))] + data[end:], data[:at] + data[end:],
+            data[:at] + rng.bytes(1) + data[at + 1:], data[:max(at, 1)],
+        ][rng.integers(4)] or b'0'  # fmt: skip
+    return data
+
+
+def _damaged_png(data: bytes, rng: np.random.Generator) -> bytes:
+    """Return a picture of damaged chunks, each with the right checksum."""
+    names = (b'tRNS', b'gAMA', b'cHRM', b'pHYs', b'iCCP', b'zTXt', b'acTL', b'fcTL', b'IHDR')
+    chunks, at = [], 8
+    while at < len(data):
+        size = struct.unpack('>I', data[at: at + 4])[0]
+        chunks.append(data[at + 4: at + 8 + size])
+        at += 12 + size
+    i = int(rng.integers(len(chunks)))
+    if rng.random() < 0.5:
+        chunks[i] = chunks[i][:4] + _damaged(chunks[i][4:] + b'0', rng)
+    else:
+        chunks.insert(i, names[rng.integers(len(names))] + rng.bytes(int(rng.integers(30))))
+    return data[:8] + b''.join(
+        struct.pack('>I', len(c) - 4) + c + struct.pack('>I', zlib.crc32(c)) for c in chunks
+    )
+
+
+@pytest.mark.parametrize('suffix', ['npy', 'csv', 'png'])
+def test_damaged_files_are_read_or_told(tmp_path: Path, suffix: str, rng) -> None:
+    path = tmp_path / f'h.{suffix}'
+    csv = b'\n'.join([b'0.125,1.5,2,-3e-1,4'] * 5)
+    data = {'npy': _npy('(6, 7)') + bytes(336), 'csv': csv, 'png': PNG}[suffix]
+    told = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        for i in range(N_DAMAGED):
+            has_chunks = suffix == 'png' and i % 2
+            path.write_bytes(_damaged_png(data, rng) if has_chunks else _damaged(data, rng))
+            try:
+                assert np.isfinite(read_height_field(path, 0.1).heights).all()
+            except InputFileError as err:
+                told += '\n' not in str(err)
+            else:
+                told += 1
+    assert told == N_DAMAGED
+
+
+def test_missing_file_is_told(tmp_path: Path) -> None:
+    for suffix in ('npy', 'csv', 'png'):
+        with pytest.raises(InputFileError):
+            read_height_field(tmp_path / f'none.{suffix}', 0.1)

@@ -1,0 +1,162 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Walks on terrain, for other bodies and through doors: feet on the ground, heads below."""
+
+from benchmarks.edit.morph import proportioned
+from benchmarks.edit.walks import square_walk
+import numpy as np
+from puppet_core.foot_slide import slide_mm_s
+from puppet_core.motion_loop import smooth_step
+from puppet_core.posture import Motion
+from puppet_core.skeleton import Skeleton
+from puppet_edit.edit_session import point_of
+from puppet_edit.editor.constraints import OnSurface
+from puppet_edit.editor.edit_config import EditResult
+from puppet_edit.editor.motion_edit import edit_motion
+from puppet_edit.scene import foot_plants
+from puppet_edit.scene.doorway import (
+    doorway_at,
+    doorway_constraints,
+    stooping,
+    upper_points,
+)
+from puppet_edit.scene.foot_plants import (
+    CLEARANCE_M,
+    detect_contacts,
+    firm_poses,
+    own_poses,
+    shifted,
+    world_foot_points,
+)
+from puppet_edit.scene.retarget_by_edit import Adaptation, for_body, on_terrain
+from puppet_edit.scene.surfaces import FLOOR, ramp, rough
+from puppet_edit.scene.transition import cut
+import pytest
+
+ON_GROUND_M = 0.002  # of a heel or toe whose foot is flat, over a curved ground
+SLIDE_MM_S = 1.0
+
+
+@pytest.fixture(scope='module')
+def walk(skeleton: Skeleton) -> Motion:
+    """Return four seconds of walking and turning."""
+    return cut(square_walk(skeleton, 30.0).motion, 0, 120)
+
+
+@pytest.fixture(scope='module')
+def hills() -> object:
+    """Return rough ground."""
+    return rough(1)
+
+
+@pytest.fixture(scope='module')
+def adapted(walk: Motion, hills) -> Adaptation:
+    """Return what brings the walk onto the hills."""
+    return on_terrain(walk, hills)
+
+
+@pytest.fixture(scope='module')
+def on_hills(adapted: Adaptation) -> EditResult:
+    """Return the walk on the hills."""
+    return edit_motion(adapted.motion, adapted.constraints)
+
+
+def _above(motion: Motion, surface) -> np.ndarray:
+    points = world_foot_points(motion.skeleton, *motion.world_segments())
+    return points[..., 2] - surface.height(points[..., 0], points[..., 1])
+
+
+def test_flat_soles_lie_on_the_ground(adapted: Adaptation, on_hills: EditResult, hills) -> None:
+    above = _above(on_hills.motion, hills)
+    flat = adapted.contacts.flags.all(axis=2)
+    assert np.abs(above[flat]).max() < ON_GROUND_M
+
+
+def test_swinging_feet_clear_the_ground(adapted: Adaptation, on_hills: EditResult, hills) -> None:
+    before, after = _above(adapted.motion, FLOOR), _above(on_hills.motion, hills)
+    swing = ~adapted.contacts.planted
+    assert (after - np.clip(before, 0.0, CLEARANCE_M))[swing].min() > -0.006
+
+
+def test_planted_feet_do_not_slide(adapted: Adaptation, on_hills: EditResult) -> None:
+    flat = adapted.contacts.flags.all(axis=2)
+    inside = flat & np.roll(flat, 1, axis=0)
+    soles = on_hills.motion.end_effectors[:, 2:4]
+    assert slide_mm_s(soles, inside, on_hills.motion.rate_hz) < SLIDE_MM_S
+
+
+def test_errors_fall_and_end_below_the_issue_s_limits(on_hills: EditResult) -> None:
+    errors = [level.max_error_percent for level in on_hills.levels]
+    assert all(a > b for a, b in zip(errors, errors[1:])) and errors[-1] <= 1.1
+    assert on_hills.exact_max_error_percent <= 0.1
+
+
+def test_goals_move_as_smoothly_as_the_feet(adapted: Adaptation, walk: Motion) -> None:
+    own = own_poses(walk, adapted.contacts)
+    jerks = [np.abs(np.diff(poses.soles, 2, axis=0)).max() for poses in (own, adapted.goals)]
+    assert jerks[1] < 1.5 * jerks[0]
+
+
+def test_level_ground_changes_little(walk: Motion) -> None:
+    contacts = detect_contacts(walk)
+    goals, own = firm_poses(walk, contacts), own_poses(walk, contacts)
+    assert np.abs(goals.soles - own.soles).max() < 0.012
+    assert np.allclose(goals.soles[..., 2][contacts.flags.all(axis=2)], 0.0, atol=1e-9)
+
+
+def test_plants_are_still_even_where_the_motion_slides(walk: Motion) -> None:
+    drift = np.zeros((walk.n_frames, 3))
+    drift[:, 0] = 0.003 * np.arange(walk.n_frames)  # 9 cm/s
+    contacts = detect_contacts(walk)
+    goals = firm_poses(shifted(walk, drift), contacts)
+    flat = contacts.flags.all(axis=2)
+    inside = flat & np.roll(flat, 1, axis=0)
+    assert slide_mm_s(goals.soles, inside, 30.0) < 1e-9
+
+
+def test_soles_tilt_as_the_ramp_does(walk: Motion) -> None:
+    slope = np.radians(8.0)
+    goals = on_terrain(walk, ramp(8.0)).goals
+    contacts = detect_contacts(walk)
+    points = goals.points(walk.skeleton)[contacts.flags.all(axis=2)]
+    assert np.allclose(points[..., 2], np.tan(slope) * points[..., 0], atol=1e-9)
+
+
+def test_other_body_stands_where_it_should(walk: Motion) -> None:
+    other = proportioned(walk.skeleton, 0.8, 1.1)
+    adaptation = for_body(walk, other)
+    result = edit_motion(adaptation.motion, adaptation.constraints)
+    assert result.motion.skeleton is adaptation.motion.skeleton
+    flat = adaptation.contacts.flags.all(axis=2)
+    above = result.motion.end_effectors[:, 2:4, 2][flat]
+    assert np.abs(above).max() < 1e-4
+    ratio = other.leg_length / walk.skeleton.leg_length
+    soles = own_poses(walk, adaptation.contacts).soles
+    assert np.allclose(
+        result.motion.end_effectors[:, 2:4, :2][flat], ratio * soles[..., :2][flat], atol=0.012
+    )
+
+
+def test_head_stays_below_the_lintel(walk: Motion) -> None:
+    doorway = doorway_at(walk, 45, 1.5)
+    start = stooping(walk, [doorway], np.zeros((walk.n_frames, 3)))
+    constraints = [*on_terrain(walk, FLOOR).constraints, *doorway_constraints(walk, [doorway])]
+    top = upper_points(walk.skeleton)[0]
+    assert any(isinstance(c, OnSurface) for c in constraints)
+    after = edit_motion(start, constraints).motion
+    for frame in range(40, 51):
+        place = point_of(after, frame, top)
+        along, _ = doorway.way(place[0], place[1])
+        if abs(along) < 0.5 * doorway.depth_m:
+            assert place[2] < 1.5 + 0.002
+    assert point_of(walk, 45, top)[2] > 1.6
+
+
+def test_swings_are_free_half_way_between_plants(rng: np.random.Generator) -> None:
+    """Against all distances; feet that never stand are free throughout."""
+    planted = rng.uniform(size=(80, 2)) < [0.1, 0.0]
+    share = foot_plants._swing_share(planted, 5)
+    gaps = np.abs(np.arange(80)[:, None] - np.flatnonzero(planted[:, 0])).min(axis=1)
+    np.testing.assert_array_equal(share[:, 0] == 0.0, planted[:, 0])
+    np.testing.assert_array_equal(share[:, 0], smooth_step(gaps / 5))
+    np.testing.assert_array_equal(share[:, 1], 1.0)
