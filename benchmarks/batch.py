@@ -13,7 +13,7 @@ from puppet_core import atomic_file
 from puppet_core.clip import SUFFIXES
 from puppet_core.clip_bvh_write import write_bvh
 from puppet_core.errors import ConfigError
-from puppet_retarget.cli import CommandParser, run_command
+from puppet_clips.cli import CommandParser, run_command
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.clip_arguments import ConfigFiles
 from puppet_retarget.offline.clip_retarget import RetargetJob

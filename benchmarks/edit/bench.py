@@ -15,7 +15,7 @@ from benchmarks.edit.results import run as run_bench
 from puppet_core.atomic_file import check_writable, write_text
 from puppet_core.image_file import save_png
 from puppet_core.io.progress import progress
-from puppet_retarget.cli import CommandParser, run_command
+from puppet_clips.cli import CommandParser, run_command
 from puppet_retarget.offline.clip_arguments import ConfigFiles, find_character, PERFORMER
 from puppet_ros import share
 

@@ -26,7 +26,7 @@ from puppet_core.errors import ConfigError, InputFileError
 from puppet_core.image_file import save_png
 from puppet_core.io.progress import progress
 from puppet_core.posture import Motion
-from puppet_retarget.cli import CommandParser, run_command
+from puppet_clips.cli import CommandParser, run_command
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.bench_table import iterations_table, markdown, timing_table
 from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER

@@ -19,7 +19,7 @@ from benchmarks.rate.figures import figures
 from puppet_core.atomic_file import check_writable, write_text
 from puppet_core.errors import ConfigError
 from puppet_core.image_file import save_png
-from puppet_retarget.cli import CommandParser, run_command
+from puppet_clips.cli import CommandParser, run_command
 from puppet_retarget.offline.clip_arguments import ConfigFiles
 from puppet_ros import share
 
