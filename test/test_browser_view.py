@@ -18,7 +18,7 @@ import numpy as np  # noqa: E402
 from PIL import Image  # noqa: E402
 from puppet_edit.edit_session import EditSession  # noqa: E402
 from puppet_retarget.bag_take import read_bag_take  # noqa: E402
-from puppet_clips.clip_view import ClipView, ShownClip  # noqa: E402
+from puppet_retarget.clip_view import ClipView, ShownClip  # noqa: E402
 from puppet_retarget.take_view import TakeView  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]

@@ -23,7 +23,7 @@ from puppet_core.urdf_shape import merged_parts, Part, read_shape
 from puppet_edit.edit_session import EditSession, POINTS, warm_up
 from puppet_edit.editor.constraints import PointGoal
 from puppet_retarget import clip_view_panel as controls
-from puppet_clips.clip_view_panel import ClipViewPanel
+from puppet_retarget.clip_view_panel import ClipViewPanel
 from puppet_retarget.offline.playback import Playback
 from puppet_retarget.offline.take import row_camera, row_direction
 from puppet_retarget.time_controls import do_time, run_on

@@ -21,7 +21,7 @@ from puppet_edit import edit_session
 from puppet_edit.edit_session import EditSession
 from puppet_edit.files.edit_file import load_edit, load_edit_tree
 from puppet_retarget import take_reading
-from puppet_clips.clip_view import ClipView, ShownClip
+from puppet_retarget.clip_view import ClipView, ShownClip
 from puppet_retarget.offline import clip_arguments
 from puppet_retarget.offline.take import Take
 from puppet_retarget.take_view import TakeView

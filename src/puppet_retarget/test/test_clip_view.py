@@ -19,7 +19,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 
 import msgspec  # noqa: E402,I100
 from puppet_edit.edit_session import EditSession  # noqa: E402
-from puppet_clips.clip_view import ClipView, ShownClip  # noqa: E402
+from puppet_retarget.clip_view import ClipView, ShownClip  # noqa: E402
 from puppet_ros.browser_stage import BrowserStage  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
