@@ -11,12 +11,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent
 
+# Fixtures that several packages share; a package's own conftest.py may override them.
+pytest_plugins = ['body_fixtures']
+
 # Every folder of tests: some share a module with others.
 sys.path += sorted({str(path.parent) for path in ROOT.glob('src/*/test/**/*.py')})
 
 # As ./puppet bench and ./puppet stress do.
 os.environ['PYTHONPATH'] = os.pathsep.join(
-    filter(None, (os.environ.get('PYTHONPATH'), str(ROOT), str(ROOT / 'test'))))
+    filter(None, (os.environ.get('PYTHONPATH'), str(ROOT), str(ROOT / 'test')))
+)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,15 +9,11 @@ import sys
 from tempfile import TemporaryDirectory
 
 from benchmarks.batch_stages import bench, best, efficiency, Timing
-from puppet_core import atomic_file
-from puppet_core.clip import SUFFIXES
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.errors import ConfigError
 from puppet_clips.cli import CommandParser, run_command
-from puppet_retarget.offline import clip_arguments
-from puppet_retarget.offline.clip_arguments import ConfigFiles
-from puppet_retarget.offline.clip_retarget import RetargetJob
-from puppet_retarget.offline.report_file import write_report
+from puppet_core.clips import SUFFIXES, write_bvh
+from puppet_core.io import check_writable, ConfigError
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import ConfigFiles, RetargetJob, write_report
 from puppet_ros import share
 
 EXAMPLE = 'example: ./puppet bench batch walk.bvh run.bvh --copies 16'
@@ -27,15 +23,35 @@ MAX_COPIES, MAX_WORKERS, MAX_ROUNDS = 10000, 256, 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add('clips', metavar='CLIP', type=Path, nargs='*',
-        help='.bvh, .amc, .c3d; the built-in performer if none is named')
+    add(
+        'clips',
+        metavar='CLIP',
+        type=Path,
+        nargs='*',
+        help='.bvh, .amc, .c3d; the built-in performer if none is named',
+    )
     add('--character', default='sally', metavar='C', help='name or file; default %(default)s')
-    add('--copies', type=int, default=16, metavar='N',
-        help='how often each clip is in the library; default %(default)s')
-    add('--workers', type=int, default=2, metavar='N',
-        help='processes that are compared with one; default %(default)s')
-    add('--rounds', type=int, default=2, metavar='N',
-        help='how often both are timed, the best counts; default %(default)s')
+    add(
+        '--copies',
+        type=int,
+        default=16,
+        metavar='N',
+        help='how often each clip is in the library; default %(default)s',
+    )
+    add(
+        '--workers',
+        type=int,
+        default=2,
+        metavar='N',
+        help='processes that are compared with one; default %(default)s',
+    )
+    add(
+        '--rounds',
+        type=int,
+        default=2,
+        metavar='N',
+        help='how often both are timed, the best counts; default %(default)s',
+    )
     add('--json', type=Path, metavar='FILE', help='the figures of all passes')
 
 
@@ -50,8 +66,10 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
     """
     for name, low, high in (
-        ('copies', 1, MAX_COPIES), ('workers', 2, MAX_WORKERS), ('rounds', 1, MAX_ROUNDS)
-    ):  # fmt: skip
+        ('copies', 1, MAX_COPIES),
+        ('workers', 2, MAX_WORKERS),
+        ('rounds', 1, MAX_ROUNDS),
+    ):
         value = getattr(arguments, name)
         if not low <= value <= high:
             raise ConfigError(f'--{name}: expected {low} .. {high}, got {value}')
@@ -59,7 +77,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         if clip.suffix.lower() not in SUFFIXES or not clip.is_file():
             raise ConfigError(f'CLIP: expected a {" or ".join(SUFFIXES)} file, got {str(clip)!r}')
     if arguments.json:
-        atomic_file.check_writable(arguments.json, '--json')
+        check_writable(arguments.json, '--json')
     character = clip_arguments.find_character(files, arguments.character)
     job = RetargetJob(character, clip_arguments.find_environment(files, None))
     with TemporaryDirectory() as folder:
@@ -70,9 +88,12 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         timings = bench(clips, job, arguments.copies, arguments.workers, arguments.rounds)
     if arguments.json:
         write_report(
-            [{'workers': t.workers, 'parent_us_per_frame': t.parent_us, **t.figures}
-             for t in timings], arguments.json,
-        )  # fmt: skip
+            [
+                {'workers': t.workers, 'parent_us_per_frame': t.parent_us, **t.figures}
+                for t in timings
+            ],
+            arguments.json,
+        )
     return _table(timings, arguments.workers)
 
 
@@ -82,28 +103,39 @@ def _table(timings: Sequence[Timing], workers: int) -> str:
     for count in (1, workers):
         timing = best(timings, count)
         spent = timing.figures['cpu_us_per_frame']
-        rows.append((
-            str(count), *(f'{spent[stage]:.1f}' for stage in stages), f'{timing.parent_us:.1f}',
-            f'{timing.figures["frames_per_cpu_s"]:.0f}',
-        ))  # fmt: skip
+        rows.append(
+            (
+                str(count),
+                *(f'{spent[stage]:.1f}' for stage in stages),
+                f'{timing.parent_us:.1f}',
+                f'{timing.figures["frames_per_cpu_s"]:.0f}',
+            )
+        )
     lines = [f'| {" | ".join(row)} |' for row in rows]
     frames = timings[0].figures['frames']
     core, wall = (
         efficiency(timings, workers, key) for key in ('frames_per_cpu_s', 'frames_per_s')
     )
-    return '\n'.join([
-        f'us of core time a frame, {frames} frames a pass', '', *lines, '',
-        f'1 to {workers} workers: efficiency {core:.2f} of core time, {wall:.2f} of time that '
-        'passed, with starting',
-    ])  # fmt: skip
+    return '\n'.join(
+        [
+            f'us of core time a frame, {frames} frames a pass',
+            '',
+            *lines,
+            '',
+            f'1 to {workers} workers: efficiency {core:.2f} of core time, {wall:.2f} of time that '
+            'passed, with starting',
+        ]
+    )
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = CommandParser(
-        prog='puppet bench batch', epilog=EXAMPLE,
+        prog='puppet bench batch',
+        epilog=EXAMPLE,
         description='Measure the speed over a library, and where it goes.',
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add_arguments(p)
     return p
 

@@ -10,12 +10,17 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
-from puppet_retarget.offline.batch.batch_run import BatchResult, run_batch
-from puppet_retarget.offline.batch.local_runner import LocalRunner
-from puppet_retarget.offline.batch.plan import find_clips, make_tasks
-from puppet_retarget.offline.batch.task import FAILED, Reading
-from puppet_retarget.offline.batch.warm_up import warm_up
-from puppet_retarget.offline.clip_retarget import RetargetJob
+from puppet_clips.batch import (
+    BatchResult,
+    FAILED,
+    find_clips,
+    LocalRunner,
+    make_tasks,
+    Reading,
+    run_batch,
+    warm_up,
+)
+from puppet_retarget.offline import RetargetJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,9 @@ def bench(
                     shutil.copy(path, place / path.name)
         return [
             _timing(library, Path(folder, 'out'), job, count)
-            for _ in range(rounds) for count in (1, workers)
-        ]  # fmt: skip
+            for _ in range(rounds)
+            for count in (1, workers)
+        ]
 
 
 def best(timings: Sequence[Timing], workers: int) -> Timing:

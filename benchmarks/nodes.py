@@ -26,16 +26,14 @@ from typing import Any
 
 import numpy as np
 from puppet_bringup.demo_run import PipelineError
-from puppet_bringup.frame_log import TOPICS
 from puppet_bringup.graph_run import EXIT_OK, run_graph_command, use_own_domain
+from puppet_bringup.monitor import TOPICS
 from puppet_bringup.pipeline import CLASSES, STREAMS
-from puppet_core import atomic_file
-from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io import check_writable, ConfigError, InputFileError, write_text
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros import qos
 from puppet_ros.bags import BagReader
-from puppet_ros.raw_header import stamp_ns
-from puppet_ros.spin import observing
+from puppet_ros.messages import stamp_ns
+from puppet_ros.node import observing, qos
 from rclpy.executors import Executor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -56,16 +54,27 @@ Times = dict[str, dict[str, list[int]]]
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='puppet bench nodes', epilog=EXAMPLE,
+        prog='puppet bench nodes',
+        epilog=EXAMPLE,
         description='Time the callbacks of the nodes, with warm and with cold caches.',
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     p.add_argument('bag', type=Path, metavar='BAG', help=f'recording of {RAW} and {STATIC}')
-    p.add_argument('--frames', type=int, default=400, metavar='N',
-                   help='how many are timed, half of them cold; default %(default)s')  # fmt: skip
-    p.add_argument('--evict-mb', type=float, default=64.0, metavar='MB',
-                   help='memory written before each cold callback, at least as much as the last '
-                        'cache has; default %(default)g')  # fmt: skip
+    p.add_argument(
+        '--frames',
+        type=int,
+        default=400,
+        metavar='N',
+        help='how many are timed, half of them cold; default %(default)s',
+    )
+    p.add_argument(
+        '--evict-mb',
+        type=float,
+        default=64.0,
+        metavar='MB',
+        help='memory written before each cold callback, at least as much as the last '
+        'cache has; default %(default)g',
+    )
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     return p
 
@@ -82,24 +91,28 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
     if not 0.0 <= options.evict_mb <= 4096.0:
         raise ConfigError(f'--evict-mb: expected 0 <= value <= 4096, got {options.evict_mb:g}')
     if options.json is not None:
-        atomic_file.check_writable(options.json, '--json')
+        check_writable(options.json, '--json')
     use_own_domain()
     with BagReader(options.bag) as bag:
         _require(bag, options.bag)
         bench = NodeBench(options.frames, round(1e6 * options.evict_mb))
         times = bench.run(bag, stopping)
-    figures = {name: {kind: _percentiles(found) for kind, found in kinds.items()}
-               for name, kinds in times.items()}  # fmt: skip
+    figures = {
+        name: {kind: _percentiles(found) for kind, found in kinds.items()}
+        for name, kinds in times.items()
+    }
     print(f'{"":20}{"warm, us":>10}{"cold, us":>10}')
     for name, kinds in figures.items():
         print(f'{name:20}{kinds["warm_us"]["p50"]:10.1f}{kinds["cold_us"]["p50"]:10.1f}')
     print(f'garbage collected {bench.n_collections} times in {options.frames} frames')
     if options.json is not None:
         report = {
-            'evict_mb': options.evict_mb, 'frames': options.frames, 'nodes': figures,
+            'evict_mb': options.evict_mb,
+            'frames': options.frames,
+            'nodes': figures,
             'collections': bench.n_collections,
-        }  # fmt: skip
-        atomic_file.write_text(options.json, json.dumps(report, indent=2) + '\n')
+        }
+        write_text(options.json, json.dumps(report, indent=2) + '\n')
         print(f'figures written to {options.json}')
     return EXIT_OK
 
@@ -180,9 +193,14 @@ class NodeBench:
         static = source.create_publisher(TFMessage, STATIC, qos.STATIC_TRANSFORMS)
         for message in bag.messages((STATIC,)):
             static.publish(message.data)
-        _spin(executor, DISCOVERY_S, lambda: raw.get_subscription_count() > 0 and (
-            static.get_subscription_count() > 0 and source.count_publishers(JOINTS) > 0
-        ))  # fmt: skip
+        _spin(
+            executor,
+            DISCOVERY_S,
+            lambda: (
+                raw.get_subscription_count() > 0
+                and (static.get_subscription_count() > 0 and source.count_publishers(JOINTS) > 0)
+            ),
+        )
         n_timed = n_unanswered = n_collected = 0
         for message in bag.messages((RAW,)):
             if n_timed >= self._n_frames or stopping.is_set():

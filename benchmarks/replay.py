@@ -20,15 +20,14 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
-from puppet_core.atomic_file import check_writable, write_text
-from puppet_core.errors import ConfigError
+from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_replay.pipeline import Pipeline
 from puppet_replay.replay import quiet_collector, ReplayReport, run_through
 from puppet_replay.settings import read_settings, Settings
 from puppet_replay.topics import entry_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter
 from puppet_ros.command import run_command
-from puppet_ros.spin import EXIT_OK
+from puppet_ros.node import EXIT_OK
 
 RUNS = 5
 REST = 'rest'
@@ -106,8 +105,13 @@ def replayed(source: Path, target: Path, settings: Settings, clocks: Clocks | No
     if clocks is not None:
         parts = dict(clocks.parts)
         parts[REST] = ended[1] - begun[1] - sum(parts.values())
-    return Run(ended[0] - begun[0], ended[1] - begun[1], parts, report.counts[report.entry],
-               report.duration_s)  # fmt: skip
+    return Run(
+        ended[0] - begun[0],
+        ended[1] - begun[1],
+        parts,
+        report.counts[report.entry],
+        report.duration_s,
+    )
 
 
 def figures_of(name: str, runs: Sequence[Run], timed: Run) -> dict[str, Any]:
@@ -115,11 +119,16 @@ def figures_of(name: str, runs: Sequence[Run], timed: Run) -> dict[str, Any]:
     wall_s, process_s = min(run.wall_s for run in runs), min(run.process_s for run in runs)
     bag_s = timed.duration_s
     return {
-        'bag': name, 'duration_s': bag_s, 'frames': timed.frames, 'runs': len(runs),
-        'wall_s': wall_s, 'times_real_time': bag_s / wall_s,
-        'process_s': process_s, 'times_real_time_of_process': bag_s / process_s,
+        'bag': name,
+        'duration_s': bag_s,
+        'frames': timed.frames,
+        'runs': len(runs),
+        'wall_s': wall_s,
+        'times_real_time': bag_s / wall_s,
+        'process_s': process_s,
+        'times_real_time_of_process': bag_s / process_s,
         'us_per_frame': {part: s / timed.frames * 1e6 for part, s in timed.parts.items()},
-    }  # fmt: skip
+    }
 
 
 def lines_of(figures: dict[str, Any]) -> Iterator[str]:
@@ -137,9 +146,10 @@ def lines_of(figures: dict[str, Any]) -> Iterator[str]:
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='puppet bench replay', description=__doc__.strip().split('\n')[0],
+        prog='puppet bench replay',
+        description=__doc__.strip().split('\n')[0],
         epilog='example: ./puppet bench replay session.mcap --runs 8',
-    )  # fmt: skip
+    )
     p.add_argument('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
     p.add_argument('--runs', type=int, default=RUNS, help='of each bag, default %(default)s')
     p.add_argument('--json', type=Path, metavar='FILE', help='the figures, for programs')

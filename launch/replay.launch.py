@@ -3,7 +3,7 @@
 """The graph behind a recorded /tracker/raw."""
 
 from launch import LaunchDescription
-from puppet_bringup.launch_description import describe
+from puppet_bringup.launch import describe
 
 
 def generate_launch_description() -> LaunchDescription:

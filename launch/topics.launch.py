@@ -3,7 +3,7 @@
 """The whole graph behind another tracker's PoseStamped or PoseArray topics."""
 
 from launch import LaunchDescription
-from puppet_bringup.launch_description import describe
+from puppet_bringup.launch import describe
 
 
 def generate_launch_description() -> LaunchDescription:

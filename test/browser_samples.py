@@ -10,12 +10,12 @@ from typing import Any
 
 from edit_samples import CHARACTERS, walk
 import numpy as np
-from puppet_core.character import load_character
-from puppet_retarget.bag_io import write_bag_motion
+from puppet_core.body.character import load_character
 from puppet_retarget.importance.environment import load_environment
-from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
-from puppet_retarget.time_controls import PERIOD_S
-from puppet_ros.browser_stage import BrowserStage
+from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
+from puppet_view.bag_motion import write_bag_motion
+from puppet_view.browser.stage import BrowserStage
+from puppet_view.browser.time_controls import PERIOD_S
 
 __all__ = ['recorded_bag', 'Served', 'walk']
 

@@ -14,10 +14,17 @@ import pytest
 
 NAMES = ('chromium', 'chromium-browser', 'google-chrome')
 FLAGS = (
-    '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-    '--disable-quic', '--disable-background-networking', '--disable-component-update',
-    '--disable-sync', '--no-first-run', '--mute-audio',
-)  # fmt: skip
+    '--no-sandbox',
+    '--use-gl=angle',
+    '--use-angle=swiftshader',
+    '--enable-unsafe-swiftshader',
+    '--disable-quic',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--no-first-run',
+    '--mute-audio',
+)
 SMALL = {'width': 600, 'height': 420}  # software draws few pixels faster
 DEADLINE_S = 90.0
 POLL_MS = 100.0
@@ -42,9 +49,13 @@ def chromium(profile: Path) -> Iterator[Any]:
     path = executable()
     with api.sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
-            str(profile), executable_path=path, args=list(FLAGS), headless=True, viewport=SMALL,
+            str(profile),
+            executable_path=path,
+            args=list(FLAGS),
+            headless=True,
+            viewport=SMALL,
             accept_downloads=True,
-        )  # fmt: skip
+        )
         context.set_default_timeout(1e3 * DEADLINE_S)
         yield context
         context.close()
@@ -93,12 +104,16 @@ class Tab:
 
     def number_beside(self, label: str) -> Any:
         """Return the number box of a slider."""
-        row = self.page.locator('.mantine-Flex-root, .mantine-Box-root').filter(
-            has=self.page.get_by_text(label, exact=True)
-        ).last
-        return row.locator('xpath=ancestor-or-self::*[.//input[not(@type="hidden")]][1]').locator(
-            'input:not([type="hidden"])'
-        ).last  # fmt: skip
+        row = (
+            self.page.locator('.mantine-Flex-root, .mantine-Box-root')
+            .filter(has=self.page.get_by_text(label, exact=True))
+            .last
+        )
+        return (
+            row.locator('xpath=ancestor-or-self::*[.//input[not(@type="hidden")]][1]')
+            .locator('input:not([type="hidden"])')
+            .last
+        )
 
     def picture(self) -> bytes:
         """Return what the scene looks like, as a PNG file."""

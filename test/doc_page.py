@@ -39,14 +39,18 @@ def commands(page: str) -> list[list[str]]:
 
 def puppet_lines(page: str) -> list[list[str]]:
     """Return the words after ./puppet wherever a page names a command with it."""
-    shown = [line[2:] for block in blocks(page, 'console')
-             for line in block.replace('\\\n', ' ').splitlines() if line.startswith('$ ')]
+    shown = [
+        line[2:]
+        for block in blocks(page, 'console')
+        for line in block.replace('\\\n', ' ').splitlines()
+        if line.startswith('$ ')
+    ]
     found = [shlex.split(line, comments=True) for line in shown] + commands(page)
     found += [span.replace('\n', ' ').split() for span in _SPAN.findall(prose(page))]
     lines = []
     for words in found:
         while './puppet' in words:
-            words = words[words.index('./puppet') + 1:]
+            words = words[words.index('./puppet') + 1 :]
             ends = [k for k, word in enumerate(words) if word in _SHELL_ENDS]
             lines.append(words[: ends[0]] if ends else words)
     return lines

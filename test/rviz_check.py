@@ -22,42 +22,84 @@ POLICIES = {
 DISPLAYS: dict[str, dict[str, Any]] = {
     'rviz_common/Group': {'Displays': ANY_NAME},
     'rviz_default_plugins/Grid': {
-        'Alpha': None, 'Cell Size': None, 'Color': None,
-        'Line Style': {'Line Width', 'Value'}, 'Normal Cell Count': None, 'Offset': XYZ,
-        'Plane': None, 'Plane Cell Count': None, 'Reference Frame': None,
+        'Alpha': None,
+        'Cell Size': None,
+        'Color': None,
+        'Line Style': {'Line Width', 'Value'},
+        'Normal Cell Count': None,
+        'Offset': XYZ,
+        'Plane': None,
+        'Plane Cell Count': None,
+        'Reference Frame': None,
     },
     'rviz_default_plugins/MarkerArray': {'Namespaces': ANY_NAME, 'Topic': TOPIC},
     'rviz_default_plugins/PoseArray': {
-        'Alpha': None, 'Arrow Length': None, 'Axes Length': None, 'Axes Radius': None,
-        'Color': None, 'Head Length': None, 'Head Radius': None, 'Shaft Length': None,
-        'Shaft Radius': None, 'Shape': None, 'Topic': TOPIC | {'Filter size'},
+        'Alpha': None,
+        'Arrow Length': None,
+        'Axes Length': None,
+        'Axes Radius': None,
+        'Color': None,
+        'Head Length': None,
+        'Head Radius': None,
+        'Shaft Length': None,
+        'Shaft Radius': None,
+        'Shape': None,
+        'Topic': TOPIC | {'Filter size'},
     },
     'rviz_default_plugins/RobotModel': {
-        'Alpha': None, 'Collision Enabled': None, 'Description File': None,
-        'Description Source': None, 'Description Topic': TOPIC,
-        'Links': {'All Links Enabled', 'Expand Joint Details', 'Expand Link Details',
-                  'Expand Tree', 'Link Tree Style'},
-        'Mass Properties': {'Inertia', 'Mass'}, 'TF Prefix': None, 'Update Interval': None,
+        'Alpha': None,
+        'Collision Enabled': None,
+        'Description File': None,
+        'Description Source': None,
+        'Description Topic': TOPIC,
+        'Links': {
+            'All Links Enabled',
+            'Expand Joint Details',
+            'Expand Link Details',
+            'Expand Tree',
+            'Link Tree Style',
+        },
+        'Mass Properties': {'Inertia', 'Mass'},
+        'TF Prefix': None,
+        'Update Interval': None,
         'Visual Enabled': None,
     },
     'rviz_default_plugins/TF': {
-        'Filter (blacklist)': None, 'Filter (whitelist)': None, 'Frame Timeout': None,
-        'Frames': ANY_NAME, 'Marker Scale': None, 'Show Arrows': None, 'Show Axes': None,
-        'Show Names': None, 'Tree': ANY_NAME, 'Update Interval': None,
+        'Filter (blacklist)': None,
+        'Filter (whitelist)': None,
+        'Frame Timeout': None,
+        'Frames': ANY_NAME,
+        'Marker Scale': None,
+        'Show Arrows': None,
+        'Show Axes': None,
+        'Show Names': None,
+        'Tree': ANY_NAME,
+        'Update Interval': None,
     },
-}  # fmt: skip
+}
 TYPES = {
     'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
     'rviz_default_plugins/PoseArray': 'geometry_msgs/msg/PoseArray',
     'rviz_default_plugins/RobotModel': 'std_msgs/msg/String',
 }
 PANELS = {'rviz_common/Displays', 'rviz_common/Views', 'rviz_common/Time'}
-TOOLS = {f'rviz_default_plugins/{name}'
-         for name in ('Interact', 'MoveCamera', 'Select', 'FocusCamera', 'Measure')}  # fmt: skip
-VIEWS = {'rviz_default_plugins/Orbit': EVERY - {'Enabled'} | {
-    'Distance', 'Focal Point', 'Focal Shape Fixed Size', 'Focal Shape Size', 'Near Clip Distance',
-    'Pitch', 'Target Frame', 'Yaw',
-}}  # fmt: skip
+TOOLS = {
+    f'rviz_default_plugins/{name}'
+    for name in ('Interact', 'MoveCamera', 'Select', 'FocusCamera', 'Measure')
+}
+VIEWS = {
+    'rviz_default_plugins/Orbit': EVERY - {'Enabled'}
+    | {
+        'Distance',
+        'Focal Point',
+        'Focal Shape Fixed Size',
+        'Focal Shape Size',
+        'Near Clip Distance',
+        'Pitch',
+        'Target Frame',
+        'Yaw',
+    }
+}
 
 
 class Offer(NamedTuple):
@@ -87,8 +129,9 @@ def displays(config: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def shown_frames(display: Mapping[str, Any], frames: frozenset[str]) -> set[str]:
     """Return the frames that a TF display shows."""
     keep, drop = display['Filter (whitelist)'], display['Filter (blacklist)']
-    return {f for f in frames
-            if (not keep or re.search(keep, f)) and not (drop and re.search(drop, f))}
+    return {
+        f for f in frames if (not keep or re.search(keep, f)) and not (drop and re.search(drop, f))
+    }
 
 
 def complaints(config: Mapping[str, Any], graph: Graph) -> list[str]:
@@ -110,8 +153,11 @@ def complaints(config: Mapping[str, Any], graph: Graph) -> list[str]:
         named.append((display['Name'], display.get('Reference Frame', FIXED_FRAME)))
     known = graph.frames | {FIXED_FRAME}
     found += [f'{where}: frame {frame}' for where, frame in named if frame not in known]
-    opened = [path for panel in config['Panels']
-              for path in panel.get('Property Tree Widget', {}).get('Expanded', [])]  # fmt: skip
+    opened = [
+        path
+        for panel in config['Panels']
+        for path in panel.get('Property Tree Widget', {}).get('Expanded', [])
+    ]
     tops = {display['Name'] for display in manager['Displays']} | {'Global Options'}
     found += [f'expanded {path}' for path in opened if path.strip('/').rstrip('1') not in tops]
     return found

@@ -14,8 +14,11 @@ PYTHON_PACKAGES = [path for path in PACKAGES if (path / path.name / '__init__.py
 def python_files() -> list[Path]:
     """Return every Python file that is ours."""
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob('*.py')]
-    return sorted(path for path in files
-                  if not any(part.startswith('.') for part in path.relative_to(ROOT).parts))
+    return sorted(
+        path
+        for path in files
+        if not any(part.startswith('.') for part in path.relative_to(ROOT).parts)
+    )
 
 
 def name_of(path: Path) -> str:

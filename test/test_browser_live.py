@@ -16,17 +16,21 @@ pytest.importorskip('viser', reason='viser is not installed')
 from browser_samples import walk  # noqa: E402,I100
 from chromium import chromium, Tab  # noqa: E402
 import numpy as np  # noqa: E402
-from puppet_bringup.live_view import LiveView, PERFORMER, PUPPET  # noqa: E402
-from puppet_bringup.view import ViewNode  # noqa: E402
-from puppet_core.posture import Posture  # noqa: E402
+from puppet_core.body.posture import Posture  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
+from puppet_performer.performer_node import PerformerNode  # noqa: E402
 from puppet_retarget.importance_node import ImportanceNode  # noqa: E402
-from puppet_retarget.performer_node import PerformerNode  # noqa: E402
 from puppet_retarget.retarget_node import RetargetNode  # noqa: E402
-from puppet_ros import qos  # noqa: E402
-from puppet_ros.posture_msg import PostureRecord, PostureWriter  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages.posture_msg import PostureRecord, PostureWriter  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context  # noqa: E402
+from puppet_view.browser.live_page import (  # noqa: E402
+    LiveView,
+    PERFORMER,
+    PUPPET,
+    ViewNode,  # noqa: E402
+)
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
@@ -51,8 +55,13 @@ class Stage:
         self._count = 0
         source.create_timer(PERIOD_S, self._publish)
         self.executor = make_executor(context)
-        for node in (self.importance, self.retarget, PerformerNode(context=context), source,
-                     ViewNode(self.view, changes, context=context)):  # fmt: skip
+        for node in (
+            self.importance,
+            self.retarget,
+            PerformerNode(context=context),
+            source,
+            ViewNode(self.view, changes, context=context),
+        ):
             self.executor.add_node(node)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._spin)
@@ -79,13 +88,26 @@ class Stage:
 
     def _publish(self) -> None:
         i = self._count % walk().n_frames
-        posture = Posture(walk().root_positions[i], walk().rotations[i],
-                          walk().end_effectors[i], self._velocities[i])  # fmt: skip
+        posture = Posture(
+            walk().root_positions[i],
+            walk().rotations[i],
+            walk().end_effectors[i],
+            self._velocities[i],
+        )
         self._count += 1
-        self._stream.publish(self._writer.fill(PostureRecord(
-            round(1e9 * PERIOD_S * self._count) + 1, self._count, 'performer', posture,
-            self._segments[i], np.zeros(16, np.uint8), walk().skeleton.leg_length,
-        )))  # fmt: skip
+        self._stream.publish(
+            self._writer.fill(
+                PostureRecord(
+                    round(1e9 * PERIOD_S * self._count) + 1,
+                    self._count,
+                    'performer',
+                    posture,
+                    self._segments[i],
+                    np.zeros(16, np.uint8),
+                    walk().skeleton.leg_length,
+                )
+            )
+        )
 
 
 @pytest.fixture(scope='module')

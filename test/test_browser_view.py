@@ -17,9 +17,9 @@ from chromium import chromium, Tab  # noqa: E402
 import numpy as np  # noqa: E402
 from PIL import Image  # noqa: E402
 from puppet_edit.edit_session import EditSession  # noqa: E402
-from puppet_retarget.bag_take import read_bag_take  # noqa: E402
-from puppet_retarget.clip_view import ClipView, ShownClip  # noqa: E402
-from puppet_retarget.take_view import TakeView  # noqa: E402
+from puppet_view.browser.bag_page import TakeView  # noqa: E402
+from puppet_view.browser.clip_page import ClipView, ShownClip  # noqa: E402
+from puppet_view.recording import read_bag_take  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 

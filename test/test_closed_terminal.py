@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from marked_processes import program  # noqa: E402,I100
-from puppet_ros.private_domain import free_domain  # noqa: E402
+from puppet_ros.process.private_domain import free_domain  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
@@ -38,9 +38,11 @@ def _until(condition: Callable[[], bool]) -> bool:
 def environ(mark: str, tmp_path: Path) -> dict[str, str]:
     """Return that of a graph of its own, with its own place for temporary files."""
     return {
-        **os.environ, 'TMPDIR': str(tmp_path), 'ROS_DOMAIN_ID': str(free_domain()),
+        **os.environ,
+        'TMPDIR': str(tmp_path),
+        'ROS_DOMAIN_ID': str(free_domain()),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -56,10 +58,14 @@ def test_up_whose_terminal_is_closed_leaves_nothing(
 ) -> None:
     ours, theirs = terminal
     up = subprocess.Popen(
-        [sys.executable, program('puppet_up'), 'sim'], env=environ, start_new_session=True,
-        stdin=theirs, stdout=theirs, stderr=theirs,
+        [sys.executable, program('puppet_up'), 'sim'],
+        env=environ,
+        start_new_session=True,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
         preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
-    )  # fmt: skip
+    )
     try:
         assert _until(lambda: any(tmp_path.glob(FOLDERS)))
         os.close(ours)
@@ -73,9 +79,13 @@ def test_up_under_nohup_goes_on_without_its_terminal(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
     up = subprocess.Popen(
-        ['nohup', sys.executable, program('puppet_up'), 'sim'], env=environ, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        ['nohup', sys.executable, program('puppet_up'), 'sim'],
+        env=environ,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     try:
         assert _until(lambda: any(tmp_path.glob(FOLDERS)))
         up.send_signal(signal.SIGHUP)

@@ -24,22 +24,24 @@ from puppet_replay.topics import (  # noqa: E402
     RAW,
     TF_STATIC,
 )
-from puppet_ros import qos  # noqa: E402
 from puppet_ros.bags import BagReader, class_of  # noqa: E402
-from puppet_ros.exchange import Exchange, share  # noqa: E402
-from puppet_ros.posture_msg import WORLD  # noqa: E402
-from puppet_ros.raw_header import stamp_ns  # noqa: E402
-from puppet_ros.sensor_transforms import TRANSMITTER  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages.posture_msg import WORLD  # noqa: E402
+from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.intra_process_bus import IntraProcessBus, share  # noqa: E402
+from puppet_ros.node.sensor_transforms import TRANSMITTER  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
 OUTPUTS = {
-    FILTERED: 'puppet_msgs/msg/PoseFrame', POSTURE: 'puppet_msgs/msg/Posture',
-    IMPORTANCE: 'puppet_msgs/msg/Importance', JOINTS: 'sensor_msgs/msg/JointState',
+    FILTERED: 'puppet_msgs/msg/PoseFrame',
+    POSTURE: 'puppet_msgs/msg/Posture',
+    IMPORTANCE: 'puppet_msgs/msg/Importance',
+    JOINTS: 'sensor_msgs/msg/JointState',
     PUPPET: 'puppet_msgs/msg/Posture',
-}  # fmt: skip
+}
 CHAIN = ('pose_filter', 'performer', 'importance', 'retarget')
 ATTEMPTS, ATTEMPT_S = 100, 0.6
 Seen = dict[str, dict[int, bytes]]
@@ -50,7 +52,7 @@ class Graph:
 
     def __init__(self, context: Any, is_composed: bool) -> None:
         if is_composed:
-            share(context, Exchange(STREAMS[name] for name in CHAIN if name in STREAMS))
+            share(context, IntraProcessBus(STREAMS[name] for name in CHAIN if name in STREAMS))
         self.seen: Seen = {topic: {} for topic in OUTPUTS}
         self.executor = make_executor(context)
         given = {'clock': 'false', 'environment': 'demo'}

@@ -25,9 +25,16 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow]
 START_DEADLINE_S = 280.0  # a first compilation of the kernels fits
 RUN_DEADLINE_S = 90.0
 KEYS = {
-    'frames_published', 'frames_solved', 'rate_hz', 'latency_ms', 'stage_ms', 'dropped',
-    'planted_foot_slide_mm_s', 'penetration_mm_max', 'importance_max',
-}  # fmt: skip
+    'frames_published',
+    'frames_solved',
+    'rate_hz',
+    'latency_ms',
+    'stage_ms',
+    'dropped',
+    'planted_foot_slide_mm_s',
+    'penetration_mm_max',
+    'importance_max',
+}
 # Loose: the machine may be busy with other tests. The demo's own figures are in its report.
 MIN_RATE_HZ = 50.0
 MAX_DROPPED_SHARE = 0.5
@@ -36,8 +43,11 @@ MAX_DROPPED_SHARE = 0.5
 def _run_demo(*arguments: str, deadline_s: float = START_DEADLINE_S + RUN_DEADLINE_S) -> Any:
     return subprocess.run(
         [sys.executable, program('puppet_demo'), *arguments],
-        capture_output=True, text=True, timeout=deadline_s, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=deadline_s,
+        check=False,
+    )
 
 
 def test_headless_demo_writes_the_figures_and_leaves_no_process(mark: str, tmp_path: Path) -> None:
@@ -72,7 +82,7 @@ def test_headless_demo_writes_the_figures_and_leaves_no_process(mark: str, tmp_p
 def test_bad_input_is_refused_before_anything_starts(
     mark: str, arguments: tuple[str, ...], message: str
 ) -> None:
-    """SPEC 6: one line that names it, exit code 2."""
+    """One line that names it, exit code 2."""
     done = _run_demo('--headless', *arguments, deadline_s=60.0)
     assert done.returncode == 2
     assert message in done.stderr
@@ -83,14 +93,16 @@ def test_bad_input_is_refused_before_anything_starts(
 def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
     mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from puppet_ros.private_domain import free_domain
+    from puppet_ros.process.private_domain import free_domain
 
     monkeypatch.setenv('ROS_DOMAIN_ID', str(free_domain()))
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     up = subprocess.Popen(
-        [sys.executable, program('puppet_up'), 'sim'], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [sys.executable, program('puppet_up'), 'sim'],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     killer = threading.Timer(START_DEADLINE_S, up.kill)
     killer.start()
     lines, killed = [], 0
@@ -98,8 +110,11 @@ def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
     for line in up.stdout:
         lines.append(line)
         if 'calibrated: residual' in line:  # the graph is running
-            killed = next(p.pid for p in psutil.process_iter()
-                          if has_mark(p, mark) and '__node:=importance' in p.cmdline())
+            killed = next(
+                p.pid
+                for p in psutil.process_iter()
+                if has_mark(p, mark) and '__node:=importance' in p.cmdline()
+            )
             os.kill(killed, signal.SIGKILL)
         if 'starting it again' in line:
             assert 'importance was ended by SIGKILL' in line
@@ -121,9 +136,11 @@ def test_failing_process_is_named_with_its_last_lines(mark: str) -> None:
 def _interrupt_demo(number: signal.Signals, *arguments: str) -> list[str]:
     """Return the lines of a demo that gets a signal while it runs."""
     demo = subprocess.Popen(
-        [sys.executable, program('puppet_demo'), '--headless', *arguments], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [sys.executable, program('puppet_demo'), '--headless', *arguments],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     killer = threading.Timer(START_DEADLINE_S, demo.kill)
     killer.start()
     lines = []
@@ -139,9 +156,7 @@ def _interrupt_demo(number: signal.Signals, *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGHUP], ids=['INT', 'HUP'])
-def test_interrupted_demo_sums_up_and_leaves_no_process(
-    mark: str, number: signal.Signals
-) -> None:
+def test_interrupted_demo_sums_up_and_leaves_no_process(mark: str, number: signal.Signals) -> None:
     _interrupt_demo(number)
 
 
@@ -163,11 +178,11 @@ class Graph:
         from puppet_bringup.demo_run import DemoRun
         from puppet_bringup.monitor import Monitor
         from puppet_bringup.process_table import SOURCES
-        from puppet_bringup.program import child_environment
+        from puppet_bringup.programs import child_environment
         from puppet_bringup.supervisor import Supervisor
         from puppet_bringup.up import prepared
-        from puppet_ros.private_domain import free_domain
-        from puppet_ros.spin import make_executor
+        from puppet_ros.node.spin import make_executor
+        from puppet_ros.process.private_domain import free_domain
 
         domain = free_domain()
         changes = {'ROS_DOMAIN_ID': str(domain), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
@@ -181,9 +196,13 @@ class Graph:
         self.executor.add_node(self.monitor)
         given = {'autostart': 'false', 'calibration_file': str(folder / 'calibration.yaml')}
         self.run = DemoRun(
-            prepared('sim', given, folder), self.supervisor, self.monitor, self.executor,
-            threading.Event(), lambda text: None,
-        )  # fmt: skip
+            prepared('sim', given, folder),
+            self.supervisor,
+            self.monitor,
+            self.executor,
+            threading.Event(),
+            lambda text: None,
+        )
 
     def spin_until(self, condition: Callable[[], bool], deadline_s: float) -> bool:
         """Spin the monitor until the condition holds."""
@@ -218,7 +237,7 @@ def _kill_and_restart(graph: Graph, name: str) -> None:
 
 
 def _activate_driver(graph: Graph) -> None:
-    from puppet_bringup.driver_switch import DriverSwitch
+    from puppet_bringup.demo_run import DriverSwitch
 
     switch = DriverSwitch(graph.monitor)
     assert graph.spin_until(lambda: switch.is_there and switch.advance(), RUN_DEADLINE_S)
@@ -229,7 +248,7 @@ def _flows_until(graph: Graph, wanted: int) -> bool:
 
 
 def test_killed_nodes_rejoin_after_a_restart(graph: Graph) -> None:
-    """SPEC 6: a node that restarts rejoins; the others live on without it."""
+    """A node that restarts rejoins; the others live on without it."""
     for name in ('importance', 'pose_filter', 'performer', 'retarget', 'tracker_driver'):
         _kill_and_restart(graph, name)
         if name == 'tracker_driver':

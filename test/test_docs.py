@@ -11,8 +11,8 @@ from pathlib import Path
 import re
 
 from doc_page import PAGES, prose, puppet_lines
-from puppet_bringup.launch_arguments import arguments_of
-from puppet_bringup.reference_commands import module_of, parsers_of, programs
+from puppet_bringup.process_table import arguments_of
+from puppet_bringup.reference import module_of, parsers_of, programs
 from puppet_setup.commands import BUILT_IN, COMMANDS, FAMILIES
 import pytest
 from source_tree import name_of, python_files, ROOT
@@ -142,8 +142,11 @@ def said_by_the_code() -> str:
     for path in python_files():
         if 'test' not in path.relative_to(ROOT).parts[:-1]:
             tree = ast.parse(path.read_text())
-            texts += [node.value for node in ast.walk(tree)
-                      if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+            texts += [
+                node.value
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            ]
     return '\n\0'.join(texts)
 
 

@@ -21,9 +21,9 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core import quaternion_batch  # noqa: E402,I100
-from puppet_core.motion_loop import LoopedMotion  # noqa: E402
-from puppet_core.procedural_performer import procedural_motion  # noqa: E402
+from puppet_core.math import quaternions as quaternion_batch  # noqa: E402,I100
+from puppet_core.procedural.motion_loop import LoopedMotion  # noqa: E402
+from puppet_core.procedural.performer import procedural_motion  # noqa: E402
 from puppet_core.sensor_frames import (  # noqa: E402
     FILTER_LOST,
     FILTER_OK,
@@ -46,8 +46,9 @@ from puppet_filter.parameters import PoseFilterConfig  # noqa: E402
 from puppet_filter.pose_filter import warm_up  # noqa: E402
 from puppet_filter.pose_filter_node import FILTERED_TOPIC, PoseFilterNode  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros import pose_frame, qos  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import pose_frame  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until, StallMeter  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
@@ -62,10 +63,12 @@ NOISE, QUIET = NoiseLevels(), NoiseLevels(0.0, 0.0, 0.0, 0.0)
 MOST_SLACK_S = 0.25  # stamps that may be wrong by more say nothing of how far a pose went
 SIGMAS = 6.0  # of the noise, as the filter's gate
 # what the end of a gap may add without a word, and the noise of three axes
-LIMITS = np.array([
-    LEAP_M + 1e-3 * SIGMAS * np.sqrt(3.0) * np.hypot(NOISE.white_mm, NOISE.slow_mm),
-    LEAP_RAD + np.radians(SIGMAS * np.sqrt(3.0) * np.hypot(NOISE.white_deg, NOISE.slow_deg)),
-])  # [m], [rad]
+LIMITS = np.array(
+    [
+        LEAP_M + 1e-3 * SIGMAS * np.sqrt(3.0) * np.hypot(NOISE.white_mm, NOISE.slow_mm),
+        LEAP_RAD + np.radians(SIGMAS * np.sqrt(3.0) * np.hypot(NOISE.white_deg, NOISE.slow_deg)),
+    ]
+)  # [m], [rad]
 
 
 class Run:
@@ -74,9 +77,11 @@ class Run:
     def __init__(self, context: Any, folder: Path) -> None:
         looped = LoopedMotion(procedural_motion(default_body(), NOMINAL_RATE_HZ, t_pose_s=0.5), 0)
         config = EmulatorConfig(
-            (folder / 'line0', folder / 'line1'), sensors=SENSORS, noise=NOISE,
+            (folder / 'line0', folder / 'line1'),
+            sensors=SENSORS,
+            noise=NOISE,
             restart_after_s=0.0,
-        )  # fmt: skip
+        )
         self.config = config
         self.fastest = fastest(config, looped)
         self.server = build_server(config, looped)
@@ -86,18 +91,24 @@ class Run:
         )
         self.cable, self.device = self.server.lines[0].pty, self.server.lines[0].device
         self.server.start()
-        given = {'ports': [str(link) for link in config.links], 'sensors': list(SENSORS),
-                 'auto_configure_pause_s': 0.3}  # fmt: skip
+        given = {
+            'ports': [str(link) for link in config.links],
+            'sensors': list(SENSORS),
+            'auto_configure_pause_s': 0.3,
+        }
         overrides = [Parameter(k, value=v) for k, v in given.items()]
         self.nodes = [
             TrackerDriverNode(context=context, parameter_overrides=overrides),
-            PoseFilterNode(context=context), rclpy.create_node('lab', context=context),
-        ]  # fmt: skip
+            PoseFilterNode(context=context),
+            rclpy.create_node('lab', context=context),
+        ]
         self.frames: list[FilteredFrame] = []
         self.nodes[-1].create_subscription(
-            PoseFrame, FILTERED_TOPIC, lambda m: self.frames.append(pose_frame.from_msg(m)),
+            PoseFrame,
+            FILTERED_TOPIC,
+            lambda m: self.frames.append(pose_frame.from_msg(m)),
             qos.STREAM,
-        )  # fmt: skip
+        )
         self.executor = make_executor(context)
         for node in self.nodes:
             self.executor.add_node(node)
@@ -122,10 +133,13 @@ class Run:
     def recover(self, name: str) -> None:
         """Wait until all sensors are measured again, and a little longer."""
         since_ns = time.time_ns()
-        assert self.spin_until(lambda: bool(
-            self.frames and self.frames[-1].stamp_ns > since_ns
-            and (self.frames[-1].status == FILTER_OK).all()
-        )), name  # fmt: skip
+        assert self.spin_until(
+            lambda: bool(
+                self.frames
+                and self.frames[-1].stamp_ns > since_ns
+                and (self.frames[-1].status == FILTER_OK).all()
+            )
+        ), name
         self.last(0.1)
 
     def unplug(self) -> None:
@@ -164,8 +178,14 @@ class Run:
         self.last(HELD_OFF_S)
 
 
-FAULTS = (Run.unplug, Run.silence, Run.noise, Run.half_a_record, Run.missing_sensor,
-          Run.stuck_xoff)  # fmt: skip
+FAULTS = (
+    Run.unplug,
+    Run.silence,
+    Run.noise,
+    Run.half_a_record,
+    Run.missing_sensor,
+    Run.stuck_xoff,
+)
 
 
 def fastest(config: EmulatorConfig, looped: LoopedMotion) -> np.ndarray:
@@ -183,8 +203,10 @@ def steps(positions: np.ndarray, quaternions: np.ndarray) -> tuple[np.ndarray, n
     turns = quaternion_batch.multiply(
         quaternion_batch.conjugate(quaternions[:-1]), quaternions[1:]
     )
-    return (np.linalg.norm(np.diff(positions, axis=0), axis=-1),
-            np.linalg.norm(quaternion_batch.log(turns), axis=-1))  # fmt: skip
+    return (
+        np.linalg.norm(np.diff(positions, axis=0), axis=-1),
+        np.linalg.norm(quaternion_batch.log(turns), axis=-1),
+    )
 
 
 def follows(frames: list[FilteredFrame]) -> np.ndarray:
@@ -218,9 +240,14 @@ def assert_complete(frames: list[FilteredFrame]) -> None:
     """Check that all numbers are finite, or all NaN where the sensor is declared lost."""
     for frame in frames:
         lost = frame.status == FILTER_LOST
-        for values in (frame.positions, frame.quaternions, frame.linear_velocities,
-                       frame.angular_velocities, frame.covariances,
-                       frame.twist_covariances):  # fmt: skip
+        for values in (
+            frame.positions,
+            frame.quaternions,
+            frame.linear_velocities,
+            frame.angular_velocities,
+            frame.covariances,
+            frame.twist_covariances,
+        ):
             assert np.isfinite(values[~lost]).all() and np.isnan(values[lost]).all()
     status = np.array([frame.status for frame in frames])
     returns = (status[:-1] == FILTER_LOST) & (status[1:] != FILTER_LOST)

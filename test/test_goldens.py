@@ -79,13 +79,15 @@ def test_goldens_are_checked_and_made_anew_by_command(
     assert golden.read_bytes() == made
 
 
-@pytest.mark.parametrize('words', [
-    ['--folder', '/nowhere'], ['--folder', str(GOLDENS), 'nobody'],
-    ['--folder', str(GOLDENS), '--performance', 'x.mcap'],
-])  # fmt: skip
-def test_bad_arguments_are_named(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['--folder', '/nowhere'],
+        ['--folder', str(GOLDENS), 'nobody'],
+        ['--folder', str(GOLDENS), '--performance', 'x.mcap'],
+    ],
+)
+def test_bad_arguments_are_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, nothing done."""
     assert main(words) == 2
     assert 'expected' in capsys.readouterr().err

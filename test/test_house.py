@@ -20,19 +20,18 @@ from source_tree import (
     tree_of,
 )
 
-HEADER = ('# Copyright 2026 The puppet suite authors\n'
-          '# SPDX-License-Identifier: Apache-2.0\n')
+HEADER = '# Copyright 2026 The puppet suite authors\n# SPDX-License-Identifier: Apache-2.0\n'
 
 # Only these may know ROS in a package that has models; puppet_ros and puppet_bringup are edges.
-ROS_FOLDERS = {'bags', 'browser', 'commands', 'live', 'messages', 'node', 'nodes', 'rviz'}
-ROS_FILES = ('*_node.py', '*_command.py', 'cli.py')
-# The same of modules that are not in their final folder yet.
-ROS_FILES_FOR_NOW = (
-    '*_stage.py', 'bag_io.py', 'bag_take.py', 'calibrate_bag.py',
-    'calibrate_live.py', 'clip_view.py', 'clip_view_panel.py', 'measure_noise.py',
-    'recording_export.py', 'take_view.py', 'take_view_panel.py', 'time_controls.py',
+ROS_FILES = ('*_node.py', 'measure_noise.py', 'recording_export.py')
+PACKAGES_WITH_MODELS = (
+    'puppet_core',
+    'puppet_driver',
+    'puppet_edit',
+    'puppet_filter',
+    'puppet_performer',
+    'puppet_retarget',
 )
-PACKAGES_WITH_MODELS = ('puppet_core', 'puppet_driver', 'puppet_filter', 'puppet_retarget')
 ROS_MODULES = re.compile(r'(rclpy|puppet_ros|tf2_ros|launch|\w+_msgs|rcl_interfaces)(\.|$)')
 KERNEL_MODULES = re.compile(r'(math|typing|numpy|numba|puppet_\w+)(\.|$)')
 UNFINISHED = re.compile(r'\b(TODO|FIXME|HACK)\b')
@@ -42,10 +41,17 @@ def run_tool(module: str, *arguments: str) -> None:
     """Run a tool at the root and fail with what it says; skip where it is not installed."""
     if importlib.util.find_spec(module) is None:
         pytest.skip(f'{module} is not installed')
-    command = 'import sys, runpy; sys.argv[0] = sys.argv.pop(1); runpy.run_module(sys.argv[0],' \
-              ' run_name="__main__", alter_sys=True)'
-    done = subprocess.run([sys.executable, '-c', command, module, *arguments], cwd=ROOT,
-                          capture_output=True, text=True, check=False)
+    command = (
+        'import sys, runpy; sys.argv[0] = sys.argv.pop(1); runpy.run_module(sys.argv[0],'
+        ' run_name="__main__", alter_sys=True)'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', command, module, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
 
 
@@ -64,8 +70,12 @@ def test_linters_of_ros_find_nothing(linter: str, options: list[str]) -> None:
         pytest.skip(f'{linter} is not installed')
     # in a process of its own: flake8 forks, which a process with ROS's threads must not
     code = f'import sys; from {linter}.main import main; sys.exit(main(sys.argv[1:]))'
-    done = subprocess.run([sys.executable, '-c', code, *options, str(ROOT / 'src')],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, '-c', code, *options, str(ROOT / 'src')],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
 
 
@@ -79,9 +89,14 @@ def test_layers_are_kept() -> None:
     pytest.importorskip('importlinter', reason='import-linter is not installed')
     paths = os.pathsep.join(map(str, (ROOT / 'src').glob('puppet_*')))
     code = 'from importlinter.cli import lint_imports_command; lint_imports_command()'
-    done = subprocess.run([sys.executable, '-c', code, '--no-cache'], cwd=ROOT,
-                          env=os.environ | {'PYTHONPATH': paths}, capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, '-c', code, '--no-cache'],
+        cwd=ROOT,
+        env=os.environ | {'PYTHONPATH': paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
 
 
@@ -100,8 +115,7 @@ def test_only_edge_files_know_ros() -> None:
 
 def may_know_ros(path: Path) -> bool:
     """Tell whether a file, by its path in the package, is an edge to ROS."""
-    names = ROS_FILES + ROS_FILES_FOR_NOW
-    return bool(ROS_FOLDERS & set(path.parts[:-1])) or any(map(path.match, names))
+    return any(map(path.match, ROS_FILES))
 
 
 def test_kernel_files_import_only_numbers() -> None:
@@ -109,8 +123,11 @@ def test_kernel_files_import_only_numbers() -> None:
     wrong = {}
     for path in python_files():
         if path.name.endswith('_kernels.py') and not path.name.startswith('test_'):
-            foreign = {name for name in imported_modules(path)
-                       if not KERNEL_MODULES.match(name) or ROS_MODULES.match(name)}
+            foreign = {
+                name
+                for name in imported_modules(path)
+                if not KERNEL_MODULES.match(name) or ROS_MODULES.match(name)
+            }
             if foreign:
                 wrong[name_of(path)] = sorted(foreign)
     assert not wrong
@@ -118,29 +135,40 @@ def test_kernel_files_import_only_numbers() -> None:
 
 def test_every_file_says_whose_it_is() -> None:
     """Copyright and licence open every Python file."""
-    assert not [name_of(path) for path in python_files()
-                if path.stat().st_size and not path.read_text().startswith(HEADER)]
+    assert not [
+        name_of(path)
+        for path in python_files()
+        if path.stat().st_size and not path.read_text().startswith(HEADER)
+    ]
 
 
 def test_every_module_says_what_it_owns() -> None:
     """A docstring follows the header."""
-    assert not [name_of(path) for path in python_files()
-                if path.stat().st_size
-                and not path.read_text()[len(HEADER):].lstrip().startswith(('"""', 'r"""'))]
+    assert not [
+        name_of(path)
+        for path in python_files()
+        if path.stat().st_size
+        and not path.read_text()[len(HEADER) :].lstrip().startswith(('"""', 'r"""'))
+    ]
 
 
 def test_nothing_is_left_unfinished() -> None:
     """What is not done yet is an issue, not a mark in the code."""
-    assert not [name_of(path) for path in python_files()
-                if path != Path(__file__) and UNFINISHED.search(path.read_text())]
+    assert not [
+        name_of(path)
+        for path in python_files()
+        if path != Path(__file__) and UNFINISHED.search(path.read_text())
+    ]
 
 
 def test_tests_wait_on_conditions() -> None:
     """No sleeping in tests: a deadline says when to give up, a condition when to go on."""
     calls = re.compile(r'\btime\.sleep\(')
-    assert not [name_of(path) for path in python_files()
-                if 'test' in path.parts and path != Path(__file__)
-                and calls.search(path.read_text())]
+    assert not [
+        name_of(path)
+        for path in python_files()
+        if 'test' in path.parts and path != Path(__file__) and calls.search(path.read_text())
+    ]
 
 
 UNSAFE_CALLS = {'eval', 'exec', 'yaml.unsafe_load', 'yaml.full_load', 'os.system', 'os.popen'}
@@ -160,8 +188,14 @@ def test_nothing_from_outside_is_run() -> None:
             words = {word.arg: ast.unparse(word.value) for word in node.keywords}
             name = ast.unparse(node.func)
             loader = words.get('Loader', 'SafeLoader')
-            if name in UNSAFE_CALLS or words.get('shell') == 'True' or (
-                name == 'yaml.load' and loader not in ('SafeLoader', '_LineLoader', 'PlainLoader')
-            ) or words.get('allow_pickle') == 'True':
+            if (
+                name in UNSAFE_CALLS
+                or words.get('shell') == 'True'
+                or (
+                    name == 'yaml.load'
+                    and loader not in ('SafeLoader', '_LineLoader', 'PlainLoader')
+                )
+                or words.get('allow_pickle') == 'True'
+            ):
                 found.append(f'{name_of(path)}:{node.lineno}: {name}')
     assert not found

@@ -15,8 +15,14 @@ pytestmark = [
 
 # Of the binary ROS 2 Jazzy: the same hash means that nodes of both hear each other.
 TF_MESSAGE_HASH = 'RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087'
-INTERFACES = ('msg/Importance', 'msg/Posture', 'msg/PoseFrame', 'msg/RetargetStatus',
-              'msg/TrackerFrame', 'srv/Calibrate')
+INTERFACES = (
+    'msg/Importance',
+    'msg/Posture',
+    'msg/PoseFrame',
+    'msg/RetargetStatus',
+    'msg/TrackerFrame',
+    'srv/Calibrate',
+)
 
 
 def description(package: str, interface: str) -> Path:
@@ -28,8 +34,9 @@ def description(package: str, interface: str) -> Path:
 def test_tf_message_has_the_hash_of_the_original() -> None:
     """Whether it is ours or the system's."""
     path = description('tf2_msgs', 'msg/TFMessage').with_suffix('.json')
-    hashes = {row['type_name']: row['hash_string']
-              for row in json.loads(path.read_text())['type_hashes']}
+    hashes = {
+        row['type_name']: row['hash_string'] for row in json.loads(path.read_text())['type_hashes']
+    }
     assert hashes['tf2_msgs/msg/TFMessage'] == TF_MESSAGE_HASH
 
 

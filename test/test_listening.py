@@ -26,8 +26,8 @@ EXIT_S = 300.0  # a first start compiles meanwhile
 LISTEN = '0A'  # linux/include/net/tcp_states.h
 MOTION = str(ROOT / 'test' / 'goldens' / 'blubby_importance_based.mcap')
 PAGES = {
-    'demo': ('puppet_bringup', 'puppet_view'),
-    'view': ('puppet_retarget', 'view_clip', MOTION),
+    'demo': ('puppet_view', 'puppet_view'),
+    'view': ('puppet_view', 'view_clip', MOTION),
 }
 
 
@@ -67,9 +67,12 @@ def test_what_is_open_to_others_is_seen() -> None:
 def test_a_page_is_reached_on_this_machine_only(mark: str, page: str) -> None:
     package, name, *arguments = PAGES[page]
     with subprocess.Popen(
-        [sys.executable, program(name, package), *arguments], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ),
-    ) as process:  # fmt: skip
+        [sys.executable, program(name, package), *arguments],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ),
+    ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith('open http://'), process.communicate(timeout=EXIT_S)

@@ -24,8 +24,8 @@ from puppet_driver.emulator import cli as emulator  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_ros.bags import BagReader, class_of  # noqa: E402
-from puppet_ros.private_domain import free_domain  # noqa: E402
-from puppet_ros.raw_header import stamp_ns  # noqa: E402
+from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
+from puppet_ros.process.private_domain import free_domain  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
@@ -34,8 +34,14 @@ DEADLINE_S = 300.0
 TAIL_S = 10.0  # after which a recorder that has not written the last frame did not hear it
 TAIL = 20  # frames at the end that it may not hear, and cannot count: what nodes keep
 ROUNDING = 1e-9  # the same code on the same machine
-TOPICS = ('/tracker/filtered', '/performer/posture', '/importance', '/joint_states',
-          '/puppet/posture', '/retarget/status')  # fmt: skip
+TOPICS = (
+    '/tracker/filtered',
+    '/performer/posture',
+    '/importance',
+    '/joint_states',
+    '/puppet/posture',
+    '/retarget/status',
+)
 BY_THE_CLOCK = ('solve_time_us',)
 
 
@@ -46,16 +52,23 @@ def environ() -> dict[str, str]:
         get_package_prefix('puppet_replay')
     except LookupError:
         pytest.skip('puppet_replay is not installed')
-    return dict(os.environ, ROS_DOMAIN_ID=str(free_domain()), PYTHONUNBUFFERED='1',
-                ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')  # fmt: skip
+    return dict(
+        os.environ,
+        ROS_DOMAIN_ID=str(free_domain()),
+        PYTHONUNBUFFERED='1',
+        ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
+    )
 
 
 def start(module: str, *words: str, environ: dict[str, str]) -> subprocess.Popen[str]:
     """Start a program of the suite."""
     return subprocess.Popen(
-        [sys.executable, '-m', module, *words], env=environ, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [sys.executable, '-m', module, *words],
+        env=environ,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def lines_until(process: subprocess.Popen[str], word: str) -> Iterator[str]:
@@ -74,15 +87,21 @@ def lines_until(process: subprocess.Popen[str], word: str) -> Iterator[str]:
 
 def numbers_of(msg: Any) -> dict[str, Any]:
     """Return the fields of a message that do not depend on the wall clock."""
-    return {name: getattr(msg, name) for name in msg.get_fields_and_field_types()
-            if name not in BY_THE_CLOCK}
+    return {
+        name: getattr(msg, name)
+        for name in msg.get_fields_and_field_types()
+        if name not in BY_THE_CLOCK
+    }
 
 
 def require_equal(live: Any, told: Any) -> None:
     """Compare two messages field by field, within rounding."""
     for (name, one), other in zip(numbers_of(live).items(), numbers_of(told).values()):
-        if hasattr(one, '__len__') and not isinstance(one, str) and len(one) and not isinstance(
-            one[0], str
+        if (
+            hasattr(one, '__len__')
+            and not isinstance(one, str)
+            and len(one)
+            and not isinstance(one[0], str)
         ):
             np.testing.assert_allclose(one, other, rtol=0.0, atol=ROUNDING, err_msg=name)
         else:
@@ -118,9 +137,7 @@ def test_live_replay_loses_nothing_and_equals_the_deterministic_one(
     bag, live, told = (tmp_path / f'{name}.mcap' for name in ('in', 'live', 'told'))
     assert emulator.main(['--export', str(bag), '--export-s', '4', '--drop-out', '0.01']) == 0
     record = start('puppet_replay.record', str(live), environ=environ)
-    graph = start(
-        'puppet_bringup.up', 'replay', '--bag', str(bag), '--rate', '5', environ=environ
-    )
+    graph = start('puppet_bringup.up', 'replay', '--bag', str(bag), '--rate', '5', environ=environ)
     try:
         said = ''.join(lines_until(graph, 'finished:'))
         assert 'finished: 480 frames' in said, said
@@ -141,7 +158,10 @@ def test_live_replay_loses_nothing_and_equals_the_deterministic_one(
         tail = sum(stamp > max(alive) for stamp in missing)
         assert set(alive) <= set(expected) and tail <= TAIL, (topic, ends[1])
         assert len(missing) == before + lost + tail, (
-            topic, [sorted(expected).index(stamp) for stamp in missing], tail, ends
+            topic,
+            [sorted(expected).index(stamp) for stamp in missing],
+            tail,
+            ends,
         )
         assert missing[:before] == sorted(expected)[:before], topic
         kind = class_of(kinds[topic])

@@ -17,29 +17,74 @@ DEPEND_TAGS = ('depend', 'buildtool_depend', 'build_depend', 'exec_depend', 'tes
 
 # ROS packages that ours may name; anything else is ours, or a python3- key of rosdep.
 ROS_KEYS = {
-    'ament_cmake', 'ament_cmake_python', 'ament_flake8', 'ament_index_python', 'ament_pep257',
-    'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch', 'launch_ros',
-    'launch_testing', 'lifecycle_msgs', 'rcl_interfaces', 'rclpy', 'robot_state_publisher',
-    'rosgraph_msgs', 'rosidl_default_generators', 'rosidl_default_runtime', 'ros2launch',
-    'rviz2', 'sensor_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs', 'visualization_msgs',
+    'ament_cmake',
+    'ament_cmake_python',
+    'ament_flake8',
+    'ament_index_python',
+    'ament_pep257',
+    'builtin_interfaces',
+    'diagnostic_msgs',
+    'geometry_msgs',
+    'launch',
+    'launch_ros',
+    'launch_testing',
+    'lifecycle_msgs',
+    'rcl_interfaces',
+    'rclpy',
+    'robot_state_publisher',
+    'rosgraph_msgs',
+    'rosidl_default_generators',
+    'rosidl_default_runtime',
+    'ros2launch',
+    'rviz2',
+    'sensor_msgs',
+    'std_msgs',
+    'std_srvs',
+    'tf2_msgs',
+    'visualization_msgs',
 }
 
 # Modules whose rosdep key is not their own name.
 KEY_OF_MODULE = {
-    'PIL': 'python3-pil', 'defusedxml': 'python3-defusedxml', 'jinja2': 'python3-jinja2',
-    'joblib': 'python3-joblib', 'pydantic': 'python3-pydantic', 'ruamel': 'python3-ruamel.yaml',
-    'hypothesis': 'python3-hypothesis', 'matplotlib': 'python3-matplotlib',
-    'numba': 'python3-numba', 'numpy': 'python3-numpy', 'psutil': 'python3-psutil',
-    'pytest': 'python3-pytest', 'rosbags': 'python3-rosbags-pip', 'scipy': 'python3-scipy',
-    'serial': 'python3-serial', 'tqdm': 'python3-tqdm', 'transforms3d': 'python3-transforms3d',
+    'PIL': 'python3-pil',
+    'defusedxml': 'python3-defusedxml',
+    'jinja2': 'python3-jinja2',
+    'joblib': 'python3-joblib',
+    'pydantic': 'python3-pydantic',
+    'ruamel': 'python3-ruamel.yaml',
+    'hypothesis': 'python3-hypothesis',
+    'matplotlib': 'python3-matplotlib',
+    'numba': 'python3-numba',
+    'numpy': 'python3-numpy',
+    'psutil': 'python3-psutil',
+    'pytest': 'python3-pytest',
+    'rosbags': 'python3-rosbags-pip',
+    'scipy': 'python3-scipy',
+    'serial': 'python3-serial',
+    'tqdm': 'python3-tqdm',
+    'transforms3d': 'python3-transforms3d',
     'yaml': 'python3-yaml',
 }
 
 # rosdep has no key for these: the README says how to get them.
 WITHOUT_KEY = {
-    'apsw', 'av', 'distributed', 'embreex', 'ezc3d', 'lz4', 'mcap', 'mink', 'mujoco', 'pyarrow',
-    'shtab', 'trimesh', 'yourdfpy', 'zstandard',
-    'viser', 'msgspec', 'websockets',  # the last two come with it
+    'apsw',
+    'av',
+    'distributed',
+    'embreex',
+    'ezc3d',
+    'lz4',
+    'mcap',
+    'mink',
+    'mujoco',
+    'pyarrow',
+    'shtab',
+    'trimesh',
+    'yourdfpy',
+    'zstandard',
+    'viser',
+    'msgspec',
+    'websockets',  # the last two come with it
 }
 
 # Installed with every ROS, or part of every Python environment.
@@ -75,9 +120,13 @@ def entry_points(package: Path) -> dict[str, str]:
     config.read(package / 'setup.cfg')
     rows = config.get('options.entry_points', 'console_scripts', fallback='').splitlines()
     if (package / 'setup.py').is_file():
-        rows += [node.value for node in ast.walk(tree_of(package / 'setup.py'))
-                 if isinstance(node, ast.Constant) and isinstance(node.value, str)
-                 and re.fullmatch(r'\w+ = [\w.]+:\w+', node.value)]
+        rows += [
+            node.value
+            for node in ast.walk(tree_of(package / 'setup.py'))
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.fullmatch(r'\w+ = [\w.]+:\w+', node.value)
+        ]
     return dict(row.split(' = ', 1) for row in rows if row.strip())
 
 
@@ -107,8 +156,11 @@ def test_manifest_is_of_format_3_and_complete(package: Path) -> None:
 def test_dependencies_are_keys_of_rosdep(package: Path) -> None:
     """Every key is one of ours, of ROS, or a system package by rosdep's naming."""
     known = ROS_KEYS | {path.name for path in PACKAGES}
-    assert not {key for key in dependencies(package)
-                if key not in known and not re.fullmatch(r'python3-[a-z0-9.-]+', key)}
+    assert not {
+        key
+        for key in dependencies(package)
+        if key not in known and not re.fullmatch(r'python3-[a-z0-9.-]+', key)
+    }
 
 
 @python_by_name
@@ -153,15 +205,18 @@ def test_every_program_exists(package: Path) -> None:
         assert function in defined, f'{program}: no {function} in {path}'
 
 
-@pytest.mark.parametrize('command', [*COMMANDS.values(), *DEV_PROGRAMS.values()],
-                         ids=lambda command: command.program)
+@pytest.mark.parametrize(
+    'command', [*COMMANDS.values(), *DEV_PROGRAMS.values()], ids=lambda command: command.program
+)
 def test_every_command_is_a_program(command: Command) -> None:
     """The commands of ./puppet are programs of the packages."""
     assert command.program in entry_points(ROOT / 'src' / command.package)
 
 
-@pytest.mark.parametrize('name', [f'{family} {name}' for family, (_, programs, _)
-                                  in FAMILIES.items() for name in programs])
+@pytest.mark.parametrize(
+    'name',
+    [f'{family} {name}' for family, (_, programs, _) in FAMILIES.items() for name in programs],
+)
 def test_every_bench_and_stress_has_a_main(name: str) -> None:
     """A module of the checkout defines it."""
     family, _, word = name.partition(' ')
@@ -169,16 +224,25 @@ def test_every_bench_and_stress_has_a_main(name: str) -> None:
     if not command.package:
         folder = ROOT / ('benchmarks' if family == 'bench' else 'test/robustness')
         path = folder.joinpath(*command.program.split('.')[1:]).with_suffix('.py')
-        assert 'main' in {node.name for node in tree_of(path).body
-                          if isinstance(node, ast.FunctionDef)}
+        assert 'main' in {
+            node.name for node in tree_of(path).body if isinstance(node, ast.FunctionDef)
+        }
 
 
 def test_no_package_imports_what_is_not_installed() -> None:
     """Benches and stress may import everything; nothing that is installed imports them."""
-    found = {name_of(path): names for package in PYTHON_PACKAGES
-             for path in (package / package.name).rglob('*.py')
-             if (names := [name for name in imported_modules(path)
-                           if name.split('.')[0] in ('benchmarks', 'robustness')])}
+    found = {
+        name_of(path): names
+        for package in PYTHON_PACKAGES
+        for path in (package / package.name).rglob('*.py')
+        if (
+            names := [
+                name
+                for name in imported_modules(path)
+                if name.split('.')[0] in ('benchmarks', 'robustness')
+            ]
+        )
+    }
     assert not found
 
 

@@ -27,9 +27,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('workspace')
     shutil.copytree(ROOT / 'src' / PACKAGE, folder / 'src' / PACKAGE)
     done = subprocess.run(
-        [sys.executable, '-m', 'colcon', 'build', '--merge-install'], cwd=folder,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, '-m', 'colcon', 'build', '--merge-install'],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return folder / 'install'
 
@@ -41,9 +44,13 @@ def fixtures_of(folder: Path, *paths: str) -> str:
     environ = {name: value for name, value in os.environ.items() if not name.startswith('PYTEST_')}
     environ['PYTHONPATH'] = os.pathsep.join(paths)
     done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '--fixtures', '-p', 'no:cacheprovider'], cwd=folder,
-        env=environ, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, '-m', 'pytest', '--fixtures', '-p', 'no:cacheprovider'],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.stdout
 
 
@@ -51,8 +58,9 @@ def test_installed_plugin_shows_its_fixture_in_a_foreign_repository(
     installed: Path, tmp_path: Path
 ) -> None:
     """The entry point brings it, and nothing else does."""
-    others = [path for path in os.environ.get('PYTHONPATH', '').split(os.pathsep)
-              if PACKAGE not in path]  # fmt: skip
+    others = [
+        path for path in os.environ.get('PYTHONPATH', '').split(os.pathsep) if PACKAGE not in path
+    ]
     (packages,) = installed.glob('lib/python*/site-packages')
     assert not list(installed.rglob('*.egg-link'))
     assert 'puppet_regression' not in fixtures_of(tmp_path / 'without', *others)

@@ -18,9 +18,10 @@ from puppet_driver.pose_topics_node import PoseTopicsNode  # noqa: E402
 from puppet_filter.pose_filter import warm_up  # noqa: E402
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros import flat_array, pose_frame, qos  # noqa: E402
-from puppet_ros.pose_array import to_poses  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import flat_array, pose_frame  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.pose_array import to_poses  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
@@ -40,8 +41,12 @@ def context() -> Iterator[Any]:
 
 def test_poses_of_another_tracker_come_out_filtered_in_our_axes(context: Any) -> None:
     warm_up()
-    given = {'sensors': SENSORS, 'topics': ['/tracker/{sensor}'], 'frame_timeout_s': 0.05,
-             'source.rpy_deg': [90.0, 0.0, 0.0]}  # fmt: skip
+    given = {
+        'sensors': SENSORS,
+        'topics': ['/tracker/{sensor}'],
+        'frame_timeout_s': 0.05,
+        'source.rpy_deg': [90.0, 0.0, 0.0],
+    }
     source = PoseTopicsNode(
         context=context, parameter_overrides=[Parameter(k, value=v) for k, v in given.items()]
     )

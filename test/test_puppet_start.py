@@ -18,8 +18,9 @@ pytestmark = pytest.mark.skipif(not own_folder, reason='not started by ./puppet 
 
 def puppet(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run ./puppet as a user of this shell would."""
-    return subprocess.run([ROOT / 'puppet', *arguments], capture_output=True, text=True,
-                          check=False)
+    return subprocess.run(
+        [ROOT / 'puppet', *arguments], capture_output=True, text=True, check=False
+    )
 
 
 def test_second_start_adds_less_than_a_second() -> None:
@@ -49,9 +50,13 @@ def test_program_of_a_package_runs() -> None:
     assert done.stdout.startswith('usage: tracker_emulator')
 
 
-@pytest.mark.parametrize(('package', 'program'), [
-    ('puppet_driver', 'tracker_drivers'), ('puppet_drivers', 'tracker_driver'),
-])
+@pytest.mark.parametrize(
+    ('package', 'program'),
+    [
+        ('puppet_driver', 'tracker_drivers'),
+        ('puppet_drivers', 'tracker_driver'),
+    ],
+)
 def test_unknown_program_exits_2(package: str, program: str) -> None:
     """With what there is."""
     done = puppet('run', package, program)

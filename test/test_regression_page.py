@@ -34,8 +34,9 @@ def run_pytest(arguments: list[str]) -> None:
     """Run pytest in the folder of the page."""
     command = [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', *arguments]
     clean = {'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1', 'PYTEST_ADDOPTS': ''}
-    done = subprocess.run(command, env=os.environ | clean, capture_output=True, text=True,
-                          check=False)  # fmt: skip
+    done = subprocess.run(
+        command, env=os.environ | clean, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -44,8 +45,12 @@ def test_the_page_is_followed_from_recording_to_plugin(
 ) -> None:
     """Every command ends as it should, and the comparison says what the page says."""
     monkeypatch.chdir(tmp_path)
-    named = {text.splitlines()[0][2:]: text for kind in ('yaml', 'python')
-             for text in blocks(PAGE, kind) if text.startswith('# ')}  # fmt: skip
+    named = {
+        text.splitlines()[0][2:]: text
+        for kind in ('yaml', 'python')
+        for text in blocks(PAGE, kind)
+        if text.startswith('# ')
+    }
     assert set(named) == {'tolerances.yaml', 'conftest.py', 'test_walk.py'}
     for name, text in named.items():
         Path(name).write_text(text)
@@ -61,13 +66,20 @@ def test_the_page_is_followed_from_recording_to_plugin(
             wanted = next((c for start, c in EXIT_CODES.items() if line.startswith(start)), 0)
             said[line] = run_puppet(words[1:], capsys, wanted)
     assert {path.name for path in tmp_path.iterdir()} >= {
-        'walk.mcap', 'before.mcap', 'after.mcap', 'difference.html', 'difference.xml', 'goldens',
+        'walk.mcap',
+        'before.mcap',
+        'after.mcap',
+        'difference.html',
+        'difference.xml',
+        'goldens',
     }
     told = next(text for line, text in said.items() if line.startswith('compare')).splitlines()
     for line, written in zip(told, blocks(PAGE, 'text')[0].splitlines()):
         # figures of another machine may be others
-        words = [re.sub(r'[\d.]+', lambda _: r'[\d.]+', word) if word != '..' else '.*'
-                 for word in written.split()]
+        words = [
+            re.sub(r'[\d.]+', lambda _: r'[\d.]+', word) if word != '..' else '.*'
+            for word in written.split()
+        ]
         assert re.fullmatch(' '.join(words), line), line
     report = json.loads(Path('difference.json').read_text())
     assert report['origin'] == '/importance'

@@ -10,21 +10,19 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.skeleton import LIMBS  # noqa: E402,I100
+from puppet_core.body.skeleton import LIMBS  # noqa: E402,I100
 from puppet_driver.emulator.performer import DEFAULT_SENSORS  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
-from puppet_filter import (
-    tracker_markers,  # noqa: E402
-    tracker_markers_node,  # noqa: E402
-)
+from puppet_filter import tracker_markers_node
+from puppet_filter import tracker_markers_node as tracker_markers
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402
 from puppet_filter.tracker_markers_node import TrackerMarkersNode  # noqa: E402
-from puppet_retarget import markers, visualization_node  # noqa: E402
-from puppet_retarget.link_frames import LinkFrames  # noqa: E402
-from puppet_retarget.performer_node import PerformerNode  # noqa: E402
+from puppet_performer.performer_node import PerformerNode  # noqa: E402
 from puppet_retarget.retarget_node import RetargetNode  # noqa: E402
-from puppet_retarget.visualization_node import VisualizationNode  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from puppet_view.rviz import markers, visualization_node  # noqa: E402
+from puppet_view.rviz.frames import LinkFrames  # noqa: E402
+from puppet_view.rviz.visualization_node import VisualizationNode  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -46,9 +44,11 @@ NAMESPACES = {
     visualization_node.BODY_MARKERS_TOPIC: frozenset(LIMBS),
     tracker_markers_node.MARKERS_TOPIC: frozenset(tracker_markers.NAMESPACES),
 }
-SHOWN = [f'{body}/{name}' for body in ('performer', 'puppet')
-         for name in ('pelvis', 'chest', 'head', 'left_hand', 'right_hand', 'left_foot',
-                      'right_foot')]  # fmt: skip
+SHOWN = [
+    f'{body}/{name}'
+    for body in ('performer', 'puppet')
+    for name in ('pelvis', 'chest', 'head', 'left_hand', 'right_hand', 'left_foot', 'right_foot')
+]
 
 
 @pytest.fixture(scope='module')
@@ -56,19 +56,23 @@ def graph() -> Iterator[Graph]:
     """Yield the topics of real nodes, and the frames that they publish."""
     put = {'pose_array': 'all'}
     given: dict[Any, dict[str, Any]] = {
-        TrackerDriverNode: {**put, 'autostart': False}, PoseFilterNode: put,
+        TrackerDriverNode: {**put, 'autostart': False},
+        PoseFilterNode: put,
         PerformerNode: {'performer': PERFORMER, 'layout': LAYOUT},
         RetargetNode: {'character': CHARACTER, 'environment': FLOOR},
         VisualizationNode: {'character': CHARACTER, 'environment': FLOOR},
         TrackerMarkersNode: {},
-    }  # fmt: skip
+    }
     with isolated_context() as context:
         nodes = {
-            kind: kind(context=context, parameter_overrides=[
-                Parameter(name, value=value) for name, value in values.items()
-            ])
+            kind: kind(
+                context=context,
+                parameter_overrides=[
+                    Parameter(name, value=value) for name, value in values.items()
+                ],
+            )
             for kind, values in given.items()
-        }  # fmt: skip
+        }
         nodes[TrackerDriverNode].trigger_configure()
         # only exists once a frame was published
         nodes[PoseFilterNode]._pose_array.open('all')
@@ -82,9 +86,10 @@ def graph() -> Iterator[Graph]:
             for topic, (kind, *_) in other.get_topic_names_and_types():
                 for info in other.get_publishers_info_by_topic(topic):
                     found[topic] = Offer(
-                        kind, info.qos_profile.reliability == ReliabilityPolicy.RELIABLE,
+                        kind,
+                        info.qos_profile.reliability == ReliabilityPolicy.RELIABLE,
                         info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL,
-                    )  # fmt: skip
+                    )
             return found
 
         assert spin_until(executor, lambda: wanted <= set(offers()))
@@ -132,10 +137,15 @@ def test_no_group_of_markers_is_drawn_twice(name: str) -> None:
 
 def test_operator_sees_both_models_and_tidy_frames(graph: Graph) -> None:
     shown = {display['Name']: display for display in displays(config_of('puppet'))}
-    models = {(d['TF Prefix'], d['Description Topic']['Value'])
-              for d in shown.values() if d['Class'].endswith('/RobotModel') and d['Enabled']}
-    assert models == {('performer', '/performer/robot_description'),
-                      ('puppet', '/robot_description')}
+    models = {
+        (d['TF Prefix'], d['Description Topic']['Value'])
+        for d in shown.values()
+        if d['Class'].endswith('/RobotModel') and d['Enabled']
+    }
+    assert models == {
+        ('performer', '/performer/robot_description'),
+        ('puppet', '/robot_description'),
+    }
     frames = shown_frames(shown['Bodies and transmitter'], graph.frames)
     assert frames == {'world', 'transmitter', *SHOWN}
 
@@ -151,23 +161,25 @@ def test_lab_needs_nothing_of_the_puppet(graph: Graph) -> None:
 
 @pytest.mark.parametrize(
     ('right', 'wrong', 'complaint'),
-    [('rviz_default_plugins/RobotModel', 'rviz_default_plugins/RobotModels', 'class'),
-     ('Value: /puppet/markers', 'Value: /puppet/marker', 'topic /puppet/marker'),
-     ('Value: /markers', 'Value: /tf', 'topic /tf is of type'),
-     ('Fixed Frame: world', 'Fixed Frame: map', 'frame map'),
-     ('TF Prefix: puppet', 'TF Prefix: /puppet', 'frame /puppet/pelvis'),
-     ('Target Frame: puppet/pelvis', 'Target Frame: puppet/hips', 'frame puppet/hips'),
-     ('"^tracker/"', '"^trackers/"', 'no one passes the filters'),
-     ('range_balls: true', 'range_ball: true', 'namespace range_ball'),
-     ('left_arm: true', 'left_arms: true', 'namespace left_arm'),
-     ('Visual Enabled: true', 'Visuals Enabled: true', 'key Visual'),
-     ('All Links Enabled', 'All Links', 'key Links'),
-     ('Durability Policy: Transient Local', 'Durability Policy: Volatile', 'latched is True'),
-     ('rviz_common/Time', 'rviz_common/Clock', 'panel'),
-     ('rviz_default_plugins/Measure', 'rviz_default_plugins/Ruler', 'tool'),
-     ('rviz_default_plugins/Orbit', 'rviz_default_plugins/Orbits', 'view'),
-     ('/World1', '/Worlds1', 'expanded')],
-)  # fmt: skip
+    [
+        ('rviz_default_plugins/RobotModel', 'rviz_default_plugins/RobotModels', 'class'),
+        ('Value: /puppet/markers', 'Value: /puppet/marker', 'topic /puppet/marker'),
+        ('Value: /markers', 'Value: /tf', 'topic /tf is of type'),
+        ('Fixed Frame: world', 'Fixed Frame: map', 'frame map'),
+        ('TF Prefix: puppet', 'TF Prefix: /puppet', 'frame /puppet/pelvis'),
+        ('Target Frame: puppet/pelvis', 'Target Frame: puppet/hips', 'frame puppet/hips'),
+        ('"^tracker/"', '"^trackers/"', 'no one passes the filters'),
+        ('range_balls: true', 'range_ball: true', 'namespace range_ball'),
+        ('left_arm: true', 'left_arms: true', 'namespace left_arm'),
+        ('Visual Enabled: true', 'Visuals Enabled: true', 'key Visual'),
+        ('All Links Enabled', 'All Links', 'key Links'),
+        ('Durability Policy: Transient Local', 'Durability Policy: Volatile', 'latched is True'),
+        ('rviz_common/Time', 'rviz_common/Clock', 'panel'),
+        ('rviz_default_plugins/Measure', 'rviz_default_plugins/Ruler', 'tool'),
+        ('rviz_default_plugins/Orbit', 'rviz_default_plugins/Orbits', 'view'),
+        ('/World1', '/Worlds1', 'expanded'),
+    ],
+)
 def test_wrong_name_is_found(graph: Graph, right: str, wrong: str, complaint: str) -> None:
     text = (RVIZ / 'puppet.rviz').read_text()
     assert right in text

@@ -12,12 +12,12 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 import numpy as np  # noqa: E402,I100
-from puppet_core.character import save_character  # noqa: E402
-from puppet_core.robot_character import character_from_urdf  # noqa: E402
-from puppet_core.robot_map import RobotMap  # noqa: E402
-from puppet_core.skeleton import PARENTS, SEGMENTS  # noqa: E402
+from puppet_core.body.character import save_character  # noqa: E402
+from puppet_core.body.skeleton import PARENTS, SEGMENTS  # noqa: E402
+from puppet_core.robots.limbs import RobotMap  # noqa: E402
+from puppet_core.robots.robot_character import character_from_urdf  # noqa: E402
 from puppet_driver.emulator.performer import DEFAULT_SENSORS  # noqa: E402
-from puppet_ros import posture_msg  # noqa: E402
+from puppet_ros.messages import posture_msg  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
 from source_tree import ROOT  # noqa: E402
@@ -143,9 +143,10 @@ def test_tree_is_exactly_this(
     got = rig.got
 
     def is_whole() -> bool:
-        return all(
-            len(rig.edges[topic]) >= len(tree) for topic, tree in wanted.items()
-        ) and len(got['/puppet/posture']) >= WANTED_FRAMES
+        return (
+            all(len(rig.edges[topic]) >= len(tree) for topic, tree in wanted.items())
+            and len(got['/puppet/posture']) >= WANTED_FRAMES
+        )
 
     # postures one after the other leave the emulator, in this process, no time to answer
     assert spin_until(rig.executor, lambda: bool(got['/tracker/raw']))
@@ -159,13 +160,17 @@ def test_tree_is_exactly_this(
     # no message mixes the frames of the two publishers
     kinds = [{t.child_frame_id.split('/')[0] for t in m.transforms} for m in got[MOVING]]
     assert all(len(kind) == 1 for kind in kinds)
-    (transmitter,) = [t for m in got[STATIC] for t in m.transforms
-                      if t.child_frame_id == 'transmitter']  # fmt: skip
+    (transmitter,) = [
+        t for m in got[STATIC] for t in m.transforms if t.child_frame_id == 'transmitter'
+    ]
     place = transmitter.transform.translation
     assert (place.x, place.y, place.z) == TRANSMITTER_M
 
-    for who, topic in (('performer', '/performer/posture'), ('puppet', '/puppet/posture'),
-                       ('tracker', '/tracker/raw')):  # fmt: skip
+    for who, topic in (
+        ('performer', '/performer/posture'),
+        ('puppet', '/puppet/posture'),
+        ('tracker', '/tracker/raw'),
+    ):
         known = {stamp_of(m.header) for m in got[topic]}
         shown = [{stamp_of(t.header) for t in m.transforms} for m in of_body(got[MOVING], who)]
         assert shown and all(len(stamps) == 1 for stamps in shown)
@@ -177,9 +182,7 @@ def test_tree_is_exactly_this(
 
 
 @pytest.mark.parametrize('name', ['performer', 'sally', 'blubby', 'frog'])
-def test_urdf_with_joint_states_is_the_posture(
-    make_rig: Callable[..., TfRig], name: str
-) -> None:
+def test_urdf_with_joint_states_is_the_posture(make_rig: Callable[..., TfRig], name: str) -> None:
     """Conventions of robot_state_publisher: both descriptions, /joint_states and /tf agree."""
     rig = make_rig(CHARACTERS / f'{name}.yaml', seed=len(name))
     got = rig.got
@@ -219,9 +222,10 @@ def test_robot_with_joint_states_is_its_frames(
         shown = world_poses(transforms, fixed)
         assert_same(shown['puppet/pelvis'], segment_poses(posture)['pelvis'], 'pelvis')
         poses = link_poses(
-            rig.got['/robot_description'][-1].data, dict(zip(joints.name, joints.position)),
+            rig.got['/robot_description'][-1].data,
+            dict(zip(joints.name, joints.position)),
             shown['puppet/base'],
-        )  # fmt: skip
+        )
         for link, pose in poses.items():
             assert_same(pose, shown[f'puppet/{link}'], link)
 
@@ -237,12 +241,13 @@ def _whole_frames(rig: TfRig) -> list[tuple[Any, Any, Any]]:
     joints = {stamp_of(m.header): m for m in got['/joint_states']}
     postures = {stamp_of(m.header): m for m in got['/puppet/posture']}
     moving = {stamp_of(m.transforms[0].header): m for m in of_body(got[MOVING], 'puppet')}
-    return [(joints[s], postures[s], moving[s])
-            for s in sorted(set(joints) & set(postures) & set(moving))]  # fmt: skip
+    return [
+        (joints[s], postures[s], moving[s])
+        for s in sorted(set(joints) & set(postures) & set(moving))
+    ]
 
 
 def test_the_tree_of_the_spec_is_documented() -> None:
     text = (ROOT / 'doc' / 'rviz.md').read_text()
-    for frame in ('world', 'transmitter', 'tracker/<sensor>', 'performer/pelvis',
-                  'puppet/pelvis'):  # fmt: skip
+    for frame in ('world', 'transmitter', 'tracker/<sensor>', 'performer/pelvis', 'puppet/pelvis'):
         assert frame in text

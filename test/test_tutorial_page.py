@@ -9,8 +9,9 @@ from doc_page import blocks, commands, run_puppet
 import pytest
 from source_tree import ROOT
 
-QUICK_START, TUTORIAL = ((ROOT / 'doc' / f'{name}.md').read_text()
-                         for name in ('quick_start', 'tutorial'))
+QUICK_START, TUTORIAL = (
+    (ROOT / 'doc' / f'{name}.md').read_text() for name in ('quick_start', 'tutorial')
+)
 WRITTEN = {'my_tracker.yaml', 'imp.yaml', 'stage.yaml'}
 
 
@@ -33,8 +34,18 @@ def test_the_pages_are_followed(
     told = next(text for line, text in said.items() if 'report.json' in line)
     # figures of another machine may be others
     assert re.search(re.sub(r'[\d.]+', r'[\\d.]+', re.escape(written).replace(r'\.', '.')), told)
-    wanted = {f'{name}.png' for name in (
-        'first', 'feet', 'six', 'imp', 'imp_in_our_world', 'stage', 'lambda_0.15', 'd_0.2',
-        'reach_0.2',
-    )}  # fmt: skip
+    wanted = {
+        f'{name}.png'
+        for name in (
+            'first',
+            'feet',
+            'six',
+            'imp',
+            'imp_in_our_world',
+            'stage',
+            'lambda_0.15',
+            'd_0.2',
+            'reach_0.2',
+        )
+    }
     assert {path.name for path in tmp_path.glob('*.png')} == wanted

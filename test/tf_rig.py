@@ -7,23 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.character import load_character
-from puppet_core.motion_loop import LoopedMotion
-from puppet_core.posture import Motion, world_segments
-from puppet_core.procedural_performer import procedural_motion
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import Motion, world_segments
+from puppet_core.math import quaternions
+from puppet_core.procedural.motion_loop import LoopedMotion
+from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.tracker_driver_node import TrackerDriverNode
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import TrackerFrame
+from puppet_performer.performer_node import PerformerNode
 from puppet_retarget.importance_node import ImportanceNode
-from puppet_retarget.performer_node import PerformerNode
 from puppet_retarget.retarget_node import RetargetNode
-from puppet_retarget.visualization_node import VisualizationNode
-from puppet_ros import posture_msg, qos
-from puppet_ros.spin import make_executor
+from puppet_ros.messages import posture_msg
+from puppet_ros.node import qos
+from puppet_ros.node.spin import make_executor
 from puppet_ros.testing import spin_until
+from puppet_view.rviz.visualization_node import VisualizationNode
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -39,12 +40,15 @@ PATIENCE = 50  # events without an answer, as while nodes do not hear each other
 TRANSMITTER_M = (0.3, -0.2, 1.1)
 HEARD = QoSProfile(depth=5000, reliability=ReliabilityPolicy.BEST_EFFORT)  # loses nothing
 TOPICS = {
-    '/tf': (TFMessage, qos.TRANSFORMS), '/tf_static': (TFMessage, qos.STATIC_TRANSFORMS),
-    '/joint_states': (JointState, qos.JOINT_STATES), '/puppet/posture': (PostureMsg, HEARD),
-    '/performer/posture': (PostureMsg, HEARD), '/tracker/raw': (TrackerFrame, HEARD),
+    '/tf': (TFMessage, qos.TRANSFORMS),
+    '/tf_static': (TFMessage, qos.STATIC_TRANSFORMS),
+    '/joint_states': (JointState, qos.JOINT_STATES),
+    '/puppet/posture': (PostureMsg, HEARD),
+    '/performer/posture': (PostureMsg, HEARD),
+    '/tracker/raw': (TrackerFrame, HEARD),
     '/robot_description': (String, qos.LATCHED),
     '/performer/robot_description': (String, qos.LATCHED),
-}  # fmt: skip
+}
 
 
 def stamp_of(header: Header) -> int:
@@ -61,11 +65,14 @@ class TfRig:
         self.performer = load_character(CHARACTERS / 'performer.yaml')
         self._rng = np.random.default_rng(seed)
         made = {
-            PerformerNode: {'performer': str(CHARACTERS / 'performer.yaml'),
-                            'layout': str(ROOT / 'config/layouts/default14.yaml')},
-            ImportanceNode: {'environment': str(FLOOR)}, RetargetNode: values,
+            PerformerNode: {
+                'performer': str(CHARACTERS / 'performer.yaml'),
+                'layout': str(ROOT / 'config/layouts/default14.yaml'),
+            },
+            ImportanceNode: {'environment': str(FLOOR)},
+            RetargetNode: values,
             VisualizationNode: {**values, 'tf_rate_hz': 240.0},
-        }  # fmt: skip
+        }
         self._context = context
         self.nodes = [self._make(kind, given) for kind, given in made.items()]
         self.other = Node('other', context=context)
@@ -77,9 +84,7 @@ class TfRig:
         """(child, parent) of all transforms heard on a topic."""
         for topic, (kind, profile) in TOPICS.items():
             self.other.create_subscription(kind, topic, self._keep(topic), profile)
-        self._publisher = self.other.create_publisher(
-            PostureMsg, '/performer/posture', qos.STREAM
-        )
+        self._publisher = self.other.create_publisher(PostureMsg, '/performer/posture', qos.STREAM)
         self._server: Any = None
         self._index = self._waited = 0
         self._motion = procedural_motion(self.performer, 120.0)
@@ -91,10 +96,15 @@ class TfRig:
         motion = LoopedMotion(procedural_motion(self.performer, 120.0, t_pose_s=0.5), 0)
         self._server = build_server(config, motion)
         self._server.start()
-        driver = self._make(TrackerDriverNode, {
-            'ports': [str(link) for link in links], 'auto_configure_pause_s': 0.3,
-            'transmitter.position_m': list(TRANSMITTER_M), 'transforms_rate_hz': 60.0,
-        })  # fmt: skip
+        driver = self._make(
+            TrackerDriverNode,
+            {
+                'ports': [str(link) for link in links],
+                'auto_configure_pause_s': 0.3,
+                'transmitter.position_m': list(TRANSMITTER_M),
+                'transforms_rate_hz': 60.0,
+            },
+        )
         self.nodes.append(driver)
         self.executor.add_node(driver)
         return driver
@@ -139,20 +149,26 @@ class TfRig:
         if wild:
             motion, frame = self._random_motion(), 0
         _, segments = world_segments(
-            motion.skeleton, motion.root_positions[frame: frame + 1],
-            motion.rotations[frame: frame + 1],
-        )  # fmt: skip
+            motion.skeleton,
+            motion.root_positions[frame : frame + 1],
+            motion.rotations[frame : frame + 1],
+        )
         record = posture_msg.PostureRecord(
-            self._index * TICK_NS, self._index, 'performer', motion.posture(frame), segments[0],
-            np.zeros(16, dtype=np.uint8), self.performer.skeleton.leg_length,
-        )  # fmt: skip
+            self._index * TICK_NS,
+            self._index,
+            'performer',
+            motion.posture(frame),
+            segments[0],
+            np.zeros(16, dtype=np.uint8),
+            self.performer.skeleton.leg_length,
+        )
         msg = posture_msg.to_msg(record, Header(frame_id='world'))
         msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(record.stamp_ns, 10**9)
         self._publisher.publish(msg)
 
     def _random_motion(self) -> Motion:
         """Return two frames with every joint turned anyhow."""
-        turns = quaternion_batch.exp(0.5 * self._rng.normal(size=(1, 16, 3)))
+        turns = quaternions.exp(0.5 * self._rng.normal(size=(1, 16, 3)))
         root = np.array([0.0, 0.0, 1.2]) + 0.2 * self._rng.normal(size=(1, 3))
         rotations, roots = np.repeat(turns, 2, axis=0), np.repeat(root, 2, axis=0)
         return Motion.from_rotations(self.performer.skeleton, 120.0, roots, rotations)

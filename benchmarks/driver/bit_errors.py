@@ -17,18 +17,22 @@ from typing import NamedTuple
 
 from benchmarks.driver.decoders import bytes_of, SENSORS, started, started_pair
 import numpy as np
-from puppet_core.arrays import Floats, Ints
-from puppet_driver.devices.decoding import NOISE_M, Reach
+from puppet_core.math import Floats, Ints
+from puppet_driver.devices import NOISE_M, Reach
 from puppet_driver.tracker import RecordStream, Tracker
 
 EXIT_OK = 0
 # device, rate [Hz], format if there is a choice
 CASES = (
-    ('flock_of_birds', 120.0, 'position_quaternion'), ('flock_of_birds', 120.0, 'position_angles'),
-    ('flock_of_birds', 120.0, 'position_matrix'), ('fastrak', 60.0, ''),
-    ('fastrak_ascii', 60.0, ''), ('liberty', 120.0, ''), ('patriot', 60.0, ''),
+    ('flock_of_birds', 120.0, 'position_quaternion'),
+    ('flock_of_birds', 120.0, 'position_angles'),
+    ('flock_of_birds', 120.0, 'position_matrix'),
+    ('fastrak', 60.0, ''),
+    ('fastrak_ascii', 60.0, ''),
+    ('liberty', 120.0, ''),
+    ('patriot', 60.0, ''),
     ('motionstar', 120.0, ''),
-)  # fmt: skip
+)
 BIT_ERROR_RATES = (1e-4, 1e-3, 1e-2)
 SAME_M, SAME_RAD = 1e-6, 1e-6
 
@@ -69,7 +73,7 @@ def ticks_of(
     started(tracker, simulator)
     data = bytes_of(simulator, n_ticks)
     size = len(data) // n_ticks
-    ticks = [data[at:at + size] for at in range(0, len(data), size)]
+    ticks = [data[at : at + size] for at in range(0, len(data), size)]
     return tracker, Reach(config.rate_hz, config.max_speed_mps), ticks
 
 
@@ -79,12 +83,14 @@ def feed(stream: RecordStream, ticks: Sequence[bytes]) -> tuple[Ints, Ints, Floa
     for tick, data in enumerate(ticks):
         n = stream.feed(np.frombuffer(bytearray(data), dtype=np.uint8), len(data), tick)
         batch = stream.batch
-        found.append((batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(),
-                      batch.poses[:n].copy()))  # fmt: skip
+        found.append(
+            (batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(), batch.poses[:n].copy())
+        )
         if stream.is_holding:
             n = stream.flush()
-            found.append((batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(),
-                          batch.poses[:n].copy()))  # fmt: skip
+            found.append(
+                (batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(), batch.poses[:n].copy())
+            )
     stamps, ordinals, poses = (np.concatenate(columns) for columns in zip(*found))
     return stamps, ordinals, poses
 
@@ -129,13 +135,19 @@ def measure(tracker: Tracker, ticks: list[bytes], rate: float, seed: int = 1) ->
     n_sent = len(ticks) * len(SENSORS)
     size = len(ticks[0]) // len(SENSORS)
     untouched = sum(
-        a[i * size:(i + 1) * size] == b[i * size:(i + 1) * size]
-        for a, b in zip(ticks, noisy) for i in range(len(SENSORS))
-    )  # fmt: skip
+        a[i * size : (i + 1) * size] == b[i * size : (i + 1) * size]
+        for a, b in zip(ticks, noisy)
+        for i in range(len(SENSORS))
+    )
     return Damage(
-        n_sent, untouched, len(stamps), int(wrong.sum()), int((distance > NOISE_M).sum()),
-        float(distance.max(initial=0.0)), float(angle.max(initial=0.0)),
-    )  # fmt: skip
+        n_sent,
+        untouched,
+        len(stamps),
+        int(wrong.sum()),
+        int((distance > NOISE_M).sum()),
+        float(distance.max(initial=0.0)),
+        float(angle.max(initial=0.0)),
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -144,19 +156,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     p.add_argument('--ticks', type=int, default=20_000, help='of each, default %(default)s')
     n_ticks = p.parse_args(argv).ticks
     out = sys.stdout.write
-    out('| device | Hz | bits turned | untouched | accepted | of these wrong '
-        f'| by > {1e3 * NOISE_M:g} mm | worst | reach |\n')
+    out(
+        '| device | Hz | bits turned | untouched | accepted | of these wrong '
+        f'| by > {1e3 * NOISE_M:g} mm | worst | reach |\n'
+    )
     out('|---|---|---|---|---|---|---|---|---|\n')
     for device, rate_hz, record_format in CASES:
         tracker, reach, ticks = ticks_of(device, rate_hz, record_format, n_ticks)
         for rate in BIT_ERROR_RATES:
             d = measure(tracker, ticks, rate)
             name = f'{device}, {record_format}' if record_format else device
-            out(f'| {name} | {rate_hz:g} | {rate:g} | {d.untouched / d.sent:.1%} '
+            out(
+                f'| {name} | {rate_hz:g} | {rate:g} | {d.untouched / d.sent:.1%} '
                 f'| {d.accepted / d.sent:.1%} | {d.wrong / max(d.accepted, 1):.2%} '
                 f'| {d.far / max(d.accepted, 1):.2%} '
                 f'| {1e3 * d.worst_m:.0f} mm, {np.degrees(d.worst_rad):.0f}° '
-                f'| {1e3 * reach.distance_m:.0f} mm, {np.degrees(reach.angle_rad):.0f}° |\n')
+                f'| {1e3 * reach.distance_m:.0f} mm, {np.degrees(reach.angle_rad):.0f}° |\n'
+            )
     return EXIT_OK
 
 

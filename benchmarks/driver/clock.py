@@ -17,11 +17,10 @@ import tempfile
 import threading
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values
+from puppet_core.math import Floats, Ints
 from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.frames.clock import ClockFit
-from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.frames import ClockFit, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
 EXIT_OK, EXIT_FAILED = 0, 1
@@ -72,7 +71,7 @@ def _read(ports: Sequence[str], seconds: float) -> tuple[Floats, Floats]:
     reader.start()
     done.wait(2.0 * (seconds + LEARNT_S) + 10.0)
     reader.stop()
-    both = np.array(times[round(LEARNT_S * RATE_HZ):], dtype=np.int64).reshape(-1, 2)
+    both = np.array(times[round(LEARNT_S * RATE_HZ) :], dtype=np.int64).reshape(-1, 2)
     return _about_line(both[:, 0]), _about_line(both[:, 1])
 
 
@@ -89,8 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     p.add_argument('--seconds', type=float, default=30.0, help='of each row, default %(default)s')
     seconds = p.parse_args(argv).seconds
     warm_up()
-    rows = [(f'delays of {d:g} ms, drift {DRIFT_PPM:g} ppm', *synthetic(d, seconds))
-            for d in DELAYS_MS]  # fmt: skip
+    rows = [
+        (f'delays of {d:g} ms, drift {DRIFT_PPM:g} ppm', *synthetic(d, seconds)) for d in DELAYS_MS
+    ]
     with tempfile.TemporaryDirectory(prefix='bench_clock_') as folder:
         rows.append((f'emulator, {N_LINES} pseudo-terminals', *emulated(seconds, Path(folder))))
     out = sys.stdout.write

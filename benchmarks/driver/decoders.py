@@ -15,15 +15,19 @@ import sys
 import time
 
 import numpy as np
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values
 from puppet_driver.devices import DEVICES
-from puppet_driver.devices.flock_records import MAX_READ_BYTES
-from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
-from puppet_driver.emulator.faults import FaultRates, Faults
-from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
-from puppet_driver.emulator.server import DeviceSimulator
+from puppet_driver.emulator import (
+    DeviceSimulator,
+    EmulatorConfig,
+    FaultRates,
+    Faults,
+    MotionStarPackets,
+    MotionStarSimulator,
+    SIMULATORS,
+)
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.tracker import RecordStream, Tracker
+from puppet_driver.tracker import MAX_READ_BYTES, RecordStream, Tracker
 
 EXIT_OK = 0
 SENSORS = ('left_hand', 'right_hand')
@@ -53,7 +57,7 @@ def started(tracker: Tracker, simulator: DeviceSimulator) -> None:
             reply += bytes_of(simulator, 1)
         now_s += exchange.pause_s
         try:
-            exchange = steps.send(reply[:exchange.wanted_bytes(reply)])
+            exchange = steps.send(reply[: exchange.wanted_bytes(reply)])
         except StopIteration:
             break
 
@@ -74,8 +78,10 @@ def bytes_of(simulator: DeviceSimulator, n_ticks: int) -> bytes:
 
 def bytes_per_second(stream: RecordStream, data: bytes, read_bytes: int, seconds: float) -> float:
     """Return the speed at which a stream decodes reads of a size."""
-    reads = [np.frombuffer(bytearray(data[at:at + read_bytes]), dtype=np.uint8)
-             for at in range(0, len(data), read_bytes)]  # fmt: skip
+    reads = [
+        np.frombuffer(bytearray(data[at : at + read_bytes]), dtype=np.uint8)
+        for at in range(0, len(data), read_bytes)
+    ]
     stream.feed(reads[0], 1, 0)  # compiles
     stream.skip()
     n_bytes, start_s = 0, time.perf_counter()
@@ -104,8 +110,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             size = config.trackers[0].record_bytes
             lost = stream.counters.rejected_records + stream.counters.implausible_records
             assert lost <= stream.counters.records // 100, 'the simulator must be understood'
-            out(f'| {name} | {size} | {read_bytes} | {speed / 1e6:.1f} '
-                f'| {speed / NOMINAL_BYTES_PER_S:.0f} × |\n')  # fmt: skip
+            out(
+                f'| {name} | {size} | {read_bytes} | {speed / 1e6:.1f} '
+                f'| {speed / NOMINAL_BYTES_PER_S:.0f} × |\n'
+            )
     return EXIT_OK
 
 

@@ -24,12 +24,11 @@ from typing import Any
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
-from puppet_core.errors import PuppetError
+from puppet_core.io import PuppetError
 from puppet_driver.errors import LinkError
 from puppet_msgs.msg import PoseFrame, TrackerFrame
-from puppet_ros import qos
-from puppet_ros.private_domain import free_domain
-from puppet_ros.spin import make_executor
+from puppet_ros.node import make_executor, qos
+from puppet_ros.process import free_domain
 import rclpy
 from rclpy.context import Context
 
@@ -71,8 +70,10 @@ class Stream:
         return {
             'rate_hz': n_frames / seconds,
             'lost': self.indices[-1] - self.indices[0] + 1 - n_frames,
-            'latency_ms_p50': p50, 'latency_ms_p99': p99, 'latency_ms_max': worst,
-        }  # fmt: skip
+            'latency_ms_p50': p50,
+            'latency_ms_p99': p99,
+            'latency_ms_max': worst,
+        }
 
 
 class Listener:
@@ -130,15 +131,30 @@ def start(device: str, at_exit: ExitStack) -> dict[str, int]:
     folder = at_exit.enter_context(tempfile.TemporaryDirectory(prefix='load_'))
     place = [word.format(folder=folder) for word in PLACES[device]]
     emulator = run(
-        sys.executable, '-m', 'puppet_driver.emulator.cli', '--device', device,
-        '--rate-hz', str(RATE_HZ), *place, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        sys.executable,
+        '-m',
+        'puppet_driver.emulator.cli',
+        '--device',
+        device,
+        '--rate-hz',
+        str(RATE_HZ),
+        *place,
+        stdout=subprocess.PIPE,
+    )
     assert emulator.stdout is not None
     ports = emulator.stdout.readline().split()[1:]
     driver = run(
-        sys.executable, '-m', 'puppet_driver.tracker_driver_node', '--ros-args',
-        '-p', f'device:={device}', '-p', f'ports:={ports}', '-p', f'rate_hz:={RATE_HZ}',
-    )  # fmt: skip
+        sys.executable,
+        '-m',
+        'puppet_driver.tracker_driver_node',
+        '--ros-args',
+        '-p',
+        f'device:={device}',
+        '-p',
+        f'ports:={ports}',
+        '-p',
+        f'rate_hz:={RATE_HZ}',
+    )
     pose_filter = run(sys.executable, get_package_prefix(FILTER) + f'/lib/{FILTER}/pose_filter')
     return {'emulator': emulator.pid, 'driver': driver.pid, 'filter': pose_filter.pid}
 
@@ -168,9 +184,13 @@ def measure(device: str, seconds: float) -> dict[str, Any]:
     driver['p99_ms_median'] = float(np.nanmedian(p99s_ms))
     driver['p99_ms_worst'] = float(np.nanmax(p99s_ms))
     return {
-        'device': device, 'seconds': took_s, 'cpu_percent': shares, 'driver': driver,
-        'raw': listener.raw.figures(took_s), 'filtered': listener.filtered.figures(took_s),
-    }  # fmt: skip
+        'device': device,
+        'seconds': took_s,
+        'cpu_percent': shares,
+        'driver': driver,
+        'raw': listener.raw.figures(took_s),
+        'filtered': listener.filtered.figures(took_s),
+    }
 
 
 def row(found: dict[str, Any]) -> str:
@@ -178,13 +198,14 @@ def row(found: dict[str, Any]) -> str:
     cpu, driver = found['cpu_percent'], found['driver']
     raw, filtered = found['raw'], found['filtered']
     cells = (
-        found['device'], ', '.join(f'{share:.1f}' for share in cpu.values()),
+        found['device'],
+        ', '.join(f'{share:.1f}' for share in cpu.values()),
         f'{driver["queue_deepest"]:.0f}, {driver["queue_dropped"]:.0f}',
         f'{driver["drops"]:.0f}, {driver["incomplete_frames"]:.0f}',
         f'{raw["lost"]}, {filtered["lost"]}',
         f'{driver["p99_ms_median"]:.1f}, {driver["p99_ms_worst"]:.1f}',
         *(f'{s["latency_ms_p50"]:.1f}, {s["latency_ms_p99"]:.1f}' for s in (raw, filtered)),
-    )  # fmt: skip
+    )
     return f'| {" | ".join(cells)} |\n'
 
 

@@ -12,11 +12,10 @@ from benchmarks.edit.experiments import experiments, FRAMES
 from benchmarks.edit.figures import strip
 from benchmarks.edit.results import as_tree, markdown
 from benchmarks.edit.results import run as run_bench
-from puppet_core.atomic_file import check_writable, write_text
-from puppet_core.image_file import save_png
-from puppet_core.io.progress import progress
 from puppet_clips.cli import CommandParser, run_command
-from puppet_retarget.offline.clip_arguments import ConfigFiles, find_character, PERFORMER
+from puppet_core.drawing import save_png
+from puppet_core.io import check_writable, progress, write_text
+from puppet_retarget.offline import ConfigFiles, find_character, PERFORMER
 from puppet_ros import share
 
 EXAMPLE = 'example: ./puppet bench edit --json e.json --figures figures'
@@ -25,12 +24,21 @@ EXAMPLE = 'example: ./puppet bench edit --json e.json --figures figures'
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add('clips', nargs='?', type=Path, metavar='CLIPS',
+    add(
+        'clips',
+        nargs='?',
+        type=Path,
+        metavar='CLIPS',
         help='a folder with 02.asf, 02_01.amc and 02_03.amc in or below it; without it the '
-        'walks are made of formulas')  # fmt: skip
+        'walks are made of formulas',
+    )
     add('--json', type=Path, metavar='FILE', help='also write the figures there')
-    add('--figures', type=Path, metavar='FOLDER',
-        help='also draw each experiment before and after there')  # fmt: skip
+    add(
+        '--figures',
+        type=Path,
+        metavar='FOLDER',
+        help='also draw each experiment before and after there',
+    )
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
@@ -58,13 +66,15 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
             save_png(arguments.figures / f'edit_{bench.experiment.name}.png', picture)
     return markdown(benches)
 
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = CommandParser(
-        prog='puppet bench edit', epilog=EXAMPLE,
+        prog='puppet bench edit',
+        epilog=EXAMPLE,
         description='Measure the motion editor on the experiments of its paper.',
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add_arguments(p)
     return p
 

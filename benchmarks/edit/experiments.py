@@ -19,28 +19,27 @@ from benchmarks.edit.morph import bodies_between, morphed, proportioned
 from benchmarks.edit.rope import carried_to, climb, grip_constraints, Rope
 from benchmarks.edit.walks import square_walk, stooped
 import numpy as np
-from puppet_core.clip import load_clip
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import sample
-from puppet_core.posture import Motion
-from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
-from puppet_edit.editor.constraints import Constraint, Surface
-from puppet_edit.editor.edit_config import Bodies, body_height
-from puppet_edit.scene.doorway import Doorway, doorway_at, doorway_constraints, stooping
-from puppet_edit.scene.foot_plants import (
+from puppet_core.body import Motion, SEGMENT_INDEX, Skeleton
+from puppet_core.clips import load_clip
+from puppet_core.io import ConfigError
+from puppet_core.procedural import sample
+from puppet_edit.editor import Bodies, body_height, Constraint, Surface
+from puppet_edit.scene import (
+    cut,
     detect_contacts,
+    Doorway,
+    doorway_at,
+    doorway_constraints,
+    find_windows,
     firm_poses,
     foot_constraints,
+    join,
+    on_terrain,
     own_poses,
     root_shifts,
-)
-from puppet_edit.scene.retarget_by_edit import on_terrain
-from puppet_edit.scene.surfaces import rough
-from puppet_edit.scene.transition import (
-    cut,
-    find_windows,
-    join,
+    rough,
     seam_constraints,
+    stooping,
     Transition,
 )
 
@@ -122,9 +121,11 @@ def experiments(skeleton: Skeleton, clips: Path | None = None) -> list[Experimen
     """
     sources = built_in_sources(skeleton) if clips is None else captured_sources(clips)
     return [
-        terrain_experiment(sources.long_walk), rope_experiment(skeleton),
-        morph_experiment(sources.stride), transition_experiment(sources.joined),
-    ]  # fmt: skip
+        terrain_experiment(sources.long_walk),
+        rope_experiment(skeleton),
+        morph_experiment(sources.stride),
+        transition_experiment(sources.joined),
+    ]
 
 
 def built_in_sources(skeleton: Skeleton) -> Sources:
@@ -152,7 +153,8 @@ def captured_sources(folder: Path) -> Sources:
     joined = there_and_back(walk, other, walk)
     start = max(0, (walk.n_frames - FRAMES[MORPH]) // 2)
     return Sources(
-        chain, cut(walk, start, start + FRAMES[MORPH]),
+        chain,
+        cut(walk, start, start + FRAMES[MORPH]),
         trimmed(joined, FRAMES[TRANSITION]),
     )
 
@@ -227,8 +229,10 @@ def morph_experiment(walk: Motion) -> Experiment:
     skeleton = walk.skeleton
     n = walk.n_frames
     shapes: Sequence[Skeleton] = (
-        skeleton, proportioned(skeleton, 1.4, 0.75), proportioned(skeleton, 0.75, 1.3)
-    )  # fmt: skip
+        skeleton,
+        proportioned(skeleton, 1.4, 0.75),
+        proportioned(skeleton, 0.75, 1.3),
+    )
     bodies = bodies_between(shapes, (0, n // 2, n - 1), n)
     goals = firm_poses(walk, detect_contacts(walk))
     start = morphed(walk, bodies).motion

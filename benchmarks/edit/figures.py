@@ -8,18 +8,13 @@ from benchmarks.edit.experiments import ROPE, TERRAIN
 from benchmarks.edit.results import Bench
 from benchmarks.edit.rope import Rope
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Vec3
-from puppet_core.character import Character, default_capsules
-from puppet_core.image_file import Picture
-from puppet_core.posture import Motion
-from puppet_core.skeleton import Skeleton
-from puppet_edit.editor.constraints import Surface
-from puppet_edit.editor.edit_config import Bodies
-from puppet_edit.scene.doorway import Doorway
-from puppet_edit.scene.surfaces import normals
-from puppet_view.render.scene import Body, Capsule, Solid
-from puppet_view.render.strip import even_instants, render_strip, StripRow
+from puppet_core.body import Character, default_capsules, Motion, Skeleton
+from puppet_core.drawing import Picture
+from puppet_core.math import Floats, Vec3
+from puppet_core.math import quaternions as qb
+from puppet_edit.editor import Bodies, Surface
+from puppet_edit.scene import Doorway, normals
+from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow
 
 INSTANTS = 7
 CELL_PX = (230, 300)
@@ -75,9 +70,12 @@ def _lowest_ground(bench: Bench) -> Vec3:
 
 
 def _bodies(
-    motion: Motion, bodies: Bodies | None, frames: Sequence[int], raised: Vec3,
+    motion: Motion,
+    bodies: Bodies | None,
+    frames: Sequence[int],
+    raised: Vec3,
     colour: tuple[float, float, float],
-) -> list[list[Body]]:  # fmt: skip
+) -> list[list[Body]]:
     cells = []
     for frame in frames:
         skeleton = motion.skeleton
@@ -94,8 +92,11 @@ def _rope(bench: Bench, is_before: bool) -> list[Solid | Capsule]:
         return []
     if is_before:
         rope = Rope(rope.point, np.array([0.0, 0.0, 1.0]))
-    return [Capsule(rope.point, rope.point + ROPE_LENGTH_M * rope.direction, ROPE_RADIUS_M,
-                 ROPE_COLOUR)]  # fmt: skip
+    return [
+        Capsule(
+            rope.point, rope.point + ROPE_LENGTH_M * rope.direction, ROPE_RADIUS_M, ROPE_COLOUR
+        )
+    ]
 
 
 def _scenery(bench: Bench, motion: Motion, frame: int, raised: Vec3) -> list[Solid | Capsule]:
@@ -136,11 +137,14 @@ def _door(doorway: Doorway, surface: Surface, raised: Vec3) -> list[Solid]:
     left = qb.rotate(turn, np.array([0.0, 0.5 * doorway.width_m, 0.0]))
     middle = np.array([*doorway.place_m, 0.0])
     top = doorway.lintel_m
-    parts = [Solid(
-        middle + raised + [0.0, 0.0, top + 0.5 * POST_M],
-        np.array([doorway.depth_m, doorway.width_m + 2.0 * POST_M, POST_M]), turn,
-        colour=DOOR_COLOUR,
-    )]  # fmt: skip
+    parts = [
+        Solid(
+            middle + raised + [0.0, 0.0, top + 0.5 * POST_M],
+            np.array([doorway.depth_m, doorway.width_m + 2.0 * POST_M, POST_M]),
+            turn,
+            colour=DOOR_COLOUR,
+        )
+    ]
     for side in (1.0, -1.0):
         foot = middle + side * left
         low = float(surface.height(foot[0], foot[1])) - 0.2

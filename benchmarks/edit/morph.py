@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Quats, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import smooth_step
-from puppet_core.posture import Motion
-from puppet_core.skeleton import N_SEGMENTS, PARENTS, SEGMENT_INDEX, Skeleton
-from puppet_edit.editor.edit_config import Bodies
+from puppet_core.body import Motion, N_SEGMENTS, PARENTS, SEGMENT_INDEX, Skeleton
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions as qb
+from puppet_core.math import Quats, Vec3s
+from puppet_core.procedural import smooth_step
+from puppet_edit.editor import Bodies
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +72,7 @@ def proportioned(skeleton: Skeleton, legs: float, trunk: float, arms: float = 1.
     return Skeleton(offsets, skeleton.interaction_points)
 
 
-def bodies_between(
-    skeletons: Sequence[Skeleton], frames: Sequence[int], n_frames: int
-) -> Bodies:
+def bodies_between(skeletons: Sequence[Skeleton], frames: Sequence[int], n_frames: int) -> Bodies:
     """
     Return the bodies of a morph through some skeletons.
 
@@ -95,9 +92,7 @@ def bodies_between(
             f'{list(frames)}'
         )
     t = np.arange(n_frames, dtype=np.float64)
-    shares = [
-        smooth_step((t - first) / (last - first)) for first, last in zip(frames, frames[1:])
-    ]
+    shares = [smooth_step((t - first) / (last - first)) for first, last in zip(frames, frames[1:])]
     fields = []
     for rows in ([s.offsets for s in skeletons], [s.interaction_points for s in skeletons]):
         values = np.tile(rows[0], (n_frames, 1, 1))
@@ -114,10 +109,12 @@ def morphed(motion: Motion, bodies: Bodies) -> MorphedMotion:
     Horizontally the root stays where it is: the stride is to stay.
 
     """
-    legs = np.array([
-        Skeleton(offsets, points).leg_length
-        for offsets, points in zip(bodies.offsets, bodies.interaction_points)
-    ])  # fmt: skip
+    legs = np.array(
+        [
+            Skeleton(offsets, points).leg_length
+            for offsets, points in zip(bodies.offsets, bodies.interaction_points)
+        ]
+    )
     roots = np.array(motion.root_positions)
     roots[:, 2] *= legs / motion.skeleton.leg_length
     first = Skeleton(bodies.offsets[0], bodies.interaction_points[0])

@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 
 from benchmarks.edit.experiments import Experiment
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats
-from puppet_core.posture import Motion
-from puppet_core.skeleton import SEGMENTS
-from puppet_edit.editor.edit_config import EditConfig, EditResult
-from puppet_edit.editor.motion_edit import edit_motion
-from puppet_retarget.offline.bench_table import table
+from puppet_core.body import Motion, SEGMENTS
+from puppet_core.math import Floats
+from puppet_core.math import quaternions as qb
+from puppet_edit.editor import edit_motion, EditConfig, EditResult
+from puppet_retarget.offline import table
 
 # LeeShin1999 table 1: frames per knot of each level, and what was measured there
 CONFIG = EditConfig(levels=4, frames_per_knot=16.0)
 PAPER_ERRORS = {
-    'rough_terrain': (14.31, 9.24, 3.48, 1.06), 'rope': (11.09, 7.51, 3.57, 1.11),
-    'morph': (6.98, 5.35, 3.08, 1.10), 'transition': (7.17, 4.71, 2.14, 0.74),
-}  # fmt: skip
+    'rough_terrain': (14.31, 9.24, 3.48, 1.06),
+    'rope': (11.09, 7.51, 3.57, 1.11),
+    'morph': (6.98, 5.35, 3.08, 1.10),
+    'transition': (7.17, 4.71, 2.14, 0.74),
+}
 # an SGI Indigo2 of 195 MHz; a fiftieth is the aim (levels and preprocessing)
 PAPER_TIME_S = {'rough_terrain': 6.75, 'rope': 12.24, 'morph': 0.48, 'transition': 0.62}
 TREMOR_RAD = 0.004  # RMS of the fine detail that is laid over a motion to see whether it stays
@@ -93,9 +93,7 @@ def with_tremor(motion: Motion, above_hz: float) -> Motion:
     tremor = np.fft.irfft(spectrum, motion.n_frames, axis=0)
     tremor *= TREMOR_RAD / np.sqrt(np.mean(tremor**2))
     rotations = qb.multiply(motion.rotations, qb.exp(tremor))
-    return Motion.from_rotations(
-        motion.skeleton, motion.rate_hz, motion.root_positions, rotations
-    )
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, motion.root_positions, rotations)
 
 
 def fast_amplitudes(motion: Motion, above_hz: float) -> Floats:
@@ -138,8 +136,15 @@ def as_tree(benches: Sequence[Bench]) -> dict[str, Any]:
 def markdown(benches: Sequence[Bench]) -> str:
     """Return the table: errors by level beside the paper's, then times and detail."""
     levels = [f'{CONFIG.frames_per_knot / 2**k:g}' for k in range(CONFIG.levels)]
-    head = ['experiment', 'frames', 'constraints', *(f'{n} frames a knot' for n in levels),
-            'exact', 'time, s', 'fast detail, % changed']  # fmt: skip
+    head = [
+        'experiment',
+        'frames',
+        'constraints',
+        *(f'{n} frames a knot' for n in levels),
+        'exact',
+        'time, s',
+        'fast detail, % changed',
+    ]
     lines = []
     for bench in benches:
         name, result = bench.experiment.name, bench.result
@@ -147,15 +152,22 @@ def markdown(benches: Sequence[Bench]) -> str:
             f'{level.max_error_percent:.2f} ({paper:.2f})'
             for level, paper in zip(result.levels, PAPER_ERRORS[name])
         ]
-        lines.append([
-            name.replace('_', ' '), str(bench.experiment.start.n_frames),
-            str(result.constraint_count), *errors, f'{result.exact_max_error_percent:.4f}',
-            f'{result.total_time_s:.3f} ({PAPER_TIME_S[name]:.2f})',
-            f'{bench.detail.free_change_percent:.2f}',
-        ])  # fmt: skip
+        lines.append(
+            [
+                name.replace('_', ' '),
+                str(bench.experiment.start.n_frames),
+                str(result.constraint_count),
+                *errors,
+                f'{result.exact_max_error_percent:.4f}',
+                f'{result.total_time_s:.3f} ({PAPER_TIME_S[name]:.2f})',
+                f'{bench.detail.free_change_percent:.2f}',
+            ]
+        )
     text = table(head, lines)
-    return (f'{text}\n\nLargest error after each level and after the exact pass, % of the '
-            "body's height; in brackets LeeShin1999 table 1, on an SGI Indigo2.")  # fmt: skip
+    return (
+        f'{text}\n\nLargest error after each level and after the exact pass, % of the '
+        "body's height; in brackets LeeShin1999 table 1, on an SGI Indigo2."
+    )
 
 
 def _edited(experiment: Experiment, motion: Motion, config: EditConfig) -> EditResult:

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import rest_rotations, smooth_step
-from puppet_core.posture import Motion, world_segments
-from puppet_core.procedural_arms import hand_rotations, Palm, placed_arm
-from puppet_core.procedural_curve import bump
-from puppet_core.procedural_limbs import two_bone_rotations, unit
-from puppet_core.procedural_plan import ADULT_LEG_LENGTH_M
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
-from puppet_edit.editor.constraints import (
-    BodyPoint,
-    Constraint,
-    OrientationGoal,
-    PointGoal,
+from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Quats, Vec3, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_core.procedural import (
+    ADULT_LEG_LENGTH_M,
+    bump,
+    hand_rotations,
+    Palm,
+    placed_arm,
+    rest_rotations,
+    smooth_step,
+    two_bone_rotations,
+    unit,
 )
-from puppet_edit.scene.foot_plants import stretches
+from puppet_edit.editor import BodyPoint, Constraint, OrientationGoal, PointGoal
+from puppet_edit.scene import stretches
 
 CYCLE_S = 2.3
 RISE_M = 0.34  # of an adult, each cycle
@@ -66,9 +66,7 @@ class Rope:
     def turn_to(self, other: 'Rope') -> Quats:
         """Return the shortest turn of this rope's direction to another's."""
         axis = np.cross(self.direction, other.direction)
-        return np.asarray(
-            qb.normalize(np.append(1.0 + self.direction @ other.direction, axis))
-        )
+        return np.asarray(qb.normalize(np.append(1.0 + self.direction @ other.direction, axis)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 """
 Walks made of formulas, whose footsteps are known: round a square, and the same stooped.
 
-The square is walked by the steps and turns of `puppet_core.procedural_plan`; what else the
+The square is walked by the steps and turns of `puppet_core.procedural.plan`; what else the
 built-in performer does comes after it and is left out. A stooped walk has the same footsteps
 with the pelvis lower and the trunk ahead.
 
@@ -12,22 +12,21 @@ with the pelvis lower and the trunk ahead.
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.posture import Motion, world_segments
-from puppet_core.procedural_arms import add_arms
-from puppet_core.procedural_body import make_body
-from puppet_core.procedural_limbs import two_bone_rotations
-from puppet_core.procedural_plan import (
+from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
+from puppet_core.math import quaternions as qb
+from puppet_core.procedural import (
+    add_arms,
     ADULT_LEG_LENGTH_M,
     CLAP_S,
     JUMP_S,
+    make_body,
     Plan,
     RAISE_ARMS_S,
     REACH_S,
     SQUAT_S,
     Step,
+    two_bone_rotations,
 )
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
 
 SIDE_M = 3.0
 _STOOP_M, _STOOP_RAD = 0.13, 0.5  # of an adult: pelvis lower, trunk ahead
@@ -57,9 +56,12 @@ def square_walk(skeleton: Skeleton, rate_hz: float, side_m: float = SIDE_M) -> W
     end = plan.duration_s
     plan.stay('pause', 1.0)
     for activity, duration_s in (
-        ('reach', REACH_S), ('clap', CLAP_S), ('squat', SQUAT_S), ('jump', JUMP_S),
+        ('reach', REACH_S),
+        ('clap', CLAP_S),
+        ('squat', SQUAT_S),
+        ('jump', JUMP_S),
         ('raise_arms', RAISE_ARMS_S),
-    ):  # fmt: skip
+    ):
         plan.stay(activity, duration_s)
     t = np.arange(round(plan.duration_s * rate_hz)) / rate_hz
     body = make_body(skeleton, plan, t, rate_hz)

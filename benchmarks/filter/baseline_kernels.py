@@ -11,10 +11,7 @@ the prediction or the last output, as their authors would.
 import math
 from typing import NamedTuple
 
-from puppet_core import quaternion
-from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
-from puppet_core.kernel import copy, kernel
-from puppet_core.work_array import work_array
+from puppet_core.math import copy, Floats, kernel, Quat, quaternion, Quats, Vec3, Vec3s, work_array
 from puppet_filter.kalman import correct, factor_innovation, predict_covariance
 
 
@@ -105,9 +102,14 @@ def step_euler(
 
 @kernel
 def step_low_pass(
-    out_positions: Vec3s, out_quaternions: Quats, velocity: Floats,
-    positions: Vec3s, quaternions: Quats, dt: float, omega: float,
-) -> None:  # fmt: skip
+    out_positions: Vec3s,
+    out_quaternions: Quats,
+    velocity: Floats,
+    positions: Vec3s,
+    quaternions: Quats,
+    dt: float,
+    omega: float,
+) -> None:
     """
     Move the output towards the samples as a critically damped spring would, exactly over dt.
 
@@ -145,9 +147,15 @@ def step_low_pass(
 
 @kernel
 def step_one_euro(
-    out_positions: Vec3s, out_quaternions: Quats, speed: Floats, last: Floats,
-    positions: Vec3s, quaternions: Quats, dt: float, tuning: Floats,
-) -> None:  # fmt: skip
+    out_positions: Vec3s,
+    out_quaternions: Quats,
+    speed: Floats,
+    last: Floats,
+    positions: Vec3s,
+    quaternions: Quats,
+    dt: float,
+    tuning: Floats,
+) -> None:
     """
     Low-pass whose cutoff rises with speed (Casiez, Roussel and Vogel 2012).
 

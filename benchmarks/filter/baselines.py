@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from benchmarks.filter import baseline_kernels
 from benchmarks.filter.baseline_kernels import EulerState
 import numpy as np
-from puppet_core.arrays import Mat6, Quats, Vec3s
+from puppet_core.math import Mat6, Quats, Vec3s
 from puppet_core.sensor_frames import SensorFrame
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import default_noise, PoseFilter
@@ -156,9 +156,14 @@ class OneEuro(_Baseline):
 
     def _advance(self, frame: SensorFrame, dt: float) -> None:
         baseline_kernels.step_one_euro(
-            *self._poses, self._speed, self._last, frame.positions, frame.quaternions, dt,
+            *self._poses,
+            self._speed,
+            self._last,
+            frame.positions,
+            frame.quaternions,
+            dt,
             self._tuning,
-        )  # fmt: skip
+        )
 
 
 def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) -> FrameFilter:

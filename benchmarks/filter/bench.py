@@ -22,9 +22,8 @@ from benchmarks.filter.data_sets import DATA_SETS, make_data_set, RATE_HZ
 from benchmarks.filter.figures import draw_figure, FIGURES
 from benchmarks.filter.scores import Output, run_filter, Score, score
 import numpy as np
-from puppet_core.atomic_file import check_writable, write_text
-from puppet_core.errors import ConfigError
-from puppet_core.image_file import save_png
+from puppet_core.drawing import save_png
+from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_filter.parameters import PoseFilterConfig
 
 Results = dict[str, dict[str, Score]]
@@ -49,8 +48,10 @@ def bench(
         for filter_name in filters:
             outputs[filter_name] = run_filter(
                 partial(make_filter, filter_name, config, data.noise),
-                data.positions, data.quaternions, RATE_HZ,
-            )  # fmt: skip
+                data.positions,
+                data.quaternions,
+                RATE_HZ,
+            )
         results[name] = {key: score(data.motion, output) for key, output in outputs.items()}
         on_output(name, outputs)
     return results
@@ -112,18 +113,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     parser = argparse.ArgumentParser(
-        prog='puppet bench filter', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        prog='puppet bench filter',
+        description=(__doc__ or '').strip(),
+        epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument('--json', type=Path, metavar='FILE', help='also write the scores there')
     parser.add_argument('--figures', type=Path, metavar='FOLDER', help='also draw pieces there')
-    parser.add_argument('--duration', type=float, default=20.0, metavar='S',
-                        help='length of each data set [s], at least 4, default 20')  # fmt: skip
+    parser.add_argument(
+        '--duration',
+        type=float,
+        default=20.0,
+        metavar='S',
+        help='length of each data set [s], at least 4, default 20',
+    )
     parser.add_argument('--sensors', type=int, default=14, help='number of sensors, default 14')
-    parser.add_argument('--filters', default=','.join(BENCH_FILTERS),
-                        help=f'some of {",".join(FILTER_NAMES)}')  # fmt: skip
-    parser.add_argument('--jump-count', type=int, default=DEFAULTS.gate_jump_count, metavar='N',
-                        help='gate.jump_count of kalman, default %(default)s')  # fmt: skip
+    parser.add_argument(
+        '--filters', default=','.join(BENCH_FILTERS), help=f'some of {",".join(FILTER_NAMES)}'
+    )
+    parser.add_argument(
+        '--jump-count',
+        type=int,
+        default=DEFAULTS.gate_jump_count,
+        metavar='N',
+        help='gate.jump_count of kalman, default %(default)s',
+    )
     return parser
 
 

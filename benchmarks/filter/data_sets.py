@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion, SensorMotion
 import numpy as np
-from puppet_core.arrays import Mat6, Quats, Vec3s
+from puppet_core.math import Mat6, Quats, Vec3s
 from puppet_filter.sensor_noise import estimate_noise
 
 RATE_HZ = 120.0
@@ -61,9 +61,13 @@ def make_data_set(name: str, duration_s: float, n_sensors: int, seed: int) -> Da
     samples = disturb(motion, disturbance, rng)
     # as the thesis measured R: at rest, and without what happens now and then
     noisy = Disturbance(
-        disturbance.position_mm, disturbance.orientation_deg, disturbance.hum_mm,
-        disturbance.hum_deg, disturbance.hum_hz, disturbance.hum_overtone,
-    )  # fmt: skip
+        disturbance.position_mm,
+        disturbance.orientation_deg,
+        disturbance.hum_mm,
+        disturbance.hum_deg,
+        disturbance.hum_hz,
+        disturbance.hum_overtone,
+    )
     rest = make_motion('static', 1, NOISE_S, RATE_HZ, rng)
     positions, quaternions = disturb(rest, noisy, rng)
     return DataSet(motion, *samples, estimate_noise(positions[:, 0], quaternions[:, 0]).matrix)

@@ -7,19 +7,26 @@ from collections.abc import Mapping
 from benchmarks.filter.data_sets import DataSet
 from benchmarks.filter.scores import Output
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.figures import BLUE, DARK, GREEN, GREY, Line, line_chart, PURPLE, RED
-from puppet_core.image_file import Picture
+from puppet_core.drawing import BLUE, DARK, GREEN, GREY, Line, line_chart, Picture, PURPLE, RED
+from puppet_core.math import Floats
 
 FIGURES = {
-    'static': (2.0, 1.5), 'slow': (2.0, 2.0), 'fast': (2.0, 1.5), 'walk': (2.0, 1.2),
-    'jumps': (2.85, 0.4), 'fast_outliers': (2.0, 1.5),
-}  # fmt: skip
+    'static': (2.0, 1.5),
+    'slow': (2.0, 2.0),
+    'fast': (2.0, 1.5),
+    'walk': (2.0, 1.2),
+    'jumps': (2.85, 0.4),
+    'fast_outliers': (2.0, 1.5),
+}
 """Start and length of the piece of each data set that is drawn [s]."""
 
 COLOURS = {
-    'kalman': BLUE, 'none': GREY, 'euler': GREEN, 'low_pass': RED, 'fixed_low_pass': PURPLE,
-}  # fmt: skip
+    'kalman': BLUE,
+    'none': GREY,
+    'euler': GREEN,
+    'low_pass': RED,
+    'fixed_low_pass': PURPLE,
+}
 ORDER = ('none', 'euler', 'low_pass', 'fixed_low_pass', 'kalman')  # ours on top
 
 
@@ -32,9 +39,7 @@ def draw_figure(name: str, data: DataSet, outputs: Mapping[str, Output]) -> Pict
     sensor, axis = np.unravel_index(np.argmax(np.ptp(truth, axis=0)), truth.shape[1:])
     middle = truth[:, sensor, axis].mean()
     shown = [key for key in ORDER if key in outputs]
-    places = {
-        key: 1e3 * outputs[key].positions[piece, sensor, axis] - middle for key in shown
-    }
+    places = {key: 1e3 * outputs[key].positions[piece, sensor, axis] - middle for key in shown}
     true_places = truth[:, sensor, axis] - middle
     tracks = [_curve(key, places[key]) for key in shown]
     tracks.append(Line('truth', true_places, DARK, 1.1, '--'))

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from benchmarks.filter.baselines import FrameFilter
 from benchmarks.filter.synthetic_motion import SensorMotion
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.fastest_motion import FASTEST_M_S
+from puppet_core.body import FASTEST_M_S
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 
 SETTLED_FROM_S = 0.5  # leaves out how each filter starts
@@ -74,9 +74,14 @@ def run_filter(
         frame_filter = make_filter()
         for k in range(n_frames):
             frame = SensorFrame(
-                int((k + 1) * 1e9 / rate_hz), k, sensors, positions[k], quaternions[k], ages,
+                int((k + 1) * 1e9 / rate_hz),
+                k,
+                sensors,
+                positions[k],
+                quaternions[k],
+                ages,
                 status[k],
-            )  # fmt: skip
+            )
             begin = time.perf_counter_ns()
             poses = frame_filter.step(frame)
             times_us[number, k] = (time.perf_counter_ns() - begin) * 1e-3
@@ -137,7 +142,7 @@ def measure_overshoot(motion: SensorMotion, positions: Vec3s) -> float:
             length = float(np.linalg.norm(nearby))
             if way < LEAST_WAY_M or length == 0.0:
                 continue
-            past = beyond[end:end + window] @ nearby / length
+            past = beyond[end : end + window] @ nearby / length
             shares.append(float(np.nanmax(past)) / way)
     return float(np.mean(shares)) if shares else float('nan')
 
@@ -162,7 +167,7 @@ def movements(speed: Floats, window: int) -> list[tuple[int, int]]:
         elif speed[k - 1] < REST_SPEED_M_S <= speed[k]:
             start = k
         elif speed[k] < REST_SPEED_M_S <= speed[k - 1]:
-            rests = bool((speed[k:k + window] < REST_SPEED_M_S).all())
+            rests = bool((speed[k : k + window] < REST_SPEED_M_S).all())
             if rests and speed[start:k].max() < FASTEST_M_S:
                 found.append((start, k))
     return found

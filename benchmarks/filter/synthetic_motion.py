@@ -12,8 +12,8 @@ benchmark and the tests measure filters on these.
 from dataclasses import dataclass
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Quats, Vec3s
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math import quaternions as quaternion_batch
 
 KINDS = ('static', 'slow', 'fast', 'walk', 'jumps')
 SWAY_S, SWAY_REST = 2.0, 0.25  # period of slow sways, share of it at rest
@@ -140,7 +140,7 @@ def _bursts(
     starts = rng.random(shape) < share / mean_length
     for frame, sensor in np.argwhere(starts):
         length = rng.geometric(1.0 / mean_length)
-        mask[frame:frame + length, sensor] = True
+        mask[frame : frame + length, sensor] = True
     return mask
 
 

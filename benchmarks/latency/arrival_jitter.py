@@ -4,7 +4,7 @@
 
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
-from puppet_ros.diagnostics import DIAGNOSTICS_TOPIC
+from puppet_ros.node import DIAGNOSTICS_TOPIC
 from rclpy.node import Node
 
 STATUS = 'tracker_driver: stream'

@@ -26,7 +26,6 @@ from benchmarks.latency.arrival_jitter import LateBytes
 from benchmarks.latency.figures import end_to_end, Figures, hops, in_window, lines
 from benchmarks.latency.relay import measure_relays
 from puppet_bringup.demo_run import DemoRun, EMULATOR
-from puppet_bringup.frame_log import TOPICS
 from puppet_bringup.graph_run import (
     check_rate,
     EXIT_FAILED,
@@ -36,11 +35,10 @@ from puppet_bringup.graph_run import (
     use_own_domain,
     watched_graph,
 )
-from puppet_bringup.monitor import JOINTS_TOPIC, Monitor
+from puppet_bringup.monitor import JOINTS_TOPIC, Monitor, TOPICS
 from puppet_bringup.usage_meter import MONITOR
-from puppet_core import atomic_file
-from puppet_core.errors import ConfigError
-from puppet_ros.scheduling import cores_of, running_first, Scheduling
+from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_ros.node import cores_of, running_first, Scheduling
 
 SEPARATE, COMPOSED, RELAYS = FORMS = ('separate', 'composed', 'relays')
 CHARACTERS = ('blubby', 'sally', 'frog', 'performer')
@@ -50,24 +48,48 @@ EXAMPLE = 'example: ./puppet bench latency --duration 60 --puppets 1,4 --json la
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='puppet bench latency', epilog=EXAMPLE,
+        prog='puppet bench latency',
+        epilog=EXAMPLE,
         description='Measure how long frames take from the tracker to the joint states.',
-    )  # fmt: skip
-    p.add_argument('--duration', type=float, default=60.0, metavar='S',
-                   help='seconds for each figure end to end, default %(default)s')  # fmt: skip
-    p.add_argument('--hops', type=float, default=60.0, metavar='S',
-                   help='seconds for the hops, default %(default)s')  # fmt: skip
-    p.add_argument('--rates', default='120', metavar='HZ,..',
-                   help='frames per second, default %(default)s')  # fmt: skip
-    p.add_argument('--puppets', default='1', metavar='N,..',
-                   help='how many follow at once, 1 to 4; default %(default)s')  # fmt: skip
-    p.add_argument('--forms', default=','.join(FORMS), metavar='FORM,..',
-                   help='nodes apart, in one process, processes that only pass frames on; '
-                        'default %(default)s')  # fmt: skip
-    p.add_argument('--realtime', action='store_true',
-                   help='run all of it before ordinary programs, processors awake')  # fmt: skip
-    p.add_argument('--pin', default='', metavar='N,..',
-                   help='processors for the nodes, one each in turns')  # fmt: skip
+    )
+    p.add_argument(
+        '--duration',
+        type=float,
+        default=60.0,
+        metavar='S',
+        help='seconds for each figure end to end, default %(default)s',
+    )
+    p.add_argument(
+        '--hops',
+        type=float,
+        default=60.0,
+        metavar='S',
+        help='seconds for the hops, default %(default)s',
+    )
+    p.add_argument(
+        '--rates', default='120', metavar='HZ,..', help='frames per second, default %(default)s'
+    )
+    p.add_argument(
+        '--puppets',
+        default='1',
+        metavar='N,..',
+        help='how many follow at once, 1 to 4; default %(default)s',
+    )
+    p.add_argument(
+        '--forms',
+        default=','.join(FORMS),
+        metavar='FORM,..',
+        help='nodes apart, in one process, processes that only pass frames on; '
+        'default %(default)s',
+    )
+    p.add_argument(
+        '--realtime',
+        action='store_true',
+        help='run all of it before ordinary programs, processors awake',
+    )
+    p.add_argument(
+        '--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns'
+    )
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     return p
 
@@ -83,13 +105,15 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
         _listed('--forms', options.forms, FORMS),
         [int(n) for n in _listed('--puppets', options.puppets, ('1', '2', '3', '4'))],
         [_rate(text) for text in options.rates.split(',')],
-        options.duration, options.hops, Scheduling(options.realtime, cores_of(options.pin)),
-    )  # fmt: skip
+        options.duration,
+        options.hops,
+        Scheduling(options.realtime, cores_of(options.pin)),
+    )
     for name in ('duration', 'hops'):
         if not 1.0 <= getattr(options, name) < float('inf'):
             raise ConfigError(f'--{name}: expected seconds >= 1, got {getattr(options, name)}')
     if options.json is not None:
-        atomic_file.check_writable(options.json, '--json')
+        check_writable(options.json, '--json')
     use_own_domain()
     report: Figures = {}
     exit_code = EXIT_OK
@@ -101,7 +125,7 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
         report.setdefault(form, figures)  # the first of each
         report.setdefault('all', {}).setdefault(key, {})[form] = figures
     if options.json is not None and report:
-        atomic_file.write_text(options.json, json.dumps(report, indent=2) + '\n')
+        write_text(options.json, json.dumps(report, indent=2) + '\n')
         print(f'figures written to {options.json}')
     return exit_code
 
@@ -123,8 +147,9 @@ def _runs(
     """Yield key, form, number of puppets, rate and figures of each run; None when stopped."""
     scheduling = wanted.scheduling
     given = {
-        'realtime': str(scheduling.realtime).lower(), 'pin': ','.join(map(str, scheduling.cores)),
-    }  # fmt: skip
+        'realtime': str(scheduling.realtime).lower(),
+        'pin': ','.join(map(str, scheduling.cores)),
+    }
     for rate_hz in wanted.rates_hz:
         for n_puppets in wanted.counts:
             for form in wanted.forms:
@@ -157,9 +182,13 @@ class LatencyRun:
     """
 
     def __init__(
-        self, form: str, n_puppets: int, rate_hz: float, stopping: threading.Event,
+        self,
+        form: str,
+        n_puppets: int,
+        rate_hz: float,
+        stopping: threading.Event,
         given: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._further = given
         self._form, self._rate_hz, self._stopping = form, rate_hz, stopping
         self._characters = CHARACTERS[:n_puppets]
@@ -191,9 +220,12 @@ class LatencyRun:
         topics = [JOINTS_TOPIC, *(f'/puppet_{n}/joint_states' for n in further)]
         with tempfile.TemporaryDirectory(prefix='puppet_latency_') as folder:
             listed = simulation(
-                Path(folder), ','.join(self._characters), self._rate_hz,
-                self._form == COMPOSED, **self._further,
-            )  # fmt: skip
+                Path(folder),
+                ','.join(self._characters),
+                self._rate_hz,
+                self._form == COMPOSED,
+                **self._further,
+            )
             with watched_graph(listed, self._stopping, _say, topics) as graph:
                 late_bytes = LateBytes(graph.monitor)
                 if not graph.run.start():
@@ -213,9 +245,13 @@ class LatencyRun:
             yield
 
     def _watch(
-        self, run: DemoRun, monitor: Monitor, late_bytes: LateBytes, duration_s: float,
+        self,
+        run: DemoRun,
+        monitor: Monitor,
+        late_bytes: LateBytes,
+        duration_s: float,
         hops_s: float,
-    ) -> Figures | None:  # fmt: skip
+    ) -> Figures | None:
         run.see_index()
         late_bytes.clear()
         begin_s, end_s, usage = run.measure(duration_s)

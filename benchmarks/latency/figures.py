@@ -5,8 +5,8 @@
 from typing import Any
 
 import numpy as np
-from puppet_bringup.frame_log import ARRIVALS, INDEX, N_JOINTS, STAGES, STAMP
-from puppet_core.arrays import Floats
+from puppet_bringup.monitor import ARRIVALS, INDEX, N_JOINTS, STAGES, STAMP
+from puppet_core.math import Floats
 
 LAST = ARRIVALS.stop - 1  # the joint states; of several puppets the last one's
 PERCENTILES = {'p50': 50.0, 'p99': 99.0, 'p99_9': 99.9, 'max': 100.0}
@@ -56,7 +56,7 @@ def end_to_end(table: Floats, begin_s: float, end_s: float, n_puppets: int = 1) 
     known = np.flatnonzero(np.isfinite(table[:, INDEX]))
     first, last = known[0], known[-1]
     n = int(table[last, INDEX] - table[first, INDEX])
-    came = int(np.count_nonzero(table[first + 1: last + 1, N_JOINTS] >= n_puppets))
+    came = int(np.count_nonzero(table[first + 1 : last + 1, N_JOINTS] >= n_puppets))
     return {'frames': n, 'lost': n - came, 'end_to_end_ms': times}
 
 
@@ -87,7 +87,10 @@ def lines(form: str, puppets: int, rate_hz: float, measured: Figures) -> list[st
 
 def _text(times: dict[str, float | None]) -> str:
     shown = {'p50': 'p50', 'p99': 'p99', 'p99_9': 'p99.9', 'max': 'max'}
-    return ', '.join(
-        f'{word} {"-" if times[key] is None else format(times[key], ".2f")}'
-        for key, word in shown.items()
-    ) + ' ms'
+    return (
+        ', '.join(
+            f'{word} {"-" if times[key] is None else format(times[key], ".2f")}'
+            for key, word in shown.items()
+        )
+        + ' ms'
+    )

@@ -20,23 +20,24 @@ from typing import Any
 from benchmarks.latency.figures import Figures, percentiles_ms
 import numpy as np
 from puppet_bringup.demo_run import PipelineError, Say
-from puppet_bringup.program import child_environment
+from puppet_bringup.programs import child_environment
 from puppet_bringup.supervisor import describe_end, Supervisor
 from puppet_bringup.usage_meter import MONITOR, UsageMeter
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros import qos
-from puppet_ros.raw_header import frame_index, renamed, stamp_ns
-from puppet_ros.scheduling import running_first, Scheduling, split_words
-from puppet_ros.spin import observing, spin_nodes
+from puppet_ros.messages import frame_index, renamed, stamp_ns
+from puppet_ros.node import observing, qos, running_first, Scheduling, spin_nodes, split_words
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 
 # bytes of a frame on each way of the graph, for fourteen sensors and the demo's environment
 SIZES = {
-    '/tracker/raw': 1198, '/tracker/filtered': 9838, '/performer/posture': 1460,
-    '/importance': 12940, '/joint_states': 1228,
-}  # fmt: skip
+    '/tracker/raw': 1198,
+    '/tracker/filtered': 9838,
+    '/performer/posture': 1460,
+    '/importance': 12940,
+    '/joint_states': 1228,
+}
 N_RELAYS = len(SIZES) - 1  # after the source, which stands for the driver
 TOPIC = '/relay_{}'
 SETTLE_S, START_TIMEOUT_S, STEP_S = 2.0, 60.0, 0.1
@@ -95,9 +96,12 @@ class Sink(Node):
 
 
 def measure_relays(
-    rate_hz: float, duration_s: float, stopping: threading.Event, say: Say,
+    rate_hz: float,
+    duration_s: float,
+    stopping: threading.Event,
+    say: Say,
     scheduling: Scheduling,
-) -> Figures | None:  # fmt: skip
+) -> Figures | None:
     """
     Return the figures of the chain; None if it was stopped.
 
@@ -134,9 +138,14 @@ def measure_relays(
 
 
 def _measure(
-    sink: Sink, executor: Executor, rate_hz: float, duration_s: float, stopping: threading.Event,
-    say: Say, scheduling: Scheduling,
-) -> Figures | None:  # fmt: skip
+    sink: Sink,
+    executor: Executor,
+    rate_hz: float,
+    duration_s: float,
+    stopping: threading.Event,
+    say: Say,
+    scheduling: Scheduling,
+) -> Figures | None:
     def go_on(duration_s: float, until_a_frame: bool = False) -> None:
         end_s = time.monotonic() + duration_s
         while time.monotonic() < end_s and not stopping.is_set():
@@ -166,7 +175,9 @@ def _measure(
     indices = sink.indices[first:]
     n_frames = 1 + indices[-1] - indices[0] if indices else 0
     return {
-        'frames': n_frames, 'lost': n_frames - len(indices), 'hops': {},
+        'frames': n_frames,
+        'lost': n_frames - len(indices),
+        'hops': {},
         'end_to_end_ms': percentiles_ms(np.array(sink.times_s[first:])),
         'cpu_percent': sum(u.cpu_percent for name, u in usage.items() if name != MONITOR),
     }

@@ -20,23 +20,25 @@ from benchmarks.quality.thesis_figures import Cast, thesis_figures
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
 import numba
 import numpy as np
-from puppet_core.character import load_character
-from puppet_core.clip import SUFFIXES
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.image_file import save_png
-from puppet_core.io.progress import progress
-from puppet_core.posture import Motion
 from puppet_clips.cli import CommandParser, run_command
-from puppet_retarget.offline import clip_arguments
-from puppet_retarget.offline.bench_table import iterations_table, markdown, timing_table
-from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
-from puppet_retarget.offline.clip_retarget import RetargetJob
-from puppet_retarget.offline.path_timing import PASSES
-from puppet_retarget.offline.report_file import write_report
+from puppet_clips.path_timing import PASSES
+from puppet_core.body import load_character, Motion
+from puppet_core.clips import SUFFIXES
+from puppet_core.drawing import save_png
+from puppet_core.io import ConfigError, InputFileError, progress
+from puppet_performer.sensor_layout import load_layout
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import (
+    ConfigFiles,
+    iterations_table,
+    markdown,
+    PERFORMER,
+    RetargetJob,
+    timing_table,
+    write_report,
+)
 from puppet_retarget.parameters import AS_PRINTED, PRESETS
-from puppet_retarget.performer.sensor_layout import load_layout
-from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
-from puppet_retarget.solvers.registry import SOLVER_NAMES
+from puppet_retarget.solvers import ImportanceBasedSolver, SOLVER_NAMES
 from puppet_ros import share
 
 EXAMPLE = 'example: ./puppet bench --clip walk.bvh --characters blubby,sally --json bench.json'
@@ -47,9 +49,12 @@ PROCEDURAL_WALK = slice(640, 1030)  # frames in which the built-in performer wal
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        'clips', nargs='*', type=Path, metavar='CLIP',
+        'clips',
+        nargs='*',
+        type=Path,
+        metavar='CLIP',
         help='clips, or folders of them; the built-in performer if there are none',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--clip', action='append', default=[], type=Path, metavar='FILE', help='one more clip'
     )
@@ -59,29 +64,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_list(parser, 'characters', ('blubby', 'sally'), 'names or YAML files')
     _add_list(parser, 'solvers', SOLVER_NAMES, f'of {", ".join(SOLVER_NAMES)}')
     parser.add_argument(
-        '--peers', type=clip_arguments.listed, default=(), metavar='A,B',
+        '--peers',
+        type=clip_arguments.listed,
+        default=(),
+        metavar='A,B',
         help=f'solvers of others to measure beside, of {", ".join(PEER_NAMES)}; default none',
-    )  # fmt: skip
+    )
     _add_list(parser, 'presets', PRESETS[:1], f'of {", ".join(PRESETS)}')
     parser.add_argument(
-        '--layout', default='default14', metavar='L',
+        '--layout',
+        default='default14',
+        metavar='L',
         help='sensors of the timed path, name or YAML file; default %(default)s',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--forms', action='store_true',
+        '--forms',
+        action='store_true',
         help='compare the forms of root offset and smoothing, too',
-    )  # fmt: skip
+    )
     out = parser.add_mutually_exclusive_group()
     out.add_argument('--json', type=Path, metavar='FILE', help='every run with all figures')
     out.add_argument(
-        '--figures', type=Path, metavar='FOLDER',
+        '--figures',
+        type=Path,
+        metavar='FOLDER',
         help='measure nothing; draw figures 4.3, 7.2, 7.3 and 7.6 of the thesis, the first three '
         'of the first clip',
-    )  # fmt: skip
+    )
     out.add_argument(
-        '--worst', type=int, metavar='N',
+        '--worst',
+        type=int,
+        metavar='N',
         help='measure no clip; search N postures for the frame that takes longest',
-    )  # fmt: skip
+    )
     clip_arguments.add_tuning_options(parser, has_procedural=True)
     clip_arguments.add_clip_options(parser)
 
@@ -90,9 +105,12 @@ def _add_list(
     parser: argparse.ArgumentParser, name: str, default: Sequence[str], text: str
 ) -> None:
     parser.add_argument(
-        f'--{name}', type=clip_arguments.listed, default=tuple(default), metavar='A,B',
+        f'--{name}',
+        type=clip_arguments.listed,
+        default=tuple(default),
+        metavar='A,B',
         help=f'{text}; default {",".join(default)}',
-    )  # fmt: skip
+    )
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
@@ -166,16 +184,16 @@ def _compared(
         if (preset, job.solver) == (first_preset, first.solver):
             printed = clip_arguments.tuning(settings, AS_PRINTED)
             plain = replace(
-                job, importance=printed.importance, tuning=printed.solver,
+                job,
+                importance=printed.importance,
+                tuning=printed.solver,
                 self_interaction=printed.self_interaction,
-            )  # fmt: skip
+            )
             compared += [*form_jobs(job), (f'preset {AS_PRINTED}', plain)]
     return compared
 
 
-def _draw_figures(
-    paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles
-) -> str:
+def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """Draw the figures of the thesis; return where they are."""
     folder = arguments.figures
     try:
@@ -204,9 +222,12 @@ def _draw_figures(
 
 def _part(motion: Motion, frames: slice) -> Motion:
     return Motion(
-        motion.skeleton, motion.rate_hz, motion.root_positions[frames],
-        motion.rotations[frames], motion.end_effectors[frames],
-    )  # fmt: skip
+        motion.skeleton,
+        motion.rate_hz,
+        motion.root_positions[frames],
+        motion.rotations[frames],
+        motion.end_effectors[frames],
+    )
 
 
 def machine() -> dict[str, Any]:
@@ -234,10 +255,17 @@ def _jobs(
     ]
     for character, solver, preset in product(characters, arguments.solvers, arguments.presets):
         tuning = clip_arguments.tuning(arguments.settings, preset)
-        yield preset, RetargetJob(
-            character, environment, solver, tuning.importance, tuning.solver,
-            tuning.self_interaction,
-        )  # fmt: skip
+        yield (
+            preset,
+            RetargetJob(
+                character,
+                environment,
+                solver,
+                tuning.importance,
+                tuning.solver,
+                tuning.self_interaction,
+            ),
+        )
 
 
 def _clip_files(paths: Sequence[Path]) -> list[Path]:
@@ -296,13 +324,15 @@ def _search(jobs: Sequence[tuple[str, RetargetJob]], n_candidates: int, files: C
         )
     return '\n'.join(lines)
 
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = CommandParser(
-        prog='puppet bench quality', epilog=EXAMPLE,
+        prog='puppet bench quality',
+        epilog=EXAMPLE,
         description='Measure quality and speed over clips, characters, solvers and presets.',
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add_arguments(p)
     return p
 

@@ -18,9 +18,9 @@ from benchmarks.quality.peer_solver import PeerSolver, Targets
 import mink
 import mujoco
 import numpy as np
-from puppet_core.arrays import Quats, Vec3
-from puppet_core.skeleton import END_EFFECTORS, LIMB_SEGMENTS, SEGMENTS, Skeleton
-from puppet_retarget.offline.clip_retarget import RetargetJob
+from puppet_core.body import END_EFFECTORS, LIMB_SEGMENTS, SEGMENTS, Skeleton
+from puppet_core.math import Quats, Vec3
+from puppet_retarget.offline import RetargetJob
 
 DAMPING = 0.5
 LM_DAMPING = 1.0
@@ -82,9 +82,7 @@ class MinkSolver(PeerSolver):
         """Take steps until they hardly help."""
         before = self._error(tasks)
         for _ in range(1 + MORE_ROUNDS):
-            problem = mink.build_ik(
-                self._configuration, tasks, self._step_s, DAMPING, limits=[]
-            )
+            problem = mink.build_ik(self._configuration, tasks, self._step_s, DAMPING, limits=[])
             step = np.linalg.solve(problem.P, -problem.q)
             self._configuration.integrate_inplace(step / self._step_s, self._step_s)
             now = self._error(tasks)
@@ -106,8 +104,11 @@ def _tasks(weights: dict[str, Weights]) -> list[mink.FrameTask]:
         cost = weights.get(part, weights[''])
         tasks.append(
             mink.FrameTask(
-                sites.get(segment, segment), 'site' if segment in sites else 'body',
-                cost.position, cost.orientation, lm_damping=LM_DAMPING,
+                sites.get(segment, segment),
+                'site' if segment in sites else 'body',
+                cost.position,
+                cost.orientation,
+                lm_damping=LM_DAMPING,
             )
-        )  # fmt: skip
+        )
     return tasks

@@ -11,8 +11,8 @@ the suite's own. Palm and sole centres are sites. Masses are all the same, as no
 
 from xml.etree import ElementTree as Xml
 
-from puppet_core.arrays import Vec3
-from puppet_core.skeleton import END_EFFECTORS, LIMB_SEGMENTS, PARENTS, SEGMENTS, Skeleton
+from puppet_core.body import END_EFFECTORS, LIMB_SEGMENTS, PARENTS, SEGMENTS, Skeleton
+from puppet_core.math import Vec3
 
 
 def mjcf_text(skeleton: Skeleton, name: str) -> str:

@@ -15,17 +15,16 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_core.kinematics import end_effector_positions, forward_kinematics
-from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
-from puppet_retarget.offline.clip_retarget import RetargetJob
-from puppet_retarget.solvers.end_effector_solver import (
+from puppet_core.body import end_effector_positions, forward_kinematics, LIMB_SEGMENTS, Skeleton
+from puppet_core.math import Floats, Quats, Vec3, Vec3s
+from puppet_retarget.offline import RetargetJob
+from puppet_retarget.solvers import (
     EndEffectorSolver,
     measure_packed,
     NOTHING_NEAR,
     pose_captured_packed,
+    SolverOutput,
 )
-from puppet_retarget.solvers.solver import SolverOutput
 
 ENDS = LIMB_SEGMENTS[:, 2]  # hands and feet
 FEET = ENDS[2:]
@@ -64,9 +63,14 @@ class PeerSolver(EndEffectorSolver):
         """Return root (3,) [m] and joint rotations (16, 4); all that is timed."""
 
     def solve(
-        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, dt: float,
+        self,
+        root: Vec3,
+        hips: Vec3,
+        rotations: Quats,
+        rows: Floats,
+        dt: float,
         self_rows: Floats = NOTHING_NEAR,
-    ) -> SolverOutput:  # fmt: skip
+    ) -> SolverOutput:
         """Return the puppet's posture; see `Solver.solve`."""
         pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
         output = self._output

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import math
 from typing import Any
 
-from puppet_retarget.offline.bench_table import number, table
+from puppet_retarget.offline import number, table
 
 Row = dict[str, Any]
 
@@ -25,9 +25,7 @@ def peer_table(rows: Sequence[Row]) -> str:
     return table(['character', 'solver', *_COLUMNS], lines)
 
 
-def _by_character(
-    groups: dict[tuple[str, str, str], list[Row]]
-) -> list[tuple[str, list[Row]]]:
+def _by_character(groups: dict[tuple[str, str, str], list[Row]]) -> list[tuple[str, list[Row]]]:
     characters = list(dict.fromkeys(key[0] for key in groups))
     in_order = sorted(groups.items(), key=lambda item: characters.index(item[0][0]))
     return [(key[0], group) for key, group in in_order]
@@ -71,6 +69,7 @@ _COLUMNS: dict[str, tuple[Callable[[Row], Sequence[float | None]], int]] = {
     'segment orientations, deg: p50 / p99': (_percentiles('orientation_deviation_deg'), 1),
     'jerk: root / feet / hands': (lambda row: tuple(row['jerk_ratio'].values()), 2),
     'solver alone, µs: median / p99': (
-        lambda row: tuple(row['stages_us']['solver'][key] for key in ('median', 'p99')), 0,
+        lambda row: tuple(row['stages_us']['solver'][key] for key in ('median', 'p99')),
+        0,
     ),
-}  # fmt: skip
+}

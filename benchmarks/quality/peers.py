@@ -8,9 +8,9 @@ from itertools import product
 from typing import NamedTuple
 
 from benchmarks.quality.peer_solver import PeerSolver
-from puppet_core.errors import ConfigError
-from puppet_core.skeleton import Skeleton
-from puppet_retarget.offline.clip_retarget import RetargetJob
+from puppet_core.body import Skeleton
+from puppet_core.io import ConfigError
+from puppet_retarget.offline import RetargetJob
 
 
 class _Source(NamedTuple):

@@ -13,27 +13,34 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_core.capsule import Capsule
-from puppet_core.default_shape import ADULT_LEG_M, default_capsules
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import rest_rotations, smooth_step
-from puppet_core.posture import Motion, world_segments
-from puppet_core.procedural_arms import (
+from puppet_core.body import (
+    ADULT_LEG_M,
+    Capsule,
+    default_capsules,
+    LIMB_SEGMENTS,
+    Motion,
+    SEGMENT_INDEX,
+    Skeleton,
+    world_segments,
+)
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, quaternions, Quats, Vec3, Vec3s
+from puppet_core.procedural import (
     ADULT_ARM_LENGTH_M,
+    eased,
     ELBOW,
     Gesture,
     hand_rotations,
     HANGING,
     hanging_arm,
+    LEG_STRETCH,
     Palm,
     placed_arm,
+    rest_rotations,
+    smooth_step,
+    two_bone_rotations,
+    unit,
 )
-from puppet_core.procedural_body import LEG_STRETCH
-from puppet_core.procedural_curve import eased
-from puppet_core.procedural_limbs import two_bone_rotations, unit
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
 
 SELF_CONTACTS = ('smoke', 'waist', 'clap')
 RATE_HZ = 120.0
@@ -155,7 +162,7 @@ def _standing(skeleton: Skeleton, t: Floats, duration_s: float) -> tuple[Vec3s, 
         q_thigh, q_shank = two_bone_rotations(hips, ankles, bones, _Y_AXIS, _rows(_X_AXIS, t))
         rotations[:, thigh] = q_thigh
         rotations[:, shank] = _relative(q_thigh, q_shank)
-        rotations[:, foot] = quaternion_batch.conjugate(q_shank)
+        rotations[:, foot] = quaternions.conjugate(q_shank)
     return roots, rotations
 
 
@@ -171,7 +178,7 @@ def _add_arm(
     if palm is not None:
         chest = SEGMENT_INDEX['chest']
         placed = placed_arm(skeleton, side, (world[0][:, chest], world[1][:, chest]), palm)
-        arm = [quaternion_batch.slerp(free, p, palm.share) for free, p in zip(arm, placed)]
+        arm = [quaternions.slerp(free, p, palm.share) for free, p in zip(arm, placed)]
     rotations[:, upper], rotations[:, lower], rotations[:, hand] = arm
 
 
@@ -207,17 +214,23 @@ def _spot(
 
 
 def _touching(
-    side: int, timing: tuple[Floats, Floats], origins: Vec3s, spot: Spot, fingers: Vec3,
+    side: int,
+    timing: tuple[Floats, Floats],
+    origins: Vec3s,
+    spot: Spot,
+    fingers: Vec3,
     pole: Vec3,
-) -> Palm:  # fmt: skip
+) -> Palm:
     t, share = timing
     away = eased(
         t,
         [
-            (0.0 - 0.4 * LIFT_S, HOVER_M), (APPROACH_S, 0.0),
-            (APPROACH_S + HOLD_S, 0.0), (2.0 * APPROACH_S + HOLD_S + 0.4 * LIFT_S, HOVER_M),
+            (0.0 - 0.4 * LIFT_S, HOVER_M),
+            (APPROACH_S, 0.0),
+            (APPROACH_S + HOLD_S, 0.0),
+            (2.0 * APPROACH_S + HOLD_S + 0.4 * LIFT_S, HOVER_M),
         ],
-    )  # fmt: skip
+    )
     along = unit(fingers - (fingers @ spot.normal) * spot.normal)
     down = np.cos(WRIST_LIFT) * along - np.sin(WRIST_LIFT) * spot.normal
     looking = -np.cos(WRIST_LIFT) * spot.normal - np.sin(WRIST_LIFT) * along
@@ -226,9 +239,7 @@ def _touching(
     return Palm(share, position, rotation, _rows(pole, t))
 
 
-def _clapping(
-    side: int, skeleton: Skeleton, timing: tuple[Floats, Floats], world: tuple
-) -> Palm:
+def _clapping(side: int, skeleton: Skeleton, timing: tuple[Floats, Floats], world: tuple) -> Palm:
     t, share = timing
     mirror = 1.0 if side == LEFT else -1.0
     arms = float(skeleton.limb_lengths[:2].sum(axis=1).mean()) / ADULT_ARM_LENGTH_M
@@ -264,4 +275,4 @@ def _rows(vector: Floats, t: Floats) -> Floats:
 
 
 def _relative(parent: Quats, child: Quats) -> Quats:
-    return quaternion_batch.multiply(quaternion_batch.conjugate(parent), child)
+    return quaternions.multiply(quaternions.conjugate(parent), child)

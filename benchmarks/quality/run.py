@@ -9,14 +9,22 @@ from typing import Any
 from benchmarks.quality.peers import make_peer
 from benchmarks.quality.self_quality import performer_body, puppet_body, self_figures
 import numpy as np
-from puppet_core.posture import Motion
-from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
-from puppet_retarget.offline.clip_report import copied_angles, report
-from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
-from puppet_retarget.offline.path_timing import PASSES, sensor_frames, spread, time_path
-from puppet_retarget.offline.quality import MotionArrays, orientation_deviation_deg, percentiles
-from puppet_retarget.offline.reachability import errors_in_reach
-from puppet_retarget.performer.sensor_layout import SensorLayout
+from puppet_clips.path_timing import PASSES, spread, time_path
+from puppet_core.body import Motion
+from puppet_performer.calibration import sensor_frames
+from puppet_performer.sensor_layout import SensorLayout
+from puppet_retarget.importance import GOAL, IMPORTANCE
+from puppet_retarget.offline import (
+    copied_angles,
+    errors_in_reach,
+    MotionArrays,
+    orientation_deviation_deg,
+    percentiles,
+    report,
+    retarget_motion,
+    RetargetJob,
+    RetargetResult,
+)
 
 Row = dict[str, Any]
 PASSES_OF_A_RUN = 2 + PASSES  # with and without root estimation, and on the clock
@@ -32,9 +40,11 @@ class ClipBench:
         self._baselines: dict[int, MotionArrays] = {}
 
     def row(
-        self, job: RetargetJob, preset: str = 'default',
+        self,
+        job: RetargetJob,
+        preset: str = 'default',
         progress: Callable[[int], object] | None = None,
-    ) -> Row:  # fmt: skip
+    ) -> Row:
         """
         Return one run as the bench's JSON has it.
 
@@ -67,9 +77,12 @@ class ClipBench:
         }
 
     def peer_row(
-        self, peer: str, job: RetargetJob, preset: str = 'default',
+        self,
+        peer: str,
+        job: RetargetJob,
+        preset: str = 'default',
         progress: Callable[[int], object] | None = None,
-    ) -> Row:  # fmt: skip
+    ) -> Row:
         """
         Return the run of a peer on the puppet of a job, with the keys of `row`.
 
@@ -119,9 +132,13 @@ class ClipBench:
         """Return the errors of what is of importance 1 and in reach [mm]."""
         rows, scale = result.rows, job.character.scale_for(self._motion.skeleton.leg_length)
         errors = errors_in_reach(
-            job.character.skeleton, result.q_world, result.p_world,
-            scale * rows[..., GOAL: GOAL + 3], rows[..., IMPORTANCE] >= 1.0, result.goal_errors,
-        )  # fmt: skip
+            job.character.skeleton,
+            result.q_world,
+            result.p_world,
+            scale * rows[..., GOAL : GOAL + 3],
+            rows[..., IMPORTANCE] >= 1.0,
+            result.goal_errors,
+        )
         return percentiles(errors, 1000.0)
 
     def _contacts(self, job: RetargetJob, result: RetargetResult) -> dict[str, Any]:

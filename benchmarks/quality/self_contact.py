@@ -4,7 +4,7 @@
 How well a retargeted motion keeps contacts of a body with itself, from arrays.
 
 Definitions. Distances are signed ones of general end-effectors from capsules of the segments
-that count (`puppet_core.self_contact`). Pelvis, spine and chest are one body: the distance
+that count (`puppet_core.body.skeleton`). Pelvis, spine and chest are one body: the distance
 from any of them is that from all, as a ball-shaped character has its whole surface on one of
 them. A general end-effector of the performer touches the segment it is nearest to if that is
 nearer than 2 cm and its own flesh, which is its depth in its own segment: next to nothing for
@@ -19,12 +19,18 @@ from typing import NamedTuple
 from numba import njit
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
-from puppet_core.body_shape_kernels import segment_distance, shape_arrays, ShapeArrays
-from puppet_core.capsule import Capsule
-from puppet_core.quaternion import rotate_inverse
-from puppet_core.self_contact import CONSIDERED
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_core.body import (
+    Capsule,
+    CONSIDERED,
+    LIMB_SEGMENTS,
+    N_SEGMENTS,
+    segment_distance,
+    SEGMENT_INDEX,
+    shape_arrays,
+    ShapeArrays,
+    Skeleton,
+)
+from puppet_core.math import Floats, Quat, Quats, rotate_inverse, Vec3, Vec3s
 
 TOUCH_M = 0.02  # gap that counts as touching; clothes, markers and capsules err by as much
 _TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
@@ -167,9 +173,13 @@ def _distance(
 
 @njit(cache=True)
 def _fill_distances(
-    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, points: Vec3s,
-    considered: NDArray[np.bool_], out: Floats,
-) -> None:  # fmt: skip
+    shape: ShapeArrays,
+    q_world: Quats,
+    p_world: Vec3s,
+    points: Vec3s,
+    considered: NDArray[np.bool_],
+    out: Floats,
+) -> None:
     """Fill the entries (n, 8, 16) of pairs that count."""
     local, normal = np.empty(3), np.empty(3)
     for i in range(len(out)):

@@ -10,11 +10,8 @@ from benchmarks.quality.self_contact import (
     self_penetration_m,
 )
 import numpy as np
-from puppet_core.body_shape_kernels import shape_arrays
-from puppet_core.default_shape import default_capsules
-from puppet_core.posture import Motion
-from puppet_retarget.offline import quality
-from puppet_retarget.offline.clip_retarget import RetargetJob, RetargetResult
+from puppet_core.body import default_capsules, Motion, shape_arrays
+from puppet_retarget.offline import quality, RetargetJob, RetargetResult
 
 
 def performer_body(motion: Motion) -> MovingBody:
@@ -28,9 +25,12 @@ def puppet_body(job: RetargetJob, result: RetargetResult) -> MovingBody:
     """Return the puppet of a run with its own shape."""
     character = job.character
     return MovingBody(
-        character.skeleton, character.capsules, result.q_world, result.p_world,
+        character.skeleton,
+        character.capsules,
+        result.q_world,
+        result.p_world,
         result.puppet.end_effectors,
-    )  # fmt: skip
+    )
 
 
 def deepest_mm(body: MovingBody) -> float:

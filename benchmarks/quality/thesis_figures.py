@@ -7,19 +7,18 @@ from dataclasses import dataclass, replace
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.character import Character, default_capsules
-from puppet_core.figures import BLUE, DARK, GREY, Line, line_chart, RED
-from puppet_core.image_file import Picture
-from puppet_core.posture import Motion
-from puppet_retarget.importance.environment import Environment
-from puppet_retarget.importance.estimator import IMPORTANCE, ImportanceConfig
-from puppet_retarget.importance.self_interaction import SelfInteractionConfig
-from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob, RetargetResult
-from puppet_retarget.solvers.puppet_model import SolverConfig
-from puppet_view.render.actors import Actor
-from puppet_view.render.scene import Body
-from puppet_view.render.strip import even_instants, render_strip, StripRow
+from puppet_core.body import Character, default_capsules, Motion
+from puppet_core.drawing import BLUE, DARK, GREY, Line, line_chart, Picture, RED
+from puppet_core.math import Floats
+from puppet_retarget.importance import (
+    Environment,
+    IMPORTANCE,
+    ImportanceConfig,
+    SelfInteractionConfig,
+)
+from puppet_retarget.offline import retarget_motion, RetargetJob, RetargetResult
+from puppet_retarget.solvers import SolverConfig
+from puppet_view.render import Actor, Body, even_instants, render_strip, StripRow
 
 PREDICTIONS_S = (0.0, 0.15)  # of fig. 4.3
 WALK_SOLVERS = ('joint_angles', 'position', 'importance_based')  # rows of figs. 7.2 and 7.3
@@ -80,9 +79,13 @@ class Cast:
 
     def _job(self, character: Character, solver: str) -> RetargetJob:
         return RetargetJob(
-            character, self.environment, solver, self.importance, self.tuning,
+            character,
+            self.environment,
+            solver,
+            self.importance,
+            self.tuning,
             self.self_interaction,
-        )  # fmt: skip
+        )
 
 
 def thesis_figures(walk: Motion, cast: Cast) -> dict[str, Callable[[], Picture]]:

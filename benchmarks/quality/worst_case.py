@@ -16,22 +16,26 @@ from dataclasses import dataclass, replace
 from time import perf_counter_ns
 
 import numpy as np
-from puppet_core.arrays import Floats, Quats, Vec3
-from puppet_core.character import Character
-from puppet_core.kinematics import end_effector_positions, forward_kinematics
-from puppet_core.posture import Posture
-from puppet_core.quaternion_batch import exp
-from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
-from puppet_retarget.importance.environment import Environment
-from puppet_retarget.importance.estimator import (
+from puppet_core.body import (
+    Character,
+    end_effector_positions,
+    forward_kinematics,
+    LIMB_SEGMENTS,
+    Posture,
+    Skeleton,
+)
+from puppet_core.math import Floats, Quats, Vec3
+from puppet_core.math.quaternions import exp
+from puppet_retarget.importance import (
+    Environment,
+    estimator_of,
     GOAL,
     IMPORTANCE,
     ImportanceConfig,
     ImportanceEstimator,
+    SelfInteractionConfig,
 )
-from puppet_retarget.importance.self_interaction import estimator_of, SelfInteractionConfig
-from puppet_retarget.solvers.puppet_model import SolverConfig
-from puppet_retarget.solvers.registry import make_solver
+from puppet_retarget.solvers import make_solver, SolverConfig
 
 REPEATS = 7  # runs of a candidate, of which the fastest counts
 KEPT = 8  # candidates that are changed further
@@ -75,9 +79,12 @@ class _Rig:
     """The models of a frame, and how long a candidate keeps them busy."""
 
     def __init__(
-        self, performer: Skeleton, character: Character, environment: Environment,
+        self,
+        performer: Skeleton,
+        character: Character,
+        environment: Environment,
         config: SolverConfig,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._skeleton = performer
         self._importance = ImportanceEstimator(environment, ImportanceConfig())
         self._self_interaction = estimator_of(performer, SelfInteractionConfig())
@@ -100,33 +107,32 @@ class _Rig:
         hips = segments[LIMB_SEGMENTS[2:, 0]].mean(axis=0)
         return Posture(root, rotations, points, np.zeros((8, 3))), segments, hips
 
-    def _run(
-        self, candidate: Candidate, posture: Posture, segments: Floats, hips: Vec3
-    ) -> float:
+    def _run(self, candidate: Candidate, posture: Posture, segments: Floats, hips: Vec3) -> float:
         self._importance.reset()
         self._self_interaction.reset()
         start = perf_counter_ns()
-        rows = self._importance.step(
-            0, posture.end_effectors, posture.end_effector_velocities
-        )
+        rows = self._importance.step(0, posture.end_effectors, posture.end_effector_velocities)
         weighed = perf_counter_ns()
         assert rows is not None
         for limb in range(4):
             if candidate.importances[limb] >= 0.0:
                 rows[limb, IMPORTANCE] = candidate.importances[limb]
-                rows[limb, GOAL: GOAL + 3] += candidate.pulls[limb]
+                rows[limb, GOAL : GOAL + 3] += candidate.pulls[limb]
         told = perf_counter_ns()
         self_rows = self._self_interaction.step(0, posture, segments, rows)
-        self._solver.solve(
-            posture.root_position, hips, posture.rotations, rows, np.inf, self_rows
-        )
+        self._solver.solve(posture.root_position, hips, posture.rotations, rows, np.inf, self_rows)
         return (perf_counter_ns() - told + weighed - start) * 1e-3
 
 
 def search_worst(
-    performer: Skeleton, character: Character, environment: Environment, config: SolverConfig,
-    n_candidates: int, seed: int, progress: Callable[[int], object] | None = None,
-) -> WorstCase:  # fmt: skip
+    performer: Skeleton,
+    character: Character,
+    environment: Environment,
+    config: SolverConfig,
+    n_candidates: int,
+    seed: int,
+    progress: Callable[[int], object] | None = None,
+) -> WorstCase:
     """
     Return the slowest frame of a seeded search: half of it random, half uphill from the worst.
 

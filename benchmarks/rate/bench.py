@@ -16,11 +16,10 @@ from benchmarks.rate.experiments import (
     markdown,
 )
 from benchmarks.rate.figures import figures
-from puppet_core.atomic_file import check_writable, write_text
-from puppet_core.errors import ConfigError
-from puppet_core.image_file import save_png
 from puppet_clips.cli import CommandParser, run_command
-from puppet_retarget.offline.clip_arguments import ConfigFiles
+from puppet_core.drawing import save_png
+from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_retarget.offline import ConfigFiles
 from puppet_ros import share
 
 EXAMPLE = 'example: ./puppet bench rate --json r.json --figures figures'
@@ -30,10 +29,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add('--json', type=Path, metavar='FILE', help='also write the figures there')
-    add('--figures', type=Path, metavar='FOLDER',
-        help="also draw the paper's figures 7, 8 and 9 and the walk there")  # fmt: skip
-    add('--seconds', type=float, default=2.0, metavar='S',
-        help='how long each clip is repeated to time it, default %(default)s')  # fmt: skip
+    add(
+        '--figures',
+        type=Path,
+        metavar='FOLDER',
+        help="also draw the paper's figures 7, 8 and 9 and the walk there",
+    )
+    add(
+        '--seconds',
+        type=float,
+        default=2.0,
+        metavar='S',
+        help='how long each clip is repeated to time it, default %(default)s',
+    )
     add('--no-peer', action='store_true', help='without mink, which is used where installed')
 
 
@@ -62,13 +70,15 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
             save_png(arguments.figures / f'{name}.png', picture)
     return markdown([walk, *swings], peer)
 
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = CommandParser(
-        prog='puppet bench rate', epilog=EXAMPLE,
+        prog='puppet bench rate',
+        epilog=EXAMPLE,
         description='Measure inverse rate control on the experiments of its paper.',
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add_arguments(p)
     return p
 

@@ -16,10 +16,9 @@ from benchmarks.rate.run import (
     task_errors,
 )
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats
-from puppet_retarget.solvers.rate.controller import AS_PRINTED, RateConfig
-from puppet_retarget.solvers.rate.tree import BodyTree
+from puppet_core.math import Floats, Quats
+from puppet_core.math import quaternions as qb
+from puppet_retarget.rate_control import AS_PRINTED, BodyTree, RateConfig
 
 PEER = 'mink'
 CM = 100.0
@@ -99,9 +98,13 @@ def _bench(
     printed, printed_speed = run_clip(clip, body, AS_PRINTED, seconds)
     ours, speed = run_clip(clip, body, RateConfig(), seconds)
     row = Row(
-        title, _largest_cm(clip, printed), _largest_cm(clip, ours), speed, printed_speed,
+        title,
+        _largest_cm(clip, printed),
+        _largest_cm(clip, ours),
+        speed,
+        printed_speed,
         likeness(ours.rotations),
-    )  # fmt: skip
+    )
     return row, printed, ours
 
 

@@ -9,10 +9,9 @@ from benchmarks.rate.experiments import WalkRun
 from benchmarks.rate.run import flexion, RateClip, RateResult, task_track
 import numpy as np
 from PIL import Image, ImageDraw
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.figures import BLUE, DARK, Line, line_chart, RED
-from puppet_core.image_file import Picture, TEXT_COLOUR
+from puppet_core.drawing import BLUE, DARK, Line, line_chart, Picture, RED, TEXT_COLOUR
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math import quaternions as qb
 
 SOURCE_COLOUR, PRINTED_COLOUR, OUR_COLOUR = DARK, RED, BLUE
 AXES = ('forward', 'to the left', 'up')
@@ -52,7 +51,7 @@ def end_effector_figure(run: WalkRun) -> Picture:
             Line('source', 100.0 * source[:, k], SOURCE_COLOUR, 1.1, '--'),
         ]
         for k, axis in enumerate(AXES)
-    }  # fmt: skip
+    }
     return line_chart(_times(run), panels)
 
 
@@ -78,6 +77,7 @@ def magnified_figure(run: WalkRun) -> Picture:
 
 def joint_figure(run: WalkRun) -> Picture:
     """Return fig. 9: the left leg's angles about the sideways axes."""
+
     def angles(rotations: Quats, joint: int) -> Floats:
         return np.degrees(flexion(rotations[:, joint]))
 
@@ -101,8 +101,12 @@ def strip(run: WalkRun) -> Picture:
     for row, result in enumerate(bodies):
         floor = (row + 1) * half - MARGIN_PX
         draw.line([(0, FINER * floor), (FINER * width, FINER * floor)], FLOOR_COLOUR, FINER)
-        draw.text((FINER * 8, FINER * (row * half + 6)), ('source', 'destination')[row],
-                  TEXT_COLOUR, font_size=15 * FINER)  # fmt: skip
+        draw.text(
+            (FINER * 8, FINER * (row * half + 6)),
+            ('source', 'destination')[row],
+            TEXT_COLOUR,
+            font_size=15 * FINER,
+        )
         for column, frame in enumerate(STRIP_FRAMES):
             middle = (column + 0.5) * width / len(STRIP_FRAMES)
             _stick(draw, result, frame, (middle, floor), (half - 2 * MARGIN_PX) / 1.1)
@@ -110,9 +114,12 @@ def strip(run: WalkRun) -> Picture:
 
 
 def _stick(
-    draw: ImageDraw.ImageDraw, result: RateResult | RateClip, frame: int,
-    place: tuple[float, float], scale: float,
-) -> None:  # fmt: skip
+    draw: ImageDraw.ImageDraw,
+    result: RateResult | RateClip,
+    frame: int,
+    place: tuple[float, float],
+    scale: float,
+) -> None:
     """Draw a body as lines, forward to the right."""
     q, p = result.q_world[frame], result.p_world[frame]
     ahead = qb.rotate(q[0], np.array([1.0, 0.0, 0.0])) * [1.0, 1.0, 0.0]
@@ -123,7 +130,7 @@ def _stick(
         return FINER * (place[0] + scale * along), FINER * (place[1] - scale * point[2])
 
     for first, colour in ((1, LEFT_COLOUR), (5, RIGHT_COLOUR)):
-        hip, knee, ankle, ball = p[first: first + 4]
+        hip, knee, ankle, ball = p[first : first + 4]
         heel = ankle + qb.rotate(q[first + 2], HEEL)
         tip = ball + qb.rotate(q[first + 3], TIP)
         for line in ((p[0], hip, knee, ankle, heel, ball, tip), (ankle, ball)):

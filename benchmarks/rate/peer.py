@@ -17,9 +17,8 @@ from benchmarks.rate.run import RateClip
 import mink
 import mujoco
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_retarget.solvers.rate.tasks import POSITION
-from puppet_retarget.solvers.rate.tree import BodyTree
+from puppet_core.math import Floats
+from puppet_retarget.rate_control import BodyTree, POSITION
 
 BASE_COST, TASK_COST, POSTURE_COST, DAMPING = 100.0, 10.0, 0.1, 1e-6
 GOOD_ENOUGH_M = 1e-3  # what our own settings are held to
@@ -47,9 +46,13 @@ def run_mink(clip: RateClip, body: BodyTree) -> PeerRun:
     tasks = [_frame_task(clip, i) for i in range(len(clip.tasks))]
     posture = mink.PostureTask(model, POSTURE_COST)
     postures = np.concatenate(
-        (clip.p_world[:, 0], clip.q_world[:, 0],
-         script.imitated[:, 1:].reshape(len(script.bases), -1)), axis=1,
-    )  # fmt: skip
+        (
+            clip.p_world[:, 0],
+            clip.q_world[:, 0],
+            script.imitated[:, 1:].reshape(len(script.bases), -1),
+        ),
+        axis=1,
+    )
     configuration.update(postures[0])
     base_poses, poses = _targets(clip)
     took, worst = 0.0, 0.0

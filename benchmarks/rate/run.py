@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_retarget.solvers.rate.controller import RateConfig, RateController
-from puppet_retarget.solvers.rate.frame_kernels import play_packed
-from puppet_retarget.solvers.rate.rate_arrays import Script
-from puppet_retarget.solvers.rate.tasks import POSITION, Task
-from puppet_retarget.solvers.rate.tree import BASE_DOFS, BodyTree
+from puppet_core.math import Floats, quaternions, Quats, Vec3s
+from puppet_retarget.rate_control import (
+    BASE_DOFS,
+    BodyTree,
+    play_packed,
+    POSITION,
+    RateConfig,
+    RateController,
+    Script,
+    Task,
+)
 
 SETTLING_FRAMES = 200  # of the first posture, before the clip begins
 
@@ -56,9 +60,12 @@ class RateResult:
 
 
 def run_clip(
-    clip: RateClip, body: BodyTree, config: RateConfig, seconds: float = 0.0,
+    clip: RateClip,
+    body: BodyTree,
+    config: RateConfig,
+    seconds: float = 0.0,
     mobilities: Floats | None = None,
-) -> tuple[RateResult, float]:  # fmt: skip
+) -> tuple[RateResult, float]:
     """
     Retarget a clip in one compiled loop.
 
@@ -93,11 +100,9 @@ def run_clip(
         controller = RateController(body, clip.tasks, config, int(script.bases[0]))
         if mobilities is not None:
             joints = np.repeat(mobilities[1:], body.kinds[1:])
-            controller.inputs.mobilities[BASE_DOFS: body.n_dofs] = joints
+            controller.inputs.mobilities[BASE_DOFS : body.n_dofs] = joints
         controller.drive_base()
-        controller.reset(
-            script.base_positions[0], script.base_orientations[0], script.imitated[0]
-        )
+        controller.reset(script.base_positions[0], script.base_orientations[0], script.imitated[0])
         play_packed(controller.packed, first, *settled)
         start = perf_counter()
         play_packed(controller.packed, script, *outputs)
@@ -126,7 +131,7 @@ def task_errors(clip: RateClip, result: RateResult) -> Floats:
 
 def task_track(task: Task, result: RateResult | RateClip) -> Vec3s:
     """Return where a task's point is in each frame, shape (n, 3) [m]."""
-    turned = quaternion_batch.rotate(result.q_world[:, task.segment], task.point)
+    turned = quaternions.rotate(result.q_world[:, task.segment], task.point)
     return turned + result.p_world[:, task.segment]
 
 

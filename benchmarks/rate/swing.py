@@ -11,12 +11,10 @@ joints below it are asked to be zero.
 
 from benchmarks.rate.run import RateClip
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.procedural_limbs import two_bone_rotations, unit
-from puppet_retarget.solvers.rate.rate_arrays import Script
-from puppet_retarget.solvers.rate.tasks import ORIENTATION, POSITION, Task
-from puppet_retarget.solvers.rate.tree import BodyTree
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_core.procedural import two_bone_rotations, unit
+from puppet_retarget.rate_control import BodyTree, ORIENTATION, POSITION, Script, Task
 from scipy.interpolate import Akima1DInterpolator
 
 N_FRAMES, RATE_HZ = 136, 30.0
@@ -25,10 +23,11 @@ TORSO = tuple(range(1, 1 + N_TORSO))
 TOP, HEAD = TORSO[-1], 6
 ARMS = ((7, 8, 9), (10, 11, 12))
 NAMES = (
-    'pelvis', *(f'torso_{k}' for k in TORSO), 'head',
-    *(f'{side}_{part}' for side in ('left', 'right')
-      for part in ('upper_arm', 'forearm', 'hand')),
-)  # fmt: skip
+    'pelvis',
+    *(f'torso_{k}' for k in TORSO),
+    'head',
+    *(f'{side}_{part}' for side in ('left', 'right') for part in ('upper_arm', 'forearm', 'hand')),
+)
 PARENTS = (-1, 0, 1, 2, 3, 4, TOP, TOP, 7, 8, TOP, 10, 11)
 
 TORSO_M, SHOULDER_M, ARM_M, GRIP_M = 0.46, (0.0, 0.18, 0.04), (0.30, 0.27), 0.08
@@ -39,15 +38,30 @@ HIPS_M = (0.0, 0.0, 0.95)
 HANDS_APART_M = 0.09
 TIMES_S = (0.0, 0.7, 1.4, 1.75, 1.95, 2.1, 2.3, 2.6, 3.2, 4.5)
 GRIPS_M = (
-    (0.30, -0.10, 0.30), (0.22, -0.24, 0.38), (0.12, -0.32, 0.42), (0.12, -0.33, 0.40),
-    (0.28, -0.20, 0.24), (0.42, 0.05, 0.14), (0.36, 0.32, 0.22), (0.16, 0.42, 0.40),
-    (0.08, 0.38, 0.46), (0.24, 0.20, 0.32),
-)  # fmt: skip
+    (0.30, -0.10, 0.30),
+    (0.22, -0.24, 0.38),
+    (0.12, -0.32, 0.42),
+    (0.12, -0.33, 0.40),
+    (0.28, -0.20, 0.24),
+    (0.42, 0.05, 0.14),
+    (0.36, 0.32, 0.22),
+    (0.16, 0.42, 0.40),
+    (0.08, 0.38, 0.46),
+    (0.24, 0.20, 0.32),
+)
 """Where the hands hold the bat, from the hips."""
 BATS = (
-    (0.1, -0.3, 0.9), (0.0, -0.4, 0.9), (0.2, -0.4, 0.9), (0.2, -0.5, 0.8), (0.2, -0.9, 0.2),
-    (0.9, 0.1, -0.2), (0.4, 0.9, 0.0), (-0.4, 0.8, 0.4), (-0.6, 0.4, 0.7), (-0.2, 0.4, 0.9),
-)  # fmt: skip
+    (0.1, -0.3, 0.9),
+    (0.0, -0.4, 0.9),
+    (0.2, -0.4, 0.9),
+    (0.2, -0.5, 0.8),
+    (0.2, -0.9, 0.2),
+    (0.9, 0.1, -0.2),
+    (0.4, 0.9, 0.0),
+    (-0.4, 0.8, 0.4),
+    (-0.6, 0.4, 0.7),
+    (-0.2, 0.4, 0.9),
+)
 """Where the bat points from the hands."""
 HIP_YAWS_DEG = (0.0, -8.0, -18.0, -10.0, 12.0, 30.0, 42.0, 50.0, 50.0, 25.0)
 CHEST_YAWS_DEG = (-8.0, -22.0, -42.0, -42.0, -18.0, 12.0, 40.0, 60.0, 62.0, 28.0)
@@ -83,8 +97,10 @@ def swing() -> RateClip:
 
 
 def _tasks() -> tuple[Task, ...]:
-    left, right = (Task(arm[2], POSITION, np.array([0.0, side * GRIP_M, 0.0]))
-                   for arm, side in zip(ARMS, (1.0, -1.0)))  # fmt: skip
+    left, right = (
+        Task(arm[2], POSITION, np.array([0.0, side * GRIP_M, 0.0]))
+        for arm, side in zip(ARMS, (1.0, -1.0))
+    )
     return left, right, Task(TOP, ORIENTATION)
 
 
@@ -96,11 +112,16 @@ def _script(rotations: Quats, q: Quats, p: Vec3s) -> Script:
     # not measured: the tasks are to be met with the least bend of the torso
     imitated[:, TORSO] = [1.0, 0.0, 0.0, 0.0]
     return Script(
-        np.zeros(N_FRAMES, dtype=np.int64), p[:, 0].copy(), q[:, 0].copy(),
-        p[:, 0].copy(), q[:, 0].copy(),
+        np.zeros(N_FRAMES, dtype=np.int64),
+        p[:, 0].copy(),
+        q[:, 0].copy(),
+        p[:, 0].copy(),
+        q[:, 0].copy(),
         np.ones((N_FRAMES, len(tasks)), dtype=np.int64),
-        p[:, segments] + qb.rotate(q[:, segments], points), q[:, segments].copy(), imitated,
-    )  # fmt: skip
+        p[:, segments] + qb.rotate(q[:, segments], points),
+        q[:, segments].copy(),
+        imitated,
+    )
 
 
 def _curve(times: Floats, keys: tuple[tuple[float, ...], ...] | tuple[float, ...]) -> Floats:
@@ -128,9 +149,14 @@ def _trunk(body: BodyTree, times: Floats, q: Quats, p: Vec3s) -> None:
 
 
 def _arm(
-    body: BodyTree, arm: tuple[int, int, int], side: float, grip: Vec3s, bat: Vec3s, q: Quats,
+    body: BodyTree,
+    arm: tuple[int, int, int],
+    side: float,
+    grip: Vec3s,
+    bat: Vec3s,
+    q: Quats,
     p: Vec3s,
-) -> None:  # fmt: skip
+) -> None:
     """Fill an arm whose hand is round the bat, the thumb along it."""
     shoulder, elbow, hand = arm
     held = grip - side * 0.5 * HANDS_APART_M * bat
@@ -141,7 +167,10 @@ def _arm(
     p[:, hand] = held - GRIP_M * ahead
     outward = qb.rotate(q[:, TOP], np.array([-0.3, 0.6 * side, -1.0]))
     q[:, shoulder], q[:, elbow] = two_bone_rotations(
-        p[:, shoulder], p[:, hand], body.offsets[[elbow, hand]], np.array([0.0, 0.0, -side]),
+        p[:, shoulder],
+        p[:, hand],
+        body.offsets[[elbow, hand]],
+        np.array([0.0, 0.0, -side]),
         outward,
-    )  # fmt: skip
+    )
     p[:, elbow] = p[:, shoulder] + qb.rotate(q[:, shoulder], body.offsets[elbow])

@@ -11,19 +11,17 @@ makes two constraints more: 8 x 30.
 
 from benchmarks.rate.run import RateClip
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Ints, Quats, Vec3s
-from puppet_core.motion_loop import smooth_step
-from puppet_core.procedural_curve import bump, eased
-from puppet_core.procedural_limbs import two_bone_rotations
-from puppet_retarget.solvers.rate.rate_arrays import Script
-from puppet_retarget.solvers.rate.tasks import HORIZONTAL, ORIENTATION, POSITION, Task
-from puppet_retarget.solvers.rate.tree import BodyTree
+from puppet_core.math import Floats, Ints, Quats, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_core.procedural import bump, eased, smooth_step, two_bone_rotations
+from puppet_retarget.rate_control import BodyTree, HORIZONTAL, ORIENTATION, POSITION, Script, Task
 
 N_STEPS, FRAMES_PER_STEP, RATE_HZ = 13, 30, 30.0
 SIDES = ('left', 'right')
-NAMES = ('pelvis', *(f'{side}_{part}' for side in SIDES
-                     for part in ('thigh', 'shank', 'foot', 'toes')))  # fmt: skip
+NAMES = (
+    'pelvis',
+    *(f'{side}_{part}' for side in SIDES for part in ('thigh', 'shank', 'foot', 'toes')),
+)
 PARENTS = (-1, 0, 1, 2, 3, 0, 5, 6, 7)
 TOES = (4, 8)
 HIP, KNEE, ANKLE = (1, 5), (2, 6), (3, 7)
@@ -79,15 +77,22 @@ def _script(
     bases = np.array(TOES)[stance]
     active = np.ones((len(steps), len(tasks)), dtype=np.int64)
     for foot in range(2):
-        active[:, 2 * foot: 2 * foot + 2] = (stance != foot)[:, None]
+        active[:, 2 * foot : 2 * foot + 2] = (stance != foot)[:, None]
     segments = [task.segment for task in tasks]
     points = np.array([task.point for task in tasks])
     positions = p[:, segments] + qb.rotate(q[:, segments], points)
     before = np.maximum(frames - 1, 0)
     return Script(
-        bases, p[frames, bases], q[frames, bases], p[before, bases], q[before, bases], active,
-        positions, q[:, segments].copy(), qb.align_signs(rotations),
-    )  # fmt: skip
+        bases,
+        p[frames, bases],
+        q[frames, bases],
+        p[before, bases],
+        q[before, bases],
+        active,
+        positions,
+        q[:, segments].copy(),
+        qb.align_signs(rotations),
+    )
 
 
 def stance_feet(steps: Floats) -> Ints:
@@ -119,8 +124,9 @@ def _pelvis(steps: Floats, q: Quats, p: Vec3s) -> None:
     place, heading = _path(steps - 0.5, 0.025 * np.sin(np.pi * steps))
     p[:, 0] = place
     p[:, 0, 2] = ROOT_M - BOB_M * np.cos(2.0 * np.pi * steps)
-    lean = qb.exp(np.stack((0.05 * np.sin(np.pi * steps), 0.04 + 0.0 * steps, -0.07 * swing),
-                           axis=-1))  # fmt: skip
+    lean = qb.exp(
+        np.stack((0.05 * np.sin(np.pi * steps), 0.04 + 0.0 * steps, -0.07 * swing), axis=-1)
+    )
     q[:, 0] = qb.multiply(_yaw(heading), lean)
 
 
@@ -134,8 +140,9 @@ def _leg(body: BodyTree, foot: int, steps: Floats, q: Quats, p: Vec3s) -> None:
     p[:, toes] = tip - qb.rotate(q[:, toes], np.array([TOES_M, 0.0, 0.0]))
     p[:, ankle] = p[:, toes] - qb.rotate(q[:, ankle], body.offsets[toes])
     p[:, thigh] = p[:, 0] + qb.rotate(q[:, 0], body.offsets[thigh])
-    ahead = qb.rotate(_yaw(0.5 * (heading + STEP_M * (steps - 0.5) / TURN_RADIUS_M)),
-                      np.array([1.0, 0.0, 0.0]))  # fmt: skip
+    ahead = qb.rotate(
+        _yaw(0.5 * (heading + STEP_M * (steps - 0.5) / TURN_RADIUS_M)), np.array([1.0, 0.0, 0.0])
+    )
     q[:, thigh], q[:, shank] = two_bone_rotations(
         p[:, thigh], p[:, ankle], body.offsets[[shank, ankle]], np.array([0.0, 1.0, 0.0]), ahead
     )

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.character import Character, load_character
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.posture import Motion
-from puppet_core.procedural_performer import procedural_motion
+from puppet_core.body import Character, load_character, Motion, Skeleton
+from puppet_core.clips import write_bvh
+from puppet_core.procedural import procedural_motion
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
-from puppet_core.skeleton import Skeleton
 from puppet_setup.commands import BENCHES
 import pytest
 
@@ -33,9 +31,7 @@ class Outcome(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def installed(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def installed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand before the installation: the ament index shows the checkout's configuration."""
     prefix = tmp_path_factory.mktemp('prefix')
     index = prefix / 'share/ament_index/resource_index/packages'
@@ -151,8 +147,13 @@ def make_frame() -> Callable[..., SensorFrame]:
             quaternions = np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
         status = np.where(np.isnan(positions[:, 0]), SAMPLE_MISSING, SAMPLE_OK).astype(np.uint8)
         return SensorFrame(
-            (index + 1) * STEP_NS, index, tuple(f's{i}' for i in range(n)), positions,
-            np.ascontiguousarray(quaternions, dtype=float), np.zeros(n), status,
-        )  # fmt: skip
+            (index + 1) * STEP_NS,
+            index,
+            tuple(f's{i}' for i in range(n)),
+            positions,
+            np.ascontiguousarray(quaternions, dtype=float),
+            np.zeros(n),
+            status,
+        )
 
     return make

@@ -13,7 +13,7 @@ from dataclasses import replace
 from benchmarks.driver import bit_errors as bench
 from benchmarks.driver.decoders import started_pair
 import numpy as np
-from puppet_driver.devices.decoding import ANYWHERE, CONFIRMATIONS, Reach
+from puppet_driver.devices import ANYWHERE, CONFIRMATIONS, Reach
 import pytest
 
 N_TICKS = 1500
@@ -30,7 +30,7 @@ def test_no_single_turned_bit_throws_a_sensor_off_its_path(case):
     for bit in range(8 * len(ticks[at])):
         data = bytearray(ticks[at])
         data[bit // 8] ^= 1 << bit % 8
-        noisy = [*ticks[:at], bytes(data), *ticks[at + 1:]]
+        noisy = [*ticks[:at], bytes(data), *ticks[at + 1 :]]
         stamps, ordinals, poses = bench.feed(tracker.open_stream(), noisy)
         distance, angle = bench.errors(poses, truth[stamps, ordinals])
         # from the last record, which is true, and the path goes on meanwhile

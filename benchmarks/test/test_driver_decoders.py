@@ -3,7 +3,7 @@
 """The decoders' benchmark: each device is started against its simulator and understood."""
 
 from benchmarks.driver import decoders as bench_decoders
-from puppet_driver.emulator.emulator import SIMULATORS
+from puppet_driver.emulator import SIMULATORS
 
 
 def test_every_device_with_a_twin_is_measured(capsys):

@@ -11,9 +11,8 @@ from benchmarks.edit import figures as edit_figures
 from benchmarks.edit import results as edit_bench
 import numpy as np
 from PIL import Image
-from puppet_core import quaternion_batch
-from puppet_core.character import load_character
-from puppet_core.posture import Motion
+from puppet_core.body import load_character, Motion
+from puppet_core.math import quaternions
 import pytest
 
 FRAMES = {'rough_terrain': 464, 'rope': 275, 'morph': 62, 'transition': 119}
@@ -56,7 +55,7 @@ def test_detail_would_show_a_loss(config_dir: Path) -> None:
     skeleton = load_character(config_dir / 'characters/performer.yaml').skeleton
     walk = edit_experiments.built_in_sources(skeleton).stride
     shaken = edit_bench.with_tremor(walk, 7.5)
-    means = quaternion_batch.slerp(shaken.rotations[:-1], shaken.rotations[1:], 0.5)
+    means = quaternions.slerp(shaken.rotations[:-1], shaken.rotations[1:], 0.5)
     dull = Motion.from_rotations(skeleton, 30.0, shaken.root_positions[:-1], means)
     calm, full, lost = (edit_bench.fast_amplitudes(one, 7.5) for one in (walk, shaken, dull))
     arms = slice(4, 10)
@@ -71,7 +70,8 @@ def test_command_writes_file_and_pictures(tmp_path: Path, run, monkeypatch) -> N
     short = ['morph', 'transition']
     every = edit_experiments.experiments
     monkeypatch.setattr(
-        command_bench_edit, 'experiments',
+        command_bench_edit,
+        'experiments',
         lambda *given: [one for one in every(*given) if one.name in short],
     )
     done = run('edit', '--json', tmp_path / 'e.json', '--figures', tmp_path / 'f')
@@ -79,8 +79,14 @@ def test_command_writes_file_and_pictures(tmp_path: Path, run, monkeypatch) -> N
     told = json.loads((tmp_path / 'e.json').read_text())
     assert [one['name'] for one in told['experiments']] == short
     for one in told['experiments']:
-        assert set(one) >= {'name', 'frames', 'constraints', 'levels', 'exact_max_error_percent',
-                            'total_time_s'}  # fmt: skip
+        assert set(one) >= {
+            'name',
+            'frames',
+            'constraints',
+            'levels',
+            'exact_max_error_percent',
+            'total_time_s',
+        }
     for name in short:
         assert Image.open(tmp_path / 'f' / f'edit_{name}.png').width == 3 * 90 + 2 * 4
 
@@ -99,7 +105,8 @@ def test_captured_walks_end_below_the_limits(mocap_dir: Path, config_dir: Path) 
     ('words', 'text'),
     [
         (['nowhere'], "CLIPS: expected a folder, got 'nowhere'"),
-        (['.', '--json', '/proc/e.json'], '--json'), (['--figures', '/proc/f'], '--figures'),
+        (['.', '--json', '/proc/e.json'], '--json'),
+        (['--figures', '/proc/f'], '--figures'),
     ],
 )
 def test_bad_arguments_are_told_in_one_line(words: list[str], text: str, capsys) -> None:

@@ -24,8 +24,18 @@ def only(monkeypatch: Any, *names: str) -> None:
 
 
 def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch: Any) -> None:
-    only(monkeypatch, 'static', 'slow', 'fast', 'walk', 'slow_hum_50', 'walk_hum_60',
-         'fast_outliers', 'slow_dropouts', 'fast_dropouts')  # fmt: skip
+    only(
+        monkeypatch,
+        'static',
+        'slow',
+        'fast',
+        'walk',
+        'slow_hum_50',
+        'walk_hum_60',
+        'fast_outliers',
+        'slow_dropouts',
+        'fast_dropouts',
+    )
     for name, filters in bench(8.0, 4).items():
         ours = filters['kalman']
         for other in ('none', 'euler', 'low_pass'):
@@ -53,8 +63,12 @@ def test_gate_costs_a_frame_less_a_jump_than_it_waits_for_and_pays_with_outliers
 
 
 def test_noise_is_measured_as_the_command_would() -> None:
-    expected = {'static': 0.5, 'static_outliers': 0.5, 'static_dropouts': 0.5,
-                'static_hum_50': np.sqrt(0.25 + 0.5 + 0.125)}  # fmt: skip
+    expected = {
+        'static': 0.5,
+        'static_outliers': 0.5,
+        'static_dropouts': 0.5,
+        'static_hum_50': np.sqrt(0.25 + 0.5 + 0.125),
+    }
     for name, deviation_mm in expected.items():
         noise = make_data_set(name, 4.0, 1, 1).noise
         assert 1e3 * np.sqrt(np.trace(noise[:3, :3]) / 3.0) == pytest.approx(
@@ -88,8 +102,9 @@ def test_command_prints_a_table_and_writes_json_and_pictures(
     with Image.open(folder / 'filter_walk.png') as picture:
         assert np.ptp(np.asarray(picture)) > 200
     assert sorted(file.name for file in folder.iterdir()) == [
-        'filter_static.png', 'filter_walk.png'
-    ]  # fmt: skip
+        'filter_static.png',
+        'filter_walk.png',
+    ]
 
 
 @pytest.mark.parametrize('option', ['--json', '--figures'])
@@ -105,10 +120,16 @@ def test_place_that_cannot_be_written_is_refused_at_once(
     assert caught.value.code == 2 and f'{option}: expected a' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('arguments', [
-    ['--duration', '0'], ['--sensors', '0'], ['--jump-count', '0'],
-    ['--filters', 'none,best'], ['--nonsense'],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ['--duration', '0'],
+        ['--sensors', '0'],
+        ['--jump-count', '0'],
+        ['--filters', 'none,best'],
+        ['--nonsense'],
+    ],
+)
 def test_bad_arguments_exit_2(arguments: list[str], capsys: Any) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

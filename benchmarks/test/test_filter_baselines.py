@@ -55,9 +55,7 @@ def test_resting_sensor_stays_where_it_is(name: str, make_frame: Callable) -> No
 
 
 @pytest.mark.parametrize('name', FILTERS)
-def test_missing_samples_and_repeated_stamps_are_survived(
-    name: str, make_frame: Callable
-) -> None:
+def test_missing_samples_and_repeated_stamps_are_survived(name: str, make_frame: Callable) -> None:
     frame_filter = make_filter(name, PoseFilterConfig())
     for k in range(20):
         missing = np.full((1, 3), np.nan) if k in (5, 6) else np.ones((1, 3))
@@ -86,8 +84,10 @@ def test_low_pass_follows_a_ramp_at_its_theoretical_lag(make_frame: Callable) ->
 
 def test_low_pass_does_not_overshoot_a_step(make_frame: Callable) -> None:
     frame_filter = LowPass()
-    places = [frame_filter.step(make_frame(k, [[float(k > 10), 0.0, 0.0]])).positions[0, 0]
-              for k in range(200)]  # fmt: skip
+    places = [
+        frame_filter.step(make_frame(k, [[float(k > 10), 0.0, 0.0]])).positions[0, 0]
+        for k in range(200)
+    ]
     assert max(places) <= 1.0 and places[-1] == pytest.approx(1.0, abs=1e-6)
 
 

@@ -18,9 +18,7 @@ def along_x(places: np.ndarray) -> SensorMotion:
 
 
 @pytest.mark.parametrize('delay_frames', [0, 1, 3])
-def test_lag_of_a_delayed_copy_is_its_delay(
-    delay_frames: int, rng: np.random.Generator
-) -> None:
+def test_lag_of_a_delayed_copy_is_its_delay(delay_frames: int, rng: np.random.Generator) -> None:
     motion = make_motion('fast', 2, 5.0, RATE_HZ, rng)
     delayed = np.roll(motion.positions, delay_frames, axis=0)
     expected = delay_frames * 1e3 / RATE_HZ

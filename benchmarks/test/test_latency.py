@@ -16,15 +16,15 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from ament_index_python.packages import get_package_prefix  # noqa: E402,I100
 from benchmarks.latency.figures import PERCENTILES  # noqa: E402
 from benchmarks.latency.relay import frame_of, SIZES  # noqa: E402
-from puppet_bringup.frame_log import STAGES  # noqa: E402
-from puppet_core.parameter_rows import defaults  # noqa: E402
+from puppet_bringup.monitor import STAGES  # noqa: E402
+from puppet_core.io import defaults  # noqa: E402
 from puppet_filter.parameters import (
     load_tuning,  # noqa: E402
     ROWS,  # noqa: E402
 )
-from puppet_filter.pose_filter_stage import PoseFilterStage  # noqa: E402
+from puppet_filter.pose_filter_node import PoseFilterStage  # noqa: E402
 from puppet_ros.bags import BagReader  # noqa: E402
-from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
+from puppet_ros.messages import TrackerFrameReader  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
@@ -42,8 +42,12 @@ def test_figures_of_all_forms(tmp_path: Path) -> None:
     words = ['--duration', str(DURATION_S), '--hops', '1', '--rates', str(RATE_HZ)]
     done = subprocess.run(
         [sys.executable, '-m', 'benchmarks.latency.bench', *words, '--json', str(target)],
-        env=dict(os.environ), capture_output=True, text=True, timeout=DEADLINE_S, check=False,
-    )  # fmt: skip
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     report = json.loads(target.read_text())
     assert report['all'] == {
@@ -51,8 +55,10 @@ def test_figures_of_all_forms(tmp_path: Path) -> None:
         '100_hz': {'relays': report['relays']},
     }
     titles = {
-        'separate': 'separate, 1 puppet', 'composed': 'composed, 1 puppet', 'relays': 'relays',
-    }  # fmt: skip
+        'separate': 'separate, 1 puppet',
+        'composed': 'composed, 1 puppet',
+        'relays': 'relays',
+    }
     for form, title in titles.items():
         found = report[form]
         # a full machine may lose frames; they are counted, and come from a device of that rate

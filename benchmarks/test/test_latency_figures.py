@@ -11,7 +11,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from benchmarks.latency import bench as bench_latency  # noqa: E402,I100
 from benchmarks.latency.figures import end_to_end, hops, in_window, lines  # noqa: E402
-from puppet_bringup.frame_log import FrameLog, INDEX  # noqa: E402
+from puppet_bringup.monitor import FrameLog, INDEX  # noqa: E402
 
 PERIOD_NS = 10_000_000
 START_NS = 1_795_219_683_000_000_000
@@ -94,9 +94,16 @@ def test_windows_leave_out_their_end_and_may_be_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    'words', [['--forms', 'both'], ['--puppets', '5'], ['--rates', '500'], ['--rates', 'fast'],
-              ['--duration', '0'], ['--hops', 'nan']],
-)  # fmt: skip
+    'words',
+    [
+        ['--forms', 'both'],
+        ['--puppets', '5'],
+        ['--rates', '500'],
+        ['--rates', 'fast'],
+        ['--duration', '0'],
+        ['--hops', 'nan'],
+    ],
+)
 def test_bad_arguments_are_named(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,9 +25,13 @@ DEADLINE_S = 300.0
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the program to its end."""
     return subprocess.run(
-        [sys.executable, '-m', 'benchmarks.nodes', *words], env=dict(os.environ),
-        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
-    )  # fmt: skip
+        [sys.executable, '-m', 'benchmarks.nodes', *words],
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
 
 
 def test_every_node_is_timed_with_warm_and_with_cold_caches(tmp_path: Path) -> None:
@@ -36,7 +40,11 @@ def test_every_node_is_timed_with_warm_and_with_cold_caches(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr[-2000:]
     report = json.loads(target.read_text())
     assert list(report['nodes']) == [
-        'pose_filter', 'performer', 'importance', 'retarget, posture', 'retarget',
+        'pose_filter',
+        'performer',
+        'importance',
+        'retarget, posture',
+        'retarget',
     ]
     told = f'garbage collected {report["collections"]} times in 50 frames'
     assert report['collections'] <= 1 and told in done.stdout  # frames leave nothing to it
@@ -44,7 +52,8 @@ def test_every_node_is_timed_with_warm_and_with_cold_caches(tmp_path: Path) -> N
         assert name in done.stdout
         # a block of each kind, without the warm one's first frames
         assert {kind: times['n'] for kind, times in kinds.items()} == {
-            'warm_us': bench_nodes.BLOCK - bench_nodes.SETTLING, 'cold_us': bench_nodes.BLOCK,
+            'warm_us': bench_nodes.BLOCK - bench_nodes.SETTLING,
+            'cold_us': bench_nodes.BLOCK,
         }
         assert all(0.0 < times['p50'] <= times['p90'] for times in kinds.values())
 
@@ -56,17 +65,23 @@ def test_a_bag_that_is_too_short_ends_in_a_line() -> None:
     assert 'expected 100000 frames behind the calibration, got ' in line
 
 
-@pytest.mark.parametrize(('words', 'said'), [
-    (['no_such.mcap'], 'no_such.mcap: expected'),
-    (['BAG', '--frames', '10'], '--frames: expected value >= 50, got 10'),
-    (['BAG', '--evict-mb', 'nan'], '--evict-mb: expected 0 <= value <= 4096, got nan'),
-    (['OTHER'], 'expected messages on /tracker/raw, got '),
-    (['BAG', '--json', '.'], '--json: expected a file name, got the folder'),
-], ids=['missing', 'frames', 'memory', 'topics', 'target'])  # fmt: skip
+@pytest.mark.parametrize(
+    ('words', 'said'),
+    [
+        (['no_such.mcap'], 'no_such.mcap: expected'),
+        (['BAG', '--frames', '10'], '--frames: expected value >= 50, got 10'),
+        (['BAG', '--evict-mb', 'nan'], '--evict-mb: expected 0 <= value <= 4096, got nan'),
+        (['OTHER'], 'expected messages on /tracker/raw, got '),
+        (['BAG', '--json', '.'], '--json: expected a file name, got the folder'),
+    ],
+    ids=['missing', 'frames', 'memory', 'topics', 'target'],
+)
 def test_bad_arguments_are_named(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv('ROS_DOMAIN_ID', '0')  # which main sets
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
     bags = {'BAG': PERFORMANCE, 'OTHER': PERFORMANCE.parent / 'blubby_position.mcap'}

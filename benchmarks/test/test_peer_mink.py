@@ -8,12 +8,18 @@ from pathlib import Path
 
 from benchmarks.quality.peer_mjcf import mjcf_text, site_name
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.character import Character, load_character
-from puppet_core.posture import general_end_effectors, Motion, world_segments
-from puppet_core.skeleton import END_EFFECTORS, SEGMENTS
-from puppet_retarget.importance.environment import floor_only
-from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
+from puppet_core.body import (
+    Character,
+    END_EFFECTORS,
+    general_end_effectors,
+    load_character,
+    Motion,
+    SEGMENTS,
+    world_segments,
+)
+from puppet_core.math import quaternions
+from puppet_retarget.importance import floor_only
+from puppet_retarget.offline import retarget_motion, RetargetJob
 import pytest
 
 pytest.importorskip('mink', reason='mink is not installed')
@@ -25,7 +31,7 @@ MinkSolver = import_module('benchmarks.quality.peer_mink').MinkSolver
 def test_mujoco_moves_the_model_as_our_kinematics(name: str, config_dir: Path) -> None:
     skeleton = load_character(config_dir / f'characters/{name}.yaml').skeleton
     rng = np.random.default_rng(20)
-    rotations = quaternion_batch.normalize(rng.normal(size=(50, 16, 4)))
+    rotations = quaternions.normalize(rng.normal(size=(50, 16, 4)))
     roots = rng.uniform(-2.0, 2.0, (50, 3))
     q_world, p_world = world_segments(skeleton, roots, rotations)
     points = general_end_effectors(skeleton, q_world, p_world)
@@ -42,15 +48,13 @@ def test_mujoco_moves_the_model_as_our_kinematics(name: str, config_dir: Path) -
         np.testing.assert_allclose(np.abs(along), 1.0, atol=1e-9)
 
 
-def test_a_body_of_the_performers_size_takes_its_pose(
-    steps: Motion, performer: Character
-) -> None:
+def test_a_body_of_the_performers_size_takes_its_pose(steps: Motion, performer: Character) -> None:
     job = RetargetJob(performer, floor_only(), 'mink')
     result = retarget_motion(steps, job, solver=MinkSolver(job, steps.skeleton))
     q_world, p_world = steps.world_segments()
     np.testing.assert_allclose(result.p_world, p_world, atol=1e-4)
-    turn = quaternion_batch.multiply(quaternion_batch.conjugate(q_world), result.q_world)
-    assert np.degrees(np.linalg.norm(quaternion_batch.log(turn), axis=-1)).max() < 0.1
+    turn = quaternions.multiply(quaternions.conjugate(q_world), result.q_world)
+    assert np.degrees(np.linalg.norm(quaternions.log(turn), axis=-1)).max() < 0.1
 
 
 def test_feet_of_other_legs_are_near_their_targets(steps: Motion, config_dir: Path) -> None:
@@ -72,9 +76,15 @@ def copied_miss(steps: Motion, job: RetargetJob) -> float:
 @pytest.mark.ros
 def test_bench_shows_the_peer_beside_ours(run: Callable, walk_bvh: Path) -> None:
     done = run(
-        'bench', walk_bvh, '--characters', 'sally', '--solvers', 'joint_angles',
-        '--peers', 'mink',
-    )  # fmt: skip
+        'bench',
+        walk_bvh,
+        '--characters',
+        'sally',
+        '--solvers',
+        'joint_angles',
+        '--peers',
+        'mink',
+    )
     assert done.code == 0, done.err
     runs, beside = done.out.split('\n\n')[0], done.out.split('\n\n')[-2]
     assert [line.split(' | ')[3] for line in runs.splitlines()[2:]] == ['joint_angles', 'mink']

@@ -15,14 +15,11 @@ from benchmarks.quality.peer_solver import FEET, PeerSolver, segment_ratios, Tar
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.run import ClipBench
 import numpy as np
-from puppet_core.arrays import Quats, Vec3
-from puppet_core.character import AUTO, Character, load_character
-from puppet_core.posture import Motion
-from puppet_core.skeleton import PARENTS, SEGMENTS, Skeleton
-from puppet_retarget.importance.environment import floor_only
-from puppet_retarget.offline.bench_table import markdown
-from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
-from puppet_retarget.performer.sensor_layout import load_layout
+from puppet_core.body import AUTO, Character, load_character, Motion, PARENTS, SEGMENTS, Skeleton
+from puppet_core.math import Quats, Vec3
+from puppet_performer.sensor_layout import load_layout
+from puppet_retarget.importance import floor_only
+from puppet_retarget.offline import markdown, retarget_motion, RetargetJob
 import pytest
 
 
@@ -87,8 +84,9 @@ def test_each_peer_runs_once_on_each_puppet(
     ]
     runs = peers.peer_runs(jobs, ('mink', 'mink'))
     assert [(name, preset, job.character.name) for name, preset, job in runs] == [
-        ('mink', 'default', 'performer'), ('mink', 'default', 'blubby'),
-    ]  # fmt: skip
+        ('mink', 'default', 'performer'),
+        ('mink', 'default', 'blubby'),
+    ]
 
 
 def test_targets_of_the_own_size_are_the_captured_segments(
@@ -110,9 +108,10 @@ def test_targets_of_a_body_of_half_the_size_are_a_scaled_copy(
 ) -> None:
     own = performer.skeleton
     half = replace(
-        performer, skeleton=Skeleton(0.5 * own.offsets, 0.5 * own.interaction_points),
+        performer,
+        skeleton=Skeleton(0.5 * own.offsets, 0.5 * own.interaction_points),
         world_scale=AUTO,
-    )  # fmt: skip
+    )
     job = RetargetJob(half, floor_only())
     peer = Follower(job, steps.skeleton)
     result = retarget_motion(steps, job, solver=peer)
@@ -159,7 +158,10 @@ def test_rows_of_a_peer_have_the_keys_of_ours(
 def clip_row(solver: str, character: str, slide: float, contact: float | None) -> dict:
     """Return what the table reads of one run."""
     return {
-        'character': character, 'solver': solver, 'preset': 'default', 'world_scale': 0.5,
+        'character': character,
+        'solver': solver,
+        'preset': 'default',
+        'world_scale': 0.5,
         'planted_foot_slide_mm_s': {'performer': 100.0, 'puppet': slide},
         'goal_error_mm': {'p50': math.nan, 'p99': 2.0, 'max': 9.0},
         'penetration_mm': {'environment_max': 0.0},
@@ -168,7 +170,7 @@ def clip_row(solver: str, character: str, slide: float, contact: float | None) -
         'orientation_deviation_deg': {'p50': 1.0, 'p99': 3.0, 'max': 9.0},
         'jerk_ratio': {'root': 1.0, 'feet': 1.1, 'hands': slide / 10.0},
         'stages_us': {'solver': {'median': slide, 'p99': 2.0 * slide, 'max': 999.0}},
-    }  # fmt: skip
+    }
 
 
 def test_table_has_means_and_the_worst_clip() -> None:
@@ -185,9 +187,15 @@ def test_table_has_means_and_the_worst_clip() -> None:
         for solver in ('importance_based', 'mink')
     ]
     assert lines[2][2:] == [
-        '20 (30)', '– / 2.0 (– / 2.0)', '0.0 (0.0)', '4.0 (4.0)', '10.0 / 20.0 (10.0 / 20.0)',
-        '1.0 / 3.0 (1.0 / 3.0)', '1.00 / 1.10 / 7.00 (1.00 / 1.10 / 8.00)', '70 / 140 (80 / 160)',
-    ]  # fmt: skip
+        '20 (30)',
+        '– / 2.0 (– / 2.0)',
+        '0.0 (0.0)',
+        '4.0 (4.0)',
+        '10.0 / 20.0 (10.0 / 20.0)',
+        '1.0 / 3.0 (1.0 / 3.0)',
+        '1.00 / 1.10 / 7.00 (1.00 / 1.10 / 8.00)',
+        '70 / 140 (80 / 160)',
+    ]
 
 
 def test_mjcf_has_the_segments_in_their_order(blubby: Character) -> None:

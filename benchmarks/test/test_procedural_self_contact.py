@@ -9,11 +9,9 @@ from benchmarks.quality.procedural_self_contact import (
     SELF_CONTACTS,
 )
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.default_shape import default_capsules
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
-from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.body import default_capsules, Motion, SEGMENT_INDEX, Skeleton
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions
 import pytest
 
 TOUCH_M = 1e-9
@@ -42,9 +40,7 @@ def distances(motion: Motion, points: np.ndarray, segments: tuple[str, ...]) -> 
         s = capsule.segment
         if s not in [SEGMENT_INDEX[name] for name in segments]:
             continue
-        local = quaternion_batch.rotate(
-            quaternion_batch.conjugate(q_world[:, s]), points - p_world[:, s]
-        )
+        local = quaternions.rotate(quaternions.conjugate(q_world[:, s]), points - p_world[:, s])
         axis = capsule.end - capsule.start
         share = (local - capsule.start) @ axis / max(float(axis @ axis), 1e-18)
         core = capsule.start + np.clip(share, 0.0, 1.0)[:, None] * axis
@@ -89,11 +85,11 @@ def test_palms_look_at_what_they_touch(motions):
     q_world, p_world = motions['waist'].world_segments()
     middle = len(q_world) // 2
     for hand, mirror in ((6, 1.0), (9, -1.0)):
-        looking = quaternion_batch.rotate(q_world[middle, hand], np.array([0.0, 0.0, -1.0]))
+        looking = quaternions.rotate(q_world[middle, hand], np.array([0.0, 0.0, -1.0]))
         assert -mirror * looking[1] > 0.8
     q_world, p_world = motions['smoke'].world_segments()
     middle = len(q_world) // 2
-    looking = quaternion_batch.rotate(q_world[middle, 9], np.array([0.0, 0.0, -1.0]))
+    looking = quaternions.rotate(q_world[middle, 9], np.array([0.0, 0.0, -1.0]))
     palm = motions['smoke'].end_effectors[middle, 1]
     towards = p_world[middle, SEGMENT_INDEX['head']] + [0.0, 0.0, 0.1] - palm
     assert looking @ towards > 0.8 * np.linalg.norm(towards)
@@ -114,7 +110,7 @@ def test_elbows_point_to_their_own_side(motions, kind):
 
 
 def test_joints_stay_within_a_persons_limits(motions, kind):
-    angles = np.degrees(np.linalg.norm(quaternion_batch.log(motions[kind].rotations), axis=2))
+    angles = np.degrees(np.linalg.norm(quaternions.log(motions[kind].rotations), axis=2))
     limits = {'left_hand': 60, 'right_hand': 60, 'left_forearm': 150, 'right_forearm': 150}
     for joint, limit in limits.items():
         assert angles[:, SEGMENT_INDEX[joint]].max() < limit

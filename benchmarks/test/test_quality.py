@@ -12,22 +12,33 @@ from benchmarks.quality import thesis_figures
 from benchmarks.quality.bench import PROCEDURAL_WALK
 import numpy as np
 from PIL import Image
-from puppet_core.character import Character
-from puppet_core.procedural_performer import procedural_motion
-from puppet_retarget.offline.clip_arguments import PROCEDURAL_RATE_HZ
-from puppet_retarget.solvers.registry import SOLVER_NAMES
-from puppet_view.render.strip import GUTTER_PX
+from puppet_core.body import Character
+from puppet_core.procedural import procedural_motion
+from puppet_retarget.offline import PROCEDURAL_RATE_HZ
+from puppet_retarget.solvers import SOLVER_NAMES
+from puppet_view.render import GUTTER_PX
 import pytest
 
 pytestmark = pytest.mark.ros
 RUN_KEYS = {
-    'frames', 'body_iterations', 'body_iterations_without_root_estimation', 'body_frames',
-    'us_per_frame', 'stages_us', 'ms_per_frame', 'planted_foot_slide_mm_s',
-    'planted_impossible_share', 'goal_error_mm', 'penetration_mm',
-    'free_limb_deviation_deg_max', 'jerk_ratio', 'self_penetration_mm_max',
-    'performer_self_penetration_mm_max', 'self_contact_error_mm',
+    'frames',
+    'body_iterations',
+    'body_iterations_without_root_estimation',
+    'body_frames',
+    'us_per_frame',
+    'stages_us',
+    'ms_per_frame',
+    'planted_foot_slide_mm_s',
+    'planted_impossible_share',
+    'goal_error_mm',
+    'penetration_mm',
+    'free_limb_deviation_deg_max',
+    'jerk_ratio',
+    'self_penetration_mm_max',
+    'performer_self_penetration_mm_max',
+    'self_contact_error_mm',
     'full_importance_goal_error_mm',
-}  # fmt: skip
+}
 
 
 def table_rows(text: str) -> list[list[str]]:
@@ -38,9 +49,15 @@ def table_rows(text: str) -> list[list[str]]:
 
 def test_every_combination_has_a_row(run: Callable, walk_bvh: Path) -> None:
     done = run(
-        'bench', walk_bvh, '--characters', 'blubby,sally', '--solvers', 'joint_angles,position',
-        '--presets', 'default,as_printed',
-    )  # fmt: skip
+        'bench',
+        walk_bvh,
+        '--characters',
+        'blubby,sally',
+        '--solvers',
+        'joint_angles,position',
+        '--presets',
+        'default,as_printed',
+    )
     assert done.code == 0, done.err
     rows = table_rows(done.out)
     assert [row[2:4] for row in rows] == [
@@ -70,8 +87,13 @@ def test_tables_of_the_thesis_follow(run: Callable, walk_bvh: Path) -> None:
     _, _, iterations, _, times, machine = done.out.split('\n\n')
     head, _, clip, total = (line.strip('| ').split(' | ') for line in iterations.splitlines())
     assert head == [
-        'clip', 'frames', 'without: blubby', 'without: sally', 'with: blubby', 'with: sally',
-    ]  # fmt: skip
+        'clip',
+        'frames',
+        'without: blubby',
+        'without: sally',
+        'with: blubby',
+        'with: sally',
+    ]
     assert clip[0] == 'walk' and total[0] == 'total (1 clip)'
     assert clip[1:] == total[1:]
     assert int(clip[2].split()[0]) > 0  # short legs do not reach without the root's help
@@ -81,9 +103,14 @@ def test_tables_of_the_thesis_follow(run: Callable, walk_bvh: Path) -> None:
 
 def test_forms_are_compared_with_the_printed_ones(run: Callable, walk_bvh: Path) -> None:
     done = run(
-        'bench', walk_bvh, '--characters', 'sally,blubby', '--solvers', 'importance_based',
+        'bench',
+        walk_bvh,
+        '--characters',
+        'sally,blubby',
+        '--solvers',
+        'importance_based',
         '--forms',
-    )  # fmt: skip
+    )
     assert done.code == 0, done.err
     lines = done.out.split('\n\n')[-2].splitlines()[2:]
     rows = [line.strip('| ').split(' | ') for line in lines]
@@ -91,7 +118,7 @@ def test_forms_are_compared_with_the_printed_ones(run: Callable, walk_bvh: Path)
     assert {row[1] for row in rows[:7]} == {'sally'}
     assert rows[0][2] == 'projection, smoothing 0.03 s'
     assert rows[6][2] == 'preset as_printed'
-    assert float(rows[6][-1]) > float(rows[0][-1])  # SPEC 5.12: feet jerk as printed
+    assert float(rows[6][-1]) > float(rows[0][-1])  # errata 12: feet jerk as printed
 
 
 def test_figures_are_drawn_instead(
@@ -129,9 +156,7 @@ def test_the_built_in_performer_walks_in_its_figures(performer: Character) -> No
     assert 2.5 < np.linalg.norm(part[-1] - part[0]) < 3.2
 
 
-def test_clips_of_one_name_are_told_apart(
-    run: Callable, walk_bvh: Path, tmp_path: Path
-) -> None:
+def test_clips_of_one_name_are_told_apart(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
     paths = [tmp_path / folder / 'walk.bvh' for folder in ('a', 'b')]
     for path in paths:
         path.parent.mkdir()

@@ -8,13 +8,11 @@ from benchmarks.quality.procedural_self_contact import self_contact_motion
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
 from benchmarks.quality.self_quality import performer_body, self_figures
 import numpy as np
-from puppet_core.character import Character, default_capsules, load_character
-from puppet_core.posture import Motion
-from puppet_retarget.importance.environment import floor_only
-from puppet_retarget.offline.clip_report import report
-from puppet_retarget.offline.clip_retarget import retarget_motion, RetargetJob
-from puppet_retarget.performer.sensor_layout import load_layout, SensorLayout
-from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_core.body import Character, default_capsules, load_character, Motion
+from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_retarget.importance import floor_only
+from puppet_retarget.offline import report, retarget_motion, RetargetJob
+from puppet_retarget.solvers import SolverConfig
 import pytest
 
 
@@ -88,7 +86,9 @@ def test_apart_hands_are_an_error_and_no_touch_is_none(performer: Character) -> 
     still = slice(0, 3)
     q_world, p_world = body.q_world[still], body.p_world[still]
     hanging = body._replace(
-        capsules=default_capsules(performer.skeleton)[:1], q_world=q_world, p_world=p_world,
+        capsules=default_capsules(performer.skeleton)[:1],
+        q_world=q_world,
+        p_world=p_world,
         end_effectors=body.end_effectors[still],
-    )  # fmt: skip
+    )
     assert self_figures(hanging, hanging, 1.0)['self_contact_error_mm'] is None

@@ -17,8 +17,15 @@ MAX_BYTES = 300_000
 
 def test_bench_writes_what_the_issue_asks_for(tmp_path: Path, capsys) -> None:
     path = tmp_path / 'r.json'
-    arguments = ['--json', str(path), '--figures', str(tmp_path / 'f'),
-                 '--seconds', '0', '--no-peer']  # fmt: skip
+    arguments = [
+        '--json',
+        str(path),
+        '--figures',
+        str(tmp_path / 'f'),
+        '--seconds',
+        '0',
+        '--no-peer',
+    ]
     assert bench.main(arguments) == 0
     told = json.loads(path.read_text())
     assert set(told) == {'walk', 'bat_swing', 'peer'}
@@ -30,7 +37,10 @@ def test_bench_writes_what_the_issue_asks_for(tmp_path: Path, capsys) -> None:
     assert '| bat swing, C |' in capsys.readouterr().out
     drawn = sorted((tmp_path / 'f').iterdir())
     assert [one.stem for one in drawn] == [
-        'rate_figure_7', 'rate_figure_8', 'rate_figure_9', 'rate_walk'
+        'rate_figure_7',
+        'rate_figure_8',
+        'rate_figure_9',
+        'rate_walk',
     ]
     for one in drawn:
         assert one.stat().st_size < MAX_BYTES and Image.open(one).width == 1000
@@ -41,8 +51,10 @@ def test_bench_writes_what_the_issue_asks_for(tmp_path: Path, capsys) -> None:
     [
         (['--seconds', '-1'], '--seconds: expected 0 <= value <= 600, got -1.0'),
         (['--seconds', 'nan'], '--seconds: expected 0 <= value <= 600, got nan'),
-        (['--json', '/proc/r.json'], '--json'), (['--json', '.'], '--json'),
-        (['--figures', '/proc/f'], '--figures'), (['--what'], '--what'),
+        (['--json', '/proc/r.json'], '--json'),
+        (['--json', '.'], '--json'),
+        (['--figures', '/proc/f'], '--figures'),
+        (['--what'], '--what'),
     ],
 )
 def test_bad_arguments_are_told_in_one_line(arguments, text: str, capsys) -> None:

@@ -15,8 +15,8 @@ from benchmarks.rate.run import (
     task_track,
 )
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_retarget.solvers.rate.controller import AS_PRINTED, RateConfig, RateController
+from puppet_core.math import quaternions as qb
+from puppet_retarget.rate_control import AS_PRINTED, RateConfig, RateController
 import pytest
 
 PAPER_MAX_ERROR_M = 0.010464  # ChoiKo2000, at frame 128
@@ -112,8 +112,9 @@ def test_pattern_of_the_joints_is_kept(walk: RateClip, walks) -> None:
 def test_destination_walks_on_the_floor_too(walks) -> None:
     result = walks['ours']
     for first in (1, 5):
-        heel = qb.rotate(result.q_world[:, first + 2],
-                         np.array([-rate_walk.HEEL_M, 0.0, -rate_walk.ANKLE_M]))  # fmt: skip
+        heel = qb.rotate(
+            result.q_world[:, first + 2], np.array([-rate_walk.HEEL_M, 0.0, -rate_walk.ANKLE_M])
+        )
         assert (heel + result.p_world[:, first + 2])[:, 2].min() > -SOLE_M
         assert result.p_world[:, first + 3, 2].min() > -1e-5
 
@@ -132,9 +133,7 @@ def test_bat_swing_has_the_papers_numbers() -> None:
     clip = rate_swing.swing()
     assert len(clip.p_world) == 136 and clip.source.n_dofs == 42
     assert sum(task.n_rows for task in clip.tasks) == 9
-    np.testing.assert_array_equal(
-        clip.script.imitated[:, rate_swing.TORSO, 1:], 0.0
-    )
+    np.testing.assert_array_equal(clip.script.imitated[:, rate_swing.TORSO, 1:], 0.0)
 
 
 @pytest.mark.parametrize('name', ['A', 'B', 'C'])
@@ -146,8 +145,11 @@ def test_bat_is_swung_by_all_characters(name: str) -> None:
     top = rate_swing.TOP
     dots = np.abs((result.q_world[:, top] * clip.q_world[:, top]).sum(axis=1))
     np.testing.assert_allclose(dots, 1.0, atol=1e-6)
-    likeness = [course_correlation(clip.script.imitated[:, j], result.rotations[:, j])
-                for arm in rate_swing.ARMS for j in arm]  # fmt: skip
+    likeness = [
+        course_correlation(clip.script.imitated[:, j], result.rotations[:, j])
+        for arm in rate_swing.ARMS
+        for j in arm
+    ]
     assert min(likeness) > (0.99 if name == 'B' else 0.9)
 
 

@@ -17,9 +17,11 @@ PARTS = {'read', 'bytes', 'filter', 'performer', 'importance', 'solver', 'write'
 
 
 def test_bag_and_its_replay_are_measured_in_parts(
-    sensors_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    sensors_bag: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     words = [str(sensors_bag), '--runs', '1', '--json', 'figures.json']
     assert bench_replay.main(words) == 0
@@ -30,7 +32,8 @@ def test_bag_and_its_replay_are_measured_in_parts(
         spent_s = sum(figures['us_per_frame'].values()) * figures['frames'] * 1e-6
         assert min(figures['us_per_frame'].values()) >= 0.0 and spent_s > 0.0
         assert figures['times_real_time'] == pytest.approx(
-            figures['duration_s'] / figures['wall_s'])
+            figures['duration_s'] / figures['wall_s']
+        )
     assert [path.name for path in tmp_path.iterdir()] == ['figures.json']
 
 

@@ -11,12 +11,15 @@ from benchmarks.quality.self_contact import (
     TOUCH_M,
 )
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.body_shape_kernels import shape_arrays
-from puppet_core.character import Capsule
-from puppet_core.posture import general_end_effectors, world_segments
-from puppet_core.self_contact import CONSIDERED
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.body import (
+    Capsule,
+    CONSIDERED,
+    general_end_effectors,
+    SEGMENT_INDEX,
+    shape_arrays,
+    world_segments,
+)
+from puppet_core.math import quaternions
 import pytest
 
 TOL_M = 1e-12
@@ -26,7 +29,7 @@ N_FRAMES = 12
 
 def _plain_distance(point, capsule, q, origin):
     """Return the signed distance of a world point from one capsule, by its definition."""
-    start, end = (origin + quaternion_batch.rotate(q, e) for e in (capsule.start, capsule.end))
+    start, end = (origin + quaternions.rotate(q, e) for e in (capsule.start, capsule.end))
     bone = end - start
     square = bone @ bone
     along = np.clip((point - start) @ bone / square, 0.0, 1.0) if square else 0.0
@@ -38,10 +41,15 @@ def _plain_distances(body):
     for i, general, segment in np.ndindex(out.shape):
         if CONSIDERED[general, segment]:
             out[i, general, segment] = min(
-                _plain_distance(body.end_effectors[i, general], c, body.q_world[i, segment],
-                                body.p_world[i, segment])
-                for c in body.capsules if c.segment == segment
-            )  # fmt: skip
+                _plain_distance(
+                    body.end_effectors[i, general],
+                    c,
+                    body.q_world[i, segment],
+                    body.p_world[i, segment],
+                )
+                for c in body.capsules
+                if c.segment == segment
+            )
     return out
 
 
@@ -75,7 +83,7 @@ def _beside_pelvis(body, gap):
 def crouching(adult_character, rng):
     """Return a body all curled up, so that much of it touches."""
     vectors = rng.normal(size=(N_FRAMES, 16, 3)) * 1.2
-    return _body(adult_character, quaternion_batch.exp(vectors))
+    return _body(adult_character, quaternions.exp(vectors))
 
 
 def test_distances_are_the_least_over_capsules(crouching):
@@ -108,7 +116,7 @@ def test_a_body_keeps_its_own_contacts(crouching):
 
 
 def test_contacts_are_those_of_the_definition(crouching, tall_character, rng):
-    puppet = _body(tall_character, quaternion_batch.exp(rng.normal(size=(N_FRAMES, 16, 3))))
+    puppet = _body(tall_character, quaternions.exp(rng.normal(size=(N_FRAMES, 16, 3))))
     own, others = _plain_distances(crouching), _plain_distances(puppet)
     for table in (own, others):
         table[..., :3] = table[..., :3].min(axis=2, keepdims=True)
@@ -137,9 +145,7 @@ def test_an_elbow_touches_with_its_flesh(adult_character):
     assert self_contact(far, far).segments[0, LEFT_ELBOW] < 0
 
 
-def test_a_hand_on_the_waist_that_is_off_the_fat_one_is_an_error(
-    adult_character, short_character
-):
+def test_a_hand_on_the_waist_that_is_off_the_fat_one_is_an_error(adult_character, short_character):
     performer, puppet = _at_rest(adult_character), _at_rest(short_character)
     performer = _moved(performer, LEFT_HAND, _beside_pelvis(performer, 0.01))
     ball = puppet.p_world[0, SEGMENT_INDEX['spine']] + [0.0, 0.0, 0.102]

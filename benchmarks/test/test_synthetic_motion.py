@@ -10,7 +10,7 @@ from benchmarks.filter.synthetic_motion import (
     minimum_jerk,
 )
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions as quaternion_batch
 import pytest
 
 RATE_HZ = 120.0
@@ -24,9 +24,7 @@ def test_same_seed_is_the_same_motion(kind: str) -> None:
 
 
 @pytest.mark.parametrize(('kind', 'fastest'), [('slow', 1.5), ('fast', 8.0), ('walk', 7.0)])
-def test_speeds_are_those_of_people(
-    kind: str, fastest: float, rng: np.random.Generator
-) -> None:
+def test_speeds_are_those_of_people(kind: str, fastest: float, rng: np.random.Generator) -> None:
     motion = make_motion(kind, 6, 10.0, RATE_HZ, rng)
     speed = np.linalg.norm(np.gradient(motion.positions, axis=0), axis=-1) * RATE_HZ
     assert 0.3 * fastest < speed.max() < fastest

@@ -25,6 +25,7 @@ setup(
     entry_points={
         'console_scripts': [
             'puppet_clip = puppet_clips.cli:main',
+            'calibrate = puppet_clips.calibrate.calibrate_command:main',
         ],
     },
 )

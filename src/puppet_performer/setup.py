@@ -23,6 +23,8 @@ setup(
     description='Sensor poses to the posture of the performer, and the calibration of both.',
     license='Apache-2.0',
     entry_points={
-        'console_scripts': [],
+        'console_scripts': [
+            'performer = puppet_performer.performer_node:main',
+        ],
     },
 )

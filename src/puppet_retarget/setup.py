@@ -24,12 +24,8 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
-            'performer = puppet_retarget.performer_node:main',
             'importance = puppet_retarget.importance_node:main',
             'retarget = puppet_retarget.retarget_node:main',
-            'visualization = puppet_retarget.visualization_node:main',
-            'calibrate = puppet_retarget.calibrate_command:main',
-            'view_clip = puppet_retarget.view_command:main',
         ],
     },
 )

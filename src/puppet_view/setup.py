@@ -23,6 +23,10 @@ setup(
     description='Views of performer and puppet: RViz markers, the browser, pictures and films.',
     license='Apache-2.0',
     entry_points={
-        'console_scripts': [],
+        'console_scripts': [
+            'visualization = puppet_view.rviz.visualization_node:main',
+            'puppet_view = puppet_view.browser.live_page:main',
+            'view_clip = puppet_view.browser.view_command:main',
+        ],
     },
 )

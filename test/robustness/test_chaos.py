@@ -33,10 +33,23 @@ def test_the_graph_gets_over_a_fault_of_each_kind(tmp_path: Path) -> None:
     """Ctrl-C ends the run with its table, its report and no process."""
     report = tmp_path / 'chaos.json'
     run = subprocess.Popen(
-        [sys.executable, '-m', 'robustness.chaos.command', '--seed', '3', '--minutes', '10',
-         '--faults', ','.join(FAULTS), '--json', str(report)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            '-m',
+            'robustness.chaos.command',
+            '--seed',
+            '3',
+            '--minutes',
+            '10',
+            '--faults',
+            ','.join(FAULTS),
+            '--json',
+            str(report),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     patience = threading.Timer(DEADLINE_S, run.kill)
     patience.start()
     said = []

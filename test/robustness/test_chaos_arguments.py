@@ -13,18 +13,22 @@ from robustness.chaos import command as chaos  # noqa: E402,I100
 
 @pytest.mark.parametrize(
     ('words', 'text'),
-    [(['--minutes', '0'], '--minutes: expected value > 0'),
-     (['--minutes', 'nan'], '--minutes: expected value > 0'),
-     (['--seed', '-1'], '--seed: expected value >= 0'),
-     (['--faults', 'fire'], "got 'fire'"),
-     (['--faults', 'clock'], 'expected --sim-time'),
-     (['--character', 'nobody'], 'nobody'),
-     (['--json', '/proc/x/y.json'], '--json')],
-)  # fmt: skip
+    [
+        (['--minutes', '0'], '--minutes: expected value > 0'),
+        (['--minutes', 'nan'], '--minutes: expected value > 0'),
+        (['--seed', '-1'], '--seed: expected value >= 0'),
+        (['--faults', 'fire'], "got 'fire'"),
+        (['--faults', 'clock'], 'expected --sim-time'),
+        (['--character', 'nobody'], 'nobody'),
+        (['--json', '/proc/x/y.json'], '--json'),
+    ],
+)
 def test_bad_arguments_are_exit_code_2_and_one_line(
-    words: list[str], text: str, capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    text: str,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
     assert chaos.main(words) == 2
     error = capsys.readouterr().err

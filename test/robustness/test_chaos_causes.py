@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from puppet_bringup.demo_run import EMULATOR, READY_MARK  # noqa: E402
-from puppet_bringup.keeper import Keeper, News  # noqa: E402
+from puppet_bringup.respawner import News, Respawner  # noqa: E402
 from puppet_bringup.supervisor import Supervisor  # noqa: E402
 from robustness.chaos.causes import Stage  # noqa: E402,I100
 from robustness.chaos.schedule import Fault, PULLED, STOPPED, UNPLUG  # noqa: E402
@@ -39,18 +39,20 @@ def test_a_tracker_that_ends_with_an_error_comes_back_once_and_is_told(
     group: Supervisor, way: str
 ) -> None:
     deadline = time.monotonic() + DEADLINE_S
-    keeper = Keeper(group, [(EMULATOR, [sys.executable, '-c', FAILING])], lambda _, code: not code)
-    keeper.start(EMULATOR)
+    respawner = Respawner(
+        group, [(EMULATOR, [sys.executable, '-c', FAILING])], lambda _, code: not code
+    )
+    respawner.start(EMULATOR)
     first = group.child(EMULATOR)
     while not first.lines and time.monotonic() < deadline:
         os.sched_yield()
     node = cast(Any, SimpleNamespace(create_publisher=lambda *_: None))
     news: list[News] = []
-    for _ in Stage(group, keeper, node).cause(Fault(UNPLUG, way, HOLD_S, 0.0, 0.0)):
-        news += keeper.tick()
+    for _ in Stage(group, respawner, node).cause(Fault(UNPLUG, way, HOLD_S, 0.0, 0.0)):
+        news += respawner.tick()
         assert time.monotonic() < deadline
     later = time.monotonic() + 2.0 * HOLD_S  # longer than the first delay
     while time.monotonic() < later:
-        news += keeper.tick()
+        news += respawner.tick()
     assert [n.exit_code is None for n in news] == [False, True]
     assert group.child(EMULATOR).exit_code is None

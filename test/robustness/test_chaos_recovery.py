@@ -92,7 +92,7 @@ def test_a_root_that_jumps_is_found(step: list[float]) -> None:
 
 @pytest.mark.parametrize('gap_s', [1.0, -3.0])
 def test_after_a_gap_the_puppet_goes_on_from_where_it_was_held(gap_s: float) -> None:
-    """SPEC 6: hold, then ease; also where stamps go back."""
+    """Hold, then ease; also where stamps go back."""
     before, after = _motion(120), _motion(120, 2.0)
     moved = [f._replace(stamp_s=f.stamp_s - 1.0 + gap_s, n_solved=f.n_solved + 120) for f in after]
     moved = [f._replace(n_solved=None) for f in moved]
@@ -104,7 +104,7 @@ def test_after_a_gap_the_puppet_goes_on_from_where_it_was_held(gap_s: float) -> 
 def test_messages_that_only_the_watch_missed_are_no_gap() -> None:
     frames = _motion(240)
     missed = round(1.2 * HOLD_AFTER_S / PERIOD_S)
-    assert _checked(frames[:100] + frames[100 + missed:]).largest.ratio < 1.0
+    assert _checked(frames[:100] + frames[100 + missed :]).largest.ratio < 1.0
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,10 @@ def test_a_flow_that_was_never_broken_has_recovered_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    'times', [_flow(0.0, 2.0), _flow(0.0, 2.0) + _flow(3.0, 6.0)[::2], _flow(0.0, 3.2)],
+    'times',
+    [_flow(0.0, 2.0), _flow(0.0, 2.0) + _flow(3.0, 6.0)[::2], _flow(0.0, 3.2)],
     ids=['silent', 'half the rate', 'not watched long enough'],
-)  # fmt: skip
+)
 def test_what_does_not_flow_at_rate_has_not_recovered(times: list[float]) -> None:
     assert recovery(times, [False] * len(times), 2.0, 3.0, RATE_HZ) is None
 
@@ -166,22 +167,31 @@ def test_a_puppet_that_never_stops_easing_has_not_recovered() -> None:
 
 
 GOOD = Row(
-    PAUSE, 'retarget', 1.0, 0.5, Recovery(0.2, 0.7, 0.6), Step(0.5, 'small'), 300, 0,
+    PAUSE,
+    'retarget',
+    1.0,
+    0.5,
+    Recovery(0.2, 0.7, 0.6),
+    Step(0.5, 'small'),
+    300,
+    0,
     ('importance: no frame for 0.6 s',),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
     ('change', 'text'),
-    [({'recovery': None}, 'not recovered'),
-     ({'recovery': Recovery(1.2, 1.7, 2.0)}, 'recovered after 1.20 s'),
-     ({'largest': Step(1.1, 'chest turned')}, 'jump: chest turned'),
-     ({'not_finite': 3}, '3 joint states not finite'),
-     ({'fallen': ('retarget',)}, 'retarget ended'),
-     ({'said': ()}, 'do not name the cause'),
-     ({'failure': 'no program'}, 'no program'),
-     ({'kind': KILL, 'said': ('puppet_up: performer: was ended by SIGKILL',)}, 'do not name')],
-)  # fmt: skip
+    [
+        ({'recovery': None}, 'not recovered'),
+        ({'recovery': Recovery(1.2, 1.7, 2.0)}, 'recovered after 1.20 s'),
+        ({'largest': Step(1.1, 'chest turned')}, 'jump: chest turned'),
+        ({'not_finite': 3}, '3 joint states not finite'),
+        ({'fallen': ('retarget',)}, 'retarget ended'),
+        ({'said': ()}, 'do not name the cause'),
+        ({'failure': 'no program'}, 'no program'),
+        ({'kind': KILL, 'said': ('puppet_up: performer: was ended by SIGKILL',)}, 'do not name'),
+    ],
+)
 def test_what_misses_an_aim_is_said(change: dict[str, Any], text: str) -> None:
     assert GOOD.misses() == []
     assert text in '\n'.join(replace(GOOD, **change).misses())
@@ -189,17 +199,19 @@ def test_what_misses_an_aim_is_said(change: dict[str, Any], text: str) -> None:
 
 @pytest.mark.parametrize(
     ('kind', 'target', 'text', 'is_it'),
-    [(PAUSE, 'retarget', 'pose_filter: 3 frames came late', True),
-     (PAUSE, 'retarget', 'pose_filter: later than related, template', False),
-     (PAUSE, 'retarget', 'performer: Singapore', False),
-     (KILL, 'filter', 'puppet_up: filter: was ended by SIGKILL', True),
-     (KILL, 'filter', 'puppet_up: performer: was ended by SIGKILL', False),
-     (HOSTILE, '/tracker/raw', 'pose_filter: poses: expected 8 x 7 numbers, got 3', True),
-     (HOSTILE, '/tracker/raw', 'other: /tracker/raw: 3 messages refused', True),
-     (HOSTILE, '/tracker/raw', 'retarget: root: expected 7 values, got 3', False),
-     (HOSTILE, '/importance', 'retarget: weights: expected 5 values, got 3', True),
-     (HOSTILE, '/importance', 'tracker_driver: line0: expected records, got none', False)],
-)  # fmt: skip
+    [
+        (PAUSE, 'retarget', 'pose_filter: 3 frames came late', True),
+        (PAUSE, 'retarget', 'pose_filter: later than related, template', False),
+        (PAUSE, 'retarget', 'performer: Singapore', False),
+        (KILL, 'filter', 'puppet_up: filter: was ended by SIGKILL', True),
+        (KILL, 'filter', 'puppet_up: performer: was ended by SIGKILL', False),
+        (HOSTILE, '/tracker/raw', 'pose_filter: poses: expected 8 x 7 numbers, got 3', True),
+        (HOSTILE, '/tracker/raw', 'other: /tracker/raw: 3 messages refused', True),
+        (HOSTILE, '/tracker/raw', 'retarget: root: expected 7 values, got 3', False),
+        (HOSTILE, '/importance', 'retarget: weights: expected 5 values, got 3', True),
+        (HOSTILE, '/importance', 'tracker_driver: line0: expected records, got none', False),
+    ],
+)
 def test_a_fault_is_named_by_who_notices_it_in_its_words(
     kind: str, target: str, text: str, is_it: bool
 ) -> None:
@@ -217,8 +229,9 @@ def test_what_goes_wrong_without_a_fault_is_missed_too() -> None:
     run.add_undisturbed(Step(1.5, 'chest turned'), 2)
     run.add_undisturbed(Step(0.4, 'small'), 1)
     assert run.misses() == [
-        'without faults: jump: chest turned', 'without faults: 3 joint states not finite',
-    ]  # fmt: skip
+        'without faults: jump: chest turned',
+        'without faults: 3 joint states not finite',
+    ]
 
 
 def test_a_fault_that_nobody_felt_need_not_be_named() -> None:

@@ -4,7 +4,7 @@
 
 from itertools import islice
 
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 import pytest
 from robustness.chaos import schedule
 from robustness.chaos.schedule import CLOCK, clock_step_s, faults, KINDS, read_kinds
@@ -27,7 +27,7 @@ def test_every_kind_comes_once_a_round_and_every_target_in_its_turn(seed: int) -
     rounds = max(len(TARGETS[kind]) for kind in kinds)
     listed = list(islice(faults(seed, kinds, TARGETS), rounds * len(kinds)))
     for i in range(rounds):
-        assert {f.kind for f in listed[i * len(kinds): (i + 1) * len(kinds)]} == set(kinds)
+        assert {f.kind for f in listed[i * len(kinds) : (i + 1) * len(kinds)]} == set(kinds)
     for kind in kinds:
         assert {f.target for f in listed if f.kind == kind} == set(TARGETS[kind]), kind
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402,I100
-from puppet_core.joint_split import JOINT_NAMES  # noqa: E402
+from puppet_core.body import JOINT_NAMES  # noqa: E402
 from puppet_msgs.msg import Posture, RetargetStatus  # noqa: E402
 from puppet_ros.testing import isolated_context  # noqa: E402
 from robustness.chaos.watch import ChaosWatch  # noqa: E402

@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import InputFileError, PuppetError  # noqa: E402
+from puppet_core.io import InputFileError, PuppetError  # noqa: E402
 from robustness.fuzz import command as fuzz_command  # noqa: E402,I100
 from robustness.fuzz import reader as fuzz_reader  # noqa: E402,I100
 from robustness.fuzz.kinds import FileKind, KINDS  # noqa: E402
@@ -78,7 +78,7 @@ class Content(NamedTuple):
 def test_a_few_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
     """What stands in the place of a file is refused; the undamaged ones are read."""
     kind = KINDS[name]
-    for i, good in enumerate(kind.seeds()[:1 if name in N_DAMAGED else None]):
+    for i, good in enumerate(kind.seeds()[: 1 if name in N_DAMAGED else None]):
         path = tmp_path / f'good{i}{kind.suffix}'
         path.write_bytes(good)
         assert judged(kind, path) == (READ, '')
@@ -176,9 +176,10 @@ def test_every_round_has_all_kinds_in_an_order_of_the_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ('seed', 'limit_s', 'code'), [(3, 60.0, 1), (1, 0.3, 1), (2, 60.0, 1), (4, 0.3, 1)],
+    ('seed', 'limit_s', 'code'),
+    [(3, 60.0, 1), (1, 0.3, 1), (2, 60.0, 1), (4, 0.3, 1)],
     ids=['end of time', 'hangs once', 'dies', 'hangs always'],
-)  # fmt: skip
+)
 def test_nothing_is_left_however_a_run_ends(
     stub: Path, monkeypatch: pytest.MonkeyPatch, seed: int, limit_s: float, code: int
 ) -> None:
@@ -225,9 +226,17 @@ def test_failures_are_counted_reported_and_kept(
 
 @pytest.mark.parametrize(
     'words',
-    ['--kinds no', '--kinds bvh,', '--kinds all,bvh', '--seed -1', '--minutes 0',
-     '--minutes nan', '--json /', '--save /dev/null'],
-)  # fmt: skip
+    [
+        '--kinds no',
+        '--kinds bvh,',
+        '--kinds all,bvh',
+        '--seed -1',
+        '--minutes 0',
+        '--minutes nan',
+        '--json /',
+        '--save /dev/null',
+    ],
+)
 def test_bad_arguments_are_named(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz_command.main(words.split()) == 2
     said = capsys.readouterr().err

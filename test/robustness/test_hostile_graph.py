@@ -18,7 +18,7 @@ msg = pytest.importorskip('puppet_msgs.msg', reason='needs the built messages')
 
 from puppet_bringup.pipeline import CLASSES  # noqa: E402,I100
 from puppet_ros.bags import BagReader  # noqa: E402
-from puppet_ros.raw_header import renamed  # noqa: E402
+from puppet_ros.messages import renamed  # noqa: E402
 from puppet_ros.testing import isolated_context  # noqa: E402
 from rclpy.publisher import Publisher  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
@@ -31,9 +31,12 @@ pytestmark = pytest.mark.ros
 PERFORMANCE = Path(__file__).resolve().parents[1] / 'goldens' / 'performance.mcap'
 NODES = ('pose_filter', 'performer', 'importance', 'retarget')
 TOPICS = {
-    '/tracker/raw': msg.TrackerFrame, '/tracker/filtered': msg.PoseFrame,
-    '/performer/posture': msg.Posture, '/importance': msg.Importance, '/tf_static': TFMessage,
-}  # fmt: skip
+    '/tracker/raw': msg.TrackerFrame,
+    '/tracker/filtered': msg.PoseFrame,
+    '/performer/posture': msg.Posture,
+    '/importance': msg.Importance,
+    '/tf_static': TFMessage,
+}
 TICK_NS, START_NS = 8_333_333, 1_700_000_000 * 10**9
 OF_BYTES = 40  # messages whose bytes are damaged
 MOST_FRAMES = 400
@@ -90,9 +93,10 @@ class Graph:
     def failures(self) -> dict[str, str]:
         """Return the nodes in which a message did what nobody thought of."""
         return {
-            node.get_name(): node._diagnostics._error for node in self.nodes
+            node.get_name(): node._diagnostics._error
+            for node in self.nodes
             if 'failed' in node._diagnostics._statistics.drops_by_reason
-        }  # fmt: skip
+        }
 
     def _node(self, name: str, context: Any) -> Any:
         module_name, class_name = CLASSES[name]

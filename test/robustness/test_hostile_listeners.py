@@ -16,9 +16,9 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from geometry_msgs.msg import Pose, PoseArray, PoseStamped  # noqa: E402,I100
 from puppet_bringup.pipeline import CLASSES  # noqa: E402
-from puppet_core.rate_limit import RateLimit  # noqa: E402
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
 from puppet_ros.bags import BagReader  # noqa: E402
+from puppet_ros.node import RateLimit  # noqa: E402
 from puppet_ros.testing import isolated_context  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -33,7 +33,8 @@ BAGS = ('performance', 'graph', 'blubby_importance_based')
 STANDS = 3  # message of each topic in the bags that serves as the good one
 SENSORS = ['pelvis', 'head']
 NODES: dict[str, dict[str, Any]] = {
-    'visualization': {}, 'tracker_markers': {},
+    'visualization': {},
+    'tracker_markers': {},
     'pose_topics of arrays': {'sensors': SENSORS, 'topics': ['/poses[*]']},
     'pose_topics of poses': {'sensors': SENSORS, 'topics': ['/{sensor}/pose']},
 }
@@ -79,10 +80,14 @@ def filtered(raw: bytes) -> PoseFrame:
     frame = deserialize_message(raw, TrackerFrame)
     n = len(frame.sensors)
     return PoseFrame(
-        header=frame.header, frame_index=frame.frame_index, sensors=frame.sensors,
-        poses=frame.poses, twists=[0.0] * (6 * n), status=[PoseFrame.STATUS_OK] * n,
+        header=frame.header,
+        frame_index=frame.frame_index,
+        sensors=frame.sensors,
+        poses=frame.poses,
+        twists=[0.0] * (6 * n),
+        status=[PoseFrame.STATUS_OK] * n,
         covariances=np.tile(1e-4 * np.eye(6).ravel(), n).tolist(),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope='module')
@@ -136,8 +141,11 @@ def test_what_comes_out_is_sound_and_good_messages_go_on(
     assert heard
     for subscription in heard:
         known = good_messages.get(subscription.topic_name)
-        good = (subscription.msg_type() if known is None
-                else deserialize_message(known, subscription.msg_type))  # fmt: skip
+        good = (
+            subscription.msg_type()
+            if known is None
+            else deserialize_message(known, subscription.msg_type)
+        )
         messages = hostile_messages(good, np.random.default_rng(7))
         for _ in range(len(list(changes_of(good))) + OF_BYTES):
             listener.give(subscription, next(messages).data)

@@ -24,8 +24,11 @@ def test_short_run_tells_what_it_can_and_leaves_no_process(mark: str, tmp_path: 
     path = tmp_path / 'soak.json'
     done = subprocess.run(
         [*SOAK, '--minutes', '0.1', '--json', str(path)],
-        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
     found = json.loads(path.read_text())
     # a busy machine may lose frames in so short a time
     assert done.returncode == int(found['is_missed']), f'{done.stdout}\n{done.stderr}'
@@ -34,7 +37,7 @@ def test_short_run_tells_what_it_can_and_leaves_no_process(mark: str, tmp_path: 
         assert 10.0 < min(process['heap_mb']) and min(process['threads']) >= 1.0, name
         for less, more in (('heap_mb', 'pss_mb'), ('uss_mb', 'pss_mb'), ('pss_mb', 'rss_mb')):
             assert max(process[less]) <= max(process[more]), (name, less)
-    outcomes = {one['what']: one['outcome'] for one in found['verdicts']}
+    outcomes = {one['what']: one['outcome'] for one in found['evaluations']}
     assert outcomes['memory of retarget'] == outcomes['latency'] == 'too short to tell'
     frames = found['frames']
     assert frames['published'] == frames['solved'] + frames['lost']
@@ -45,9 +48,11 @@ def test_short_run_tells_what_it_can_and_leaves_no_process(mark: str, tmp_path: 
 
 def test_ctrl_c_prints_what_there_is_and_leaves_no_process(mark: str) -> None:
     soak = subprocess.Popen(
-        [*SOAK, '--composed', '--minutes', '50'], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [*SOAK, '--composed', '--minutes', '50'],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     killer = threading.Timer(DEADLINE_S, soak.kill)
     killer.start()
     lines = []
@@ -64,10 +69,12 @@ def test_ctrl_c_prints_what_there_is_and_leaves_no_process(mark: str) -> None:
 def test_accelerated_run_loops_the_recorded_performance(mark: str, tmp_path: Path) -> None:
     path = tmp_path / 'day.json'
     done = subprocess.run(
-        [*SOAK, '--accelerated', '--hours', '0.003',
-         '--rate', '60', '--json', str(path)],
-        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
-    )  # fmt: skip
+        [*SOAK, '--accelerated', '--hours', '0.003', '--rate', '60', '--json', str(path)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
     found = json.loads(path.read_text())
     assert found['frames_in'] == found['frames_out'] > 400 and found['not_finite'] == 0
@@ -89,9 +96,12 @@ def test_accelerated_run_loops_the_recorded_performance(mark: str, tmp_path: Pat
     ids=lambda value: value[0] if isinstance(value, tuple) else '',
 )
 def test_bad_arguments_are_refused(
-    mark: str, arguments: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str],
+    mark: str,
+    arguments: tuple[str, ...],
+    message: str,
+    capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     from robustness.soak import command as soak
 
     monkeypatch.setattr(signal, 'signal', lambda *_: None)

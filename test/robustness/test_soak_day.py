@@ -10,9 +10,11 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.joint_split import compose  # noqa: E402,I100
-from puppet_ros import raw_header  # noqa: E402
-from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
+from puppet_core.body import compose  # noqa: E402,I100
+from puppet_ros.messages import (
+    raw_header,  # noqa: E402
+    TrackerFrameReader,  # noqa: E402
+)
 from robustness.soak import simulated as soak_command  # noqa: E402
 from robustness.soak.day import angle_differences, Day, judged, lines, report  # noqa: E402
 from robustness.soak.frames import LoopedFrames, read_frames  # noqa: E402
@@ -43,8 +45,12 @@ def test_steady_day_keeps_all_limits() -> None:
     day = day_of()
     result = judged(day, 49 * N_PASSES)
     assert not result.is_missed
-    assert {result.memory.outcome, result.time.outcome, result.answers.outcome,
-            result.frames.outcome} == {'kept'}  # fmt: skip
+    assert {
+        result.memory.outcome,
+        result.time.outcome,
+        result.answers.outcome,
+        result.frames.outcome,
+    } == {'kept'}
     assert day.series('largest_rad')[-1] == pytest.approx(2.0 * np.pi * 199, abs=1.0)
     assert 'same answer' in lines(day, result)[-1]
     json.dumps(report(day, result), allow_nan=False)
@@ -52,14 +58,18 @@ def test_steady_day_keeps_all_limits() -> None:
 
 @pytest.mark.parametrize(
     ('change', 'missed'),
-    [({'slow_us': 0.1}, 'time'), ({'growth_mb': 0.05}, 'memory'), ({'drift_rad': 1e-8}, 'answers'),
-     ({'wrong': 70}, 'frames')],
+    [
+        ({'slow_us': 0.1}, 'time'),
+        ({'growth_mb': 0.05}, 'memory'),
+        ({'drift_rad': 1e-8}, 'answers'),
+        ({'wrong': 70}, 'frames'),
+    ],
     ids=['time', 'memory', 'answers', 'frames'],
-)  # fmt: skip
+)
 def test_what_does_not_stay_is_found(change: dict[str, float], missed: str) -> None:
     result = judged(day_of(**change), 49 * N_PASSES)
-    verdicts = report(day_of(), result)['verdicts']
-    assert [name for name, one in verdicts.items() if one['outcome'] == 'missed'] == [missed]
+    evaluations = report(day_of(), result)['evaluations']
+    assert [name for name, one in evaluations.items() if one['outcome'] == 'missed'] == [missed]
 
 
 def test_frame_without_an_answer_is_lost() -> None:
@@ -107,15 +117,19 @@ def test_accelerated_run_of_seconds_keeps_what_it_can_judge(
     found = json.loads(path.read_text())
     assert found['frames_in'] == found['frames_out'] and found['not_finite'] == 0
     assert 1200 < found['frames_in'] + found['drops']['performer: not_calibrated'] <= 1800
-    assert found['verdicts']['answers']['outcome'] == 'kept'
+    assert found['evaluations']['answers']['outcome'] == 'kept'
     assert 'times real time' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ('words', 'message'),
-    [(['/no/bag.mcap'], '/no/bag.mcap'), (['--hours', '0'], '--hours: expected'),
-     (['--hours', 'nan'], '--hours: expected'), (['--character', 'nobody'], 'expected one of')],
-)  # fmt: skip
+    [
+        (['/no/bag.mcap'], '/no/bag.mcap'),
+        (['--hours', '0'], '--hours: expected'),
+        (['--hours', 'nan'], '--hours: expected'),
+        (['--character', 'nobody'], 'expected one of'),
+    ],
+)
 def test_bad_arguments_are_named(
     words: list[str], message: str, sensors_bag: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.frame_log import FIRST_CAPACITY, FrameLog, INDEX  # noqa: E402,I100
+from puppet_bringup.monitor import FIRST_CAPACITY, FrameLog, INDEX  # noqa: E402,I100
 from puppet_bringup.usage_meter import Usage  # noqa: E402
 from robustness.soak.record import FrameTally, UsageSeries  # noqa: E402
 from robustness.soak.report import is_missed, judged, lines, report, Soak  # noqa: E402
@@ -48,9 +48,12 @@ def test_lost_frames_are_counted_by_index_and_place(hour: tuple[FrameTally, Fram
     tally, log = hour
     assert (tally.published, tally.lost) == (N_MINUTES * A_MINUTE, 4)
     assert tally.lost_where() == {
-        'nowhere': 1, '/tracker/raw': 1, '/tracker/filtered': 0, '/performer/posture': 1,
+        'nowhere': 1,
+        '/tracker/raw': 1,
+        '/tracker/filtered': 0,
+        '/performer/posture': 1,
         '/importance': 1,
-    }  # fmt: skip
+    }
     assert len(log) == 0
     lost = tally.minutes()['lost']
     assert lost[[0, 1, 50]] == pytest.approx([1, 2, 1]) and lost.sum() == 4
@@ -103,13 +106,14 @@ def soak_of(growth_mb_h: float, hour: tuple[FrameTally, FrameLog]) -> Soak:
 def test_the_process_that_grows_is_named(hour: tuple[FrameTally, FrameLog]) -> None:
     for growth, outcome in ((0.0, 'kept'), (0.5, 'kept'), (4.0, 'missed')):
         soak = soak_of(growth, hour)
-        verdicts = judged(soak)
-        outcomes = {one.what: one.verdict.outcome for one in verdicts}
+        evaluations = judged(soak)
+        outcomes = {one.what: one.evaluation.outcome for one in evaluations}
         assert outcomes['memory of retarget'] == outcome
         assert [outcomes[what] for what in ('memory of monitor', 'threads', 'files')] == [
-            'kept'] * 3
+            'kept'
+        ] * 3
         assert outcomes['latency'] == 'missed'  # it doubled
-        assert is_missed(verdicts)
+        assert is_missed(evaluations)
 
 
 @pytest.mark.parametrize(
@@ -120,32 +124,39 @@ def test_a_graph_that_has_fallen_behind_its_rate_is_named(
 ) -> None:
     """Though no frame that was numbered is lost."""
     soak = soak_of(0.0, hour)._replace(settings={'rate_hz': rate_hz})
-    verdicts = {one.what: one.verdict for one in judged(soak)}
-    assert verdicts['missing frames'].outcome == outcome
+    evaluations = {one.what: one.evaluation for one in judged(soak)}
+    assert evaluations['missing frames'].outcome == outcome
     wanted = max(1.0 - 10.0 / rate_hz, 0.0)
-    assert verdicts['missing frames'].found == pytest.approx(wanted)
+    assert evaluations['missing frames'].found == pytest.approx(wanted)
 
 
 def test_report_is_json_of_all_series(hour: tuple[FrameTally, FrameLog]) -> None:
     soak = soak_of(4.0, hour)
-    verdicts = judged(soak)
-    told = json.loads(json.dumps(report(soak, verdicts), allow_nan=False))
+    evaluations = judged(soak)
+    told = json.loads(json.dumps(report(soak, evaluations), allow_nan=False))
     assert told['frames'] == {
-        'published': 36_000, 'solved': 35_996, 'lost': 4,
-        'last_seen': {'nowhere': 1, '/tracker/raw': 1, '/tracker/filtered': 0,
-                      '/performer/posture': 1, '/importance': 1},
-    }  # fmt: skip
+        'published': 36_000,
+        'solved': 35_996,
+        'lost': 4,
+        'last_seen': {
+            'nowhere': 1,
+            '/tracker/raw': 1,
+            '/tracker/filtered': 0,
+            '/performer/posture': 1,
+            '/importance': 1,
+        },
+    }
     looks = told['looks']
     assert len(looks['time_s']) == len(looks['processes']['retarget']['heap_mb']) == 720
     assert told['cpu_percent'] == 12.5  # the monitor is no node
-    text = '\n'.join(lines(soak, verdicts))
+    text = '\n'.join(lines(soak, evaluations))
     assert 'retarget: drops 3, drops_unmatched 3' in text and 'pose_filter: drops' not in text
     assert '35996 solved, 4 lost' in text and '4.00 .. 4.00' in text
 
 
 def test_run_that_never_began_is_still_a_table() -> None:
     soak = Soak({'rate_hz': 120.0}, 0.0, FrameTally(1), UsageSeries(('monitor',), 3), {})
-    verdicts = judged(soak)
-    assert not is_missed(verdicts)
-    assert 'too short to tell' in '\n'.join(lines(soak, verdicts))
-    json.dumps(report(soak, verdicts), allow_nan=False)
+    evaluations = judged(soak)
+    assert not is_missed(evaluations)
+    assert 'too short to tell' in '\n'.join(lines(soak, evaluations))
+    json.dumps(report(soak, evaluations), allow_nan=False)

@@ -95,9 +95,15 @@ def test_latency_may_drift_by_a_tenth_of_its_median_an_hour() -> None:
 
 @pytest.mark.parametrize(
     ('frames', 'lost', 'outcome'),
-    [(432_000, 0, KEPT), (432_000, 4, KEPT), (432_000, 5, MISSED), (2400, 0, UNDECIDED),
-     (2400, 1, MISSED), (0, 0, UNDECIDED)],
-)  # fmt: skip
+    [
+        (432_000, 0, KEPT),
+        (432_000, 4, KEPT),
+        (432_000, 5, MISSED),
+        (2400, 0, UNDECIDED),
+        (2400, 1, MISSED),
+        (0, 0, UNDECIDED),
+    ],
+)
 def test_lost_frames(frames: int, lost: int, outcome: str) -> None:
     assert judge_losses(frames, lost).outcome == outcome
 

@@ -21,8 +21,10 @@ def test_percentiles_are_those_of_the_values(percent: float) -> None:
     assert (histogram.count, histogram.longest_s) == (len(times_s), times_s.max())
 
 
-@given(st.lists(st.floats(SHORTEST_S, 0.99 * LONGEST_S), min_size=1, max_size=30),
-       st.floats(0.0, 100.0))  # fmt: skip
+@given(
+    st.lists(st.floats(SHORTEST_S, 0.99 * LONGEST_S), min_size=1, max_size=30),
+    st.floats(0.0, 100.0),
+)
 def test_percentiles_are_between_values_next_to_each_other(
     values: list[float], percent: float
 ) -> None:

@@ -27,18 +27,32 @@ def _clip(subcommand: str, summary: str) -> Command:
 
 
 COMMANDS = {
-    'demo': Command('puppet_bringup', 'puppet_demo', 'a performance drives a puppet, live',
-                    own_machine_only=True),
-    'up': Command('puppet_bringup', 'puppet_up',
-                  'start the nodes: sim, hardware, topics or replay'),
-    'calibrate': Command('puppet_retarget', 'calibrate',
-                         "a performer's sensors and lengths, or surface: live, bag or clip"),
+    'demo': Command(
+        'puppet_bringup',
+        'puppet_demo',
+        'a performance drives a puppet, live',
+        own_machine_only=True,
+    ),
+    'up': Command(
+        'puppet_bringup', 'puppet_up', 'start the nodes: sim, hardware, topics or replay'
+    ),
+    'calibrate': Command(
+        'puppet_clips',
+        'calibrate',
+        "a performer's sensors and lengths, or surface: live, bag or clip",
+    ),
     'record': Command('puppet_replay', 'record', 'record the topics of the graph in a bag'),
-    'replay': Command('puppet_replay', 'replay',
-                      'what the graph makes of a bag, without topics or clocks, in another bag'),
+    'replay': Command(
+        'puppet_replay',
+        'replay',
+        'what the graph makes of a bag, without topics or clocks, in another bag',
+    ),
     'compare': Command('puppet_replay', 'compare', 'how two bags differ, field by field'),
-    'plot': Command('puppet_replay', 'plot',
-                    'importance, feet, filter and latency of a bag as pictures and numbers'),
+    'plot': Command(
+        'puppet_replay',
+        'plot',
+        'importance, feet, filter and latency of a bag as pictures and numbers',
+    ),
     'retarget': _clip('retarget', 'give the motion of a clip to a character'),
     'batch': _clip('batch', 'give a library of clips to characters, by many processes'),
     'edit': _clip('edit', 'make the motion of a clip meet constraints'),
@@ -46,48 +60,77 @@ COMMANDS = {
     'character': _clip('character', 'make a character: from a clip, a calibration, a robot'),
     'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),
     'render': _clip('render', 'pictures and films of a clip or a bag'),
-    'view': Command('puppet_retarget', 'view_clip',
-                    'clips and bags in the browser: play them, drag a body'),
+    'view': Command(
+        'puppet_view', 'view_clip', 'clips and bags in the browser: play them, drag a body'
+    ),
 }
 
 BENCHES = {
-    'quality': Command('', 'benchmarks.quality.bench',
-                       'quality and speed over clips, characters and solvers'),
-    'filter': Command('', 'benchmarks.filter.bench',
-                      'the pose filter and others on the same noisy data'),
-    'rate': Command('', 'benchmarks.rate.bench',
-                    'inverse rate control on the experiments of its paper'),
-    'edit': Command('', 'benchmarks.edit.bench',
-                    'the motion editor on the experiments of its paper'),
-    'latency': Command('', 'benchmarks.latency.bench',
-                       'how long frames take from the tracker to the joint states',
-                       own_machine_only=True),
-    'nodes': Command('', 'benchmarks.nodes',
-                     'what each node does with a message, with warm and with cold caches',
-                     own_machine_only=True),
+    'quality': Command(
+        '', 'benchmarks.quality.bench', 'quality and speed over clips, characters and solvers'
+    ),
+    'filter': Command(
+        '', 'benchmarks.filter.bench', 'the pose filter and others on the same noisy data'
+    ),
+    'rate': Command(
+        '', 'benchmarks.rate.bench', 'inverse rate control on the experiments of its paper'
+    ),
+    'edit': Command(
+        '', 'benchmarks.edit.bench', 'the motion editor on the experiments of its paper'
+    ),
+    'latency': Command(
+        '',
+        'benchmarks.latency.bench',
+        'how long frames take from the tracker to the joint states',
+        own_machine_only=True,
+    ),
+    'nodes': Command(
+        '',
+        'benchmarks.nodes',
+        'what each node does with a message, with warm and with cold caches',
+        own_machine_only=True,
+    ),
     'replay': Command('', 'benchmarks.replay', 'how much faster than real time a bag is replayed'),
     'batch': Command('', 'benchmarks.batch', 'the speed over a library, and where it goes'),
 }
 
 STRESSES = {
-    'chaos': Command('', 'robustness.chaos.command',
-                     'cause faults in the running graph, measure how it recovers',
-                     own_machine_only=True),
-    'fuzz': Command('', 'robustness.fuzz.command',
-                    'damaged files of every kind: each read, or refused in a line'),
-    'soak': Command('', 'robustness.soak.command',
-                    'the graph for an hour: does memory grow, latency drift, are frames lost',
-                    own_machine_only=True),
+    'chaos': Command(
+        '',
+        'robustness.chaos.command',
+        'cause faults in the running graph, measure how it recovers',
+        own_machine_only=True,
+    ),
+    'fuzz': Command(
+        '',
+        'robustness.fuzz.command',
+        'damaged files of every kind: each read, or refused in a line',
+    ),
+    'soak': Command(
+        '',
+        'robustness.soak.command',
+        'the graph for an hour: does memory grow, latency drift, are frames lost',
+        own_machine_only=True,
+    ),
 }
 
 DEV_PROGRAMS = {
-    'compile': Command('puppet_bringup', 'puppet_compile',
-                       'compile the kernels of all nodes now: for an image of a machine'),
-    'goldens': Command('puppet_replay', 'goldens',
-                       'replay the golden performance and compare it, or make goldens anew'),
-    'reference': Command('puppet_bringup', 'puppet_reference',
-                         'write doc/reference.md and the access policy, from code and nodes',
-                         own_machine_only=True),
+    'compile': Command(
+        'puppet_bringup',
+        'puppet_compile',
+        'compile the kernels of all nodes now: for an image of a machine',
+    ),
+    'goldens': Command(
+        'puppet_replay',
+        'goldens',
+        'replay the golden performance and compare it, or make goldens anew',
+    ),
+    'reference': Command(
+        'puppet_bringup',
+        'puppet_reference',
+        'write doc/reference.md and the access policy, from code and nodes',
+        own_machine_only=True,
+    ),
 }
 
 BUILT_IN = {
@@ -101,7 +144,7 @@ DEV_BUILT_IN = {
     'setup': BUILT_IN['setup'],
     'shell-env': 'print the environment of the programs, for: eval "$(./puppet dev shell-env)"',
     'completion': 'bash or zsh: print what completes commands, for: '
-                  'eval "$(./puppet dev completion bash)"',
+    'eval "$(./puppet dev completion bash)"',
 }
 """Commands of `./puppet dev` of the set-up itself."""
 
@@ -162,8 +205,10 @@ def help_text() -> str:
     """Return what --help prints: the commands of users, in groups."""
     rows = {name: command.summary for name, command in COMMANDS.items()} | BUILT_IN
     width = max(map(len, [*rows, *TOOLS]))
-    parts = [f'{group}:\n{_lines({name: rows[name] for name in names}, width)}'
-             for group, names in GROUPS.items()]
+    parts = [
+        f'{group}:\n{_lines({name: rows[name] for name in names}, width)}'
+        for group, names in GROUPS.items()
+    ]
     groups = '\n\n'.join([*parts, f'tools:\n{_lines(TOOLS, width)}'])
     return (
         'usage: ./puppet COMMAND [ARGUMENTS]\n\n'
@@ -182,17 +227,18 @@ def _lines(rows: Mapping[str, str], width: int = 0) -> str:
 
 def completion(shell: str) -> str:
     """Return a script for bash or zsh that completes commands, names and options."""
-    words = '\n'.join(f'    {family}) words="{" ".join(names_of(family))}" ;;'
-                      for family in FAMILIES)
+    words = '\n'.join(
+        f'    {family}) words="{" ".join(names_of(family))}" ;;' for family in FAMILIES
+    )
     start = 'autoload -U +X bashcompinit && bashcompinit\n' if shell == 'zsh' else ''
     return f"""{start}_puppet() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" words="" n=1
   case "${{COMP_WORDS[1]}}" in
 {words}
-    *) n=0; words="{" ".join(names_of())}" ;;
+    *) n=0; words="{' '.join(names_of())}" ;;
   esac
   if [ "$COMP_CWORD" -le $((n + 1)) ]; then
-    if [ "$COMP_CWORD" -eq 1 ]; then words="{" ".join(names_of())}"; fi
+    if [ "$COMP_CWORD" -eq 1 ]; then words="{' '.join(names_of())}"; fi
   elif [ "${{word#-}}" != "$word" ]; then
     words=$("${{COMP_WORDS[@]:0:n+2}}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)
   else

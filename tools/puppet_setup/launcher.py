@@ -106,8 +106,9 @@ def _run(family: str, name: str, rest: list[str]) -> int:
         os.chdir(ROOT)
         # Runs of the tests do not hear each other.
         domain = {'ROS_DOMAIN_ID': str(1 + os.getpid() % HIGHEST_SAFE_DOMAIN)}
-        return _become([ready.python, str(RUN_TESTS), *rest],
-                       domain | _on_own_machine(ready.environ))
+        return _become(
+            [ready.python, str(RUN_TESTS), *rest], domain | _on_own_machine(ready.environ)
+        )
     if name == 'run':
         return _start(Command(rest.pop(0), rest.pop(0), ''), rest, ready)
     commands = FAMILIES[family][1] if family else COMMANDS
@@ -122,8 +123,9 @@ def _start(command: Command, rest: list[str], ready: Prepared) -> int:
         folder = ready.checkout.install / 'lib' / command.package
         if not (folder / program).is_file():
             programs = ', '.join(sorted(path.name for path in folder.glob('*'))) or 'none'
-            report(f'{command.package}: expected one of its programs ({programs}), got'
-                   f' {program!r}')
+            report(
+                f'{command.package}: expected one of its programs ({programs}), got {program!r}'
+            )
             return BAD_INPUT
         program = str(folder / program)
     else:
@@ -131,8 +133,9 @@ def _start(command: Command, rest: list[str], ready: Prepared) -> int:
         paths = [environ.get('PYTHONPATH', ''), str(ROOT), str(ROOT / 'test')]
         environ = dict(environ) | {'PYTHONPATH': os.pathsep.join(filter(None, paths))}
     starter = ready.checkout.source / STARTER
-    return _become([ready.python, str(starter), program, *command.leading, *rest], environ,
-                   {signal.SIGINT})
+    return _become(
+        [ready.python, str(starter), program, *command.leading, *rest], environ, {signal.SIGINT}
+    )
 
 
 def version() -> str:
@@ -141,8 +144,9 @@ def version() -> str:
     return text.partition('<version>')[2].partition('</version>')[0]
 
 
-def _become(command: list[str], environ: Mapping[str, str],
-            waiting: Set[signal.Signals] = frozenset()) -> int:
+def _become(
+    command: list[str], environ: Mapping[str, str], waiting: Set[signal.Signals] = frozenset()
+) -> int:
     """
     Replace this process, so that signals and the exit status are the program's own.
 
@@ -162,8 +166,11 @@ def _on_own_machine(environ: Mapping[str, str]) -> dict[str, str]:
 
 def shell_exports(outer: Mapping[str, str], inner: Mapping[str, str]) -> str:
     """Return shell commands that change the outer environment to the inner one."""
-    lines = [f'export {name}={shlex.quote(value)}' for name, value in sorted(inner.items())
-             if outer.get(name) != value]
+    lines = [
+        f'export {name}={shlex.quote(value)}'
+        for name, value in sorted(inner.items())
+        if outer.get(name) != value
+    ]
     lines += [f'unset {name}' for name in sorted(outer.keys() - inner.keys())]
     return ''.join(f'{line}\n' for line in lines)
 

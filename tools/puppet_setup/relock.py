@@ -24,8 +24,17 @@ def resolve(python: str, lists: list[Path]) -> Versions:
     """Return {package: version} that pip would install for the interpreter."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, 'report.json')
-        command = [python, '-m', 'pip', 'install', '--quiet', '--dry-run', '--ignore-installed',
-                   '--report', str(report)]
+        command = [
+            python,
+            '-m',
+            'pip',
+            'install',
+            '--quiet',
+            '--dry-run',
+            '--ignore-installed',
+            '--report',
+            str(report),
+        ]
         for path in lists:
             command += ['-r', str(path)]
         subprocess.run(command, check=True)
@@ -36,8 +45,9 @@ def resolve(python: str, lists: list[Path]) -> Versions:
 def python_version(python: str) -> str:
     """Return e.g. '3.11' for the interpreter."""
     code = 'import sys; print("%d.%d" % sys.version_info[:2])'
-    return subprocess.run([python, '-c', code], check=True, capture_output=True,
-                          text=True).stdout.strip()
+    return subprocess.run(
+        [python, '-c', code], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def pin_lines(resolved: dict[str, Versions]) -> list[str]:

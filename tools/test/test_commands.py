@@ -54,8 +54,13 @@ def test_commands_with_a_graph_of_their_own_stay_on_this_machine() -> None:
     """Those that join one that others started, maybe on other machines, do what ROS does."""
     every = [COMMANDS, *(programs for _, programs, _ in FAMILIES.values())]
     assert {name for rows in every for name, row in rows.items() if row.own_machine_only} == {
-        'demo', 'latency', 'nodes', 'soak', 'chaos', 'reference',
-    }  # fmt: skip
+        'demo',
+        'latency',
+        'nodes',
+        'soak',
+        'chaos',
+        'reference',
+    }
 
 
 @pytest.mark.parametrize(
@@ -69,8 +74,11 @@ def test_commands_with_a_graph_of_their_own_stay_on_this_machine() -> None:
 )
 def test_bash_completes_commands_and_names(words: list[str], completed: list[str]) -> None:
     """Files are left to bash."""
-    call = (f'COMP_WORDS=({" ".join(word or chr(39) * 2 for word in words)}); '
-            f'COMP_CWORD={len(words) - 1}; _puppet; echo "${{COMPREPLY[@]}}"')
-    done = subprocess.run(['bash', '-c', f'{completion("bash")}\n{call}'], check=True,
-                          capture_output=True, text=True)
+    call = (
+        f'COMP_WORDS=({" ".join(word or chr(39) * 2 for word in words)}); '
+        f'COMP_CWORD={len(words) - 1}; _puppet; echo "${{COMPREPLY[@]}}"'
+    )
+    done = subprocess.run(
+        ['bash', '-c', f'{completion("bash")}\n{call}'], check=True, capture_output=True, text=True
+    )
     assert done.stdout.split() == completed

@@ -22,8 +22,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def puppet(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run ./puppet with only these environment variables."""
     environ = {'PATH': os.defpath} | variables
-    return subprocess.run(['/bin/sh', str(REPOSITORY / 'puppet'), *arguments], env=environ,
-                          capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ['/bin/sh', str(REPOSITORY / 'puppet'), *arguments],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def program(folder: Path, name: str, text: str) -> None:
@@ -71,7 +76,8 @@ def test_a_bench_is_a_module_of_the_checkout(monkeypatch: pytest.MonkeyPatch) ->
     ready = SimpleNamespace(checkout=checkout, environ={'PYTHONPATH': '/other'}, python='python')
     started: list[tuple[list[str], dict[str, str]]] = []
     monkeypatch.setattr(
-        launcher, '_become', lambda command, found, *_: started.append((command, found)) or 0)
+        launcher, '_become', lambda command, found, *_: started.append((command, found)) or 0
+    )
     assert launcher._start(BENCHES['replay'], ['a.mcap'], ready) == 0
     command, environ = started[0]
     assert command[2:] == ['benchmarks.replay', 'a.mcap']
@@ -83,11 +89,18 @@ def test_no_command_exits_2_with_the_help() -> None:
     assert puppet(PUPPET_PYTHON=sys.executable).returncode == 2
 
 
-@pytest.mark.parametrize('arguments', [
-    ['run'], ['run', 'puppet_core'], ['setup', '--nonsense'], ['dev', 'completion', 'fish'],
-])
-def test_incomplete_commands_exit_2(arguments: list[str],
-                                    capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ['run'],
+        ['run', 'puppet_core'],
+        ['setup', '--nonsense'],
+        ['dev', 'completion', 'fish'],
+    ],
+)
+def test_incomplete_commands_exit_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Before anything is set up."""
     assert main(arguments) == 2
     assert arguments[0] in capsys.readouterr().err
@@ -125,22 +138,33 @@ def test_link_to_puppet_works(tmp_path: Path) -> None:
     """From anywhere on PATH."""
     (tmp_path / 'puppet').symlink_to(REPOSITORY / 'puppet')
     environ = {'PATH': os.defpath, 'PUPPET_PYTHON': sys.executable}
-    done = subprocess.run([tmp_path / 'puppet', '--help'], env=environ, check=False,
-                          capture_output=True, cwd=tmp_path)
+    done = subprocess.run(
+        [tmp_path / 'puppet', '--help'],
+        env=environ,
+        check=False,
+        capture_output=True,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0
 
 
 @pytest.mark.parametrize(
     ('command', 'given', 'expected'),
     [
-        ('demo', None, 'LOCALHOST'), ('demo', 'SUBNET', 'SUBNET'),
-        ('up', None, None), ('record', None, None), ('up', 'LOCALHOST', 'LOCALHOST'),
+        ('demo', None, 'LOCALHOST'),
+        ('demo', 'SUBNET', 'SUBNET'),
+        ('up', None, None),
+        ('record', None, None),
+        ('up', 'LOCALHOST', 'LOCALHOST'),
     ],
 )
 def test_discovery_stays_on_this_machine_where_a_command_has_its_own_graph(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, given: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    given: str | None,
     expected: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Unless the user says otherwise; this is what the program finds in its environment."""
     row = COMMANDS[command]
     place = tmp_path / 'lib' / row.package
@@ -148,7 +172,8 @@ def test_discovery_stays_on_this_machine_where_a_command_has_its_own_graph(
     program(place, row.program, '')
     environ = {} if given is None else {RANGE: given}
     ready = SimpleNamespace(
-        checkout=SimpleNamespace(install=tmp_path, source=tmp_path), environ=environ,
+        checkout=SimpleNamespace(install=tmp_path, source=tmp_path),
+        environ=environ,
         python='/bin/python',
     )
     started: list[dict[str, str]] = []
@@ -184,7 +209,12 @@ def test_ctrl_c_waits_until_the_starter_takes_care_of_it(
 def test_shell_exports_change_one_environment_to_the_other() -> None:
     """Quoted for the shell; what is gone is unset."""
     text = shell_exports({'A': '1', 'GONE': 'x', 'SAME': 's'}, {'A': "it's", 'SAME': 's'})
-    shown = subprocess.run(['sh', '-c', f'{text}\necho "$A ${{GONE-none}}"'], check=True,
-                           env={'GONE': 'x'}, capture_output=True, text=True).stdout
+    shown = subprocess.run(
+        ['sh', '-c', f'{text}\necho "$A ${{GONE-none}}"'],
+        check=True,
+        env={'GONE': 'x'},
+        capture_output=True,
+        text=True,
+    ).stdout
     assert shown == "it's none\n"
     assert 'SAME' not in text

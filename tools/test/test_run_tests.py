@@ -17,10 +17,14 @@ BY_FILE = ['--dist', 'loadfile', '--no-loadscope-reorder']
 
 @pytest.mark.parametrize(
     ('processors', 'module', 'arguments'),
-    [({0}, 'os', []), ({0, 5}, 'os', ['-n', '3', *BY_FILE]),
-     (set(range(64)), 'os', ['-n', '4', *BY_FILE]), ({0, 1}, 'nowhere', [])],
+    [
+        ({0}, 'os', []),
+        ({0, 5}, 'os', ['-n', '3', *BY_FILE]),
+        (set(range(64)), 'os', ['-n', '4', *BY_FILE]),
+        ({0, 1}, 'nowhere', []),
+    ],
     ids=['one processor', 'two', 'many', 'no xdist'],
-)  # fmt: skip
+)
 def test_processors_are_used_where_xdist_is(
     monkeypatch: pytest.MonkeyPatch, processors: set[int], module: str, arguments: list[str]
 ) -> None:

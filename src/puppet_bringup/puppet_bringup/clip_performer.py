@@ -5,10 +5,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from puppet_core.character import Character, default_capsules, save_character
-from puppet_core.clip import load_clip
-from puppet_core.clip_command_line import skeleton_beside
-from puppet_core.clip_options import AUTO, ClipOptions, unit_length_m
+from puppet_core.body import Character, default_capsules, save_character
+from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
 
 
 def write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:

@@ -10,8 +10,8 @@ import sys
 import tempfile
 
 from puppet_bringup.kernel_cache import CACHE_VARIABLE, compile_kernels
-from puppet_bringup.launch_arguments import SIM
-from puppet_bringup.program import child_environment
+from puppet_bringup.process_table import SIM
+from puppet_bringup.programs import child_environment
 from puppet_bringup.stop_signals import stop_on_signals
 from puppet_bringup.up import prepared
 from puppet_ros import share
@@ -23,10 +23,11 @@ EXAMPLE = 'example: ./puppet setup && ./puppet dev compile'
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     return argparse.ArgumentParser(
-        prog='puppet dev compile', epilog=EXAMPLE,
+        prog='puppet dev compile',
+        epilog=EXAMPLE,
         description='Compile the kernels of all nodes, unless that was done: for an image of a '
         'machine, or before many programs start at once. Without it the first start does so.',
-    )  # fmt: skip
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,9 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     stopping = stop_on_signals()
     with tempfile.TemporaryDirectory(prefix='puppet_compile_') as folder:
         is_done = compile_kernels(
-            prepared(SIM, {}, Path(folder)), share.config_dir(), environ, stopping,
+            prepared(SIM, {}, Path(folder)),
+            share.config_dir(),
+            environ,
+            stopping,
             lambda text: print(f'puppet dev compile: {text}', flush=True),
-        )  # fmt: skip
+        )
     return EXIT_OK if is_done else EXIT_FAILED
 
 

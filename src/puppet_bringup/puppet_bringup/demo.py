@@ -6,6 +6,7 @@
 Emulated tracker, driver, filter, performer, importance, retarget and visualization are
 processes of their own on a private ROS domain; this one watches, and sums up at the end.
 
+The figures of a run, from its frame log: the demo's JSON and its summary table.
 """
 
 import argparse
@@ -16,8 +17,9 @@ import sys
 import tempfile
 import threading
 import time
+from typing import Any
 
-from puppet_bringup.figures import Figures, figures, summary
+import numpy as np
 from puppet_bringup.graph_run import (
     check_rate,
     EXIT_FAILED,
@@ -28,13 +30,141 @@ from puppet_bringup.graph_run import (
     watched_graph,
     WatchedGraph,
 )
-from puppet_bringup.process import Process
+from puppet_bringup.monitor import (
+    ARRIVALS,
+    IMPORTANCES,
+    INDEX,
+    PENETRATION,
+    PERFORMER_SOLES,
+    PUPPET_SOLES,
+    STAGES,
+    STAMP,
+)
+from puppet_bringup.programs import Process
 from puppet_bringup.usage_meter import Usage
-from puppet_core import atomic_file
-from puppet_core.character import load_character
-from puppet_core.clip_options import UP_AXES
-from puppet_core.errors import ConfigError
+from puppet_core.body import END_EFFECTORS, load_character, motion_measures
+from puppet_core.clips import UP_AXES
+from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_core.math import Floats
 from puppet_ros import share
+
+LAST = ARRIVALS.stop - 1  # /joint_states
+
+Figures = dict[str, Any]
+
+
+def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = False) -> Figures:
+    """
+    Return the figures of the frames acquired in a time window.
+
+    Parameters
+    ----------
+    table : ndarray, shape (n, WIDTH)
+        Of a FrameLog.
+    begin_s, end_s : float
+        Window of stamps, end excluded [s].
+    is_composed : bool
+        Whether the nodes share a process, which sends what is on the way after the result, so
+        that stages cannot be told apart from outside.
+
+    Returns
+    -------
+    figures : dict
+        Keys and units as in the demo's JSON; None where nothing was measured.
+
+    """
+    rows = table[(table[:, STAMP] >= begin_s) & (table[:, STAMP] < end_s)]
+    indexed = rows[np.isfinite(rows[:, INDEX])]
+    solved = rows[np.isfinite(rows[:, LAST])]
+    published = int(np.ptp(indexed[:, INDEX])) + 1 if len(indexed) else 0
+    return {
+        'frames_published': published,
+        'frames_solved': len(solved),
+        'rate_hz': _rate_hz(solved[:, LAST]),
+        'latency_ms': _percentiles_ms(solved[:, LAST] - solved[:, STAMP]),
+        'stage_ms': {} if is_composed else _stages(solved),
+        'dropped': max(published - len(solved), 0),
+        'planted_foot_slide_mm_s': _slides(indexed),
+        'penetration_mm_max': _greatest(1000.0 * rows[:, PENETRATION]),
+        'importance_max': {
+            name: _greatest(rows[:, IMPORTANCES.start + i]) for i, name in enumerate(END_EFFECTORS)
+        },
+    }
+
+
+def summary(measured: Figures) -> list[str]:
+    """Return the figures as lines for people."""
+    latency, slide = measured['latency_ms'], measured['planted_foot_slide_mm_s']
+    lines = [
+        f'frames       {measured["frames_solved"]} solved of {measured["frames_published"]}, '
+        f'{measured["dropped"]} dropped, {_text(measured["rate_hz"], 2)} Hz',
+        'latency      first tracker byte to /joint_states: '
+        + ', '.join(f'{name} {_text(latency[name], 2)} ms' for name in latency),
+    ]
+    for stage, values in measured['stage_ms'].items():
+        spread = ', '.join(f'{name} {_text(value, 2)} ms' for name, value in values.items())
+        lines.append(f'  {stage:10} {spread}')
+    lines += [
+        f'planted feet slide {_text(slide["performer"], 0)} mm/s (performer), '
+        f'{_text(slide["puppet"], 0)} mm/s (puppet)',
+        f'penetration  {_text(measured["penetration_mm_max"], 2)} mm at most',
+        'importance   at most: '
+        + ', '.join(f'{k} {_text(v, 2)}' for k, v in measured['importance_max'].items()),
+    ]
+    return lines
+
+
+def _stages(rows: Floats) -> dict[str, dict[str, float | None]]:
+    """Return for each node the time from its input to its output, both as seen from outside."""
+    before = np.column_stack((rows[:, STAMP], rows[:, ARRIVALS]))
+    return {
+        name: _percentiles_ms(before[:, i + 1] - before[:, i])
+        for i, name in enumerate(STAGES.values())
+    }
+
+
+def _slides(rows: Floats) -> dict[str, float | None]:
+    both = np.isfinite(rows[:, PERFORMER_SOLES]).all(axis=1)
+    both &= np.isfinite(rows[:, PUPPET_SOLES]).all(axis=1)
+    rows = rows[both]
+    if len(rows) < 2:
+        return {'performer': None, 'puppet': None}
+    rate_hz = 1.0 / float(np.median(np.diff(rows[:, STAMP])))
+    performer = rows[:, PERFORMER_SOLES].reshape(-1, 2, 3)
+    puppet = rows[:, PUPPET_SOLES].reshape(-1, 2, 3)
+    planted = motion_measures.planted_soles(performer, rate_hz)
+    planted[1:][np.diff(rows[:, INDEX]) != 1] = False  # a frame between was lost
+    return {
+        'performer': _number(motion_measures.slide_mm_s(performer, planted, rate_hz)),
+        'puppet': _number(motion_measures.slide_mm_s(puppet, planted, rate_hz)),
+    }
+
+
+def _rate_hz(times_s: Floats) -> float | None:
+    span_s = float(np.ptp(times_s)) if len(times_s) > 1 else 0.0
+    return (len(times_s) - 1) / span_s if span_s > 0.0 else None
+
+
+def _percentiles_ms(seconds: Floats) -> dict[str, float | None]:
+    seconds = seconds[np.isfinite(seconds)]
+    if not len(seconds):
+        return dict.fromkeys(('p50', 'p99', 'max'))
+    p50, p99, top = 1000.0 * np.percentile(seconds, (50, 99, 100))
+    return {'p50': float(p50), 'p99': float(p99), 'max': float(top)}
+
+
+def _greatest(values: Floats) -> float | None:
+    values = values[np.isfinite(values)]
+    return float(np.max(values)) if len(values) else None
+
+
+def _number(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _text(value: float | None, digits: int) -> str:
+    return '-' if value is None else f'{value:.{digits}f}'
+
 
 MAX_DOMAIN_ID = 232  # what the ports of DDS leave room for
 VIEWER = 'puppet_view'
@@ -52,22 +182,38 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--asf', default='', metavar='FILE', help='skeleton of an AMC clip')
     p.add_argument('--name-map', default='', metavar='MAP', help="names of the clip's joints")
     p.add_argument('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
-    p.add_argument('--up-axis', default='', choices=('', *UP_AXES[1:]),
-                   help="the clip's axis that points up; --up-axis=-y if it points down")
-    p.add_argument('--character', default='blubby', metavar='NAME',
-                   help='the puppet; default %(default)s')  # fmt: skip
+    p.add_argument(
+        '--up-axis',
+        default='',
+        choices=('', *UP_AXES[1:]),
+        help="the clip's axis that points up; --up-axis=-y if it points down",
+    )
+    p.add_argument(
+        '--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s'
+    )
     p.add_argument('--solver', default='', metavar='NAME', help='importance_based if absent')
-    p.add_argument('--environment', default='', metavar='NAME',
-                   help='demo if absent, floor with --clip')  # fmt: skip
-    p.add_argument('--rate-hz', type=float, default=120.0,
-                   help='frames per second; default %(default)s')  # fmt: skip
-    p.add_argument('--duration', type=float, default=0.0, metavar='S',
-                   help='seconds of streaming to measure; until Ctrl-C if absent')  # fmt: skip
+    p.add_argument(
+        '--environment', default='', metavar='NAME', help='demo if absent, floor with --clip'
+    )
+    p.add_argument(
+        '--rate-hz', type=float, default=120.0, help='frames per second; default %(default)s'
+    )
+    p.add_argument(
+        '--duration',
+        type=float,
+        default=0.0,
+        metavar='S',
+        help='seconds of streaming to measure; until Ctrl-C if absent',
+    )
     p.add_argument('--composed', action='store_true', help='all nodes in one process')
-    p.add_argument('--realtime', action='store_true',
-                   help='the nodes before ordinary programs, processors awake')  # fmt: skip
-    p.add_argument('--pin', default='', metavar='N,..',
-                   help='processors for the nodes, one each in turns')  # fmt: skip
+    p.add_argument(
+        '--realtime',
+        action='store_true',
+        help='the nodes before ordinary programs, processors awake',
+    )
+    p.add_argument(
+        '--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns'
+    )
     p.add_argument('--headless', action='store_true', help='without the browser view')
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     p.add_argument('--domain-id', type=int, metavar='N', help='ROS domain; a free one if absent')
@@ -96,23 +242,29 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
             f'--domain-id: expected 0 <= value <= {MAX_DOMAIN_ID}, got {options.domain_id}'
         )
     if options.json is not None:
-        atomic_file.check_writable(options.json, '--json')
+        check_writable(options.json, '--json')
     load_character(share.character_file(options.character))
     if options.environment:
         share.environment_file(options.environment)
     return simulation(
-        folder, options.character, options.rate_hz, options.composed,
+        folder,
+        options.character,
+        options.rate_hz,
+        options.composed,
         solver=options.solver,
         environment=options.environment or ('floor' if options.clip else 'demo'),
-        clip=options.clip, asf=options.asf, name_map=options.name_map, unit=options.unit,
-        up_axis=options.up_axis, view='false' if options.headless else 'true',
-        realtime=str(options.realtime).lower(), pin=options.pin,
-    )  # fmt: skip
+        clip=options.clip,
+        asf=options.asf,
+        name_map=options.name_map,
+        unit=options.unit,
+        up_axis=options.up_axis,
+        view='false' if options.headless else 'true',
+        realtime=str(options.realtime).lower(),
+        pin=options.pin,
+    )
 
 
-def _run(
-    options: argparse.Namespace, listed: Sequence[Process], stopping: threading.Event
-) -> int:
+def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threading.Event) -> int:
     domain = use_own_domain(options.domain_id)
     start = time.monotonic()
 
@@ -147,9 +299,7 @@ def _watch(
     return figures(graph.monitor.log.table(), begin_s, end_s, options.composed), usage
 
 
-def _report(
-    options: argparse.Namespace, measured: Figures, usage: dict[str, Usage]
-) -> None:
+def _report(options: argparse.Namespace, measured: Figures, usage: dict[str, Usage]) -> None:
     print()
     for line in summary(measured):
         print(line)
@@ -158,7 +308,7 @@ def _report(
         print(f'  {name:16} {used.cpu_percent:5.1f} {used.rss_mb:9.0f}')
     print(f'  {"all":16} {sum(used.cpu_percent for used in usage.values()):5.1f}')
     if options.json is not None:
-        atomic_file.write_text(options.json, json.dumps(measured, indent=2) + '\n')
+        write_text(options.json, json.dumps(measured, indent=2) + '\n')
         print(f'figures written to {options.json}')
 
 

@@ -6,24 +6,80 @@ One run of the demo: processes up, tracker on, measured, down again.
 The tracker's driver is activated last, when everybody listens, so that the performer's
 opening T-pose is not missed however long the first compilation takes.
 
+Configures and activates the tracker driver, a managed node, from outside.
 """
 
 from collections.abc import Callable, Sequence
 import threading
 import time
 
-from puppet_bringup.driver_switch import DriverSwitch
-from puppet_bringup.frame_log import TOPICS
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from puppet_bringup.kernel_cache import compile_kernels
-from puppet_bringup.monitor import Monitor
-from puppet_bringup.process import Process
+from puppet_bringup.monitor import Monitor, TOPICS
 from puppet_bringup.process_table import PIPELINE
-from puppet_bringup.program import command_line
+from puppet_bringup.programs import command_line, Process
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 from puppet_bringup.usage_meter import Usage, UsageMeter
-from puppet_core.errors import PuppetError
+from puppet_core.io import PuppetError
 from puppet_ros import share
 from rclpy.executors import Executor
+from rclpy.node import Node
+from rclpy.task import Future
+
+DRIVER_NODE = '/tracker_driver'
+NEXT_STEP = {
+    State.PRIMARY_STATE_UNCONFIGURED: Transition.TRANSITION_CONFIGURE,
+    State.PRIMARY_STATE_INACTIVE: Transition.TRANSITION_ACTIVATE,
+}
+ANSWER_TIMEOUT_S = 3.0  # a call to a driver that has just died is never answered
+
+
+class DriverSwitch:
+    """
+    Brings the driver to its active state, step by step, while others spin.
+
+    Every step begins with the question where the driver is, so that it does not matter what
+    became of the one before.
+
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._state = node.create_client(GetState, f'{DRIVER_NODE}/get_state')
+        self._change = node.create_client(ChangeState, f'{DRIVER_NODE}/change_state')
+        self._question: Future | None = None
+        self._step: Future | None = None
+        self._deadline_s = 0.0
+        self._is_active = False
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a driver to talk to."""
+        return self._state.service_is_ready() and self._change.service_is_ready()
+
+    def advance(self) -> bool:
+        """Take the next step if one is due; return whether the driver became active."""
+        if self._is_active:
+            return True
+        pending = self._step or self._question
+        if pending is not None and not pending.done():
+            if time.monotonic() < self._deadline_s:
+                return False
+            self._step = self._question = pending = None  # nobody will answer
+        if self._step is not None or self._question is None:
+            self._step, self._question = None, self._state.call_async(GetState.Request())
+            self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
+            return False
+        state = self._question.result().current_state.id
+        self._question = None
+        if state in NEXT_STEP:
+            request = ChangeState.Request()
+            request.transition.id = NEXT_STEP[state]
+            self._step = self._change.call_async(request)
+            self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
+        self._is_active = state == State.PRIMARY_STATE_ACTIVE
+        return self._is_active
+
 
 DRIVER = 'tracker_driver'
 EMULATOR = 'tracker_emulator'
@@ -53,9 +109,14 @@ class DemoRun:
     """The graph of the demo, from start to stop."""
 
     def __init__(
-        self, listed: Sequence[Process], supervisor: Supervisor, monitor: Monitor,
-        executor: Executor, stopping: threading.Event, say: Say,
-    ) -> None:  # fmt: skip
+        self,
+        listed: Sequence[Process],
+        supervisor: Supervisor,
+        monitor: Monitor,
+        executor: Executor,
+        stopping: threading.Event,
+        say: Say,
+    ) -> None:
         self._listed = listed
         self._supervisor = supervisor
         self._monitor = monitor
@@ -135,9 +196,7 @@ class DemoRun:
         monitor = self._monitor
         seen = monitor.indices_seen
         monitor.watch(RAW_TOPIC)
-        self._spin_until(
-            time.monotonic() + SILENCE_TIMEOUT_S, lambda: monitor.indices_seen > seen
-        )
+        self._spin_until(time.monotonic() + SILENCE_TIMEOUT_S, lambda: monitor.indices_seen > seen)
         monitor.unwatch(RAW_TOPIC)
         if monitor.indices_seen == seen and not self._stopping.is_set():
             raise PipelineError(f'no {RAW_TOPIC} for {SILENCE_TIMEOUT_S:.0f} s')

@@ -12,16 +12,14 @@ from typing import NamedTuple
 
 from puppet_bringup.demo_run import DemoRun, PipelineError, Say
 from puppet_bringup.monitor import KINDS, Monitor
-from puppet_bringup.process import Process
 from puppet_bringup.process_table import SIM, SOURCES
-from puppet_bringup.program import child_environment
+from puppet_bringup.programs import child_environment, Process
 from puppet_bringup.stop_signals import stop_on_signals
 from puppet_bringup.supervisor import LineSink, Supervisor
 from puppet_bringup.up import prepared
-from puppet_core.errors import ConfigError, PuppetError
-from puppet_ros.middleware import middleware_settings
-from puppet_ros.private_domain import free_domain
-from puppet_ros.spin import observing
+from puppet_core.io import ConfigError, PuppetError
+from puppet_ros.node import observing
+from puppet_ros.process import free_domain, middleware_settings
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 MIN_RATE_HZ, MAX_RATE_HZ = 1.0, 144.0  # the device's ceiling
@@ -127,19 +125,26 @@ def simulation(
 
     """
     given = {
-        'character': character, 'rate_hz': repr(rate_hz), 'composed': str(is_composed).lower(),
-        'autostart': 'false', 't_pose_s': '2',
-        'calibration_file': str(folder / 'calibration.yaml'), **further,
-    }  # fmt: skip
+        'character': character,
+        'rate_hz': repr(rate_hz),
+        'composed': str(is_composed).lower(),
+        'autostart': 'false',
+        't_pose_s': '2',
+        'calibration_file': str(folder / 'calibration.yaml'),
+        **further,
+    }
     return prepared(SIM, given, folder)
 
 
 @contextmanager
 def watched_graph(
-    listed: Sequence[Process], stopping: threading.Event, say: Say,
-    topics: Sequence[str] = tuple(KINDS), on_line: LineSink = lambda *_: None,
+    listed: Sequence[Process],
+    stopping: threading.Event,
+    say: Say,
+    topics: Sequence[str] = tuple(KINDS),
+    on_line: LineSink = lambda *_: None,
     changes: Mapping[str, str] | None = None,
-) -> Iterator[WatchedGraph]:  # fmt: skip
+) -> Iterator[WatchedGraph]:
     """
     Yield a graph that can be started, with a monitor on it; stop all of it afterwards.
 

@@ -19,9 +19,8 @@ import subprocess
 import threading
 import time
 
-from puppet_bringup.process import Process
 from puppet_bringup.process_table import PIPELINE
-from puppet_bringup.program import command_line
+from puppet_bringup.programs import command_line, Process
 from puppet_bringup.supervisor import die_with_parent
 
 CACHE_VARIABLE = 'NUMBA_CACHE_DIR'
@@ -36,9 +35,12 @@ ROWS = (
 
 
 def compile_kernels(
-    listed: Sequence[Process], config_dir: Path, environ: Mapping[str, str],
-    stopping: threading.Event, say: Callable[[str], None],
-) -> bool:  # fmt: skip
+    listed: Sequence[Process],
+    config_dir: Path,
+    environ: Mapping[str, str],
+    stopping: threading.Event,
+    say: Callable[[str], None],
+) -> bool:
     """
     Fill the kernel cache unless that was done; a node that fails here will say why later.
 
@@ -85,16 +87,23 @@ def compile_kernels(
 
 
 def _run(
-    name: str, command: Sequence[str], environ: Mapping[str, str], stopping: threading.Event,
+    name: str,
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    stopping: threading.Event,
     say: Callable[[str], None],
-) -> bool:  # fmt: skip
+) -> bool:
     """Run one program to its end; return whether it ended well."""
     start = time.monotonic()
     with subprocess.Popen(
-        command, env=dict(environ), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
+        command,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
         preexec_fn=partial(die_with_parent, os.getpid()),
-    ) as child:  # fmt: skip
+    ) as child:
         while child.poll() is None:
             if stopping.wait(POLL_S):
                 child.terminate()

@@ -18,10 +18,16 @@ import sys
 from threading import RLock
 from typing import Any, NamedTuple
 
-from puppet_core.errors import ConfigError, PuppetError
-from puppet_ros.exchange import Exchange, share
-from puppet_ros.scheduling import split_words
-from puppet_ros.spin import COMPILE_ONLY, EXIT_BAD_INPUT, EXIT_OK, spin_nodes
+from puppet_core.io import ConfigError, PuppetError
+from puppet_ros.node import (
+    COMPILE_ONLY,
+    EXIT_BAD_INPUT,
+    EXIT_OK,
+    IntraProcessBus,
+    share,
+    spin_nodes,
+    split_words,
+)
 from rclpy.node import Node
 from rclpy.utilities import get_default_context
 
@@ -33,18 +39,20 @@ CLASSES = {
     'pose_topics': ('puppet_driver.pose_topics_node', 'PoseTopicsNode'),
     'pose_filter': ('puppet_filter.pose_filter_node', 'PoseFilterNode'),
     'tracker_markers': ('puppet_filter.tracker_markers_node', 'TrackerMarkersNode'),
-    'performer': ('puppet_retarget.performer_node', 'PerformerNode'),
+    'performer': ('puppet_performer.performer_node', 'PerformerNode'),
     'importance': ('puppet_retarget.importance_node', 'ImportanceNode'),
     'retarget': ('puppet_retarget.retarget_node', 'RetargetNode'),
-    'visualization': ('puppet_retarget.visualization_node', 'VisualizationNode'),
+    'visualization': ('puppet_view.rviz.visualization_node', 'VisualizationNode'),
 }
 
 # what is handed over within the process if the node that makes it is in it
 STREAMS = {
-    'tracker_driver': '/tracker/raw', 'pose_topics': '/tracker/raw',
-    'pose_filter': '/tracker/filtered', 'performer': '/performer/posture',
+    'tracker_driver': '/tracker/raw',
+    'pose_topics': '/tracker/raw',
+    'pose_filter': '/tracker/filtered',
+    'performer': '/performer/posture',
     'importance': '/importance',
-}  # fmt: skip
+}
 
 # their threads know of each other: they are the ones that bring frames
 SOURCES = ('tracker_driver', 'pose_topics')
@@ -86,7 +94,7 @@ def read_words(words: Sequence[str]) -> list[NodeWords]:
 
 def make_nodes(listed: Sequence[NodeWords]) -> Iterator[Node]:
     """Make nodes that hand each other their messages, in the default context."""
-    exchange = Exchange({STREAMS[node.kind] for node in listed if node.kind in STREAMS})
+    exchange = IntraProcessBus({STREAMS[node.kind] for node in listed if node.kind in STREAMS})
     share(get_default_context(), exchange)
     for kind, arguments in listed:
         module_name, class_name = CLASSES[kind]

@@ -14,9 +14,8 @@ import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from puppet_bringup.keeper import News
-from puppet_ros.diagnostics import DIAGNOSTICS_TOPIC, ERROR_HOLD_S, PERIOD_S
-from puppet_ros.spin import own_context
+from puppet_bringup.respawner import News
+from puppet_ros.node import DIAGNOSTICS_TOPIC, ERROR_HOLD_S, own_context, PERIOD_S
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -37,9 +36,11 @@ class ProcessReport(Node):
     def __init__(self, names: Sequence[str], **kwargs: Any) -> None:
         # nobody would answer
         super().__init__(
-            NODE_NAME, start_parameter_services=False, **kwargs,
+            NODE_NAME,
+            start_parameter_services=False,
+            **kwargs,
             parameter_overrides=[Parameter('start_type_description_service', value=False)],
-        )  # fmt: skip
+        )
         self._publisher = self.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
         self._ends = dict.fromkeys(names, ('', 0.0))
         self._starts = dict.fromkeys(names, 0)
@@ -70,10 +71,14 @@ class ProcessReport(Node):
         elif text and now_s - ended_s < ERROR_HOLD_S:
             level, message = DiagnosticStatus.WARN, f'{text}; started again'
         return DiagnosticStatus(
-            name=f'{NODE_NAME}: {name}', level=level, message=message,
-            values=[KeyValue(key='starts_again', value=str(self._starts[name])),
-                    KeyValue(key='last_end', value=text)],
-        )  # fmt: skip
+            name=f'{NODE_NAME}: {name}',
+            level=level,
+            message=message,
+            values=[
+                KeyValue(key='starts_again', value=str(self._starts[name])),
+                KeyValue(key='last_end', value=text),
+            ],
+        )
 
 
 @contextmanager

@@ -6,25 +6,123 @@ The programs of a running graph as plain data: what, with which parameters, in w
 Launch files and `puppet_up` both build from `processes`, so they cannot differ. Arguments are
 texts, as launch has them; an empty one leaves what the node's parameter file says.
 
+The launch descriptions and their arguments, as plain data.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from puppet_bringup.launch_arguments import (
-    arguments_of,
-    HARDWARE,
-    REPLAY,
-    SHOW,
-    SIM,
-    TOPICS,
-    VARIANTS,
+from puppet_bringup.programs import Process
+from puppet_core.io import ConfigError
+from puppet_ros.node import cores_of, Scheduling
+
+SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
+SHOW = 'show'  # the emulator's usual script
+VARIANTS = {
+    SIM: 'emulated tracker and performer on pseudo-terminals, then the whole graph',
+    HARDWARE: 'a real tracker on serial ports, then the whole graph',
+    TOPICS: 'the graph behind PoseStamped or PoseArray topics of another tracker',
+    REPLAY: 'the graph behind a recorded /tracker/raw, or a later topic',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a launch description."""
+
+    name: str
+    """As in `name:=value`."""
+
+    default: str
+    """'' leaves the parameter file's value."""
+
+    description: str
+    """One sentence."""
+
+    variants: tuple[str, ...] = (SIM, HARDWARE, TOPICS, REPLAY)
+    """Launch descriptions that have it."""
+
+
+ARGUMENTS = (
+    Argument(
+        'character',
+        '',
+        'Puppet, by name or path of its YAML file; several, separated by commas, '
+        'each follow the performer, from the second on as /puppet_2/joint_states and so on.',
+    ),
+    Argument(
+        'solver',
+        '',
+        'How the puppet is posed: importance_based, elbow_circle, rate_control, '
+        'joint_angles, position.',
+    ),
+    Argument('environment', '', 'Environment, by name or path of its YAML file.'),
+    Argument('performer', '', "The performer's character, by name or path."),
+    Argument('layout', '', 'Sensor layout, by name or path.'),
+    Argument('calibration_file', '', 'Calibration to load, or to save to.'),
+    Argument(
+        'state_dir',
+        '',
+        'Folder for what a node that is started again goes on from: the last '
+        'posture of each puppet. If empty, `./puppet` takes one for this run, and `ros2 launch` '
+        'none: such a puppet does not go on from where it was.',
+    ),
+    Argument('rate_hz', '', 'Frames per second of the tracker.', (SIM, HARDWARE, TOPICS)),
+    Argument('ports', '', 'Serial ports, separated by commas.', (HARDWARE,)),
+    Argument(
+        'topics',
+        '',
+        'Topic of each sensor, separated by commas, or one with {sensor} or [*].',
+        (TOPICS,),
+    ),
+    Argument('autostart', '', 'false: the driver waits for a lifecycle manager.', (SIM, HARDWARE)),
+    Argument('ports_dir', '', 'Folder for the emulated ports; a new one if empty.', (SIM,)),
+    Argument('clip', '', 'BVH or AMC file to perform; a built-in performance if empty.', (SIM,)),
+    Argument('script', '', 'What is done without a clip: show, or range for calibration.', (SIM,)),
+    Argument('asf', '', "The AMC file's skeleton.", (SIM,)),
+    Argument('name_map', '', "Names of the clip's joints; found if empty.", (SIM,)),
+    Argument('unit', '', "The clip's unit: mm, cm, in, m or metres; found if empty.", (SIM,)),
+    Argument('up_axis', '', "The clip's axis that is up: x, -x, y, ...; found if empty.", (SIM,)),
+    Argument(
+        't_pose_s', '10', 'How long it first stands in the T-pose: until all nodes listen.', (SIM,)
+    ),
+    Argument('seed', '', 'Of mounting, noise and faults of the emulated sensors.', (SIM,)),
+    Argument('bag', '', 'Recording to play; if empty, play one yourself.', (REPLAY,)),
+    Argument('rate', '1', 'How fast it is played, times real time.', (REPLAY,)),
+    Argument('clock', 'true', 'Whether it sets the time of the nodes, on /clock.', (REPLAY,)),
+    Argument(
+        'entry',
+        '',
+        'Topic at which it enters: /tracker/raw, or a later one of the graph, whose '
+        'nodes before it are then not started; the first in the recording if empty.',
+        (REPLAY,),
+    ),
+    Argument(
+        'composed', 'false', 'Whether all nodes share one process, puppet_pipeline: less latency.'
+    ),
+    Argument(
+        'realtime',
+        'false',
+        'Whether the nodes run before all ordinary programs, on processors '
+        'that do not sleep; where the system allows it.',
+    ),
+    Argument('pin', '', 'Processors for the nodes, one each in turns, such as 2,3; all if empty.'),
+    Argument('view', 'false', 'Whether to show the bodies in a browser.'),
+    Argument(
+        'rviz',
+        'false',
+        'RViz: true or puppet for the bodies, tracker for the sensors, or the '
+        'path of an .rviz file.',
+    ),
 )
-from puppet_bringup.process import Process
-from puppet_core.errors import ConfigError
-from puppet_ros.scheduling import cores_of, Scheduling
+
+
+def arguments_of(variant: str) -> tuple[Argument, ...]:
+    """Return the arguments of a launch description."""
+    return tuple(argument for argument in ARGUMENTS if variant in argument.variants)
+
 
 PLAYER = 'bag'  # the program that plays one
 PIPELINE = 'puppet_pipeline'  # the process that nodes share
@@ -39,32 +137,37 @@ _PARAMETERS = {
     'character': (('retarget', 'character'), ('visualization', 'character')),
     'solver': (('retarget', 'solver'),),
     'environment': (
-        ('importance', 'environment'), ('retarget', 'environment'),
+        ('importance', 'environment'),
+        ('retarget', 'environment'),
         ('visualization', 'environment'),
     ),
     'performer': (('performer', 'performer'),),
     'layout': (('performer', 'layout'),),
     'calibration_file': (('performer', 'calibration_file'),),
     'rate_hz': (
-        ('tracker_driver', 'rate_hz'), ('pose_topics', 'rate_hz'),
+        ('tracker_driver', 'rate_hz'),
+        ('pose_topics', 'rate_hz'),
         ('pose_filter', 'expected_rate_hz'),
     ),
     'ports': (('tracker_driver', 'ports'),),
     'topics': (('pose_topics', 'topics'),),
     'autostart': (('tracker_driver', 'autostart'),),
-}  # fmt: skip
+}
 
 # of the second puppet and further ones
 _PUPPET_TOPICS = (
-    ('/joint_states', '/puppet_{}/joint_states'), ('/puppet/posture', '/puppet_{}/posture'),
+    ('/joint_states', '/puppet_{}/joint_states'),
+    ('/puppet/posture', '/puppet_{}/posture'),
     ('/retarget/status', '/puppet_{}/status'),
     ('/robot_description', '/puppet_{}/robot_description'),
     ('/puppet/robot_description', '/puppet_{}/body_description'),
-)  # fmt: skip
+)
 
 # nodes before each topic at which a recording may enter, in the order of the data
 _BEFORE_ENTRY = {
-    '': (), '/tracker/raw': (), '/tracker/filtered': ('pose_filter',),
+    '': (),
+    '/tracker/raw': (),
+    '/tracker/filtered': ('pose_filter',),
     '/performer/posture': ('pose_filter', 'performer'),
     '/importance': ('pose_filter', 'performer', 'importance'),
 }
@@ -77,10 +180,10 @@ _NODES = (
     ('puppet_driver', 'tracker_driver'),
     ('puppet_driver', 'pose_topics'),
     ('puppet_filter', 'pose_filter'),
-    ('puppet_retarget', 'performer'),
+    ('puppet_performer', 'performer'),
     ('puppet_retarget', 'importance'),
     ('puppet_retarget', 'retarget'),
-    ('puppet_retarget', 'visualization'),
+    ('puppet_view', 'visualization'),
     ('puppet_filter', 'tracker_markers'),
 )
 MARKERS = 'tracker_markers'  # the node that only RViz needs
@@ -115,9 +218,12 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
         if name in _TRACKERS.values() and name != _TRACKERS.get(variant) or name in absent:
             continue
         node = Process(
-            name, package, name,
-            parameter_file=f'{name}.yaml', parameters=parameters.get(name, {}),
-        )  # fmt: skip
+            name,
+            package,
+            name,
+            parameter_file=f'{name}.yaml',
+            parameters=parameters.get(name, {}),
+        )
         listed += _puppets(node, values) if name == 'retarget' else [node]
     names = [process.name for process in listed if process.is_node]
     if _truth('composed', values['composed']):
@@ -126,15 +232,11 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     if _truth('view', values['view']):
         follow = ('--follow',) if values.get('clip') else ()  # a clip goes where it likes
         listed.append(
-            Process(
-                'puppet_view', 'puppet_bringup', 'puppet_view', is_node=False, arguments=follow
-            )
+            Process('puppet_view', 'puppet_view', 'puppet_view', is_node=False, arguments=follow)
         )
     if rviz:
         time_of = {'use_sim_time': True} if parameters['visualization'].get('use_sim_time') else {}
-        listed.append(
-            Process(RVIZ, '', RVIZ, arguments=('-d', rviz), parameters=time_of)
-        )  # fmt: skip
+        listed.append(Process(RVIZ, '', RVIZ, arguments=('-d', rviz), parameters=time_of))
     if variant == REPLAY and values['bag']:
         listed.append(_player(values, names))
     return tuple(listed)
@@ -175,7 +277,9 @@ def _scheduled(listed: Sequence[Process], values: Mapping[str, str]) -> list[Pro
     own[PIPELINE] = scheduling
     return [
         replace(process, arguments=(*own[process.name].words(), *process.arguments))
-        if process.name in own else process for process in listed
+        if process.name in own
+        else process
+        for process in listed
     ]
 
 
@@ -272,6 +376,9 @@ def _emulator(values: Mapping[str, str]) -> Process:
     if values['rate_hz']:
         words += ['--rate-hz', repr(_number('rate_hz', values['rate_hz']))]
     return Process(
-        'tracker_emulator', 'puppet_driver', 'tracker_emulator', is_node=False,
+        'tracker_emulator',
+        'puppet_driver',
+        'tracker_emulator',
+        is_node=False,
         arguments=tuple(words),
-    )  # fmt: skip
+    )

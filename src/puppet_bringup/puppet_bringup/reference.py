@@ -6,27 +6,634 @@
 Topics, services and frames are those of puppet_ros.interface_table; parameters those of the
 nodes in the process table; arguments those of the launch descriptions and of the parsers.
 
+Commands and programs with their options, from the parsers that read them.
+
+Message and service files as tables: what they say of each field in their comments.
+
+Topics, services, frames, parameters and launch arguments as tables, from the code's own.
+
+Tables and cells of Markdown, as the reference has them.
+
+The access policy of SROS 2 for the nodes of the suite: one enclave a node, what it has, no more.
+
+The file is written from the graph of running nodes, in version 0.2.0 of sros2's policy schema;
+`ros2 security create_permission` makes signed permissions of it.
+
+Every node of the launch descriptions in one process, to look at what they have on the graph.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 import difflib
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
+import re
 import sys
+from types import ModuleType
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as Xml
 
-from puppet_bringup.reference_commands import command_lines
-from puppet_bringup.reference_messages import message_lines
-from puppet_bringup.reference_nodes import (
-    frame_lines,
-    launch_lines,
-    parameter_lines,
-    service_lines,
-    topic_lines,
+import numpy as np
+from puppet_bringup.process_table import ARGUMENTS, processes, SIM, VARIANTS
+from puppet_core.io import ConfigError, PuppetError, Row, write_text
+from puppet_core.sensor_frames import SensorFrame
+from puppet_msgs.msg import TrackerFrame
+from puppet_ros.interface_table import (
+    BY_NAME,
+    CLOCK,
+    FILTERED_POSES,
+    FRAMES,
+    JOINTS,
+    RAW,
+    SERVICES,
+    TF_STATIC,
+    TOPICS,
 )
-from puppet_bringup.security_policy import current_policy, POLICY
-from puppet_core.atomic_file import write_text
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_ros.messages import TrackerFrameWriter
+from puppet_ros.node import qos
+from puppet_ros.testing import isolated_context, spin_until
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+
+def cell(text: str) -> str:
+    """Return a text on one line in which nothing is taken for a tag or the end of a cell."""
+    parts = ' '.join(text.split()).replace('|', '\\|').split('`')
+    # what stands between backquotes is shown as it is
+    return '`'.join(
+        part if i % 2 else part.replace('<', '&lt;').replace('*', '\\*')
+        for i, part in enumerate(parts)
+    )
+
+
+def code(text: str) -> str:
+    """Return a text as code; nothing for an empty one."""
+    return f'`{text}`' if text else ''
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose cells are Markdown already, and an empty one."""
+    lines = [list(heads), ['---'] * len(heads), *map(list, rows)]
+    return [f'| {" | ".join(line)} |' for line in lines] + ['']
+
+
+PARSERS = ('parser', 'make_parser')
+"""Functions of a program's module, the first of which returns its parser."""
+
+_SAID_TWICE = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
+
+MORE_PARSERS = 'MORE_PARSERS'
+"""Tuple in a program's module: functions that return what else it may read its arguments with."""
+
+
+def module_of(package: str, program: str) -> ModuleType:
+    """
+    Return the module of an installed program.
+
+    Raises
+    ------
+    ConfigError : if it is not installed.
+
+    """
+    for entry in entry_points(group='console_scripts', name=program):
+        if entry.module.split('.')[0] == package:
+            return import_module(entry.module)
+    raise ConfigError(f'{package} {program}: expected an installed program, found none')
+
+
+def programs() -> list[tuple[str, str]]:
+    """Return package and name of every installed program of the suite, sorted."""
+    found = {
+        (entry.module.split('.')[0], entry.name)
+        for entry in entry_points(group='console_scripts')
+        if entry.module.startswith('puppet_')
+    }
+    return sorted(found)
+
+
+def parsers_of(module: ModuleType) -> list[argparse.ArgumentParser]:
+    """Return the parsers of a program; none for a node, whose arguments are ROS's."""
+    makers = [getattr(module, name) for name in PARSERS if hasattr(module, name)][:1]
+    return [make() for make in (*makers, *getattr(module, MORE_PARSERS, ()))]
+
+
+def command_lines(commands: Any) -> list[str]:
+    """Return the sections of all commands; `commands` is the module puppet_setup.commands."""
+    lines = ['| command | does |', '| --- | --- |']
+    rows = {name: command.summary for name, command in commands.COMMANDS.items()}
+    rows |= commands.BUILT_IN
+    every = dict(commands.COMMANDS)
+    for family, (_, inner, built_in) in commands.FAMILIES.items():
+        every |= {f'{family} {name}': command for name, command in inner.items()}
+        rows |= {f'{family} {name}': command.summary for name, command in inner.items()}
+        rows |= {f'{family} {name}': summary for name, summary in built_in.items()}
+    lines += [f'| `./puppet {name}` | {cell(summary)} |' for name, summary in rows.items()]
+    lines.append('')
+    shown = set()
+    for name, command in every.items():
+        shown.add((command.package, command.program))
+        if command.package:
+            module = module_of(command.package, command.program)
+        else:
+            module = import_module(command.program)
+        found = parsers_of(module)
+        if not found:
+            raise ConfigError(f'{module.__name__}: expected parser() or make_parser(), got none')
+        parsers = [_inner(parser, command.leading) for parser in found]
+        lines += _section(f'./puppet {name}', parsers)
+    for package, program in programs():
+        found = parsers_of(module_of(package, program))
+        if found and (package, program) not in shown:
+            lines += _section(f'./puppet run {package} {program}', found)
+    return lines
+
+
+def _inner(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> argparse.ArgumentParser:
+    """Return the parser behind subcommands; the same one without any."""
+    for word in words:
+        parser = _subparsers(parser)[word]
+    return parser
+
+
+def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of a parser's subcommands, by name."""
+    return {
+        name: inner
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for name, inner in action.choices.items()
+    }
+
+
+def _section(title: str, parsers: list[argparse.ArgumentParser]) -> list[str]:
+    lines = [f'### {title}', '']
+    for parser in parsers:
+        paragraph = (parser.description or '').split('\n\n')[0]
+        lines += [cell(paragraph), '']
+        rows = list(_rows(parser))
+        if rows:
+            lines += table(['argument', 'default', 'meaning'], rows)
+        for name, inner in _subparsers(parser).items():
+            lines += _section(f'{title} {name}', [inner])
+    return lines
+
+
+def _rows(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
+    # argparse's own, which fills %(default)s in
+    formatter = parser._get_formatter()
+    for action in parser._actions:
+        if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
+            continue
+        meaning = formatter._expand_help(action) if action.help else ''
+        default = _default(action)
+        if default.startswith('`'):
+            meaning = _SAID_TWICE.sub('', meaning)
+        yield [_words(action), default, cell(meaning)]
+
+
+def _words(action: argparse.Action) -> str:
+    """Return the option with its value, or the name of a positional."""
+    metavar = action.metavar
+    value = ' '.join(metavar) if isinstance(metavar, tuple) else metavar
+    if value is None and action.choices is not None:
+        value = '{' + ','.join(map(str, action.choices)) + '}'
+    if value is None:
+        value = action.dest.upper()
+    if action.nargs in ('+', '*') and not isinstance(metavar, tuple):
+        value = f'{value} ..'
+    if not action.option_strings:
+        is_optional = action.nargs in ('?', '*')
+        return code(f'[{value}]' if is_optional else value)
+    name = ', '.join(action.option_strings)
+    return code(name if action.nargs == 0 else f'{name} {value}'.replace('|', ' '))
+
+
+def _default(action: argparse.Action) -> str:
+    value = action.default
+    if value is None or value is False or value == argparse.SUPPRESS or value in ('', (), []):
+        return 'required' if action.required and action.option_strings else ''
+    if isinstance(value, (tuple, list)):
+        return code(' '.join(map(str, value)))
+    if isinstance(value, float) and value in (float('inf'), float('-inf')):
+        return ''
+    return code(f'{value:g}' if isinstance(value, float) else str(value))
+
+
+_FIELD = re.compile(r'(?P<type>[\w/]+(?:\[\d*\])?)\s+(?P<name>\w+)\s*(?:=\s*(?P<value>[^#]+))?')
+_COLUMN = re.compile(r'(\S) {2,}(?=\S)')
+_ITEM = re.compile(r' {1,7}\S')  # a comment line that is a line of a list
+BREAK = '<br>'
+RESPONSE = ['**response**', '', '']
+
+
+class Entry(NamedTuple):
+    """A field or constant."""
+
+    type: str  # noqa: A003
+    """As in the file."""
+
+    name: str
+    """As in the file."""
+
+    value: str
+    """Of a constant; '' for a field."""
+
+    comment: list[str]
+    """Lines behind it, without the marks."""
+
+
+class Block(NamedTuple):
+    """Lines without an empty one between: comment, then fields or none."""
+
+    comment: list[str]
+    """Lines before the entries, without the marks."""
+
+    entries: list[Entry]
+    """May be empty: then it is prose."""
+
+
+def blocks_of(text: str) -> list[Block]:
+    """Return the blocks of a message file; `---` is a block of its own without anything."""
+    found = []
+    for part in re.split(r'\n\s*\n|\n?(?=---)|(?<=---)\n', text):
+        comment: list[str] = []
+        entries: list[Entry] = []
+        for line in filter(str.strip, part.splitlines()):
+            code_part, _, said = line.partition('#')
+            if code_part.strip() in ('', '---'):
+                (entries[-1].comment if entries else comment).append(said)
+                continue
+            match = _FIELD.match(code_part.strip())
+            assert match is not None, f'{line!r}: expected a field'
+            value = (match['value'] or '').strip()
+            behind = [said] if said.strip() else []
+            entries.append(Entry(match['type'], match['name'], value, behind))
+        found.append(Block(comment, entries))
+    return found
+
+
+def prose(lines: list[str]) -> str:
+    """Return comment lines as one cell; lines of a list stay lines."""
+    text, was_item = '', False
+    for line in lines:
+        # a space follows the mark of the comment
+        body = line[1:] if line.startswith(' ') else line
+        is_item = _ITEM.match(body) is not None
+        is_plain = not body.startswith(' ')
+        is_new = is_item or not body.strip() or (was_item and is_plain)
+        # the first column of a list, and what it means
+        words = _COLUMN.sub(r'\1: ', body.strip(), count=1) if is_item else body
+        text += (BREAK if is_new else ' ') + cell(words)
+        was_item = is_item or (was_item and not is_plain)
+    return re.sub(rf'({BREAK}| )+$', '', text.strip().removeprefix(BREAK))
+
+
+def message_lines(path: Path) -> list[str]:
+    """Return the section of a message or service file."""
+    package, kind, name = path.parts[-3], path.parts[-2], path.stem
+    lines = [f'### {package}/{kind}/{name}', '']
+    heads, rows = ['field', 'type', 'meaning'], []
+    if path.suffix == '.srv':
+        rows.append(['**request**', '', ''])
+    for block in blocks_of(path.read_text(encoding='utf-8')):
+        if not block.entries:
+            text = prose(block.comment)
+            if text:
+                lines += [text, '']
+            elif path.suffix == '.srv' and rows[-1] != RESPONSE:
+                rows.append(RESPONSE)
+            continue
+        rows.append(_row(block))
+    return [*lines, *table(heads, rows)]
+
+
+def _row(block: Block) -> list[str]:
+    """Return the row of a block: one field, or several with their common comment."""
+    said = [prose(block.comment)] if block.comment else []
+    for entry in block.entries:
+        text = prose(entry.comment)
+        if len(block.entries) == 1:
+            said += [text] if text else []
+        elif text:
+            said.append(f'{code(entry.name)}: {text}')
+    names = BREAK.join(
+        code(entry.name + (f'={entry.value}' if entry.value else '')) for entry in block.entries
+    )
+    types = BREAK.join(dict.fromkeys(code(entry.type) for entry in block.entries))
+    return [names, types, BREAK.join(said)]
+
+
+ROWS = 'ROWS'  # ends the name of a node's rows
+
+
+def node_programs() -> dict[str, str]:
+    """Return the package of every node that a launch description can start, in their order."""
+    found: dict[str, str] = {}
+    for variant in VARIANTS:
+        given = {'rviz': 'true'} | ({'ports_dir': '-'} if variant == SIM else {})
+        for process in processes(variant, given):
+            if process.is_node and process.package:  # RViz is none of the suite's
+                found.setdefault(process.name, process.package)
+    return found
+
+
+def node_module(name: str) -> ModuleType:
+    """Return the module of a node's program."""
+    return module_of(node_programs()[name], name)
+
+
+def rows_of(name: str) -> tuple[Row, ...]:
+    """
+    Return the parameters of a node: the one tuple of rows that its module knows by name.
+
+    Raises
+    ------
+    ConfigError : if there is none, or more than one.
+
+    """
+    module = node_module(name)
+    found = {
+        id(value): value
+        for key, value in vars(module).items()
+        if key.endswith(ROWS) and all(isinstance(row, Row) for row in value)
+    }
+    if len(found) != 1:
+        raise ConfigError(
+            f'{module.__name__}: expected one name that ends in {ROWS}, got {len(found)}'
+        )
+    return tuple(next(iter(found.values())))
+
+
+def profile_text(profile: QoSProfile) -> str:
+    """Return a QoS profile in words."""
+    is_reliable = profile.reliability == ReliabilityPolicy.RELIABLE
+    is_latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+    kept = ', transient local' if is_latched else ''
+    return f'{"reliable" if is_reliable else "best effort"}{kept}, last {profile.depth}'
+
+
+def topic_lines() -> list[str]:
+    """Return the table of topics."""
+    return table(
+        ['topic', 'type', 'publisher', 'QoS', 'rate', 'meaning'],
+        (
+            [
+                code(topic.name),
+                code(topic.type),
+                ', '.join(map(code, topic.publishers)),
+                profile_text(topic.profile),
+                cell(topic.rate),
+                cell(topic.meaning),
+            ]
+            for topic in TOPICS
+        ),
+    )
+
+
+def service_lines() -> list[str]:
+    """Return the table of services."""
+    return table(
+        ['service', 'type', 'node', 'does'],
+        (
+            [code(service.name), code(service.type), code(service.node), cell(service.meaning)]
+            for service in SERVICES
+        ),
+    )
+
+
+def frame_lines() -> list[str]:
+    """Return the table of frames."""
+    return table(
+        ['frame', 'below', 'on', 'publisher', 'meaning'],
+        (
+            [
+                code(frame.child),
+                code(frame.parent),
+                code(frame.topic),
+                ', '.join(map(code, frame.publishers)),
+                cell(frame.meaning),
+            ]
+            for frame in FRAMES
+        ),
+    )
+
+
+def parameter_lines() -> list[str]:
+    """Return a table of parameters for each node."""
+    lines = []
+    for name in node_programs():
+        lines += [f'### {name}', '']
+        lines += table(
+            ['parameter', 'type', 'default', 'unit', 'range', 'changes', 'meaning'],
+            [_parameter(row) for row in rows_of(name)],
+        )
+    return lines
+
+
+def launch_lines() -> list[str]:
+    """Return the launch descriptions and the table of their arguments."""
+    lines = table(['description', 'starts'], ([code(n), cell(t)] for n, t in VARIANTS.items()))
+    return lines + table(
+        ['argument', 'default', 'of', 'meaning'],
+        (
+            [
+                code(a.name),
+                code(a.default),
+                'all' if set(a.variants) == set(VARIANTS) else ', '.join(map(code, a.variants)),
+                cell(a.description),
+            ]
+            for a in ARGUMENTS
+        ),
+    )
+
+
+def _parameter(row: Row) -> list[str]:
+    kind = {bool: 'bool', int: 'int', float: 'double', str: 'string'}[row.element_type]
+    length = '' if row.length is None else str(row.length)
+    default = row.default if isinstance(row.default, tuple) else (row.default,)
+    shown = ', '.join(_value(value) for value in default)
+    return [
+        code(row.name),
+        f'{kind}[{length}]' if row.is_list else kind,
+        code(f'[{shown}]' if row.is_list else shown),
+        cell('' if row.unit == '-' else row.unit),
+        cell(row.range_text().replace('value', 'x')),
+        'live' if row.live else 'read-only',
+        cell(row.description),
+    ]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"'{value}'" if isinstance(value, str) else repr(value)
+
+
+LAB = 'lab'
+STEP_NS = 10_000_000
+
+
+class Graph(NamedTuple):
+    """The running nodes, and one that looks at them."""
+
+    nodes: dict[str, Any]
+    """By name."""
+
+    lab: Node
+    """Of the same domain, which is nobody else's."""
+
+
+@contextmanager
+def running_nodes() -> Iterator[Graph]:
+    """
+    Run every node that a launch description starts, with all topics that parameters can ask for.
+
+    Raises
+    ------
+    ConfigError : if they have not found each other after a minute.
+
+    """
+    with isolated_context() as context:
+        lab = Node(LAB, context=context)
+        nodes = {name: _make(name, context) for name in sorted(node_programs())}
+        nodes['tracker_driver'].trigger_configure()
+        publisher = lab.create_publisher(TrackerFrame, RAW, qos.STREAM)
+        executor = SingleThreadedExecutor(context=context)
+        for node in nodes.values():
+            executor.add_node(node)
+        writer = TrackerFrameWriter(('head',), 'transmitter')
+        stamp_ns = 0
+
+        def publish() -> None:
+            nonlocal stamp_ns
+            stamp_ns += STEP_NS
+            frame = SensorFrame(
+                stamp_ns,
+                0,
+                ('head',),
+                np.zeros((1, 3)),
+                np.array([[1.0, 0.0, 0.0, 0.0]]),
+                np.zeros(1),
+                np.zeros(1, np.uint8),
+            )
+            publisher.publish(writer.fill(frame))
+            nodes['pose_topics']._pose_array.open('all')
+
+        def is_whole() -> bool:
+            there = dict(lab.get_topic_names_and_types())
+            return all(lab.count_publishers(name) for name in there if name in BY_NAME) and (
+                FILTERED_POSES in there and lab.count_publishers(FILTERED_POSES) > 0
+            )
+
+        try:
+            if not spin_until(executor, is_whole, before=publish):
+                raise ConfigError('nodes: expected all topics on the graph after a minute')
+            lab.destroy_publisher(publisher)
+            yield Graph(nodes, lab)
+        finally:
+            executor.shutdown()
+
+
+def _make(name: str, context: Any) -> Any:
+    """Return a node of its program's class, its PoseArray asked for where it has one."""
+    module = node_module(name)
+    kind: Any = next(
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Node)
+        and value.__module__ == module.__name__
+    )
+    wishes = {'pose_array': 'all', 'autostart': False}
+    there = {row.name for row in rows_of(name)}
+    return kind(
+        context=context,
+        parameter_overrides=[
+            Parameter(key, value=value) for key, value in wishes.items() if key in there
+        ],
+    )
+
+
+POLICY = Path('config') / 'security' / 'puppet.policy.xml'
+VERSION = '0.2.0'
+ENCLAVES = '/puppet'
+OF_EVERY_NODE = ('/rosout', '/parameter_events')
+ROS_TYPES = ('rcl_interfaces/', 'lifecycle_msgs/', 'type_description_interfaces/')
+POLICY_HEAD = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<!-- Written from the nodes by ./puppet dev reference; doc/security.md says how to use it. -->
+"""
+PUBLISH, SUBSCRIBE, REPLY, REQUEST = 'publish', 'subscribe', 'reply', 'request'
+POLICY_KINDS = {PUBLISH: 'topic', SUBSCRIBE: 'topic', REPLY: 'service', REQUEST: 'service'}
+# what nodes have besides where a parameter asks for it: simulated time, a puppet that is a robot
+OF_EVERY_OPTION = {SUBSCRIBE: (CLOCK,)}
+OF_OPTIONS = {'visualization': {PUBLISH: (TF_STATIC,), SUBSCRIBE: (JOINTS,)}}
+
+
+class Rule(NamedTuple):
+    """Names that a node may use in one way."""
+
+    way: str
+    """One of KINDS."""
+
+    is_ros: bool
+    """Whether they are ROS's own, which every node has."""
+
+    names: tuple[str, ...]
+    """From the root, as on the graph."""
+
+
+def rules_of(name: str, looker: Any) -> list[Rule]:
+    """Return what a node of the root namespace may do, as another one, `looker`, sees it."""
+    asked = {
+        PUBLISH: looker.get_publisher_names_and_types_by_node,
+        SUBSCRIBE: looker.get_subscriber_names_and_types_by_node,
+        REPLY: looker.get_service_names_and_types_by_node,
+        REQUEST: looker.get_client_names_and_types_by_node,
+    }
+    own, of_ros = [], []
+    for way, ask in asked.items():
+        found = ask(name, '/')
+        ros = {n for n, types in found if n in OF_EVERY_NODE or types[0].startswith(ROS_TYPES)}
+        optional = (*OF_EVERY_OPTION.get(way, ()), *OF_OPTIONS.get(name, {}).get(way, ()))
+        own.append(Rule(way, False, tuple(sorted({n for n, _ in found} - ros | {*optional}))))
+        of_ros.append(Rule(way, True, tuple(sorted(ros))))
+    return [rule for rule in (*own, *of_ros) if rule.names]
+
+
+def policy_text(graph: Graph) -> str:
+    """Return the policy of the running nodes."""
+    root = Xml.Element('policy', version=VERSION)
+    enclaves = Xml.SubElement(root, 'enclaves')
+    for name in sorted(graph.nodes):
+        enclave = Xml.SubElement(enclaves, 'enclave', path=f'{ENCLAVES}/{name}')
+        profiles = Xml.SubElement(enclave, 'profiles')
+        profile = Xml.SubElement(profiles, 'profile', ns='/', node=name)
+        for rule in rules_of(name, graph.lab):
+            kind = POLICY_KINDS[rule.way]
+            group = Xml.SubElement(profile, f'{kind}s', {rule.way: 'ALLOW'})
+            for found in rule.names:
+                is_private = rule.is_ros or kind == 'service'
+                Xml.SubElement(group, kind).text = _relative(found, name if is_private else '')
+    Xml.indent(root)
+    return POLICY_HEAD + Xml.tostring(root, 'unicode') + '\n'
+
+
+def current_policy() -> str:
+    """Return the policy of the suite's nodes, which are run for it."""
+    with running_nodes() as graph:
+        return policy_text(graph)
+
+
+def _relative(name: str, node: str) -> str:
+    """Return a name as policies write it: those of the node by ~, others from the namespace."""
+    private = f'/{node}/'
+    return f'~/{name[len(private) :]}' if name.startswith(private) else name.lstrip('/')
+
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 PAGE = Path('doc') / 'reference.md'
@@ -64,8 +671,9 @@ def parser() -> argparse.ArgumentParser:
         description=f'Write {PAGE} of this checkout from the code, or print it; with it {POLICY}, '
         'for which all nodes run for some seconds. Exit code 0: done, or as it should be; '
         '1: one differs; 2: bad input.',
-        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     does = p.add_mutually_exclusive_group()
     does.add_argument('--write', action='store_true', help='write both')
     does.add_argument('--check', action='store_true', help='tell where they differ')
@@ -151,8 +759,10 @@ def _check(root: Path, path: Path, text: str) -> int:
     print('\n'.join(lines[:SHOWN_DIFFERENCES]))
     if len(lines) > SHOWN_DIFFERENCES:
         print(f'.. and {len(lines) - SHOWN_DIFFERENCES} more lines')
-    print(f'{path} is not what the code gives; write it with: ./puppet dev reference --write',
-          file=sys.stderr)  # fmt: skip
+    print(
+        f'{path} is not what the code gives; write it with: ./puppet dev reference --write',
+        file=sys.stderr,
+    )
     return EXIT_FAILED
 
 

@@ -21,18 +21,24 @@ import tempfile
 import threading
 
 from puppet_bringup.clip_performer import write_clip_performer
-from puppet_bringup.keeper import Keeper, WATCH_PERIOD_S
 from puppet_bringup.kernel_cache import compile_kernels
-from puppet_bringup.launch_arguments import arguments_of, SIM, VARIANTS
-from puppet_bringup.process import Process
 from puppet_bringup.process_report import process_report, ProcessReport
-from puppet_bringup.process_table import PLAYER, processes, rviz_choice, SOURCES
-from puppet_bringup.program import child_environment, command_line
+from puppet_bringup.process_table import (
+    arguments_of,
+    PLAYER,
+    processes,
+    rviz_choice,
+    SIM,
+    SOURCES,
+    VARIANTS,
+)
+from puppet_bringup.programs import child_environment, command_line, Process
+from puppet_bringup.respawner import Respawner, WATCH_PERIOD_S
 from puppet_bringup.stop_signals import stop_on_signals
 from puppet_bringup.supervisor import Supervisor
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.io import ConfigError, PuppetError
 from puppet_ros import share
-from puppet_ros.middleware import middleware_settings
+from puppet_ros.process import middleware_settings
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 EXAMPLE = 'example: puppet_up sim character:=sally view:=true'
@@ -43,8 +49,9 @@ def parser() -> argparse.ArgumentParser:
     lines = []
     for variant, summary in VARIANTS.items():
         lines.append(f'{variant}: {summary}')
-        lines += [f'  {a.name}:={a.default or "..":6} {a.description}'
-                  for a in arguments_of(variant)]  # fmt: skip
+        lines += [
+            f'  {a.name}:={a.default or "..":6} {a.description}' for a in arguments_of(variant)
+        ]
     p = argparse.ArgumentParser(
         prog='puppet_up',
         description='Start the nodes of a launch description.',
@@ -138,25 +145,25 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
         compile_kernels(
             listed, config_dir, supervisor.environ, stopping, lambda text: show('puppet_up', text)
         )
-        keeper = Keeper(supervisor, commands, is_final)
+        respawner = Respawner(supervisor, commands, is_final)
         for name, _ in commands:
             if not stopping.is_set():
-                keeper.start(name)
+                respawner.start(name)
         with process_report([name for name, _ in commands]) as report:
-            return _keep(keeper, report, stopping)
+            return _keep(respawner, report, stopping)
 
 
-def _keep(keeper: Keeper, report: ProcessReport, stopping: threading.Event) -> int:
+def _keep(respawner: Respawner, report: ProcessReport, stopping: threading.Event) -> int:
     """Keep the programs running until told to stop or one is done with an error."""
     worst = EXIT_OK
     while not stopping.wait(WATCH_PERIOD_S):
-        news = keeper.tick()
+        news = respawner.tick()
         report.tick(news)
         for name, text, code in news:
             print(f'puppet_up: {name} {text}', file=sys.stderr, flush=True)
             if code is not None and is_final(name, code):
                 worst = max(worst, code if code == EXIT_BAD_INPUT else int(code != EXIT_OK))
-        if worst != EXIT_OK or keeper.is_idle:
+        if worst != EXIT_OK or respawner.is_idle:
             break
     return worst
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import psutil
 from puppet_bringup.supervisor import Child
-from puppet_ros.process_memory import memory_of
+from puppet_ros.process import memory_of
 
 MONITOR = 'monitor'
 MB = 1e6
@@ -80,8 +80,11 @@ class UsageMeter:
                 if in_full:
                     memory = memory_of(process.pid)
                     usage[name] = Usage(
-                        process.cpu_percent(), *memory, process.num_threads(), process.num_fds(),
-                    )  # fmt: skip
+                        process.cpu_percent(),
+                        *memory,
+                        process.num_threads(),
+                        process.num_fds(),
+                    )
                 else:
                     usage[name] = Usage(process.cpu_percent(), process.memory_info().rss / MB)
         return usage

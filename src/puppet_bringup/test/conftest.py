@@ -5,9 +5,9 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core.character import load_character
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.posture import Motion
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import Motion
+from puppet_core.clips.bvh import write_bvh
 import pytest
 
 PERFORMER = Path(__file__).resolve().parents[3] / 'config' / 'characters' / 'performer.yaml'

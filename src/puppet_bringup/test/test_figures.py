@@ -5,8 +5,8 @@
 import json
 
 import numpy as np
-from puppet_bringup.figures import figures, summary
-from puppet_bringup.frame_log import (
+from puppet_bringup.demo import figures, summary
+from puppet_bringup.monitor import (
     FrameLog,
     IMPORTANCES,
     INDEX,
@@ -20,9 +20,16 @@ PERIOD_NS = 10_000_000  # 100 Hz
 START_NS = 1_795_219_683_000_000_000
 HOPS_NS = (500_000, 400_000, 300_000, 200_000, 100_000)  # 1.5 ms in all
 KEYS = {
-    'frames_published', 'frames_solved', 'rate_hz', 'latency_ms', 'stage_ms', 'dropped',
-    'planted_foot_slide_mm_s', 'penetration_mm_max', 'importance_max',
-}  # fmt: skip
+    'frames_published',
+    'frames_solved',
+    'rate_hz',
+    'latency_ms',
+    'stage_ms',
+    'dropped',
+    'planted_foot_slide_mm_s',
+    'penetration_mm_max',
+    'importance_max',
+}
 
 
 def _log(n: int = 200, lost: tuple[int, ...] = ()) -> FrameLog:

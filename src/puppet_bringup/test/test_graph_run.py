@@ -13,16 +13,21 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 from puppet_bringup.graph_run import EXIT_FAILED, run_graph_command  # noqa: E402,I100
 
 
-@pytest.mark.parametrize(('err', 'text'), [
-    (FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'), '/a/b: No such file'),
-    (OSError(errno.ENOSPC, 'No space left'), 'No space left'),
-    (TimeoutError('no answer\nwithin 5 s'), 'no answer within 5 s'),
-    (TimeoutError(), 'TimeoutError'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('err', 'text'),
+    [
+        (FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'), '/a/b: No such file'),
+        (OSError(errno.ENOSPC, 'No space left'), 'No space left'),
+        (TimeoutError('no answer\nwithin 5 s'), 'no answer within 5 s'),
+        (TimeoutError(), 'TimeoutError'),
+    ],
+)
 def test_a_refusal_is_one_line_that_says_what_is_known(
-    err: OSError, text: str, capsys: pytest.CaptureFixture[str],
+    err: OSError,
+    text: str,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     def run(_: threading.Event) -> int:
         raise err
 

@@ -59,5 +59,6 @@ def test_description_makes_the_processes_of_the_table(variant: str) -> None:
         assert isinstance(action, Node) == process.is_node
         if process.is_node:
             assert (action.node_package, action.node_executable) == (
-                process.package, process.executable,
-            )  # fmt: skip
+                process.package,
+                process.executable,
+            )

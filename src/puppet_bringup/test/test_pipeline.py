@@ -21,8 +21,8 @@ from puppet_bringup.process_table import (  # noqa: E402
     processes,
     VARIANTS,
 )
-from puppet_core.errors import ConfigError  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_core.io import ConfigError  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 import rclpy  # noqa: E402
 
@@ -32,8 +32,9 @@ pytestmark = pytest.mark.ros
 def test_words_are_dealt_to_their_nodes() -> None:
     words = ['--node', 'performer', '--ros-args', '-p', 'a:=1', '--node', 'retarget']
     assert read_words(words) == [
-        ('performer', ('--ros-args', '-p', 'a:=1')), ('retarget', ()),
-    ]  # fmt: skip
+        ('performer', ('--ros-args', '-p', 'a:=1')),
+        ('retarget', ()),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,10 @@ def test_further_characters_get_nodes_and_topics_of_their_own() -> None:
     listed = processes(HARDWARE, {'character': 'sally, blubby,frog'})
     nodes = {p.name: p for p in listed if p.executable == 'retarget'}
     assert {name: p.parameters['character'] for name, p in nodes.items()} == {
-        'retarget': 'sally', 'retarget_2': 'blubby', 'retarget_3': 'frog',
-    }  # fmt: skip
+        'retarget': 'sally',
+        'retarget_2': 'blubby',
+        'retarget_3': 'frog',
+    }
     outputs = [new for p in nodes.values() for _, new in p.remappings]
     assert len(set(outputs)) == len(outputs) == 2 * len(nodes['retarget_2'].remappings)
     shown = next(p for p in listed if p.name == 'visualization')

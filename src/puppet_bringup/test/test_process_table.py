@@ -4,7 +4,6 @@
 
 from pathlib import Path
 
-from puppet_bringup.process import Process
 from puppet_bringup.process_table import (
     arguments_of,
     HARDWARE,
@@ -16,7 +15,8 @@ from puppet_bringup.process_table import (
     TOPICS,
     VARIANTS,
 )
-from puppet_core.errors import ConfigError
+from puppet_bringup.programs import Process
+from puppet_core.io import ConfigError
 from puppet_driver.emulator.cli import parser as emulator_parser
 import pytest
 import yaml
@@ -53,8 +53,11 @@ def test_every_node_has_a_parameter_file_of_its_own_name(variant: str) -> None:
 def test_programs_are_declared_by_their_packages(variant: str) -> None:
     for process in processes(variant, _given(variant, view='true')):
         folder = ROOT / 'src' / process.package
-        setup = next(f for f in (folder / 'setup.py', folder / 'setup.cfg')
-                     if f.is_file() and 'console_scripts' in f.read_text())  # fmt: skip
+        setup = next(
+            f
+            for f in (folder / 'setup.py', folder / 'setup.cfg')
+            if f.is_file() and 'console_scripts' in f.read_text()
+        )
         assert f'{process.executable} = {process.package}.' in setup.read_text()
 
 
@@ -117,26 +120,36 @@ def test_recording_may_enter_later_and_the_nodes_before_are_left_out() -> None:
 
 
 def test_ros_arguments_keep_types_apart() -> None:
-    process = Process('n', 'p', 'x', parameter_file='n.yaml',
-                      parameters={'a': 1.0, 'b': 'true', 'c': ['u', 'v'], 'd': True},
-                      remappings=(('/a', '/b'),))  # fmt: skip
+    process = Process(
+        'n',
+        'p',
+        'x',
+        parameter_file='n.yaml',
+        parameters={'a': 1.0, 'b': 'true', 'c': ['u', 'v'], 'd': True},
+        remappings=(('/a', '/b'),),
+    )
     words = process.ros_arguments(Path('/etc'))
     assert words[:5] == ['--ros-args', '-r', '__node:=n', '--params-file', '/etc/n.yaml']
     assert [w for w in words if w[0] in 'abcd' and ':=' in w] == [
-        'a:=1.0', 'b:="true"', 'c:=["u", "v"]', 'd:=true',
-    ]  # fmt: skip
+        'a:=1.0',
+        'b:="true"',
+        'c:=["u", "v"]',
+        'd:=true',
+    ]
     assert words[-2:] == ['-r', '/a:=/b']
 
 
 @pytest.mark.parametrize(
     ('variant', 'given', 'message'),
-    [('moon', {}, 'expected one of sim, hardware, topics, replay'),
-     (HARDWARE, {'clip': 'x.bvh'}, 'clip: expected an argument of hardware'),
-     (HARDWARE, {'rate_hz': 'fast'}, "rate_hz: expected a number, got 'fast'"),
-     (HARDWARE, {'view': 'maybe'}, "view: expected true or false, got 'maybe'"),
-     (SIM, {}, 'ports_dir: expected a folder')],
+    [
+        ('moon', {}, 'expected one of sim, hardware, topics, replay'),
+        (HARDWARE, {'clip': 'x.bvh'}, 'clip: expected an argument of hardware'),
+        (HARDWARE, {'rate_hz': 'fast'}, "rate_hz: expected a number, got 'fast'"),
+        (HARDWARE, {'view': 'maybe'}, "view: expected true or false, got 'maybe'"),
+        (SIM, {}, 'ports_dir: expected a folder'),
+    ],
     ids=['variant', 'argument', 'number', 'truth', 'ports'],
-)  # fmt: skip
+)
 def test_mistakes_are_named(variant: str, given: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         processes(variant, given)
@@ -183,9 +196,16 @@ def test_a_bag_is_not_kept_waiting_for_rviz() -> None:
 
 @pytest.mark.parametrize(
     ('text', 'choice'),
-    [('', ''), ('false', ''), ('No', ''), ('true', 'puppet'), ('ON', 'puppet'),
-     ('tracker', 'tracker'), ('/etc/mine.rviz', '/etc/mine.rviz')],
-)  # fmt: skip
+    [
+        ('', ''),
+        ('false', ''),
+        ('No', ''),
+        ('true', 'puppet'),
+        ('ON', 'puppet'),
+        ('tracker', 'tracker'),
+        ('/etc/mine.rviz', '/etc/mine.rviz'),
+    ],
+)
 def test_rviz_is_a_truth_a_name_or_a_path(text: str, choice: str) -> None:
     assert rviz_choice(text) == choice
 

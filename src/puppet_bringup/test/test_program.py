@@ -15,11 +15,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.program import child_environment  # noqa: E402,I100
-from puppet_core.errors import ConfigError  # noqa: E402
-from puppet_ros import middleware  # noqa: E402
-from puppet_ros.middleware import CHOICES, RANGE  # noqa: E402
-from puppet_ros.private_domain import (  # noqa: E402
+from puppet_bringup.programs import child_environment  # noqa: E402,I100
+from puppet_core.io import ConfigError  # noqa: E402
+from puppet_ros.process import middleware  # noqa: E402
+from puppet_ros.process.middleware import CHOICES, RANGE  # noqa: E402
+from puppet_ros.process.private_domain import (
     DOMAIN_GAIN,
     FIRST_UNICAST,
     free_domain,
@@ -36,7 +36,7 @@ TALKER = (
     '-c',
     'import rclpy; from std_msgs.msg import String; rclpy.init(); '
     "node = rclpy.create_node('talker'); node.create_publisher(String, 'talk', 1); "
-    "print('ready', flush=True); input()"
+    "print('ready', flush=True); input()",
 )
 
 
@@ -59,10 +59,16 @@ def test_children_are_found_soon(given: dict[str, str]) -> None:
     assert int(period.text or 0) <= 200_000_000
 
 
-@pytest.mark.parametrize(('name', 'value'), [
-    (TRANSPORTS, 'DEFAULT'), (TRANSPORTS, ''), (PROFILES, '/etc/dds.xml'),
-    (OLD_PROFILES, '/etc/dds.xml'), ('ROS_DISCOVERY_SERVER', '10.0.0.2:11811'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        (TRANSPORTS, 'DEFAULT'),
+        (TRANSPORTS, ''),
+        (PROFILES, '/etc/dds.xml'),
+        (OLD_PROFILES, '/etc/dds.xml'),
+        ('ROS_DISCOVERY_SERVER', '10.0.0.2:11811'),
+    ],
+)
 def test_who_has_chosen_how_to_send_is_not_overruled(name: str, value: str) -> None:
     environ = child_environment({name: value, RANGE: 'LOCALHOST'})
     assert environ[name] == value and environ[RANGE] == 'LOCALHOST'
@@ -76,13 +82,21 @@ def test_another_middleware_is_kept_to_this_machine_by_the_range(other: str) -> 
     assert environ[RANGE] == 'LOCALHOST' and not set(CHOICES) & environ.keys()
 
 
-@pytest.mark.parametrize(('given', 'profile'), [
-    ({RANGE: 'LOCALHOST'}, 'loopback'), ({RANGE: 'LOCALHOST', PEERS: ''}, 'loopback'),
-    ({ONLY_HERE: '1', PEERS: '10.0.0.2'}, 'loopback'), ({ONLY_HERE: '1'}, 'loopback'),
-    ({RANGE: 'localhost'}, 'loopback'),  # rcl takes an unknown word for LOCALHOST
-    ({RANGE: 'LOCALHOST', PEERS: '10.0.0.2'}, 'subnet'), ({RANGE: 'SUBNET'}, 'subnet'),
-    ({RANGE: ''}, 'subnet'), ({ONLY_HERE: '0'}, 'subnet'), ({}, 'subnet'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('given', 'profile'),
+    [
+        ({RANGE: 'LOCALHOST'}, 'loopback'),
+        ({RANGE: 'LOCALHOST', PEERS: ''}, 'loopback'),
+        ({ONLY_HERE: '1', PEERS: '10.0.0.2'}, 'loopback'),
+        ({ONLY_HERE: '1'}, 'loopback'),
+        ({RANGE: 'localhost'}, 'loopback'),  # rcl takes an unknown word for LOCALHOST
+        ({RANGE: 'LOCALHOST', PEERS: '10.0.0.2'}, 'subnet'),
+        ({RANGE: 'SUBNET'}, 'subnet'),
+        ({RANGE: ''}, 'subnet'),
+        ({ONLY_HERE: '0'}, 'subnet'),
+        ({}, 'subnet'),
+    ],
+)
 def test_the_range_of_discovery_chooses_the_profile(given: dict[str, str], profile: str) -> None:
     environ = child_environment(given)
     assert Path(environ[PROFILES]).stem == profile
@@ -118,9 +132,12 @@ def test_who_keeps_to_this_machine_has_no_shared_memory_and_no_other_address(
     else:
         words, environ = TALKER, child_environment(_unchosen(), **given)
     with subprocess.Popen(
-        [sys.executable, *words], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, *words],
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-    ) as talker:  # fmt: skip
+    ) as talker:
         killer = threading.Timer(DEADLINE_S, talker.kill)
         killer.start()
         try:

@@ -36,6 +36,7 @@ def _start(
     program: Path, *words: str, before: signal.Handlers | None = None, is_blocked: bool = False
 ) -> subprocess.Popen[str]:
     """Start it with SIGINT as somebody before has left it."""
+
     def leave() -> None:
         if before is not None:
             signal.signal(signal.SIGINT, before)
@@ -44,10 +45,13 @@ def _start(
             os.kill(os.getpid(), signal.SIGINT)
 
     return subprocess.Popen(
-        [sys.executable, program_start.__file__, str(program), *words], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=leave,
+        [sys.executable, program_start.__file__, str(program), *words],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=leave,
         env={**os.environ, 'PYTHONPATH': str(program.parents[2])},
-    )  # fmt: skip
+    )
 
 
 def _interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -81,7 +85,7 @@ def test_a_running_program_gets_pythons_interrupt(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_that_a_program_does_not_expect_ends_it_without_a_word(
-    tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     program = _install(tmp_path, f'def main():\n    {INLINE}\n')
     assert _interrupted(_start(program)) == (-signal.SIGINT, '', '')
@@ -122,10 +126,14 @@ def test_a_child_that_is_stopped_early_says_nothing(tmp_path: Path) -> None:
     assert heard in ([], ['here'])
 
 
-@pytest.mark.parametrize(('path', 'expected'), [
-    ('/ws/install/lib/puppet_filter/pose_filter', True), ('/usr/bin/rviz2', False),
-    ('/opt/ros/jazzy/lib/tf2_ros/static_transform_publisher', False),
-    ('/home/me/puppet_tools/rviz2', False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('path', 'expected'),
+    [
+        ('/ws/install/lib/puppet_filter/pose_filter', True),
+        ('/usr/bin/rviz2', False),
+        ('/opt/ros/jazzy/lib/tf2_ros/static_transform_publisher', False),
+        ('/home/me/puppet_tools/rviz2', False),
+    ],
+)
 def test_programs_of_the_suite_are_known_by_their_place(path: str, expected: bool) -> None:
     assert is_program(Path(path)) == expected

@@ -12,12 +12,15 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_bringup import reference, reference_commands, reference_nodes  # noqa: E402,I100
-from puppet_bringup.launch_arguments import ARGUMENTS  # noqa: E402
-from puppet_bringup.reference_markdown import cell, table  # noqa: E402
-from puppet_bringup.reference_messages import blocks_of, message_lines  # noqa: E402
-from puppet_core.errors import ConfigError  # noqa: E402
-from puppet_core.parameter_rows import Row  # noqa: E402
+from puppet_bringup import reference  # noqa: E402,I100
+from puppet_bringup import reference as reference_commands
+from puppet_bringup import reference as reference_nodes
+from puppet_bringup.process_table import ARGUMENTS  # noqa: E402
+from puppet_bringup.reference import blocks_of, cell, message_lines, table  # noqa: E402  # noqa: E402
+from puppet_core.io import (
+    ConfigError,  # noqa: E402
+    Row,  # noqa: E402
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 MESSAGES = sorted((ROOT / 'src' / 'puppet_msgs').glob('*/*.[ms][sr][gv]'))
@@ -60,16 +63,17 @@ def test_the_page_is_nobodys_own(page: str) -> None:
     for i, line in enumerate(lines):
         if line.startswith('| ---'):
             n = lines[i - 1].replace('\\|', '').count('|')
-            for row in lines[i:lines.index('', i)]:
+            for row in lines[i : lines.index('', i)]:
                 assert row.replace('\\|', '').count('|') == n, row
 
 
 @pytest.mark.parametrize('path', MESSAGES, ids=lambda path: path.stem)
 def test_every_field_of_a_message_is_in_it(path: Path, page: str) -> None:
     start = page.index(f'### puppet_msgs/{path.parent.name}/{path.stem}\n')
-    section = page[start:page.find('\n### ', start)]
+    section = page[start : page.find('\n### ', start)]
     names = [
-        line.split('#')[0].split()[1].split('=')[0] for line in path.read_text().splitlines()
+        line.split('#')[0].split()[1].split('=')[0]
+        for line in path.read_text().splitlines()
         if line.strip() and not line.lstrip().startswith(('#', '---'))
     ]
     assert names
@@ -79,7 +83,7 @@ def test_every_field_of_a_message_is_in_it(path: Path, page: str) -> None:
 
 def test_every_launch_argument_and_command_is_in_it(page: str) -> None:
     for argument in ARGUMENTS:
-        assert f'| `{argument.name}` |' in page[page.index('## Launch arguments'):]
+        assert f'| `{argument.name}` |' in page[page.index('## Launch arguments') :]
     commands = import_module(reference.COMMANDS)
     for name in commands.COMMANDS:
         assert f'\n### ./puppet {name}\n' in page
@@ -92,7 +96,7 @@ def test_options_are_those_of_the_parser(page: str) -> None:
     from puppet_bringup.demo import parser
 
     start = page.index('### ./puppet demo\n')
-    section = page[start:page.index('\n### ', start + 1)]
+    section = page[start : page.index('\n### ', start + 1)]
     for action in parser()._actions:
         for option in action.option_strings:
             assert option in ('-h', '--help') or option in section
@@ -103,14 +107,19 @@ def test_comments_become_rows(tmp_path: Path) -> None:
     file.parent.mkdir(parents=True)
     file.write_text(COMMENTED)
     assert message_lines(file) == [
-        '### a_msgs/msg/Thing', '', 'What it is, over two lines.', '',
-        '| field | type | meaning |', '| --- | --- | --- |',
+        '### a_msgs/msg/Thing',
+        '',
+        'What it is, over two lines.',
+        '',
+        '| field | type | meaning |',
+        '| --- | --- | --- |',
         '| `A=0`<br>`B=1` | `uint8` | Values:<br>`A`: the first<br>'
         '`B`: the second, which goes on |',
         '| `place` | `float64[2]` | rows of two:<br>x: to the left [m]<br>y: up, or down [m]'
         '<br>and no more. |',
-        '| `plain` | `bool` |  |', '',
-    ]  # fmt: skip
+        '| `plain` | `bool` |  |',
+        '',
+    ]
     assert [len(block.entries) for block in blocks_of(COMMENTED)] == [0, 2, 1, 1]
 
 
@@ -122,10 +131,13 @@ def test_cells_hold_what_would_be_markup() -> None:
 def test_a_command_without_a_parser_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a new one cannot be left out."""
     table_of = SimpleNamespace(
-        COMMANDS={'new': SimpleNamespace(
-            package='puppet_bringup', program='puppet_up', summary='does', leading=())},
+        COMMANDS={
+            'new': SimpleNamespace(
+                package='puppet_bringup', program='puppet_up', summary='does', leading=()
+            )
+        },
         BUILT_IN={},
-    )  # fmt: skip
+    )
     monkeypatch.setattr(reference_commands, 'module_of', lambda *_: ModuleType('puppet_new'))
     with pytest.raises(ConfigError, match='puppet_new: expected parser'):
         reference_commands.command_lines(table_of)
@@ -145,9 +157,9 @@ def test_subcommands_and_more_parsers_are_found(monkeypatch: pytest.MonkeyPatch)
     vars(module).update(parser=parser, MORE_PARSERS=(parser,))
     monkeypatch.setattr(reference_commands, 'module_of', lambda *_: module)
     rows = SimpleNamespace(package='a', program='b', summary='does', leading=('fast',))
-    text = '\n'.join(reference_commands.command_lines(
-        SimpleNamespace(COMMANDS={'new': rows}, BUILT_IN={})
-    ))  # fmt: skip
+    text = '\n'.join(
+        reference_commands.command_lines(SimpleNamespace(COMMANDS={'new': rows}, BUILT_IN={}))
+    )
     assert text.count('| `--speed SPEED` | `2` | in m/s |') >= 2
     monkeypatch.undo()
 

@@ -13,13 +13,15 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_bringup.reference_graph import Graph, running_nodes  # noqa: E402,I100
-from puppet_bringup.reference_nodes import (  # noqa: E402
+from puppet_bringup.reference import (  # noqa: E402,I100  # noqa: E402
+    Graph,
     node_programs,
+    POLICY,
+    policy_text,
     profile_text,
     rows_of,
+    running_nodes,
 )
-from puppet_bringup.security_policy import POLICY, policy_text  # noqa: E402
 from puppet_ros.interface_table import BY_NAME, FRAMES, SERVICES, TOPICS  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
@@ -53,10 +55,12 @@ def type_of(kind: type) -> str:
 def published(lab: Node) -> dict[str, list[str]]:
     """Return the types of all topics that somebody publishes, without ROS's own."""
     return {
-        name: types for name, types in lab.get_topic_names_and_types()
-        if name not in OWN_TOPICS and not name.endswith(OWN_TOPIC_END)
+        name: types
+        for name, types in lab.get_topic_names_and_types()
+        if name not in OWN_TOPICS
+        and not name.endswith(OWN_TOPIC_END)
         and lab.count_publishers(name)
-    }  # fmt: skip
+    }
 
 
 def section(title: str) -> str:
@@ -65,16 +69,17 @@ def section(title: str) -> str:
     start = text.index(f'\n{title}\n')
     depth = len(title.split()[0])
     end = re.compile(rf'\n#{{1,{depth}}} ').search(text, start + len(title))
-    return text[start:None if end is None else end.start()]
+    return text[start : None if end is None else end.start()]
 
 
 def strangers(lab: Node) -> list[str]:
     """Return the published topics that are not in the page, with their type."""
     rows = section('## Topics')
     return [
-        name for name, types in published(lab).items()
+        name
+        for name, types in published(lab).items()
         if not any(f'\n| `{name}` | `{kind}` |' in rows for kind in types)
-    ]  # fmt: skip
+    ]
 
 
 def test_every_topic_is_in_the_reference(graph: Graph) -> None:
@@ -110,7 +115,8 @@ def test_publishers_types_and_qos_are_as_said(name: str, graph: Graph) -> None:
 
 def test_every_service_is_in_the_reference(graph: Graph) -> None:
     there = {
-        name: types[0] for name, types in graph.lab.get_service_names_and_types()
+        name: types[0]
+        for name, types in graph.lab.get_service_names_and_types()
         if not types[0].startswith(OWN_SERVICES)
     }
     assert there == {service.name: service.type for service in SERVICES}
@@ -126,7 +132,8 @@ def test_every_parameter_is_in_the_reference(name: str, graph: Graph) -> None:
     names = [n for n in node.list_parameters([], 0).names if n not in OWN_PARAMETERS]
     assert sorted(names) == sorted(row.name for row in rows_of(name))
     rows = {
-        line.split('`')[1]: line for line in section(f'### {name}').splitlines()
+        line.split('`')[1]: line
+        for line in section(f'### {name}').splitlines()
         if line.startswith('| `')
     }
     assert set(rows) == set(names)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When programs are started again, by a clock of the test."""
 
-from puppet_bringup.restarts import FIRST_DELAY_S, LASTING_S, MAX_DELAY_S, Restarts
+from puppet_bringup.respawner import FIRST_DELAY_S, LASTING_S, MAX_DELAY_S, Restarts
 import pytest
 
 

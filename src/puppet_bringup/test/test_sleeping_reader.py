@@ -15,8 +15,8 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.program import child_environment  # noqa: E402,I100
-from puppet_ros import qos  # noqa: E402
+from puppet_bringup.programs import child_environment  # noqa: E402,I100
+from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from rclpy.publisher import Publisher  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -44,9 +44,11 @@ class Reader:
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, '-c', READER], env=child_environment(os.environ), text=True,
+            [sys.executable, '-c', READER],
+            env=child_environment(os.environ),
+            text=True,
             stdout=subprocess.PIPE,
-        )  # fmt: skip
+        )
         self.heard: queue.Queue[int] = queue.Queue()
         self._thread = threading.Thread(target=self._listen)
         self._thread.start()

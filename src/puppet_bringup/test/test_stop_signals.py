@@ -10,11 +10,12 @@ import pytest
 
 DEADLINE_S = 60.0
 COMMAND = (
-    sys.executable, '-c',
+    sys.executable,
+    '-c',
     'from puppet_bringup.stop_signals import stop_on_signals\n'
     'stopping = stop_on_signals()\nprint("here", flush=True)\n'
     f'print(stopping.wait({DEADLINE_S}))',
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -91,9 +91,15 @@ def test_stop_lets_children_end_by_themselves(
 def test_stop_ends_the_deaf_too(
     group: Supervisor, heard: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, 'STOP_STEPS', (
-        (signal.SIGINT, 0.2), (signal.SIGTERM, 0.2), (signal.SIGKILL, 5.0),
-    ))  # fmt: skip
+    monkeypatch.setattr(
+        module,
+        'STOP_STEPS',
+        (
+            (signal.SIGINT, 0.2),
+            (signal.SIGTERM, 0.2),
+            (signal.SIGKILL, 5.0),
+        ),
+    )
     with group:
         group.start('a', _python(DEAF))
         assert _until(lambda: ('a', 'up') in heard)
@@ -132,8 +138,12 @@ def test_children_end_when_the_supervisor_is_killed(tmp_path: Path) -> None:
         assert _until(lambda: sum(line.isdigit() or line == 'up' for line in child.lines) == 2)
         grandchild = int(next(line for line in child.lines if line.isdigit()))
         os.kill(child.popen.pid, signal.SIGKILL)
-        assert _until(lambda: not psutil.pid_exists(grandchild)
-                      or psutil.Process(grandchild).status() == psutil.STATUS_ZOMBIE)  # fmt: skip
+        assert _until(
+            lambda: (
+                not psutil.pid_exists(grandchild)
+                or psutil.Process(grandchild).status() == psutil.STATUS_ZOMBIE
+            )
+        )
 
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='asks the Linux kernel')
@@ -153,6 +163,7 @@ def test_a_forked_child_loads_no_library(
     group: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another thread of the parent may have held the loader's lock."""
+
     def refuse(*_: object) -> None:
         raise OSError('loaded in a forked child')
 

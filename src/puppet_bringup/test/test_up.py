@@ -7,9 +7,9 @@ from pathlib import Path
 import subprocess
 
 from puppet_bringup import up
-from puppet_bringup.program import command_line
-from puppet_core.character import load_character
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_bringup.programs import command_line
+from puppet_core.body.character import load_character
+from puppet_core.io import ConfigError, PuppetError
 import pytest
 
 EMPTY_CLIP = 'HIERARCHY\n'
@@ -18,8 +18,10 @@ EMPTY_CLIP = 'HIERARCHY\n'
 def test_words_become_arguments() -> None:
     words = ['character:=sally', 'ports:=/dev/a,/dev/b', 'clip:=']
     assert up.read_arguments(words) == {
-        'character': 'sally', 'ports': '/dev/a,/dev/b', 'clip': '',
-    }  # fmt: skip
+        'character': 'sally',
+        'ports': '/dev/a,/dev/b',
+        'clip': '',
+    }
 
 
 @pytest.mark.parametrize('word', ['sally', 'character=sally', ':=x'])
@@ -83,15 +85,19 @@ def test_missing_rviz_is_named_and_nothing_starts(
 
 @pytest.mark.parametrize(
     ('argv', 'message'),
-    [(['sim', 'speed:=3'], 'speed: expected an argument of sim'),
-     (['sim', 'clip:=/nowhere.bvh'], '/nowhere.bvh'),
-     (['replay', 'rviz:=moon'], 'rviz: expected one of puppet, tracker, or the path of an .rviz'),
-     (['hardware', 'rate_hz:=x'], 'rate_hz: expected a number')],
-)  # fmt: skip
+    [
+        (['sim', 'speed:=3'], 'speed: expected an argument of sim'),
+        (['sim', 'clip:=/nowhere.bvh'], '/nowhere.bvh'),
+        (
+            ['replay', 'rviz:=moon'],
+            'rviz: expected one of puppet, tracker, or the path of an .rviz',
+        ),
+        (['hardware', 'rate_hz:=x'], 'rate_hz: expected a number'),
+    ],
+)
 def test_bad_input_is_exit_code_2_and_one_line(
     argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """SPEC 6."""
     assert up.main(argv) == 2
     error = capsys.readouterr().err
     assert message in error

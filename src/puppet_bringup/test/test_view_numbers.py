@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('viser', reason='viser is not installed')
 
-from puppet_bringup import view_panel  # noqa: E402,I100
+from puppet_view.browser import live_page  # noqa: E402,I100
 
 
 @pytest.mark.parametrize(
@@ -21,5 +21,5 @@ from puppet_bringup import view_panel  # noqa: E402,I100
 def test_a_latency_of_another_clock_is_not_shown(
     latency_ms: tuple[float, float] | None, shown: str
 ) -> None:
-    html = view_panel._numbers(60.0, latency_ms)
+    html = live_page._numbers(60.0, latency_ms)
     assert shown in html and '60.0 Hz' in html

@@ -14,18 +14,14 @@ import sys
 import traceback
 from typing import NoReturn
 
+from puppet_clips import command_character, command_layouts, command_retarget
+from puppet_clips.batch import command_batch
 from puppet_clips.edit_pictures import before_and_after, edit_preview
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.io import ConfigError, PuppetError
 from puppet_edit import command_edit, command_enhance
-from puppet_retarget import bag_io, bag_take
-from puppet_retarget.offline import (
-    command_batch,
-    command_character,
-    command_layouts,
-    command_render,
-    command_retarget,
-)
 from puppet_ros import share
+from puppet_view import bag_motion, recording
+from puppet_view.render import command_render
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 SUBCOMMANDS = {
@@ -39,9 +35,12 @@ SUBCOMMANDS = {
 }
 # What reads or writes bags, or draws, is handed to the commands that need it.
 EXTRAS = {
-    command_edit: (edit_preview,), command_enhance: (before_and_after,),
-    command_retarget: (bag_io,), command_batch: (bag_io,), command_render: (bag_take,),
-}  # fmt: skip
+    command_edit: (edit_preview,),
+    command_enhance: (before_and_after,),
+    command_retarget: (bag_motion,),
+    command_batch: (bag_motion,),
+    command_render: (recording,),
+}
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -5,23 +5,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Ints, Vec3, Vec3s
-from puppet_core.character import Character, default_capsules
-from puppet_core.image_file import Picture
-from puppet_core.posture import Motion
-from puppet_edit.editor.constraints import (
-    Constraint,
-    FlatSurface,
-    OnSurface,
-    Plant,
-    PointGoal,
-    Surface,
-)
-from puppet_edit.files.edit_entries import BodyTrack
-from puppet_edit.files.edit_file import EditPlan
-from puppet_view.render.scene import Body, Capsule, Solid
-from puppet_view.render.strip import even_instants, render_strip, StripRow
+from puppet_core.body import Character, default_capsules, Motion
+from puppet_core.drawing import Picture
+from puppet_core.math import Floats, Ints, Vec3, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_edit.editor import Constraint, FlatSurface, OnSurface, Plant, PointGoal, Surface
+from puppet_edit.files import BodyTrack, EditPlan
+from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow
 
 MEASURED_MARK_M = 0.035  # edge of the cube where an end-effector was measured
 MARK_COLOUR = (0.85, 0.12, 0.10)
@@ -29,9 +19,12 @@ MEASURED_AZIMUTH_DEG = 25.0
 
 
 def before_and_after(
-    character: Character, motions: tuple[Motion, Motion], goals: Vec3s,
-    keyframes: Sequence[int] = (), cell_px: tuple[int, int] = (320, 360),
-) -> Picture:  # fmt: skip
+    character: Character,
+    motions: tuple[Motion, Motion],
+    goals: Vec3s,
+    keyframes: Sequence[int] = (),
+    cell_px: tuple[int, int] = (320, 360),
+) -> Picture:
     """
     Return a row as measured and one enhanced; cubes are where end-effectors have to be.
 
@@ -51,10 +44,13 @@ def before_and_after(
     """
     frames = _instants(len(goals), keyframes)
     marks = [
-        [Solid(place, np.full(3, MEASURED_MARK_M), colour=MARK_COLOUR)
-         for place in goals[frame] if np.isfinite(place).all()]
+        [
+            Solid(place, np.full(3, MEASURED_MARK_M), colour=MARK_COLOUR)
+            for place in goals[frame]
+            if np.isfinite(place).all()
+        ]
         for frame in frames
-    ]  # fmt: skip
+    ]
     rows = [
         StripRow(
             title, [[Body.in_posture(character, motion.posture(f))] for f in frames], (), marks
@@ -112,19 +108,22 @@ def edit_preview(
     low = 0.0 if ground is None else float(_heights(ground, after.root_positions[frames]).min())
     lift = np.array([0.0, 0.0, max(-low, 0.0)])  # the floor is drawn at zero
     solids = [
-        [*_marks(wanted, int(frame), track, lift),
-         *_plates(ground, after.root_positions[frame], lift)]
+        [
+            *_marks(wanted, int(frame), track, lift),
+            *_plates(ground, after.root_positions[frame], lift),
+        ]
         for frame in frames
-    ]  # fmt: skip
+    ]
     rows = []
     for title, motion in (('Before', before), ('After', after)):
         body = Character(
-            character.name, '', motion.skeleton, default_capsules(motion.skeleton),
+            character.name,
+            '',
+            motion.skeleton,
+            default_capsules(motion.skeleton),
             character.colour,
-        )  # fmt: skip
-        cells = [
-            [Body.in_posture(body, motion.posture(int(frame)), '', lift)] for frame in frames
-        ]
+        )
+        cells = [[Body.in_posture(body, motion.posture(int(frame)), '', lift)] for frame in frames]
         rows.append(StripRow(title, cells, (), solids))
     captions = [f'frame {frame}, {frame / after.rate_hz:.2f} s' for frame in frames]
     return render_strip(rows, captions, CELL_PX, AZIMUTH_DEG)
@@ -132,11 +131,13 @@ def edit_preview(
 
 def instants(plan: EditPlan, n_frames: int) -> Ints:
     """Return the frames to draw: single ones that entries name, others spread over theirs."""
-    single = sorted({
-        int(entry.constraint.frames[0])
-        for entry in plan.entries
-        if len(entry.constraint.frames) == 1
-    })  # fmt: skip
+    single = sorted(
+        {
+            int(entry.constraint.frames[0])
+            for entry in plan.entries
+            if len(entry.constraint.frames) == 1
+        }
+    )
     if len(single) >= INSTANTS:
         return np.array([single[int(i)] for i in even_instants(len(single), INSTANTS)])
     found = [c.frames for c in plan.constraints] or [np.arange(n_frames)]
@@ -204,6 +205,7 @@ def _plates(surface: Surface | None, centre: Vec3, lift: Vec3) -> list[Solid]:
     lengths = PLATE_M * np.sqrt(1.0 + np.abs(slopes).max(axis=-1) ** 2)
     return [
         Solid(place + lift, np.array([side, side, PLATE_THICK_M]), turn, colour=GROUND_COLOUR)
-        for place, side, turn in zip(np.stack((x, y, z - 0.5 * PLATE_THICK_M), axis=-1), lengths,
-                                     turns)
-    ]  # fmt: skip
+        for place, side, turn in zip(
+            np.stack((x, y, z - 0.5 * PLATE_THICK_M), axis=-1), lengths, turns
+        )
+    ]

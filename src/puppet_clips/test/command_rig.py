@@ -10,12 +10,12 @@ import shutil
 from typing import NamedTuple
 
 from puppet_clips.cli import main
-from puppet_core.character import Character, default_capsules, load_character, save_character
-from puppet_core.clip import load_clip
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.posture import Motion
-from puppet_core.procedural_performer import procedural_motion
-from puppet_core.skeleton import Skeleton
+from puppet_core.body.character import Character, default_capsules, load_character, save_character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.clips.bvh import write_bvh
+from puppet_core.clips.load import load_clip
+from puppet_core.procedural.performer import procedural_motion
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -33,9 +33,7 @@ class Outcome(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def installed(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def installed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand before the installation: the ament index shows the checkout's configuration."""
     prefix = tmp_path_factory.mktemp('prefix')
     index = prefix / 'share/ament_index/resource_index/packages'

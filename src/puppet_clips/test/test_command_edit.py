@@ -13,9 +13,9 @@ import sys
 from edit_samples import walk as sample_walk
 import numpy as np
 from PIL import Image
-from puppet_core.clip import load_clip
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.clip_options import ClipOptions
+from puppet_core.clips.bvh import write_bvh
+from puppet_core.clips.load import load_clip
+from puppet_core.clips.options import ClipOptions
 from puppet_edit import command_edit
 import pytest
 
@@ -49,8 +49,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_written_clip_meets_the_file(run: Callable, folder: Path) -> None:
     done = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh', '--as-is', '--report', 'r.json')
     assert done.code == 0, done.err
-    before, after = (load_clip(folder / name, options=AS_WRITTEN).end_effectors
-                     for name in ('walk.bvh', 'out.bvh'))  # fmt: skip
+    before, after = (
+        load_clip(folder / name, options=AS_WRITTEN).end_effectors
+        for name in ('walk.bvh', 'out.bvh')
+    )
     np.testing.assert_allclose(after[30, 0], before[30, 0] + [0.1, 0.0, 0.2], atol=BVH_TOL_M)
     assert np.ptp(after[40:46, 3], axis=0).max() < BVH_TOL_M
     np.testing.assert_allclose(after[:, 1], before[:, 1], atol=0.2)  # the rest is as it was
@@ -124,13 +126,15 @@ def test_example_of_the_help_runs(run: Callable, folder: Path) -> None:
 @pytest.mark.parametrize(
     ('good', 'bad', 'line'),
     [
-        ('levels: 3', 'lvels: 3', 2), ('frame: 30', 'frame: 300', 5),
-        ('[0.1, 0.0, 0.2]', '[0.1, .nan, 0.2]', 6), ('move_m:', 'move_mm:', 6),
+        ('levels: 3', 'lvels: 3', 2),
+        ('frame: 30', 'frame: 300', 5),
+        ('[0.1, 0.0, 0.2]', '[0.1, .nan, 0.2]', 6),
+        ('move_m:', 'move_mm:', 6),
         ('frame: 30', 'frame: 30\n    at_m: [0, 0, 1]', 7),
         ('options: {', 'options: [', 2),
     ],
     ids=['unknown key', 'frame', 'nan', 'unit', 'two ways', 'no YAML'],
-)  # fmt: skip
+)
 def test_bad_file_ends_with_its_line_and_nothing_written(
     run: Callable, folder: Path, good: str, bad: str, line: int
 ) -> None:
@@ -147,8 +151,10 @@ def test_contradiction_ends_with_both_lines(run: Callable, folder: Path) -> None
     (folder / 'bad.yaml').write_text(REACH + more)
     done = run('edit', 'walk.bvh', 'bad.yaml', 'out.bvh')
     assert done.code == 2 and not (folder / 'out.bvh').exists()
-    assert 'bad.yaml:10: position left_hand, frame 30: expected an entry that agrees with line 4' \
-        in done.err  # fmt: skip
+    assert (
+        'bad.yaml:10: position left_hand, frame 30: expected an entry that agrees with line 4'
+        in done.err
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,8 +197,12 @@ def test_as_a_real_process(folder: Path) -> None:
     code = 'import sys; from puppet_clips.cli import main; sys.exit(main())'
     for edit, out, wanted in (('reach.yaml', 'out.bvh', 0), ('walk.bvh', 'no.bvh', 2)):
         done = subprocess.run(
-            [sys.executable, '-c', code, 'edit', 'walk.bvh', edit, out], capture_output=True,
-            text=True, check=False, cwd=folder, env=dict(os.environ),
-        )  # fmt: skip
+            [sys.executable, '-c', code, 'edit', 'walk.bvh', edit, out],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            env=dict(os.environ),
+        )
         assert done.returncode == wanted, done.stderr
         assert 'Traceback' not in done.stderr and (folder / out).exists() == (wanted == 0)

@@ -9,12 +9,12 @@ import shlex
 
 import numpy as np
 from PIL import Image
-from puppet_core.character import Character
-from puppet_core.clip import load_clip
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.clip_options import ClipOptions
-from puppet_core.posture import Motion
-from puppet_core.skeleton import GENERAL_END_EFFECTORS
+from puppet_core.body.character import Character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import GENERAL_END_EFFECTORS
+from puppet_core.clips.bvh import write_bvh
+from puppet_core.clips.load import load_clip
+from puppet_core.clips.options import ClipOptions
 from puppet_edit import command_enhance
 from puppet_edit.enhancement.study import FIST_M, fist_motion, fist_take
 import pytest
@@ -46,7 +46,8 @@ def measured_palms(session: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    'options', [(), ('--detail-s', '0'), ('--channels', 'euler', '--only-keyframes')],
+    'options',
+    [(), ('--detail-s', '0'), ('--channels', 'euler', '--only-keyframes')],
     ids=['default', 'the paper', 'euler'],
 )
 def test_written_clip_has_its_fists_where_they_met(
@@ -54,8 +55,19 @@ def test_written_clip_has_its_fists_where_they_met(
 ) -> None:
     """Issue 6: exact at keyframes, within 0.1 mm, in the file that is written."""
     out, report = tmp_path / 'out.bvh', tmp_path / 'r.json'
-    done = run('enhance', session / 'take.bvh', out, '--targets', session / 'hands.csv',
-               '--keyframes', '0,15,30,45,60,75', '--report', report, *MEETS, *options)
+    done = run(
+        'enhance',
+        session / 'take.bvh',
+        out,
+        '--targets',
+        session / 'hands.csv',
+        '--keyframes',
+        '0,15,30,45,60,75',
+        '--report',
+        report,
+        *MEETS,
+        *options,
+    )
     assert done.code == 0, done.err
     assert done.out.startswith(f'{out}: 91 frames; left_hand, right_hand; at 7 keyframes ')
     palms = load_clip(out, options=AS_WRITTEN).end_effectors[:, :2]
@@ -75,11 +87,20 @@ def test_written_clip_has_its_fists_where_they_met(
 
 def test_without_keyframes_they_are_found(run: Callable, session: Path, tmp_path: Path) -> None:
     report = tmp_path / 'r.json'
-    run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets', session / 'hands.csv',
-        '--report', report, *MEETS)  # fmt: skip
+    run(
+        'enhance',
+        session / 'take.bvh',
+        tmp_path / 'o.bvh',
+        '--targets',
+        session / 'hands.csv',
+        '--report',
+        report,
+        *MEETS,
+    )
     found = {key['frame']: key['reason'] for key in json.loads(report.read_text())['keyframes']}
-    assert [min(abs(f - k) for f, why in found.items() if why == 'meeting')
-            for k in (15, 45, 75)] == [0, 0, 0]  # fmt: skip
+    assert [
+        min(abs(f - k) for f, why in found.items() if why == 'meeting') for k in (15, 45, 75)
+    ] == [0, 0, 0]
 
 
 def test_another_clip_gives_its_palms(
@@ -89,9 +110,16 @@ def test_another_clip_gives_its_palms(
     truth = fist_motion(performer.skeleton, 40.0).motion
     write_bvh(truth, tmp_path / 'truth.bvh')
     done = run(
-        'enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets', tmp_path / 'truth.bvh',
-        '--end-effectors', 'left_hand,right_hand', '--keyframes', '15,45',
-    )  # fmt: skip
+        'enhance',
+        session / 'take.bvh',
+        tmp_path / 'o.bvh',
+        '--targets',
+        tmp_path / 'truth.bvh',
+        '--end-effectors',
+        'left_hand,right_hand',
+        '--keyframes',
+        '15,45',
+    )
     assert done.code == 0, done.err
     palms = load_clip(tmp_path / 'o.bvh', options=AS_WRITTEN).end_effectors[:, :2]
     keys = np.array([0, 15, 45, 90])
@@ -100,8 +128,19 @@ def test_another_clip_gives_its_palms(
 
 def test_online_follows_in_every_frame(run: Callable, session: Path, tmp_path: Path) -> None:
     report = tmp_path / 'r.json'
-    done = run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--method', 'online',
-               '--targets', session / 'hands.csv', '--weight', '0.999999', '--report', report)
+    done = run(
+        'enhance',
+        session / 'take.bvh',
+        tmp_path / 'o.bvh',
+        '--method',
+        'online',
+        '--targets',
+        session / 'hands.csv',
+        '--weight',
+        '0.999999',
+        '--report',
+        report,
+    )
     assert done.code == 0 and 'in every frame' in done.out
     figures = json.loads(report.read_text())
     assert figures['keyframes'] == [] and figures['weight'] == 0.999999
@@ -114,8 +153,15 @@ def test_preview_shows_both_rows(
 ) -> None:
     monkeypatch.setattr('puppet_clips.edit_pictures.INSTANTS', 2)
     picture = tmp_path / 'p.png'
-    done = run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets',
-               session / 'hands.csv', '--preview', picture)
+    done = run(
+        'enhance',
+        session / 'take.bvh',
+        tmp_path / 'o.bvh',
+        '--targets',
+        session / 'hands.csv',
+        '--preview',
+        picture,
+    )
     assert done.code == 0, done.err
     pixels = np.asarray(Image.open(picture)).astype(int)
     # two rows of pictures, and bands for their labels
@@ -156,9 +202,7 @@ def test_study_prints_tables_and_writes_figures(
     run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr('puppet_edit.enhancement.study.WALK', (0, 24, 4))
-    monkeypatch.setattr(
-        'puppet_retarget.offline.clip_arguments.procedural_clip', lambda files: steps
-    )
+    monkeypatch.setattr('puppet_retarget.offline.arguments.procedural_clip', lambda files: steps)
     monkeypatch.setattr(
         'puppet_edit.enhancement.study.fist_motion', lambda body: fist_motion(body, 20.0)
     )
@@ -195,9 +239,13 @@ def test_study_prints_tables_and_writes_figures(
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
 )
 def test_bad_input_is_named_and_nothing_written(
-    run: Callable, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    words: tuple, says: str,
-) -> None:  # fmt: skip
+    run: Callable,
+    session: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple,
+    says: str,
+) -> None:
     monkeypatch.chdir(tmp_path)
     given = ('--targets', session / 'hands.csv') if '--targets' not in words and words else ()
     done = run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', *given, *words)
@@ -211,6 +259,7 @@ def test_targets_of_another_place_are_refused(
 ) -> None:
     text = 'format: puppet-targets/1\npositions:\n  - {frame: 0, left_hand: [9, 0, 1]}\n'
     (tmp_path / 't.yaml').write_text(text)
-    done = run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets',
-               tmp_path / 't.yaml')
+    done = run(
+        'enhance', session / 'take.bvh', tmp_path / 'o.bvh', '--targets', tmp_path / 't.yaml'
+    )
     assert done.code == 2 and 'of the same body in the same world, got a median' in done.err

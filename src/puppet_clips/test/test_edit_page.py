@@ -9,11 +9,11 @@ import re
 import shlex
 
 from edit_samples import walk
-from puppet_core.clip_bvh_write import write_bvh
+from puppet_core.clips.bvh import write_bvh
 from puppet_edit.editor.edit_config import EditConfig
 from puppet_edit.files.edit_entries import FRAME_KEYS, KINDS
 from puppet_edit.files.edit_tasks import STEPS
-from puppet_retarget import view_command
+from puppet_view.browser import view_command
 import pytest
 
 pytestmark = pytest.mark.ros

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from edit_samples import walk as sample_walk
 import numpy as np
-from puppet_core.clip import load_clip
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.clip_options import ClipOptions
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.posture import Motion
+from puppet_core.body.posture import Motion
+from puppet_core.clips.bvh import write_bvh
+from puppet_core.clips.load import load_clip
+from puppet_core.clips.options import ClipOptions
+from puppet_core.io import ConfigError, InputFileError
 from puppet_edit.edit_session import EditSession, POINTS
 from puppet_edit.files.edit_file import load_edit_tree
-from puppet_retarget.offline.playback import Playback
+from puppet_view.playback import Playback
 import pytest
 
 AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)
@@ -144,15 +144,14 @@ def test_edit_command_gives_what_the_session_shows(run: Callable, tmp_path: Path
     """The whole way: a clip file, drags, the written file, `./puppet edit`."""
     write_bvh(sample_walk(), tmp_path / 'walk.bvh')
     read = load_clip(tmp_path / 'walk.bvh', options=AS_WRITTEN)
-    clip = Motion.from_rotations(
-        read.skeleton, read.rate_hz, read.root_positions, read.rotations
-    )
+    clip = Motion.from_rotations(read.skeleton, read.rate_hz, read.root_positions, read.rotations)
     session = EditSession(clip, path=tmp_path / 'edit.yaml')
     session.drag('left_hand', FRAME, session.place('left_hand', FRAME) + UP, ['right_foot'])
     session.drag('head', 20, session.place('head', 20) - 0.3 * UP)
     session.save()
-    done = run('edit', tmp_path / 'walk.bvh', tmp_path / 'edit.yaml', tmp_path / 'out.bvh',
-               '--as-is')
+    done = run(
+        'edit', tmp_path / 'walk.bvh', tmp_path / 'edit.yaml', tmp_path / 'out.bvh', '--as-is'
+    )
     assert done.code == 0, done.err
     out = load_clip(tmp_path / 'out.bvh', options=AS_WRITTEN)
     np.testing.assert_allclose(out.end_effectors, session.edited.end_effectors, atol=2e-4)

@@ -1,11 +1,15 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What RViz and the viewers draw besides the bodies, as plain descriptions (no messages)."""
+"""
+What RViz and the viewers draw besides the bodies, as plain descriptions (no messages).
+
+The colour scale of importance, the same in RViz, in the browser and in pictures.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Quat, read_only, Vec3, Vec3s
+from puppet_core.math import Floats, Quat, read_only, Vec3, Vec3s
 
 CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE = 'cube', 'sphere', 'cylinder'
 LINES_SHAPE, TEXT_SHAPE = 'lines', 'text'
@@ -74,15 +78,27 @@ def line_marker(
     """
     size, white = np.array([width, 0.0, 0.0]), (1.0, 1.0, 1.0, 1.0)
     return MarkerSpec(
-        namespace, identifier, LINES_SHAPE, np.zeros(3), IDENTITY, size, white,
-        points=points, colours=colours,
-    )  # fmt: skip
+        namespace,
+        identifier,
+        LINES_SHAPE,
+        np.zeros(3),
+        IDENTITY,
+        size,
+        white,
+        points=points,
+        colours=colours,
+    )
 
 
 def text_marker(
-    namespace: str, identifier: int, text: str, position: Vec3, height: float,
-    colour: Colour = (1.0, 1.0, 1.0, 1.0), frame: str = '',
-) -> MarkerSpec:  # fmt: skip
+    namespace: str,
+    identifier: int,
+    text: str,
+    position: Vec3,
+    height: float,
+    colour: Colour = (1.0, 1.0, 1.0, 1.0),
+    frame: str = '',
+) -> MarkerSpec:
     """
     Return a text that faces who looks at it.
 
@@ -106,3 +122,13 @@ def text_marker(
     return MarkerSpec(
         namespace, identifier, TEXT_SHAPE, position, IDENTITY, size, colour, text, frame=frame
     )
+
+
+STOPS = np.array([0.0, 0.5, 1.0])
+COLOURS = np.array([[0.45, 0.58, 0.72], [0.95, 0.78, 0.25], [0.88, 0.20, 0.16]])
+
+
+def importance_colour(importance: float) -> tuple[float, float, float]:
+    """Return red, green, blue in 0 .. 1: grey-blue at 0, yellow halfway, red at 1."""
+    red, green, blue = (float(np.interp(importance, STOPS, COLOURS[:, k])) for k in range(3))
+    return red, green, blue

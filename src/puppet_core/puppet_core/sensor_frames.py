@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.arrays import Floats, Quats, read_only, Vec3s
+from puppet_core.math import Floats, Quats, read_only, Vec3s
 
 SAMPLE_OK = 0
 SAMPLE_MISSING = 1

@@ -14,7 +14,7 @@ import warnings
 
 from clip_samples import default_ends, ORDERS, rotation, Y_UP
 import numpy as np
-from puppet_core.skeleton import PARENTS, SEGMENT_INDEX, SEGMENTS
+from puppet_core.body.skeleton import PARENTS, SEGMENT_INDEX, SEGMENTS
 from scipy.spatial.transform import Rotation
 
 
@@ -34,26 +34,35 @@ _MB_ARM = '{S}Shoulder {S}Arm=upper_arm {S}ForeArm=forearm {S}Hand=hand'
 _MB_LEG = '{S}UpLeg=thigh {S}Leg=shank {S}Foot=foot {S}ToeBase'
 CONVENTIONS = {
     'cmu for motionbuilder': Convention(
-        'Hips=pelvis LowerBack=spine Spine Spine1=chest Neck Neck1 Head=head', _MB_ARM,
-        '{S}HipJoint ' + _MB_LEG, '{S}FingerBase {S}HandIndex1',
+        'Hips=pelvis LowerBack=spine Spine Spine1=chest Neck Neck1 Head=head',
+        _MB_ARM,
+        '{S}HipJoint ' + _MB_LEG,
+        '{S}FingerBase {S}HandIndex1',
     ),
     'cmu for daz': Convention(
         'hip=pelvis abdomen=spine chest=chest neck head=head',
         '{s}Collar {s}Shldr=upper_arm {s}ForeArm=forearm {s}Hand=hand',
-        '{s}Buttock {s}Thigh=thigh {s}Shin=shank {s}Foot=foot', '{s}Mid1 {s}Mid2',
+        '{s}Buttock {s}Thigh=thigh {s}Shin=shank {s}Foot=foot',
+        '{s}Mid1 {s}Mid2',
     ),
     'mixamo': Convention(
-        'Hips=pelvis Spine=spine Spine1 Spine2=chest Neck Head=head', _MB_ARM, _MB_LEG,
-        '{S}HandMiddle1 {S}HandMiddle2', prefix='mixamorig:',
+        'Hips=pelvis Spine=spine Spine1 Spine2=chest Neck Head=head',
+        _MB_ARM,
+        _MB_LEG,
+        '{S}HandMiddle1 {S}HandMiddle2',
+        prefix='mixamorig:',
     ),
     'humanik': Convention(
         'Hips=pelvis Spine=spine Spine1 Spine2 Spine3=chest Neck Head=head',
         '{S}Shoulder {S}Arm=upper_arm ~{S}ArmRoll {S}ForeArm=forearm ~{S}ForeArmRoll {S}Hand=hand',
         '{S}UpLeg=thigh ~{S}UpLegRoll {S}Leg=shank ~{S}LegRoll {S}Foot=foot {S}ToeBase',
-        '{S}HandMiddle1', above='Reference', prefix='Character1_',
+        '{S}HandMiddle1',
+        above='Reference',
+        prefix='Character1_',
     ),
     'rokoko': Convention(
-        'Hips=pelvis Spine1=spine Spine2 Spine3 Spine4=chest Neck Head=head', _MB_ARM,
+        'Hips=pelvis Spine1=spine Spine2 Spine3 Spine4=chest Neck Head=head',
+        _MB_ARM,
         '{S}Thigh=thigh {S}Shin=shank {S}Foot=foot {S}Toe',
     ),
     'xsens bvh': Convention(
@@ -76,12 +85,15 @@ CONVENTIONS = {
         'Pelvis=pelvis Spine=spine Spine1 Spine2=chest Neck Head=head',
         '{U} Clavicle|{U} UpperArm=upper_arm|{U} Forearm=forearm|~{U} ForeTwist|{U} Hand=hand',
         '{U} Thigh=thigh|{U} Calf=shank|{U} Foot=foot|{U} Toe0',
-        '{U} Finger2|{U} Finger21', above='Bip01', prefix='Bip01 ',
+        '{U} Finger2|{U} Finger21',
+        above='Bip01',
+        prefix='Bip01 ',
     ),
     'truebones': Convention(
         'Pelvis=pelvis Spine=spine Spine1=chest Neck Head=head',
         '{U}_Clavicle {U}_UpperArm=upper_arm {U}_Forearm=forearm {U}_Hand=hand',
-        '{U}_Thigh=thigh {U}_Calf=shank {U}_Foot=foot {U}_Toe0', prefix='BN_Bip01_',
+        '{U}_Thigh=thigh {U}_Calf=shank {U}_Foot=foot {U}_Toe0',
+        prefix='BN_Bip01_',
     ),
     'daz genesis 8': Convention(
         'hip=pelvis abdomenLower=spine abdomenUpper chestLower chestUpper=chest neckLower '
@@ -94,7 +106,8 @@ CONVENTIONS = {
     'daz genesis 9': Convention(
         'hip=pelvis spine1=spine spine2 spine3 spine4=chest neck1 neck2 head=head',
         '{s}_shoulder {s}_upperarm=upper_arm {s}_forearm=forearm {s}_hand=hand',
-        '{s}_thigh=thigh {s}_shin=shank {s}_foot=foot {s}_toes', '{s}_mid1',
+        '{s}_thigh=thigh {s}_shin=shank {s}_foot=foot {s}_toes',
+        '{s}_mid1',
     ),
     'poser': Convention(
         'Hip=pelvis Abdomen=spine Chest=chest Neck Head=head',
@@ -105,24 +118,28 @@ CONVENTIONS = {
         'pelvis=pelvis spine_01=spine spine_02 spine_03=chest neck_01 head=head',
         'clavicle_{s} upperarm_{s}=upper_arm lowerarm_{s}=forearm hand_{s}=hand',
         'thigh_{s}=thigh calf_{s}=shank foot_{s}=foot ball_{s}',
-        'middle_01_{s} middle_02_{s}', above='root',
+        'middle_01_{s} middle_02_{s}',
+        above='root',
     ),
     'smpl': Convention(
         'Pelvis=pelvis Spine1=spine Spine2 Spine3=chest Neck Head=head',
         '{U}_Collar {U}_Shoulder=upper_arm {U}_Elbow=forearm {U}_Wrist=hand',
-        '{U}_Hip=thigh {U}_Knee=shank {U}_Ankle=foot {U}_Foot', '{U}_Hand',
+        '{U}_Hip=thigh {U}_Knee=shank {U}_Ankle=foot {U}_Foot',
+        '{U}_Hand',
     ),
     'rigify': Convention(
         'spine=pelvis spine.001=spine spine.002 spine.003=chest spine.004 spine.006=head',
         'shoulder.{U} upper_arm.{U}=upper_arm forearm.{U}=forearm hand.{U}=hand',
-        'thigh.{U}=thigh shin.{U}=shank foot.{U}=foot toe.{U}', 'f_middle.01.{U}',
+        'thigh.{U}=thigh shin.{U}=shank foot.{U}=foot toe.{U}',
+        'f_middle.01.{U}',
     ),
     'optitrack': Convention(
         'Hip=pelvis Ab=spine Chest=chest Neck Head=head',
         '{U}Shoulder {U}UArm=upper_arm {U}FArm=forearm {U}Hand=hand',
-        '{U}Thigh=thigh {U}Shin=shank {U}Foot=foot {U}Toe', '{U}Middle1',
+        '{U}Thigh=thigh {U}Shin=shank {U}Foot=foot {U}Toe',
+        '{U}Middle1',
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import warnings
 
 import numpy as np
-from puppet_core.posture import Motion
-from puppet_core.skeleton import END_EFFECTORS, PARENTS, SEGMENTS
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import END_EFFECTORS, PARENTS, SEGMENTS
 from scipy.spatial.transform import Rotation
 
 # File axes from ours: x_file is our left, y_file our up, z_file our front.
@@ -34,12 +34,25 @@ MOTIONBUILDER_NAMES = dict(
     zip(
         SEGMENTS,
         (
-            'Hips', 'Spine', 'Spine2', 'Head', 'LeftArm', 'LeftForeArm', 'LeftHand', 'RightArm',
-            'RightForeArm', 'RightHand', 'LeftUpLeg', 'LeftLeg', 'LeftFoot', 'RightUpLeg',
-            'RightLeg', 'RightFoot',
+            'Hips',
+            'Spine',
+            'Spine2',
+            'Head',
+            'LeftArm',
+            'LeftForeArm',
+            'LeftHand',
+            'RightArm',
+            'RightForeArm',
+            'RightHand',
+            'LeftUpLeg',
+            'LeftLeg',
+            'LeftFoot',
+            'RightUpLeg',
+            'RightLeg',
+            'RightFoot',
         ),
     )
-)  # fmt: skip
+)
 
 
 @dataclass

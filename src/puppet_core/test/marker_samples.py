@@ -10,8 +10,8 @@ trajectories by scipy's rotations.
 
 from clip_samples import rotation, wave_motion
 import numpy as np
-from puppet_core.posture import Motion
-from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
 
 WIDTH_M, DEPTH_M = 0.24, 0.16  # of the pelvis, between its markers
 _HIP_OUT = 0.33 * WIDTH_M + 0.0073
@@ -49,11 +49,15 @@ def plug_in_gait() -> dict[str, tuple[str, tuple[float, float, float]]]:
         'RASI': ('pelvis', (front[0], -0.5 * WIDTH_M, front[2])),
         'LPSI': ('pelvis', (front[0] - DEPTH_M, 0.05, front[2])),
         'RPSI': ('pelvis', (front[0] - DEPTH_M, -0.05, front[2])),
-        'STRN': ('chest', (0.11, 0.0, 0.0)), 'T10': ('chest', (-0.11, 0.0, 0.0)),
-        'CLAV': ('chest', (0.07, 0.0, _NECK)), 'C7': ('chest', (-0.07, 0.0, _NECK)),
-        'LFHD': ('head', (0.1, 0.07, 0.15)), 'RFHD': ('head', (0.1, -0.07, 0.15)),
-        'LBHD': ('head', (-0.1, 0.07, 0.15)), 'RBHD': ('head', (-0.1, -0.07, 0.15)),
-    }  # fmt: skip
+        'STRN': ('chest', (0.11, 0.0, 0.0)),
+        'T10': ('chest', (-0.11, 0.0, 0.0)),
+        'CLAV': ('chest', (0.07, 0.0, _NECK)),
+        'C7': ('chest', (-0.07, 0.0, _NECK)),
+        'LFHD': ('head', (0.1, 0.07, 0.15)),
+        'RFHD': ('head', (0.1, -0.07, 0.15)),
+        'LBHD': ('head', (-0.1, 0.07, 0.15)),
+        'RBHD': ('head', (-0.1, -0.07, 0.15)),
+    }
     for side, sign in (('left', 1.0), ('right', -1.0)):
         # The marker on a joint sees its centre and the joint above at a right angle.
         mine = {
@@ -61,14 +65,16 @@ def plug_in_gait() -> dict[str, tuple[str, tuple[float, float, float]]]:
             'UPA': ('upper_arm', (0.0, 0.15 * sign, 0.05)),
             'ELB': ('upper_arm', (0.0, ARM_M * sign, ELBOW_M)),
             'FRM': ('forearm', (0.0, 0.1 * sign, 0.04)),
-            'WRA': ('hand', (0.03, 0.0, 0.0)), 'WRB': ('hand', (-0.03, 0.0, 0.0)),
+            'WRA': ('hand', (0.03, 0.0, 0.0)),
+            'WRB': ('hand', (-0.03, 0.0, 0.0)),
             'FIN': ('hand', (0.0, 0.09 * sign, 0.0)),
             'THI': ('thigh', (0.0, 0.11 * sign, -0.2)),
             'KNE': ('thigh', (0.0, KNEE_M * sign, -THIGH_M)),
             'TIB': ('shank', (0.0, 0.09 * sign, -0.2)),
             'ANK': ('shank', (0.0, ANKLE_M * sign, -SHANK_M)),
-            'HEE': ('foot', (-0.05, 0.0, -0.04)), 'TOE': ('foot', (0.15, 0.0, -0.04)),
-        }  # fmt: skip
+            'HEE': ('foot', (-0.05, 0.0, -0.04)),
+            'TOE': ('foot', (0.15, 0.0, -0.04)),
+        }
         for name, (part, place) in mine.items():
             whole = part if part == 'chest' else f'{side}_{part}'
             rows[side[0].upper() + name] = (whole, place)
@@ -78,11 +84,18 @@ def plug_in_gait() -> dict[str, tuple[str, tuple[float, float, float]]]:
 def helen_hayes() -> dict[str, tuple[str, tuple[float, float, float]]]:
     """Return each marker's segment and place in its axes [m], elbows with a second marker."""
     usual = plug_in_gait()
-    names = {'ASI': 'ASIS', 'SHO': 'Shoulder', 'ELB': 'Elbow', 'THI': 'Thigh', 'KNE': 'Knee',
-             'TIB': 'Shank', 'ANK': 'Ankle', 'HEE': 'Heel', 'TOE': 'Toe'}  # fmt: skip
-    rows = {
-        f'{side}.{names[name]}': usual[side + name] for side in 'LR' for name in names
+    names = {
+        'ASI': 'ASIS',
+        'SHO': 'Shoulder',
+        'ELB': 'Elbow',
+        'THI': 'Thigh',
+        'KNE': 'Knee',
+        'TIB': 'Shank',
+        'ANK': 'Ankle',
+        'HEE': 'Heel',
+        'TOE': 'Toe',
     }
+    rows = {f'{side}.{names[name]}': usual[side + name] for side in 'LR' for name in names}
     for side, word, sign in (('L', 'left', 1.0), ('R', 'right', -1.0)):
         rows[f'{side}.Wrist'] = (f'{word}_hand', (0.0, 0.0, 0.0))
         rows[f'{side}.Elbow.Medial'] = (f'{word}_upper_arm', (0.0, ARM_M * sign, -ELBOW_M))
@@ -102,9 +115,7 @@ def marker_motion(rng) -> Motion:
         angle = np.arctan2(rotations[:, foot, 2], rotations[:, foot, 0])
         rotations[:, foot] = 0.0
         rotations[:, foot, 0], rotations[:, foot, 2] = np.cos(angle), np.sin(angle)
-    return Motion.from_rotations(
-        motion.skeleton, motion.rate_hz, motion.root_positions, rotations
-    )
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, motion.root_positions, rotations)
 
 
 def trajectories(motion, worn) -> np.ndarray:

@@ -7,17 +7,22 @@ import itertools
 from clip_conventions import Convention, convention_text, CONVENTIONS, Style
 from clip_samples import pure_angles_deg, wave_motion, WORLDS, Y_UP
 import numpy as np
-from puppet_core.clip import load_clip, read_clip
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.clip_options import ClipOptions
-from puppet_core.skeleton import Skeleton
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.clips.bvh import write_bvh
+from puppet_core.clips.load import load_clip, read_clip
+from puppet_core.clips.options import ClipOptions
 import pytest
 from scipy.spatial.transform import Rotation
 
 ANGLE_TOL_DEG = 1e-5  # the samples have ten decimals
 POSITION_TOL_M = 1e-6
-UNITS = {'centimetres': 0.01, 'metres': 1.0, 'inches': 0.0254, 'millimetres': 0.001,
-         "CMU's unit, 1/0.45 inch": 0.0254 / 0.45}  # fmt: skip
+UNITS = {
+    'centimetres': 0.01,
+    'metres': 1.0,
+    'inches': 0.0254,
+    'millimetres': 0.001,
+    "CMU's unit, 1/0.45 inch": 0.0254 / 0.45,
+}
 
 
 @pytest.fixture
@@ -65,8 +70,10 @@ def test_six_degrees_of_freedom_and_orders_by_joint_do_not_matter(write, motion,
 
 def _without_offsets(text):
     head, rest = text.split('MOTION')
-    rows = ['  OFFSET 0 0 0' if 'OFFSET' in row and 'End' not in row else row
-            for row in head.split('\n')]  # fmt: skip
+    rows = [
+        '  OFFSET 0 0 0' if 'OFFSET' in row and 'End' not in row else row
+        for row in head.split('\n')
+    ]
     return '\n'.join(rows) + 'MOTION' + rest
 
 
@@ -192,16 +199,15 @@ def turned(motion, share, turn):
 
 @pytest.mark.parametrize(
     ('share', 'turn', 'axis'),
-    [(0.7, [np.pi, 0.0, 0.0], 'y'), (1.0, [np.pi, 0.0, 0.0], '-y'),
-     (1.0, [0.5 * np.pi, 0.0, 0.0], 'y')],
+    [
+        (0.7, [np.pi, 0.0, 0.0], 'y'),
+        (1.0, [np.pi, 0.0, 0.0], '-y'),
+        (1.0, [0.5 * np.pi, 0.0, 0.0], 'y'),
+    ],
     ids=['handstand', 'turned file', 'lying'],
-)  # fmt: skip
-def test_who_is_not_upright_is_to_be_checked(
-    tmp_path, rng, adult_character, share, turn, axis
-):
-    motion = turned(
-        wave_motion(adult_character.skeleton, rng), share, Rotation.from_rotvec(turn)
-    )
+)
+def test_who_is_not_upright_is_to_be_checked(tmp_path, rng, adult_character, share, turn, axis):
+    motion = turned(wave_motion(adult_character.skeleton, rng), share, Rotation.from_rotvec(turn))
     (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['mixamo'], rng))
     found = read_clip(tmp_path / 'a.bvh').up_axis
     assert (found.value, found.is_sure) == (axis, False)
@@ -238,8 +244,14 @@ def test_a_yaml_map_overrides_the_built_in_one(write, tmp_path, motion):
     map_path = tmp_path / 'map.yaml'
     names = {'pelvis': 'Character1_Hips', 'chest': 'Character1_Spine2', 'head': 'Character1_Head'}
     for side in ('left', 'right'):
-        for part, name in (('upper_arm', 'Arm'), ('forearm', 'ForeArm'), ('hand', 'Hand'),
-                           ('thigh', 'UpLeg'), ('shank', 'Leg'), ('foot', 'Foot')):  # fmt: skip
+        for part, name in (
+            ('upper_arm', 'Arm'),
+            ('forearm', 'ForeArm'),
+            ('hand', 'Hand'),
+            ('thigh', 'UpLeg'),
+            ('shank', 'Leg'),
+            ('foot', 'Foot'),
+        ):
             names[f'{side}_{part}'] = f'Character1_{side.capitalize()}{name}'
     rows = ''.join(f'  {role}: {name}\n' for role, name in names.items())
     map_path.write_text(f'format: puppet-name-map/1\njoints:\n{rows}')

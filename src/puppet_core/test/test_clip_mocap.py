@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captured clips: feet on the floor, left on the left, joints bend as bodies' do."""
 
-
 from clip_samples import pure_angles_deg
 import numpy as np
-from puppet_core.clip import load_clip
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.clip_floor import find_stands
-from puppet_core.clip_options import ClipOptions
-from puppet_core.posture import general_end_effectors
-from puppet_core.quaternion_batch import log, rotate
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.body.posture import general_end_effectors
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.clips.bvh import write_bvh
+from puppet_core.clips.floor import find_stands
+from puppet_core.clips.load import load_clip
+from puppet_core.clips.options import ClipOptions
+from puppet_core.math.quaternions import log, rotate
 import pytest
 
 pytestmark = pytest.mark.mocap
@@ -48,8 +47,9 @@ def load(mocap_dir):
         if asf is None:
             return load_clip(mocap_dir / 'cmu_bvh' / f'{name}.bvh', options=ClipOptions(**options))
         folder = mocap_dir / 'cmu_asfamc'
-        return load_clip(folder / f'{name}.amc', folder / f'{asf}.asf',
-                         options=ClipOptions(**options))
+        return load_clip(
+            folder / f'{name}.amc', folder / f'{asf}.asf', options=ClipOptions(**options)
+        )
 
     return load_named
 
@@ -154,8 +154,9 @@ def test_walking_goes_forward(load, name):
 
 def test_the_tilt_of_the_laboratorys_floor_is_taken_out(load):
     tilted, level = load('02_01', level_floor=False), load('02_01')
-    steps = [find_stands(clip.end_effectors[:, 2:4], 120.0).points[:, 2]
-             for clip in (tilted, level)]  # fmt: skip
+    steps = [
+        find_stands(clip.end_effectors[:, 2:4], 120.0).points[:, 2] for clip in (tilted, level)
+    ]
     assert np.ptp(steps[0]) > 0.04
     assert np.ptp(steps[1]) < 0.015
     angle = pure_angles_deg(tilted.rotations[:, 0], level.rotations[:, 0])

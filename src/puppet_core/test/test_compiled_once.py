@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each kernel is compiled for one layout: nothing compiles again in a live run (STYLE 2.16)."""
+"""Each kernel is compiled for one layout: nothing compiles again in a live run."""
 
 import subprocess
 import sys
@@ -8,35 +8,50 @@ import sys
 import pytest
 
 KERNELS = {
-    'quaternion': (
-        'multiply', 'conjugate', 'normalize', 'rotate', 'rotate_inverse', 'exp', 'log', 'slerp',
-        'align_sign', 'between', 'angle_between',
+    'math.quaternion': (
+        'multiply',
+        'conjugate',
+        'normalize',
+        'rotate',
+        'rotate_inverse',
+        'exp',
+        'log',
+        'slerp',
+        'align_sign',
+        'between',
+        'angle_between',
     ),
-    'kinematics': ('forward_kinematics', 'end_effector_positions'),
-    'joint_split': ('compose', 'principal_angles', 'split_joint', 'split_joints'),
-}  # fmt: skip
+    'body.kinematics': ('forward_kinematics', 'end_effector_positions'),
+    'body.continuous_euler': (
+        'compose',
+        'principal_angles',
+        'continuous_euler_of_joint',
+        'continuous_euler_of_joints',
+    ),
+}
 
 # a process of its own: other tests call the kernels with all sorts of arrays
 LIVE_RUN = """
 import sys
 import numpy as np
-from puppet_core import joint_split, kinematics, quaternion, quaternion_batch
-from puppet_core.character import load_character
-from puppet_core.posture import Motion
+from puppet_core.body import continuous_euler, kinematics
+from puppet_core.math import quaternions
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import Motion
 
 skeleton = load_character(sys.argv[1]).skeleton
-rotations = quaternion_batch.exp(0.1 * np.random.default_rng(0).normal(size=(4, 16, 3)))
+rotations = quaternions.exp(0.1 * np.random.default_rng(0).normal(size=(4, 16, 3)))
 motion = Motion.from_rotations(skeleton, 120.0, np.zeros((4, 3)), rotations)
 q_world, p_world, points = np.empty((16, 4)), np.empty((16, 3)), np.empty((8, 3))
-split, own, out = joint_split.JointSplit(), np.empty((16, 4)), np.empty(4)
+split, own, out = continuous_euler.ContinuousEuler(), np.empty((16, 4)), np.empty(4)
 offsets, palms = skeleton.offsets.copy(), skeleton.interaction_points.copy()
 for i in range(motion.n_frames):
     own[:] = motion.rotations[i]
     kinematics.forward_kinematics(offsets, motion.root_positions[i].copy(), own, q_world, p_world)
     kinematics.end_effector_positions(palms, q_world, p_world, points)
     split.step(motion.rotations[i])
-for kernel in (joint_split.split_joints, kinematics.forward_kinematics,
-               kinematics.end_effector_positions, joint_split.principal_angles):
+for kernel in (continuous_euler.continuous_euler_of_joints, kinematics.forward_kinematics,
+               kinematics.end_effector_positions, continuous_euler.principal_angles):
     print(kernel.py_func.__name__, len(kernel.signatures))
 """
 
@@ -44,8 +59,10 @@ for kernel in (joint_split.split_joints, kinematics.forward_kinematics,
 def test_a_live_like_run_compiles_each_kernel_for_one_layout(characters_dir):
     result = subprocess.run(
         [sys.executable, '-c', LIVE_RUN, str(characters_dir / 'performer.yaml')],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert result.returncode == 0, result.stderr
     counts = dict(line.split() for line in result.stdout.splitlines())
     assert counts == dict.fromkeys(counts, '1') and len(counts) == 4

@@ -4,10 +4,10 @@
 
 import re
 
-from puppet_core.character import load_character, save_character
-from puppet_core.errors import InputFileError
-from puppet_core.robot_character import character_from_urdf
-from puppet_core.robot_map import RobotMap
+from puppet_core.body.character import load_character, save_character
+from puppet_core.io import InputFileError
+from puppet_core.robots.limbs import RobotMap
+from puppet_core.robots.robot_character import character_from_urdf
 import pytest
 from urdf_walk import HUMANOID
 
@@ -17,6 +17,7 @@ TEXT = HUMANOID.read_text()
 @pytest.fixture
 def made(tmp_path):
     """Return a function that makes the character of a URDF text."""
+
     def run(text, robot_map=None):
         path = tmp_path / 'robot.urdf'
         path.write_text(text)
@@ -44,10 +45,16 @@ BAD = [
     ('radius="0.09"', 'radius="nan"', "head: expected 1 finite number as radius, got 'nan'"),
     ('<sphere radius="0.09"/>', '<mesh/>', 'head: expected the attribute filename'),
     ('<sphere radius="0.09"/>', '<blob/>', 'head: expected a solid, one of box, cylinder'),
-    ('<parent link="left_shank"/>', '<parent link="left_ankle"/>',
-     'left_ankle_pitch: expected one tree below the link base'),
-    ('<child link="left_ankle"/>', '<child link="left_thigh"/>',
-     'left_ankle_pitch: expected one joint above the link left_thigh'),
+    (
+        '<parent link="left_shank"/>',
+        '<parent link="left_ankle"/>',
+        'left_ankle_pitch: expected one tree below the link base',
+    ),
+    (
+        '<child link="left_ankle"/>',
+        '<child link="left_thigh"/>',
+        'left_ankle_pitch: expected one joint above the link left_thigh',
+    ),
     ('<axis xyz="0 0 -1"/>', '<mimic joint="no"/>', 'left_hip_pitch: expected to mimic a joint'),
     ('<axis xyz="0 0 -1"/>', '<mimic joint="left_hip_pitch"/>', 'that mimics none'),
     ('<axis xyz="0 0 -1"/>', '<mimic joint="left_knee" offset="inf"/>', '1 finite number as offs'),
@@ -65,8 +72,10 @@ def test_a_bad_urdf_is_told_with_file_and_line(made, old, new, words):
 
 def test_an_entity_is_never_expanded(made, tmp_path):
     (tmp_path / 'secret').write_text('secret')
-    bomb = ('<?xml version="1.0"?>\n<!DOCTYPE r [<!ENTITY x SYSTEM "secret">]>\n'
-            '<robot name="&x;"><link name="a"/></robot>')  # fmt: skip
+    bomb = (
+        '<?xml version="1.0"?>\n<!DOCTYPE r [<!ENTITY x SYSTEM "secret">]>\n'
+        '<robot name="&x;"><link name="a"/></robot>'
+    )
     with pytest.raises(InputFileError) as caught:
         made(bomb)
     assert 'no DOCTYPE and no entities' in str(caught.value) and ':2:' in str(caught.value)
@@ -78,19 +87,40 @@ def test_an_entity_is_never_expanded(made, tmp_path):
         ('<robot name="a"/>', 'expected links'),
         ('<robot name="a"><link name="b"/></robot>', 'expected two legs'),
         (re.sub(r'type="revolute"', 'type="prismatic"', TEXT), 'expected two legs'),
-        (re.sub(r'(_shoulder_\w+|_elbow)" type="revolute"', r'\1" type="fixed"', TEXT),
-         'expected two arms'),
+        (
+            re.sub(r'(_shoulder_\w+|_elbow)" type="revolute"', r'\1" type="fixed"', TEXT),
+            'expected two arms',
+        ),
         (re.sub(r'(_knee)" type="revolute"', r'\1" type="fixed"', TEXT), 'left_leg: hip and knee'),
         (re.sub(r'(_knee)" type="revolute"', r'\1" type="prismatic"', TEXT), 'hip and knee with'),
         (TEXT.replace('xyz="0 -0.36 0"', 'xyz="0 0 0"'), 'left_leg: hip and knee with two parts'),
-        (re.sub(r'(="(left|right)_knee.*?)(<axis)', r'\1<mimic joint="\2_hip_pitch"/>\3', TEXT,
-                flags=re.S), 'left_leg: hip and knee'),
-        (re.sub(r'(left_hip_\w+)" type="revolute"', r'\1" type="fixed"', TEXT),
-         'expected two legs'),
+        (
+            re.sub(
+                r'(="(left|right)_knee.*?)(<axis)',
+                r'\1<mimic joint="\2_hip_pitch"/>\3',
+                TEXT,
+                flags=re.S,
+            ),
+            'left_leg: hip and knee',
+        ),
+        (
+            re.sub(r'(left_hip_\w+)" type="revolute"', r'\1" type="fixed"', TEXT),
+            'expected two legs',
+        ),
         (re.sub(r'origin xyz="[^"]*"', 'origin xyz="0 0 0"', TEXT), 'expected two legs'),
     ],
-    ids=['nothing', 'one link', 'sliding', 'stiff arms', 'no knees', 'sliding knees', 'no thighs',
-         'mimicking knees', 'one leg', 'one point'],
+    ids=[
+        'nothing',
+        'one link',
+        'sliding',
+        'stiff arms',
+        'no knees',
+        'sliding knees',
+        'no thighs',
+        'mimicking knees',
+        'one leg',
+        'one point',
+    ],
 )
 def test_what_is_no_humanoid_is_refused_with_a_hint(made, text, words):
     with pytest.raises(InputFileError, match=words):
@@ -109,8 +139,11 @@ def test_lengths_in_millimetres_are_refused_with_a_hint(made):
     'old, new, words',
     [
         ('joint: left_knee', 'joint: left_nee', "the URDF, got 'left_nee'"),
-        ('joint: left_knee\n    segment: left_shank', 'joint: left_knee\n    segment: left_calf',
-         'expected one of spine'),
+        (
+            'joint: left_knee\n    segment: left_shank',
+            'joint: left_knee\n    segment: left_calf',
+            'expected one of spine',
+        ),
         ('joint: left_knee', 'joint: right_knee', 'each joint once, got right_knee'),
         ('axis: [0.0, 0.0, 1.0]', 'axis: [0.0, 0.0, 2.0]', '3 numbers of length 1'),
         ('lower_rad: -1.5', 'lower_rad: 2.5', 'a number in 2.5 .. inf'),

@@ -5,14 +5,14 @@
 import re
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.character_check import findings
-from puppet_core.posture import general_end_effectors, world_segments
-from puppet_core.robot_character import character_from_urdf
-from puppet_core.robot_joints import RobotJoints
-from puppet_core.robot_map import RobotMap
-from puppet_core.robot_step_kernels import bounded_step
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX
+from puppet_core.body.posture import general_end_effectors, world_segments
+from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
+from puppet_core.robots.character_check import findings
+from puppet_core.robots.joints import RobotJoints
+from puppet_core.robots.limbs import RobotMap
+from puppet_core.robots.reach import bounded_step
+from puppet_core.robots.robot_character import character_from_urdf
 import pytest
 from scipy.optimize import lsq_linear
 from urdf_make import five_axis_arms, seven_axis_arms
@@ -25,6 +25,7 @@ FRAMES = 300
 @pytest.fixture
 def made(tmp_path):
     """Return a function that makes the character of a URDF text."""
+
     def run(text):
         path = tmp_path / 'robot.urdf'
         path.write_text(text)
@@ -58,10 +59,16 @@ def stand(character, frames, arms=0.0):
     return *(np.array(values) for values in zip(*rows)), asked
 
 
-@pytest.mark.parametrize('text, limbs', [
-    (bent_knees(), [2, 3]), (seven_axis_arms().text(), [0, 1, 2, 3]),
-    (seven_axis_arms(-0.4).text(), [2, 3]), (five_axis_arms().text(), [2, 3]),
-], ids=['knees', 'elbows', 'elbows bent far', 'five axes'])  # fmt: skip
+@pytest.mark.parametrize(
+    'text, limbs',
+    [
+        (bent_knees(), [2, 3]),
+        (seven_axis_arms().text(), [0, 1, 2, 3]),
+        (seven_axis_arms(-0.4).text(), [2, 3]),
+        (five_axis_arms().text(), [2, 3]),
+    ],
+    ids=['knees', 'elbows', 'elbows bent far', 'five axes'],
+)
 @pytest.mark.parametrize('arms', [0.0, 1.3])
 def test_what_is_asked_for_without_change_is_answered_without_change(made, text, limbs, arms):
     """Of joints that do not get straight too: a limit that is in the way is no reason to drift."""

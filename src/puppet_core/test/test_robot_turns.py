@@ -3,13 +3,13 @@
 """A rotation as turns about any one to three axes: exact where it can be, else the nearest."""
 
 import numpy as np
-from puppet_core.robot_turn_kernels import (
+from puppet_core.robots.follow import (
     compose_turns,
     place_angle,
     refine_angles,
     turn_angles,
     turn_left,
-)  # fmt: skip
+)
 import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
@@ -113,8 +113,12 @@ def test_limits_with_other_axes_square_give_the_nearest_of_all(rng):
         axes = np.eye(3)
         angles = np.clip(best_angles(axes, q), lower, upper)
         refine_angles(axes, 0, 3, q, lower, upper, angles)
-        least = minimize(lambda a, q=q: left(q, np.eye(3), a) ** 2, np.zeros(3),
-                         bounds=list(zip(lower, upper)), method='L-BFGS-B')  # fmt: skip
+        least = minimize(
+            lambda a, q=q: left(q, np.eye(3), a) ** 2,
+            np.zeros(3),
+            bounds=list(zip(lower, upper)),
+            method='L-BFGS-B',
+        )
         assert left(q, axes, angles) <= np.sqrt(least.fun) + 1e-4
 
 

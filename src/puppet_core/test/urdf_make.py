@@ -46,6 +46,7 @@ def seven_axis_arms(elbow=-0.15):
     urdf.boxes = {'base': ((0.2, 0.3, 0.15), (0, 0, 0)), 'torso': ((0.2, 0.3, 0.4), (0, 0, 0.2))}
     urdf.joint('t', 'base', 'torso', (0, 0, 0.2), Z, (-1, 1))
     for side, k in (('l', 1), ('r', -1)):
+
         def row(first, joints, side=side, k=k):
             above = first
             for name, xyz, axis, (low, high) in joints:
@@ -55,17 +56,29 @@ def seven_axis_arms(elbow=-0.15):
                 urdf.joint(side + name, above, side + name, xyz, axis, (low, high))
                 above = side + name
 
-        row('torso', [
-            ('a1', (0, 0.2, 0.42), Y, (-3, 1.2)), ('a2', (0, 0.02, 0), X, (-0.3, 2.8)),
-            ('a3', (0, 0, -0.12), Z, (-2, 2)), ('a4', (0, 0, -0.18), Y, (-2.4, elbow)),
-            ('a5', (0, 0, -0.12), Z, (-2, 2)), ('a6', (0, 0, -0.15), Y, (-1, 1)),
-            ('a7', (0, 0, 0), X, (-0.8, 0.8)),
-        ])  # fmt: skip
-        row('base', [
-            ('l1', (0, 0.1, -0.08), Z, (-0.7, 0.7)), ('l2', (0, 0, 0), X, (-0.4, 0.7)),
-            ('l3', (0, 0, 0), Y, (-2, 0.7)), ('l4', (0, 0, -0.4), Y, (0, 2.5)),
-            ('l5', (0, 0, -0.4), Y, (-1, 0.8)), ('l6', (0, 0, 0), X, (-0.4, 0.4)),
-        ])  # fmt: skip
+        row(
+            'torso',
+            [
+                ('a1', (0, 0.2, 0.42), Y, (-3, 1.2)),
+                ('a2', (0, 0.02, 0), X, (-0.3, 2.8)),
+                ('a3', (0, 0, -0.12), Z, (-2, 2)),
+                ('a4', (0, 0, -0.18), Y, (-2.4, elbow)),
+                ('a5', (0, 0, -0.12), Z, (-2, 2)),
+                ('a6', (0, 0, -0.15), Y, (-1, 1)),
+                ('a7', (0, 0, 0), X, (-0.8, 0.8)),
+            ],
+        )
+        row(
+            'base',
+            [
+                ('l1', (0, 0.1, -0.08), Z, (-0.7, 0.7)),
+                ('l2', (0, 0, 0), X, (-0.4, 0.7)),
+                ('l3', (0, 0, 0), Y, (-2, 0.7)),
+                ('l4', (0, 0, -0.4), Y, (0, 2.5)),
+                ('l5', (0, 0, -0.4), Y, (-1, 0.8)),
+                ('l6', (0, 0, 0), X, (-0.4, 0.4)),
+            ],
+        )
         urdf.boxes[side + 'a7'] = ((0.04, 0.08, 0.12), (0, 0, -0.08))
         urdf.boxes[side + 'l6'] = ((0.24, 0.1, 0.03), (0.04, 0, -0.06))
     return urdf
@@ -83,9 +96,10 @@ def five_axis_arms():
         for name, xyz, axis, limits in [
             ('shoulder_pitch', (0, 0.2 * k, 0.4), Y, (-2, 2)),
             ('shoulder_lift', (0, 0, 0), Z, lift),
-            ('elbow_yaw', (0.21, 0.03 * k, 0), X, (-2, 2)), ('elbow', (0, 0, 0), Z, inward),
+            ('elbow_yaw', (0.21, 0.03 * k, 0), X, (-2, 2)),
+            ('elbow', (0, 0, 0), Z, inward),
             ('wrist', (0.11, 0, 0), X, (-1.8, 1.8)),
-        ]:  # fmt: skip
+        ]:
             urdf.joint(side + name, above, side + name, xyz, axis, limits)
             above = side + name
         urdf.boxes[above] = ((0.16, 0.08, 0.06), (0.08, 0, 0))

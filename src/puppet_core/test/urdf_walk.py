@@ -51,5 +51,6 @@ def limits(text):
     """Return (lower, upper) of every joint that turns, by name."""
     return {
         joint.get('name'): tuple(float(joint.find('limit').get(k)) for k in ('lower', 'upper'))
-        for joint in Xml.fromstring(text).findall('joint') if joint.get('type') == 'revolute'
+        for joint in Xml.fromstring(text).findall('joint')
+        if joint.get('type') == 'revolute'
     }

@@ -6,14 +6,11 @@ from collections.abc import Callable
 import time
 
 import numpy as np
+from puppet_driver.devices import CONFIRMATIONS, Line, PhasedRecordStream, RetryPolicy
 from puppet_driver.devices import flock_protocol as flock
-from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.flock_records import MAX_READ_BYTES, PhasedRecordStream
-from puppet_driver.frames.assembler import FrameAssembler
-from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.frames import FrameAssembler, LineReader, QueuedFrame
 from puppet_driver.parameters import DriverConfig
-from puppet_driver.transport.line import Line, RetryPolicy
-from puppet_driver.transport.line_reader import LineReader
+from puppet_driver.tracker import MAX_READ_BYTES
 
 Log = Callable[[bool, str], None]
 NANOSECONDS = 1_000_000_000  # in a second

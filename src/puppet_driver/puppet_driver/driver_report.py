@@ -5,10 +5,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_driver.frames.clock import ClockStatus
+from puppet_driver.devices import LineState, LineStatus
+from puppet_driver.frames import ClockStatus, LineReader
 from puppet_driver.parameters import DriverConfig
-from puppet_driver.transport.line import LineState, LineStatus
-from puppet_driver.transport.line_reader import LineReader
 
 RATE_TOLERANCE = 0.02  # between the configured and the fitted rate
 ROUGH_TOLERANCE = 0.1  # and that of arrivals without a fit
@@ -99,9 +98,7 @@ class Reporter:
         if errors and not self._is_down:
             down = next(s for s in statuses if s.state is not LineState.STREAMING)
             self.last_error = down.cause or self.last_error
-        self._is_down = any(
-            s.state is not LineState.STREAMING and bool(s.cause) for s in statuses
-        )
+        self._is_down = any(s.state is not LineState.STREAMING and bool(s.cause) for s in statuses)
         return errors
 
     def _sensors(

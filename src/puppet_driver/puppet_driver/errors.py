@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can go wrong between a computer and a tracker, one class per reaction."""
 
-from puppet_core.errors import PuppetError
+from puppet_core.io import PuppetError
 
 
 class LinkError(PuppetError):

@@ -5,17 +5,15 @@
 from dataclasses import dataclass
 
 import numpy as np
-from puppet_core.arrays import Quat, Vec3
-from puppet_core.errors import ConfigError
-from puppet_core.fastest_motion import FASTEST_M_S
-from puppet_core.parameter_rows import Row
-from puppet_core.quaternion_batch import exp, multiply
+from puppet_core.body import FASTEST_M_S
+from puppet_core.io import ConfigError, Row
+from puppet_core.math import Quat, Vec3
+from puppet_core.math.quaternions import exp, multiply
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 from puppet_driver.devices import DEVICES, ignored_parameters, make_trackers
 from puppet_driver.devices import flock_protocol as flock
 from puppet_driver.tracker import Tracker
-from puppet_driver.transport.line_capacity import burst_seconds, spread
-from puppet_driver.transport.network_port import is_network_name, parse_endpoint, SCHEMES
+from puppet_driver.transport import burst_seconds, is_network_name, parse_endpoint, SCHEMES, spread
 
 
 def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
@@ -28,103 +26,171 @@ WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
 COLLECTING_S = 0.02  # and that adapters collect bytes before they hand them over
 BAUD_RATES_BPS = (2400, 4800, 9600, 19200, 38400, 57600, 115200)  # of all that have RS-232
 DEFAULT_SENSORS = (
-    'pelvis', 'chest', 'left_upper_arm', 'left_forearm', 'left_hand', 'right_upper_arm',
-    'right_forearm', 'right_hand', 'left_thigh', 'left_shank', 'left_foot', 'right_thigh',
-    'right_shank', 'right_foot',
-)  # fmt: skip
+    'pelvis',
+    'chest',
+    'left_upper_arm',
+    'left_forearm',
+    'left_hand',
+    'right_upper_arm',
+    'right_forearm',
+    'right_hand',
+    'left_thigh',
+    'left_shank',
+    'left_foot',
+    'right_thigh',
+    'right_shank',
+    'right_foot',
+)
 
 DRIVER_ROWS = (
     Row('device', 'flock_of_birds', choices=tuple(DEVICES), description='Kind of tracker.'),
     Row(
-        'ports', ('/dev/ttyUSB0', '/dev/ttyUSB1', '/dev/ttyUSB2'),
+        'ports',
+        ('/dev/ttyUSB0', '/dev/ttyUSB1', '/dev/ttyUSB2'),
         description='Serial ports, or tcp://HOST[:PORT], udp://HOST[:PORT] and, for a '
         'MotionStar, tcp+udp://HOST[:PORT]; the sensors are spread over them in order, evenly.',
     ),
     Row('baud_rate_bps', 115200, 'bit/s', 2400, 115200, description='Speed of the ports.'),
     Row(
-        'sensors', DEFAULT_SENSORS,
+        'sensors',
+        DEFAULT_SENSORS,
         description='Names of the sensors in the order of their units, port by port.',
     ),
     Row('rate_hz', 120.0, 'Hz', 1.0, 1000.0, description='Measurements a second of the device.'),
     Row(
-        'frame_timeout_s', 0.0, 's', 0.0, 1.0,
+        'frame_timeout_s',
+        0.0,
+        's',
+        0.0,
+        1.0,
         description='Longest wait for the rest of a frame; 0 finds it from rate and speed.',
     ),
     Row(
-        'device_latency_s', 0.0, 's', 0.0, 0.5,
+        'device_latency_s',
+        0.0,
+        's',
+        0.0,
+        0.5,
         description='From the measurement to its first byte; taken off the stamps.',
     ),
     Row(
-        'first_address', 2, low=1, high=flock.MAX_ADDRESS,
+        'first_address',
+        2,
+        low=1,
+        high=flock.MAX_ADDRESS,
         description='Bus address of the first sensor on each port; 2 after an extended-range '
         'transmitter, 1 without.',
     ),
     Row(
-        'group_mode', True,
+        'group_mode',
+        True,
         description='Several units a port, each record with its address; false: one unit a port.',
     ),
     Row(
-        'record_format', 'position_quaternion', choices=tuple(flock.FORMAT_COMMANDS),
+        'record_format',
+        'position_quaternion',
+        choices=tuple(flock.FORMAT_COMMANDS),
         description='What records hold; those without position or orientation are refused.',
     ),
     Row(
-        'point_mode', False,
+        'point_mode',
+        False,
         description='Ask for each measurement instead of letting the device stream.',
     ),
     Row(
-        'range_in', 144, 'inch', 36, 144,
+        'range_in',
+        144,
+        'inch',
+        36,
+        144,
         description='Full scale of positions: 36 or 72, 144 with extended-range transmitter; '
         'a MotionStar tells its own.',
     ),
     Row(
-        'hemisphere', 'front', choices=tuple(flock.HEMISPHERES),
+        'hemisphere',
+        'front',
+        choices=tuple(flock.HEMISPHERES),
         description='Side of the transmitter on which all sensors stay.',
     ),
     Row(
-        'inverted_quaternion', False,
+        'inverted_quaternion',
+        False,
         description='The device reports inverse rotations; calibration fails if this is wrong.',
     ),
     Row(
-        'max_speed_mps', FASTEST_M_S, 'm/s', 1.0, 1000.0,
+        'max_speed_mps',
+        FASTEST_M_S,
+        'm/s',
+        1.0,
+        1000.0,
         description="A record that is further from its sensor's last one counts as damaged "
         'until two more confirm it.',
     ),
     Row(
-        'auto_configure_pause_s', 0.6, 's', 0.0, 15.0,
+        'auto_configure_pause_s',
+        0.6,
+        's',
+        0.0,
+        15.0,
         description='Rest after the bus was configured; old units need up to 10 s.',
     ),
     Row('reply_timeout_s', 0.25, 's', 0.05, 10.0, description='How long to await an answer.'),
     Row(
-        'silence_timeout_s', 0.5, 's', 0.05, 60.0,
+        'silence_timeout_s',
+        0.5,
+        's',
+        0.05,
+        60.0,
         description='Silence after which a port is started anew.',
     ),
     Row(
-        'retry_first_s', 0.05, 's', 0.01, 60.0,
+        'retry_first_s',
+        0.05,
+        's',
+        0.01,
+        60.0,
         description='Pause after a failure; doubles with each further one.',
     ),
     Row('retry_last_s', 0.1, 's', 0.01, 60.0, description='Longest pause after a failure.'),
     Row(
-        'transmitter.position_m', (0.0, 0.0, 1.0), 'm', -100.0, 100.0, length=3,
+        'transmitter.position_m',
+        (0.0, 0.0, 1.0),
+        'm',
+        -100.0,
+        100.0,
+        length=3,
         description='Transmitter in world, published on /tf_static.',
     ),
     Row(
-        'transmitter.rpy_deg', (0.0, 0.0, 0.0), 'deg', -360.0, 360.0, length=3,
+        'transmitter.rpy_deg',
+        (0.0, 0.0, 0.0),
+        'deg',
+        -360.0,
+        360.0,
+        length=3,
         description='Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
     ),
     Row(
-        'transforms_rate_hz', 30.0, 'Hz', 0.0, 1000.0,
+        'transforms_rate_hz',
+        30.0,
+        'Hz',
+        0.0,
+        1000.0,
         description='How often the sensors are published on /tf at most; 0 never.',
     ),
     Row(
-        'pose_array', POSES_OFF, choices=POSE_ARRAY_MODES,
+        'pose_array',
+        POSES_OFF,
+        choices=POSE_ARRAY_MODES,
         description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
         'not measured, or of the valid ones.',
     ),
     Row(
-        'autostart', True,
+        'autostart',
+        True,
         description='Configure and activate at once; false waits for a lifecycle manager.',
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +261,7 @@ class DriverConfig:
     @property
     def trackers(self) -> tuple[Tracker, ...]:
         """Return a new device for each line, the one with the most sensors first."""
-        return make_trackers(
-            self.device, self, self.ports, self.sensors, self.sensors_per_line
-        )
+        return make_trackers(self.device, self, self.ports, self.sensors, self.sensors_per_line)
 
     @property
     def sensors_per_line(self) -> tuple[int, ...]:

@@ -19,11 +19,8 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion
-from puppet_core.arrays import Quat, Quats, Vec3, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.kernel import kernel
-from puppet_core.parameter_rows import Row
+from puppet_core.io import ConfigError, Row
+from puppet_core.math import kernel, Quat, quaternion, Quats, Vec3, Vec3s
 from puppet_core.sensor_frames import (
     POSE_ARRAY_MODES,
     POSES_OFF,
@@ -100,58 +97,104 @@ TIMEOUT_PERIODS = 0.5
 POSE_TOPICS_ROWS = (
     Row('sensors', DEFAULT_SENSORS, description='Names of the sensors.'),
     Row(
-        'topics', ('/vrpn_mocap/{sensor}/pose',),
+        'topics',
+        ('/vrpn_mocap/{sensor}/pose',),
         description='Where each is: a PoseStamped TOPIC, or TOPIC[INDEX] of a PoseArray; or one '
         'for all, with {sensor} or [*] in it.',
     ),
     Row('rate_hz', 120.0, 'Hz', 1.0, 1000.0, description='Frames a second of the tracker.'),
     Row(
-        'frame_timeout_s', 0.0, 's', 0.0, 1.0,
+        'frame_timeout_s',
+        0.0,
+        's',
+        0.0,
+        1.0,
         description='Longest wait for the rest of a frame; 0: half a period.',
     ),
     Row(
-        'stamps', HEADER, choices=(HEADER, ARRIVAL),
+        'stamps',
+        HEADER,
+        choices=(HEADER, ARRIVAL),
         description="Whether a sample's time is that of its header, or of its arrival here, for "
         'trackers whose clock is not ours.',
     ),
     Row(
-        'latency_s', 0.0, 's', 0.0, 0.5,
+        'latency_s',
+        0.0,
+        's',
+        0.0,
+        0.5,
         description='From the measurement to its stamp; taken off the stamps.',
     ),
-    Row('unit_m', 1.0, 'm', 0.0, 10.0, low_open=True,
-        description='Length of one unit of positions; 0.001 for millimetres.'),
     Row(
-        'axes', GIVEN, choices=(GIVEN, STATIC_TF),
+        'unit_m',
+        1.0,
+        'm',
+        0.0,
+        10.0,
+        low_open=True,
+        description='Length of one unit of positions; 0.001 for millimetres.',
+    ),
+    Row(
+        'axes',
+        GIVEN,
+        choices=(GIVEN, STATIC_TF),
         description="Where the source's axes are: as source.* say, or where /tf_static has the "
         "frame of the messages' headers.",
     ),
     Row(
-        'source.position_m', (0.0, 0.0, 0.0), 'm', -100.0, 100.0, length=3,
+        'source.position_m',
+        (0.0, 0.0, 0.0),
+        'm',
+        -100.0,
+        100.0,
+        length=3,
         description="Origin of the source's axes in the transmitter's.",
     ),
     Row(
-        'source.rpy_deg', (0.0, 0.0, 0.0), 'deg', -360.0, 360.0, length=3,
+        'source.rpy_deg',
+        (0.0, 0.0, 0.0),
+        'deg',
+        -360.0,
+        360.0,
+        length=3,
         description="Roll, pitch and yaw of the source's axes in the transmitter's; with Y up: "
         '90, 0, 0 if X is forward, 90, 0, 90 if Z is, 90, 0, -90 if Z is backward.',
     ),
     Row(
-        'transmitter.position_m', (0.0, 0.0, 0.0), 'm', -100.0, 100.0, length=3,
+        'transmitter.position_m',
+        (0.0, 0.0, 0.0),
+        'm',
+        -100.0,
+        100.0,
+        length=3,
         description='Transmitter in world, published on /tf_static.',
     ),
     Row(
-        'transmitter.rpy_deg', (0.0, 0.0, 0.0), 'deg', -360.0, 360.0, length=3,
+        'transmitter.rpy_deg',
+        (0.0, 0.0, 0.0),
+        'deg',
+        -360.0,
+        360.0,
+        length=3,
         description='Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
     ),
     Row(
-        'transforms_rate_hz', 30.0, 'Hz', 0.0, 1000.0,
+        'transforms_rate_hz',
+        30.0,
+        'Hz',
+        0.0,
+        1000.0,
         description='How often the sensors are published on /tf at most; 0 never.',
     ),
     Row(
-        'pose_array', POSES_OFF, choices=POSE_ARRAY_MODES,
+        'pose_array',
+        POSES_OFF,
+        choices=POSE_ARRAY_MODES,
         description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
         'not measured, or of the valid ones.',
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,9 +381,14 @@ class PoseMerger:
         counts['incomplete_frames'] += n_missing > 0
         counts['missing_samples'] += n_missing
         frame = SensorFrame(
-            stamp_ns, counts['frames'] - 1, self._sensors, self._positions, self._quaternions,
-            ages_s, np.where(has, SAMPLE_OK, SAMPLE_MISSING).astype(np.uint8),
-        )  # fmt: skip
+            stamp_ns,
+            counts['frames'] - 1,
+            self._sensors,
+            self._positions,
+            self._quaternions,
+            ages_s,
+            np.where(has, SAMPLE_OK, SAMPLE_MISSING).astype(np.uint8),
+        )
         self._clear()
         return frame
 

@@ -18,8 +18,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseArray, PoseStamped
 import numpy as np
-from puppet_core.arrays import Quat, Vec3
-from puppet_core.parameter_rows import build_config
+from puppet_core.io import build_config
+from puppet_core.math import Quat, Vec3
 from puppet_core.sensor_frames import SensorFrame
 from puppet_driver.pose_topics import (
     HEADER,
@@ -31,15 +31,20 @@ from puppet_driver.pose_topics import (
     transform_poses,
 )
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros import flat_array, qos
-from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.pose_array import pose_row, PoseArrayOutput
-from puppet_ros.sensor_transforms import SensorTransforms, TRANSMITTER
-from puppet_ros.spin import spin_node
-from puppet_ros.static_transforms import StaticTransforms
-from puppet_ros.streams import StreamPublisher
-from puppet_ros.tracker_frame import TrackerFrameWriter
+from puppet_ros.messages import flat_array, TrackerFrameWriter
+from puppet_ros.node import (
+    Diagnostics,
+    NODE_OPTIONS,
+    ParameterTable,
+    pose_row,
+    PoseArrayOutput,
+    qos,
+    SensorTransforms,
+    spin_node,
+    StaticTransforms,
+    StreamPublisher,
+    TRANSMITTER,
+)
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node

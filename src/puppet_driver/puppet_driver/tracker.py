@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Quat, Vec3
-from puppet_driver.transport.port import open_port, Port
+from puppet_core.math import Quat, Vec3
+from puppet_driver.transport import open_port, Port
 
 MAX_READ_BYTES = 4096  # what a tty hands over at once
 POSE_SIZE = 7  # x y z [m], w x y z; REP-103 axes of the transmitter

@@ -15,24 +15,26 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
-from puppet_core.errors import PuppetError
-from puppet_core.parameter_rows import build_config
+from puppet_core.io import build_config, PuppetError
 from puppet_core.sensor_frames import SensorFrame
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.driver_report import Reporter
-from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.frames import LineReader, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.transport.line_reader import LineReader
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.frame_statistics import FrameStatistics
-from puppet_ros.node_clock import NodeClock
-from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.pose_array import PoseArrayOutput
-from puppet_ros.sensor_transforms import SensorTransforms, TRANSMITTER
-from puppet_ros.spin import spin_node
-from puppet_ros.streams import StreamPublisher
-from puppet_ros.tracker_frame import TrackerFrameWriter
+from puppet_ros.messages import TrackerFrameWriter
+from puppet_ros.node import (
+    Diagnostics,
+    FrameStatistics,
+    NODE_OPTIONS,
+    NodeClock,
+    ParameterTable,
+    PoseArrayOutput,
+    SensorTransforms,
+    spin_node,
+    StreamPublisher,
+    TRANSMITTER,
+)
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn

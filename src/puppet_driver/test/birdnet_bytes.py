@@ -32,13 +32,11 @@ def unit_of(address: int, code: int = POSITION_QUATERNION, setup: int = 0) -> st
     return unit._replace(format_byte=setup_byte(code), setup=setup)
 
 
-def packets_of(
-    poses: np.ndarray, code: int = POSITION_QUATERNION, setup: int = 0
-) -> list[bytes]:
+def packets_of(poses: np.ndarray, code: int = POSITION_QUATERNION, setup: int = 0) -> list[bytes]:
     """Return the data packets of poses (n_ticks, n_sensors, 7), sequence numbers and all."""
     records = [
         encode_records(unit_of(address, code, setup), poses[:, i], RANGE_IN)
-        for i, address in enumerate(ADDRESSES[:poses.shape[1]])
+        for i, address in enumerate(ADDRESSES[: poses.shape[1]])
     ]
     return [
         encode_packet(
@@ -79,7 +77,7 @@ def received(stream: BirdnetStream, chunks: list[bytes]) -> list[TrackerRecord]:
     records = []
     for chunk in chunks:
         for start in range(0, len(chunk), MAX_READ_BYTES):
-            stream.feed_bytes(chunk[start:start + MAX_READ_BYTES])
+            stream.feed_bytes(chunk[start : start + MAX_READ_BYTES])
             records += stream.batch.records()
     stream.flush()
     return records + stream.batch.records()

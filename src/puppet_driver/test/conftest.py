@@ -8,8 +8,8 @@ import threading
 import time
 
 import numpy as np
-from puppet_core.motion_loop import LoopedMotion
-from puppet_core.procedural_performer import procedural_motion
+from puppet_core.procedural.motion_loop import LoopedMotion
+from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultyTransport
 from puppet_driver.emulator.performer import default_body, NoiseLevels

@@ -9,8 +9,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, TrackerDriverNode
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros import qos
-from puppet_ros.spin import make_executor
+from puppet_ros.node import qos
+from puppet_ros.node.spin import make_executor
 from puppet_ros.testing import spin_until
 import rclpy
 from rclpy.parameter import Parameter
@@ -32,9 +32,11 @@ class Graph:
         self.transforms: dict[str, list[TFMessage]] = {'/tf': [], '/tf_static': []}
         self.listener = rclpy.create_node('listener', context=context)
         self.listener.create_subscription(
-            TrackerFrame, OUTPUT_TOPIC, lambda m: self.frames.append((time.time_ns(), m)),
+            TrackerFrame,
+            OUTPUT_TOPIC,
+            lambda m: self.frames.append((time.time_ns(), m)),
             qos.STREAM,
-        )  # fmt: skip
+        )
         self.listener.create_subscription(
             DiagnosticArray, '/diagnostics', self.diagnostics.append, 10
         )

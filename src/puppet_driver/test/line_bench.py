@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from phased_bytes import records_of, smooth_poses
+from puppet_driver.devices.flock_line import Line, LineState, RetryPolicy
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
 from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.emulator.server import DeviceSimulator
 from puppet_driver.errors import LinkError
 from puppet_driver.tracker import Tracker
-from puppet_driver.transport.line import Line, LineState, RetryPolicy
 
 MS = 1_000_000
 SENSORS = ('pelvis', 'chest')
@@ -63,10 +63,11 @@ class Bench:
     """A line, its port, and the time."""
 
     def __init__(
-        self, device: DeviceSimulator | None = None,
+        self,
+        device: DeviceSimulator | None = None,
         retry_policy: RetryPolicy = RetryPolicy(0.5, 0.1, 1.0),
         tracker: Tracker | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.news: list[tuple[bool, str]] = []
         self.ports: list[FakePort] = []
         self.refusals: list[LinkError] = []

@@ -24,9 +24,7 @@ def records_of(poses: np.ndarray, addresses: tuple[int, ...] = ADDRESSES) -> lis
     """Return the records of poses (n_ticks, n_sensors, 7) in the order they are sent."""
     data = flock.encode_words(flock.encode_pose_words(poses, RANGE_IN))
     return [
-        row.tobytes() + bytes((address,))
-        for tick in data
-        for row, address in zip(tick, addresses)
+        row.tobytes() + bytes((address,)) for tick in data for row, address in zip(tick, addresses)
     ]
 
 

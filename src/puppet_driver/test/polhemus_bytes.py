@@ -61,7 +61,7 @@ def received(stream: FramedRecordStream, chunks: list[bytes]) -> Iterator[tuple[
     """Yield (ordinal, pose as bytes) of all records decoded from some reads."""
     for chunk in chunks:
         for start in range(0, len(chunk), MAX_READ_BYTES):
-            stream.feed_bytes(chunk[start:start + MAX_READ_BYTES])
+            stream.feed_bytes(chunk[start : start + MAX_READ_BYTES])
             yield from taken(stream)
     stream.flush()
     yield from taken(stream)
@@ -70,8 +70,8 @@ def received(stream: FramedRecordStream, chunks: list[bytes]) -> Iterator[tuple[
 def taken(stream: FramedRecordStream) -> list[tuple[int, bytes]]:
     """Return (ordinal, pose as bytes) of the records in the batch."""
     batch = stream.batch
-    ordinals = batch.ordinals[:batch.count].tolist()
-    return [(o, pose.tobytes()) for o, pose in zip(ordinals, batch.poses[:batch.count])]
+    ordinals = batch.ordinals[: batch.count].tolist()
+    return [(o, pose.tobytes()) for o, pose in zip(ordinals, batch.poses[: batch.count])]
 
 
 def damage(rng: np.random.Generator, data: bytes, size: int) -> tuple[bytes, np.ndarray]:
@@ -106,7 +106,7 @@ def damage(rng: np.random.Generator, data: bytes, size: int) -> tuple[bytes, np.
             at = place + 1 + n % (size - 1)
             hit.extend(range(place, at))
         elif kind == 2:
-            pieces.append(data[place - 1:place])
+            pieces.append(data[place - 1 : place])
         elif kind == 3:
             pieces.append(rng.bytes(1))
         else:

@@ -6,9 +6,9 @@ from benchmarks.driver.decoders import SENSORS, started_pair
 from line_bench import Bench
 import numpy as np
 from puppet_driver.devices.decoding import CONFIRMATIONS
+from puppet_driver.devices.flock_line import RetryPolicy
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
-from puppet_driver.transport.line import RetryPolicy
 
 # device and period [ms]
 PERIODS_MS = {'fastrak': 20, 'fastrak_ascii': 20, 'liberty': 10, 'patriot': 20, 'motionstar': 10}
@@ -48,7 +48,7 @@ class TwinBench(Bench):
         tick = self.tick % N_TICKS
         if self.is_network:
             return self._packets.burst(tick)
-        records = self.device.encode(self._poses[tick:tick + 1], tick)
+        records = self.device.encode(self._poses[tick : tick + 1], tick)
         return b''.join(record.tobytes() for record in records)
 
     def warm(self) -> None:

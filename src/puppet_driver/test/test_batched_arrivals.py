@@ -16,8 +16,14 @@ LEARNT = 600
 Read = tuple[int, int, list[tuple[int, int, int]]]  # when, line, (tick, ordinal, when it began)
 
 
-def batched(line: int, n_sensors: int, n_ticks: int, timer_ns: float, first_ns: float,
-           packet_bytes: int = PACKET_BYTES) -> list[Read]:  # fmt: skip
+def batched(
+    line: int,
+    n_sensors: int,
+    n_ticks: int,
+    timer_ns: float,
+    first_ns: float,
+    packet_bytes: int = PACKET_BYTES,
+) -> list[Read]:
     """Return the reads of a line behind an adapter that collects bytes."""
     reads: list[Read] = []
     records: list[list[int]] = []
@@ -89,9 +95,14 @@ def test_lumps_of_one_line_become_frames_at_the_devices_times(n_sensors, timer_m
     assert np.diff([s for s, _, _ in feeder.frames][LEARNT:]).min() > 0.9 * PERIOD_NS
 
 
-@pytest.mark.parametrize('lines, timers_ms', [
-    ((1, 1, 1), (16.0, 16.0, 16.0)), ((2, 2), (16.0, 16.0)), ((5, 2), (16.0, 1.0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'lines, timers_ms',
+    [
+        ((1, 1, 1), (16.0, 16.0, 16.0)),
+        ((2, 2), (16.0, 16.0)),
+        ((5, 2), (16.0, 1.0)),
+    ],
+)
 def test_lumps_of_several_lines_become_whole_frames_of_one_tick(lines, timers_ms):
     reads: list[Read] = []
     for line, (n_sensors, timer_ms) in enumerate(zip(lines, timers_ms)):
@@ -156,8 +167,10 @@ def test_stamps_are_apart_and_little_ahead_of_arrival_whatever_was_late(n_late, 
     late_ticks(feeder, n_late, round(apart * PERIOD_NS))
     stamps = np.array([s for s, _, _ in feeder.frames])
     assert np.diff(stamps).min() >= 0.99 * clock_kernels.MIN_STEP * PERIOD_NS
-    arrivals = [min(START_NS + 40 * PERIOD_NS - (40 - t) * apart * PERIOD_NS,
-                    START_NS + 40 * PERIOD_NS) for t in range(40 - n_late, 40)]  # fmt: skip
+    arrivals = [
+        min(START_NS + 40 * PERIOD_NS - (40 - t) * apart * PERIOD_NS, START_NS + 40 * PERIOD_NS)
+        for t in range(40 - n_late, 40)
+    ]
     ahead = stamps[n_ticks : n_ticks + n_late] - arrivals
     assert ahead.max() <= 1.01 * PERIOD_NS
 

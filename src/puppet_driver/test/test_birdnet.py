@@ -14,30 +14,62 @@ import pytest
 byte, word = st.integers(0, 0xFF), st.integers(0, 0xFFFF)
 headers = st.builds(
     Header,
-    message=st.sampled_from(Message), unit=byte, sequence=word, milliseconds=word,
-    seconds=st.integers(0, 0xFFFFFFFF), error=byte, extension=word,
-)  # fmt: skip
+    message=st.sampled_from(Message),
+    unit=byte,
+    sequence=word,
+    milliseconds=word,
+    seconds=st.integers(0, 0xFFFFFFFF),
+    error=byte,
+    extension=word,
+)
 systems = st.builds(
     birdnet_status.SystemStatus,
-    flags=byte, error=byte, n_units=byte, n_servers=byte, transmitter=byte,
-    rate_mhz=st.integers(0, 999_999), chassis=byte, chassis_units=byte, first_address=byte,
-    revision=st.tuples(byte, byte), units=st.binary(max_size=120),
-)  # fmt: skip
+    flags=byte,
+    error=byte,
+    n_units=byte,
+    n_servers=byte,
+    transmitter=byte,
+    rate_mhz=st.integers(0, 999_999),
+    chassis=byte,
+    chassis_units=byte,
+    first_address=byte,
+    revision=st.tuples(byte, byte),
+    units=st.binary(max_size=120),
+)
 tables = {
-    name: st.tuples(*[word] * n_words) for name, n_words in
-    (('alpha_min', 7), ('alpha_max', 7), ('vm', 7), ('reference_frame', 3), ('angle_align', 3))
-}  # fmt: skip
+    name: st.tuples(*[word] * n_words)
+    for name, n_words in (
+        ('alpha_min', 7),
+        ('alpha_max', 7),
+        ('vm', 7),
+        ('reference_frame', 3),
+        ('angle_align', 3),
+    )
+}
 units = st.builds(
     birdnet_status.UnitStatus,
-    flags=byte, model=byte, revision=word, error=byte, setup=byte, format_byte=byte,
-    report_rate=byte, scaling=word, hemisphere=byte, address=byte, transmitter=byte, spare=byte,
-    spare_word=word, **tables,
-)  # fmt: skip
-formats = st.sampled_from(sorted(
-    {(f.status_code, f.n_words) for f in birdnet_records.FORMATS.values()}
-    | {(birdnet_records.NO_DATA, 0), (birdnet_records.THROUGH_DATA, 3)}
-    | {(birdnet_records.BAD_SAMPLE, 7), (birdnet_records.BAD_SAMPLE, 0)}
-))  # fmt: skip
+    flags=byte,
+    model=byte,
+    revision=word,
+    error=byte,
+    setup=byte,
+    format_byte=byte,
+    report_rate=byte,
+    scaling=word,
+    hemisphere=byte,
+    address=byte,
+    transmitter=byte,
+    spare=byte,
+    spare_word=word,
+    **tables,
+)
+formats = st.sampled_from(
+    sorted(
+        {(f.status_code, f.n_words) for f in birdnet_records.FORMATS.values()}
+        | {(birdnet_records.NO_DATA, 0), (birdnet_records.THROUGH_DATA, 3)}
+        | {(birdnet_records.BAD_SAMPLE, 7), (birdnet_records.BAD_SAMPLE, 0)}
+    )
+)
 
 
 @st.composite
@@ -124,10 +156,13 @@ def test_an_answer_is_found_behind_other_packets(body, others):
     assert packet.header.unit == 7 and end == len(before + answer)
 
 
-@pytest.mark.parametrize('body, text', [
-    (b'', 'expected a system status of 16 or more bytes, got 0'),
-    (bytes(16), r"expected a rate of six digits in the system status, got b'\\x00"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'body, text',
+    [
+        (b'', 'expected a system status of 16 or more bytes, got 0'),
+        (bytes(16), r"expected a rate of six digits in the system status, got b'\\x00"),
+    ],
+)
 def test_a_wrong_system_status_is_refused(body, text):
     with pytest.raises(ProtocolError, match=text):
         birdnet_status.decode_system(body)
@@ -138,11 +173,14 @@ def test_a_short_unit_status_is_refused():
         birdnet_status.decode_unit(bytes(69))
 
 
-@pytest.mark.parametrize('body, text', [
-    ('02', 'expected a record of 2 or more bytes at byte 0, got 1'),
-    ('0287', 'expected 16 bytes of a record at byte 0, got 2'),
-    ('0200 0299', 'expected a format at byte 3 of the data, got 99'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'body, text',
+    [
+        ('02', 'expected a record of 2 or more bytes at byte 0, got 1'),
+        ('0287', 'expected 16 bytes of a record at byte 0, got 2'),
+        ('0200 0299', 'expected a format at byte 3 of the data, got 99'),
+    ],
+)
 def test_wrong_records_are_refused_with_their_place(body, text):
     with pytest.raises(ProtocolError, match=text):
         birdnet_records.decode_records(bytes.fromhex(body))
@@ -156,13 +194,16 @@ def test_numbers_out_of_range_are_the_callers_mistake():
         birdnet_status.encode_system(status._replace(rate_mhz=1_000_000))
 
 
-@pytest.mark.parametrize('header, text', [
-    (Header(Message.STOP_DATA_ANSWER), ''),
-    (Header(Message.SEND_SETUP_ANSWER, error=8), 'error 8 (illegal setup)'),
-    (Header(Message.ILLEGAL, error=9), 'not allowed at this time, error 9 (not ready)'),
-    (Header(Message.UNKNOWN), 'an unknown command'),
-    (Header(Message.DATA, error=99), 'error 99 (not described in the manuals)'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'header, text',
+    [
+        (Header(Message.STOP_DATA_ANSWER), ''),
+        (Header(Message.SEND_SETUP_ANSWER, error=8), 'error 8 (illegal setup)'),
+        (Header(Message.ILLEGAL, error=9), 'not allowed at this time, error 9 (not ready)'),
+        (Header(Message.UNKNOWN), 'an unknown command'),
+        (Header(Message.DATA, error=99), 'error 99 (not described in the manuals)'),
+    ],
+)
 def test_errors_are_named(header, text):
     assert birdnet.packet_error_text(header) == text
 

@@ -79,7 +79,7 @@ def damage(packet: bytes, rng: np.random.Generator) -> bytes:
     kind = rng.integers(4)
     place = int(rng.integers(len(data)))
     if kind == 0:
-        del data[place:place + int(rng.integers(1, 40))]
+        del data[place : place + int(rng.integers(1, 40))]
     elif kind == 1:
         data[place:place] = rng.bytes(int(rng.integers(1, 200)))
     elif kind == 2:
@@ -105,7 +105,7 @@ def test_fuzz_mutated_bytes_give_nothing_that_was_not_sent(rng):
     while start < len(data):
         end = start + int(rng.integers(1, 600))
         if stream.feed(data[start:end].copy(), len(data[start:end]), 0):
-            assert were_sent(batch.ordinals[:batch.count], batch.poses[:batch.count])
+            assert were_sent(batch.ordinals[: batch.count], batch.poses[: batch.count])
         start = end
     # a whole packet counts on a whole one behind it
     sure = np.logical_and(is_whole, np.append(is_whole[1:], False)).sum()
@@ -133,7 +133,7 @@ def test_datagrams_lost_doubled_overtaken_and_cut_short(rng):
             continue
         sent += [(tick, packet)] * (2 if fate == 1 else 1)
         if fate == 2:
-            sent[-1] = (tick, packet[:int(rng.integers(len(packet)))])
+            sent[-1] = (tick, packet[: int(rng.integers(len(packet)))])
         if fate == 3 and len(sent) > 1:
             sent[-1], sent[-2] = sent[-2], sent[-1]
     newest, expected = -1, 0

@@ -21,7 +21,7 @@ from birdnet_bytes import (
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices import birdnet_stream as birdnet_scan_kernels
 from puppet_driver.devices.birdnet import (
@@ -73,12 +73,15 @@ def test_all_attitudes_come_back_from_all_formats(q):
 C = 23170  # full scale times the cosine of 45 degrees
 
 
-@pytest.mark.parametrize('code, words', [
-    (POSITION_ANGLES, (16384, 0, 0)),
-    # columns of the device's matrix: X has become Y, Y the reverse of X, Z is Z
-    (POSITION_MATRIX, (0, 32767, 0, -32767, 0, 0, 0, 0, 32767)),
-    (POSITION_QUATERNION, (C, 0, 0, C)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'code, words',
+    [
+        (POSITION_ANGLES, (16384, 0, 0)),
+        # columns of the device's matrix: X has become Y, Y the reverse of X, Z is Z
+        (POSITION_MATRIX, (0, 32767, 0, -32767, 0, 0, 0, 0, 32767)),
+        (POSITION_QUATERNION, (C, 0, 0, C)),
+    ],
+)
 def test_a_quarter_turn_to_the_right_is_one(code, words):
     # the device's Z points down, so its quarter turn about Z is to the right: REP-103's -Z
     body = encode_record(Record(2, code, (0, 0, 0, *words)))
@@ -124,7 +127,7 @@ def test_every_single_cut_gives_the_same_records(n_packets):
 
 def test_bytes_one_by_one_give_all_records():
     data = b''.join(PACKETS[:6])
-    assert len(received(new_stream(), [data[i:i + 1] for i in range(len(data))])) == 30
+    assert len(received(new_stream(), [data[i : i + 1] for i in range(len(data))])) == 30
 
 
 def test_answers_between_data_cost_nothing():
@@ -135,10 +138,17 @@ def test_answers_between_data_cost_nothing():
 
 
 def test_bad_samples_and_impossible_words_are_rejected_alone():
-    body = b''.join(map(encode_record, (
-        Record(2, BAD_SAMPLE, (0,) * 7), Record(3, POSITION_QUATERNION, GOOD_WORDS),
-        Record(4, POSITION_QUATERNION, (0,) * 7), Record(5, POSITION_MATRIX, (0,) * 12),
-    )))  # fmt: skip
+    body = b''.join(
+        map(
+            encode_record,
+            (
+                Record(2, BAD_SAMPLE, (0,) * 7),
+                Record(3, POSITION_QUATERNION, GOOD_WORDS),
+                Record(4, POSITION_QUATERNION, (0,) * 7),
+                Record(5, POSITION_MATRIX, (0,) * 12),
+            ),
+        )
+    )
     stream = new_stream()
     records = received(stream, [encode_packet(Header(Message.DATA), body)])
     assert [r.ordinal for r in records] == [1]
@@ -208,7 +218,7 @@ def test_a_live_like_run_compiles_nothing_after_warming_up(scheme):
     buffer = bytearray(MAX_READ_BYTES)
     data = np.frombuffer(buffer, dtype=np.uint8)
     for packet in PACKETS[:3]:
-        buffer[:len(packet)] = packet
-        assert stream.feed(data, len(packet), 10 ** 9) == N_SENSORS
+        buffer[: len(packet)] = packet
+        assert stream.feed(data, len(packet), 10**9) == N_SENSORS
     assert stream.flush() == 0
     assert len(scans[scheme].signatures) == 1

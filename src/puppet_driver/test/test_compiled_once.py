@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Warming up compiles what a live run calls, for one layout each (STYLE 2.16)."""
+"""Warming up compiles what a live run calls, for one layout each."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import sys
 # a process of its own: other tests call the kernels with all sorts of arrays
 LIVE_RUN = """
 import numpy as np
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values
 from puppet_driver.devices import flock_records
 from puppet_driver.frames import assembler, ticks
 from puppet_driver.driver import warm_up

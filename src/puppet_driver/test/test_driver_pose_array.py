@@ -20,9 +20,10 @@ from puppet_driver.tracker_driver_node import (  # noqa: E402
     TrackerDriverNode,
 )
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros import qos, tracker_frame  # noqa: E402
-from puppet_ros.pose_array import from_poses  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import tracker_frame  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.pose_array import from_poses  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 

@@ -7,18 +7,18 @@ from types import SimpleNamespace
 from line_bench import Bench, RECORDS
 import numpy as np
 from polhemus_bytes import poses_of
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values
 from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
+from puppet_driver.devices.flock_line import LineState, LineStatus
 from puppet_driver.devices.liberty import Liberty
 from puppet_driver.devices.polhemus import METRES_PER_CENTIMETRE, NO_ERROR, PolhemusConfig
 from puppet_driver.driver import make_reader
 from puppet_driver.driver_report import Report, Reporter
 from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
 from puppet_driver.errors import LinkError
+from puppet_driver.frames.line_reader import ReaderRun
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.tracker import RecordBatch, StreamCounters, TrackerRecord
-from puppet_driver.transport.line import LineState, LineStatus
-from puppet_driver.transport.line_reader import ReaderRun
 import pytest
 
 GIVEN = {'device': 'mock', 'ports': ['p', 'q'], 'sensors': ['a', 'b'], 'rate_hz': 120.0}
@@ -40,9 +40,12 @@ class Desk:
         self.stand()
 
     def stand(
-        self, state: LineState = LineState.STREAMING, cause: str = '', error: str = '',
+        self,
+        state: LineState = LineState.STREAMING,
+        cause: str = '',
+        error: str = '',
         said: str = '',
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Let the first line stand so, the other one streams."""
         zero = StreamCounters()
         errors = (said,) if said else ()
@@ -161,15 +164,24 @@ def test_what_all_sensors_suffer_from_is_said_once(desk):
     assert desk.look().warnings == ('a, b: error 3',)
 
 
-@pytest.mark.parametrize('line', [
-    Fastrak(POLHEMUS), FastrakAscii(POLHEMUS), Liberty(POLHEMUS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'line',
+    [
+        Fastrak(POLHEMUS),
+        FastrakAscii(POLHEMUS),
+        Liberty(POLHEMUS),
+    ],
+)
 def test_error_characters_in_polhemus_records_are_put_into_words(line):
     stream = line.open_stream()
     script = (
-        (0, NO_ERROR, 6, ''), (1, A, 1, ''), (1, NO_ERROR, 1, ''), (2, A, 2, "error 'A' of the"),
-        (6, NO_ERROR, 9, "error 'A' of the"), (7, NO_ERROR, 1, ''),
-    )  # fmt: skip
+        (0, NO_ERROR, 6, ''),
+        (1, A, 1, ''),
+        (1, NO_ERROR, 1, ''),
+        (2, A, 2, "error 'A' of the"),
+        (6, NO_ERROR, 9, "error 'A' of the"),
+        (7, NO_ERROR, 1, ''),
+    )
     for time_s, error, n_ticks, text in script:
         extras = RecordExtras(status=error, rate_hz=POLHEMUS.rate_hz)
         poses = poses_of(1, 2)[0][:, None]

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from puppet_core.character import load_character
+from puppet_core.body.character import load_character
 from puppet_driver.emulator import cli
 import pytest
 
@@ -20,8 +20,11 @@ def run(*arguments: str) -> subprocess.Popen:
     """Start the program."""
     return subprocess.Popen(
         [sys.executable, '-m', 'puppet_driver.emulator.cli', *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['INT', 'TERM'])
@@ -36,18 +39,21 @@ def test_prints_ready_with_its_ports_and_ends_with_zero(tmp_path, number):
     assert not any(Path(port).is_symlink() for port in ports)
 
 
-@pytest.mark.parametrize('arguments, text', [
-    (['--clip', '/nowhere/walk.bvh'], '/nowhere/walk.bvh'),
-    (['--sensors', 'tail'], "expected names of segments, got 'tail'"),
-    (['--lines', '99'], 'expected 1 to 14 line(s)'),
-    (['--rate-hz', '0'], 'rate_hz: expected'),
-    (['--rate-hz', 'nan'], 'rate_hz: expected'),
-    (['--drop-out', '2'], 'drop_out: expected'),
-    (['--range-in', '36'], 'expected to stay within 0.90 m'),
-    (['--t-pose-s', '-1'], 't_pose_s >= 0'),
-    (['--first-address', '120'], 'first_address: expected'),
-    (['--character', '/nowhere.yaml'], '/nowhere.yaml'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'arguments, text',
+    [
+        (['--clip', '/nowhere/walk.bvh'], '/nowhere/walk.bvh'),
+        (['--sensors', 'tail'], "expected names of segments, got 'tail'"),
+        (['--lines', '99'], 'expected 1 to 14 line(s)'),
+        (['--rate-hz', '0'], 'rate_hz: expected'),
+        (['--rate-hz', 'nan'], 'rate_hz: expected'),
+        (['--drop-out', '2'], 'drop_out: expected'),
+        (['--range-in', '36'], 'expected to stay within 0.90 m'),
+        (['--t-pose-s', '-1'], 't_pose_s >= 0'),
+        (['--first-address', '120'], 'first_address: expected'),
+        (['--character', '/nowhere.yaml'], '/nowhere.yaml'),
+    ],
+)
 def test_bad_input_is_one_sentence_and_exit_two(tmp_path, capsys, arguments, text):
     assert cli.main(['--ports-dir', str(tmp_path / 'ports'), *arguments]) == 2
     said = capsys.readouterr().err

@@ -3,10 +3,10 @@
 """Mounting, noise, faults and bytes of the emulator."""
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.character import load_character
-from puppet_core.errors import ConfigError
-from puppet_core.procedural_range import range_of_motion
+from puppet_core.body.character import load_character
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions
+from puppet_core.procedural.calibration_motion import range_of_motion
 from puppet_driver.devices import flock_protocol as flock
 from puppet_driver.emulator.emulator import EmulatorConfig, within_range
 from puppet_driver.emulator.emulator import performance as performed
@@ -35,7 +35,7 @@ ORIGIN = TransmitterPose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 def poses(rng) -> np.ndarray:
     """Return an array of poses within range, shape (20, 3, 7)."""
     poses = rng.normal(size=(20, 3, 7))
-    poses[..., 3:] = quaternion_batch.normalize(poses[..., 3:])
+    poses[..., 3:] = quaternions.normalize(poses[..., 3:])
     return poses
 
 
@@ -127,7 +127,7 @@ def test_fault_rates_are_kept(rng):
 def test_sensor_poses_are_seen_from_the_transmitter(performance):
     mounting = random_mounting(DEFAULT_SENSORS, performance.motion.skeleton, 1)
     at_origin = sensor_poses(performance, mounting, ORIGIN)
-    turn = quaternion_batch.exp(np.array([0.0, 0.0, np.pi / 2]))
+    turn = quaternions.exp(np.array([0.0, 0.0, np.pi / 2]))
     moved = sensor_poses(performance, mounting, TransmitterPose(np.array([1.0, 2.0, 3.0]), turn))
     # from there, world x is to the right: -y
     relative = at_origin[..., :3] - [1.0, 2.0, 3.0]
@@ -151,14 +151,14 @@ def test_every_format_has_its_size(poses, command):
 
 def test_matrix_angles_and_quaternion_say_the_same(poses):
     q = poses[:, 0, 3:] * (1.0, 1.0, -1.0, -1.0)
-    matrix = quaternion_batch.to_matrix(q)
+    matrix = quaternions.to_matrix(q)
     columns = record_words(b'\x58', poses[:, 0], 144) / flock.FULL_SCALE
     np.testing.assert_allclose(columns, np.swapaxes(matrix, 1, 2).reshape(20, 9), atol=3e-4)
     z, y, x = np.moveaxis(record_words(b'\x57', poses[:, 0], 144) * np.pi / flock.FULL_SCALE, 1, 0)
     zero = np.zeros(20)
     turns = [np.stack(a, axis=-1) for a in ((zero, zero, z), (zero, y, zero), (x, zero, zero))]
-    qz, qy, qx = (quaternion_batch.exp(turn) for turn in turns)
-    back = quaternion_batch.multiply(qz, quaternion_batch.multiply(qy, qx))
+    qz, qy, qx = (quaternions.exp(turn) for turn in turns)
+    back = quaternions.multiply(qz, quaternions.multiply(qy, qx))
     np.testing.assert_allclose(np.abs(np.sum(back * q, axis=1)), 1.0, atol=1e-5)
 
 

@@ -8,9 +8,9 @@ import select
 import time
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import LoopedMotion
-from puppet_core.posture import Motion
+from puppet_core.body.posture import Motion
+from puppet_core.io import ConfigError
+from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_driver.devices import flock_protocol as flock
 from puppet_driver.emulator.emulator import EmulatorConfig, within_range
 from puppet_driver.emulator.pty_transport import MAX_BACKLOG_BYTES, PtyTransport
@@ -186,9 +186,12 @@ def test_performer_too_far_away_is_moved_into_range(performance):
     assert within_range(config, performance) is performance
     motion = performance.motion
     far = Motion(
-        motion.skeleton, motion.rate_hz, motion.root_positions + [9.0, 0.0, 0.0],
-        motion.rotations, motion.end_effectors + [9.0, 0.0, 0.0],
-    )  # fmt: skip
+        motion.skeleton,
+        motion.rate_hz,
+        motion.root_positions + [9.0, 0.0, 0.0],
+        motion.rotations,
+        motion.end_effectors + [9.0, 0.0, 0.0],
+    )
     moved = within_range(config, LoopedMotion(far, 0)).motion
     assert np.abs(moved.root_positions[:, :2]).max() < 3.0
     np.testing.assert_allclose(moved.root_positions[:, 2], motion.root_positions[:, 2])

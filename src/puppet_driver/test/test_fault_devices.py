@@ -16,6 +16,7 @@ import threading
 import time
 
 import numpy as np
+from puppet_driver.devices.flock_line import LineState, LineStatus
 from puppet_driver.devices.polhemus import XOFF
 from puppet_driver.emulator.emulator import (
     build_motionstar_server,
@@ -27,7 +28,6 @@ from puppet_driver.emulator.faults import FaultyTransport
 from puppet_driver.emulator.network_transport import NetworkTransport
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
-from puppet_driver.transport.line import LineState, LineStatus
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 from test_polhemus_pty import Session
@@ -105,9 +105,7 @@ def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
     made = []
     for name, rate_hz in RATES_HZ.items():
         links = () if name in NETWORKED else (folder / name,)
-        config = EmulatorConfig(
-            links, name, SENSORS, rate_hz, noise=QUIET, restart_after_s=0.0
-        )
+        config = EmulatorConfig(links, name, SENSORS, rate_hz, noise=QUIET, restart_after_s=0.0)
         if name in NETWORKED:
             address = [Endpoint('tcp', '127.0.0.1', 0)]
             server = build_motionstar_server(config, performance, address)

@@ -22,8 +22,8 @@ from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402,I100
 from driver_graph import Graph  # noqa: E402
 from lifecycle_msgs.msg import State  # noqa: E402
 from puppet_driver.devices import flock_protocol as flock  # noqa: E402
+from puppet_driver.devices.flock_line import LineStatus  # noqa: E402
 from puppet_driver.emulator.server import EmulatorServer  # noqa: E402
-from puppet_driver.transport.line import LineStatus  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -144,8 +144,10 @@ class FaultRun:
         n_missing = int(missing[1])
         unit.has_sensor, self.device.version = False, self.device.version + 1
         assert self.run.spin_until(
-            lambda: float(self.run.frames[-1][1].ages_s[1]) > MISSING_S
-            and int(missing[1]) > n_missing + 30
+            lambda: (
+                float(self.run.frames[-1][1].ages_s[1]) > MISSING_S
+                and int(missing[1]) > n_missing + 30
+            )
         )
         assert self.run.frames[-1][1].status[1] == 1
         assert not np.any(np.delete(self.run.frames[-1][1].status, 1))

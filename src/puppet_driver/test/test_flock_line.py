@@ -32,7 +32,7 @@ def start(
             notes.append(exchange.note)
         answer = device.receive(exchange.command, now_s) if device is not None else b''
         now_s += exchange.pause_s + (0.0 if answer else exchange.timeout_s)
-        reply = answer[:exchange.reply_bytes]
+        reply = answer[: exchange.reply_bytes]
 
 
 def test_started_device_streams_position_and_quaternion_with_addresses():

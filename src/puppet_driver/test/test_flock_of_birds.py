@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions
 from puppet_driver.devices import flock_protocol as flock
 from puppet_driver.devices import flock_records as kernels
 import pytest
@@ -53,7 +53,7 @@ def test_poses_survive_encoding_within_half_a_step(rng, range_in):
     poses = np.concatenate(
         (rng.uniform(-limit, 0.999 * limit, (200, 3)), rng.normal(size=(200, 4))), axis=1
     )
-    poses[:, 3:] = quaternion_batch.normalize(poses[:, 3:])
+    poses[:, 3:] = quaternions.normalize(poses[:, 3:])
     data = flock.encode_words(flock.encode_pose_words(poses, range_in))
     back = np.array([decode(record, range_in) for record in data])
     step = limit * WORD_STEP / flock.FULL_SCALE
@@ -73,13 +73,13 @@ def test_device_yaw_to_the_right_is_a_negative_rep_103_yaw():
     half = np.sqrt(0.5)
     counts = flock.counts(np.array([0.0, 0.0, 0.0, half, 0.0, 0.0, half]), 1.0)
     pose = decode(flock.encode_words(counts))
-    turned = quaternion_batch.rotate(pose[3:], [1.0, 0.0, 0.0])
+    turned = quaternions.rotate(pose[3:], [1.0, 0.0, 0.0])
     np.testing.assert_allclose(turned, [0.0, -1.0, 0.0], atol=1e-3)
 
 
 def test_inverted_devices_are_turned_back(rng):
-    q = quaternion_batch.normalize(rng.normal(size=4))
-    pose = np.concatenate((np.zeros(3), quaternion_batch.conjugate(q)))
+    q = quaternions.normalize(rng.normal(size=4))
+    pose = np.concatenate((np.zeros(3), quaternions.conjugate(q)))
     record = flock.encode_words(flock.encode_pose_words(pose, 144))
     np.testing.assert_allclose(decode(record, turn=-1.0)[3:], q, atol=4e-4)
 
@@ -90,9 +90,17 @@ def test_positions_beyond_the_range_saturate():
     np.testing.assert_allclose(np.abs(back[[0, 2]]), flock.full_scale_m(36), rtol=2e-4)
 
 
-@pytest.mark.parametrize('address, prefix', [
-    (1, b'\xf1'), (15, b'\xff'), (16, b'\xe0'), (30, b'\xee'), (31, b'\xa0\x1f'), (126, b'\xa0~'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'address, prefix',
+    [
+        (1, b'\xf1'),
+        (15, b'\xff'),
+        (16, b'\xe0'),
+        (30, b'\xee'),
+        (31, b'\xa0\x1f'),
+        (126, b'\xa0~'),
+    ],
+)
 def test_units_are_addressed_by_prefix(address, prefix):
     assert flock.address_prefix(address) == prefix
 
@@ -113,9 +121,14 @@ def test_commands_are_those_of_the_manual():
 def test_record_sizes_are_those_of_the_manual():
     sizes = {f.name: 2 * f.n_words for f in flock.RECORD_FORMATS.values()}
     assert sizes == {
-        'POSITION': 6, 'ANGLES': 6, 'MATRIX': 18, 'POSITION/ANGLES': 12, 'POSITION/MATRIX': 24,
-        'QUATERNION': 8, 'POSITION/QUATERNION': 14,
-    }  # fmt: skip
+        'POSITION': 6,
+        'ANGLES': 6,
+        'MATRIX': 18,
+        'POSITION/ANGLES': 12,
+        'POSITION/MATRIX': 24,
+        'QUATERNION': 8,
+        'POSITION/QUATERNION': 14,
+    }
 
 
 def test_error_codes_have_names():

@@ -31,10 +31,13 @@ def line_of(ordinal: int) -> FlockOfBirds:
     """Return the driver's side of a line."""
     return FlockOfBirds(
         FlockConfig(
-            NAMES[ordinal:ordinal + 1], first_address=1, group_mode=False, n_all_sensors=N_UNITS,
+            NAMES[ordinal : ordinal + 1],
+            first_address=1,
+            group_mode=False,
+            n_all_sensors=N_UNITS,
             auto_configure_pause_s=0.3,
         )
-    )  # fmt: skip
+    )
 
 
 def test_the_masters_line_configures_the_bus_and_then_all_units_run():

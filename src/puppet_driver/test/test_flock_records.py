@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 from phased_bytes import smooth_poses
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions
 from puppet_driver.devices import flock_protocol as flock
 from puppet_driver.devices import flock_records as kernels
 from puppet_driver.devices.decoding import CONFIRMATIONS, Reach
@@ -87,8 +87,8 @@ def test_orientations_are_those_that_scipy_finds(rng, name):
 
 @pytest.mark.parametrize('name', ['position_angles', 'position_matrix', 'position_quaternion'])
 def test_inverse_rotations_are_turned_back(rng, name):
-    q = quaternion_batch.normalize(rng.normal(size=4))
-    pose = np.concatenate((np.zeros(3), quaternion_batch.conjugate(q)))
+    q = quaternions.normalize(rng.normal(size=4))
+    pose = np.concatenate((np.zeros(3), quaternions.conjugate(q)))
     record = encode_records(flock.FORMAT_COMMANDS[name], pose[None], RANGE_IN, None)[0]
     assert angle_between(decode(record, name, turn=-1.0)[0][3:], q) < 2e-3
 
@@ -125,8 +125,9 @@ def feed(stream: PhasedRecordStream, chunks: list[bytes]) -> tuple[np.ndarray, .
     for i, chunk in enumerate(chunks):
         assert len(chunk) <= MAX_READ_BYTES
         n = stream.feed_bytes(chunk, i)
-        found.append((batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(),
-                      batch.poses[:n].copy()))  # fmt: skip
+        found.append(
+            (batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(), batch.poses[:n].copy())
+        )
     n = stream.flush()
     found.append((batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(), batch.poses[:n].copy()))
     return tuple(np.concatenate(columns) for columns in zip(*found))
@@ -155,7 +156,7 @@ def mutate(records: list[bytes], rng: np.random.Generator) -> tuple[list[bytes],
         if was_hit or kind > 3:
             was_hit = False
         elif kind == 0:
-            record = record[:place] + record[place + 1:]
+            record = record[:place] + record[place + 1 :]
         elif kind == 1:
             record = record[:place] + rng.bytes(1) + record[place:]
         elif kind == 2:

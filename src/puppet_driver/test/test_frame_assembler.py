@@ -89,7 +89,7 @@ def test_a_line_that_comes_back_is_waited_for_again(feeder):
     n_before = len(feeder.frames)
     for tick in range(12, 24):
         feeder.tick(tick)
-    recent = feeder.frames[n_before + 2:]
+    recent = feeder.frames[n_before + 2 :]
     assert all(np.isfinite(poses).all() for _, poses, _ in recent)
     assert all(np.ptp(poses[:, 0]) == 0.0 for _, poses, _ in recent)
 

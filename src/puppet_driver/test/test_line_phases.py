@@ -13,10 +13,10 @@ import tty
 from assembly_feeder import Feeder, PERIOD_NS, RATE_HZ, START_NS
 import numpy as np
 from puppet_driver.devices import mock
+from puppet_driver.devices.flock_line import Line, RetryPolicy
 from puppet_driver.frames.assembler import FrameAssembler
 from puppet_driver.frames.frame_queue import QueuedFrame
-from puppet_driver.transport.line import Line, RetryPolicy
-from puppet_driver.transport.line_reader import LineReader
+from puppet_driver.frames.line_reader import LineReader
 from puppet_driver.transport.serial_port import SerialPort
 import pytest
 
@@ -136,10 +136,14 @@ def test_sensors_of_two_ptys_half_a_period_apart_have_the_age_of_their_lines(
     reader.start()
     try:
         # whichever line a frame begins with
-        assert wait_until(lambda: any(
-            f.ages_s.max() * SLOW_HZ == pytest.approx(0.5, abs=0.1) and f.ages_s.min() == 0.0
-            and not f.missing.any() for f in frames[30:]
-        ))  # fmt: skip
+        assert wait_until(
+            lambda: any(
+                f.ages_s.max() * SLOW_HZ == pytest.approx(0.5, abs=0.1)
+                and f.ages_s.min() == 0.0
+                and not f.missing.any()
+                for f in frames[30:]
+            )
+        )
         assert wait_until(lambda: len(frames) > 60)
     finally:
         reader.stop()

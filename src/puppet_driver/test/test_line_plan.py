@@ -4,7 +4,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 from puppet_driver.transport.line_capacity import (
     burst_seconds,
     check_bandwidth,

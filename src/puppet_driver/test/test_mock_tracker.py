@@ -5,7 +5,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values
 from puppet_driver.devices.mock import encode, mock_pose, MockStream, SWING_HZ
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.frames.frame_queue import QueuedFrame
@@ -35,8 +35,9 @@ def test_frames_follow_the_known_paths(wait_until, n_ports):
         reader.stop()
     assert reader.failure is None
     ticks = np.arange(PERIOD_S * 120)
-    paths = np.array([[mock_pose(row, tick / 120.0) for tick in ticks]
-                      for row in range(len(config.sensors))])  # fmt: skip
+    paths = np.array(
+        [[mock_pose(row, tick / 120.0) for tick in ticks] for row in range(len(config.sensors))]
+    )
     for frame in [f for f in frames if not f.missing.any()][:20]:
         gaps = np.abs(paths - frame.poses[:, None]).max(axis=2)
         assert gaps.min(axis=1).max() < 1e-12
@@ -57,5 +58,5 @@ def test_garbage_is_no_record_and_hides_at_most_one(garbage, ordinal):
 def test_records_may_come_in_pieces():
     stream = MockStream(N_SENSORS)
     data = b''.join(encode(i, mock_pose(i, 0.0)) for i in range(N_SENSORS))
-    assert sum(feed(stream, data[i:i + 1]) for i in range(len(data))) == N_SENSORS
+    assert sum(feed(stream, data[i : i + 1]) for i in range(len(data))) == N_SENSORS
     assert stream.counters.discarded_bytes == 0 and stream.flush() == 0

@@ -5,8 +5,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from puppet_core.errors import ConfigError
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values, ConfigError
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     decode_header,
@@ -17,11 +16,11 @@ from puppet_driver.devices.birdnet import (
     POSITION_QUATERNION,
     setup_byte,
 )
+from puppet_driver.devices.flock_line import StartSequence
 from puppet_driver.devices.motionstar import MotionStar, MotionStarConfig
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.transport.line import StartSequence
 import pytest
 
 CONFIG = MotionStarConfig(('pelvis', 'chest', 'left_hand'))
@@ -170,18 +169,36 @@ def refuse(message: Message, error: int = 0) -> Answer:
     return lambda command: encode_packet(Header(message, error=error))
 
 
-@pytest.mark.parametrize('answer, error, text', [
-    (lambda command: SILENCE, LinkTimeout,
-     r'expected a MotionStar to answer to wake up, got nothing; check its power, the network'),
-    (lambda command: b'HTTP/1.1 400 Bad Request\r\n\r\n', LinkTimeout,
-     r'answer to wake up, got 84 byte\(s\) without an answer'),
-    (lambda command: encode_packet(Header(Message.DATA), bytes(20)), LinkTimeout,
-     r'answer to wake up, got 108 byte\(s\) without an answer'),
-    (refuse(Message.ILLEGAL, 9), ProtocolError,
-     r'answer to get status, got not allowed at this time, error 9 \(not ready\)'),
-    (refuse(Message.UNKNOWN), ProtocolError,
-     'expected an answer to get status, got an unknown command'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'answer, error, text',
+    [
+        (
+            lambda command: SILENCE,
+            LinkTimeout,
+            r'expected a MotionStar to answer to wake up, got nothing; check its power',
+        ),
+        (
+            lambda command: b'HTTP/1.1 400 Bad Request\r\n\r\n',
+            LinkTimeout,
+            r'answer to wake up, got 84 byte\(s\) without an answer',
+        ),
+        (
+            lambda command: encode_packet(Header(Message.DATA), bytes(20)),
+            LinkTimeout,
+            r'answer to wake up, got 108 byte\(s\) without an answer',
+        ),
+        (
+            refuse(Message.ILLEGAL, 9),
+            ProtocolError,
+            r'answer to get status, got not allowed at this time, error 9 \(not ready\)',
+        ),
+        (
+            refuse(Message.UNKNOWN),
+            ProtocolError,
+            'expected an answer to get status, got an unknown command',
+        ),
+    ],
+)
 def test_silence_and_wrong_answers_are_said(answer, error, text):
     with pytest.raises(error, match=text):
         start(MotionStar(CONFIG), answer)
@@ -190,13 +207,23 @@ def test_silence_and_wrong_answers_are_said(answer, error, text):
 STATUS = Message.GET_STATUS_ANSWER
 
 
-@pytest.mark.parametrize('unit, change, text', [
-    (0, lambda b: b.clear(), 'expected a system status of 16 or more bytes, got 0'),
-    (0, lambda b: b.__setitem__(0, 0xC8), 'the system to be ready, got a system error, a failing'),
-    (0, lambda b: b.__setitem__(18, 0x40),
-     r'unit 3 \(chest\): expected a sensor, got no such unit among 4'),
-    (0, lambda b: b.__delitem__(slice(18, None)), r'unit 3 \(chest\): .* got no such unit'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'unit, change, text',
+    [
+        (0, lambda b: b.clear(), 'expected a system status of 16 or more bytes, got 0'),
+        (
+            0,
+            lambda b: b.__setitem__(0, 0xC8),
+            'the system to be ready, got a system error, a failing',
+        ),
+        (
+            0,
+            lambda b: b.__setitem__(18, 0x40),
+            r'unit 3 \(chest\): expected a sensor, got no such unit among 4',
+        ),
+        (0, lambda b: b.__delitem__(slice(18, None)), r'unit 3 \(chest\): .* got no such unit'),
+    ],
+)
 def test_what_a_status_says_is_checked(unit, change, text):
     with pytest.raises(ProtocolError, match=text):
         start(MotionStar(CONFIG), altered(MotionStarSimulator(3), STATUS, with_body(change, unit)))
@@ -210,9 +237,10 @@ def test_a_rate_that_the_device_does_not_take_is_said():
 def test_a_refused_setup_is_said_with_its_unit():
     device = MotionStarSimulator(3)
     answer = altered(
-        device, Message.SEND_SETUP_ANSWER,
+        device,
+        Message.SEND_SETUP_ANSWER,
         lambda reply: encode_packet(decode_header(reply)._replace(error=8)),
-    )  # fmt: skip
+    )
     with pytest.raises(ProtocolError, match=r'to send setup, got error 8 \(illegal setup\)'):
         start(MotionStar(CONFIG), answer)
 
@@ -259,15 +287,26 @@ def test_several_devices_share_the_sensors():
     assert [t._config.port for t in trackers] == ['udp://a', 'udp://b']
 
 
-@pytest.mark.parametrize('given, text', [
-    ({'ports': ['/dev/ttyUSB0']},
-     r"ports: expected tcp://HOST\[:PORT\], udp://.* for device motionstar, got '/dev/ttyUSB0'"),
-    ({'ports': ['http://host']}, r"ports: expected tcp://HOST\[:PORT\].* got 'http://host'"),
-    ({'ports': ['tcp://host:70000']}, 'ports: expected a port number from 0 to 65535'),
-    ({'ports': ['tcp://a', 'udp://b']}, 'ports: expected all tcp://, all udp:// or .* tcp://a,'),
-    ({'rate_hz': 150.0}, r'rate_hz: expected 20.0 <= value <= 144.0 for device motionstar, got'),
-    ({'first_address': 108}, r'first_address: expected addresses up to 120 .* got 121'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'given, text',
+    [
+        (
+            {'ports': ['/dev/ttyUSB0']},
+            r"ports: expected tcp://HOST\[:PORT\], udp://.* device motionstar, got '/dev/ttyUSB0'",
+        ),
+        ({'ports': ['http://host']}, r"ports: expected tcp://HOST\[:PORT\].* got 'http://host'"),
+        ({'ports': ['tcp://host:70000']}, 'ports: expected a port number from 0 to 65535'),
+        (
+            {'ports': ['tcp://a', 'udp://b']},
+            'ports: expected all tcp://, all udp:// or .* tcp://a,',
+        ),
+        (
+            {'rate_hz': 150.0},
+            r'rate_hz: expected 20.0 <= value <= 144.0 for device motionstar, got',
+        ),
+        ({'first_address': 108}, r'first_address: expected addresses up to 120 .* got 121'),
+    ],
+)
 def test_what_cannot_work_is_refused_by_name(given, text):
     with pytest.raises(ConfigError, match=text):
         config(**given)

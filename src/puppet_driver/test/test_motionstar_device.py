@@ -72,9 +72,15 @@ def test_units_that_are_not_there_have_no_status(device):
     assert answer_of(device, Message.SEND_SETUP, 5, status.encode_unit(unit_of(5))).error == 8
 
 
-@pytest.mark.parametrize('change', [
-    {'format_byte': 0x99}, {'report_rate': 3}, {'hemisphere': 6}, {'address': 3},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'format_byte': 0x99},
+        {'report_rate': 3},
+        {'hemisphere': 6},
+        {'address': 3},
+    ],
+)
 def test_setups_without_sense_change_nothing(device, change):
     before, version = device.units[2], device.version
     body = status.encode_unit(before._replace(**change))
@@ -101,7 +107,7 @@ def test_any_bytes_are_answered_without_an_exception(chunks):
 
 def test_requests_may_come_in_pieces(device):
     request = say(Message.SEND_SETUP, 2, status.encode_unit(device.units[2]))
-    answers = [device.receive(request[i:i + 1], 0.0) for i in range(len(request))]
+    answers = [device.receive(request[i : i + 1], 0.0) for i in range(len(request))]
     assert answers[:-1] == [b''] * (len(request) - 1)
     assert decode_header(answers[-1]).message is Message.SEND_SETUP_ANSWER
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from birdnet_bytes import unit_of
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     BAD_SAMPLE,
@@ -185,7 +185,7 @@ def test_a_host_that_does_not_read_loses_whole_packets(server, wait_until):
     while not received.endswith(packet[-3000:]) or len(received) % len(packet) != 0:
         received += host.socket.recv(65536)
         start = received.find(packet)
-        received = received[max(start, 0):]
+        received = received[max(start, 0) :]
     assert received == packet * (len(received) // len(packet))
     host.socket.close()
 
@@ -200,10 +200,21 @@ def test_a_taken_address_is_refused(performance):
 
 def test_the_program_prints_its_address_and_ends_with_zero():
     program = subprocess.Popen(
-        [sys.executable, '-m', 'puppet_driver.emulator.cli', '--device', 'motionstar',
-         '--listen', f'{HOST}:0', f'{HOST}:0'],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
-    )  # fmt: skip
+        [
+            sys.executable,
+            '-m',
+            'puppet_driver.emulator.cli',
+            '--device',
+            'motionstar',
+            '--listen',
+            f'{HOST}:0',
+            f'{HOST}:0',
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
     word, *ports = program.stdout.readline().split()
     assert word == 'ready' and len(ports) == 2
     assert all(port.startswith(f'tcp://{HOST}:') for port in ports)
@@ -212,12 +223,15 @@ def test_the_program_prints_its_address_and_ends_with_zero():
     assert program.returncode == 0 and errors == ''
 
 
-@pytest.mark.parametrize('arguments, text', [
-    (['--listen', 'host:port'], 'expected a port number from 0 to 65535'),
-    (['--listen', '256.256.256.256:0'], '256.256.256.256:0: expected a free address'),
-    (['--rate-hz', '150'], 'rate_hz: expected 20.0 <= value <= 144.0'),
-    (['--listen', *[f'{HOST}:0'] * 15], 'expected 1 to 14 line(s)'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'arguments, text',
+    [
+        (['--listen', 'host:port'], 'expected a port number from 0 to 65535'),
+        (['--listen', '256.256.256.256:0'], '256.256.256.256:0: expected a free address'),
+        (['--rate-hz', '150'], 'rate_hz: expected 20.0 <= value <= 144.0'),
+        (['--listen', *[f'{HOST}:0'] * 15], 'expected 1 to 14 line(s)'),
+    ],
+)
 def test_bad_input_is_one_sentence_and_exit_two(capsys, arguments, text):
     assert cli.main(['--device', 'motionstar', *arguments]) == 2
     said = capsys.readouterr().err

@@ -3,10 +3,10 @@
 """Commands by a connection and data by datagrams, over real sockets."""
 
 import numpy as np
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 from puppet_driver.devices.birdnet import decode_header, Message
+from puppet_driver.devices.flock_line import LineState
 from puppet_driver.devices.motionstar import has_datagrams, parse_way
-from puppet_driver.transport.line import LineState
 import pytest
 from test_motionstar_reader import names, serve, session  # noqa: F401
 
@@ -32,8 +32,10 @@ def test_commands_go_by_tcp_and_data_comes_by_udp(serve, session, wait_until):  
     assert heard['datagram'] == [Message.RUN_CONTINUOUS]
     assert {Message.WAKE_UP, Message.GET_STATUS, Message.SEND_SETUP} <= set(heard['stream'])
     assert [decode_header(data).message for data in sent[:3]] == [
-        Message.RUN_CONTINUOUS_ANSWER, Message.DATA, Message.DATA
-    ]  # fmt: skip
+        Message.RUN_CONTINUOUS_ANSWER,
+        Message.DATA,
+        Message.DATA,
+    ]
     assert np.isfinite(run.frames[-1][1]).all()
     run.reader.stop()
     assert wait_until(lambda: not server.lines[0].device.is_streaming)
@@ -41,7 +43,9 @@ def test_commands_go_by_tcp_and_data_comes_by_udp(serve, session, wait_until):  
 
 
 def test_the_end_of_the_connection_is_noticed_under_a_stream_of_datagrams(
-    serve, session, wait_until  # noqa: F811
+    serve,  # noqa: F811
+    session,  # noqa: F811
+    wait_until,
 ):
     server = serve()
     run = session(names(server, 'tcp+udp'))

@@ -8,18 +8,18 @@ import socket
 
 from birdnet_bytes import pose_error, POSITION_TOL_M, QUATERNION_TOL
 import numpy as np
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values
 from puppet_driver.devices.birdnet import UNIT_HAS_SENSOR
 from puppet_driver.devices.decoding import CONFIRMATIONS
+from puppet_driver.devices.flock_line import LineState
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.emulator.emulator import build_motionstar_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.frames.line_reader import LineReader
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.transport.line import LineState
-from puppet_driver.transport.line_reader import LineReader
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 
@@ -37,9 +37,7 @@ class Session:
         warm_up(config)
         self.frames: list[tuple[int, np.ndarray]] = []
         self.news: list[tuple[bool, str]] = []
-        self.reader: LineReader = make_reader(
-            config, self._keep, lambda *n: self.news.append(n)
-        )
+        self.reader: LineReader = make_reader(config, self._keep, lambda *n: self.news.append(n))
         self.reader.start()
 
     def _keep(self, frame: QueuedFrame) -> None:
@@ -262,7 +260,7 @@ def test_datagrams_lost_doubled_overtaken_and_cut_short(serve, session, wait_unt
         if fate == 1:
             send(data)
         if fate == 2:
-            data = data[:int(rng.integers(len(data)))]
+            data = data[: int(rng.integers(len(data)))]
         if fate == 3:
             late.append(data)
             return
@@ -286,7 +284,9 @@ def test_a_serial_device_may_be_behind_a_network_adapter(session, wait_until):
     # any device speaks over any port: here it is only asked, and is not there
     with socket.create_server((HOST, 0)) as server:
         run = session(
-            [f'tcp://{HOST}:{server.getsockname()[1]}'], device='flock_of_birds',
-            sensors=['pelvis'], reply_timeout_s=0.05,
-        )  # fmt: skip
+            [f'tcp://{HOST}:{server.getsockname()[1]}'],
+            device='flock_of_birds',
+            sensors=['pelvis'],
+            reply_timeout_s=0.05,
+        )
         assert wait_until(run.said('expected a Flock of Birds to answer at 115200 bps, got'))

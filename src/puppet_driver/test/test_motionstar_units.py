@@ -13,16 +13,28 @@ import pytest
 from test_motionstar import altered, CONFIG, start, STATUS, with_body
 
 UNIT_FAULTS = [
-    (0, lambda b: b.__setitem__(18, 0xD0),
-     r'unit 3 \(chest\): expected a sensor, got a unit without one among 4; check its cables'),
-    (3, lambda b: b.__delitem__(slice(60, None)),
-     r'unit 3 \(chest\): expected a unit status of 70 bytes, got 60'),
-    (3, lambda b: b.__setitem__(0, 0xC4) or b.__setitem__(4, 32),
-     r'unit 3 \(chest\): expected it to be ready, got error 32 \(sensor saturated\)'),
+    (
+        0,
+        lambda b: b.__setitem__(18, 0xD0),
+        r'unit 3 \(chest\): expected a sensor, got a unit without one among 4; check its cables',
+    ),
+    (
+        3,
+        lambda b: b.__delitem__(slice(60, None)),
+        r'unit 3 \(chest\): expected a unit status of 70 bytes, got 60',
+    ),
+    (
+        3,
+        lambda b: b.__setitem__(0, 0xC4) or b.__setitem__(4, 32),
+        r'unit 3 \(chest\): expected it to be ready, got error 32 \(sensor saturated\)',
+    ),
     (3, lambda b: b.__setitem__(11, 9), r'unit 3 \(chest\): expected its status, .* of unit 9'),
-    (3, lambda b: b.__setitem__(slice(8, 10), bytes(2)),
-     r'unit 3 \(chest\): expected a full scale .* got 0 inch'),
-]  # fmt: skip
+    (
+        3,
+        lambda b: b.__setitem__(slice(8, 10), bytes(2)),
+        r'unit 3 \(chest\): expected a full scale .* got 0 inch',
+    ),
+]
 unit_faults = pytest.mark.parametrize('unit, change, text', UNIT_FAULTS)
 
 
@@ -48,11 +60,12 @@ def test_a_unit_in_error_may_refuse_its_setup():
     device, notes = MotionStarSimulator(3), []
     device.units[3] = device.units[3]._replace(flags=0xC4, error=32)
     setup = altered(
-        device, Message.SEND_SETUP_ANSWER,
+        device,
+        Message.SEND_SETUP_ANSWER,
         lambda reply: encode_packet(
             decode_header(reply)._replace(error=8 if decode_header(reply).unit == 3 else 0)
         ),
-    )  # fmt: skip
+    )
     start(MotionStar(CONFIG), setup, notes)
     assert device.is_sending and len(notes) == 1 and 'error 32' in notes[0]
 

@@ -10,7 +10,7 @@ import socket
 import struct
 from typing import ClassVar
 
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 from puppet_driver.errors import LinkError
 from puppet_driver.transport import network_port
 from puppet_driver.transport.network_port import (
@@ -55,23 +55,33 @@ def read(port: network_port.NetworkPort) -> bytes:
     """Return what arrives next."""
     buffer = bytearray(4096)
     assert readable(port)
-    return bytes(buffer[:port.read_into(buffer)])
+    return bytes(buffer[: port.read_into(buffer)])
 
 
-@pytest.mark.parametrize('name, expected', [
-    ('tcp://10.0.0.7', ('tcp', '10.0.0.7', 6000)),
-    ('udp://motionstar.lab:5000', ('udp', 'motionstar.lab', 5000)),
-    ('tcp://[::1]:7', ('tcp', '::1', 7)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'name, expected',
+    [
+        ('tcp://10.0.0.7', ('tcp', '10.0.0.7', 6000)),
+        ('udp://motionstar.lab:5000', ('udp', 'motionstar.lab', 5000)),
+        ('tcp://[::1]:7', ('tcp', '::1', 7)),
+    ],
+)
 def test_names_say_protocol_host_and_port(name, expected):
     assert parse_endpoint(name) == expected
     assert parse_endpoint(str(parse_endpoint(name))) == expected
 
 
-@pytest.mark.parametrize('name', [
-    'tcp://', 'http://host:80', '/dev/ttyUSB0', 'tcp://host:6000/more', 'tcp:host:6000',
-    'tcp://me@host',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'name',
+    [
+        'tcp://',
+        'http://host:80',
+        '/dev/ttyUSB0',
+        'tcp://host:6000/more',
+        'tcp:host:6000',
+        'tcp://me@host',
+    ],
+)
 def test_other_names_are_refused(name):
     with pytest.raises(ConfigError, match=r'ports: expected tcp://HOST\[:PORT\] or udp'):
         parse_endpoint(name)

@@ -12,12 +12,12 @@ import threading
 import tty
 
 import numpy as np
-from puppet_core.parameter_rows import build_config, defaults
+from puppet_core.io import build_config, defaults
 from puppet_driver import devices
+from puppet_driver.devices.flock_line import LineState
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.transport.line import LineState
 import pytest
 
 PAGE = Path(__file__).resolve().parents[3] / 'doc' / 'new_tracker.md'
@@ -79,9 +79,11 @@ def config(monkeypatch: pytest.MonkeyPatch, hardware: TurntableHardware) -> Driv
     for name, kind in new.items():
         monkeypatch.setitem(devices.DEVICES, name, kind)
     values = defaults(DRIVER_ROWS) | {
-        'device': 'turntable', 'ports': (hardware.port,), 'sensors': ('plate',),
+        'device': 'turntable',
+        'ports': (hardware.port,),
+        'sensors': ('plate',),
         'rate_hz': 1.0 / PERIOD_S,
-    }  # fmt: skip
+    }
     return build_config(DriverConfig, values)
 
 

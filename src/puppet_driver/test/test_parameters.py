@@ -5,9 +5,8 @@
 from dataclasses import fields, replace
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.errors import ConfigError
-from puppet_core.parameter_rows import build_config, check_values, defaults, read_parameter_file
+from puppet_core.io import build_config, check_values, ConfigError, defaults, read_parameter_file
+from puppet_core.math import quaternions
 from puppet_driver.devices import DEVICES, ignored_parameters
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
@@ -40,29 +39,50 @@ def test_defaults_fit_the_nominal_load():
     assert config().sensors_per_line == (5, 5, 4)
 
 
-@pytest.mark.parametrize('given, text', [
-    ({'ports': ['/dev/a', '/dev/b']}, r'ports: expected 3 or more lines for 14 sensors .* got 2'),
-    ({'rate_hz': 144.0, 'ports': ['a', 'b']}, r'ports: expected 3 or more lines'),
-    ({'ports': ['a', 'a', 'b']}, r"ports: expected different names, got 'a' twice"),
-    ({'sensors': ['a', 'a'], 'ports': ['a']}, r"sensors: expected different names, got 'a' twice"),
-    ({'sensors': ['a', ''], 'ports': ['a']}, r'sensors: expected different names, got an empty'),
-    ({'range_in': 100}, r'range_in: expected one of 36, 72, 144, got 100'),
-    ({'group_mode': False}, r'group_mode: expected true for 14 sensors on 3 port\(s\)'),
-    ({'first_address': 123}, r'first_address: expected addresses up to 126, got 127'),
-    ({'record_format': 'matrix'}, r"record_format: .* got 'matrix', which has no position"),
-    ({'record_format': 'position'}, r"record_format: .* got 'position', which has no orientation"),
-    ({'hemisphere': 'inner'}, r"hemisphere: expected one of front, .* got 'inner'"),
-    ({'transmitter__position_m': [0.0, 1.0]}, r'transmitter.position_m: expected 3 element'),
-    ({'rate_hz': -1.0}, r'rate_hz: expected 1.0 <= value <= 1000.0, got -1.0'),
-    ({'baud_rate_bps': 9600}, r'baud_rate_bps: expected enough for one sensor at 9600 bps'),
-    ({'retry_first_s': 0.5}, r'retry_first_s: expected value <= retry_last_s = 0.1, got 0.5'),
-    ({'rate_hz': 2.0}, r'silence_timeout_s: expected value > 0.5, a period of rate_hz = 2, got 0'),
-    ({'baud_rate_bps': 100000}, r'baud_rate_bps: expected one of .* 57600, 115200, got 100000'),
-    ({'ports': ['tcp://']}, r"ports: expected tcp://HOST\[:PORT\] or udp://.* got 'tcp://'"),
-    ({'ports': ['tcp:/lab:4000']}, r"ports: expected tcp://HOST.* got 'tcp:/lab:4000'"),
-    ({'ports': ['tcp://lab:port']}, r"ports: expected a port number .* in 'tcp://lab:port'"),
-    ({'device': 'sextant'}, r"device: expected one of flock_of_birds.* got 'sextant'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'given, text',
+    [
+        (
+            {'ports': ['/dev/a', '/dev/b']},
+            r'ports: expected 3 or more lines for 14 sensors .* got 2',
+        ),
+        ({'rate_hz': 144.0, 'ports': ['a', 'b']}, r'ports: expected 3 or more lines'),
+        ({'ports': ['a', 'a', 'b']}, r"ports: expected different names, got 'a' twice"),
+        (
+            {'sensors': ['a', 'a'], 'ports': ['a']},
+            r"sensors: expected different names, got 'a' twice",
+        ),
+        (
+            {'sensors': ['a', ''], 'ports': ['a']},
+            r'sensors: expected different names, got an empty',
+        ),
+        ({'range_in': 100}, r'range_in: expected one of 36, 72, 144, got 100'),
+        ({'group_mode': False}, r'group_mode: expected true for 14 sensors on 3 port\(s\)'),
+        ({'first_address': 123}, r'first_address: expected addresses up to 126, got 127'),
+        ({'record_format': 'matrix'}, r"record_format: .* got 'matrix', which has no position"),
+        (
+            {'record_format': 'position'},
+            r"record_format: .* got 'position', which has no orientation",
+        ),
+        ({'hemisphere': 'inner'}, r"hemisphere: expected one of front, .* got 'inner'"),
+        ({'transmitter__position_m': [0.0, 1.0]}, r'transmitter.position_m: expected 3 element'),
+        ({'rate_hz': -1.0}, r'rate_hz: expected 1.0 <= value <= 1000.0, got -1.0'),
+        ({'baud_rate_bps': 9600}, r'baud_rate_bps: expected enough for one sensor at 9600 bps'),
+        ({'retry_first_s': 0.5}, r'retry_first_s: expected value <= retry_last_s = 0.1, got 0.5'),
+        (
+            {'rate_hz': 2.0},
+            r'silence_timeout_s: expected value > 0.5, a period of rate_hz = 2, got 0',
+        ),
+        (
+            {'baud_rate_bps': 100000},
+            r'baud_rate_bps: expected one of .* 57600, 115200, got 100000',
+        ),
+        ({'ports': ['tcp://']}, r"ports: expected tcp://HOST\[:PORT\] or udp://.* got 'tcp://'"),
+        ({'ports': ['tcp:/lab:4000']}, r"ports: expected tcp://HOST.* got 'tcp:/lab:4000'"),
+        ({'ports': ['tcp://lab:port']}, r"ports: expected a port number .* in 'tcp://lab:port'"),
+        ({'device': 'sextant'}, r"device: expected one of flock_of_birds.* got 'sextant'"),
+    ],
+)
 def test_what_cannot_work_is_refused_by_name(given, text):
     with pytest.raises(ConfigError, match=text):
         config(**given)
@@ -84,19 +104,22 @@ def test_transmitter_turns_roll_first_and_yaw_last():
     rotation = config(transmitter__rpy_deg=[90.0, 0.0, 90.0]).transmitter[1]
     # up of the transmitter: rolled to the right (-y), then yawed to +x
     np.testing.assert_allclose(
-        quaternion_batch.rotate(rotation, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0], atol=1e-12
+        quaternions.rotate(rotation, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0], atol=1e-12
     )
 
 
-@pytest.mark.parametrize('device, given, ignored', [
-    ('flock_of_birds', {'record_format': 'position_angles', 'range_in': 72}, ()),
-    ('patriot', {}, ()),
-    ('patriot', {'group_mode': False, 'range_in': 72}, ('group_mode', 'range_in')),
-    ('fastrak', {'point_mode': True, 'first_address': 1}, ('point_mode', 'first_address')),
-    ('motionstar', {'first_address': 1, 'baud_rate_bps': 57600}, ('baud_rate_bps',)),
-    ('motionstar', {'record_format': 'position_angles'}, ('record_format',)),
-    ('mock', {'hemisphere': 'aft', 'rate_hz': 60.0}, ('hemisphere',)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'device, given, ignored',
+    [
+        ('flock_of_birds', {'record_format': 'position_angles', 'range_in': 72}, ()),
+        ('patriot', {}, ()),
+        ('patriot', {'group_mode': False, 'range_in': 72}, ('group_mode', 'range_in')),
+        ('fastrak', {'point_mode': True, 'first_address': 1}, ('point_mode', 'first_address')),
+        ('motionstar', {'first_address': 1, 'baud_rate_bps': 57600}, ('baud_rate_bps',)),
+        ('motionstar', {'record_format': 'position_angles'}, ('record_format',)),
+        ('mock', {'hemisphere': 'aft', 'rate_hz': 60.0}, ('hemisphere',)),
+    ],
+)
 def test_parameters_without_meaning_for_the_device_are_told(device, given, ignored):
     ports = ['tcp://host'] if device == 'motionstar' else ['/dev/a']
     one = config(device=device, **{'ports': ports, 'sensors': ['a'], 'rate_hz': 50.0, **given})

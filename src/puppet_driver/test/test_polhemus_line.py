@@ -64,7 +64,7 @@ def start(
         for _ in range(device.take_poll_requests()):
             answer += burst(device)
         now_s += exchange.pause_s + (0.0 if answer else exchange.timeout_s)
-        reply = alter(answer)[:exchange.reply_bytes]
+        reply = alter(answer)[: exchange.reply_bytes]
 
 
 def burst(device: DeviceSimulator) -> bytes:
@@ -258,9 +258,15 @@ def test_nothing_is_sent_by_a_liberty_before_it_is_asked_for_binary():
 
 
 @pytest.mark.parametrize('simulator', SIMULATORS)
-@given(messages=st.lists(st.one_of(
-    st.binary(max_size=30), st.text('OHlU*F0123456789,\r-SPCcuf', max_size=30).map(str.encode)
-), max_size=20))
+@given(
+    messages=st.lists(
+        st.one_of(
+            st.binary(max_size=30),
+            st.text('OHlU*F0123456789,\r-SPCcuf', max_size=30).map(str.encode),
+        ),
+        max_size=20,
+    )
+)
 def test_no_bytes_make_a_twin_raise(simulator, messages):
     device = simulator()
     for i, message in enumerate(messages):

@@ -5,25 +5,26 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values, ConfigError
 from puppet_driver.devices import DEVICES
+from puppet_driver.devices.flock_line import LineState
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.frames.assembler import FrameAssembler
+from puppet_driver.frames.line_reader import LineReader
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.transport.line import LineState
-from puppet_driver.transport.line_reader import LineReader
 import pytest
 from test_emulator_cli import EXIT_S, run
 
 # device, lines for fourteen sensors, rate [Hz], tolerance of positions [m]
 SET_UPS = [
-    ('fastrak', 4, 30.0, 1e-6), ('fastrak_ascii', 4, 30.0, 6e-5),
-    ('liberty', 1, 20.0, 1e-6), ('patriot', 7, 60.0, 1e-6),
-]  # fmt: skip
+    ('fastrak', 4, 30.0, 1e-6),
+    ('fastrak_ascii', 4, 30.0, 6e-5),
+    ('liberty', 1, 20.0, 1e-6),
+    ('patriot', 7, 60.0, 1e-6),
+]
 every = pytest.mark.parametrize('device, n_lines, rate_hz, tolerance_m', SET_UPS)
 
 
@@ -142,15 +143,23 @@ def test_twins_and_devices_agree_on_the_records_size(device, n_lines, rate_hz, t
     assert set(SIMULATORS) <= set(DEVICES)
 
 
-@pytest.mark.parametrize('device, n_lines, rate_hz, text', [
-    ('fastrak', 3, 10.0, r'ports: expected 4 or more for 14 sensors of a Polhemus FASTRAK, which '
-     'has 4 stations, got 3'),
-    ('fastrak', 4, 120.0, r'rate_hz: expected value <= 30 for 4 sensor\(s\) on a FASTRAK'),
-    ('patriot', 6, 30.0, 'ports: expected 7 or more .* 2 stations, got 6'),
-    ('patriot', 7, 120.0, 'rate_hz: expected value <= 60 of a Polhemus PATRIOT, got 120'),
-    ('liberty', 14, 300.0, 'rate_hz: expected value <= 240 of a Polhemus LIBERTY, got 300'),
-    ('liberty', 1, 240.0, 'ports: expected 14 or more lines for 14 sensors at 115200 bps'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'device, n_lines, rate_hz, text',
+    [
+        (
+            'fastrak',
+            3,
+            10.0,
+            r'ports: expected 4 or more for 14 sensors of a Polhemus FASTRAK, which '
+            'has 4 stations, got 3',
+        ),
+        ('fastrak', 4, 120.0, r'rate_hz: expected value <= 30 for 4 sensor\(s\) on a FASTRAK'),
+        ('patriot', 6, 30.0, 'ports: expected 7 or more .* 2 stations, got 6'),
+        ('patriot', 7, 120.0, 'rate_hz: expected value <= 60 of a Polhemus PATRIOT, got 120'),
+        ('liberty', 14, 300.0, 'rate_hz: expected value <= 240 of a Polhemus LIBERTY, got 300'),
+        ('liberty', 1, 240.0, 'ports: expected 14 or more lines for 14 sensors at 115200 bps'),
+    ],
+)
 def test_what_a_device_cannot_do_is_refused_by_name(device, n_lines, rate_hz, text):
     with pytest.raises(ConfigError, match=text):
         config_of(device, n_lines, rate_hz)

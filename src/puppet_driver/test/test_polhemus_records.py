@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 from polhemus_bytes import LAYOUTS, open_stream, poses_of, records_of
-from puppet_core import quaternion_batch
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_driver.devices import fastrak, liberty
 from puppet_driver.devices import polhemus_kernels as kernels
 from puppet_driver.devices.flock_protocol import METRES_PER_INCH
@@ -27,18 +27,27 @@ import pytest
 LINE_TOL_M = 2e-7  # a float32 of a few hundred centimetres
 ANGLE_TOL = {'binary': 1e-6, 'ascii': 3e-4}  # [rad]
 FORMATS = [
-    *(('fastrak', items, is_ascii)
-      for items in ((2, 11, 1), (2, 4, 1), (2, 5, 6, 7), (11, 0, 2, 16, 1), (4, 2), (16, 2, 0, 11))
-      for is_ascii in (False, True)),
-    *(('liberty', items, False)
-      for items in ((2, 7, 1), (2, 7), (8, 9, 10, 2, 7), (7, 0, 2), (2, 4, 1))),
+    *(
+        ('fastrak', items, is_ascii)
+        for items in (
+            (2, 11, 1),
+            (2, 4, 1),
+            (2, 5, 6, 7),
+            (11, 0, 2, 16, 1),
+            (4, 2),
+            (16, 2, 0, 11),
+        )
+        for is_ascii in (False, True)
+    ),
+    *(
+        ('liberty', items, False)
+        for items in ((2, 7, 1), (2, 7), (8, 9, 10, 2, 7), (7, 0, 2), (2, 4, 1))
+    ),
     ('patriot', (2, 7, 1), False),
-]  # fmt: skip
+]
 
 coordinates = st.floats(-2.5, 2.5)
-quaternions = st.tuples(*[st.floats(-1.0, 1.0)] * 4).filter(
-    lambda q: np.linalg.norm(q) > 0.1
-)
+quaternions = st.tuples(*[st.floats(-1.0, 1.0)] * 4).filter(lambda q: np.linalg.norm(q) > 0.1)
 
 
 def layout_of(family: str, items: tuple[int, ...], is_ascii: bool) -> RecordLayout:
@@ -49,17 +58,25 @@ def layout_of(family: str, items: tuple[int, ...], is_ascii: bool) -> RecordLayo
 
 
 def decode(
-    layout: RecordLayout, record: bytes, metres: float = METRES_PER_CENTIMETRE, turn: float = 1.0,
+    layout: RecordLayout,
+    record: bytes,
+    metres: float = METRES_PER_CENTIMETRE,
+    turn: float = 1.0,
     function: object = kernels.decode_pose,
-) -> np.ndarray | None:  # fmt: skip
+) -> np.ndarray | None:
     """Return the pose of a record, None if it cannot be one."""
     shape = layout.shape()
     assert all(row[byte] for row, byte in zip(shape.accepts, record))
     pose = np.empty(7)
     is_valid = function(
-        np.frombuffer(record, dtype=np.uint8), layout.is_ascii, layout.form, shape.value_at,
-        (metres, turn, 1e-3), np.zeros(kernels.MAX_VALUES), pose,
-    )  # fmt: skip
+        np.frombuffer(record, dtype=np.uint8),
+        layout.is_ascii,
+        layout.form,
+        shape.value_at,
+        (metres, turn, 1e-3),
+        np.zeros(kernels.MAX_VALUES),
+        pose,
+    )
     return pose if is_valid else None
 
 
@@ -103,10 +120,14 @@ def test_device_axes_are_turned_to_rep_103():
     )
 
 
-@pytest.mark.parametrize('angles, axis, expected', [
-    ('   0.00  30.00   0.00', (1.0, 0.0, 0.0), (0.75 ** 0.5, 0.0, 0.5)),
-    ('   0.00   0.00  30.00', (0.0, 1.0, 0.0), (0.0, 0.75 ** 0.5, 0.5)),
-], ids=['elevation_lifts_the_nose', 'roll_lifts_the_left'])  # fmt: skip
+@pytest.mark.parametrize(
+    'angles, axis, expected',
+    [
+        ('   0.00  30.00   0.00', (1.0, 0.0, 0.0), (0.75**0.5, 0.0, 0.5)),
+        ('   0.00   0.00  30.00', (0.0, 1.0, 0.0), (0.0, 0.75**0.5, 0.5)),
+    ],
+    ids=['elevation_lifts_the_nose', 'roll_lifts_the_left'],
+)
 def test_angles_mean_what_the_manual_says(angles, axis, expected):
     # azimuth about Z, elevation about Y, roll about X of axes with Y right and Z down
     record = b'01    0.00   0.00   0.00' + angles.encode() + b'\r\n'
@@ -160,26 +181,53 @@ def test_decimals_are_read_however_they_are_padded(form, hundredths):
     )
 
 
-@pytest.mark.parametrize('text', [
-    '  1 .00', '1 2.000', '--1.000', '-+1.000', '  .    ', '       ', '1234567', '1.2.000',
-    '  x1.00', '1.00-00', '12.3 45',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'text',
+    [
+        '  1 .00',
+        '1 2.000',
+        '--1.000',
+        '-+1.000',
+        '  .    ',
+        '       ',
+        '1234567',
+        '1.2.000',
+        '  x1.00',
+        '1.00-00',
+        '12.3 45',
+    ],
+)
 def test_what_is_no_decimal_is_nan(text):
     assert np.isnan(kernels.decimal_at(np.frombuffer(text.encode(), dtype=np.uint8), 0))
 
 
-@pytest.mark.parametrize('items', [
-    (), (2,), (11,), (2, 2, 11), (2, 4, 11), (2, 5, 6), (2, 6, 5, 7),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'items',
+    [
+        (),
+        (2,),
+        (11,),
+        (2, 2, 11),
+        (2, 4, 11),
+        (2, 5, 6),
+        (2, 6, 5, 7),
+    ],
+)
 def test_items_that_make_no_pose_are_refused(items):
     with pytest.raises(ConfigError, match='items: expected a position and one of'):
         fastrak_layout(1, items, True)
 
 
-@pytest.mark.parametrize('values', [
-    (1001.0, 0, 0, 1, 0, 0, 0), (0, 0, 0, 1.01, 0, 0, 0), (0, 0, 0, 0, 0, 0, 0),
-    (float('nan'), 0, 0, 1, 0, 0, 0), (0, 0, 0, float('inf'), 0, 0, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'values',
+    [
+        (1001.0, 0, 0, 1, 0, 0, 0),
+        (0, 0, 0, 1.01, 0, 0, 0),
+        (0, 0, 0, 0, 0, 0, 0),
+        (float('nan'), 0, 0, 1, 0, 0, 0),
+        (0, 0, 0, float('inf'), 0, 0, 0),
+    ],
+)
 def test_impossible_poses_are_refused(values):
     body = struct.pack('<7f', *values)
     record = b'LY\x01C \x00' + struct.pack('<h', 28) + body
@@ -205,9 +253,14 @@ def test_status_stylus_time_and_frame_are_kept():
     assert stream.station(1) == ('', False, 0, 0)
 
 
-@pytest.mark.parametrize('code, words', [
-    (' ', ''), ('B', "error 'B' of the built-in test (weak signal)"), ('r', 'not described here'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'code, words',
+    [
+        (' ', ''),
+        ('B', "error 'B' of the built-in test (weak signal)"),
+        ('r', 'not described here'),
+    ],
+)
 def test_error_characters_have_words(code, words):
     assert words in fastrak.error_text(code)
     assert (liberty.error_text(code) == '') == (code == ' ')

@@ -74,7 +74,7 @@ def test_all_records_arrive_in_order_however_the_reads_are_cut(name, cuts):
 def test_a_record_is_whole_and_stamped_by_its_first_byte_at_every_split(name):
     records, sent = stream_of(name, 4)
     n = CONFIRMATIONS * len(LAYOUTS[name]().stations)
-    data = b''.join(records[n:n + 2])
+    data = b''.join(records[n : n + 2])
     for split in range(1, len(data)):
         stream = open_stream(LAYOUTS[name]())
         stream.feed_bytes(b''.join(records[:n]))
@@ -82,11 +82,11 @@ def test_a_record_is_whole_and_stamped_by_its_first_byte_at_every_split(name):
         for part, at_ns in ((data[:split], 100), (data[split:], 900)):
             stream.feed_bytes(part, at_ns)
             got += taken(stream)
-            stamps += stream.batch.stamps_ns[:stream.batch.count].tolist()
+            stamps += stream.batch.stamps_ns[: stream.batch.count].tolist()
         stream.flush()
         got += taken(stream)
-        stamps += stream.batch.stamps_ns[:stream.batch.count].tolist()
-        assert got == sent[n:n + 2]
+        stamps += stream.batch.stamps_ns[: stream.batch.count].tolist()
+        assert got == sent[n : n + 2]
         assert stamps == [100, 100 if split > len(records[0]) else 900]
 
 

@@ -3,7 +3,7 @@
 """pose_axes_kernels: frames turned row by row."""
 
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_driver.pose_topics import transform_poses
 import pytest
 

@@ -76,10 +76,17 @@ def test_age_of_a_missing_sensor_is_that_of_its_last_sample() -> None:
     np.testing.assert_allclose(frame.ages_s, [0.0, 0.008])
 
 
-@pytest.mark.parametrize(('position', 'quaternion'), [
-    (NOWHERE, IDENTITY), (ORIGIN, (0.0, 0.0, 0.0, 0.0)), (ORIGIN, (np.nan, 0.0, 0.0, 0.0)),
-    ((np.inf, 0.0, 0.0), IDENTITY), (ORIGIN, (2.0, 0.0, 0.0, 0.0)), (ORIGIN, (1e200,) * 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('position', 'quaternion'),
+    [
+        (NOWHERE, IDENTITY),
+        (ORIGIN, (0.0, 0.0, 0.0, 0.0)),
+        (ORIGIN, (np.nan, 0.0, 0.0, 0.0)),
+        ((np.inf, 0.0, 0.0), IDENTITY),
+        (ORIGIN, (2.0, 0.0, 0.0, 0.0)),
+        (ORIGIN, (1e200,) * 4),
+    ],
+)
 def test_garbage_is_counted_and_dropped(position: tuple, quaternion: tuple) -> None:
     one = merger(1)
     assert one.add(0, MS, MS, (*position, *quaternion)) == []
@@ -98,12 +105,18 @@ def test_repeated_and_older_samples_are_dropped_but_a_clock_set_back_is_followed
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(
-    st.integers(0, 3), st.integers(-3, 20), st.integers(0, 6), st.booleans(),
-), max_size=60))  # fmt: skip
-def test_every_sample_is_in_one_frame_or_counted(
-    events: list[tuple[int, int, int, bool]]
-) -> None:
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.integers(-3, 20),
+            st.integers(0, 6),
+            st.booleans(),
+        ),
+        max_size=60,
+    )
+)
+def test_every_sample_is_in_one_frame_or_counted(events: list[tuple[int, int, int, bool]]) -> None:
     """And stamps strictly increase, whatever the order, delay and gaps of the samples."""
     one, frames, now_ns, base_ns = merger(4), [], 0, 10**12
     for number, (row, stamp_step_ms, wait_ms, is_garbage) in enumerate(events):

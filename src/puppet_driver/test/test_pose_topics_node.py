@@ -15,14 +15,14 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402,I100
 from geometry_msgs.msg import PoseArray, PoseStamped  # noqa: E402
-from puppet_core import quaternion_batch  # noqa: E402
-from puppet_core.errors import ConfigError  # noqa: E402
-from puppet_core.parameter_rows import (  # noqa: E402
+from puppet_core.io import (  # noqa: E402
     build_config,
     check_values,
+    ConfigError,  # noqa: E402
     defaults,
     read_parameter_file,
 )
+from puppet_core.math import quaternions as quaternion_batch  # noqa: E402
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_driver.parameters import rotation_of  # noqa: E402
 from puppet_driver.pose_topics import POSE_TOPICS_ROWS, PoseTopicsConfig  # noqa: E402
@@ -32,11 +32,12 @@ from puppet_driver.pose_topics_node import (  # noqa: E402
     PoseTopicsNode,
 )
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros import flat_array, qos, tracker_frame  # noqa: E402
-from puppet_ros.pose_array import from_poses, to_poses  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import flat_array, tracker_frame  # noqa: E402
+from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.pose_array import from_poses, to_poses  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
-from puppet_ros.tf_message import TransformsWriter  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
@@ -70,8 +71,12 @@ class Graph:
         listen(PoseArray, POSE_ARRAY_TOPIC, self.poses.append, qos.STREAM)
         listen(DiagnosticArray, '/diagnostics', lambda m: self.statuses.extend(m.status), 10)
         listen(TFMessage, '/tf', lambda m: self.transforms.extend(m.transforms), qos.TRANSFORMS)
-        listen(TFMessage, '/tf_static', lambda m: self.transforms.extend(m.transforms),
-               qos.STATIC_TRANSFORMS)  # fmt: skip
+        listen(
+            TFMessage,
+            '/tf_static',
+            lambda m: self.transforms.extend(m.transforms),
+            qos.STATIC_TRANSFORMS,
+        )
         self.executor = make_executor(context)
         self.executor.add_node(self.node)
         self.executor.add_node(self.other)
@@ -115,7 +120,7 @@ def graph(ros_context: Any) -> Iterator[Callable[..., Graph]]:
 
 def stamped(row: int, stamp_ns: int, frame_id: str = 'lab') -> PoseStamped:
     """Return the pose of a sensor."""
-    msg = PoseStamped(pose=to_poses(PLACES[row:row + 1], TURNS[row:row + 1])[0])
+    msg = PoseStamped(pose=to_poses(PLACES[row : row + 1], TURNS[row : row + 1])[0])
     msg.header.frame_id = frame_id
     flat_array.write_stamp(stamp_ns, msg.header.stamp)
     return msg
@@ -135,14 +140,22 @@ def test_stamped_poses_become_frames_with_ages(graph: Callable[..., Graph]) -> N
         np.testing.assert_allclose(frame.quaternions, TURNS)
         np.testing.assert_allclose(frame.ages_s, [0.002, 0.0], atol=1e-9)
     assert run.frames[0].header.frame_id == 'transmitter'
-    assert run.spin_until(lambda: {
-        ('world', 'transmitter'), ('transmitter', 'tracker/head')
-    } <= {(t.header.frame_id, t.child_frame_id) for t in run.transforms})  # fmt: skip
+    assert run.spin_until(
+        lambda: (
+            {('world', 'transmitter'), ('transmitter', 'tracker/head')}
+            <= {(t.header.frame_id, t.child_frame_id) for t in run.transforms}
+        )
+    )
 
 
 def test_pose_array_of_a_tracker_with_y_up_in_millimetres(graph: Callable[..., Graph]) -> None:
-    run = graph(topics=['/poses[1]', '/poses[0]'], unit_m=0.001, source__rpy_deg=[90.0, 0.0, 0.0],
-                source__position_m=[0.0, 0.0, 1.0], pose_array='all')  # fmt: skip
+    run = graph(
+        topics=['/poses[1]', '/poses[0]'],
+        unit_m=0.001,
+        source__rpy_deg=[90.0, 0.0, 0.0],
+        source__position_m=[0.0, 0.0, 1.0],
+        pose_array='all',
+    )
     publisher = run.publisher(PoseArray, '/poses')
     msg = PoseArray(poses=to_poses(np.array([[1e3, 2e3, 3e3], [0.0, 0.0, 0.0]]), TURNS))
     publisher.publish(msg)
@@ -170,9 +183,9 @@ def test_axes_come_from_static_transforms(graph: Callable[..., Graph]) -> None:
 
     assert run.spin_until(refused)
     turn = quaternion_batch.exp(np.array([0.0, 0.0, np.pi / 2.0]))
-    static.publish(TransformsWriter([('world', 'lab')]).fill(
-        0, np.array([[5.0, 0.0, 0.0]]), turn[None]
-    ))  # fmt: skip
+    static.publish(
+        TransformsWriter([('world', 'lab')]).fill(0, np.array([[5.0, 0.0, 0.0]]), turn[None])
+    )
 
     def whole() -> bool:
         for row, publisher in enumerate(publishers):
@@ -226,10 +239,14 @@ def test_shipped_file_has_every_row_in_order_with_its_default() -> None:
     )
 
 
-@pytest.mark.parametrize(('rpy_deg', 'forward'), [
-    ((90.0, 0.0, 0.0), [1.0, 0.0, 0.0]), ((90.0, 0.0, 90.0), [0.0, 0.0, 1.0]),
-    ((90.0, 0.0, -90.0), [0.0, 0.0, -1.0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('rpy_deg', 'forward'),
+    [
+        ((90.0, 0.0, 0.0), [1.0, 0.0, 0.0]),
+        ((90.0, 0.0, 90.0), [0.0, 0.0, 1.0]),
+        ((90.0, 0.0, -90.0), [0.0, 0.0, -1.0]),
+    ],
+)
 def test_described_rotations_turn_y_up_into_ours(rpy_deg: tuple, forward: list) -> None:
     turn = rotation_of(rpy_deg)
     up = quaternion_batch.rotate(turn, np.array([0.0, 1.0, 0.0]))

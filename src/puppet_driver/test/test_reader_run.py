@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 import os
 import threading
 
-from puppet_core.parameter_rows import build_config, check_values
+from puppet_core.io import build_config, check_values
+from puppet_driver.devices.flock_line import LineState
 from puppet_driver.devices.mock import MockPort
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.driver_report import Reporter
 from puppet_driver.errors import LinkError
+from puppet_driver.frames import line_reader as reader_run
 from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.frames.line_reader import LineReader
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.transport import line_reader as reader_run
-from puppet_driver.transport.line import LineState
-from puppet_driver.transport.line_reader import LineReader
 import pytest
 
 GIVEN = {'device': 'mock', 'ports': ['mock'], 'sensors': ['a', 'b'], 'rate_hz': 200.0}

@@ -8,7 +8,6 @@ test_bit_errors.py.
 
 """
 
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
@@ -32,12 +31,12 @@ def received(stream: PhasedRecordStream, chunks: list[bytes]) -> list[tuple]:
 
     def collect() -> None:
         batch = stream.batch
-        words = flock.encode_pose_words(batch.poses[:batch.count], RANGE_IN)
-        records.extend(zip((ADDRESSES[o] for o in batch.ordinals[:batch.count]), words))
+        words = flock.encode_pose_words(batch.poses[: batch.count], RANGE_IN)
+        records.extend(zip((ADDRESSES[o] for o in batch.ordinals[: batch.count]), words))
 
     for chunk in chunks:
         for start in range(0, len(chunk), MAX_READ_BYTES):
-            stream.feed_bytes(chunk[start:start + MAX_READ_BYTES])
+            stream.feed_bytes(chunk[start : start + MAX_READ_BYTES])
             collect()
     stream.flush()
     collect()
@@ -110,7 +109,7 @@ def test_pure_garbage_yields_nothing_and_raises_nothing(rng):
     stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
     data = rng.integers(0, 256, FUZZ_BYTES, dtype=np.uint8)
     for start in range(0, FUZZ_BYTES, MAX_READ_BYTES):
-        chunk = data[start:start + MAX_READ_BYTES]
+        chunk = data[start : start + MAX_READ_BYTES]
         assert stream.feed(chunk.copy(), len(chunk), 0) == 0
     assert stream.counters.discarded_bytes > FUZZ_BYTES - 16
 
@@ -147,7 +146,7 @@ def test_a_complete_record_is_not_held_back_at_the_end_of_a_read():
     stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
     stream.feed_bytes(b''.join(RECORDS[:SETTLING]))
     stream.flush()
-    assert stream.feed_bytes(b''.join(RECORDS[SETTLING:SETTLING + 5])) == 5
+    assert stream.feed_bytes(b''.join(RECORDS[SETTLING : SETTLING + 5])) == 5
 
 
 def test_a_record_that_is_not_due_is_held_until_the_line_is_quiet():
@@ -173,7 +172,7 @@ def test_two_records_astray_are_not_believed_even_if_they_agree():
     astray[2] ^= 0x40
     astray[3] ^= 0x20
     for tick in range(CONFIRMATIONS):
-        data = bytes(astray) + b''.join(RECORDS[16 + 5 * tick:20 + 5 * tick])
+        data = bytes(astray) + b''.join(RECORDS[16 + 5 * tick : 20 + 5 * tick])
         assert {a for a, _ in received(stream, [data])} == set(ADDRESSES[1:])
     assert was_sent(received(stream, [RECORDS[25]])[0])
     assert stream.counters.implausible_records == CONFIRMATIONS

@@ -5,9 +5,9 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.motion_loop import clip_loop
-from puppet_core.procedural_performer import procedural_motion
+from puppet_core.clips.bvh import write_bvh
+from puppet_core.procedural.motion_loop import clip_loop
+from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator import cli
 from puppet_driver.emulator.performer import default_body, DEFAULT_SENSORS, random_mounting
 import pytest
@@ -43,8 +43,9 @@ def read(path):
     with AnyReader([Path(path)]) as reader:
         topics = {c.topic: c.msgtype for c in reader.connections}
         own = [c for c in reader.connections if c.topic == '/tracker/raw']
-        rows = [(stamp, reader.deserialize(raw, c.msgtype))
-                for c, stamp, raw in reader.messages(own)]  # fmt: skip
+        rows = [
+            (stamp, reader.deserialize(raw, c.msgtype)) for c, stamp, raw in reader.messages(own)
+        ]
     return np.array([row[0] for row in rows]), [row[1] for row in rows], topics
 
 
@@ -55,8 +56,10 @@ def test_the_recording_has_what_the_sensors_see(tmp_path, clip, capsys):
     looped = clip_loop(motion, RATE_HZ, 2.0)
     assert len(messages) == looped.motion.n_frames
     assert f'{len(messages)} frames of 14 sensors' in capsys.readouterr().out
-    assert topics == {'/tracker/raw': 'puppet_msgs/msg/TrackerFrame',
-                      '/tf_static': 'tf2_msgs/msg/TFMessage'}  # fmt: skip
+    assert topics == {
+        '/tracker/raw': 'puppet_msgs/msg/TrackerFrame',
+        '/tf_static': 'tf2_msgs/msg/TFMessage',
+    }
     np.testing.assert_allclose(np.diff(stamps), 1e9 / RATE_HZ, atol=1.0)
     assert messages[0].sensors == list(DEFAULT_SENSORS)
     assert [m.frame_index for m in messages] == list(range(len(messages)))

@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 from line_bench import Bench, MS
 import numpy as np
-from puppet_core.parameter_rows import defaults
+from puppet_core.io import defaults
 from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices.flock_line import LineState, RetryPolicy
 from puppet_driver.errors import LinkError
 from puppet_driver.parameters import DRIVER_ROWS
-from puppet_driver.transport.line import LineState, RetryPolicy
 import pytest
 
 PERIOD_MS = 8
@@ -147,10 +147,11 @@ def test_a_single_unit_that_lost_power_is_configured_again(bench, index):
     unit.power_cycle()
     # the bench's records are fixed: what such a unit sends is encoded by the simulator itself
     bench.burst = lambda: b''.join(
-        record.tobytes() for record in bench.device.encode(
+        record.tobytes()
+        for record in bench.device.encode(
             np.tile([1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (1, 2, 1)), 0
         )
-    )  # fmt: skip
+    )
     before = bench.records
     bench.play(4000)
     assert unit.command == told

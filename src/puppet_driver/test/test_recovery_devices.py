@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from line_bench import MS
 from puppet_driver.devices.decoding import CONFIRMATIONS
+from puppet_driver.devices.flock_line import LineState, RetryPolicy
 from puppet_driver.devices.polhemus import XOFF
-from puppet_driver.transport.line import LineState, RetryPolicy
 import pytest
 from simulator_bench import PERIODS_MS, TwinBench
 from test_recovery import cut, LIMIT_MS, other_speed, turn_bits, unplug, VALUES
@@ -66,10 +66,13 @@ def since(bench: TwinBench, began_ns: int, before: int) -> float:
 
 
 @pytest.mark.parametrize('lasts_ms', LASTS_MS)
-@pytest.mark.parametrize('name, fault', [
-    *((name, fault) for name in PERIODS_MS for fault in (unplug, cut, turn_bits, lose_sensor)),
-    *((name, other_speed) for name in SERIAL),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'name, fault',
+    [
+        *((name, fault) for name in PERIODS_MS for fault in (unplug, cut, turn_bits, lose_sensor)),
+        *((name, other_speed) for name in SERIAL),
+    ],
+)
 def test_records_come_again_within_a_second_of_the_faults_end(bench, fault, lasts_ms):
     end = fault(bench)
     bench.play(lasts_ms)

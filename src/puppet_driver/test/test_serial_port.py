@@ -39,7 +39,7 @@ def test_bytes_pass_both_ways_unchanged(pty_pair):
     everything = bytes(range(256))
     os.write(master, everything)
     buffer = bytearray(1000)
-    assert readable(port) and buffer[:port.read_into(buffer)] == everything
+    assert readable(port) and buffer[: port.read_into(buffer)] == everything
     port.write(everything[:100])
     assert os.read(master, 1000) == everything[:100]
     port.close()

@@ -14,11 +14,11 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402,I100
 from driver_graph import Graph  # noqa: E402
 from lifecycle_msgs.msg import State  # noqa: E402
-from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_core.io import ConfigError  # noqa: E402
 from puppet_driver import tracker_driver_node  # noqa: E402
 from puppet_driver.emulator.faults import FaultRates  # noqa: E402
 from puppet_driver.errors import LinkError  # noqa: E402
-from puppet_ros import tracker_frame  # noqa: E402
+from puppet_ros.messages import tracker_frame  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -233,9 +233,7 @@ def test_a_start_beside_too_many_held_up_runs_is_refused_and_says_why(
     assert run.spin_until(run.has(5))
 
 
-def test_a_reader_that_breaks_leaves_the_node_inactive_and_says_why(
-    emulator, graph, monkeypatch
-):
+def test_a_reader_that_breaks_leaves_the_node_inactive_and_says_why(emulator, graph, monkeypatch):
     monkeypatch.setattr(threading, 'excepthook', lambda _: None)
     run = graph(emulator())
     assert run.spin_until(run.has(5))

@@ -8,20 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.character import Character
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.image_file import Picture, save_png
-from puppet_core.io.progress import progress
-from puppet_core.posture import Motion
+from puppet_core.body import Character, Motion
+from puppet_core.clips import write_bvh
+from puppet_core.drawing import Picture, save_png
+from puppet_core.io import progress
 from puppet_edit import edit_session
 from puppet_edit.edit_session import warm_up
-from puppet_edit.editor.edit_config import body_height, EditConfig, EditResult
-from puppet_edit.editor.motion_edit import edit_motion
-from puppet_edit.files.edit_file import EditPlan, load_edit
-from puppet_retarget.offline import clip_arguments
-from puppet_retarget.offline.bench_table import table
-from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
-from puppet_retarget.offline.report_file import write_report
+from puppet_edit.editor import body_height, edit_motion, EditConfig, EditResult
+from puppet_edit.files import EditPlan, load_edit
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import ConfigFiles, PERFORMER, table, write_report
 
 MET_PERCENT = 0.1  # of the body's height: below it an entry counts as met
 MAX_LINES = 12  # of entries in the printed report
@@ -45,24 +41,31 @@ def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str,
     percent = 100.0 / height
     rows = [
         {
-            'line': entry.line, 'kind': entry.kind, 'about': entry.about,
+            'line': entry.line,
+            'kind': entry.kind,
+            'about': entry.about,
             'frames': [int(entry.constraint.frames[0]), int(entry.constraint.frames[-1])],
-            'error_mm': 1e3 * float(error), 'error_percent': percent * float(error),
+            'error_mm': 1e3 * float(error),
+            'error_percent': percent * float(error),
             'is_met': bool(percent * error < MET_PERCENT),
         }
         for entry, error in zip(plan.entries, result.constraint_errors_m)
-    ]  # fmt: skip
-    others = result.constraint_errors_m[len(plan.entries):]
+    ]
+    others = result.constraint_errors_m[len(plan.entries) :]
     return {
-        'frames': result.motion.n_frames, 'rate_hz': motion.rate_hz, 'body_height_m': height,
+        'frames': result.motion.n_frames,
+        'rate_hz': motion.rate_hz,
+        'body_height_m': height,
         'tasks': list(plan.prepared.notes),
         'frames_constrained': result.frames_constrained,
         'constraints': result.constraint_count,
         'initial_max_error_percent': result.initial_max_error_percent,
         'levels': [
             {
-                'frames_per_knot': level.frames_per_knot, 'knots': level.knots,
-                'time_s': level.time_s, 'max_error_percent': level.max_error_percent,
+                'frames_per_knot': level.frames_per_knot,
+                'knots': level.knots,
+                'time_s': level.time_s,
+                'max_error_percent': level.max_error_percent,
             }
             for level in result.levels
         ],
@@ -70,7 +73,7 @@ def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str,
         'total_time_s': result.total_time_s,
         'entries': rows,
         'tasks_max_error_mm': 1e3 * float(others.max()) if len(others) else None,
-    }  # fmt: skip
+    }
 
 
 def report_lines(figures: Mapping[str, Any]) -> str:
@@ -78,11 +81,14 @@ def report_lines(figures: Mapping[str, Any]) -> str:
     head = ['level', 'frames per knot', 'knots', 'time, ms', 'max. error, % of height']
     rows = [
         [
-            str(number), f'{level["frames_per_knot"]:g}', str(level['knots']),
-            f'{1e3 * level["time_s"]:.1f}', f'{level["max_error_percent"]:.3f}',
+            str(number),
+            f'{level["frames_per_knot"]:g}',
+            str(level['knots']),
+            f'{1e3 * level["time_s"]:.1f}',
+            f'{level["max_error_percent"]:.3f}',
         ]
         for number, level in enumerate(figures['levels'], start=1)
-    ]  # fmt: skip
+    ]
     if figures['exact_max_error_percent'] is not None:
         rows.append(['exact', '', '', '', f'{figures["exact_max_error_percent"]:.3f}'])
     parts = [*figures['tasks']]
@@ -103,7 +109,7 @@ def summary(figures: Mapping[str, Any]) -> str:
         last = errors[-1] if errors else figures['initial_max_error_percent']
     text = (
         f'{figures["frames"]} frames, {figures["frames_constrained"]} of them constrained; '
-        f'max. error {figures["initial_max_error_percent"]:.2f} -> {last:.3f} % of the body\'s '
+        f"max. error {figures['initial_max_error_percent']:.2f} -> {last:.3f} % of the body's "
         f'height in {figures["total_time_s"]:.3f} s'
     )
     missed = [row for row in figures['entries'] if not row['is_met']]
@@ -118,13 +124,16 @@ def _entries(entries: list[Mapping[str, Any]]) -> str:
     worst = sorted(entries, key=lambda row: -row['error_mm'])[:MAX_LINES]
     rows = [
         [
-            str(row['line']), f'{row["kind"].replace("_", " ")} {row["about"]}',
-            '{} .. {}'.format(*row['frames']) if row['frames'][0] != row['frames'][1]
+            str(row['line']),
+            f'{row["kind"].replace("_", " ")} {row["about"]}',
+            '{} .. {}'.format(*row['frames'])
+            if row['frames'][0] != row['frames'][1]
             else str(row['frames'][0]),
-            f'{row["error_mm"]:.2f}', f'{row["error_percent"]:.3f}',
+            f'{row["error_mm"]:.2f}',
+            f'{row["error_percent"]:.3f}',
         ]
         for row in worst
-    ]  # fmt: skip
+    ]
     text = table(['line', 'constraint', 'frames', 'error, mm', '% of height'], rows)
     left = len(entries) - len(worst)
     return text if left <= 0 else f'{text}\n{left} more are nearer'
@@ -135,8 +144,7 @@ def _height(config: EditConfig, motion: Motion) -> float:
 
 
 EXAMPLE = (
-    'example: ./puppet edit walk.bvh reach.yaml out.bvh --report report.json '
-    '--preview strip.png'
+    'example: ./puppet edit walk.bvh reach.yaml out.bvh --report report.json --preview strip.png'
 )
 # Returns a strip of a body in a clip, in what an edit file prepared of it, and in the result.
 Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
@@ -192,6 +200,7 @@ def edited(plan: EditPlan, title: str) -> EditResult:
     """
     warm_up(plan.prepared.motion)
     with progress(title, steps(plan.config), unit='level') as advance:
+
         def report_level(text: str, percent: float) -> None:
             advance(1, note=f'{text}: max. error {percent:.3f} %')
 

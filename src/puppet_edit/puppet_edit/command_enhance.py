@@ -9,33 +9,35 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.arrays import Vec3s
-from puppet_core.character import Character, default_capsules
-from puppet_core.clip import SUFFIXES
-from puppet_core.clip_bvh_write import write_bvh
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.image_file import Picture, save_png
-from puppet_core.io.progress import progress
-from puppet_core.posture import Motion
-from puppet_core.skeleton import END_EFFECTORS
-from puppet_edit.enhancement.enhance import enhance, enhance_report, solver_figures
-from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, KeyframeSpacing
-from puppet_edit.enhancement.motion_curves import EnhanceConfig, ROOT_CHOICES
-from puppet_edit.enhancement.online_enhance import enhance_online, rate_config, SOFT_WEIGHT
-from puppet_edit.enhancement.rotation_channels import CHANNEL_KINDS
-from puppet_edit.enhancement.study import study_tables
-from puppet_edit.enhancement.targets import (
+from puppet_core.body import Character, default_capsules, END_EFFECTORS, Motion
+from puppet_core.clips import SUFFIXES, write_bvh
+from puppet_core.drawing import Picture, save_png
+from puppet_core.io import ConfigError, InputFileError, progress
+from puppet_core.math import Vec3s
+from puppet_edit.enhancement import (
+    CHANNEL_KINDS,
+    choose_keyframes,
     end_effector_row,
+    enhance,
+    enhance_online,
+    enhance_report,
+    EnhanceConfig,
+    given_keyframes,
+    KeyframeSpacing,
     Meeting,
+    rate_config,
     resampled,
+    ROOT_CHOICES,
+    SOFT_WEIGHT,
+    solver_figures,
+    study_tables,
     TargetFile,
     Targets,
 )
-from puppet_edit.enhancement.targets import read_targets as read_target_file
-from puppet_edit.enhancement.targets import SUFFIXES as TARGET_SUFFIXES
-from puppet_retarget.offline import clip_arguments
-from puppet_retarget.offline.clip_arguments import ConfigFiles, PERFORMER
-from puppet_retarget.offline.report_file import write_report
+from puppet_edit.enhancement import read_targets as read_target_file
+from puppet_edit.enhancement import SUFFIXES as TARGET_SUFFIXES
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import ConfigFiles, PERFORMER, write_report
 
 AUTO_KEYFRAMES = 'auto'
 KEYFRAMES, ONLINE = 'keyframes', 'online'
@@ -48,45 +50,111 @@ _SPACING = KeyframeSpacing()
 def add_target_options(parser: argparse.ArgumentParser) -> None:
     """Declare what was measured, and where it has to be right."""
     add = parser.add_argument_group('what was measured').add_argument
-    add('--targets', type=Path, metavar='F',
+    add(
+        '--targets',
+        type=Path,
+        metavar='F',
         help='end-effectors of the same body: .csv, .yaml, or a clip (.bvh, .amc, .c3d); '
-        "without, the clip's own ones, as of a .c3d")
+        "without, the clip's own ones, as of a .c3d",
+    )
     add('--targets-asf', type=Path, metavar='F', help='skeleton of --targets, if an .amc')
-    add('--targets-start-s', type=float, default=0.0, metavar='T',
-        help='where the first frame of a --targets clip is in CLIP; default %(default)g')
-    add('--end-effectors', type=clip_arguments.listed, metavar='A,B',
-        help=f'only these; {", ".join(END_EFFECTORS)} of a clip, elbows and knees of a file too')
-    add('--meet', action='append', default=[], metavar='A,B[:M]',
-        help='these two meet, M metres apart; may be repeated')
+    add(
+        '--targets-start-s',
+        type=float,
+        default=0.0,
+        metavar='T',
+        help='where the first frame of a --targets clip is in CLIP; default %(default)g',
+    )
+    add(
+        '--end-effectors',
+        type=clip_arguments.listed,
+        metavar='A,B',
+        help=f'only these; {", ".join(END_EFFECTORS)} of a clip, elbows and knees of a file too',
+    )
+    add(
+        '--meet',
+        action='append',
+        default=[],
+        metavar='A,B[:M]',
+        help='these two meet, M metres apart; may be repeated',
+    )
     add = parser.add_argument_group('keyframes').add_argument
-    add('--keyframes', default=None, metavar='0,30,..',
-        help=f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)')
-    add('--least-s', type=float, default=_SPACING.least_s, metavar='T',
-        help='between keyframes that are found; default %(default)g')
-    add('--most-s', type=float, default=_SPACING.most_s, metavar='T',
-        help='between keyframes that are found; default %(default)g')
-    add('--tolerance-mm', type=float, default=0.0, metavar='E',
-        help='more keyframes where errors are larger; default %(default)g: none')
+    add(
+        '--keyframes',
+        default=None,
+        metavar='0,30,..',
+        help=f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)',
+    )
+    add(
+        '--least-s',
+        type=float,
+        default=_SPACING.least_s,
+        metavar='T',
+        help='between keyframes that are found; default %(default)g',
+    )
+    add(
+        '--most-s',
+        type=float,
+        default=_SPACING.most_s,
+        metavar='T',
+        help='between keyframes that are found; default %(default)g',
+    )
+    add(
+        '--tolerance-mm',
+        type=float,
+        default=0.0,
+        metavar='E',
+        help='more keyframes where errors are larger; default %(default)g: none',
+    )
 
 
 def add_curve_options(parser: argparse.ArgumentParser) -> None:
     """Declare how the motion between keyframes is made."""
     add = parser.add_argument_group('curves').add_argument
-    add('--method', choices=METHODS, default=METHODS[0],
-        help='keyframes and curves, or every frame as live; default %(default)s')
-    add('--weight', type=float, metavar='W1',
+    add(
+        '--method',
+        choices=METHODS,
+        default=METHODS[0],
+        help='keyframes and curves, or every frame as live; default %(default)s',
+    )
+    add(
+        '--weight',
+        type=float,
+        metavar='W1',
         help=f'of end-effectors against angles, below 1; default {_DEFAULT.weight:g}, '
-        f'{ONLINE} {SOFT_WEIGHT:g}')
-    add('--channels', choices=CHANNEL_KINDS, default=_DEFAULT.channels,
-        help='numbers that curves are fitted to; default %(default)s')
-    add('--detail-s', type=float, default=_DEFAULT.detail_s, metavar='T',
-        help="knots between keyframes; 0: none, the paper's curve; default %(default)g")
-    add('--only-keyframes', action='store_true',
-        help='do not follow end-effectors between keyframes')
-    add('--segment', type=int, default=_DEFAULT.segment, metavar='K',
-        help='with --detail-s 0: join segments of K keyframes; default %(default)s: one')
-    add('--root', choices=ROOT_CHOICES, default=_DEFAULT.root,
-        help='whether the pelvis gives way; auto: if a foot is measured')
+        f'{ONLINE} {SOFT_WEIGHT:g}',
+    )
+    add(
+        '--channels',
+        choices=CHANNEL_KINDS,
+        default=_DEFAULT.channels,
+        help='numbers that curves are fitted to; default %(default)s',
+    )
+    add(
+        '--detail-s',
+        type=float,
+        default=_DEFAULT.detail_s,
+        metavar='T',
+        help="knots between keyframes; 0: none, the paper's curve; default %(default)g",
+    )
+    add(
+        '--only-keyframes',
+        action='store_true',
+        help='do not follow end-effectors between keyframes',
+    )
+    add(
+        '--segment',
+        type=int,
+        default=_DEFAULT.segment,
+        metavar='K',
+        help='with --detail-s 0: join segments of K keyframes; default %(default)s: one',
+    )
+    add(
+        '--root',
+        choices=ROOT_CHOICES,
+        default=_DEFAULT.root,
+        help='whether the pelvis gives way; auto: if a foot is measured',
+    )
 
 
 def enhance_config(arguments: argparse.Namespace) -> EnhanceConfig:
@@ -101,8 +169,14 @@ def enhance_config(arguments: argparse.Namespace) -> EnhanceConfig:
             f'--tolerance-mm: expected 0 <= value <= 10000, got {arguments.tolerance_mm:g}'
         )
     return EnhanceConfig(
-        weight, arguments.channels, arguments.detail_s, not arguments.only_keyframes,
-        arguments.segment, arguments.root, 1e-3 * arguments.tolerance_mm, arguments.least_s,
+        weight,
+        arguments.channels,
+        arguments.detail_s,
+        not arguments.only_keyframes,
+        arguments.segment,
+        arguments.root,
+        1e-3 * arguments.tolerance_mm,
+        arguments.least_s,
     )
 
 
@@ -116,9 +190,7 @@ def read_targets(motion: Motion, arguments: argparse.Namespace) -> TargetFile:
 
     """
     path = arguments.targets
-    if arguments.targets_start_s != 0.0 and (
-        path is None or path.suffix.lower() not in SUFFIXES
-    ):
+    if arguments.targets_start_s != 0.0 and (path is None or path.suffix.lower() not in SUFFIXES):
         raise ConfigError('--targets-start-s: expected a clip as --targets with it')
     if path is None:
         found = TargetFile(_targets_of_clip(motion, motion, 0.0), None)
@@ -164,7 +236,7 @@ def _targets_of_clip(motion: Motion, other: Motion, start_s: float) -> Targets:
     if not np.isfinite(start_s):
         raise ConfigError(f'--targets-start-s: expected a finite number, got {start_s}')
     measured = np.array(other.end_effectors)
-    measured[:, len(END_EFFECTORS):] = np.nan
+    measured[:, len(END_EFFECTORS) :] = np.nan
     times = start_s + np.arange(other.n_frames) / other.rate_hz
     at = np.arange(motion.n_frames) / motion.rate_hz
     positions = resampled(times, measured, at)
@@ -227,10 +299,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_curve_options(parser)
     clip_arguments.add_clip_options(parser)
     add = parser.add_argument_group('error study').add_argument
-    add('--study', action='store_true',
-        help='a known motion, CLIP or the built-in performer, measured with errors: tables')
-    add('--seeds', type=int, default=20, metavar='N',
-        help='how often the study draws noise; default %(default)s')
+    add(
+        '--study',
+        action='store_true',
+        help='a known motion, CLIP or the built-in performer, measured with errors: tables',
+    )
+    add(
+        '--seeds',
+        type=int,
+        default=20,
+        metavar='N',
+        help='how often the study draws noise; default %(default)s',
+    )
     add('--json', type=Path, metavar='FILE', help='the figures of the study')
 
 
@@ -264,16 +344,21 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
         with progress(title, count) as advance:
             done = enhance(motion, targets, keys, config, advance)
         better, keys, goals, solver = (
-            done.motion, done.keyframes, done.goals, solver_figures(done)
-        )  # fmt: skip
+            done.motion,
+            done.keyframes,
+            done.goals,
+            solver_figures(done),
+        )
     else:
         with progress(title, motion.n_frames) as advance:
             better = enhance_online(motion, targets, config.root, config.weight, advance)
         goals = targets.goals(range(motion.n_frames))
     _require_finite(better)
     figures = {
-        'clip': str(arguments.clip), 'method': arguments.method, 'weight': config.weight,
-    }  # fmt: skip
+        'clip': str(arguments.clip),
+        'method': arguments.method,
+        'weight': config.weight,
+    }
     figures |= enhance_report(motion, better, targets, keys, goals) | solver
     _write(arguments, files, draw, (motion, better), (targets, goals, keys), figures)
     return f'{arguments.out}: {summary(figures)}'
@@ -293,9 +378,13 @@ def summary(figures: Mapping[str, Any]) -> str:
 
 
 def _write(
-    arguments: argparse.Namespace, files: ConfigFiles, draw: Draw, motions: tuple[Motion, Motion],
-    aims: tuple[Targets, Vec3s, Mapping[int, str]], figures: dict[str, Any],
-) -> None:  # fmt: skip
+    arguments: argparse.Namespace,
+    files: ConfigFiles,
+    draw: Draw,
+    motions: tuple[Motion, Motion],
+    aims: tuple[Targets, Vec3s, Mapping[int, str]],
+    figures: dict[str, Any],
+) -> None:
     picture = None
     if arguments.preview:
         performer = clip_arguments.find_character(files, PERFORMER)

@@ -19,30 +19,39 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.arrays import Vec3
-from puppet_core.atomic_file import write_text
-from puppet_core.errors import ConfigError
-from puppet_core.joint_limits import JointLimit
-from puppet_core.posture import Motion
-from puppet_core.skeleton import END_EFFECTORS, GENERAL_END_EFFECTORS, Skeleton
-from puppet_edit.editor.constraints import BodyPoint, Constraint, PointGoal
-from puppet_edit.editor.edit_config import EditConfig, EditResult
-from puppet_edit.editor.motion_edit import edit_motion
-from puppet_edit.files.edit_entries import BodyTrack, EditEntry, flat, PLANT, POSITION
-from puppet_edit.files.edit_file import (
+from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS, JointLimit, Motion, Skeleton
+from puppet_core.io import ConfigError, write_text
+from puppet_core.math import Vec3
+from puppet_edit.editor import (
+    BodyPoint,
+    Constraint,
+    edit_motion,
+    EditConfig,
+    EditResult,
+    PointGoal,
+)
+from puppet_edit.files import (
+    BodyTrack,
     CONSTRAINTS,
+    do_tasks,
     edit_text,
+    EditEntry,
     EditPlan,
+    flat,
+    function_of,
+    heights_of,
     OPTIONS,
     parse_edit,
     PLAIN_READERS,
     plain_value,
+    PLANT,
+    POSITION,
     Readers,
+    TaskSources,
 )
-from puppet_edit.files.edit_tasks import do_tasks, function_of, heights_of, TaskSources
-from puppet_edit.scene.foot_plants import detect_contacts
-from puppet_retarget.offline import clip_arguments
-from puppet_retarget.offline.clip_arguments import ConfigFiles
+from puppet_edit.scene import detect_contacts
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import ConfigFiles
 
 KNOTS_REACHED = 7  # of the coarsest level, by one constraint (LeeShin1999 section 6)
 
@@ -50,9 +59,11 @@ KNOTS_REACHED = 7  # of the coarsest level, by one constraint (LeeShin1999 secti
 def point_of(motion: Motion, frame: int, point: BodyPoint) -> Vec3:
     """Return where a point of the body is in a frame, shape (3,) [m]."""
     posture = Motion.from_rotations(
-        motion.skeleton, motion.rate_hz,
-        motion.root_positions[frame][None], motion.rotations[frame][None],
-    )  # fmt: skip
+        motion.skeleton,
+        motion.rate_hz,
+        motion.root_positions[frame][None],
+        motion.rotations[frame][None],
+    )
     q_world, p_world = posture.world_segments()
     offset = point.offset_in(motion.skeleton)
     from_joint = np.asarray(offset, dtype=np.float64)
@@ -112,7 +123,8 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare how clips are read."""
     parser.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     parser.add_argument(
-        '--as-is', action='store_true',
+        '--as-is',
+        action='store_true',
         help='leave the floor and the first frames as the file has them',
     )
     clip_arguments.add_clip_options(parser)
@@ -122,9 +134,7 @@ def read_clip(path: Path, arguments: argparse.Namespace, asf: Path | None = None
     """Return a clip; its end-effectors are those of its angles, which are what is edited."""
     mend = not arguments.as_is
     clip = clip_arguments.read_clip(path, arguments, asf or arguments.asf, mend)
-    return Motion.from_rotations(
-        clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
-    )
+    return Motion.from_rotations(clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations)
 
 
 def readers(arguments: argparse.Namespace, files: ConfigFiles) -> Readers:
@@ -155,9 +165,12 @@ class EditSession:
     """One clip while it is edited."""
 
     def __init__(
-        self, clip: Motion, tree: Mapping[str, Any] | None = None,
-        path: str | Path = 'edit.yaml', readers: Readers = PLAIN_READERS,
-    ) -> None:  # fmt: skip
+        self,
+        clip: Motion,
+        tree: Mapping[str, Any] | None = None,
+        path: str | Path = 'edit.yaml',
+        readers: Readers = PLAIN_READERS,
+    ) -> None:
         """
         Begin with a clip.
 
@@ -182,9 +195,11 @@ class EditSession:
         self.path = Path(path)
         """Of the edit file."""
         self._readers = readers
-        start = plain_value(tree) if tree is not None else {
-            OPTIONS: _drag_options(REACH_S, clip) | {'joint_rigidity': dict(DRAG_RIGIDITY)}
-        }
+        start = (
+            plain_value(tree)
+            if tree is not None
+            else {OPTIONS: _drag_options(REACH_S, clip) | {'joint_rigidity': dict(DRAG_RIGIDITY)}}
+        )
         self._standing = detect_contacts(clip).planted
         self._steps = [self._step(start)]
         self._at = 0
@@ -234,9 +249,7 @@ class EditSession:
         )
         return BodyTrack(posture).places(BodyPoint.named(point), np.array([0]))[0]
 
-    def drag(
-        self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()
-    ) -> None:
+    def drag(self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()) -> None:
         """
         Let a point be at a place in a frame; a second drag of it there takes the first's place.
 
@@ -259,7 +272,8 @@ class EditSession:
         self._checked(frame)
         at = [round(float(value), PLACE_DIGITS) for value in place]
         entries = [
-            entry for entry in self._tree_entries()
+            entry
+            for entry in self._tree_entries()
             if not (entry.get(POSITION) == point and entry.get('frame') == frame)
         ]
         entries.append({POSITION: point, 'frame': frame, 'at_m': at})
@@ -281,7 +295,7 @@ class EditSession:
         entries = self._tree_entries()
         if not 0 <= index < len(entries):
             raise ConfigError(f'entry: expected 0 .. {len(entries) - 1}, got {index}')
-        self._do({CONSTRAINTS: [*entries[:index], *entries[index + 1:]]})
+        self._do({CONSTRAINTS: [*entries[:index], *entries[index + 1 :]]})
 
     def set_reach(self, reach_s: float) -> None:
         """Let drags spread about so far to both sides [s]."""

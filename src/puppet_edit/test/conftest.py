@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from puppet_core.character import Character, load_character
-from puppet_core.clip import load_clip
-from puppet_core.posture import Motion
-from puppet_core.procedural_performer import procedural_motion
-from puppet_core.skeleton import Skeleton
-from puppet_edit.enhancement.enhance import enhance, Enhanced
+from puppet_core.body.character import Character, load_character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.clips.load import load_clip
+from puppet_core.procedural.performer import procedural_motion
+from puppet_edit.enhancement.enhancer import enhance, Enhanced
 from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
 from puppet_edit.enhancement.motion_curves import EnhanceConfig
 from puppet_edit.enhancement.study import fist_motion, fist_take, FistMotion, Take
@@ -76,10 +76,14 @@ def chosen(take: Take) -> dict[int, str]:
 
 @pytest.fixture(
     scope='session',
-    params=[EnhanceConfig(detail_s=0.0), EnhanceConfig(follow=False), EnhanceConfig(),
-            EnhanceConfig(channels='euler', detail_s=0.0)],
+    params=[
+        EnhanceConfig(detail_s=0.0),
+        EnhanceConfig(follow=False),
+        EnhanceConfig(),
+        EnhanceConfig(channels='euler', detail_s=0.0),
+    ],
     ids=['the paper', 'detail', 'followed', 'euler'],
-)  # fmt: skip
+)
 def enhanced(request: pytest.FixtureRequest, take: Take, chosen: dict[int, str]) -> Enhanced:
     """Return the fist-matching experiment made better, by each kind of curve."""
     return enhance(take.motion, take.targets, chosen, request.param)

@@ -5,11 +5,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats
-from puppet_core.joint_limits import JointLimit
-from puppet_core.posture import Motion
-from puppet_core.skeleton import N_SEGMENTS, Skeleton
+from puppet_core.body.joint_limits import JointLimit
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import N_SEGMENTS, Skeleton
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats
 from puppet_edit.editor.constraint_kernels import (
     N_LIMB,
     N_UNKNOWNS,
@@ -49,18 +49,26 @@ class PoseProblem:
     """The first frame's inverse kinematics, to be looked at in pieces."""
 
     def __init__(
-        self, motion: Motion, constraints: Sequence[Constraint], is_full: bool = False,
+        self,
+        motion: Motion,
+        constraints: Sequence[Constraint],
+        is_full: bool = False,
         limits: Sequence[JointLimit] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         bodies = Bodies.constant(motion.skeleton, motion.n_frames)
         body = MovingBody(motion, bodies)
         table = ConstraintTable(constraints, body, bodies, EditConfig(joint_limits=limits))
         table.update(body)
         tasks = table.tasks
         self.task = PoseTask(
-            tasks.offsets[0], body.roots[0], body.rotations[0],
-            tasks.items[:tasks.starts[1]], np.zeros((4, N_LIMB)), tasks.rigidity, tasks.limits,
-        )  # fmt: skip
+            tasks.offsets[0],
+            body.roots[0],
+            body.rotations[0],
+            tasks.items[: tasks.starts[1]],
+            np.zeros((4, N_LIMB)),
+            tasks.rigidity,
+            tasks.limits,
+        )
         self.residual = Residual(*np.zeros((3, 3)), *np.zeros((3, 3, 3)))
         self.unknowns = Unknowns(np.zeros(N_UNKNOWNS, np.int64), np.zeros(N_UNKNOWNS, np.int64))
         start = empty_pose()
@@ -73,7 +81,7 @@ class PoseProblem:
     def moved(self, pose: Pose, by: Floats) -> Pose:
         """Return the posture a step of the unknowns away."""
         full, out = np.zeros(N_UNKNOWNS), empty_pose()
-        full[self.unknowns.columns[:self.n]] = by
+        full[self.unknowns.columns[: self.n]] = by
         move_pose(self.task, pose, 1.0, full, out)
         return out
 
@@ -86,7 +94,15 @@ class PoseProblem:
         """Return the derivative of g by the unknowns, and its curvature's lower triangle."""
         gradient, curvature = np.zeros(N_UNKNOWNS), np.zeros((N_UNKNOWNS, N_UNKNOWNS))
         pose_gradient(
-            self.task, pose, self.unknowns, self.n, self.residual, np.zeros(N_UNKNOWNS),
-            np.zeros((36, N_UNKNOWNS)), np.zeros(N_UNKNOWNS), gradient, curvature,
-        )  # fmt: skip
-        return gradient[:self.n], curvature[:self.n, :self.n]
+            self.task,
+            pose,
+            self.unknowns,
+            self.n,
+            self.residual,
+            np.zeros(N_UNKNOWNS),
+            np.zeros((36, N_UNKNOWNS)),
+            np.zeros(N_UNKNOWNS),
+            gradient,
+            curvature,
+        )
+        return gradient[: self.n], curvature[: self.n, : self.n]

@@ -5,9 +5,9 @@
 import math
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_edit.editor.constraint_kernels import (
     DATA,
     KIND,
@@ -47,7 +47,7 @@ def test_eq_7_as_printed() -> None:
 
 
 def test_eq_7_is_clamped_at_full_stretch_and_at_folding() -> None:
-    """SPEC 5.9."""
+    """Errata 9."""
     assert bend_angle(0.3, 0.2, 0.0, 0.6) == math.pi
     assert bend_angle(0.3, 0.2, 0.0, 0.05) == 0.0
     assert bend_angle(0.3, 0.2, 0.1, 0.05) == 0.0
@@ -58,8 +58,8 @@ def _limbs(rng: np.random.Generator, n: int) -> tuple[Vec3s, Quats]:
     offsets = rng.normal(0.0, 0.1, (n, N_SEGMENTS, 3))
     lengths = rng.uniform(0.15, 0.5, (n, 4, 2, 1))
     ways = rng.normal(size=(n, 4, 1, 3)) + 0.2 * rng.normal(size=(n, 4, 2, 3))
-    offsets[:, LIMB_SEGMENTS[:, 1:]] = lengths * ways / np.linalg.norm(
-        ways, axis=-1, keepdims=True
+    offsets[:, LIMB_SEGMENTS[:, 1:]] = (
+        lengths * ways / np.linalg.norm(ways, axis=-1, keepdims=True)
     )
     rotations = qb.exp(rng.normal(0.0, 0.8, (n, N_SEGMENTS, 3)))
     straight = qb.exp(rng.normal(0.0, 1e-3, (-(-n // 10), 4, 3)))
@@ -72,16 +72,30 @@ def _solved(
 ) -> tuple[Quats, Vec3s, Quats]:
     n = len(offsets)
     tasks = FrameTasks(
-        np.arange(n), np.arange(0, per_frame * n + 1, per_frame), items, offsets,
-        np.ones(17), np.zeros((N_SEGMENTS, N_LIMIT)),
-    )  # fmt: skip
+        np.arange(n),
+        np.arange(0, per_frame * n + 1, per_frame),
+        items,
+        offsets,
+        np.ones(17),
+        np.zeros((N_SEGMENTS, N_LIMIT)),
+    )
     out_roots, out_rotations = np.empty((n, 3)), np.empty((n, N_SEGMENTS, 4))
     room = np.empty(51, np.int64)
     # no step: what is left is the closed form
     solve_frames(
-        tasks, roots, rotations, False, 0, 0.0, room, room.copy(), out_roots, out_rotations,
-        np.empty((n, 51)), np.empty((n, 17)),
-    )  # fmt: skip
+        tasks,
+        roots,
+        rotations,
+        False,
+        0,
+        0.0,
+        room,
+        room.copy(),
+        out_roots,
+        out_rotations,
+        np.empty((n, 51)),
+        np.empty((n, 17)),
+    )
     q_world, p_world = _placed(offsets, out_roots, out_rotations)
     return q_world, p_world, out_rotations
 
@@ -99,9 +113,14 @@ def _placed(offsets: Vec3s, roots: Vec3s, rotations: Quats) -> tuple[Quats, Vec3
 
 
 def _goals(
-    rng: np.random.Generator, offsets: Vec3s, roots: Vec3s, rotations: Quats, tips: Vec3s,
-    low: float, high: float,
-) -> tuple[Vec3s, Floats]:  # fmt: skip
+    rng: np.random.Generator,
+    offsets: Vec3s,
+    roots: Vec3s,
+    rotations: Quats,
+    tips: Vec3s,
+    low: float,
+    high: float,
+) -> tuple[Vec3s, Floats]:
     """Return places at a share `low` .. `high` between folded and stretched, (n, 4, 3)."""
     _, p_world = _placed(offsets, roots, rotations)
     upper = np.linalg.norm(offsets[:, LIMB_SEGMENTS[:, 1]], axis=-1)
@@ -129,9 +148,9 @@ def test_closed_form_agrees_with_forward_kinematics(
         goals = goals + qb.rotate(turns, points)
     items = np.zeros((n, 4, 2, N_ITEM))
     items[..., SEGMENT], items[..., WEIGHT] = ENDS[:, None], 1.0
-    items[:, :, 0, KIND], items[:, :, 0, MASK:MASK + 3] = POINT, 1.0
-    items[:, :, 0, OFFSET:OFFSET + 3], items[:, :, 0, DATA:DATA + 3] = points, goals
-    items[:, :, 1, KIND], items[:, :, 1, DATA:DATA + 4] = ORIENTATION, turns
+    items[:, :, 0, KIND], items[:, :, 0, MASK : MASK + 3] = POINT, 1.0
+    items[:, :, 0, OFFSET : OFFSET + 3], items[:, :, 0, DATA : DATA + 3] = points, goals
+    items[:, :, 1, KIND], items[:, :, 1, DATA : DATA + 4] = ORIENTATION, turns
     kept = items if is_oriented else items[:, :, :1]
     per_frame = kept.shape[1] * kept.shape[2]
     q_world, p_world, solved = _solved(
@@ -155,7 +174,7 @@ def test_a_limb_whose_goal_is_out_of_reach_points_there(rng: np.random.Generator
     goals, length = _goals(rng, offsets, roots, rotations, tips, 1.5, 5.0)
     items = np.zeros((n, 4, N_ITEM))
     items[..., SEGMENT], items[..., WEIGHT] = ENDS, 1.0
-    items[..., KIND], items[..., MASK:MASK + 3], items[..., DATA:DATA + 3] = POINT, 1.0, goals
+    items[..., KIND], items[..., MASK : MASK + 3], items[..., DATA : DATA + 3] = POINT, 1.0, goals
     _, p_world, _ = _solved(offsets, roots, rotations, items.reshape(-1, N_ITEM), 4)
     shoulders = p_world[:, LIMB_SEGMENTS[:, 0]]
     line, arm = goals - shoulders, p_world[:, ENDS] - shoulders
@@ -176,8 +195,8 @@ def test_what_is_in_place_stays_as_it_is(skeleton: Skeleton, rng: np.random.Gene
     place_frames(offsets, roots, rotations, q_world, p_world)
     items = np.zeros((n, 4, N_ITEM))
     items[..., SEGMENT], items[..., WEIGHT] = ENDS, 1.0
-    items[..., KIND], items[..., MASK:MASK + 3] = POINT, 1.0
-    items[..., DATA:DATA + 3] = p_world[:, ENDS]
+    items[..., KIND], items[..., MASK : MASK + 3] = POINT, 1.0
+    items[..., DATA : DATA + 3] = p_world[:, ENDS]
     _, _, solved = _solved(offsets, roots, rotations, items.reshape(-1, N_ITEM), 4)
     apart = qb.log(qb.multiply(qb.conjugate(rotations), solved))
     # a limb bent the wrong way by a little bends the right way instead: not among these

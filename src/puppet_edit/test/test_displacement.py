@@ -3,9 +3,9 @@
 """Multilevel B-splines: fitting, evaluation, and displacement that is exact."""
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats
-from puppet_core.skeleton import N_SEGMENTS
+from puppet_core.body.skeleton import N_SEGMENTS
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats
 from puppet_edit.editor.displacement_map import (
     basis,
     displace,
@@ -36,7 +36,7 @@ def _curve(frames: list[int], values: Floats, spacing: float, n_frames: int) -> 
 @pytest.mark.parametrize('spacing', [16.0, 5.3, 2.0, 1.0, 0.5])
 @pytest.mark.parametrize('frame', [0, 17, 40])
 def test_one_value_is_interpolated(spacing: float, frame: int) -> None:
-    """SPEC 5.9: with the printed denominator it is not."""
+    """Errata 9: with the printed denominator it is not."""
     values = np.array([[0.3, -1.0, 0.2]])
     curve = _curve([frame], values, spacing, 41)
     np.testing.assert_allclose(curve[frame], values[0], atol=1e-14)
@@ -96,9 +96,7 @@ def test_displacing_is_eq_1(rng: np.random.Generator) -> None:
     displace(displacements, new_roots, new_rotations)
     np.testing.assert_allclose(new_roots, roots + displacements[:, :3])
     vectors = displacements[:, 3:].reshape(n, N_SEGMENTS, 3)
-    np.testing.assert_allclose(
-        new_rotations, qb.multiply(rotations, qb.exp(vectors)), atol=1e-14
-    )
+    np.testing.assert_allclose(new_rotations, qb.multiply(rotations, qb.exp(vectors)), atol=1e-14)
     np.testing.assert_array_equal(new_rotations[:, 3], rotations[:, 3])
 
 
@@ -106,9 +104,8 @@ def _brute_force(frames: list[int], values: Floats, n: int, reach: int) -> Float
     out = np.zeros((n, values.shape[1]))
     out[frames] = values
     free = [
-        i for i in range(n)
-        if i not in frames and min(abs(i - frame) for frame in frames) < reach
-    ]  # fmt: skip
+        i for i in range(n) if i not in frames and min(abs(i - frame) for frame in frames) < reach
+    ]
     bend = np.diff(np.eye(n), n=2, axis=0)
     out[free] = -np.linalg.lstsq(bend[:, free], bend @ out, rcond=None)[0]
     return out

@@ -6,9 +6,9 @@ from dataclasses import fields
 
 from edit_samples import entry, FULL_FILE, plan_of, RATE_HZ, walk
 import numpy as np
-from puppet_core import quaternion_batch as qb
+from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.io.yaml_file import parse_yaml
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraints import Constraint
 from puppet_edit.editor.edit_config import EditConfig
 from puppet_edit.files.edit_file import edit_text, EditPlan, FORMAT, plain_value
@@ -49,16 +49,26 @@ def test_written_file_reads_back_the_same() -> None:
     tree = parse_yaml(FULL_FILE, 'e.yaml', FORMAT)
     text = edit_text({key: plain_value(tree.raw(key)) for key in tree.keys()})
     assert same(plan_of(FULL_FILE), plan_of(text))
-    assert edit_text({key: plain_value(parse_yaml(text, 'e', FORMAT).raw(key))
-                      for key in tree.keys()}) == text
+    assert (
+        edit_text(
+            {key: plain_value(parse_yaml(text, 'e', FORMAT).raw(key)) for key in tree.keys()}
+        )
+        == text
+    )
 
 
 @pytest.mark.parametrize(
     ('where', 'frames'),
-    [('frame: 7', [7]), ('frames: [3, 9]', [3, 9]), ('time_s: 0.5', [15]),
-     ('times_s: [0.1, 1.0]', [3, 30]), ('from_frame: 57', [57, 58, 59]),
-     ('to_s: 0.1', [0, 1, 2, 3]), ('from_s: 0.1, to_s: 0.2', [3, 4, 5, 6])],
-)  # fmt: skip
+    [
+        ('frame: 7', [7]),
+        ('frames: [3, 9]', [3, 9]),
+        ('time_s: 0.5', [15]),
+        ('times_s: [0.1, 1.0]', [3, 30]),
+        ('from_frame: 57', [57, 58, 59]),
+        ('to_s: 0.1', [0, 1, 2, 3]),
+        ('from_s: 0.1, to_s: 0.2', [3, 4, 5, 6]),
+    ],
+)
 def test_frames_and_times(where: str, frames: list[int]) -> None:
     goal = only(f'{{position: left_hand, move_m: [0, 0, 0], {where}}}')
     assert goal.frames.tolist() == frames
@@ -143,8 +153,9 @@ def test_joint_limits_are_those_of_a_character_file() -> None:
         'joint_limits:\n  left_shank: {swing_deg: [80, 10], twist_deg: [-10, 10]}\n'
     ).config.joint_limits
     assert [limit.segment for limit in limits] == [
-        SEGMENT_INDEX['left_shank'], SEGMENT_INDEX['right_shank'],
-    ]  # fmt: skip
+        SEGMENT_INDEX['left_shank'],
+        SEGMENT_INDEX['right_shank'],
+    ]
 
 
 def test_file_without_constraints_asks_for_nothing() -> None:

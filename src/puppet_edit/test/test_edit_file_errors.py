@@ -3,7 +3,7 @@
 """Edit files that are refused: each error names the line, the key and what was expected."""
 
 from edit_samples import entry, FULL_FILE, plan_of
-from puppet_core.errors import InputFileError
+from puppet_core.io import InputFileError
 from puppet_edit.files.edit_file import MAX_ENTRIES
 import pytest
 
@@ -50,7 +50,7 @@ TWO_HANDS = 'relative: [left_hand, right_hand], frame: 3'
         ('constraints:\n', 'constraints: 3\nx:\n', 10, 'constraints: expected a list of entries'),
     ],
     ids=lambda value: str(value).strip()[:32] if isinstance(value, str) else '',
-)  # fmt: skip
+)
 def test_bad_file_is_refused_with_its_line(good: str, bad: str, line: int, says: str) -> None:
     assert good in FULL_FILE
     with pytest.raises(InputFileError) as caught:
@@ -89,17 +89,29 @@ def test_bad_entry_is_refused(text: str, says: str) -> None:
     ('first', 'second', 'says'),
     [
         (f'{HAND}, at_m: [0, 0, 1]', f'{HAND}, at_m: [0, 0.2, 1]', 'goals 0.2 m apart in frame 3'),
-        (f'{HAND}, at_m: [0, 0, 1]',
-         'position: left_hand, to_frame: 5, at_m: [0, 0, 2], axes: z', 'goals 1 m apart'),
-        ('orientation: chest, frame: 3, rpy_deg: [0, 0, 0]',
-         'orientation: chest, frame: 3, rpy_deg: [0, 0, 90]', 'goals 1.57 rad apart'),
-        (f'{TWO_HANDS}, distance_m: 0.5',
-         'relative: [right_hand, left_hand], frame: 3, distance_m: 0.4', 'goals 0.1 m apart'),
-        (f'{TWO_HANDS}, vector_m: [1, 0, 0]',
-         'relative: [right_hand, left_hand], frame: 3, vector_m: [1, 0, 0]', 'goals 2 m apart'),
+        (
+            f'{HAND}, at_m: [0, 0, 1]',
+            'position: left_hand, to_frame: 5, at_m: [0, 0, 2], axes: z',
+            'goals 1 m apart',
+        ),
+        (
+            'orientation: chest, frame: 3, rpy_deg: [0, 0, 0]',
+            'orientation: chest, frame: 3, rpy_deg: [0, 0, 90]',
+            'goals 1.57 rad apart',
+        ),
+        (
+            f'{TWO_HANDS}, distance_m: 0.5',
+            'relative: [right_hand, left_hand], frame: 3, distance_m: 0.4',
+            'goals 0.1 m apart',
+        ),
+        (
+            f'{TWO_HANDS}, vector_m: [1, 0, 0]',
+            'relative: [right_hand, left_hand], frame: 3, vector_m: [1, 0, 0]',
+            'goals 2 m apart',
+        ),
         (f'{TWO_HANDS}, vector_m: [1, 0, 0]', f'{TWO_HANDS}, distance_m: 0.5', 'goals 0.5 m'),
     ],
-)  # fmt: skip
+)
 def test_contradicting_entries_are_refused(first: str, second: str, says: str) -> None:
     with pytest.raises(InputFileError) as caught:
         plan_of(f'constraints:\n  - {{{first}}}\n  - {{{second}}}\n')

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from edit_samples import CHARACTERS, plan_of, walk
 import numpy as np
-from puppet_core.character import load_character
-from puppet_core.errors import InputFileError
-from puppet_core.posture import Motion
-from puppet_core.skeleton import Skeleton
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.io import InputFileError
 from puppet_edit.editor.constraints import BELOW, OnSurface, PointGoal
 from puppet_edit.editor.motion_edit import edit_motion
 from puppet_edit.files.edit_entries import flat
@@ -73,9 +73,7 @@ def test_retargeting_gives_the_other_body_planted_feet() -> None:
 
 def test_feet_stand_on_the_terrain() -> None:
     """Soles of planted feet have the height of the surface below them."""
-    plan = tasks(
-        '{terrain: {surface: hill}}', 'surfaces: {hill: {function: ramp, slope_deg: 8}}'
-    )
+    plan = tasks('{terrain: {surface: hill}}', 'surfaces: {hill: {function: ramp, slope_deg: 8}}')
     motion = edited(plan)
     surface = plan.prepared.ground
     assert surface is not None

@@ -12,9 +12,9 @@ from benchmarks.edit.morph import (
 from benchmarks.edit.rope import carried_to, Climb, climb, grip_constraints, Rope
 from benchmarks.edit.walks import square_walk
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
-from puppet_core.skeleton import Skeleton
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.io import ConfigError
 from puppet_edit.edit_session import (
     drag_config,
     drag_constraints,
@@ -104,9 +104,7 @@ def test_morph_walks_with_the_same_stride(walk: Motion) -> None:
     start = morphed(walk, bodies_between(legs, (0, n - 1), n))
     contacts = detect_contacts(walk)
     goals = firm_poses(walk, contacts)
-    result = edit_motion(
-        start.motion, foot_constraints(goals, swings=False), bodies=start.bodies
-    )
+    result = edit_motion(start.motion, foot_constraints(goals, swings=False), bodies=start.bodies)
     assert result.exact_max_error_percent <= 0.1
     done = MorphedMotion(result.motion, start.bodies)
     assert np.allclose(done.skeleton(n - 1).offsets, legs[1].offsets)
@@ -132,9 +130,7 @@ def test_drag_reaches_its_place_and_no_farther_than_seven_knots(walk: Motion) ->
     config = drag_config(0.5, walk.rate_hz)
     result = edit_motion(walk, drag_constraints(walk, 30, hand, place, [hand, foot]), config)
     assert np.allclose(point_of(result.motion, 30, hand), place, atol=1e-4)
-    assert np.allclose(
-        point_of(result.motion, 30, foot), point_of(walk, 30, foot), atol=1e-4
-    )
+    assert np.allclose(point_of(result.motion, 30, foot), point_of(walk, 30, foot), atol=1e-4)
     changed = np.flatnonzero(
         np.abs(result.motion.rotations - walk.rotations).max(axis=(1, 2)) > 1e-12
     )

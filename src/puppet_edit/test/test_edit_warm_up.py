@@ -3,15 +3,16 @@
 """After the editor was made ready nothing more is compiled."""
 
 from edit_samples import FULL_FILE, plan_of, walk
-from puppet_core.posture import Motion
+from puppet_core.body.posture import Motion
 from puppet_edit.edit_session import warm_up
 from puppet_edit.editor import displacement_map, pose_solver_kernels
 from puppet_edit.editor.motion_edit import edit_motion
 
 KERNELS = (
-    displacement_map.evaluate, displacement_map.fit_control_points,
+    displacement_map.evaluate,
+    displacement_map.fit_control_points,
     pose_solver_kernels.solve_frames,
-)  # fmt: skip
+)
 
 
 def test_nothing_is_left_to_compile() -> None:
@@ -24,6 +25,8 @@ def test_nothing_is_left_to_compile() -> None:
 
 def test_a_clip_of_one_frame_is_enough() -> None:
     one = slice(0, 1)
-    warm_up(Motion.from_rotations(
-        walk().skeleton, 30.0, walk().root_positions[one], walk().rotations[one]
-    ))  # fmt: skip
+    warm_up(
+        Motion.from_rotations(
+            walk().skeleton, 30.0, walk().root_positions[one], walk().rotations[one]
+        )
+    )

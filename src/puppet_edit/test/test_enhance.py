@@ -5,10 +5,10 @@
 from dataclasses import replace
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.posture import general_end_effectors, Motion, world_segments
-from puppet_core.skeleton import LIMB_SEGMENTS
-from puppet_edit.enhancement.enhance import (
+from puppet_core.body.posture import general_end_effectors, Motion, world_segments
+from puppet_core.body.skeleton import LIMB_SEGMENTS
+from puppet_core.io import ConfigError
+from puppet_edit.enhancement.enhancer import (
     end_effector_errors,
     enhance,
     Enhanced,
@@ -72,11 +72,15 @@ def test_between_keyframes_it_is_closer_to_what_was_measured(
 
 def test_it_is_closer_to_the_truth(fist: FistMotion, take: Take, enhanced: Enhanced) -> None:
     truth = fist.motion
-    apart = [m.end_effectors[:, HANDS] - truth.end_effectors[:, HANDS]
-             for m in (take.motion, enhanced.motion)]  # fmt: skip
+    apart = [
+        m.end_effectors[:, HANDS] - truth.end_effectors[:, HANDS]
+        for m in (take.motion, enhanced.motion)
+    ]
     listed = [joint for joint in enhanced.joints if joint > 0]
-    turned = [joint_angles_between(truth.rotations, m.rotations)[:, listed]
-              for m in (take.motion, enhanced.motion)]  # fmt: skip
+    turned = [
+        joint_angles_between(truth.rotations, m.rotations)[:, listed]
+        for m in (take.motion, enhanced.motion)
+    ]
     assert rms(apart[1]) < 0.6 * rms(apart[0])
     assert rms(turned[1]) < rms(turned[0])
 
@@ -94,10 +98,13 @@ def palms(take: Take, enhanced: Enhanced, stand: Channels, times_s: np.ndarray) 
 
 @pytest.mark.parametrize(
     ('config', 'channels'),
-    [(EnhanceConfig(detail_s=0.0), 'rotvec'), (EnhanceConfig(), 'rotvec'),
-     (EnhanceConfig(channels='euler', detail_s=0.0, segment=5), 'euler')],
+    [
+        (EnhanceConfig(detail_s=0.0), 'rotvec'),
+        (EnhanceConfig(), 'rotvec'),
+        (EnhanceConfig(channels='euler', detail_s=0.0, segment=5), 'euler'),
+    ],
     ids=['the paper', 'followed', 'euler, segments'],
-)  # fmt: skip
+)
 def test_palms_move_with_two_continuous_derivatives(
     take: Take, chosen: dict[int, str], config: EnhanceConfig, channels: str
 ) -> None:
@@ -110,10 +117,13 @@ def test_palms_move_with_two_continuous_derivatives(
     jumps = []
     for step in (4e-3, 1e-3):
         sides = [
-            sum(w * palms(take, done, stand, knots + side * i * step)
-                for i, w in enumerate(weights)) / step**2
+            sum(
+                w * palms(take, done, stand, knots + side * i * step)
+                for i, w in enumerate(weights)
+            )
+            / step**2
             for side in (1.0, -1.0)
-        ]  # fmt: skip
+        ]
         jumps.append(np.abs(sides[0] - sides[1]).max())
     accelerations = np.abs(sides[0]).max()
     # a true jump would not shrink with the step
@@ -121,9 +131,7 @@ def test_palms_move_with_two_continuous_derivatives(
     assert jumps[1] < 0.05 * accelerations
 
 
-def test_joints_that_carry_nothing_measured_are_left_alone(
-    take: Take, enhanced: Enhanced
-) -> None:
+def test_joints_that_carry_nothing_measured_are_left_alone(take: Take, enhanced: Enhanced) -> None:
     kept = [joint for joint in range(16) if joint not in enhanced.joints]
     assert 3 in kept and set(LIMB_SEGMENTS[2:].ravel()) <= set(kept)
     before, after = take.motion.rotations[:, kept], enhanced.motion.rotations[:, kept]
@@ -164,8 +172,11 @@ def test_tolerance_adds_keyframes_until_errors_are_small(take: Take) -> None:
     config = EnhanceConfig(follow=False, tolerance_m=0.06)
     done = enhance(take.motion, take.targets, ends, config)
     errors = end_effector_errors(done.motion, done.goals)[:, HANDS]
-    worst = [np.max(errors[a + 6: b - 5], initial=0.0)
-             for a, b in zip(list(done.keyframes), list(done.keyframes)[1:]) if b - a > 11]
+    worst = [
+        np.max(errors[a + 6 : b - 5], initial=0.0)
+        for a, b in zip(list(done.keyframes), list(done.keyframes)[1:])
+        if b - a > 11
+    ]
     assert len(done.keyframes) > 3 and max(worst) <= 0.06
     assert set(done.keyframes.values()) == {'end', 'given', 'error'}
 
@@ -191,8 +202,10 @@ def test_measured_feet_stay_put_when_the_root_gives_way(walk: Motion) -> None:
     errors = end_effector_errors(done.motion, done.goals)[list(keys)]
     assert np.nanmax(errors) < EXACT_TOL_M and 0 in done.joints
     assert np.any(np.abs(done.motion.root_positions - measured.motion.root_positions) > 1e-4)
-    feet = [np.linalg.norm(m.end_effectors[:, 2:4] - walk.end_effectors[:, 2:4], axis=-1)
-            for m in (measured.motion, done.motion)]  # fmt: skip
+    feet = [
+        np.linalg.norm(m.end_effectors[:, 2:4] - walk.end_effectors[:, 2:4], axis=-1)
+        for m in (measured.motion, done.motion)
+    ]
     assert rms(feet[1]) < 0.2 * rms(feet[0])
 
 

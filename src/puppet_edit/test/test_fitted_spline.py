@@ -3,8 +3,8 @@
 """Fitted splines against ChoiParkKo eqs. 2 and 3 written out, and against finite differences."""
 
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
+from puppet_core.math.arrays import Floats
 from puppet_edit.enhancement.motion_curves import fit_spline
 import pytest
 from scipy.interpolate import BSpline, CubicSpline, make_lsq_spline
@@ -61,9 +61,7 @@ def test_without_free_knots_it_is_eqs_2_and_3(walk_of_three: Floats, corrected: 
 
 
 @pytest.mark.parametrize('free', [None, FREE], ids=['eqs. 2-3', 'free knots'])
-def test_keyframes_are_met(
-    walk_of_three: Floats, corrected: Floats, free: Floats | None
-) -> None:
+def test_keyframes_are_met(walk_of_three: Floats, corrected: Floats, free: Floats | None) -> None:
     curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, free)
     assert np.allclose(curve(TIMES[KEYS]), corrected, atol=1e-11)
 
@@ -124,8 +122,9 @@ def test_the_two_freedoms_of_the_ends_do_not_reach_far(walk_of_three: Floats) ->
     values = walk_of_three[keys]
     other = walk_of_three.copy()
     other[1:19] += 1.0
-    curves = [fit_spline(TIMES[:191], m[:191], TIMES[keys], values)
-              for m in (walk_of_three, other)]  # fmt: skip
+    curves = [
+        fit_spline(TIMES[:191], m[:191], TIMES[keys], values) for m in (walk_of_three, other)
+    ]
     middles = 0.5 * (TIMES[keys[1:]] + TIMES[keys[:-1]])
     change = np.abs(curves[1](middles) - curves[0](middles))
     assert np.allclose(change[1:6] / change[:5], 2.0 - np.sqrt(3.0), rtol=1e-2)
@@ -164,6 +163,9 @@ def test_without_keyframes_it_is_scipys_least_squares_spline(walk_of_three: Floa
 def test_knots_of_no_use_are_refused(times: list, keys: list, free: list, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         fit_spline(
-            np.array(times), np.zeros((len(times), 1)), np.array(keys),
-            np.zeros((len(keys), 1)), np.array(free),
-        )  # fmt: skip
+            np.array(times),
+            np.zeros((len(times), 1)),
+            np.array(keys),
+            np.zeros((len(keys), 1)),
+            np.array(free),
+        )

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from benchmarks.edit.walks import square_walk, Walk
 import numpy as np
-from puppet_core.posture import Motion
-from puppet_core.procedural_plan import Step
-from puppet_core.skeleton import Skeleton
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.procedural.plan import Step
 from puppet_edit.scene.foot_plants import (
     detect_contacts,
     FootContacts,
@@ -31,9 +31,11 @@ def _whole(walk: Walk) -> list[Step]:
     """Return the steps that land in the clip, and whose foot stays down then."""
     last_s = walk.motion.n_frames / walk.motion.rate_hz - 0.2
     again = {
-        id(a) for a in walk.steps for b in walk.steps
+        id(a)
+        for a in walk.steps
+        for b in walk.steps
         if a.foot == b.foot and a.lift_s < b.lift_s < a.land_s
-    }  # fmt: skip
+    }
     return [s for s in walk.steps if 0.2 < s.land_s < last_s and id(s) not in again]
 
 

@@ -5,10 +5,10 @@
 from dataclasses import replace
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.errors import ConfigError
-from puppet_core.posture import general_end_effectors, world_segments
-from puppet_core.skeleton import Skeleton
+from puppet_core.body.posture import general_end_effectors, world_segments
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions as qb
 from puppet_edit.enhancement.keyframe_postures import (
     fit_postures,
     Measured,
@@ -120,9 +120,7 @@ def test_what_may_not_move_stays(skeleton: Skeleton, rng: np.random.Generator) -
     assert np.allclose(fitted.rotations[:, kept], measured.rotations[:, kept], atol=1e-15)
 
 
-def test_goals_that_are_met_change_nothing(
-    skeleton: Skeleton, rng: np.random.Generator
-) -> None:
+def test_goals_that_are_met_change_nothing(skeleton: Skeleton, rng: np.random.Generator) -> None:
     measured = random_measured(skeleton, rng, off_m=0.0)
     fitted = fit_postures(skeleton, measured, ALL)
     assert np.allclose(fitted.rotations, measured.rotations, atol=1e-12)
@@ -136,9 +134,7 @@ def test_goals_out_of_reach_are_pointed_at(
     measured = random_measured(skeleton, rng)
     goals = np.full((4, 8, 3), np.nan)
     goals[:, 0] = measured.goals[:, 0] + [2.0, 0.0, 0.0]
-    fitted = fit_postures(
-        skeleton, measured._replace(goals=goals), replace(ARMS, weight=weight)
-    )
+    fitted = fit_postures(skeleton, measured._replace(goals=goals), replace(ARMS, weight=weight))
     points = end_effectors(skeleton, fitted.root_positions, fitted.rotations)[:, 0]
     before = end_effectors(skeleton, measured.root_positions, measured.rotations)[:, 0]
     assert np.isfinite(points).all()

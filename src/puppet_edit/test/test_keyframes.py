@@ -5,9 +5,9 @@
 from itertools import pairwise
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.foot_slide import planted_soles
-from puppet_core.posture import Motion
+from puppet_core.body.motion_measures import planted_soles
+from puppet_core.body.posture import Motion
+from puppet_core.io import ConfigError
 from puppet_edit.enhancement.keyframes import (
     choose_keyframes,
     given_keyframes,
@@ -58,8 +58,9 @@ def test_gaps_are_neither_short_nor_long(least_s: float, most_s: float) -> None:
 
 def test_two_frames_are_both_keyframes() -> None:
     assert list(choose_keyframes(Targets(swinging().positions[:2]), 60.0, KeyframeSpacing())) == [
-        0, 1,
-    ]  # fmt: skip
+        0,
+        1,
+    ]
 
 
 def test_given_ones_come_with_first_and_last() -> None:
@@ -76,7 +77,7 @@ def test_worst_frames_keep_their_distance(rng: np.random.Generator) -> None:
     assert len(worst) == 3
     for frame, (first, last) in zip(worst, [(0, 20), (24, 60), (60, 99)]):
         assert first + 4 <= frame <= last - 4
-        assert errors[frame] == np.nanmax(errors[first + 4: last - 3])
+        assert errors[frame] == np.nanmax(errors[first + 4 : last - 3])
     assert worst_frames(errors, keys, 1.0, 4) == []
 
 

@@ -5,10 +5,10 @@
 from dataclasses import replace
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraints import (
     ABOVE,
     BELOW,
@@ -56,9 +56,10 @@ def test_without_a_constraint_the_motion_is_the_same(walk: Motion) -> None:
 def test_a_constraint_that_is_met_changes_nothing(walk: Motion) -> None:
     goals = [
         PointGoal(frame_range(10, 40), LEFT_HAND, walk.end_effectors[10:41, 0]),
-        PointGoal(frame_range(10, 40), LEFT_FOOT, walk.end_effectors[10:41, 2],
-                  keep_orientation=True),
-    ]  # fmt: skip
+        PointGoal(
+            frame_range(10, 40), LEFT_FOOT, walk.end_effectors[10:41, 2], keep_orientation=True
+        ),
+    ]
     result = edit_motion(walk, goals)
     assert _apart(walk, result.motion).max() < 1e-6
     np.testing.assert_allclose(result.motion.root_positions, walk.root_positions, atol=1e-7)
@@ -97,8 +98,9 @@ def _planted(walk: Motion) -> list[Constraint]:
         edges = np.flatnonzero(np.diff(np.concatenate(([0], still.astype(int), [0]))))
         feet += [
             Plant(frame_range(a, b - 1), (point,), FlatSurface(0.1 * np.sin(a)))
-            for a, b in edges.reshape(-1, 2) if b - a > 2
-        ]  # fmt: skip
+            for a, b in edges.reshape(-1, 2)
+            if b - a > 2
+        ]
     assert len(feet) >= 3
     return feet
 
@@ -175,11 +177,21 @@ def _kinds(walk: Motion) -> dict[str, Constraint]:
         'above': OnSurface([MIDDLE], RIGHT_HAND, FlatSurface(points[1, 2] + 0.2), side=ABOVE),
         'together': Relative([MIDDLE], LEFT_HAND, RIGHT_HAND, vectors=[0.0, 0.0, 0.0]),
         'distance': Relative([MIDDLE], LEFT_HAND, head, distances=0.3),
-    }  # fmt: skip
+    }
 
 
-KINDS = ['masked', 'knee', 'pelvis', 'turned', 'look', 'on', 'below', 'above', 'together',
-         'distance']  # fmt: skip
+KINDS = [
+    'masked',
+    'knee',
+    'pelvis',
+    'turned',
+    'look',
+    'on',
+    'below',
+    'above',
+    'together',
+    'distance',
+]
 
 
 @pytest.mark.parametrize('solver', ['hybrid', 'full'])
@@ -224,10 +236,15 @@ def test_bodies_that_change_over_time(walk: Motion) -> None:
     scale = np.linspace(1.0, 1.3, n)[:, None, None]
     bodies = Bodies(scale * walk.skeleton.offsets, scale * walk.skeleton.interaction_points)
     feet = [
-        PointGoal(frame_range(0, n - 1), point, walk.end_effectors[:, row], contact=True,
-                  keep_orientation=True)
+        PointGoal(
+            frame_range(0, n - 1),
+            point,
+            walk.end_effectors[:, row],
+            contact=True,
+            keep_orientation=True,
+        )
         for point, row in ((LEFT_FOOT, 2), (RIGHT_FOOT, 3))
-    ]  # fmt: skip
+    ]
     result = edit_motion(walk, feet, bodies=bodies)
     np.testing.assert_allclose(
         result.motion.end_effectors[:, 2:4], walk.end_effectors[:, 2:4], atol=1e-3
@@ -238,12 +255,11 @@ def test_bodies_that_change_over_time(walk: Motion) -> None:
 
 
 def test_the_root_goes_along_with_contacts(walk: Motion) -> None:
-    lifted = PointGoal(frame_range(0, 59), LEFT_FOOT, walk.end_effectors[:, 2] + [0, 0, 0.3],
-                       contact=True)  # fmt: skip
-    moved = edit_motion(walk, [lifted]).motion
-    np.testing.assert_allclose(
-        moved.root_positions, walk.root_positions + [0, 0, 0.3], atol=0.03
+    lifted = PointGoal(
+        frame_range(0, 59), LEFT_FOOT, walk.end_effectors[:, 2] + [0, 0, 0.3], contact=True
     )
+    moved = edit_motion(walk, [lifted]).motion
+    np.testing.assert_allclose(moved.root_positions, walk.root_positions + [0, 0, 0.3], atol=0.03)
     left_behind = edit_motion(walk, [lifted], EditConfig(root_shift=False)).motion
     assert _apart(walk, moved).max() < 0.2 * _apart(walk, left_behind).max()
 

@@ -5,11 +5,11 @@
 import math
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.errors import ConfigError
-from puppet_core.joint_limits import JointLimit, segment_axis, swing_axes
-from puppet_core.posture import Motion
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.body.joint_limits import JointLimit, segment_axis, swing_axes
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraints import (
     BodyPoint,
     check_frames,
@@ -177,27 +177,33 @@ def test_frames_have_to_rise(frames: object) -> None:
     assert frame_range(2, 4).tolist() == [2, 3, 4]
 
 
-@pytest.mark.parametrize(('build', 'text'), [
-    (lambda: PointGoal([0], LEFT_FOOT, [0.0, math.nan, 0.0]), 'goals: expected finite'),
-    (lambda: PointGoal([0], LEFT_FOOT, [0.0, 2e4, 0.0]), 'goals: expected within'),
-    (lambda: PointGoal([0, 1], LEFT_FOOT, [[0.0, 0.0, 0.0]]), 'goals: expected shape'),
-    (lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], axes=(False, False, False)), 'axes: expected'),
-    (lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], weight=0.0), 'weight: expected'),
-    (lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], weight=math.nan), 'weight: expected'),
-    (lambda: BodyPoint(16), 'segment: expected'),
-    (lambda: BodyPoint.named('tail'), "point: expected .*, got 'tail'"),
-    (lambda: OrientationGoal([0], 3, [0.0, 0.0, 0.0, 0.0]), 'orientations: expected unit'),
-    (lambda: LookAt([0], LEFT_FOOT, [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]), 'axis: expected'),
-    (lambda: OnSurface([0], LEFT_FOOT, _Broken(), side='in'), 'side: expected one of'),
-    (lambda: Relative([0], LEFT_FOOT, LEFT_FOOT, vectors=[0, 0, 0]), 'expected two segments'),
-    (lambda: Relative([0], LEFT_FOOT, LEFT_HAND), 'either vectors or distances'),
-    (lambda: Relative([0], LEFT_FOOT, LEFT_HAND, distances=0.0), 'distances: expected > 0'),
-    (lambda: Plant([0], ()), 'plant: expected at least one'),
-    (lambda: EditConfig(levels=99), 'levels: expected'),
-    (lambda: EditConfig(frames_per_knot=math.nan), 'frames_per_knot: expected'),
-    (lambda: EditConfig(solver='best'), 'solver: expected one of'),
-    (lambda: EditConfig(joint_rigidity=np.zeros(16)), 'joint_rigidity: expected'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('build', 'text'),
+    [
+        (lambda: PointGoal([0], LEFT_FOOT, [0.0, math.nan, 0.0]), 'goals: expected finite'),
+        (lambda: PointGoal([0], LEFT_FOOT, [0.0, 2e4, 0.0]), 'goals: expected within'),
+        (lambda: PointGoal([0, 1], LEFT_FOOT, [[0.0, 0.0, 0.0]]), 'goals: expected shape'),
+        (
+            lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], axes=(False, False, False)),
+            'axes: expected',
+        ),
+        (lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], weight=0.0), 'weight: expected'),
+        (lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], weight=math.nan), 'weight: expected'),
+        (lambda: BodyPoint(16), 'segment: expected'),
+        (lambda: BodyPoint.named('tail'), "point: expected .*, got 'tail'"),
+        (lambda: OrientationGoal([0], 3, [0.0, 0.0, 0.0, 0.0]), 'orientations: expected unit'),
+        (lambda: LookAt([0], LEFT_FOOT, [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]), 'axis: expected'),
+        (lambda: OnSurface([0], LEFT_FOOT, _Broken(), side='in'), 'side: expected one of'),
+        (lambda: Relative([0], LEFT_FOOT, LEFT_FOOT, vectors=[0, 0, 0]), 'expected two segments'),
+        (lambda: Relative([0], LEFT_FOOT, LEFT_HAND), 'either vectors or distances'),
+        (lambda: Relative([0], LEFT_FOOT, LEFT_HAND, distances=0.0), 'distances: expected > 0'),
+        (lambda: Plant([0], ()), 'plant: expected at least one'),
+        (lambda: EditConfig(levels=99), 'levels: expected'),
+        (lambda: EditConfig(frames_per_knot=math.nan), 'frames_per_knot: expected'),
+        (lambda: EditConfig(solver='best'), 'solver: expected one of'),
+        (lambda: EditConfig(joint_rigidity=np.zeros(16)), 'joint_rigidity: expected'),
+    ],
+)
 def test_what_makes_no_sense_is_refused(build: object, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         build()  # type: ignore[operator]

@@ -5,8 +5,8 @@
 import math
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
+from puppet_core.body.posture import Motion
+from puppet_core.io import ConfigError
 from puppet_edit.enhancement.online_enhance import enhance_online, rate_config
 from puppet_edit.enhancement.study import CONDITIONS, measured_take, METHODS, study, TakeErrors
 from puppet_edit.enhancement.targets import Targets
@@ -45,9 +45,11 @@ def test_later_frames_change_nothing(walk: Motion) -> None:
     """Causal: the first half alone gives the same."""
     take = measured_take(walk, TakeErrors(3.0, 1.0, 3.0), 5)
     half = Motion.from_rotations(
-        take.motion.skeleton, take.motion.rate_hz, take.motion.root_positions[:30],
+        take.motion.skeleton,
+        take.motion.rate_hz,
+        take.motion.root_positions[:30],
         take.motion.rotations[:30],
-    )  # fmt: skip
+    )
     whole = enhance_online(take.motion, take.targets)
     part = enhance_online(half, Targets(take.targets.positions[:30]))
     assert np.allclose(whole.rotations[:30], part.rotations, atol=1e-12)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 from pose_problems import PoseProblem, random_motion
-from puppet_core import quaternion_batch as qb
-from puppet_core.character import Character
-from puppet_core.joint_limits import JointLimit
-from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.body.character import Character
+from puppet_core.body.joint_limits import JointLimit
+from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraint_kernels import CLOSED, FREE, MODE, NUMERIC
 from puppet_edit.editor.constraints import (
     ABOVE,
@@ -47,10 +47,14 @@ def _goals(points: np.ndarray) -> list[Constraint]:
 
 def _tight_limits() -> list[JointLimit]:
     return [
-        JointLimit(SEGMENT_INDEX[name], np.array([0.2, 0.1]), np.array([-0.05, 0.1]),
-                   np.array([0.1, -0.2, 0.1]))
+        JointLimit(
+            SEGMENT_INDEX[name],
+            np.array([0.2, 0.1]),
+            np.array([-0.05, 0.1]),
+            np.array([0.1, -0.2, 0.1]),
+        )
         for name in ('chest', 'left_upper_arm', 'left_forearm', 'right_shank', 'left_hand')
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -64,10 +68,12 @@ def test_gradient_is_that_of_finite_differences(
     rng = np.random.default_rng(seed + 100)
     pose = problem.moved(problem.pose, 0.05 * rng.normal(size=problem.n))
     gradient, _ = problem.gradient(pose)
-    differences = np.array([
-        problem.value(problem.moved(pose, step)) - problem.value(problem.moved(pose, -step))
-        for step in STEP * np.eye(problem.n)
-    ]) / (2.0 * STEP)  # fmt: skip
+    differences = np.array(
+        [
+            problem.value(problem.moved(pose, step)) - problem.value(problem.moved(pose, -step))
+            for step in STEP * np.eye(problem.n)
+        ]
+    ) / (2.0 * STEP)
     assert np.abs(gradient).max() > 1.0
     np.testing.assert_allclose(gradient, differences, atol=1e-5 * np.abs(gradient).max())
 
@@ -84,11 +90,16 @@ def test_gradient_of_closed_limbs_near_full_stretch(skeleton: Skeleton, stretch:
         motion, [PointGoal([0], hand, goal), OrientationGoal([0], 6, q_world[0, 6])]
     )
     gradient, _ = problem.gradient(problem.pose)
-    differences = np.array([
-        problem.value(problem.moved(problem.pose, step))
-        - problem.value(problem.moved(problem.pose, -step))
-        for step in 1e-6 * np.eye(problem.n)
-    ]) / 2e-6  # fmt: skip
+    differences = (
+        np.array(
+            [
+                problem.value(problem.moved(problem.pose, step))
+                - problem.value(problem.moved(problem.pose, -step))
+                for step in 1e-6 * np.eye(problem.n)
+            ]
+        )
+        / 2e-6
+    )
     np.testing.assert_allclose(gradient, differences, atol=1e-4 * np.abs(gradient).max())
 
 

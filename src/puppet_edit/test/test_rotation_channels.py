@@ -3,8 +3,8 @@
 """Rotation channels: there and back, continuous, also over whole turns and at the lock."""
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions as qb
 from puppet_edit.enhancement.rotation_channels import (
     CHANNEL_KINDS,
     EULER,
@@ -44,10 +44,14 @@ def same_rotations(a: np.ndarray, b: np.ndarray) -> bool:
 @pytest.mark.parametrize('kind', CHANNEL_KINDS)
 @pytest.mark.parametrize(
     ('rotations', 'joints'),
-    [(smooth_rotations(0.3), JOINTS), (smooth_rotations(1.1), JOINTS), (walking_round(), (0,)),
-     (tumbling(), (0,))],
+    [
+        (smooth_rotations(0.3), JOINTS),
+        (smooth_rotations(1.1), JOINTS),
+        (walking_round(), (0,)),
+        (tumbling(), (0,)),
+    ],
     ids=['small', 'large', 'walking round', 'cartwheels'],
-)  # fmt: skip
+)
 def test_values_stand_for_their_rotations_whatever_their_signs(
     kind: str, rotations: np.ndarray, joints: tuple, rng: np.random.Generator
 ) -> None:
@@ -58,10 +62,9 @@ def test_values_stand_for_their_rotations_whatever_their_signs(
 
 @pytest.mark.parametrize(
     ('rotations', 'joints', 'fastest'),
-    [(smooth_rotations(0.8), JOINTS, 4.0), (walking_round(), (0,), 1.5),
-     (tumbling(), (0,), 2.0)],
+    [(smooth_rotations(0.8), JOINTS, 4.0), (walking_round(), (0,), 1.5), (tumbling(), (0,), 2.0)],
     ids=['large', 'walking round', 'cartwheels'],
-)  # fmt: skip
+)
 def test_rotation_vectors_change_about_as_fast_as_the_joint(
     rotations: np.ndarray, joints: tuple, fastest: float
 ) -> None:

@@ -11,7 +11,7 @@ import zlib
 
 import numpy as np
 from PIL import Image
-from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io import ConfigError, InputFileError
 from puppet_edit.scene.doorway import Doorway
 from puppet_edit.scene.surfaces import (
     FLOOR,
@@ -32,10 +32,13 @@ N_DAMAGED = 300
 
 
 def _difference(surface, x, y):
-    return np.stack((
-        surface.height(x + STEP_M, y) - surface.height(x - STEP_M, y),
-        surface.height(x, y + STEP_M) - surface.height(x, y - STEP_M),
-    ), axis=-1) / (2.0 * STEP_M)  # fmt: skip
+    return np.stack(
+        (
+            surface.height(x + STEP_M, y) - surface.height(x - STEP_M, y),
+            surface.height(x, y + STEP_M) - surface.height(x, y - STEP_M),
+        ),
+        axis=-1,
+    ) / (2.0 * STEP_M)
 
 
 @pytest.mark.parametrize('name', [*FUNCTIONS, 'door', 'floor'])
@@ -164,7 +167,7 @@ NO_HEADER = 'expected a numpy array, got no header of one'
         ('h.png', _png(Image.new('RGB', (6, 7))), 'a grey picture of 8 or 16 bits, got mode RGB'),
     ],
     ids=lambda value: value[:60] if isinstance(value, str) else '',
-)  # fmt: skip
+)
 def test_hostile_files_are_told_at_once(
     tmp_path: Path, name: str, content: bytes, text: str
 ) -> None:
@@ -180,9 +183,12 @@ def test_the_size_of_a_picture_is_looked_at_before_its_data(tmp_path: Path) -> N
     """Of 144 million heights there is nothing but the beginning."""
     ihdr = b'IHDR' + struct.pack('>IIBBBBB', 12_000, 12_000, 8, 0, 0, 0, 0)
     chunks = [ihdr, b'IDAT' + zlib.compress(bytes(1000))]
-    (tmp_path / 'h.png').write_bytes(PNG[:8] + b''.join(
-        struct.pack('>I', len(c) - 4) + c + struct.pack('>I', zlib.crc32(c)) for c in chunks
-    ))  # fmt: skip
+    (tmp_path / 'h.png').write_bytes(
+        PNG[:8]
+        + b''.join(
+            struct.pack('>I', len(c) - 4) + c + struct.pack('>I', zlib.crc32(c)) for c in chunks
+        )
+    )
     with pytest.raises(InputFileError, match=r'got shape \[12000, 12000\]'):
         read_heights(tmp_path / 'h.png')
 
@@ -210,9 +216,11 @@ def _damaged(data: bytes, rng: np.random.Generator) -> bytes:
         at = int(rng.integers(len(data))) if rng.random() < 0.5 else int(rng.integers(120))
         end = at + int(rng.integers(20))
         data = [
-            data[:at] + words[rng.integers(len(words))] + data[end:], data[:at] + data[end:],
-            data[:at] + rng.bytes(1) + data[at + 1:], data[:max(at, 1)],
-        ][rng.integers(4)] or b'0'  # fmt: skip
+            data[:at] + words[rng.integers(len(words))] + data[end:],
+            data[:at] + data[end:],
+            data[:at] + rng.bytes(1) + data[at + 1 :],
+            data[: max(at, 1)],
+        ][rng.integers(4)] or b'0'
     return data
 
 
@@ -221,8 +229,8 @@ def _damaged_png(data: bytes, rng: np.random.Generator) -> bytes:
     names = (b'tRNS', b'gAMA', b'cHRM', b'pHYs', b'iCCP', b'zTXt', b'acTL', b'fcTL', b'IHDR')
     chunks, at = [], 8
     while at < len(data):
-        size = struct.unpack('>I', data[at: at + 4])[0]
-        chunks.append(data[at + 4: at + 8 + size])
+        size = struct.unpack('>I', data[at : at + 4])[0]
+        chunks.append(data[at + 4 : at + 8 + size])
         at += 12 + size
     i = int(rng.integers(len(chunks)))
     if rng.random() < 0.5:

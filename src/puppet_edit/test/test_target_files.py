@@ -1,11 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of targets: units, gaps, times; and what is wrong with a file named by line (SPEC 6)."""
+"""Files of targets: units, gaps, times; and what is wrong with a file named by line."""
 
 from pathlib import Path
 
 import numpy as np
-from puppet_core.errors import InputFileError
+from puppet_core.io import InputFileError
 from puppet_edit.enhancement.targets import Meeting, read_targets, TargetFile
 import pytest
 
@@ -48,8 +48,13 @@ def test_yaml_has_keyframes_and_meetings(tmp_path: Path) -> None:
     assert found.keyframes == (0, 3)
     assert found.targets.meetings == (Meeting((0, 1), 0.09),)
     assert found.targets.measured[:, :2].tolist() == [
-        [True, True], [False] * 2, [False] * 2, [True, False], [False] * 2, [False] * 2,
-    ]  # fmt: skip
+        [True, True],
+        [False] * 2,
+        [False] * 2,
+        [True, False],
+        [False] * 2,
+        [False] * 2,
+    ]
 
 
 def test_yaml_may_hold_positions_alone(tmp_path: Path) -> None:
@@ -103,9 +108,7 @@ def test_broken_csv_is_named_with_its_line(tmp_path: Path, text: str, says: str)
         ('puppet-targets/1', 'puppet-target/1', 'format: expected one of puppet-targets/1'),
     ],
 )
-def test_broken_yaml_is_named_with_its_line(
-    tmp_path: Path, old: str, new: str, says: str
-) -> None:
+def test_broken_yaml_is_named_with_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:
     with pytest.raises(InputFileError) as caught:
         read(tmp_path, 't.yaml', YAML.replace(old, new))
     assert says in str(caught.value)

@@ -3,7 +3,7 @@
 """Targets: what meets is moved by half each, samples are interpolated only where they are near."""
 
 import numpy as np
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 from puppet_edit.enhancement.targets import Meeting, resampled, Targets
 import pytest
 

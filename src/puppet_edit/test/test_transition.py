@@ -5,12 +5,12 @@
 from benchmarks.edit.morph import proportioned
 from benchmarks.edit.walks import square_walk, stooped
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.errors import ConfigError
-from puppet_core.foot_slide import slide_mm_s
-from puppet_core.motion_loop import sample
-from puppet_core.posture import Motion
-from puppet_core.skeleton import Skeleton
+from puppet_core.body.motion_measures import slide_mm_s
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions as qb
+from puppet_core.procedural.motion_loop import sample
 from puppet_edit.editor.edit_config import EditConfig
 from puppet_edit.editor.motion_edit import edit_motion
 from puppet_edit.scene.foot_plants import detect_contacts
@@ -51,11 +51,11 @@ def test_outside_of_the_seam_it_is_both_clips(clips, alignment: str) -> None:
     seam = done.seams[0]
     assert seam.start == 100 and seam.n_frames == 34
     assert np.array_equal(done.motion.root_positions[:101], first.root_positions[:101])
-    rest = done.motion.rotations[seam.end:]
+    rest = done.motion.rotations[seam.end :]
     assert np.allclose(np.abs(np.sum(rest[:, 1:] * second.rotations[60:, 1:], -1)), 1.0)
     turn = qb.exp(np.array([0.0, 0.0, done.turn_rad]))
     placed = qb.rotate(turn, second.root_positions[60:]) + done.shift
-    assert np.allclose(done.motion.root_positions[seam.end:], placed)
+    assert np.allclose(done.motion.root_positions[seam.end :], placed)
     assert done.motion.n_frames == seam.end + 200 - 60
 
 
@@ -80,7 +80,7 @@ def test_velocity_has_no_jump_at_the_seam(clips, joined: Transition) -> None:
     )
     seam = joined.seams[0]
     for end in (seam.start, seam.end):
-        assert bends[end - 2: end + 1].max() < 1.2 * usual
+        assert bends[end - 2 : end + 1].max() < 1.2 * usual
 
 
 def test_matched_contacts_meet(clips) -> None:
@@ -99,7 +99,7 @@ def test_feet_that_slide_in_the_mixture_are_held(joined: Transition) -> None:
     result = edit_motion(joined.motion, seam_constraints(joined))
     seam = joined.seams[0]
     flat = joined.contacts.flags.all(axis=2) & np.roll(joined.contacts.flags.all(axis=2), 1, 0)
-    flat[: seam.start], flat[seam.end:] = False, False
+    flat[: seam.start], flat[seam.end :] = False, False
     assert flat.any()
     before, after = (
         slide_mm_s(motion.end_effectors[:, 2:4], flat, RATE_HZ)

@@ -11,9 +11,7 @@ of them agree; how many is `gate.jump_count`.
 
 import math
 
-from puppet_core import quaternion
-from puppet_core.arrays import Floats
-from puppet_core.kernel import kernel
+from puppet_core.math import Floats, kernel, quaternion
 from puppet_filter.filter_state import Record
 
 JUMP_SLACK_M = 0.02  # noise allowed between two samples of a true jump, with the next line
@@ -63,9 +61,7 @@ def agrees(state: Record, tuning: Record, work: Record, distance_sq: float) -> b
     way = min(tuning['jump_speed'] * dt, max(tuning['coast_reach_m'], JUMP_SLACK_M))
     if math.sqrt(apart_sq) > way + JUMP_SLACK_M:
         return False
-    angle = quaternion.angle_between(
-        state['candidate_orientation'], work['sample_orientation']
-    )
+    angle = quaternion.angle_between(state['candidate_orientation'], work['sample_orientation'])
     if angle > tuning['jump_rate'] * dt + JUMP_SLACK_RAD:
         return False
     # both residuals are from the same prediction, so their difference is free of its motion
@@ -99,7 +95,6 @@ def is_leap(dz: Floats, noise: Floats) -> bool:
         place_variance = max(place_variance, noise[k, k])
         turn_variance = max(turn_variance, noise[3 + k, 3 + k])
     way, turn = math.sqrt(way_sq), math.sqrt(turn_sq)
-    return (
-        way > LEAP_M + LEAP_SIGMAS * math.sqrt(place_variance)
-        or turn > LEAP_RAD + LEAP_SIGMAS * math.sqrt(turn_variance)
-    )
+    return way > LEAP_M + LEAP_SIGMAS * math.sqrt(
+        place_variance
+    ) or turn > LEAP_RAD + LEAP_SIGMAS * math.sqrt(turn_variance)

@@ -17,10 +17,7 @@ orientation (eqs. 3.3, 3.10) `advance`, Joseph's form for ill-conditioned P `cor
 
 import math
 
-from puppet_core import quaternion
-from puppet_core.arrays import Floats, Quat, Vec3
-from puppet_core.kernel import kernel
-from puppet_core.work_array import work_array
+from puppet_core.math import Floats, kernel, Quat, quaternion, Vec3, work_array
 
 TWO_PI = 2.0 * math.pi
 
@@ -57,9 +54,14 @@ def predict_covariance(p: Floats, dt: float, q: Floats, out: Floats) -> None:
 
 @kernel
 def residual(
-    position: Vec3, velocity: Floats, q_e: Quat, dt: float,
-    z_position: Vec3, z_quaternion: Quat, out: Floats,
-) -> None:  # fmt: skip
+    position: Vec3,
+    velocity: Floats,
+    q_e: Quat,
+    dt: float,
+    z_position: Vec3,
+    z_quaternion: Quat,
+    out: Floats,
+) -> None:
     """
     Write the residual z - H x^- (Shin2002 eqs. 3.2, 3.6, 3.8), by the shorter rotation.
 

@@ -16,7 +16,7 @@ import sys
 import time
 
 import numpy as np
-from puppet_core.errors import CalibrationError, PuppetError
+from puppet_core.io import CalibrationError, PuppetError
 from puppet_core.sensor_frames import SensorFrame
 from puppet_filter.sensor_noise import (
     estimate_noise,
@@ -26,9 +26,8 @@ from puppet_filter.sensor_noise import (
     SensorNoise,
 )
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros import qos, tracker_frame
-from puppet_ros.flat_array import MessageError
-from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK, make_executor
+from puppet_ros.messages import MessageError, tracker_frame
+from puppet_ros.node import EXIT_BAD_INPUT, EXIT_OK, make_executor, qos
 import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
@@ -109,15 +108,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command's own arguments."""
     parser = argparse.ArgumentParser(
-        prog='measure_noise', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        prog='measure_noise',
+        description=(__doc__ or '').strip(),
+        epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument('--output', type=Path, required=True, help='YAML file to write or extend')
-    parser.add_argument('--duration', type=_positive, default=10.0, metavar='S',
-                        help='how long to record [s], default 10')  # fmt: skip
+    parser.add_argument(
+        '--duration',
+        type=_positive,
+        default=10.0,
+        metavar='S',
+        help='how long to record [s], default 10',
+    )
     parser.add_argument('--topic', default=RAW_TOPIC, help=f'of the frames; default {RAW_TOPIC}')
-    parser.add_argument('--force', action='store_true',
-                        help='also write sensors that were not at rest')  # fmt: skip
+    parser.add_argument(
+        '--force', action='store_true', help='also write sensors that were not at rest'
+    )
     return parser
 
 
@@ -156,8 +163,11 @@ def report(recording: Recording, options: argparse.Namespace, old: SensorNoise) 
     """Print each sensor's noise, write the file, return the exit code."""
     estimates = recording.estimates()
     if not estimates:
-        print(f'{options.topic}: expected tracker frames, got none for {SILENCE_LIMIT_S:g} s; '
-              'is the driver running and active?', file=sys.stderr)  # fmt: skip
+        print(
+            f'{options.topic}: expected tracker frames, got none for {SILENCE_LIMIT_S:g} s; '
+            'is the driver running and active?',
+            file=sys.stderr,
+        )
         return EXIT_FAILED
     matrices, left_out = dict(old.matrices), []
     print(f'{"sensor":<20} {"position mm":>12} {"orientation deg":>16} {"samples":>8}')

@@ -11,7 +11,7 @@ kalman_kernels. Sensors are known by name: when some come or go the others stay 
 import math
 
 import numpy as np
-from puppet_core.arrays import Mat6, read_only
+from puppet_core.math import Mat6, read_only
 from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_filter.filter_state import EMPTY, N_COUNTERS, Records, STATE, TUNING, WORK
 from puppet_filter.parameters import PoseFilterConfig
@@ -23,8 +23,14 @@ PROCESS_MODELS = {'adaptive': ADAPTIVE, 'physical': PHYSICAL, 'printed': PRINTED
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 BACK_COUNT = 3  # frames in order that came late: they are not late, the clock was set back
 COUNTER_NAMES = (
-    'missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost', 'leapt',
-)  # fmt: skip
+    'missing',
+    'invalid',
+    'repeated',
+    'rejected',
+    'reinitialised',
+    'lost',
+    'leapt',
+)
 
 
 class PoseFilter:
@@ -87,15 +93,30 @@ class PoseFilter:
         if not self._accept_stamp(frame.stamp_ns):
             return None
         step_frame(
-            self._states, self._tuning, self._work, self._counters,
-            frame.stamp_ns, frame.positions, frame.quaternions, frame.ages_s, frame.status,
+            self._states,
+            self._tuning,
+            self._work,
+            self._counters,
+            frame.stamp_ns,
+            frame.positions,
+            frame.quaternions,
+            frame.ages_s,
+            frame.status,
             *self._output,
-        )  # fmt: skip
+        )
         positions, quaternions, linear, angular, covariances, of_twists, status = self._output
         return FilteredFrame(
-            frame.stamp_ns, frame.frame_index, self._sensors, positions, quaternions, linear,
-            angular, covariances, status, of_twists,
-        )  # fmt: skip
+            frame.stamp_ns,
+            frame.frame_index,
+            self._sensors,
+            positions,
+            quaternions,
+            linear,
+            angular,
+            covariances,
+            status,
+            of_twists,
+        )
 
     @property
     def states(self) -> Records:
@@ -112,9 +133,8 @@ class PoseFilter:
     def lost_sensors(self) -> tuple[str, ...]:
         """Return the names of the sensors that have no pose now."""
         return tuple(
-            name for name, phase in zip(self._sensors, self._states['phase'])
-            if phase == EMPTY
-        )  # fmt: skip
+            name for name, phase in zip(self._sensors, self._states['phase']) if phase == EMPTY
+        )
 
     def unused_noise(self) -> tuple[str, ...]:
         """Return the names of the noise file that no sensor has."""
@@ -161,9 +181,14 @@ class PoseFilter:
         self._states['orientation'] = self._states['candidate_orientation'] = IDENTITY
         self._assign_noise()
         self._output = (
-            np.zeros((n, 3)), np.zeros((n, 4)), np.zeros((n, 3)), np.zeros((n, 3)),
-            np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.zeros(n, dtype=np.uint8),
-        )  # fmt: skip
+            np.zeros((n, 3)),
+            np.zeros((n, 4)),
+            np.zeros((n, 3)),
+            np.zeros((n, 3)),
+            np.zeros((n, 6, 6)),
+            np.zeros((n, 6, 6)),
+            np.zeros(n, dtype=np.uint8),
+        )
 
     def _assign_noise(self) -> None:
         default = default_noise(self._config) if self._default is None else self._default
@@ -181,8 +206,9 @@ def make_tuning(config: PoseFilterConfig) -> Records:
         tuning['process'][0, :2] = config.process_linear_m2_s3, config.process_angular_rad2_s3
     tuning['quiet'] = config.process_quiet_linear_m2_s3, config.process_quiet_angular_rad2_s3
     tuning['highest'] = (
-        config.process_highest_linear_m2_s3, config.process_highest_angular_rad2_s3,
-    )  # fmt: skip
+        config.process_highest_linear_m2_s3,
+        config.process_highest_angular_rad2_s3,
+    )
     tuning['surprise_limit'] = config.process_surprise_limit
     tuning['trend_s'] = config.process_trend_s
     tuning['settle_s'] = config.process_settle_s

@@ -9,6 +9,7 @@ parameters may be changed while it runs.
 
 Example: ros2 run puppet_filter pose_filter --ros-args -p noise.position_mm:=0.8
 
+What the node pose_filter and the replay do with a frame: arrays in, a message's bytes out.
 """
 
 from collections.abc import Sequence
@@ -16,17 +17,63 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
+from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_filter.parameters import load_tuning, ROWS, Tuning
-from puppet_filter.pose_filter import warm_up
-from puppet_filter.pose_filter_stage import PoseFilterStage
+from puppet_filter.pose_filter import PoseFilter, warm_up
 from puppet_msgs.msg import PoseFrame
-from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.pose_array import PoseArrayOutput
-from puppet_ros.spin import spin_node
-from puppet_ros.streams import Framed, StreamPublisher, subscribe
-from puppet_ros.tracker_frame import TrackerFrameReader
+from puppet_ros.messages import PoseFrameWriter, TrackerFrameReader
+from puppet_ros.node import (
+    Diagnostics,
+    Framed,
+    NODE_OPTIONS,
+    ParameterTable,
+    PoseArrayOutput,
+    spin_node,
+    StreamPublisher,
+    subscribe,
+)
 from rclpy.node import Node
+
+
+class PoseFilterStage:
+    """
+    The filter with the message it fills.
+
+    Parameters
+    ----------
+    tuning : Tuning
+        Parameters and noise.
+
+    """
+
+    def __init__(self, tuning: Tuning) -> None:
+        self.filter = PoseFilter(*tuning)
+        self.frame_id = ''
+        """Frame of the poses of the last step."""
+        self._tuning = tuning
+        self._key: tuple[tuple[str, ...], str] = ((), '')
+        self._writer = PoseFrameWriter(*self._key)
+
+    def configure(self, tuning: Tuning) -> None:
+        """Take new tuning; the states stay."""
+        self._tuning = tuning
+        self.filter.configure(*tuning)
+
+    def step(self, frame: SensorFrame, frame_id: str) -> FilteredFrame | None:
+        """Return the filtered frame, or None for a stamp that repeats or goes back."""
+        self.frame_id = frame_id or self._tuning.parameters.frame_id
+        return self.filter.step(frame)
+
+    def data(self, filtered: FilteredFrame) -> bytes:
+        """Return the bytes of the message of the last step."""
+        return self._writer_of(filtered).data(filtered)
+
+    def _writer_of(self, filtered: FilteredFrame) -> PoseFrameWriter:
+        key = (filtered.sensors, self.frame_id)
+        if key != self._key:
+            self._writer, self._key = PoseFrameWriter(*key), key
+        return self._writer
+
 
 NODE_NAME = 'pose_filter'
 RAW_TOPIC = '/tracker/raw'

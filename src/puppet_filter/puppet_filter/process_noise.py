@@ -15,8 +15,7 @@ tell from noise one by one are found by their mean, once several point the same 
 
 """
 
-from puppet_core.arrays import Floats
-from puppet_core.kernel import kernel
+from puppet_core.math import Floats, kernel
 
 PHYSICAL = 0
 PRINTED = 1

@@ -14,11 +14,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Mat6, Quat, Quats, read_only, Vec3, Vec3s
-from puppet_core.atomic_file import write_text
-from puppet_core.errors import CalibrationError
-from puppet_core.io.yaml_file import load_yaml
+from puppet_core.io import CalibrationError, load_yaml, write_text
+from puppet_core.math import Floats, Mat6, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_core.math import quaternions as quaternion_batch
 import yaml
 
 FILE_FORMAT = 'puppet-sensor-noise/1'
@@ -190,8 +188,9 @@ def _find_outliers(positions: Vec3s, quaternions: Quats) -> NDArray[np.bool_]:
     )
     found = np.zeros(len(positions), dtype=bool)
     for values, least in (
-        (positions, OUTLIER_LEAST_M), (quaternion_batch.log(turns), OUTLIER_LEAST_RAD)
-    ):  # fmt: skip
+        (positions, OUTLIER_LEAST_M),
+        (quaternion_batch.log(turns), OUTLIER_LEAST_RAD),
+    ):
         far = np.abs(values - np.median(values, axis=0))
         spread = NORMAL_BY_MEDIAN * np.median(far, axis=0)
         found |= (far > np.maximum(OUTLIER_DEVIATIONS * spread, least)).any(axis=1)
@@ -250,7 +249,7 @@ def _swings(deviations: Floats, floor: Floats) -> bool:
     """
     n = len(deviations)
     spectrum = np.abs(np.fft.rfft(deviations, axis=0)[1:]) ** 2 / n
-    slow = spectrum[:max(int(SLOW * n), 1)]
+    slow = spectrum[: max(int(SLOW * n), 1)]
     level = np.maximum(np.median(slow, axis=0) / np.log(2.0), deviations.var(axis=0))
     limit = np.log(slow.size / ALARM)
     return bool(np.any((slow > limit * level) & (2.0 * slow / n > floor)))

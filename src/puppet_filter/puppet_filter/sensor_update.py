@@ -15,9 +15,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core import quaternion
-from puppet_core.arrays import Floats, Ints, Quats, Vec3s
-from puppet_core.kernel import kernel
+from puppet_core.math import Floats, Ints, kernel, quaternion, Quats, Vec3s
 from puppet_core.sensor_frames import (
     FILTER_LOST,
     FILTER_OK,
@@ -108,9 +106,14 @@ def update(state: Record, tuning: Record, work: Record, counters: Ints, dt: floa
     """Correct the state with the sample, or reject it; return the sensor's status."""
     step, decay = coast(state, tuning, dt)
     residual(
-        state['position'], state['velocity'], state['orientation'], step,
-        work['sample_position'], work['sample_orientation'], work['dz'],
-    )  # fmt: skip
+        state['position'],
+        state['velocity'],
+        state['orientation'],
+        step,
+        work['sample_position'],
+        work['sample_orientation'],
+        work['dz'],
+    )
     distance_sq = predict_innovation(state, tuning, work, dt)
     state['surprise'] = distance_sq
     if math.isnan(distance_sq):
@@ -138,18 +141,25 @@ def update(state: Record, tuning: Record, work: Record, counters: Ints, dt: floa
 def accept(state: Record, tuning: Record, work: Record, step: float, decay: float) -> None:
     """Correct the state with the sample, as predict_innovation left things in `work`."""
     # Shin2002 eqs. 3.7, 3.9
-    correct(
-        work['p'], work['lower'], work['y'], work['w'], state['covariance'], work['change']
-    )
+    correct(work['p'], work['lower'], work['y'], work['w'], state['covariance'], work['change'])
     if has_lost_digits(work['p'], state['covariance']):
         correct_joseph(
-            work['p'], state['noise'], work['lower'], work['w'], work['gain'], work['rest'],
+            work['p'],
+            state['noise'],
+            work['lower'],
+            work['w'],
+            work['gain'],
+            work['rest'],
             state['covariance'],
-        )  # fmt: skip
+        )
     advance(
-        state['position'], state['velocity'], state['orientation'], step,
-        work['change'], work['quat'],
-    )  # fmt: skip
+        state['position'],
+        state['velocity'],
+        state['orientation'],
+        step,
+        work['change'],
+        work['quat'],
+    )
     if decay < 1.0:
         for k in range(6):
             change = work['change'][6 + k]
@@ -189,9 +199,14 @@ def restart(state: Record, tuning: Record, work: Record, counters: Ints) -> None
     for k in range(4):
         work['sample_orientation'][k] = work['orientation'][k]
     residual(
-        state['position'], state['velocity'], state['orientation'], dt,
-        work['sample_position'], work['sample_orientation'], work['dz'],
-    )  # fmt: skip
+        state['position'],
+        state['velocity'],
+        state['orientation'],
+        dt,
+        work['sample_position'],
+        work['sample_orientation'],
+        work['dz'],
+    )
     predict_innovation(state, tuning, work, dt)
     accept(state, tuning, work, dt, 1.0)
 
@@ -225,9 +240,7 @@ def predict_innovation(state: Record, tuning: Record, work: Record, dt: float) -
         if state['missed'] > 0:
             highest = min(highest, tuning['process'][part])
         work['ceiling'][part] = highest
-    if raise_density(
-        density, work['ceiling'], work['surprise'], work['p'], state['noise'], dt
-    ):
+    if raise_density(density, work['ceiling'], work['surprise'], work['p'], state['noise'], dt):
         process_noise(model, density, dt, 1.0, work['q'])
         predict_covariance(state['covariance'], dt, work['q'], work['p'])
         distance_sq = factor_innovation(
@@ -293,12 +306,23 @@ def initialise(state: Record, tuning: Record, work: Record, counters: Ints) -> N
 
 @kernel
 def step_frame(
-    states: Records, tunings: Records, works: Records, counters: Ints,
-    stamp_ns: int, positions: Vec3s, quaternions: Quats, ages_s: Floats,
+    states: Records,
+    tunings: Records,
+    works: Records,
+    counters: Ints,
+    stamp_ns: int,
+    positions: Vec3s,
+    quaternions: Quats,
+    ages_s: Floats,
     sample_status: NDArray[np.uint8],
-    out_positions: Vec3s, out_quaternions: Quats, out_linear: Vec3s, out_angular: Vec3s,
-    out_covariances: Floats, out_twist_covariances: Floats, out_status: NDArray[np.uint8],
-) -> None:  # fmt: skip
+    out_positions: Vec3s,
+    out_quaternions: Quats,
+    out_linear: Vec3s,
+    out_angular: Vec3s,
+    out_covariances: Floats,
+    out_twist_covariances: Floats,
+    out_status: NDArray[np.uint8],
+) -> None:
     """
     Filter one frame.
 
@@ -373,17 +397,19 @@ def emit(state: Record, tuning: Record, work: Record, stamp_ns: int) -> None:
         if tuning['process_model'] == ADAPTIVE and missed == 0:
             process_noise(ADAPTIVE, state['density'], dt, 1.0, work['q'])
         else:
-            process_noise(
-                tuning['process_model'], tuning['process'], dt, float(missed), work['q']
-            )
+            process_noise(tuning['process_model'], tuning['process'], dt, float(missed), work['q'])
         predict_covariance(state['covariance'], dt, work['q'], work['p'])
         for k in range(12):
             work['change'][k] = 0.0
         # a zero change leaves the velocity as it is, so the state's own may be passed
         advance(
-            work['position'], state['velocity'], work['orientation'], step,
-            work['change'], work['quat'],
-        )  # fmt: skip
+            work['position'],
+            state['velocity'],
+            work['orientation'],
+            step,
+            work['change'],
+            work['quat'],
+        )
         spread(state, decay, work['p'], work)
     else:
         spread(state, decay, state['covariance'], work)

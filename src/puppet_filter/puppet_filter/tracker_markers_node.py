@@ -9,29 +9,310 @@ the way it came, and raw less filtered position. While nobody subscribes nothing
 
 Example: ros2 run puppet_filter tracker_markers --ros-args -p residual_gain:=50.0
 
+Parameters of the tracker's markers, as data.
 """
 
+from collections import deque
 from collections.abc import Sequence
+import colorsys
+from dataclasses import dataclass
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
-from puppet_core.parameter_rows import build_config
-from puppet_core.rate_limit import RateLimit
-from puppet_core.stamp_watch import StampWatch
-from puppet_filter.tracker_markers import (
-    TRACKER_MARKERS_ROWS,
-    TrackerMarkers,
-    TrackerMarkersConfig,
+import numpy as np
+from puppet_core.body import MAX_COORDINATE_M, UNIT_TOL
+from puppet_core.io import build_config, Row
+from puppet_core.marker_spec import (
+    Colour,
+    IDENTITY,
+    line_marker,
+    MarkerSpec,
+    SPHERE_SHAPE,
+    text_marker,
+)
+from puppet_core.math import Floats, Ints, Quats, Vec3s
+from puppet_core.math import quaternions as quaternion_batch
+from puppet_core.sensor_frames import (
+    FILTER_LOST,
+    FILTER_OK,
+    FILTER_PREDICTED,
+    FILTER_REINITIALISED,
+    FILTER_REJECTED,
+    FilteredFrame,
+    SAMPLE_OK,
+    SensorFrame,
 )
 from puppet_msgs.msg import PoseFrame, TrackerFrame
-from puppet_ros import marker_message, pose_frame, qos, raw_header, tracker_frame
-from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.kept_cdr import decoded
-from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.spin import spin_node
+from puppet_ros.messages import decoded, marker_message, pose_frame, raw_header, tracker_frame
+from puppet_ros.node import (
+    ClockJumpDetector,
+    Diagnostics,
+    NODE_OPTIONS,
+    ParameterTable,
+    qos,
+    RateLimit,
+    spin_node,
+)
 from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
+
+TRACKER_MARKERS_ROWS = (
+    Row(
+        'rate_hz',
+        20.0,
+        'Hz',
+        0.0,
+        30.0,
+        live=True,
+        description='Rate of /tracker/markers; 0 is none.',
+    ),
+    Row(
+        'trail_s',
+        2.0,
+        's',
+        0.0,
+        20.0,
+        live=True,
+        description='Length of the trails of the filtered positions; 0 is none.',
+    ),
+    Row(
+        'axis_m', 0.08, 'm', 0.001, 1.0, live=True, description="Length of a sensor's drawn axes."
+    ),
+    Row(
+        'residual_gain',
+        50.0,
+        '-',
+        1.0,
+        1000.0,
+        live=True,
+        description='How many times longer than they are the residuals are drawn.',
+    ),
+    Row(
+        'residual_full_mm',
+        3.0,
+        'mm',
+        0.0,
+        1000.0,
+        live=True,
+        low_open=True,
+        description='Residual that is drawn red; none is green.',
+    ),
+    Row('show_names', True, live=True, description='Write the names of the sensors.'),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerMarkersConfig:
+    """Parameters of the tracker's markers; see TRACKER_MARKERS_ROWS."""
+
+    rate_hz: float = 20.0
+    trail_s: float = 2.0
+    axis_m: float = 0.08
+    residual_gain: float = 50.0
+    residual_full_mm: float = 3.0
+    show_names: bool = True
+
+
+STATUS, AXES, NAMES = 'status', 'axes', 'names'
+TRAILS, RESIDUALS = 'trails', 'residuals'
+NAMESPACES = (STATUS, AXES, NAMES, TRAILS, RESIDUALS)
+
+BALL_M, AXIS_WIDTH_M = 0.02, 0.005
+TRAIL_WIDTH_M, RESIDUAL_WIDTH_M = 0.004, 0.006
+NAME_HEIGHT_M, NAME_ABOVE_M = 0.03, 0.05
+GOLDEN = 0.618033988749895  # of the colour circle: neighbours in the list differ most
+MM = 1e3
+
+STATUS_COLOURS: dict[int, Colour] = {
+    FILTER_OK: (0.45, 0.85, 0.50, 1.0),
+    FILTER_PREDICTED: (0.98, 0.85, 0.25, 1.0),
+    FILTER_REJECTED: (0.98, 0.55, 0.15, 1.0),
+    FILTER_REINITIALISED: (0.40, 0.65, 1.0, 1.0),
+    FILTER_LOST: (0.95, 0.20, 0.20, 0.8),
+}
+OTHER_COLOUR: Colour = (0.6, 0.6, 0.6, 1.0)  # of a status that is not known here
+STATUS_WORDS = {
+    FILTER_OK: '',
+    FILTER_PREDICTED: ': predicted',
+    FILTER_REJECTED: ': rejected',
+    FILTER_REINITIALISED: ': new',
+    FILTER_LOST: ': lost',
+}
+AXIS_COLOURS = np.array(
+    [[0.95, 0.25, 0.2, 1.0]] * 2 + [[0.3, 0.85, 0.3, 1.0]] * 2 + [[0.3, 0.5, 1.0, 1.0]] * 2
+)
+RESIDUAL_STOPS = np.array([0.0, 0.5, 1.0])
+RESIDUAL_COLOURS = np.array([[0.45, 0.85, 0.5], [0.95, 0.85, 0.25], [0.95, 0.2, 0.2]])
+
+
+class _Place(NamedTuple):
+    stamp_ns: int
+    positions: Vec3s
+    goes_on: Ints
+    """Whether the sensor came here from its place before, shape (n,)."""
+
+
+class TrackerMarkers:
+    """The markers of one tracker."""
+
+    def __init__(self, config: TrackerMarkersConfig) -> None:
+        self.config = config
+        """Parameters in force; may be replaced."""
+        self._trail: deque[_Place] = deque()
+        self._sensors: tuple[str, ...] = ()
+        self._known: Vec3s = np.zeros((0, 3))
+
+    def reset(self) -> None:
+        """Forget where the sensors came from."""
+        self._trail.clear()
+        self._sensors = ()
+
+    def step(self, frame: FilteredFrame, raw: SensorFrame | None) -> tuple[MarkerSpec, ...]:
+        """
+        Return what to draw of a frame.
+
+        Parameters
+        ----------
+        frame : FilteredFrame
+            The next one that is shown.
+        raw : SensorFrame, optional
+            The measured frame with its stamp, if that is known.
+
+        """
+        frame = frame._replace(
+            positions=_places(frame.positions), quaternions=_turns(frame.quaternions)
+        )
+        if frame.sensors != self._sensors:
+            self.reset()
+            self._sensors = frame.sensors
+            self._known = np.full((len(frame.sensors), 3), np.nan)
+        self._remember(frame)
+        markers = self._sensor_markers(frame)
+        if self.config.trail_s > 0.0:
+            markers += self._trails(frame.stamp_ns)
+        if raw is not None and raw.sensors == frame.sensors:
+            markers += self._residuals(frame, raw)
+        return tuple(markers)
+
+    def _remember(self, frame: FilteredFrame) -> None:
+        there = np.isfinite(frame.positions).all(axis=1)
+        self._known[there] = frame.positions[there]
+        goes_on = there & (frame.status != FILTER_REINITIALISED)
+        self._trail.append(_Place(frame.stamp_ns, frame.positions.copy(), goes_on))
+        oldest_ns = frame.stamp_ns - round(1e9 * self.config.trail_s)
+        while self._trail[0].stamp_ns < oldest_ns:
+            self._trail.popleft()
+
+    def _sensor_markers(self, frame: FilteredFrame) -> list[MarkerSpec]:
+        """Return ball and name of every sensor that was ever seen, and the axes of all."""
+        markers = []
+        above = np.array([0.0, 0.0, NAME_ABOVE_M])
+        for i in np.flatnonzero(np.isfinite(self._known).all(axis=1)):
+            status, place = int(frame.status[i]), self._known[i]
+            colour = STATUS_COLOURS.get(status, OTHER_COLOUR)
+            markers.append(
+                MarkerSpec(
+                    STATUS,
+                    int(i),
+                    SPHERE_SHAPE,
+                    place,
+                    IDENTITY,
+                    np.full(3, BALL_M),
+                    colour,
+                    frame.sensors[i],
+                )
+            )
+            if self.config.show_names:
+                text = frame.sensors[i] + STATUS_WORDS.get(status, f': status {status}')
+                markers.append(
+                    text_marker(NAMES, int(i), text, place + above, NAME_HEIGHT_M, colour)
+                )
+        there = np.flatnonzero(
+            np.isfinite(frame.positions).all(axis=1) & np.isfinite(frame.quaternions).all(axis=1)
+        )
+        if len(there):
+            ends = self.config.axis_m * np.eye(3)
+            starts = np.repeat(frame.positions[there], 3, axis=0)
+            turns = np.repeat(frame.quaternions[there], 3, axis=0)
+            tips = starts + quaternion_batch.rotate(turns, np.tile(ends, (len(there), 1)))
+            colours = np.tile(AXIS_COLOURS, (len(there), 1))
+            markers.append(line_marker(AXES, 0, _pairs(starts, tips), colours, AXIS_WIDTH_M))
+        return markers
+
+    def _trails(self, now_ns: int) -> list[MarkerSpec]:
+        """Return the way of every sensor, paler the longer ago; gaps and jumps are left out."""
+        if len(self._trail) < 2:
+            return []
+        places = np.array([place.positions for place in self._trail])
+        goes_on = np.array([place.goes_on for place in self._trail])[1:]
+        goes_on &= np.isfinite(places[:-1]).all(axis=2)
+        ages_s = 1e-9 * (now_ns - np.array([place.stamp_ns for place in self._trail]))
+        strength = np.clip(1.0 - ages_s / self.config.trail_s, 0.0, 1.0)
+        markers = []
+        for i in range(len(self._sensors)):
+            steps = np.flatnonzero(goes_on[:, i])
+            if len(steps):
+                colours = np.empty((2 * len(steps), 4))
+                colours[:, :3] = colorsys.hsv_to_rgb(i * GOLDEN % 1.0, 0.55, 0.95)
+                colours[:, 3] = _pairs(strength[steps, None], strength[steps + 1, None])[:, 0]
+                points = _pairs(places[steps, i], places[steps + 1, i])
+                markers.append(line_marker(TRAILS, i, points, colours, TRAIL_WIDTH_M))
+        return markers
+
+    def _residuals(self, frame: FilteredFrame, raw: SensorFrame) -> list[MarkerSpec]:
+        """Return raw less filtered position of the measured sensors, as lines from the latter."""
+        residuals = _places(raw.positions) - frame.positions
+        measured = np.flatnonzero((raw.status == SAMPLE_OK) & np.isfinite(residuals).all(axis=1))
+        if not len(measured):
+            return []
+        starts = frame.positions[measured]
+        tips = starts + self.config.residual_gain * residuals[measured]
+        sizes = MM * np.linalg.norm(residuals[measured], axis=1) / self.config.residual_full_mm
+        colours = np.repeat(residual_colours(sizes), 2, axis=0)
+        return [line_marker(RESIDUALS, 0, _pairs(starts, tips), colours, RESIDUAL_WIDTH_M)]
+
+
+def residual_colours(sizes: Floats) -> Floats:
+    """
+    Return the colours of residuals: green for none, yellow for half, red from 1 on.
+
+    Parameters
+    ----------
+    sizes : ndarray, shape (n,)
+        As shares of the size that is drawn red.
+
+    Returns
+    -------
+    colours : ndarray, shape (n, 4)
+        Red, green, blue, opacity in 0 .. 1.
+
+    """
+    channels = [np.interp(sizes, RESIDUAL_STOPS, channel) for channel in RESIDUAL_COLOURS.T]
+    return np.stack([*channels, np.ones(len(sizes))], axis=1)
+
+
+def _places(positions: Vec3s) -> Vec3s:
+    """Return positions, NaN for what no tracker measures."""
+    found = positions.copy()
+    found[~np.all(np.abs(positions) <= MAX_COORDINATE_M, axis=1)] = np.nan
+    return found
+
+
+def _turns(quaternions: Quats) -> Quats:
+    """Return quaternions, NaN for what is none of unit length."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        squares = np.einsum('ij,ij->i', quaternions, quaternions)
+        is_off = ~(np.abs(squares - 1.0) <= UNIT_TOL)  # also of NaN
+    found = quaternions.copy()
+    found[is_off] = np.nan
+    return found
+
+
+def _pairs(starts: Floats, ends: Floats) -> Floats:
+    """Return the rows of both in turn."""
+    return np.stack((starts, ends), axis=1).reshape(2 * len(starts), starts.shape[1])
+
 
 NODE_NAME = 'tracker_markers'
 RAW_TOPIC, FILTERED_TOPIC = '/tracker/raw', '/tracker/filtered'
@@ -47,12 +328,14 @@ class TrackerMarkersNode(Node):
         self._publisher: Any = None  # also of a node that parameters refuse
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(
-            self, TRACKER_MARKERS_ROWS,
-            lambda values: build_config(TrackerMarkersConfig, values), self._on_config,
-        )  # fmt: skip
+            self,
+            TRACKER_MARKERS_ROWS,
+            lambda values: build_config(TrackerMarkersConfig, values),
+            self._on_config,
+        )
         self._markers = TrackerMarkers(self._table.config)
         self._limit = RateLimit(self._table.config.rate_hz)
-        self._watch = StampWatch()
+        self._watch = ClockJumpDetector()
         self._raw: dict[int, bytes] = {}
         self._frame_id = ''
         self._publisher = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
@@ -87,9 +370,7 @@ class TrackerMarkersNode(Node):
         raw = self._raw.get(stamp_ns)
         markers = self._markers.step(
             pose_frame.from_msg(message),
-            None if raw is None else tracker_frame.from_msg(
-                decoded(raw, TrackerFrame)
-            ),
+            None if raw is None else tracker_frame.from_msg(decoded(raw, TrackerFrame)),
         )
         self._frame_id = message.header.frame_id
         self._publisher.publish(

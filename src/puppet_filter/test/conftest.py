@@ -85,8 +85,14 @@ def run_filter(make_frame: Callable[..., SensorFrame]) -> Callable[..., Run]:
             kept(pose_filter.step(make_frame(k, p, q)))
             for k, (p, q) in enumerate(zip(positions, quaternions))
         ]
-        names = ('positions', 'quaternions', 'linear_velocities', 'angular_velocities',
-                 'covariances', 'status')  # fmt: skip
+        names = (
+            'positions',
+            'quaternions',
+            'linear_velocities',
+            'angular_velocities',
+            'covariances',
+            'status',
+        )
         return Run(*(np.array([getattr(f, name) for f in frames]) for name in names))
 
     return run

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_REINITIALISED
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
@@ -34,11 +34,14 @@ DENSITIES = (5.0, 5.0)  # [m^2/s^3], [rad^2/s^3]
 INITIAL = (0.5, 0.5)  # [m/s], [rad/s]
 STEP_S = 8_333_333e-9
 CONFIG = replace(
-    PoseFilterConfig(), process_model='physical',
-    process_linear_m2_s3=DENSITIES[0], process_angular_rad2_s3=DENSITIES[1],
-    initial_speed_m_s=INITIAL[0], initial_rate_rad_s=INITIAL[1],
+    PoseFilterConfig(),
+    process_model='physical',
+    process_linear_m2_s3=DENSITIES[0],
+    process_angular_rad2_s3=DENSITIES[1],
+    initial_speed_m_s=INITIAL[0],
+    initial_rate_rad_s=INITIAL[1],
     gate_mahalanobis_limit=100.0,  # the gate would cut the distribution's tail
-)  # fmt: skip
+)
 
 
 class Truth(NamedTuple):
@@ -111,19 +114,23 @@ def squares(pose_filter: PoseFilter, truth: Truth, make_frame: Callable) -> Squa
         )
         seen = out.status != FILTER_LOST  # predicted ones too
         poses.append((normalised(world[seen], out.covariances[seen]), 6 * int(seen.sum())))
-        speeds = np.hstack((
-            truth.velocities[k, :, :3] - out.linear_velocities,
-            quaternion_batch.rotate(truth.quaternions[k], truth.velocities[k, :, 3:])
-            - out.angular_velocities,
-        ))  # fmt: skip
+        speeds = np.hstack(
+            (
+                truth.velocities[k, :, :3] - out.linear_velocities,
+                quaternion_batch.rotate(truth.quaternions[k], truth.velocities[k, :, 3:])
+                - out.angular_velocities,
+            )
+        )
         twists.append((normalised(speeds[seen], out.twist_covariances[seen]), poses[-1][1]))
         # the states are those after a sample
         good |= out.status == FILTER_REINITIALISED
-        own = np.hstack((
-            apart,
-            quaternion_batch.log(quaternion_batch.multiply(back, truth.quaternions[k])),
-            truth.velocities[k] - pose_filter.states['velocity'],
-        ))[good]  # fmt: skip
+        own = np.hstack(
+            (
+                apart,
+                quaternion_batch.log(quaternion_batch.multiply(back, truth.quaternions[k])),
+                truth.velocities[k] - pose_filter.states['velocity'],
+            )
+        )[good]
         states.append((normalised(own, pose_filter.states['covariance'][good]), own.size))
     return Squares((nis, count), states, poses, twists)
 
@@ -157,8 +164,12 @@ def test_errors_and_innovations_are_as_large_as_the_filter_says(
 ) -> None:
     truth, noise = case
     got = squares(with_noise(noise), truth, make_frame)
-    sums = {'NIS': [got.innovations], 'NEES': got.states, 'pose NEES': got.poses,
-            'twist NEES': got.twists}  # fmt: skip
+    sums = {
+        'NIS': [got.innovations],
+        'NEES': got.states,
+        'pose NEES': got.poses,
+        'twist NEES': got.twists,
+    }
     ratios = {name: [value / dof for value, dof in rows] for name, rows in sums.items()}
     for rows in sums.values():
         assert all(within(*row) for row in rows), ratios

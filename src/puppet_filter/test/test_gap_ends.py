@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import (
     FILTER_OK,
     FILTER_PREDICTED,
@@ -53,7 +53,7 @@ def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(
     positions, quaternions = still(len(times))
     positions[:, 0, 0] = np.cumsum(speeds) / RATE_HZ
     truth = positions.copy()
-    positions[144:144 + n_missing] = np.nan  # where it is fastest
+    positions[144 : 144 + n_missing] = np.nan  # where it is fastest
     run = run_filter(PoseFilter(CONFIG), positions, quaternions)
     assert not (run.status == FILTER_REJECTED).any()
     assert (run.status[1:] != FILTER_REINITIALISED).all()

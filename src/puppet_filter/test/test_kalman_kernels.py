@@ -5,7 +5,7 @@
 from types import SimpleNamespace
 
 import numpy as np
-from puppet_core import quaternion
+from puppet_core.math import quaternion
 from puppet_filter import kalman as kernels
 from puppet_filter.process_noise import PHYSICAL, process_noise
 import pytest
@@ -21,8 +21,16 @@ ORDER = np.r_[0:3, 6:9, 3:6, 9:12]
 @pytest.fixture(params=['jit', 'py'])
 def k(request: pytest.FixtureRequest) -> SimpleNamespace:
     """Return the kernels compiled or plain."""
-    names = ('predict_covariance', 'residual', 'factor_innovation', 'correct', 'advance',
-             'rotate_covariance', 'rotation_matrix', 'twist_covariance')  # fmt: skip
+    names = (
+        'predict_covariance',
+        'residual',
+        'factor_innovation',
+        'correct',
+        'advance',
+        'rotate_covariance',
+        'rotation_matrix',
+        'twist_covariance',
+    )
     functions = {name: getattr(kernels, name) for name in names}
     if request.param == 'py':
         functions = {name: f.py_func for name, f in functions.items()}
@@ -39,11 +47,22 @@ def random_covariance(rng: np.random.Generator, n: int) -> np.ndarray:
 def textbook_matrices(dt: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return A (eq. 3.3), Q (eq. 3.5) and H (eq. 3.6) in the thesis' order."""
     one, zero = np.eye(3), np.zeros((3, 3))
-    a = np.block([[one, dt * one, zero, zero], [zero, one, zero, zero],
-                  [zero, zero, one, dt * one], [zero, zero, zero, one]])  # fmt: skip
-    noise = np.block([[q[0] * one, q[1] * one, zero, zero], [q[1] * one, q[2] * one, zero, zero],
-                      [zero, zero, q[3] * one, q[4] * one],
-                      [zero, zero, q[4] * one, q[5] * one]])  # fmt: skip
+    a = np.block(
+        [
+            [one, dt * one, zero, zero],
+            [zero, one, zero, zero],
+            [zero, zero, one, dt * one],
+            [zero, zero, zero, one],
+        ]
+    )
+    noise = np.block(
+        [
+            [q[0] * one, q[1] * one, zero, zero],
+            [q[1] * one, q[2] * one, zero, zero],
+            [zero, zero, q[3] * one, q[4] * one],
+            [zero, zero, q[4] * one, q[5] * one],
+        ]
+    )
     h = np.block([[one, zero, zero, zero], [zero, zero, one, zero]])
     return a, noise, h
 
@@ -135,8 +154,9 @@ def test_distance_is_mahalanobis(k: SimpleNamespace, rng: np.random.Generator) -
 
 
 def test_indefinite_innovation_is_nan(k: SimpleNamespace) -> None:
-    got = k.factor_innovation(-np.eye(12), np.zeros((6, 6)), np.ones(6), np.zeros((6, 6)),
-                              np.zeros(6))  # fmt: skip
+    got = k.factor_innovation(
+        -np.eye(12), np.zeros((6, 6)), np.ones(6), np.zeros((6, 6)), np.zeros(6)
+    )
     assert np.isnan(got)
 
 
@@ -147,8 +167,9 @@ def test_residual_is_log_of_the_turn_for_either_sign(
     z_q = (q_e * Rotation.from_rotvec(turn)).as_quat()[[3, 0, 1, 2]]
     for sign in (1.0, -1.0):
         out = np.zeros(6)
-        k.residual(np.zeros(3), np.zeros(6), q_e.as_quat()[[3, 0, 1, 2]], DT, np.ones(3),
-                   sign * z_q, out)  # fmt: skip
+        k.residual(
+            np.zeros(3), np.zeros(6), q_e.as_quat()[[3, 0, 1, 2]], DT, np.ones(3), sign * z_q, out
+        )
         np.testing.assert_allclose(out, [1, 1, 1, *turn], atol=TOL)
 
 

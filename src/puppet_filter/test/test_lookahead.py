@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_OK, FILTER_PREDICTED
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
@@ -50,9 +50,11 @@ def test_output_is_the_analytic_prediction(
         assert out is not None and out.stamp_ns == frame.stamp_ns
         for i in np.flatnonzero(out.status == FILTER_OK):
             state = pose_filter.states[i]
-            density = state['density'] if model == 'adaptive' else [
-                CONFIG.process_linear_m2_s3, CONFIG.process_angular_rad2_s3
-            ]  # fmt: skip
+            density = (
+                state['density']
+                if model == 'adaptive'
+                else [CONFIG.process_linear_m2_s3, CONFIG.process_angular_rad2_s3]
+            )
             position, quaternion, covariance = predicted(state, ahead_s, np.array(density))
             np.testing.assert_allclose(out.positions[i], position, atol=1e-12)
             assert abs(out.quaternions[i] @ quaternion) == pytest.approx(1.0, abs=1e-12)

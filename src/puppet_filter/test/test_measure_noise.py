@@ -17,7 +17,8 @@ from puppet_filter import measure_noise  # noqa: E402,I100
 from puppet_filter.measure_noise import main, make_parser, Recording, report  # noqa: E402
 from puppet_filter.sensor_noise import load_noise, save_noise, SensorNoise  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros import qos, tracker_frame  # noqa: E402
+from puppet_ros.messages import tracker_frame  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
@@ -80,8 +81,11 @@ def test_other_sensors_start_the_recording_anew(make_frame: Callable) -> None:
 
 
 def test_command_records_from_the_topic(
-    ros_context: Any, make_frame: Callable, rng: np.random.Generator, tmp_path: Path,
-) -> None:  # fmt: skip
+    ros_context: Any,
+    make_frame: Callable,
+    rng: np.random.Generator,
+    tmp_path: Path,
+) -> None:
     publisher = Node('talker', context=ros_context).create_publisher(
         TrackerFrame, measure_noise.RAW_TOPIC, qos.STREAM
     )
@@ -142,7 +146,8 @@ def test_old_file_survives_a_failed_run(
     save_noise(SensorNoise({'s0': 1e-6 * np.eye(6)}), path)
     before = path.read_text()
     recording = recorded(make_frame, rng, sway_m=0.1)
-    recording.positions = [p[:, ::-1] + 0.1 * np.sin(0.05 * k)
-                           for k, p in enumerate(recording.positions)]  # fmt: skip
+    recording.positions = [
+        p[:, ::-1] + 0.1 * np.sin(0.05 * k) for k, p in enumerate(recording.positions)
+    ]
     assert report(recording, options(path), load_noise(path)) == 1
     assert path.read_text() == before

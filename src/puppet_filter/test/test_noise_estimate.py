@@ -3,8 +3,8 @@
 """noise_estimate: R recovered from samples, and motion told from noise."""
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.errors import CalibrationError
+from puppet_core.io import CalibrationError
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_filter import sensor_noise as noise_estimate
 from puppet_filter.sensor_noise import estimate_noise, mean_rotation, resolution
 import pytest
@@ -36,9 +36,10 @@ def test_full_matrix_is_recovered(rng: np.random.Generator, matrix: np.ndarray) 
     scale = np.sqrt(np.diag(matrix))
     # standard error of a correlation from N samples is below 1/sqrt(N); five of them
     np.testing.assert_allclose(
-        estimate.matrix / np.outer(scale, scale), matrix / np.outer(scale, scale),
+        estimate.matrix / np.outer(scale, scale),
+        matrix / np.outer(scale, scale),
         atol=2.0 * 5.0 / np.sqrt(N),
-    )  # fmt: skip
+    )
     assert estimate.warning == '' and estimate.n_samples == N
     np.testing.assert_allclose(estimate.position, [1, 2, 3], atol=1e-3)
 

@@ -5,7 +5,7 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core.errors import InputFileError
+from puppet_core.io import InputFileError
 from puppet_filter.sensor_noise import load_noise, save_noise, SensorNoise
 import pytest
 

@@ -5,8 +5,7 @@
 from dataclasses import fields
 from pathlib import Path
 
-from puppet_core.errors import ConfigError
-from puppet_core.parameter_rows import check_values, defaults, read_parameter_file
+from puppet_core.io import check_values, ConfigError, defaults, read_parameter_file
 from puppet_filter.parameters import make_config, PoseFilterConfig, ROWS
 import pytest
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_OK
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import default_noise, PoseFilter, warm_up
@@ -86,13 +86,9 @@ def test_turned_world_turns_the_output(
     np.testing.assert_allclose(
         other.positions, quaternion_batch.rotate(q, plain.positions), atol=1e-9
     )
-    np.testing.assert_allclose(
-        other.angular, quaternion_batch.rotate(q, plain.angular), atol=1e-7
-    )
+    np.testing.assert_allclose(other.angular, quaternion_batch.rotate(q, plain.angular), atol=1e-7)
     turn = np.kron(np.eye(2), quaternion_batch.to_matrix(q))
-    np.testing.assert_allclose(
-        other.covariances, turn @ plain.covariances @ turn.T, atol=1e-12
-    )
+    np.testing.assert_allclose(other.covariances, turn @ plain.covariances @ turn.T, atol=1e-12)
 
 
 def test_quaternion_sign_of_the_samples_does_not_matter(
@@ -120,8 +116,9 @@ def test_adaptive_covariance_is_neither_smug_nor_timid_on_body_motion(
     motion = make_motion('fast', 6, 8.0, RATE_HZ, rng)
     run = run_filter(PoseFilter(CONFIG), *disturb(motion, Disturbance(), rng))
     error = (run.positions - motion.positions)[60:]
-    nees = np.einsum('fni,fnij,fnj->fn', error, np.linalg.inv(run.covariances[60:, :, :3, :3]),
-                     error)  # fmt: skip
+    nees = np.einsum(
+        'fni,fnij,fnj->fn', error, np.linalg.inv(run.covariances[60:, :, :3, :3]), error
+    )
     assert 1.5 < nees.mean() < 6.0  # 3 if the model were the truth
 
 

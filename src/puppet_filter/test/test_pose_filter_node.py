@@ -16,7 +16,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402,I100
 from geometry_msgs.msg import PoseArray  # noqa: E402
-from puppet_core.errors import ConfigError  # noqa: E402
+from puppet_core.io import ConfigError  # noqa: E402
 from puppet_core.sensor_frames import FILTER_OK  # noqa: E402
 from puppet_filter.parameters import PoseFilterConfig, ROWS  # noqa: E402
 from puppet_filter.pose_filter import default_noise, PoseFilter  # noqa: E402
@@ -28,8 +28,9 @@ from puppet_filter.pose_filter_node import (  # noqa: E402
 )
 from puppet_filter.sensor_noise import save_noise, SensorNoise  # noqa: E402
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
-from puppet_ros import pose_frame, qos, tracker_frame  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import pose_frame, tracker_frame  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -48,9 +49,7 @@ class Graph:
         self.filtered: list[PoseFrame] = []
         self.statuses: list[Any] = []
         self.publisher = self.other.create_publisher(TrackerFrame, RAW_TOPIC, qos.STREAM)
-        self.other.create_subscription(
-            PoseFrame, FILTERED_TOPIC, self.filtered.append, qos.STREAM
-        )
+        self.other.create_subscription(PoseFrame, FILTERED_TOPIC, self.filtered.append, qos.STREAM)
         self.other.create_subscription(
             DiagnosticArray, '/diagnostics', lambda msg: self.statuses.extend(msg.status), 10
         )
@@ -58,8 +57,10 @@ class Graph:
         self.executor.add_node(self.node)
         self.executor.add_node(self.other)
         assert self.spin_until(
-            lambda: self.publisher.get_subscription_count() > 0
-            and self.node.count_subscribers(FILTERED_TOPIC) > 0
+            lambda: (
+                self.publisher.get_subscription_count() > 0
+                and self.node.count_subscribers(FILTERED_TOPIC) > 0
+            )
         )
 
     def close(self) -> None:
@@ -235,8 +236,11 @@ def test_lost_sensor_is_named_in_the_diagnostics(graph: Graph, make_frame: Calla
     [
         ({'gate__mahalanobis_limit': 0.5}, ConfigError, 'gate.mahalanobis_limit: expected 1.0'),
         ({'nonsense': 1}, ConfigError, 'nonsense: expected a known parameter'),
-        ({'noise__file': '/no/such.yaml'}, ConfigError,
-         'noise.file: /no/such.yaml: expected a readable'),
+        (
+            {'noise__file': '/no/such.yaml'},
+            ConfigError,
+            'noise.file: /no/such.yaml: expected a readable',
+        ),
     ],
 )
 def test_bad_start_parameter_is_refused(

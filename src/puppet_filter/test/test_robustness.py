@@ -21,16 +21,18 @@ EXTREMES: dict[str, dict[str, Any]] = {
     'default': {},
     'noise of nanometres': {'noise_position_mm': 1e-6, 'noise_orientation_deg': 1e-6},
     'acceleration without bounds': {
-        'process_model': 'physical', 'process_linear_m2_s3': 1e6,
+        'process_model': 'physical',
+        'process_linear_m2_s3': 1e6,
         'process_angular_rad2_s3': 1e7,
     },
     'no acceleration': {
-        'process_model': 'physical', 'process_linear_m2_s3': 1e-12,
+        'process_model': 'physical',
+        'process_linear_m2_s3': 1e-12,
         'process_angular_rad2_s3': 1e-12,
     },
     'printed': {'process_model': 'printed'},
     'looks ahead': {'lookahead_s': 0.2},
-}  # fmt: skip
+}
 ODD = np.array([0.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 1e154, 5e-324, 1e9, -9e3, 1.0])
 ODD_AGES = np.array([np.nan, -1.0, np.inf, 1e-3, 0.4, 0.6, 999.0, 1e300])
 STEPS_NS = np.array([STEP_NS, 0, -1, 1, 99_999, 100_000, 10**8, 6 * 10**8, -2 * 10**9, 10**12])
@@ -39,8 +41,14 @@ STEPS_NS = np.array([STEP_NS, 0, -1, 1, 99_999, 100_000, 10**8, 6 * 10**8, -2 * 
 def assert_sane(out: FilteredFrame) -> None:
     """Check that rows are lost and NaN, or finite with unit quaternions and covariances."""
     lost = out.status == FILTER_LOST
-    for values in (out.positions, out.quaternions, out.linear_velocities,
-                   out.angular_velocities, out.covariances, out.twist_covariances):  # fmt: skip
+    for values in (
+        out.positions,
+        out.quaternions,
+        out.linear_velocities,
+        out.angular_velocities,
+        out.covariances,
+        out.twist_covariances,
+    ):
         assert np.isfinite(values[~lost]).all() and np.isnan(values[lost]).all()
     norms = np.linalg.norm(out.quaternions[~lost], axis=-1)
     np.testing.assert_allclose(norms, 1.0, atol=1e-9)
@@ -101,9 +109,11 @@ def test_covariances_keep_their_symmetry_and_their_sign(tuning: str) -> None:
     for k in range(2000):
         stamp_ns += STEP_NS if k % 100 else 450_000_000
         quaternions = np.hstack((np.ones((N, 1)), 0.5 * spread_rad * rng.normal(size=(N, 3))))
-        out = pose_filter.step(SensorFrame(
-            stamp_ns, k, SENSORS, spread_m * rng.normal(size=(N, 3)), quaternions, ages, status
-        ))  # fmt: skip
+        out = pose_filter.step(
+            SensorFrame(
+                stamp_ns, k, SENSORS, spread_m * rng.normal(size=(N, 3)), quaternions, ages, status
+            )
+        )
         if k % 10 == 0 and out is not None:
             assert_sane(out)
             assert_covariances(pose_filter.states['covariance'])
@@ -120,9 +130,7 @@ def test_josephs_form_is_the_same_covariance(noise: float) -> None:
     kalman_kernels.factor_innovation(p, r, np.zeros(6), lower, np.zeros(6))
     kalman_kernels.correct(p, lower, np.zeros(6), w, out, np.zeros(12))
     assert joseph_kernels.has_lost_digits(p, out) == (noise < 1e-8)
-    joseph_kernels.correct_joseph(
-        p, r, lower, w, np.zeros((12, 6)), np.zeros((12, 12)), out
-    )
+    joseph_kernels.correct_joseph(p, r, lower, w, np.zeros((12, 6)), np.zeros((12, 12)), out)
     information = np.linalg.inv(p)
     information[:6, :6] += np.linalg.inv(r)
     expected = np.linalg.inv(information)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import (
     FILTER_LOST,
     FILTER_OK,
@@ -94,13 +94,14 @@ def test_true_jump_is_taken_after_some_samples_agree(
     quaternions[40:, 0] = quaternion_batch.exp(np.array([0.0, 0.6, 0.0]))
     pose_filter = PoseFilter(replace(CONFIG, process_model=model, gate_jump_count=count))
     run = run_filter(pose_filter, positions, quaternions)
-    assert (run.status[40:40 + count - 1] == FILTER_REJECTED).all()
+    assert (run.status[40 : 40 + count - 1] == FILTER_REJECTED).all()
     assert run.status[40 + count - 1, 0] == FILTER_REINITIALISED
-    assert (run.status[40 + count:] == FILTER_OK).all()
-    np.testing.assert_allclose(run.positions[40 + count - 1:, 0], positions[40:61 - count, 0],
-                               atol=1e-9)  # fmt: skip
+    assert (run.status[40 + count :] == FILTER_OK).all()
+    np.testing.assert_allclose(
+        run.positions[40 + count - 1 :, 0], positions[40 : 61 - count, 0], atol=1e-9
+    )
     turned = quaternion_batch.multiply(
-        quaternion_batch.conjugate(run.quaternions[40 + count - 1:, 0]), quaternions[59, 0]
+        quaternion_batch.conjugate(run.quaternions[40 + count - 1 :, 0]), quaternions[59, 0]
     )
     np.testing.assert_allclose(quaternion_batch.log(turned), 0.0, atol=1e-9)
     assert pose_filter.counts()['rejected'] == count
@@ -129,8 +130,9 @@ def test_jump_is_taken_in_motion_and_tells_the_new_velocity(
     expected = np.sqrt(2.0) * CONFIG.noise_position_mm * 1e-3 * RATE_HZ
     assert np.sqrt(np.mean(error**2)) < 1.1 * expected
     place = (run.positions[k + 1] - truth[k + 1])[seen]
-    squares = np.einsum('ni,nij,nj->n', place,
-                        np.linalg.inv(run.covariances[k + 1, seen][:, :3, :3]), place)  # fmt: skip
+    squares = np.einsum(
+        'ni,nij,nj->n', place, np.linalg.inv(run.covariances[k + 1, seen][:, :3, :3]), place
+    )
     assert squares.mean() == pytest.approx(3.0, rel=0.05)
 
 
@@ -162,9 +164,7 @@ def test_outlier_that_is_sent_again_does_not_confirm_itself(make_frame: Callable
     assert pose_filter.step(make_frame(16, np.zeros((1, 3)))).status[0] == FILTER_OK
 
 
-def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance(
-    run_filter: Callable
-) -> None:
+def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance(run_filter: Callable) -> None:
     positions, quaternions = still(60)
     positions[40, 0], positions[52, 0] = [2.6, 0.0, 0.0], [2.0, 0.0, 0.0]
     positions[41:52] = np.nan

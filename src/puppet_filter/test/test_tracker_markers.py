@@ -7,9 +7,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
-from puppet_core import quaternion_batch
+from puppet_core.io import check_values, defaults, read_parameter_file
 from puppet_core.marker_spec import LINES_SHAPE, MarkerSpec, TEXT_SHAPE
-from puppet_core.parameter_rows import check_values, defaults, read_parameter_file
+from puppet_core.math import quaternions
 from puppet_core.sensor_frames import (
     FILTER_LOST,
     FILTER_OK,
@@ -19,7 +19,7 @@ from puppet_core.sensor_frames import (
     FilteredFrame,
     SensorFrame,
 )
-from puppet_filter.tracker_markers import (
+from puppet_filter.tracker_markers_node import (
     AXES,
     NAMES,
     NAMESPACES,
@@ -44,13 +44,17 @@ Pair = tuple[FilteredFrame, SensorFrame]
 def shown(make_frame: Callable[..., SensorFrame]) -> Callable[..., Pair]:
     """Return a maker of a filtered frame and its raw one, off by a known residual."""
 
-    def make(index: int, places: np.ndarray, status: int | list[int] = FILTER_OK,
-             residual_m: float = 0.0) -> Pair:  # fmt: skip
+    def make(
+        index: int,
+        places: np.ndarray,
+        status: int | list[int] = FILTER_OK,
+        residual_m: float = 0.0,
+    ) -> Pair:
         places = np.array(places, dtype=float)
         n = len(places)
         states = np.broadcast_to(np.array(status, dtype=np.uint8), (n,)).copy()
         places[states == FILTER_LOST] = np.nan
-        turns = quaternion_batch.exp(np.tile([0.0, 0.0, 0.5 * np.pi], (n, 1)))
+        turns = quaternions.exp(np.tile([0.0, 0.0, 0.5 * np.pi], (n, 1)))
         turns[states == FILTER_LOST] = np.nan
         raw = make_frame(index, places + [residual_m, 0.0, 0.0], turns, index * STEP_NS)
         rest = [np.zeros((n, 3))] * 2 + [np.zeros((n, 6, 6))]
@@ -82,9 +86,14 @@ def test_sensor_has_ball_axes_and_name(shown: Callable[..., Pair]) -> None:
 
 @pytest.mark.parametrize(
     ('status', 'word'),
-    [(FILTER_OK, 's0'), (FILTER_PREDICTED, 's0: predicted'), (FILTER_REJECTED, 's0: rejected'),
-     (FILTER_REINITIALISED, 's0: new'), (FILTER_LOST, 's0: lost')],
-)  # fmt: skip
+    [
+        (FILTER_OK, 's0'),
+        (FILTER_PREDICTED, 's0: predicted'),
+        (FILTER_REJECTED, 's0: rejected'),
+        (FILTER_REINITIALISED, 's0: new'),
+        (FILTER_LOST, 's0: lost'),
+    ],
+)
 def test_status_tells_by_colour_and_word(
     shown: Callable[..., Pair], status: int, word: str
 ) -> None:

@@ -11,14 +11,18 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import ConfigError  # noqa: E402,I100
+from puppet_core.io import ConfigError  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402
-from puppet_filter.tracker_markers import NAMESPACES  # noqa: E402
-from puppet_filter.tracker_markers_node import MARKERS_TOPIC, TrackerMarkersNode  # noqa: E402
+from puppet_filter.tracker_markers_node import (  # noqa: E402
+    MARKERS_TOPIC,
+    NAMESPACES,  # noqa: E402
+    TrackerMarkersNode,
+)
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
-from puppet_ros import qos, tracker_frame  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import tracker_frame  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -50,9 +54,11 @@ class Lab:
             self.executor.add_node(node)
         assert spin_until(
             self.executor,
-            lambda: self._publisher.get_subscription_count() == 2
-            and self.node.count_subscribers('/tracker/filtered') == 2
-            and self.node.count_publishers('/tracker/filtered') == 1,
+            lambda: (
+                self._publisher.get_subscription_count() == 2
+                and self.node.count_subscribers('/tracker/filtered') == 2
+                and self.node.count_publishers('/tracker/filtered') == 1
+            ),
         )
 
     def watch(self) -> None:

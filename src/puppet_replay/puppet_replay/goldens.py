@@ -17,8 +17,7 @@ import sys
 import tempfile
 from types import MappingProxyType
 
-from puppet_core import atomic_file
-from puppet_core.errors import ConfigError, InputFileError, PuppetError
+from puppet_core.io import ConfigError, InputFileError, PuppetError, write_bytes
 from puppet_replay.compare import (
     compare_bags,
     Comparison,
@@ -32,11 +31,11 @@ from puppet_replay.compare import (
 from puppet_replay.replay import replay
 from puppet_replay.settings import read_settings
 from puppet_replay.topics import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
-from puppet_retarget.solvers.registry import SOLVER_NAMES
+from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_ros import share
 from puppet_ros.bags import BagMessage, BagReader, BagWriter
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.spin import EXIT_OK
+from puppet_ros.node import EXIT_OK
 
 FOLDER = Path('test') / 'goldens'
 PERFORMANCE, TOLERANCES = 'performance.mcap', 'tolerances.yaml'
@@ -82,10 +81,14 @@ def golden_cases() -> tuple[GoldenCase, ...]:
     """Return all cases: the graph up to the importance, then each character with each solver."""
     characters = share.available('characters')
     first = GoldenCase(GRAPH, characters[0], SOLVER_NAMES[0], (POSTURE, IMPORTANCE))
-    return (first, *(
-        GoldenCase(f'{character}_{solver}', character, solver, (JOINTS, PUPPET))
-        for character in characters for solver in SOLVER_NAMES
-    ))  # fmt: skip
+    return (
+        first,
+        *(
+            GoldenCase(f'{character}_{solver}', character, solver, (JOINTS, PUPPET))
+            for character in characters
+            for solver in SOLVER_NAMES
+        ),
+    )
 
 
 def cut_performance(source: Path, target: Path) -> int:
@@ -116,8 +119,10 @@ def cut_performance(source: Path, target: Path) -> int:
 def replay_case(case: GoldenCase, folder: Path, target: Path) -> None:
     """Write what the graph makes of the performance now, as far as a golden keeps it."""
     short = {
-        'character': case.character, 'solver': case.solver, 'environment': ENVIRONMENT,
-    }  # fmt: skip
+        'character': case.character,
+        'solver': case.solver,
+        'environment': ENVIRONMENT,
+    }
     with tempfile.TemporaryDirectory(prefix='puppet_golden_') as place:
         whole = Path(place) / 'replay.mcap'
         replay(folder / PERFORMANCE, whole, read_settings(short=short))
@@ -216,16 +221,22 @@ def parser() -> argparse.ArgumentParser:
         prog=f'puppet {NAME}',
         description='Replay a short performance for every character and solver and compare it '
         'with the bags under test/goldens. Exit code 0: all as before, 1: not, 2: bad input.',
-        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     p.add_argument('names', nargs='*', metavar='NAME', help='only cases with this in their name')
     p.add_argument('--update', action='store_true', help='write them anew and say what changed')
     p.add_argument(
-        '--performance', type=Path, metavar='BAG',
+        '--performance',
+        type=Path,
+        metavar='BAG',
         help='with --update: another performance, of tracker_emulator --export --rate-hz 60',
     )
     p.add_argument(
-        '--folder', type=Path, metavar='DIR', default=FOLDER,
+        '--folder',
+        type=Path,
+        metavar='DIR',
+        default=FOLDER,
         help='of the goldens; default %(default)s',
     )
     p.add_argument('--html', type=Path, metavar='DIR', help='a page for each case that differs')
@@ -235,9 +246,10 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     return run_command(
-        f'puppet {NAME}', lambda: _run(parser().parse_args(argv)), 'goldens are as they were, '
-        'or wholly new, one by one',
-    )  # fmt: skip
+        f'puppet {NAME}',
+        lambda: _run(parser().parse_args(argv)),
+        'goldens are as they were, or wholly new, one by one',
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -247,8 +259,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.performance is not None and not arguments.update:
         raise ConfigError('--performance: expected --update beside it, got none')
     if arguments.performance is not None and arguments.names:
-        raise ConfigError('--performance: expected no NAME beside it, for all goldens are of one '
-                          f'performance; got {", ".join(arguments.names)}')
+        raise ConfigError(
+            '--performance: expected no NAME beside it, for all goldens are of one '
+            f'performance; got {", ".join(arguments.names)}'
+        )
     cases = _chosen(arguments.names)
     golden_tolerances(folder)
     if arguments.performance is not None:
@@ -266,9 +280,7 @@ def _chosen(names: Sequence[str]) -> list[GoldenCase]:
         if not any(name in case.name for case in cases):
             known = ', '.join(case.name for case in cases)
             raise ConfigError(f'NAME: expected a part of one of {known}, got {name!r}')
-    return [
-        case for case in cases if not names or any(name in case.name for name in names)
-    ]
+    return [case for case in cases if not names or any(name in case.name for name in names)]
 
 
 def _check(cases: Sequence[GoldenCase], folder: Path, place: Path, html: Path | None) -> int:
@@ -276,9 +288,11 @@ def _check(cases: Sequence[GoldenCase], folder: Path, place: Path, html: Path | 
     missing = [case.name for case in cases if not case.file(folder).exists()]
     if len(missing) > 1:  # one is named by its check
         raise InputFileError(
-            folder, f'a golden for each of {len(cases)} cases',
-            f'none for {len(missing)}: {", ".join(missing)}', hint='./puppet dev goldens --update',
-        )  # fmt: skip
+            folder,
+            f'a golden for each of {len(cases)} cases',
+            f'none for {len(missing)}: {", ".join(missing)}',
+            hint='./puppet dev goldens --update',
+        )
     for case in cases:
         found = check_case(case, folder, place / f'{case.name}.mcap')
         if found.within:
@@ -305,7 +319,7 @@ def _update(cases: Sequence[GoldenCase], folder: Path, place: Path) -> int:
             print(f'{case.name}: not changed', flush=True)
             continue
         changed += 1
-        atomic_file.write_bytes(case.file(folder), result.read_bytes())
+        write_bytes(case.file(folder), result.read_bytes())
         if found is None:
             print(f'{case.name}: new', flush=True)
         else:

@@ -12,12 +12,13 @@ the live graph, the solve time, is zero.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from puppet_core.errors import PuppetError
+from puppet_core.io import PuppetError
+from puppet_core.robots import description_text, urdf_text
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
-from puppet_core.urdf import description_text, urdf_text
 from puppet_filter.pose_filter import warm_up
-from puppet_filter.pose_filter_stage import PoseFilterStage
+from puppet_filter.pose_filter_node import PoseFilterStage
 from puppet_msgs.msg import Importance, Posture
+from puppet_performer.performer_node import PerformerStage
 from puppet_replay.settings import Settings
 from puppet_replay.topics import (
     BODY_DESCRIPTION,
@@ -32,18 +33,21 @@ from puppet_replay.topics import (
     STATUS,
     TF_STATIC,
 )
-from puppet_retarget.importance_stage import ImportanceStage
-from puppet_retarget.performer_stage import PerformerStage
-from puppet_retarget.retarget_stage import CharacterShelf, PuppetFrame, RetargetStage
-from puppet_ros import importance_msg, posture_msg
-from puppet_ros.importance_msg import ImportanceRecord
-from puppet_ros.kept_cdr import decoded, KeptCdr
-from puppet_ros.pose_frame import PoseFrameReader
-from puppet_ros.posture_msg import PostureReader, PostureRecord
-from puppet_ros.record_reader import RecordReader
-from puppet_ros.stamped_join import StampedJoin
-from puppet_ros.static_transforms import StaticTransformTree
-from puppet_ros.tracker_frame import TrackerFrameReader
+from puppet_retarget.importance_node import ImportanceStage
+from puppet_retarget.retarget_node import CharacterShelf, PuppetFrame, RetargetStage
+from puppet_ros.messages import (
+    decoded,
+    importance_msg,
+    ImportanceRecord,
+    KeptCdr,
+    PoseFrameReader,
+    posture_msg,
+    PostureReader,
+    PostureRecord,
+    RecordReader,
+    TrackerFrameReader,
+)
+from puppet_ros.node import ExactTimeSynchronizer, StaticTransformTree
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
@@ -52,8 +56,10 @@ SOLVE_TIME_US = 0.0  # by the wall clock in the live graph
 UNPLACED, UNCALIBRATED = 'performer: no_transform', 'performer: not_calibrated'
 """Reasons to drop a frame: where its tracker stands, or the performer, is not known."""
 _READERS: dict[str, Callable[[], RecordReader[Any]]] = {
-    RAW: TrackerFrameReader, FILTERED: PoseFrameReader, POSTURE: PostureReader,
-}  # fmt: skip
+    RAW: TrackerFrameReader,
+    FILTERED: PoseFrameReader,
+    POSTURE: PostureReader,
+}
 
 
 class Output(NamedTuple):
@@ -91,17 +97,22 @@ class Pipeline:
         self._importance = ImportanceStage(settings.importance)
         character = CharacterShelf().load(settings.retarget.character)
         self._retarget = RetargetStage(character, settings.retarget)
-        self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
+        self._join: ExactTimeSynchronizer[PostureRecord, ImportanceRecord] = (
+            ExactTimeSynchronizer()
+        )
         self._entry = entry
         self.reader: RecordReader[Any] | None = _READERS[entry]() if entry in _READERS else None
         """Of the entry topic; None where several are joined."""
         self._frame_id = ''  # of the input's header
         self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
-            RAW: self._on_raw, FILTERED: self._on_filtered, POSTURE: self._on_posture,
+            RAW: self._on_raw,
+            FILTERED: self._on_filtered,
+            POSTURE: self._on_posture,
             IMPORTANCE: self._on_importance,
-        }  # fmt: skip
+        }
         self._descriptions = [
-            (DESCRIPTION, description_text(character)), (BODY_DESCRIPTION, urdf_text(character)),
+            (DESCRIPTION, description_text(character)),
+            (BODY_DESCRIPTION, urdf_text(character)),
         ]
         if entry in (RAW, FILTERED):
             body = urdf_text(self._performer.character)
@@ -115,9 +126,11 @@ class Pipeline:
     def stages(self) -> list[tuple[str, Any]]:
         """Return the stages, each with what it does, in the order of the data."""
         return [
-            ('filter', self._filter), ('performer', self._performer),
-            ('importance', self._importance), ('solver', self._retarget),
-        ]  # fmt: skip
+            ('filter', self._filter),
+            ('performer', self._performer),
+            ('importance', self._importance),
+            ('solver', self._retarget),
+        ]
 
     def descriptions(self) -> list[Output]:
         """Return what the nodes publish once at their start."""
@@ -208,9 +221,10 @@ class Pipeline:
         dropped += self._join.unmatched_left + self._join.unmatched_right
         puppet = PuppetFrame(performer, frame, dropped, SOLVE_TIME_US)
         outputs += (
-            Output(JOINTS, stage.joints_data(puppet)), Output(PUPPET, stage.posture_data(puppet)),
+            Output(JOINTS, stage.joints_data(puppet)),
+            Output(PUPPET, stage.posture_data(puppet)),
             Output(STATUS, stage.status_data(puppet)),
-        )  # fmt: skip
+        )
 
     def _drop(self, reason: str, error: str = '') -> None:
         if reason:

@@ -18,9 +18,7 @@ import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from puppet_core.errors import ConfigError, PuppetError
-from puppet_core.io.text import printable
-from puppet_core.io.yaml_file import load_plain_yaml
+from puppet_core.io import ConfigError, load_plain_yaml, printable, PuppetError
 from puppet_replay.replay import frames_first
 from puppet_replay.topics import (
     CLOCK,
@@ -37,13 +35,10 @@ from puppet_replay.topics import (
     TF_STATIC,
     TYPES,
 )
-from puppet_ros import flat_array, qos
 from puppet_ros.bags import BagMessage, BagReader, class_of, require_same_types
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.diagnostics import DIAGNOSTICS_TOPIC, READERS, WRITERS
-from puppet_ros.kept_cdr import decoded
-from puppet_ros.raw_header import stamp_ns
-from puppet_ros.spin import EXIT_OK
+from puppet_ros.messages import decoded, flat_array, stamp_ns
+from puppet_ros.node import DIAGNOSTICS_TOPIC, EXIT_OK, qos, READERS, WRITERS
 from rcl_interfaces.srv import GetParameters
 import rclpy
 from rclpy.client import Client
@@ -138,8 +133,11 @@ class Connections:
         with handle:
             while (taken := handle.take_message(kind, False)) is not None:
                 for status in taken[0].status:
-                    counts = {item.key: int(item.value) for item in status.values
-                              if item.key.startswith((READERS, WRITERS))}  # fmt: skip
+                    counts = {
+                        item.key: int(item.value)
+                        for item in status.values
+                        if item.key.startswith((READERS, WRITERS))
+                    }
                     if counts:
                         self._reported[status.name.partition(':')[0].rpartition('/')[2]] = counts
 
@@ -216,8 +214,9 @@ class Flow:
         first one while the second is made.
 
         """
-        waiting = {topic: self.waiting(topic) for topic in self._chain[1:]
-                   if topic not in self._given_up}
+        waiting = {
+            topic: self.waiting(topic) for topic in self._chain[1:] if topic not in self._given_up
+        }
         if sum(waiting.values()) < window:
             return []
         return sorted((t for t in waiting if waiting[t]), key=lambda t: -waiting[t])
@@ -255,12 +254,14 @@ class PlayNode(Node):
     """
 
     def __init__(
-        self, reader: BagReader, entry: str, has_clock: bool, log: Callable[[str], None],
+        self,
+        reader: BagReader,
+        entry: str,
+        has_clock: bool,
+        log: Callable[[str], None],
         **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs
-        )
+    ) -> None:
+        super().__init__(NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs)
         self.entry = entry_of(reader, entry)
         self.late_s = 0.0
         """How far behind its pace it is [s]."""
@@ -270,7 +271,7 @@ class PlayNode(Node):
         self._own: dict[str, Publisher] = {}
         self._advertise()
         streams = (RAW, FILTERED, POSTURE, IMPORTANCE, JOINTS)
-        chain = streams[streams.index(self._inputs[-1]):]
+        chain = streams[streams.index(self._inputs[-1]) :]
         self.flow = Flow(chain)
         self._watched = {
             topic: self.create_subscription(
@@ -354,8 +355,10 @@ class PlayNode(Node):
         try:
             require_same_types(self._reader, [topic])
         except PuppetError as err:
-            self._log(f'{topic} is played as it was recorded, which its readers may not '
-                       f'understand: {err}')
+            self._log(
+                f'{topic} is played as it was recorded, which its readers may not '
+                f'understand: {err}'
+            )
 
     def _missing(self, nodes: Collection[str]) -> str:
         """Return what of the graph is not there yet, in words."""
@@ -426,9 +429,9 @@ class PlayNode(Node):
     def _poll(self) -> None:
         for topic, subscription in self._watched.items():
             with subscription.handle:
-                while (taken := subscription.handle.take_message(
-                    subscription.msg_type, True
-                )) is not None:
+                while (
+                    taken := subscription.handle.take_message(subscription.msg_type, True)
+                ) is not None:
                     self.flow.seen(topic, stamp_ns(taken[0]))
         if self._question is not None:
             self._ask(self._question)
@@ -490,18 +493,35 @@ def _ignore(message: Any) -> None:
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='play', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        prog='play',
+        description=(__doc__ or '').strip(),
+        epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     p.add_argument('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
     p.add_argument('--rate', type=float, default=1.0, help='times real time, default %(default)s')
     p.add_argument('--clock', action='store_true', help='publish /clock, for use_sim_time')
-    p.add_argument('--entry', default='', choices=ENTRIES, metavar='TOPIC',
-                   help=f'one of {", ".join(ENTRIES)}; the first there is by default')
-    p.add_argument('--wait-for', nargs='+', default=[], metavar='NODE',
-                   help='nodes that must be there besides those that the topics need')
-    p.add_argument('--wait', type=float, default=120.0, metavar='S',
-                   help='for the nodes at the start; default %(default)s')
+    p.add_argument(
+        '--entry',
+        default='',
+        choices=ENTRIES,
+        metavar='TOPIC',
+        help=f'one of {", ".join(ENTRIES)}; the first there is by default',
+    )
+    p.add_argument(
+        '--wait-for',
+        nargs='+',
+        default=[],
+        metavar='NODE',
+        help='nodes that must be there besides those that the topics need',
+    )
+    p.add_argument(
+        '--wait',
+        type=float,
+        default=120.0,
+        metavar='S',
+        help='for the nodes at the start; default %(default)s',
+    )
     return p
 
 
@@ -535,8 +555,11 @@ def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event
     if stopping.is_set():
         return EXIT_OK
     if missing:
-        print(f'play: expected {missing} within {options.wait:g} s, got none; '
-              'start the nodes: ./puppet up replay', file=sys.stderr)
+        print(
+            f'play: expected {missing} within {options.wait:g} s, got none; '
+            'start the nodes: ./puppet up replay',
+            file=sys.stderr,
+        )
         return EXIT_FAILED
     _log(f'plays {options.bag} from {node.entry}, {options.rate:g} times real time')
     start_s = time.monotonic()
@@ -544,8 +567,10 @@ def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event
     counts = node.flow.counts
     sent = counts[next(iter(counts))]
     came = ', '.join(f'{count} on {topic}' for topic, count in list(counts.items())[1:])
-    _log(f'{"stopped" if stopping.is_set() else "finished"}: {sent} frames in '
-         f'{time.monotonic() - start_s:.1f} s; there came {came}')
+    _log(
+        f'{"stopped" if stopping.is_set() else "finished"}: {sent} frames in '
+        f'{time.monotonic() - start_s:.1f} s; there came {came}'
+    )
     if node.late_s > 0.1:
         _log(f'the nodes were slower: {node.late_s:.1f} s behind at the end')
     return EXIT_OK if counts[JOINTS] or stopping.is_set() else EXIT_FAILED

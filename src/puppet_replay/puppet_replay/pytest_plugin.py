@@ -31,13 +31,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup('puppet_regression')
     group.addoption(
-        '--puppet-update', action='store_true',
+        '--puppet-update',
+        action='store_true',
         help='write the goldens of puppet_regression anew and say what changed',
     )
     group.addoption(
-        '--puppet-reports', metavar='DIR', default=REPORTS,
+        '--puppet-reports',
+        metavar='DIR',
+        default=REPORTS,
         help=f'where pages about differences go, from the root folder; default {REPORTS}',
-    )  # fmt: skip
+    )
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -67,11 +70,22 @@ class PuppetRegression:
         self._scratch = scratch
 
     def check(
-        self, bag: str | Path, *, character: str = '', solver: str = '', environment: str = '',
-        performer: str = '', layout: str = '', calibration: str = '', params: str | Path = '',
-        settings: Sequence[str] = (), entry: str = '', tolerances: str | Path = '',
-        topics: Sequence[str] = DEFAULT_TOPICS, golden: str | Path = '',
-    ) -> 'Comparison':  # fmt: skip
+        self,
+        bag: str | Path,
+        *,
+        character: str = '',
+        solver: str = '',
+        environment: str = '',
+        performer: str = '',
+        layout: str = '',
+        calibration: str = '',
+        params: str | Path = '',
+        settings: Sequence[str] = (),
+        entry: str = '',
+        tolerances: str | Path = '',
+        topics: Sequence[str] = DEFAULT_TOPICS,
+        golden: str | Path = '',
+    ) -> 'Comparison':
         """
         Replay a bag and fail the test if the result differs from its golden.
 
@@ -104,12 +118,17 @@ class PuppetRegression:
 
         """
         __tracebackhide__ = True
-        from puppet_core.errors import PuppetError
+        from puppet_core.io import PuppetError
 
         topics = (topics,) if isinstance(topics, str) else topics
 
-        named = {'character': character, 'environment': environment, 'performer': performer,
-                 'layout': layout, 'calibration': calibration}  # fmt: skip
+        named = {
+            'character': character,
+            'environment': environment,
+            'performer': performer,
+            'layout': layout,
+            'calibration': calibration,
+        }
         short = {name: self._name_or_path(value) for name, value in named.items()}
         short['solver'] = solver
         name = '-'.join(filter(None, (Path(bag).stem, _slug(character), _slug(solver))))
@@ -117,25 +136,37 @@ class PuppetRegression:
         result = self._scratch / f'{name}.mcap'
         try:
             self._replay(
-                self._folder / bag, result, entry, short, params and self._folder / params,
-                settings, topics,
-            )  # fmt: skip
+                self._folder / bag,
+                result,
+                entry,
+                short,
+                params and self._folder / params,
+                settings,
+                topics,
+            )
             return self._judge(target, result, name, tolerances and self._folder / tolerances)
         except PuppetError as err:
             pytest.fail(f'puppet_regression: {err}', pytrace=False)
 
     def _replay(
-        self, bag: Path, result: Path, entry: str, short: dict[str, str], params: Path | str,
-        settings: Sequence[str], topics: Sequence[str],
-    ) -> None:  # fmt: skip
-        from puppet_core.errors import CalibrationError
+        self,
+        bag: Path,
+        result: Path,
+        entry: str,
+        short: dict[str, str],
+        params: Path | str,
+        settings: Sequence[str],
+        topics: Sequence[str],
+    ) -> None:
+        from puppet_core.io import CalibrationError
         from puppet_replay.goldens import keep_topics
         from puppet_replay.replay import replay
         from puppet_replay.settings import read_settings
 
         whole = result.with_suffix('.whole.mcap')
-        report = replay(bag, whole, read_settings(Path(params) if params else None, settings,
-                                                  short), entry)  # fmt: skip
+        report = replay(
+            bag, whole, read_settings(Path(params) if params else None, settings, short), entry
+        )
         if report.failure:
             raise CalibrationError(f'{bag}: {report.failure}')
         keep_topics(whole, result, topics)
@@ -144,7 +175,7 @@ class PuppetRegression:
     def _judge(
         self, target: Path, result: Path, name: str, tolerances: Path | str
     ) -> 'Comparison':
-        from puppet_core.errors import InputFileError
+        from puppet_core.io import InputFileError
         from puppet_replay.compare import (
             compare_bags,
             load_tolerances,
@@ -176,20 +207,21 @@ class PuppetRegression:
         return page
 
     def _update(self, target: Path, result: Path) -> 'Comparison':
-        from puppet_core import atomic_file
-        from puppet_core.errors import ConfigError
+        from puppet_core.io import ConfigError, write_bytes
         from puppet_replay.compare import compare_bags, EXACT, summary_lines, Tolerances
         from puppet_replay.goldens import changes
 
         found = changes(target, result)
         written = self._config.stash.setdefault(_WRITTEN, set())
         if target.resolve() in written and (found is None or not found.within):
-            raise ConfigError(f'{target}: expected a golden for each check, got another result '
-                              'for the same one; give golden=')
+            raise ConfigError(
+                f'{target}: expected a golden for each check, got another result '
+                'for the same one; give golden='
+            )
         written.add(target.resolve())
         state = 'new' if found is None else summary_lines(found)[0]
         if found is None or not found.within:
-            atomic_file.write_bytes(target, result.read_bytes())
+            write_bytes(target, result.read_bytes())
         self._config.stash.setdefault(_UPDATED, []).append(f'{target}: {state}')
         return found or compare_bags(result, result, Tolerances(EXACT))
 

@@ -18,13 +18,11 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from puppet_core.atomic_file import check_writable
-from puppet_core.errors import ConfigError
-from puppet_ros import qos
+from puppet_core.io import check_writable, ConfigError
 from puppet_ros.bags import BagWriter, class_of, COMPRESSIONS, qos_text
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.middleware import middleware_settings
-from puppet_ros.spin import EXIT_OK
+from puppet_ros.node import EXIT_OK, qos
+from puppet_ros.process import middleware_settings
 import rclpy
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
@@ -81,12 +79,13 @@ class RecordNode(Node):
     """
 
     def __init__(
-        self, writer: BagWriter, topics: Collection[str] = (),
-        log: Callable[[str], None] = lambda line: None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs
-        )
+        self,
+        writer: BagWriter,
+        topics: Collection[str] = (),
+        log: Callable[[str], None] = lambda line: None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs)
         self.counts: dict[str, int] = {}
         """Messages by topic."""
         self.lost: dict[str, int] = {}
@@ -161,9 +160,11 @@ class RecordNode(Node):
         """Ask for less, or for more, where a publisher came that would not be heard wholly."""
         for i, source in enumerate(self._sources):
             offers = [o for o in self._offers(source.topic) if o.topic_type == source.kind]
-            wanted = [profile for profile in profiles_for(offers) if is_unheard(
-                profile, source.subscriptions.get(profile.durability)
-            )]
+            wanted = [
+                profile
+                for profile in profiles_for(offers)
+                if is_unheard(profile, source.subscriptions.get(profile.durability))
+            ]
             if not wanted:
                 continue
             self._take(i)
@@ -175,8 +176,10 @@ class RecordNode(Node):
                     self.destroy_subscription(old)
                 subscriptions[profile.durability] = self._subscribe(source, profile)
             self._sources[i] = source._replace(subscriptions=subscriptions)
-            self._log(f'{source.topic}: a publisher came that offers less or other things; '
-                       'asked for again')
+            self._log(
+                f'{source.topic}: a publisher came that offers less or other things; '
+                'asked for again'
+            )
 
     def _subscribe(self, source: _Source, profile: QoSProfile) -> Subscription:
         return self.create_subscription(
@@ -187,7 +190,8 @@ class RecordNode(Node):
         """Return what the publishers of a topic offer, but for this node."""
         own = self.get_name(), self.get_namespace()
         return [
-            offer for offer in self.get_publishers_info_by_topic(topic)
+            offer
+            for offer in self.get_publishers_info_by_topic(topic)
             if (offer.node_name, offer.node_namespace) != own
         ]
 
@@ -198,9 +202,11 @@ class RecordNode(Node):
         kind = class_of(kinds[0]) if len(kinds) == 1 else None
         if kind is None:
             self._refused.add(topic)
-            self._log(f'{topic} is not recorded: {", ".join(kinds)} is not installed here'
-                       if len(kinds) == 1 else
-                       f'{topic} is not recorded: it has messages of {" and ".join(kinds)}')
+            self._log(
+                f'{topic} is not recorded: {", ".join(kinds)} is not installed here'
+                if len(kinds) == 1
+                else f'{topic} is not recorded: it has messages of {" and ".join(kinds)}'
+            )
             return
         profiles = profiles_for(offers)
         self._writer.add_topic(topic, kinds[0], qos_text([offered_by(offer) for offer in offers]))
@@ -228,12 +234,8 @@ def profiles_for(offers: Collection[TopicEndpointInfo]) -> list[QoSProfile]:
     return profiles
 
 
-def _profile(
-    offers: Collection[TopicEndpointInfo], durability: DurabilityPolicy
-) -> QoSProfile:
-    reliable = all(
-        offer.qos_profile.reliability == ReliabilityPolicy.RELIABLE for offer in offers
-    )
+def _profile(offers: Collection[TopicEndpointInfo], durability: DurabilityPolicy) -> QoSProfile:
+    reliable = all(offer.qos_profile.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
         depth=DEPTH,
@@ -291,9 +293,11 @@ def _ignore(data: bytes) -> None:
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='record', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        prog='record',
+        description=(__doc__ or '').strip(),
+        epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
     p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
     p.add_argument('--duration', type=float, metavar='S', help='until Ctrl-C by default')
@@ -319,8 +323,9 @@ def run(arguments: Sequence[str]) -> int:
             validate_full_topic_name(topic)
         except InvalidTopicNameException as err:
             reason = str(err).splitlines()[0]
-            raise ConfigError(f'--topics: expected names of topics, got {topic!r}: {reason}') \
-                from err
+            raise ConfigError(
+                f'--topics: expected names of topics, got {topic!r}: {reason}'
+            ) from err
     if not options.output.exists():  # else the writer says that the name is taken
         check_writable(options.output, 'output')
     stopping = threading.Event()
@@ -352,8 +357,10 @@ def record(node: RecordNode, stopping: threading.Event, duration_s: float | None
         node.poll()
         if now_s >= report_at_s:
             report_at_s += REPORT_PERIOD_S
-            _log(f'record: {sum(node.counts.values())} messages of {len(node.counts)} topics '
-                 f'in {now_s - start_s:.0f} s')
+            _log(
+                f'record: {sum(node.counts.values())} messages of {len(node.counts)} topics '
+                f'in {now_s - start_s:.0f} s'
+            )
         stopping.wait(POLL_PERIOD_S)
     node.poll()
 

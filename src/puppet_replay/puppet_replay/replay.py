@@ -16,10 +16,7 @@ from pathlib import Path
 import sys
 import time
 
-from puppet_core.atomic_file import check_writable
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.io.progress import progress
-from puppet_core.io.text import printable
+from puppet_core.io import check_writable, ConfigError, InputFileError, printable, progress
 from puppet_replay.pipeline import Pipeline, UNCALIBRATED, UNPLACED
 from puppet_replay.settings import read_settings, Settings, SHORT
 from puppet_replay.topics import (
@@ -33,12 +30,10 @@ from puppet_replay.topics import (
     TF_STATIC,
     TYPES,
 )
-from puppet_ros import qos
 from puppet_ros.bags import BagMessage, BagReader, BagWriter, COMPRESSIONS, require_same_types
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.kept_cdr import decoded
-from puppet_ros.raw_header import stamp_ns
-from puppet_ros.spin import EXIT_OK
+from puppet_ros.messages import decoded, stamp_ns
+from puppet_ros.node import EXIT_OK, qos
 from rclpy.qos import QoSProfile
 from tf2_msgs.msg import TFMessage
 
@@ -81,14 +76,18 @@ class ReplayReport:
         """Why nothing came of the bag, in words; '' if something could."""
         unplaced = self.drops.get(UNPLACED, 0)
         if unplaced and not self.counts.get(POSTURE):
-            return (f'expected where the tracker stands, in {TF_STATIC}, got nothing of it for '
-                    f'{unplaced} frames; record {TF_STATIC} as well')
+            return (
+                f'expected where the tracker stands, in {TF_STATIC}, got nothing of it for '
+                f'{unplaced} frames; record {TF_STATIC} as well'
+            )
         if self.is_calibrated:
             return ''
         if not self.drops.get(UNCALIBRATED):
             return 'expected frames that can be used, got none: the performer was never calibrated'
-        return ("expected a still T-pose of the layout's sensors, got none: the performer was "
-                'never calibrated; give a calibration')
+        return (
+            "expected a still T-pose of the layout's sensors, got none: the performer was "
+            'never calibrated; give a calibration'
+        )
 
 
 class ClockJumpDetector:
@@ -123,9 +122,13 @@ class ClockJumpDetector:
 
 
 def replay(
-    source: Path, target: Path, settings: Settings, entry: str = '', compression: str = '',
+    source: Path,
+    target: Path,
+    settings: Settings,
+    entry: str = '',
+    compression: str = '',
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> ReplayReport:  # fmt: skip
+) -> ReplayReport:
     """
     Replay a bag into another and return the report.
 
@@ -196,9 +199,12 @@ def frames_first(messages: Iterator[BagMessage]) -> tuple[list[BagMessage], list
 
 
 def run_through(
-    reader: BagReader, writer: BagWriter, pipeline: Pipeline, report: ReplayReport,
+    reader: BagReader,
+    writer: BagWriter,
+    pipeline: Pipeline,
+    report: ReplayReport,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> None:  # fmt: skip
+) -> None:
     """
     Take the messages of a bag through the pipeline into another bag.
 
@@ -267,20 +273,32 @@ def profile_of(topic: str) -> QoSProfile:
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='replay', description=(__doc__ or '').strip(), epilog=EXAMPLE,
+        prog='replay',
+        description=(__doc__ or '').strip(),
+        epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add = p.add_argument
     add('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
     add('output', type=Path, help='.mcap file to write, or a new folder')
-    add('--entry', default='', choices=ENTRIES, metavar='TOPIC',
+    add(
+        '--entry',
+        default='',
+        choices=ENTRIES,
+        metavar='TOPIC',
         help=f'where the recorded messages enter: {", ".join(ENTRIES)}; the first there is '
-             'by default')
+        'by default',
+    )
     for name in SHORT:
         add(f'--{name}', default='', metavar='NAME', help=f'{name}, by name or path of its file')
     add('--params', type=Path, metavar='FILE', help='a ROS parameter file over the installed ones')
-    add('--set', action='append', default=[], metavar='NODE.NAME=VALUE',
-        help='one parameter of a node; may be repeated')
+    add(
+        '--set',
+        action='append',
+        default=[],
+        metavar='NODE.NAME=VALUE',
+        help='one parameter of a node; may be repeated',
+    )
     add('--compression', default='', choices=COMPRESSIONS, help='none by default')
     return p
 
@@ -288,8 +306,9 @@ def make_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    return run_command('replay', lambda: run(make_parser().parse_args(arguments)),
-                       'nothing was written')
+    return run_command(
+        'replay', lambda: run(make_parser().parse_args(arguments)), 'nothing was written'
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -303,6 +322,7 @@ def run(options: argparse.Namespace) -> int:
     settings = read_settings(options.params, options.set, short)
     first_s: list[float] = []
     with progress('replay', None, unit='message') as advance:
+
         def count(done: int, total: int) -> None:
             if not first_s:
                 first_s.append(time.perf_counter())
@@ -325,8 +345,10 @@ def _report(report: ReplayReport, output: Path, start_s: float, run_s: float) ->
     for topic, count in report.counts.items():
         print(f'{count:8}  {topic}')
     speed = report.duration_s / run_s if run_s > 0.0 else 0.0
-    print(f'{output}: {report.duration_s:.1f} s from {report.entry} in {run_s:.2f} s, {speed:.0f} '
-          f'times real time; {start_s:.1f} s before that to start')
+    print(
+        f'{output}: {report.duration_s:.1f} s from {report.entry} in {run_s:.2f} s, {speed:.0f} '
+        f'times real time; {start_s:.1f} s before that to start'
+    )
     if report.failure:
         print(f'replay: {report.failure}', file=sys.stderr)
 

@@ -12,11 +12,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from puppet_core.errors import ConfigError
-from puppet_core.io.yaml_file import load_plain_yaml
-from puppet_core.parameter_rows import build_config, check_values, read_parameter_file, Row
+from puppet_core.io import (
+    build_config,
+    check_values,
+    ConfigError,
+    load_plain_yaml,
+    read_parameter_file,
+    Row,
+)
 from puppet_filter.parameters import load_tuning, Tuning
 from puppet_filter.parameters import ROWS as FILTER_ROWS
+from puppet_performer.parameters import PERFORMER_ROWS, PerformerConfig
 from puppet_retarget.parameters import (
     importance_node_config,
     IMPORTANCE_ROWS,
@@ -25,14 +31,15 @@ from puppet_retarget.parameters import (
     RETARGET_ROWS,
     RetargetConfig,
 )
-from puppet_retarget.performer.parameters import PERFORMER_ROWS, PerformerConfig
 from puppet_ros import share
 import yaml
 
 ROWS: Mapping[str, Sequence[Row]] = {
-    'pose_filter': FILTER_ROWS, 'performer': PERFORMER_ROWS, 'importance': IMPORTANCE_ROWS,
+    'pose_filter': FILTER_ROWS,
+    'performer': PERFORMER_ROWS,
+    'importance': IMPORTANCE_ROWS,
     'retarget': RETARGET_ROWS,
-}  # fmt: skip
+}
 
 # what an option of the command sets, as the arguments of `puppet_up` do
 SHORT: Mapping[str, tuple[str, ...]] = {

@@ -4,7 +4,7 @@
 
 from collections.abc import Collection
 
-from puppet_core.errors import InputFileError
+from puppet_core.io import InputFileError
 from puppet_ros.bags import BagReader
 from puppet_ros.interface_table import (
     BODY_DESCRIPTION,
@@ -26,11 +26,29 @@ from puppet_ros.interface_table import (
 
 # for the modules of this package, as well as what is defined below
 __all__ = [
-    'BODY_DESCRIPTION', 'CLOCK', 'DESCRIPTION', 'FILTERED', 'IMPORTANCE', 'JOINTS',
-    'PERFORMER_DESCRIPTION', 'POSTURE', 'PUPPET', 'RAW', 'STATUS', 'TF', 'TF_STATIC',
-    'ENTRIES', 'NODES_BEHIND', 'OF_THE_GRAPH', 'OUTPUTS', 'TYPES', 'entry_of', 'inputs_of',
-    'live_topics', 'played_topics',
-]  # fmt: skip
+    'BODY_DESCRIPTION',
+    'CLOCK',
+    'DESCRIPTION',
+    'FILTERED',
+    'IMPORTANCE',
+    'JOINTS',
+    'PERFORMER_DESCRIPTION',
+    'POSTURE',
+    'PUPPET',
+    'RAW',
+    'STATUS',
+    'TF',
+    'TF_STATIC',
+    'ENTRIES',
+    'NODES_BEHIND',
+    'OF_THE_GRAPH',
+    'OUTPUTS',
+    'TYPES',
+    'entry_of',
+    'inputs_of',
+    'live_topics',
+    'played_topics',
+]
 
 ENTRIES = (RAW, FILTERED, POSTURE, IMPORTANCE)
 """Topics at which recorded messages can enter, the first one first."""

@@ -15,10 +15,11 @@ def messages_of(path: Path, topics: Iterable[str] | None = None) -> list[BagMess
 
 
 def edited(
-    source: Path, target: Path,
+    source: Path,
+    target: Path,
     change: Callable[[list[BagMessage]], list[BagMessage]] = lambda messages: messages,
     about: Callable[[BagTopic], BagTopic] = lambda topic: topic,
-) -> Path:  # fmt: skip
+) -> Path:
     """Write a bag with other messages, or with other things said about its topics."""
     with BagReader(source) as reader, BagWriter(target) as writer:
         for name, info in reader.info.items():

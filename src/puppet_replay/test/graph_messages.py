@@ -9,17 +9,23 @@ from typing import Any, NamedTuple
 
 from geometry_msgs.msg import Vector3
 import numpy as np
-from puppet_core.joint_split import JOINT_NAMES, JointSplit
-from puppet_core.kinematics import end_effector_positions, forward_kinematics
-from puppet_core.posture import Posture
-from puppet_core.quaternion_batch import exp
+from puppet_core.body.continuous_euler import ContinuousEuler, JOINT_NAMES
+from puppet_core.body.kinematics import end_effector_positions, forward_kinematics
+from puppet_core.body.posture import Posture
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.math.quaternions import exp
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
-from puppet_core.skeleton import Skeleton
-from puppet_ros import importance_msg, pose_frame, posture_msg, retarget_status, tracker_frame
 from puppet_ros.bags import BagWriter
-from puppet_ros.joint_state import JointStateWriter
-from puppet_ros.posture_msg import PostureRecord
-from puppet_ros.tf_message import TransformsWriter
+from puppet_ros.messages import (
+    importance_msg,
+    pose_frame,
+    posture_msg,
+    retarget_status,
+    tracker_frame,
+)
+from puppet_ros.messages.joint_state import JointStateWriter
+from puppet_ros.messages.posture_msg import PostureRecord
+from puppet_ros.messages.tf_message import TransformsWriter
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Header, String
 
@@ -71,7 +77,7 @@ def moments(n: int, skeleton: Skeleton | None = None, rate_hz: float = RATE_HZ) 
     skeleton = skeleton or a_skeleton()
     rng = np.random.default_rng(7)
     slow, phase = rng.uniform(1.0, 3.0, (16, 3)), rng.uniform(0.0, 6.0, (16, 3))
-    split = JointSplit()
+    split = ContinuousEuler()
     return [
         _moment(i, START_NS + round(i * 1e9 / rate_hz), skeleton, slow, phase, split)
         for i in range(n)
@@ -79,9 +85,13 @@ def moments(n: int, skeleton: Skeleton | None = None, rate_hz: float = RATE_HZ) 
 
 
 def _moment(
-    i: int, stamp_ns: int, skeleton: Skeleton, slow: np.ndarray, phase: np.ndarray,
-    split: JointSplit,
-) -> Moment:  # fmt: skip
+    i: int,
+    stamp_ns: int,
+    skeleton: Skeleton,
+    slow: np.ndarray,
+    phase: np.ndarray,
+    split: ContinuousEuler,
+) -> Moment:
     t = (stamp_ns - START_NS) * 1e-9
     rotations = exp(0.4 * np.sin(slow * t + phase))
     root = np.array([0.5 * t, 0.1 * np.sin(t), 1.0])
@@ -89,18 +99,28 @@ def _moment(
     forward_kinematics(skeleton.offsets.copy(), root, rotations, q_world, p_world)
     end_effector_positions(skeleton.interaction_points.copy(), q_world, p_world, points)
     posture = PostureRecord(
-        stamp_ns, i, 'sally', Posture(root, rotations, points, np.full((8, 3), np.sin(t))),
-        p_world, np.zeros(16, np.uint8), 0.88,
-    )  # fmt: skip
+        stamp_ns,
+        i,
+        'sally',
+        Posture(root, rotations, points, np.full((8, 3), np.sin(t))),
+        p_world,
+        np.zeros(16, np.uint8),
+        0.88,
+    )
     raw = SensorFrame(
-        stamp_ns, i, SENSORS, p_world[:4].copy(), q_world[:4].copy(), np.zeros(4),
+        stamp_ns,
+        i,
+        SENSORS,
+        p_world[:4].copy(),
+        q_world[:4].copy(),
+        np.zeros(4),
         np.zeros(4, np.uint8),
-    )  # fmt: skip
+    )
     rows = np.zeros((4, 8))
     rows[:, 0] = 0.5 + 0.5 * np.sin(slow[0, 0] * t + np.arange(4))
     rows[:, 4:7] = points[:4]
     self_rows = np.zeros((8, importance_msg.SELF_ROW_WIDTH))
-    self_rows[0, 5: 5 + 12] = [81.0, 1.0, 0.1, 0.2, 0.3, 0.5, 120.0, 2.0, 0.1, 0.1, 0.1, 0.5]
+    self_rows[0, 5 : 5 + 12] = [81.0, 1.0, 0.1, 0.2, 0.3, 0.5, 120.0, 2.0, 0.1, 0.1, 0.1, 0.5]
     angles = split.step(rotations).copy()
     return Moment(i, stamp_ns, posture, raw, rows, self_rows, angles, np.full(4, np.nan))
 
@@ -160,16 +180,36 @@ def _filtered(raw: SensorFrame) -> FilteredFrame:
     n = len(raw.sensors)
     covariances = np.tile(np.eye(6) * 1e-6, (n, 1, 1))
     return FilteredFrame(
-        raw.stamp_ns, raw.frame_index, raw.sensors, raw.positions, raw.quaternions,
-        np.zeros((n, 3)), np.zeros((n, 3)), covariances, np.zeros(n, np.uint8), covariances,
-    )  # fmt: skip
+        raw.stamp_ns,
+        raw.frame_index,
+        raw.sensors,
+        raw.positions,
+        raw.quaternions,
+        np.zeros((n, 3)),
+        np.zeros((n, 3)),
+        covariances,
+        np.zeros(n, np.uint8),
+        covariances,
+    )
 
 
 def _status(moment: Moment, header: Header) -> Any:
     record = retarget_status.RetargetStatusRecord(
-        moment.stamp_ns, moment.index, 'importance_based', 'sally', 30.0, 0, np.zeros(3),
-        moment.goal_errors, np.full(4, -0.1), np.zeros(8), True, False, moment.index + 1, 0,
-    )  # fmt: skip
+        moment.stamp_ns,
+        moment.index,
+        'importance_based',
+        'sally',
+        30.0,
+        0,
+        np.zeros(3),
+        moment.goal_errors,
+        np.full(4, -0.1),
+        np.zeros(8),
+        True,
+        False,
+        moment.index + 1,
+        0,
+    )
     return retarget_status.to_msg(record, header)
 
 

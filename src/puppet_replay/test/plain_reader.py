@@ -27,7 +27,5 @@ def plain_messages(path: Path, topic: str) -> list[PlainMessage]:
                 store.register(get_types_from_msg(schema.data.decode(), schema.name))
             msg = store.deserialize_cdr(message.data, schema.name)
             stamp = msg.header.stamp
-            found.append(
-                PlainMessage(message.log_time, stamp.sec * 10**9 + stamp.nanosec, msg)
-            )
+            found.append(PlainMessage(message.log_time, stamp.sec * 10**9 + stamp.nanosec, msg))
     return found

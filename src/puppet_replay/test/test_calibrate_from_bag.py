@@ -5,11 +5,11 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core.character import load_character
+from puppet_clips.calibrate.calibrate_command import main
+from puppet_core.body.character import load_character
 from puppet_driver.emulator import cli as emulator
 from puppet_replay.replay import replay
 from puppet_replay.settings import read_settings
-from puppet_retarget.calibrate_command import main
 from puppet_ros.bags import BagReader
 import pytest
 
@@ -40,8 +40,9 @@ def test_one_file_becomes_a_calibration(
         with BagReader(bag) as reader:
             assert reader.counts['/tracker/filtered'] > 3000
     assert bag.is_file()
-    code = main(['--from', 'bag', str(bag), '--output', str(output),
-                 '--write-character', str(body), *OWN])  # fmt: skip
+    code = main(
+        ['--from', 'bag', str(bag), '--output', str(output), '--write-character', str(body), *OWN]
+    )
     said = capsys.readouterr()
     assert code == 0 and 'good to use' in said.out, said
     assert output.is_file()

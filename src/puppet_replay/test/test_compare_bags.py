@@ -20,8 +20,8 @@ from graph_messages import (
     write_items,
 )
 import numpy as np
-from puppet_core.quaternion_batch import exp, multiply
-from puppet_core.skeleton import Skeleton
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.math.quaternions import exp, multiply
 from puppet_replay.compare import compare_bags, Comparison, FieldResult
 from puppet_replay.compare.reading import Join, Message, Spool
 from puppet_replay.compare.tolerances import EXACT, Tolerances
@@ -188,9 +188,10 @@ def test_shifted_stamps_are_a_difference_of_the_stamps(
     def shifted(moment: Moment) -> Moment:
         stamp_ns = moment.stamp_ns + shift_ns
         return moment._replace(
-            stamp_ns=stamp_ns, posture=moment.posture._replace(stamp_ns=stamp_ns),
+            stamp_ns=stamp_ns,
+            posture=moment.posture._replace(stamp_ns=stamp_ns),
             raw=moment.raw._replace(stamp_ns=stamp_ns),
-        )  # fmt: skip
+        )
 
     found = after(shifted, preset=EXACT)
     assert {field for _, field in wrong(found)} == {'stamp'}
@@ -216,8 +217,8 @@ def test_no_number_is_worse_than_any_number(after: Callable[..., Comparison]) ->
 
 def test_joints_are_compared_by_name(after: Callable[..., Comparison]) -> None:
     """In another order they are the same; one that turned is named."""
-    from puppet_core.joint_split import JOINT_NAMES
-    from puppet_ros.joint_state import JointStateWriter
+    from puppet_core.body.continuous_euler import JOINT_NAMES
+    from puppet_ros.messages.joint_state import JointStateWriter
     from rclpy.serialization import serialize_message
 
     order = np.random.default_rng(5).permutation(len(JOINT_NAMES))
@@ -258,9 +259,7 @@ def test_texts_and_types_are_compared(after: Callable[..., Comparison]) -> None:
     from std_msgs.msg import String
 
     other = serialize_message(String(data='<robot name="blubby"/>'))
-    swapped = all_items(
-        lambda i: i._replace(data=other) if i.topic == '/robot_description' else i
-    )
+    swapped = all_items(lambda i: i._replace(data=other) if i.topic == '/robot_description' else i)
     assert worst_name(after(items=swapped)) == ('/robot_description', 'data')
     header = 'std_msgs/msg/Header'
     typed = all_items(

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from graph_messages import Moment, moments, write_bag
 import numpy as np
-from puppet_core.errors import PuppetError
+from puppet_core.io import PuppetError
 from puppet_replay.compare import command, compare_bags
 from puppet_replay.compare.tolerances import Tolerances
 from puppet_ros.bags import BagWriter
@@ -48,8 +48,9 @@ def test_what_differs_is_printed_shortly_the_worst_first(
     assert run(*bags) == 1
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r'differs: 8 of \d+ fields of 8 topics', lines[0])
-    assert lines[1] == ('worst: /tracker/raw messages: 2 missing, 0 extra at frame 4, '
-                        'stamp 1.033333333')
+    assert lines[1] == (
+        'worst: /tracker/raw messages: 2 missing, 0 extra at frame 4, stamp 1.033333333'
+    )
     assert lines[2] == 'begins: /tracker/raw'
     assert lines[4].split() == ['topic', 'field', 'max', 'p99', 'rms', 'allowed', 'first', 'worst']
     assert len(lines) == 5 + 8
@@ -63,8 +64,9 @@ def test_equal_bags_are_one_line(
 ) -> None:
     """And a row for each field with --all."""
     assert run(bags[0], bags[0], '--exact') == 0
-    assert re.fullmatch(r'within tolerance: \d+ fields of 8 topics; all equal\n',
-                        capsys.readouterr().out)
+    assert re.fullmatch(
+        r'within tolerance: \d+ fields of 8 topics; all equal\n', capsys.readouterr().out
+    )
     assert run(bags[0], bags[0], '--all') == 0
     assert capsys.readouterr().out.count('/puppet/posture') > 8
 
@@ -74,8 +76,10 @@ def test_tolerances_and_topics_decide(
 ) -> None:
     """A file of rules, patterns of topics; rules that fit nothing are told."""
     rules = tmp_path / 't.yaml'
-    rules.write_text('format: puppet-tolerances/1\nrules:\n  - {missing_messages: 2}\n'
-                     '  - {field: importance, max_ratio: 0.02}\n  - {topic: /x, max_mm: 1.0}\n')
+    rules.write_text(
+        'format: puppet-tolerances/1\nrules:\n  - {missing_messages: 2}\n'
+        '  - {field: importance, max_ratio: 0.02}\n  - {topic: /x, max_mm: 1.0}\n'
+    )
     assert run(*bags, '--tolerances', rules) == 0
     told = capsys.readouterr()
     assert f'warning: {rules}:5: fits nothing: topic /x' in told.err
@@ -174,11 +178,19 @@ def test_the_same_bags_give_the_same_page(bags: tuple[Path, Path], tmp_path: Pat
     assert pages[0] == pages[1]
 
 
-@pytest.mark.parametrize('arguments', [
-    ('A', '/nowhere'), ('A', 'A', '--tolerances', '/nowhere.yaml'), ('A', 'A', '--topics', '/x'),
-    ('A', 'A', '--tolerances', 'A'), ('A',), ('A', 'A', '--json', '/proc/none/r.json'),
-    ('A', 'A', '--plots', 'A'), ('A', __file__),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ('A', '/nowhere'),
+        ('A', 'A', '--tolerances', '/nowhere.yaml'),
+        ('A', 'A', '--topics', '/x'),
+        ('A', 'A', '--tolerances', 'A'),
+        ('A',),
+        ('A', 'A', '--json', '/proc/none/r.json'),
+        ('A', 'A', '--plots', 'A'),
+        ('A', __file__),
+    ],
+)
 def test_bad_input_is_said_in_a_line(
     bags: tuple[Path, Path], arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -211,8 +223,11 @@ def test_names_of_topics_do_not_command_the_terminal(
             for i in range(count):
                 writer.write('/x\x1b[31m', 'std_msgs/msg/String', i, TEXT)
     paths = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
-    reports = [word for kind in ('junit', 'html', 'json')
-               for word in (f'--{kind}', tmp_path / f'r.{kind}')]  # fmt: skip
+    reports = [
+        word
+        for kind in ('junit', 'html', 'json')
+        for word in (f'--{kind}', tmp_path / f'r.{kind}')
+    ]
     assert run(*paths, '--all', *reports) == 1
     ElementTree.parse(tmp_path / 'r.junit')
     assert run(*paths, '--topics', '/y\x1b[31m') == 2
@@ -221,9 +236,7 @@ def test_names_of_topics_do_not_command_the_terminal(
         assert '\x1b' not in text and '\\x1b[31m' in text
 
 
-def test_cut_bags_end_in_an_error_or_a_difference(
-    bags: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_cut_bags_end_in_an_error_or_a_difference(bags: tuple[Path, Path], tmp_path: Path) -> None:
     """At any byte; what is left is compared."""
     data = bags[0].read_bytes()
     path = tmp_path / 'cut.mcap'
@@ -240,7 +253,9 @@ def test_cut_bags_end_in_an_error_or_a_difference(
 def test_it_is_a_program(bags: tuple[Path, Path]) -> None:
     """With help that has an example."""
     done = subprocess.run(
-        [sys.executable, '-m', 'puppet_replay.compare.command', '--help'], check=False,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, '-m', 'puppet_replay.compare.command', '--help'],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0 and 'example: ./puppet compare' in done.stdout

@@ -71,8 +71,10 @@ def changed(data: bytes, kind: type, place: Steps) -> bytes:
 
 def both_ways(a: Path, b: Path, topic: str = '*') -> tuple[Comparison, Comparison]:
     """Return how B differs from A, and A from B, with nothing allowed."""
-    return (compare_bags(a, b, Tolerances(EXACT), (topic,)),
-            compare_bags(b, a, Tolerances(EXACT), (topic,)))
+    return (
+        compare_bags(a, b, Tolerances(EXACT), (topic,)),
+        compare_bags(b, a, Tolerances(EXACT), (topic,)),
+    )
 
 
 def found_in(comparison: Comparison) -> list[tuple[str, float, int]]:
@@ -92,7 +94,7 @@ def test_every_number_and_text_is_compared_both_ways_alike(topic: str, tmp_path:
         data = changed(item.data, kind, place)
         if data == item.data or OF_THE_RUN & set(place):
             continue
-        other = [*ITEMS[:at], item._replace(data=data), *ITEMS[at + 1:]]
+        other = [*ITEMS[:at], item._replace(data=data), *ITEMS[at + 1 :]]
         there, back = both_ways(a, write_items(tmp_path / 'b.mcap', other), topic)
         assert not there.within and not back.within, place
         assert found_in(there) == found_in(back), place
@@ -119,6 +121,7 @@ def test_static_frames_that_are_only_announced_are_missing(tmp_path: Path) -> No
 
 def test_static_frames_may_be_said_at_another_time(tmp_path: Path) -> None:
     """It is of the run when a transform was said, also of two in one message."""
+
     def said(path: Path, *seconds: int) -> Path:
         edges = [TransformStamped(child_frame_id=f'frame_{i}') for i in range(len(seconds))]
         for edge, second in zip(edges, seconds):
@@ -142,7 +145,7 @@ def test_messages_without_a_header_are_placed_by_their_log_time(tmp_path: Path) 
 def test_texts_that_are_no_utf8_are_compared(tmp_path: Path) -> None:
     a, b = (
         bag(tmp_path / f'{byte}.mcap', '/x', STRING, [bytes([0, 1, 0, 0, 2, 0, 0, 0, byte, 0])])
-        for byte in (0xfe, 0xff)
+        for byte in (0xFE, 0xFF)
     )
     assert all(not found.within for found in both_ways(a, b))
     assert all(found.within for found in both_ways(a, a))
@@ -150,9 +153,12 @@ def test_texts_that_are_no_utf8_are_compared(tmp_path: Path) -> None:
 
 def test_rows_of_one_name_are_each_compared(tmp_path: Path) -> None:
     def joints(path: Path, names: str, values: list[float]) -> Path:
-        return bag(path, '/j', 'sensor_msgs/msg/JointState', [
-            JointState(name=list(names), position=values)
-        ])  # fmt: skip
+        return bag(
+            path,
+            '/j',
+            'sensor_msgs/msg/JointState',
+            [JointState(name=list(names), position=values)],
+        )
 
     a = joints(tmp_path / 'a.mcap', 'aab', [0.1, 0.2, 0.3])
     same = joints(tmp_path / 'b.mcap', 'aba', [0.1, 0.3, 0.2])
@@ -161,13 +167,16 @@ def test_rows_of_one_name_are_each_compared(tmp_path: Path) -> None:
     assert all(not found.within for found in both_ways(a, other))
 
 
-@pytest.mark.parametrize(('topic', 'kind', 'message'), [
-    ('/x', 'std_msgs/msg/Header', Header(frame_id='world')),
-    ('/x', 'std_msgs/msg/String', String(data='a')),
-    ('/tf', 'tf2_msgs/msg/TFMessage', TFMessage(transforms=[TransformStamped()])),
-    ('/tf_static', 'tf2_msgs/msg/TFMessage', TFMessage(transforms=[TransformStamped()])),
-    ('/frames', 'puppet_msgs/msg/PoseFrame', PoseFrame()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('topic', 'kind', 'message'),
+    [
+        ('/x', 'std_msgs/msg/Header', Header(frame_id='world')),
+        ('/x', 'std_msgs/msg/String', String(data='a')),
+        ('/tf', 'tf2_msgs/msg/TFMessage', TFMessage(transforms=[TransformStamped()])),
+        ('/tf_static', 'tf2_msgs/msg/TFMessage', TFMessage(transforms=[TransformStamped()])),
+        ('/frames', 'puppet_msgs/msg/PoseFrame', PoseFrame()),
+    ],
+)
 @pytest.mark.parametrize('keep', [0, 1, 13, 25])
 def test_a_message_that_cannot_be_read_is_named(
     topic: str, kind: str, message: Any, keep: int, tmp_path: Path
@@ -175,7 +184,7 @@ def test_a_message_that_cannot_be_read_is_named(
     """With the bag, its topic, its number from 0 and its stamp."""
     whole = serialize_message(message)
     a = bag(tmp_path / 'a.mcap', topic, kind, [whole] * 9)
-    short = whole[:min(keep, len(whole) - 2)]
+    short = whole[: min(keep, len(whole) - 2)]
     b = bag(tmp_path / 'b.mcap', topic, kind, [whole] * 5 + [short] + [whole] * 3)
     named = rf'b\.mcap: {topic}: message 5, stamp \d+\.\d{{9}}: '
     if topic in ('/tf', '/frames') and keep < 20:  # without a stamp it belongs to no other

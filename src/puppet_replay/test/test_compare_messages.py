@@ -88,6 +88,7 @@ def test_covariances_are_compared_as_standard_deviations(tmp_path: Path) -> None
 
 def test_only_rigid_bodies_have_a_skeleton(tmp_path: Path) -> None:
     """A performer's joints come from measured positions: they are no measure of a body."""
+
     def measured(moment: Moment) -> Moment:
         noise = 1e-3 * np.random.default_rng(moment.index).normal(size=(16, 3))
         posture = moment.posture
@@ -105,9 +106,10 @@ def test_skeleton_is_that_of_the_body() -> None:
 
     posture = FRAMES[7].posture
     found = skeleton_of(
-        posture.posture.rotations[None], posture.segments[None],
+        posture.posture.rotations[None],
+        posture.segments[None],
         posture.posture.end_effectors[None, :4],
-    )[0]  # fmt: skip
+    )[0]
     body = a_skeleton()
     expected = np.concatenate((body.offsets[1:], body.interaction_points))
     assert found == pytest.approx(expected, abs=1e-12)

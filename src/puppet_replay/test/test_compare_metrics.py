@@ -40,9 +40,9 @@ def test_inverse_rotation_is_another_one() -> None:
 def test_what_is_no_rotation_differs_from_one() -> None:
     """Zero, NaN, and another length; two that are none are equal."""
     unit, none = [0.0, 0.0, 0.0, 1.0], [0.0] * 4
-    assert angles_deg(np.array([unit, unit, none, [NAN] * 4]),
-                      np.array([none, [0, 0, 0, 2.0], none, none])) == pytest.approx(
-                          [INF, INF, 0.0, 0.0])
+    assert angles_deg(
+        np.array([unit, unit, none, [NAN] * 4]), np.array([none, [0, 0, 0, 2.0], none, none])
+    ) == pytest.approx([INF, INF, 0.0, 0.0])
 
 
 def test_no_number_on_one_side_is_infinitely_far() -> None:

@@ -13,7 +13,7 @@ def taken(values: np.ndarray, block: int = 1000, tolerance: float = 0.1) -> Fiel
     """Return the statistics of values (n, 2), given in blocks; frame i is from i * 10 ns."""
     found = FieldStatistics('mm', tolerance)
     for first in range(0, len(values), block):
-        part = values[first: first + block]
+        part = values[first : first + block]
         index = np.arange(first, first + len(part))
         found.add(part, np.ones(part.shape, int), 10 * index, index, LABELS, AXES)
     return found

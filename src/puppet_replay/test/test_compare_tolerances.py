@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io import ConfigError, InputFileError
 from puppet_replay.compare import UNITS
 from puppet_replay.compare.tolerances import DEFAULT, EXACT, load_tolerances, Tolerances
 import pytest
@@ -28,11 +28,14 @@ def test_presets_allow_what_the_table_says_or_nothing(unit: str) -> None:
 
 def test_later_rules_outweigh_earlier_ones(tmp_path: Path) -> None:
     """By topic, field and unit; what is not named stays."""
-    found = loaded(tmp_path, """
+    found = loaded(
+        tmp_path,
+        """
 rules:
   - {max_mm: 1.0, max_deg: 2.0}
   - {topic: '/puppet/*', field: segments, max_mm: 3.0, p99_mm: 0.5}
-""")
+""",
+    )
     assert found.field('/tf', 'translation', 'mm').max == 1.0
     assert found.field('/puppet/posture', 'segments', 'mm').max == 3.0
     assert found.field('/puppet/posture', 'segments', 'mm').p99 == 0.5
@@ -42,13 +45,16 @@ rules:
 
 def test_topics_and_fields_are_left_out_and_taken_in(tmp_path: Path) -> None:
     """What is ignored by default can be asked for."""
-    found = loaded(tmp_path, """
+    found = loaded(
+        tmp_path,
+        """
 preset: exact
 rules:
   - {topic: /markers, ignore: true}
   - {topic: /diagnostics, ignore: false, missing_messages: 3}
   - {field: solve_time, ignore: false}
-""")
+""",
+    )
     assert found.topic('/markers').ignored and found.topic('/rosout').ignored
     assert not found.topic('/diagnostics').ignored
     assert found.topic('/diagnostics').missing == 3
@@ -67,32 +73,37 @@ def test_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
 
 def test_a_limit_in_a_unit_that_no_field_has_is_told(tmp_path: Path) -> None:
     """Importance is no length: the rule fits by its names and still says nothing."""
-    found = loaded(tmp_path, 'rules:\n  - {field: importance, max_mm: 2.0}\n'
-                             '  - {field: importance, mismatches: 2}\n'
-                             '  - {max_ratio: 2.0, max_mm: 1.0}\n')
+    found = loaded(
+        tmp_path,
+        'rules:\n  - {field: importance, max_mm: 2.0}\n'
+        '  - {field: importance, mismatches: 2}\n'
+        '  - {max_ratio: 2.0, max_mm: 1.0}\n',
+    )
     found.field('/importance', 'importance', 'ratio')
     found.topic('/importance')
     assert [line.split(': ', 1)[0] for line in found.unused()] == [
-        f'{tmp_path}/t.yaml:3', f'{tmp_path}/t.yaml:4'
+        f'{tmp_path}/t.yaml:3',
+        f'{tmp_path}/t.yaml:4',
     ]
     assert 'field importance in mm' in found.unused()[0]
 
 
-@pytest.mark.parametrize(('text', 'line', 'words'), [
-    ('preset: loose\n', 2, 'preset: expected one of default, exact'),
-    ('rules:\n  - {max_mm: -1.0}\n', 3, 'max_mm: expected a number'),
-    ('rules:\n  - {max_mm: nan}\n', 3, 'max_mm: expected a number'),
-    ('rules:\n  - {max_cm: 1.0}\n', 3, 'max_cm: expected a known key'),
-    ('rules:\n  - {topic: /tf}\n', 3, 'expected a limit such as max_mm'),
-    ('rules:\n  - {missing_messages: 1.5}\n', 3, 'expected a whole number'),
-    ('rules:\n  - {field: x, missing_messages: 1}\n', 3, 'expected a rule without a field'),
-    ('rules:\n  - {ignore: maybe}\n', 3, 'ignore: expected true or false'),
-    ('rules: 7\n', 2, 'rules: expected a list'),
-    ('rule: []\n', 2, 'rule: expected a known key'),
-])  # fmt: skip
-def test_errors_name_file_line_and_key(
-    tmp_path: Path, text: str, line: int, words: str
-) -> None:
+@pytest.mark.parametrize(
+    ('text', 'line', 'words'),
+    [
+        ('preset: loose\n', 2, 'preset: expected one of default, exact'),
+        ('rules:\n  - {max_mm: -1.0}\n', 3, 'max_mm: expected a number'),
+        ('rules:\n  - {max_mm: nan}\n', 3, 'max_mm: expected a number'),
+        ('rules:\n  - {max_cm: 1.0}\n', 3, 'max_cm: expected a known key'),
+        ('rules:\n  - {topic: /tf}\n', 3, 'expected a limit such as max_mm'),
+        ('rules:\n  - {missing_messages: 1.5}\n', 3, 'expected a whole number'),
+        ('rules:\n  - {field: x, missing_messages: 1}\n', 3, 'expected a rule without a field'),
+        ('rules:\n  - {ignore: maybe}\n', 3, 'ignore: expected true or false'),
+        ('rules: 7\n', 2, 'rules: expected a list'),
+        ('rule: []\n', 2, 'rule: expected a known key'),
+    ],
+)
+def test_errors_name_file_line_and_key(tmp_path: Path, text: str, line: int, words: str) -> None:
     """And what was expected."""
     with pytest.raises(InputFileError) as caught:
         loaded(tmp_path, text)

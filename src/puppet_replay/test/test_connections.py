@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from puppet_replay.play import Connections, fits  # noqa: E402,I100
-from puppet_ros import qos  # noqa: E402
-from puppet_ros.diagnostics import Diagnostics  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402

@@ -14,13 +14,13 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core import quaternion_batch  # noqa: E402,I100
+from puppet_core.math import quaternions  # noqa: E402,I100
 from puppet_msgs.msg import Posture, TrackerFrame  # noqa: E402
 from puppet_replay.pipeline import Pipeline  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_replay.topics import POSTURE, PUPPET, RAW  # noqa: E402
-from puppet_ros import raw_header  # noqa: E402
-from puppet_ros.kept_cdr import decoded, KeptCdr  # noqa: E402
+from puppet_ros.messages import raw_header  # noqa: E402
+from puppet_ros.messages.cdr import decoded, KeptCdr  # noqa: E402
 from robustness.soak.frames import read_frames  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -39,9 +39,9 @@ def _elsewhere(data: bytes, way_m: float, yaw: float) -> bytes:
     poses = np.array(msg.poses).reshape(-1, 7)
     turn = np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])
     centre = poses[:, :3].mean(axis=0)
-    poses[:, :3] = centre + quaternion_batch.rotate(turn, poses[:, :3] - centre)
+    poses[:, :3] = centre + quaternions.rotate(turn, poses[:, :3] - centre)
     poses[:, 0] += way_m
-    wxyz = quaternion_batch.multiply(turn, np.ascontiguousarray(poses[:, [6, 3, 4, 5]]))
+    wxyz = quaternions.multiply(turn, np.ascontiguousarray(poses[:, [6, 3, 4, 5]]))
     poses[:, 3:] = wxyz[:, [1, 2, 3, 0]]
     msg.poses = poses.ravel().tolist()
     return KeptCdr(TrackerFrame).write(msg)
@@ -67,18 +67,24 @@ def _played(bag: Path, way_m: float, yaw: float) -> tuple[np.ndarray, np.ndarray
     return (
         *(np.array([row[i].root for row in rows])[:, :3] for i in (0, 1)),
         np.array([row[1].rotations for row in rows]).reshape(len(rows), -1, 4),
-    )  # fmt: skip
+    )
 
 
-@pytest.mark.parametrize('way_m, yaw', [
-    (0.2, 0.0), (0.5, 0.0), (0.0, 1.5), (0.4, -2.5), (2.0, 0.0), (-3.0, 3.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'way_m, yaw',
+    [
+        (0.2, 0.0),
+        (0.5, 0.0),
+        (0.0, 1.5),
+        (0.4, -2.5),
+        (2.0, 0.0),
+        (-3.0, 3.0),
+    ],
+)
 def test_the_puppet_goes_there_and_back(sensors_bag: Path, way_m: float, yaw: float) -> None:
     performer, puppet, joints = _played(sensors_bag, way_m, yaw)
     ways = np.linalg.norm(np.diff(puppet, axis=0), axis=1)
-    turns = quaternion_batch.log(
-        quaternion_batch.multiply(quaternion_batch.conjugate(joints[:-1]), joints[1:])
-    )
+    turns = quaternions.log(quaternions.multiply(quaternions.conjugate(joints[:-1]), joints[1:]))
     assert ways.max() * RATE_HZ < MAX_ROOT_M_S
     assert np.linalg.norm(turns, axis=-1).max() * RATE_HZ < MAX_JOINT_RAD_S
     # the performer is where he is seen, at once if that is far; in the end the puppet is there too

@@ -8,8 +8,8 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_replay.play import DEFAULT_DEPTH, profile_of  # noqa: E402,I100
-from puppet_ros import qos  # noqa: E402
 from puppet_ros.bags import metadata_file_of, qos_text, TopicMetadata  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -29,7 +29,7 @@ def test_old_numbers_are_qos_too() -> None:
     'text',
     ['2001-99-99', '[' * 9999, '- {depth: true}', '- 5', '%', '!!int ""', '"\\UFFFFFFFF"'],
     ids=['date', 'deep', 'truth', 'number', 'directive', 'tag', 'escape'],
-)  # fmt: skip
+)
 def test_a_damaged_text_of_qos_gives_the_default(text: str) -> None:
     assert profile_of(text) == profile_of('')
 

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 from plain_reader import plain_messages
-from puppet_core.figures import styled
-from puppet_core.foot_slide import PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
+from puppet_core.body.motion_measures import PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
+from puppet_core.drawing.figures import styled
 from puppet_replay.plots import command as plot_command
 from puppet_replay.plots.command import KINDS
 from puppet_replay.plots.drawings import draw_feet, draw_filter, draw_importance
@@ -41,8 +41,19 @@ def series_of(file: Path, kind: str) -> Rows:
 def numbers(replayed_bag: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the report of all plots of postures, which were written beside it."""
     folder = tmp_path_factory.mktemp('plots')
-    assert run(replayed_bag, '--what', OF_POSTURES, '--sensors', 'left_hand,chest',
-               folder / 'a.png', '--json', folder / 'a.json') == 0  # fmt: skip
+    assert (
+        run(
+            replayed_bag,
+            '--what',
+            OF_POSTURES,
+            '--sensors',
+            'left_hand,chest',
+            folder / 'a.png',
+            '--json',
+            folder / 'a.json',
+        )
+        == 0
+    )
     return folder / 'a.json'
 
 
@@ -50,9 +61,13 @@ def assert_statistics(row: dict[str, Any], values: np.ndarray, unit: str) -> Non
     """Hold a row of the report against the values themselves."""
     assert row['count'] == len(values)
     for name, value in {
-        'min': values.min(), 'max': values.max(), 'mean': values.mean(), 'std': values.std(),
-        'p50': np.percentile(values, 50), 'p99': np.percentile(values, 99),
-    }.items():  # fmt: skip
+        'min': values.min(),
+        'max': values.max(),
+        'mean': values.mean(),
+        'std': values.std(),
+        'p50': np.percentile(values, 50),
+        'p99': np.percentile(values, 99),
+    }.items():
         assert row[f'{name}{unit}'] == pytest.approx(value, abs=1e-9, rel=1e-9)
 
 
@@ -60,10 +75,12 @@ def test_importances_are_those_of_the_messages(replayed_bag: Path, numbers: Path
     rows = series_of(numbers, 'importance')
     said = [m.msg for m in plain_messages(replayed_bag, '/importance')]
     near = np.array([m.end_effectors.reshape(4, 8)[:, 0] for m in said])
-    own = np.array([
-        m.self_interaction.reshape(8, 197)[:, 0] if len(m.self_interaction) else np.zeros(8)
-        for m in said
-    ])
+    own = np.array(
+        [
+            m.self_interaction.reshape(8, 197)[:, 0] if len(m.self_interaction) else np.zeros(8)
+            for m in said
+        ]
+    )
     assert len(rows) == 12
     assert_statistics(rows['environment left_hand'], near[:, 0], '')
     assert_statistics(rows['environment right_foot'], near[:, 3], '')
@@ -103,10 +120,12 @@ def test_residuals_and_deviations_are_those_of_the_messages(
     filtered = plain_messages(replayed_bag, '/tracker/filtered')
     i = filtered[0].msg.sensors.index('chest')
     j = next(iter(raw.values())).sensors.index('chest')
-    apart = np.array([
-        raw[m.stamp_ns].poses.reshape(-1, 7)[j, :3] - m.msg.poses.reshape(-1, 7)[i, :3]
-        for m in filtered
-    ])
+    apart = np.array(
+        [
+            raw[m.stamp_ns].poses.reshape(-1, 7)[j, :3] - m.msg.poses.reshape(-1, 7)[i, :3]
+            for m in filtered
+        ]
+    )
     for k, axis in enumerate('xyz'):
         assert_statistics(rows[f'chest position residual {axis}'], 1e3 * apart[:, k], '_mm')
     turns = np.array([m.msg.covariances.reshape(-1, 6, 6)[i, 4, 4] for m in filtered])
@@ -138,8 +157,21 @@ def test_the_same_bag_gives_the_same_bytes(
 
 def test_span_is_counted_from_the_first_stamp(replayed_bag: Path, tmp_path: Path) -> None:
     report = tmp_path / 'a.json'
-    assert run(replayed_bag, '--what', 'importance', '--from', '1.5', '--to', '2.25',
-               tmp_path / 'a.svg', '--json', report) == 0  # fmt: skip
+    assert (
+        run(
+            replayed_bag,
+            '--what',
+            'importance',
+            '--from',
+            '1.5',
+            '--to',
+            '2.25',
+            tmp_path / 'a.svg',
+            '--json',
+            report,
+        )
+        == 0
+    )
     origin_ns = plain_messages(replayed_bag, '/tracker/raw')[0].stamp_ns
     at = [m.stamp_ns - origin_ns for m in plain_messages(replayed_bag, '/importance')]
     inside = sum(1_500_000_000 <= ns <= 2_250_000_000 for ns in at)
@@ -148,9 +180,11 @@ def test_span_is_counted_from_the_first_stamp(replayed_bag: Path, tmp_path: Path
 
 
 def test_everything_is_drawn_that_the_bag_has(
-    replayed_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    replayed_bag: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """Also that a replay's log times tell no latency, and where files go by default."""
     monkeypatch.chdir(tmp_path)
     assert run(replayed_bag) == 0
@@ -162,19 +196,28 @@ def test_everything_is_drawn_that_the_bag_has(
 
 @pytest.mark.parametrize(
     ('arguments', 'words'),
-    [(['--what', 'feet,hands'], '--what: expected importance, feet, filter, latency or all, got'),
-     (['--what', 'feet', 'a.bmp'], "output: expected a name in .png, .svg, .pdf, got 'a.bmp'"),
-     (['--from', '2', '--to', '1'], '--to: expected more than --from = 2, got 1'),
-     (['--what', 'feet', '--from', '99'], 'messages on /performer/posture between --from'),
-     (['--what', 'filter', '--sensors', 'tail'], '--sensors: expected some of '),
-     (['--what', 'latency'], 'expected log times of a live recording'),
-     (['--json', 'a.png'], '--json: expected a .json file')],
+    [
+        (
+            ['--what', 'feet,hands'],
+            '--what: expected importance, feet, filter, latency or all, got',
+        ),
+        (['--what', 'feet', 'a.bmp'], "output: expected a name in .png, .svg, .pdf, got 'a.bmp'"),
+        (['--from', '2', '--to', '1'], '--to: expected more than --from = 2, got 1'),
+        (['--what', 'feet', '--from', '99'], 'messages on /performer/posture between --from'),
+        (['--what', 'filter', '--sensors', 'tail'], '--sensors: expected some of '),
+        (['--what', 'latency'], 'expected log times of a live recording'),
+        (['--json', 'a.png'], '--json: expected a .json file'),
+    ],
     ids=['kind', 'suffix', 'span', 'empty', 'sensor', 'replay', 'json'],
-)  # fmt: skip
+)
 def test_mistakes_are_named(
-    replayed_bag: Path, arguments: list[str], words: str, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    replayed_bag: Path,
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(replayed_bag, *arguments) == 2
     assert words in capsys.readouterr().err
@@ -183,11 +226,13 @@ def test_mistakes_are_named(
 
 @pytest.mark.parametrize(
     ('golden', 'kind', 'missing'),
-    [('graph', 'filter', '/tracker/raw (puppet_msgs/msg/TrackerFrame), /tracker/filtered'),
-     ('blubby_position', 'feet', '/performer/posture (puppet_msgs/msg/Posture), /importance'),
-     ('performance', 'importance', '/importance (puppet_msgs/msg/Importance), got those on')],
+    [
+        ('graph', 'filter', '/tracker/raw (puppet_msgs/msg/TrackerFrame), /tracker/filtered'),
+        ('blubby_position', 'feet', '/performer/posture (puppet_msgs/msg/Posture), /importance'),
+        ('performance', 'importance', '/importance (puppet_msgs/msg/Importance), got those on'),
+    ],
     ids=['filter', 'feet', 'importance'],
-)  # fmt: skip
+)
 def test_a_topic_that_is_missing_is_named(
     golden: str, kind: str, missing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -198,9 +243,11 @@ def test_a_topic_that_is_missing_is_named(
 
 
 def test_no_bag_and_no_matplotlib_are_told(
-    replayed_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    replayed_bag: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     assert run(tmp_path / 'none.mcap') == 2
     assert 'expected a bag, got nothing' in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, 'matplotlib', None)

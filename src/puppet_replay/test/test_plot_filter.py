@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.figures import styled  # noqa: E402
+from puppet_core.drawing.figures import styled  # noqa: E402
 from puppet_driver.emulator import cli  # noqa: E402,I100
 from puppet_replay.plots import command as plot_command  # noqa: E402
 from puppet_replay.plots.drawings import draw_filter, FATES  # noqa: E402
@@ -39,8 +39,10 @@ def statuses(bag: Path, sensor: str) -> tuple[np.ndarray, np.ndarray]:
     origin_ns = plain_messages(bag, '/tracker/raw')[0].stamp_ns
     filtered = plain_messages(bag, '/tracker/filtered')
     column = filtered[0].msg.sensors.index(sensor)
-    return (np.array([1e-9 * (m.stamp_ns - origin_ns) for m in filtered]),
-            np.array([m.msg.status[column] for m in filtered]))  # fmt: skip
+    return (
+        np.array([1e-9 * (m.stamp_ns - origin_ns) for m in filtered]),
+        np.array([m.msg.status[column] for m in filtered]),
+    )
 
 
 def test_statuses_are_counted_and_marked_at_their_times(faulty_bag: Path) -> None:
@@ -80,9 +82,9 @@ def test_band_is_three_deviations_of_the_worst_axis(faulty_bag: Path) -> None:
         figure = draw_filter(PlotBag(reader).sensors(SENSORS[:1]), 'faults')
     filtered = plain_messages(faulty_bag, '/tracker/filtered')
     column = filtered[0].msg.sensors.index(SENSORS[0])
-    variances = np.array([
-        np.diagonal(m.msg.covariances.reshape(-1, 6, 6)[column])[:3] for m in filtered
-    ])
+    variances = np.array(
+        [np.diagonal(m.msg.covariances.reshape(-1, 6, 6)[column])[:3] for m in filtered]
+    )
     band = figure.axes[1].collections[0].get_paths()[0].vertices
     widest = 3e3 * np.sqrt(np.nanmax(variances))
     assert band[:, 1].max() == pytest.approx(widest) and band[:, 1].min() == pytest.approx(-widest)

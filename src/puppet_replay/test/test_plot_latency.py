@@ -14,25 +14,31 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.figures import styled  # noqa: E402
+from puppet_core.drawing.figures import styled  # noqa: E402
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402,I100
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_replay.plots import command as plot_command  # noqa: E402
 from puppet_replay.plots.drawings import draw_latency  # noqa: E402
 from puppet_replay.plots.reading import PlotBag  # noqa: E402
 from puppet_replay.record import RecordNode  # noqa: E402
-from puppet_ros import qos  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
+from puppet_ros.messages.tracker_frame import TrackerFrameWriter  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
-from puppet_ros.tracker_frame import TrackerFrameWriter  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
 N = 60
-HOPS_MS = {'/tracker/raw': 2.0, '/tracker/filtered': 0.5, '/importance': 3.0,
-           '/joint_states': 1.25, '/puppet/posture': 1.5, '/retarget/status': 1.75}  # fmt: skip
+HOPS_MS = {
+    '/tracker/raw': 2.0,
+    '/tracker/filtered': 0.5,
+    '/importance': 3.0,
+    '/joint_states': 1.25,
+    '/puppet/posture': 1.5,
+    '/retarget/status': 1.75,
+}
 ORDER = ('/tracker/raw', '/tracker/filtered', '/importance')
 
 
@@ -43,7 +49,7 @@ def known_bag(path: Path) -> Path:
         for item in items_of(moment):
             if item.topic == '/tf':
                 continue
-            before = ORDER if item.topic not in ORDER else ORDER[:ORDER.index(item.topic)]
+            before = ORDER if item.topic not in ORDER else ORDER[: ORDER.index(item.topic)]
             late_ms = sum(HOPS_MS[topic] for topic in {*before, item.topic})
             late_ms += 40.0 * (item.topic == '/retarget/status' and moment.index == 9)
             items.append(item._replace(log_ns=item.log_ns + round(1e6 * late_ms)))
@@ -92,9 +98,14 @@ def test_a_live_recording_tells_how_late_the_filter_is(tmp_path: Path) -> None:
 
         def publish() -> None:
             frame = SensorFrame(
-                time.time_ns(), 0, ('head',), np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]),
-                np.zeros(1), np.zeros(1, np.uint8),
-            )  # fmt: skip
+                time.time_ns(),
+                0,
+                ('head',),
+                np.zeros((1, 3)),
+                np.array([[1.0, 0.0, 0.0, 0.0]]),
+                np.zeros(1),
+                np.zeros(1, np.uint8),
+            )
             publisher.publish(message.fill(frame))
             recorder.poll()
 
@@ -127,8 +138,7 @@ def test_a_message_that_cannot_be_read_is_named(
     """Its bytes end too early, or its rows are not as many as they should be."""
     items = [item for moment in moments(3) for item in items_of(moment)]
     for damage in (lambda data: data[:60], lambda data: data[:6]):
-        worse = [i._replace(data=damage(i.data)) if i.topic == '/importance' else i
-                 for i in items]  # fmt: skip
+        worse = [i._replace(data=damage(i.data)) if i.topic == '/importance' else i for i in items]
         bag = write_items(tmp_path / 'a.mcap', worse)
         assert plot_command.main([str(bag), '--what', 'importance', str(tmp_path / 'a.png')]) == 2
         assert 'a.mcap: /importance: expected messages' in capsys.readouterr().err

@@ -81,9 +81,15 @@ def test_residuals_are_raw_less_filtered_in_the_transmitters_axes() -> None:
     raw = Rotation.from_rotvec(error) * filtered
     places = rng.normal(size=(9, 3))
     track = SensorTrack(
-        'head', np.arange(9.0), places + 1e-3, raw.as_quat()[:, [3, 0, 1, 2]], places,
-        -filtered.as_quat()[:, [3, 0, 1, 2]], np.full((9, 6), 2e-3), np.zeros(9, np.int64),
-    )  # fmt: skip
+        'head',
+        np.arange(9.0),
+        places + 1e-3,
+        raw.as_quat()[:, [3, 0, 1, 2]],
+        places,
+        -filtered.as_quat()[:, [3, 0, 1, 2]],
+        np.full((9, 6), 2e-3),
+        np.zeros(9, np.int64),
+    )
     np.testing.assert_allclose(track.residual_mm, 1.0, atol=1e-9)
     np.testing.assert_allclose(track.residual_deg, np.rad2deg(error), atol=1e-9)
     np.testing.assert_allclose(track.band(rotation=False), 6.0)

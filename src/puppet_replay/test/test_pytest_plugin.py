@@ -36,6 +36,7 @@ def write_test(lab: Path, *settings: str) -> None:
 
 def test_a_lab_tests_its_own_bags(lab: Path, pytester: pytest.Pytester) -> None:
     """No golden; the first update; the same again; another tuning, named; taken by an update."""
+
     def run(*arguments: str) -> tuple[int, str]:
         result = pytester.runpytest_inprocess(*PLUGIN, *arguments)
         return int(result.ret), str(result.stdout)
@@ -67,17 +68,19 @@ def test_a_lab_tests_its_own_bags(lab: Path, pytester: pytest.Pytester) -> None:
 def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
     """Not with a traceback."""
     done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', *PLUGIN], cwd=lab, env=os.environ,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, '-m', 'pytest', '-q', *PLUGIN],
+        cwd=lab,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     expected = f'puppet_regression: {lab}/walk.mcap: expected a bag, got nothing'
     assert expected in done.stdout and 'Traceback' not in done.stdout
 
 
-def test_pages_of_bags_of_one_name_are_kept_apart(
-    lab: Path, pytester: pytest.Pytester
-) -> None:
+def test_pages_of_bags_of_one_name_are_kept_apart(lab: Path, pytester: pytest.Pytester) -> None:
     """In two folders, and of two checks that share a golden."""
     text = """
 def test_a(puppet_regression):

@@ -12,14 +12,14 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import ConfigError  # noqa: E402,I100
+from puppet_core.io import ConfigError  # noqa: E402,I100
 from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_replay import record as record_command  # noqa: E402
 from puppet_replay.play import profile_of  # noqa: E402
 from puppet_replay.record import RecordNode  # noqa: E402
-from puppet_ros import qos  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.raw_header import frame_index  # noqa: E402
+from puppet_ros.messages.raw_header import frame_index  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import DurabilityPolicy  # noqa: E402
@@ -125,8 +125,9 @@ def test_latched_and_other_publishers_of_a_topic_are_both_heard(
         poll_until(node, lambda: node.counts.get('/said') == 1)
         if is_late:
             other = lab.create_publisher(String, '/said', 10)
-        poll_until(node, lambda: other.get_subscription_count()
-                   and latched.get_subscription_count() == 2)  # fmt: skip
+        poll_until(
+            node, lambda: other.get_subscription_count() and latched.get_subscription_count() == 2
+        )
         for i in range(20):
             latched.publish(String(data=f'latched {i}'))
             other.publish(String(data=f'other {i}'))
@@ -182,12 +183,15 @@ def test_only_chosen_topics_are_recorded(lab: Node, tmp_path: Path) -> None:
     assert [m.topic for m in messages_of(tmp_path / 'bag')] == ['/b']
 
 
-@pytest.mark.parametrize(('words', 'says'), [
-    (['--duration', '0'], '--duration: expected seconds > 0'),
-    (['--topics', 'a'], '--topics: expected names that begin with /'),
-    (['--topics', '/a b'], "--topics: expected names of topics, got '/a b'"),
-    (['--compression', 'zip'], 'invalid choice'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('words', 'says'),
+    [
+        (['--duration', '0'], '--duration: expected seconds > 0'),
+        (['--topics', 'a'], '--topics: expected names that begin with /'),
+        (['--topics', '/a b'], "--topics: expected names of topics, got '/a b'"),
+        (['--compression', 'zip'], 'invalid choice'),
+    ],
+)
 def test_bad_arguments_are_one_line(
     tmp_path: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from puppet_core.character import load_character, save_character
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.body.character import load_character, save_character
+from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_msgs.msg import TrackerFrame
 from puppet_replay.compare import compare_bags, Comparison
 from puppet_replay.compare.tolerances import EXACT, Tolerances
@@ -15,7 +15,7 @@ from puppet_replay.replay import replay
 from puppet_replay.settings import read_settings
 from puppet_ros import share
 from puppet_ros.bags import BagReader, BagWriter
-from puppet_ros.kept_cdr import decoded, KeptCdr
+from puppet_ros.messages.cdr import decoded, KeptCdr
 import pytest
 from recorded_bag import recorded
 
@@ -107,9 +107,7 @@ def test_a_swapped_sign_of_one_part_is_named(walk: Path, tmp_path: Path) -> None
         message = next(m for m in reader.messages(['/tracker/raw']))
         sensors = decoded(message.data, TrackerFrame).sensors
     assert worst.worst.component == sensors[3]
-    through = compared(
-        replayed(walk, tmp_path / 'a.mcap'), replayed(swapped, tmp_path / 'b.mcap')
-    )
+    through = compared(replayed(walk, tmp_path / 'a.mcap'), replayed(swapped, tmp_path / 'b.mcap'))
     assert through.origin() == '/tracker/raw'
     assert not all(topic.within for topic in through if topic.topic == '/tracker/filtered')
 

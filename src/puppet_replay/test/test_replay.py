@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import ConfigError, InputFileError  # noqa: E402,I100
+from puppet_core.io import ConfigError, InputFileError  # noqa: E402,I100
 from puppet_msgs.msg import RetargetStatus, TrackerFrame  # noqa: E402
 from puppet_replay import replay as replay_command  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
@@ -36,7 +36,7 @@ from puppet_ros.bags import (  # noqa: E402
     fields_of,
     first_difference,
 )
-from puppet_ros.raw_header import stamp_ns  # noqa: E402
+from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -90,12 +90,15 @@ def test_parameters_reach_the_nodes(sensors_bag: Path, tmp_path: Path) -> None:
     assert settings.importance.tuning.prediction_s == 0.1
 
 
-@pytest.mark.parametrize(('words', 'says'), [
-    (['importance.none=1'], 'importance: none: expected a known parameter'),
-    (['importance.prediction_s=-1'], 'prediction_s: expected 0.0 <= value'),
-    (['camera.x=1'], 'set: expected NODE.PARAMETER=VALUE'),
-    (['retarget.solver=ik'], 'retarget: solver: expected one of'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('words', 'says'),
+    [
+        (['importance.none=1'], 'importance: none: expected a known parameter'),
+        (['importance.prediction_s=-1'], 'prediction_s: expected 0.0 <= value'),
+        (['camera.x=1'], 'set: expected NODE.PARAMETER=VALUE'),
+        (['retarget.solver=ik'], 'retarget: solver: expected one of'),
+    ],
+)
 def test_settings_that_do_not_fit_are_named(words: list[str], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         read_settings(values=words)
@@ -106,8 +109,11 @@ def changed_stamps(messages: list[BagMessage]) -> list[BagMessage]:
     raw = [m for m in messages if m.topic == RAW]
     kept = raw[:150] + raw[270:]
     swapped = [i for k in range(0, len(kept) - 1, 20) for i in (k + 1, k)]
-    order = {i: swapped[2 * n + k] for n, i0 in enumerate(range(0, len(kept) - 1, 20))
-             for k, i in enumerate((i0, i0 + 1))}  # fmt: skip
+    order = {
+        i: swapped[2 * n + k]
+        for n, i0 in enumerate(range(0, len(kept) - 1, 20))
+        for k, i in enumerate((i0, i0 + 1))
+    }
     mixed = [kept[order.get(i, i)].data for i in range(len(kept))]
     frames = [m._replace(data=data) for m, data in zip(kept, mixed)]
     return [m for m in messages if m.topic != RAW] + [*frames, frames[-1]]
@@ -125,15 +131,22 @@ def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(
     assert report.counts[JOINTS] > 50
 
 
-@pytest.mark.parametrize(('left_out', 'cause'), [
-    ([TF_STATIC], "no transform of 'transmitter' in /tf_static"),
-    ([], 'a still T-pose of the layout'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('left_out', 'cause'),
+    [
+        ([TF_STATIC], "no transform of 'transmitter' in /tf_static"),
+        ([], 'a still T-pose of the layout'),
+    ],
+)
 def test_why_nothing_came_is_told(
-    sensors_bag: Path, tmp_path: Path, left_out: list[str], cause: str,
+    sensors_bag: Path,
+    tmp_path: Path,
+    left_out: list[str],
+    cause: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The place of the tracker is missing, or the T-pose."""
+
     def late(messages: list[BagMessage]) -> list[BagMessage]:
         messages = [m for m in messages if m.topic not in left_out]
         return messages if left_out else messages[:20]
@@ -163,20 +176,32 @@ def test_messages_of_another_version_are_named_with_the_difference(
 def test_another_hash_alone_is_refused_and_none_at_all_is_told(
     sensors_bag: Path, tmp_path: Path
 ) -> None:
-    path = edited(sensors_bag, tmp_path / 'hash.mcap', about=lambda topic: topic._replace(
-        definition='', type_hash='RIHS01_' + '0' * 64))
+    path = edited(
+        sensors_bag,
+        tmp_path / 'hash.mcap',
+        about=lambda topic: topic._replace(definition='', type_hash='RIHS01_' + '0' * 64),
+    )
     with pytest.raises(InputFileError, match='TrackerFrame with the hash RIHS01_'):
         replay(path, tmp_path / 'out.mcap', read_settings())
-    path = edited(sensors_bag, tmp_path / 'bare.mcap', about=lambda topic: topic._replace(
-        definition='', type_hash=''))
+    path = edited(
+        sensors_bag,
+        tmp_path / 'bare.mcap',
+        about=lambda topic: topic._replace(definition='', type_hash=''),
+    )
     report = replay(path, tmp_path / 'out.mcap', read_settings())
     assert f'{RAW}: no definition of puppet_msgs/msg/TrackerFrame' in report.warnings[0]
 
 
-@pytest.mark.parametrize(('field', 'says'), [
-    ('uint8[] status\n', "no field 'status' in puppet_msgs/msg/TrackerFrame"),
-    ('float64[] poses', 'float32[] poses in puppet_msgs/msg/TrackerFrame instead of float64[]'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('field', 'says'),
+    [
+        ('uint8[] status\n', "no field 'status' in puppet_msgs/msg/TrackerFrame"),
+        (
+            'float64[] poses',
+            'float32[] poses in puppet_msgs/msg/TrackerFrame instead of float64[]',
+        ),
+    ],
+)
 def test_differences_are_found(field: str, says: str) -> None:
     kind = 'puppet_msgs/msg/TrackerFrame'
     text = definition_of(kind)
@@ -191,8 +216,10 @@ def test_unknown_types_and_broken_messages_beside_do_no_harm(
     sensors_bag: Path, tmp_path: Path
 ) -> None:
     def change(messages: list[BagMessage]) -> list[BagMessage]:
-        cut = [m._replace(data=m.data[:60]) if m.topic == RAW and i % 50 == 0 else m
-               for i, m in enumerate(messages)]
+        cut = [
+            m._replace(data=m.data[:60]) if m.topic == RAW and i % 50 == 0 else m
+            for i, m in enumerate(messages)
+        ]
         return cut
 
     path = edited(sensors_bag, tmp_path / 'odd.mcap', change)
@@ -201,18 +228,26 @@ def test_unknown_types_and_broken_messages_beside_do_no_harm(
     assert report.counts[JOINTS] > 200
 
 
-@pytest.mark.parametrize(('words', 'says'), [
-    (['--entry', POSTURE], f'expected messages on {POSTURE}, got those on {RAW}'),
-    (['--character', 'nobody'], 'character: expected one of'),
-    (['--set', 'x'], 'set: expected NODE.PARAMETER=VALUE'),
-    (['--params', '/no.yaml'], '/no.yaml: expected a readable file'),
-    (['--calibration', '/no/such.yaml', '--set', 'performer.auto_calibrate=false'],
-     'the performer was never calibrated'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('words', 'says'),
+    [
+        (['--entry', POSTURE], f'expected messages on {POSTURE}, got those on {RAW}'),
+        (['--character', 'nobody'], 'character: expected one of'),
+        (['--set', 'x'], 'set: expected NODE.PARAMETER=VALUE'),
+        (['--params', '/no.yaml'], '/no.yaml: expected a readable file'),
+        (
+            ['--calibration', '/no/such.yaml', '--set', 'performer.auto_calibrate=false'],
+            'the performer was never calibrated',
+        ),
+    ],
+)
 def test_bad_arguments_are_one_line(
-    sensors_bag: Path, tmp_path: Path, words: list[str], says: str,
+    sensors_bag: Path,
+    tmp_path: Path,
+    words: list[str],
+    says: str,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     code = replay_command.main([str(sensors_bag), str(tmp_path / 'o.mcap'), *words])
     error = capsys.readouterr().err
     assert code == (1 if 'never' in says else 2)
@@ -236,8 +271,13 @@ def test_a_frame_that_is_latched_late_counts_from_the_start(
     sensors_bag: Path, replayed_bag: Path, tmp_path: Path
 ) -> None:
     """A recorder that hears of the tracker's place after the first frames changes nothing."""
-    path = edited(sensors_bag, tmp_path / 'late.mcap', lambda messages: [
-        m._replace(log_ns=2_500_000_000) if m.topic == TF_STATIC else m for m in messages])
+    path = edited(
+        sensors_bag,
+        tmp_path / 'late.mcap',
+        lambda messages: [
+            m._replace(log_ns=2_500_000_000) if m.topic == TF_STATIC else m for m in messages
+        ],
+    )
     replay(path, tmp_path / 'out.mcap', read_settings())
     assert messages_of(tmp_path / 'out.mcap') == messages_of(replayed_bag)
     assert deserialize_message(messages_of(path, [RAW])[0].data, TrackerFrame).frame_index == 0

@@ -15,13 +15,13 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import ConfigError, InputFileError  # noqa: E402,I100
+from puppet_core.io import ConfigError, InputFileError  # noqa: E402,I100
 from puppet_replay import goldens, replay  # noqa: E402
 from puppet_replay.goldens import changes, keep_topics  # noqa: E402
 from puppet_replay.play import PlayNode  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.private_domain import free_domain  # noqa: E402
+from puppet_ros.process.private_domain import free_domain  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from recorded_bag import recorded  # noqa: E402
 
@@ -66,19 +66,27 @@ def test_a_folder_beside_a_recording_is_not_in_its_way(
     for name in 'xyz':
         (tmp_path / name).mkdir()
     done = subprocess.run(
-        [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'], env=environment, check=False,
-        capture_output=True, text=True, timeout=DEADLINE_S,
-    )  # fmt: skip
+        [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+    )
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.ros
 def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[str, str]) -> None:
     done = subprocess.run(
-        [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'], env=environment, check=False,
-        capture_output=True, text=True, timeout=DEADLINE_S,
+        [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (FEW_BYTES, FEW_BYTES)),
-    )  # fmt: skip
+    )
     assert done.returncode == 1 and 'Traceback' not in done.stderr
     assert f'{tmp_path / "a.mcap"}: File too large; what was written' in done.stderr
 
@@ -136,10 +144,14 @@ def test_a_player_stops_in_a_gap(walk: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.ros
-@pytest.mark.parametrize(('definition', 'type_hash', 'is_told'), [
-    ('string data\nint32 more\n', '', True), ('string data\n', 'RIHS01_00', True),
-    (None, None, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('definition', 'type_hash', 'is_told'),
+    [
+        ('string data\nint32 more\n', '', True),
+        ('string data\n', 'RIHS01_00', True),
+        (None, None, False),
+    ],
+)
 def test_other_versions_beside_the_input_are_told(
     walk: Path, tmp_path: Path, definition: str | None, type_hash: str | None, is_told: bool
 ) -> None:

@@ -1,30 +1,84 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The importance node: what of the world and of the own body matters now (SPEC 3.4).
+The importance node: what of the world and of the own body matters now.
 
 Subscribes /performer/posture, publishes /importance with the same stamp and rate. Tuning may
 change while running.
 
+What the node importance and the replay do with a posture: arrays in, a message's bytes out.
 """
 
+from pathlib import Path
 import sys
 from typing import Any
 
+from puppet_core.body import read_surface
 from puppet_msgs.msg import Importance
-from puppet_retarget.importance_stage import ImportanceStage
+from puppet_retarget.importance import ImportanceModel, load_environment
 from puppet_retarget.parameters import (
     importance_node_config,
     IMPORTANCE_ROWS,
     ImportanceNodeConfig,
 )
-from puppet_ros import posture_msg
-from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.posture_msg import PostureReader, PostureRecord
-from puppet_ros.spin import spin_node
-from puppet_ros.streams import Framed, StreamPublisher, subscribe
+from puppet_ros import share
+from puppet_ros.messages import (
+    ImportanceRecord,
+    ImportanceWriter,
+    posture_msg,
+    PostureReader,
+    PostureRecord,
+    WORLD,
+)
+from puppet_ros.node import (
+    Diagnostics,
+    Framed,
+    NODE_OPTIONS,
+    ParameterTable,
+    spin_node,
+    StreamPublisher,
+    subscribe,
+)
 from rclpy.node import Node
+
+
+class ImportanceStage:
+    """
+    The importance with the message it fills.
+
+    Parameters
+    ----------
+    config : ImportanceNodeConfig
+        Environment, tuning.
+
+    """
+
+    def __init__(self, config: ImportanceNodeConfig) -> None:
+        environment = load_environment(share.environment_file(config.environment))
+        path = config.surface_file
+        measured = read_surface(Path(path).expanduser()) if path else None
+        self.model = ImportanceModel(
+            environment, config.tuning, config.self_tuning, measured=measured
+        )
+        self.model.warm_up()
+        self._objects = tuple(environment.names)
+        self._writer = ImportanceWriter(self._objects, WORLD)
+
+    def step(self, record: PostureRecord) -> ImportanceRecord | None:
+        """Return what is near in a posture, or None if that is not usable."""
+        near = self.model.step(record.stamp_ns, record.posture, record.segments, record.leg_length)
+        if near is None:
+            return None
+        return ImportanceRecord(
+            record.stamp_ns, record.frame_index, near.rows, near.self_rows, self._objects
+        )
+
+    def data(self, record: ImportanceRecord) -> bytes:
+        """Return the bytes of an importance."""
+        return self._writer.data(
+            record.stamp_ns, record.frame_index, record.rows, record.self_rows
+        )
+
 
 NODE_NAME = 'importance'
 INPUT_TOPIC = '/performer/posture'

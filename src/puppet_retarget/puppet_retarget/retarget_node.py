@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The retarget node: the puppet's joint angles and posture (SPEC 3.5).
+The retarget node: the puppet's joint angles and posture.
 
 Subscribes /performer/posture and /importance, joined on equal stamps; publishes
 /joint_states, /puppet/posture and /retarget/status with that stamp and rate, and
@@ -9,31 +9,184 @@ Subscribes /performer/posture and /importance, joined on equal stamps; publishes
 one, and always that of our sixteen segments. Solver, character and tuning may change while
 running.
 
+What the node retarget and the replay do with a joined pair: arrays in, bytes out.
 """
 
 from pathlib import Path
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.urdf import description_text, urdf_text
+import numpy as np
+from puppet_core.body import Character, load_character, Posture
+from puppet_core.io import ConfigError, InputFileError
+from puppet_core.robots import description_text, urdf_text
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import RetargetStatus
-from puppet_retarget.last_posture import LastPostureFile, take_up
+from puppet_retarget.importance import load_environment
 from puppet_retarget.parameters import retarget_config, RETARGET_ROWS, RetargetConfig
-from puppet_retarget.retarget_stage import CharacterShelf, PuppetFrame, RetargetStage
-from puppet_ros import qos
-from puppet_ros.diagnostics import Diagnostics
-from puppet_ros.importance_msg import ImportanceReader, ImportanceRecord
-from puppet_ros.parameter_table import NODE_OPTIONS, ParameterTable
-from puppet_ros.posture_msg import PostureReader, PostureRecord
-from puppet_ros.robot_description import RobotDescriptionPublisher
-from puppet_ros.spin import spin_node
-from puppet_ros.stamped_join import StampedJoin
-from puppet_ros.streams import Framed, StreamPublisher, subscribe
+from puppet_retarget.retarget_model import LastPostureFile, RetargetedFrame, RetargetModel, take_up
+from puppet_ros import share
+from puppet_ros.messages import (
+    ImportanceReader,
+    ImportanceRecord,
+    JointStateWriter,
+    posture_msg,
+    PostureReader,
+    PostureRecord,
+    PostureWriter,
+    RetargetStatusRecord,
+    RetargetStatusWriter,
+)
+from puppet_ros.node import (
+    Diagnostics,
+    ExactTimeSynchronizer,
+    Framed,
+    NODE_OPTIONS,
+    ParameterTable,
+    qos,
+    RobotDescriptionPublisher,
+    spin_node,
+    StreamPublisher,
+    subscribe,
+)
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+
+MEASURED = np.zeros(16, dtype=np.uint8)  # Posture.STATUS_MEASURED for every segment
+
+
+class CharacterShelf:
+    """The last character that was read: 0.1 s, too long for every slider."""
+
+    def __init__(self) -> None:
+        self._loaded: tuple[tuple[Path, int], Character] | None = None
+
+    def load(self, name: str) -> Character:
+        """Return a character by name or path, read anew if its file has changed."""
+        path = share.character_file(name)
+        key = (path, path.stat().st_mtime_ns)
+        if self._loaded is None or self._loaded[0] != key:
+            self._loaded = (key, load_character(path))
+        return self._loaded[1]
+
+
+class PuppetFrame(NamedTuple):
+    """A frame of the puppet with what its messages say of it besides."""
+
+    performer: PostureRecord
+    """Whom it follows."""
+
+    frame: RetargetedFrame
+    """What came of it."""
+
+    dropped: int
+    """Input that gave nothing since the start."""
+
+    solve_time_us: float
+    """As published."""
+
+
+class RetargetStage:
+    """
+    The puppet with the messages it fills.
+
+    Parameters
+    ----------
+    character : Character
+        The puppet.
+    config : RetargetConfig
+        Environment, solver, tuning.
+
+    """
+
+    def __init__(self, character: Character, config: RetargetConfig) -> None:
+        environment = load_environment(share.environment_file(config.environment))
+        self.model = RetargetModel(character, environment, config)
+        self.model.warm_up()
+        self.solved = 0
+        """Frames since the start."""
+        self._status_writer = RetargetStatusWriter(posture_msg.WORLD)
+        self._take(character, config)
+
+    def configure(self, character: Character, config: RetargetConfig) -> None:
+        """Take another character or tuning."""
+        self.model.configure(character, config)
+        self._take(character, config)
+
+    def step(
+        self, performer: PostureRecord, importance: ImportanceRecord
+    ) -> RetargetedFrame | None:
+        """Return the puppet's frame, or None if the input is not usable."""
+        frame = self.model.step(
+            performer.stamp_ns,
+            performer.posture.root_position,
+            performer.segments,
+            performer.posture.rotations,
+            importance.rows,
+            importance.self_rows,
+            performer.leg_length,
+        )
+        self.solved += frame is not None
+        return frame
+
+    def joints_data(self, puppet: PuppetFrame) -> bytes:
+        """Return the bytes of the joint states."""
+        return self._joint_writer.data(puppet.performer.stamp_ns, puppet.frame.angles)
+
+    def posture_data(self, puppet: PuppetFrame) -> bytes:
+        """Return the bytes of the puppet's posture."""
+        return self._posture_writer.data(self._posture_of(puppet))
+
+    def status_data(self, puppet: PuppetFrame) -> bytes:
+        """Return the bytes of the status."""
+        return self._status_writer.data(self._status_of(puppet))
+
+    def _posture_of(self, puppet: PuppetFrame) -> PostureRecord:
+        performer, frame = puppet.performer, puppet.frame
+        solution = frame.solution
+        posture = Posture(
+            solution.root_position,
+            solution.rotations,
+            solution.end_effectors,
+            frame.end_effector_velocities,
+        )
+        return PostureRecord(
+            performer.stamp_ns,
+            performer.frame_index,
+            self._character.name,
+            posture,
+            solution.p_world,
+            MEASURED,
+            self._leg_length,
+        )
+
+    def _status_of(self, puppet: PuppetFrame) -> RetargetStatusRecord:
+        performer, frame = puppet.performer, puppet.frame
+        solution = frame.solution
+        return RetargetStatusRecord(
+            stamp_ns=performer.stamp_ns,
+            frame_index=performer.frame_index,
+            solver=self._config.solver,
+            character=self._character.name,
+            solve_time_us=puppet.solve_time_us,
+            body_iterations=solution.body_iterations,
+            root_offset=solution.root_offset,
+            goal_errors=solution.goal_errors,
+            penetrations=solution.penetrations,
+            self_penetrations=solution.self_depths,
+            reachable=solution.reachable,
+            easing=frame.eased,
+            frames_solved=self.solved,
+            frames_dropped=puppet.dropped,
+        )
+
+    def _take(self, character: Character, config: RetargetConfig) -> None:
+        self._character, self._config = character, config
+        self._leg_length = character.skeleton.leg_length
+        self._joint_writer = JointStateWriter(self.model.joint_names)
+        self._posture_writer = PostureWriter(character.name, self._leg_length)
+
 
 NODE_NAME = 'retarget'
 POSTURE_TOPIC = '/performer/posture'
@@ -54,7 +207,9 @@ class RetargetNode(Node):
         config = self._table.config
         self._character = self._shelf.load(config.character)
         self._stage = RetargetStage(self._character, config)
-        self._join: StampedJoin[PostureRecord, ImportanceRecord] = StampedJoin()
+        self._join: ExactTimeSynchronizer[PostureRecord, ImportanceRecord] = (
+            ExactTimeSynchronizer()
+        )
         self._joints = StreamPublisher(
             self, JointState, JOINT_STATES_TOPIC, self._stage.joints_data, qos.JOINT_STATES
         )
@@ -68,7 +223,12 @@ class RetargetNode(Node):
         self._last = self._take_up_last()
         self._inputs = tuple(
             subscribe(
-                self, topic, callback, self._diagnostics, reader, held=self._join.capacity,
+                self,
+                topic,
+                callback,
+                self._diagnostics,
+                reader,
+                held=self._join.capacity,
                 is_held=is_held,
             )
             for topic, callback, reader, is_held in (

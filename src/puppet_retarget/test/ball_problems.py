@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.arrays import Floats, Vec3s
+from puppet_core.math.arrays import Floats, Vec3s
 
 MAX_BALLS = 8
 
@@ -31,11 +31,25 @@ def unit(vectors: Vec3s) -> Vec3s:
 
 
 KINDS = (
-    'random', 'meeting', 'meeting in a point', 'equal centres', 'collinear centres',
-    'coplanar centres', 'nested', 'nested and tangent', 'tangent', 'shell', 'shell without width',
-    'no radius', 'nearly no radius', 'nearly unimportant', 'on an axis', 'at a centre',
-    'on a surface', 'twins',
-)  # fmt: skip
+    'random',
+    'meeting',
+    'meeting in a point',
+    'equal centres',
+    'collinear centres',
+    'coplanar centres',
+    'nested',
+    'nested and tangent',
+    'tangent',
+    'shell',
+    'shell without width',
+    'no radius',
+    'nearly no radius',
+    'nearly unimportant',
+    'on an axis',
+    'at a centre',
+    'on a surface',
+    'twins',
+)
 
 
 def draw(kind: str, count: int, rng: np.random.Generator, share_outside: float) -> Problems:
@@ -89,9 +103,16 @@ def draw(kind: str, count: int, rng: np.random.Generator, share_outside: float) 
 
 
 SPHERE_KINDS = (
-    *KINDS, 'through a point', 'ball in the very centre', 'from the centre', 'circles',
-    'great circles', 'just touching', 'a point left', 'next to the centre',
-)  # fmt: skip
+    *KINDS,
+    'through a point',
+    'ball in the very centre',
+    'from the centre',
+    'circles',
+    'great circles',
+    'just touching',
+    'a point left',
+    'next to the centre',
+)
 
 
 def draw_on_sphere(

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_core.character import Character
-from puppet_core.posture import general_end_effectors, world_segments
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
-from puppet_retarget.importance.contact_rows import SELF_ROW
+from puppet_core.body.character import Character
+from puppet_core.body.posture import general_end_effectors, world_segments
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS, ROW
-from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
+from puppet_retarget.importance.self_interaction import SELF_ROW
 from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.registry import ImportanceBasedSolver
 from puppet_retarget.solvers.solver import Solver
 
 LOW_HZ, HIGH_HZ = 120.0, 12_000.0
@@ -110,10 +110,15 @@ def play(solver: Solver, script: Script, rate_hz: float) -> Played:
     for frame in zip(*script):
         root, hips, rotations, rows, self_rows = frame
         out = solver.solve(root, hips, rotations, rows, dt, self_rows)
-        frames.append((
-            out.root_position.copy(), out.rotations.copy(),
-            out.end_effectors.copy(), out.reachable, out.body_iterations,
-        ))  # fmt: skip
+        frames.append(
+            (
+                out.root_position.copy(),
+                out.rotations.copy(),
+                out.end_effectors.copy(),
+                out.reachable,
+                out.body_iterations,
+            )
+        )
         dt = 1.0 / rate_hz
     return Played(*(np.array(field) for field in zip(*frames)))
 
@@ -178,11 +183,14 @@ class Stage:
         """Return n frames in which nothing is important and nothing moves."""
         rows = np.zeros((n, 4, ROW))
         rows[..., RADIUS] = RANGE_M
-        rows[..., GOAL: GOAL + 3] = (self.reference + self.points[:4]) / self.scale
+        rows[..., GOAL : GOAL + 3] = (self.reference + self.points[:4]) / self.scale
         return Script(
-            np.tile(self.root, (n, 1)), np.tile(self.hips, (n, 1)),
-            np.tile(self.rotations, (n, 1, 1)), rows, np.zeros((n, 8, SELF_ROW)),
-        )  # fmt: skip
+            np.tile(self.root, (n, 1)),
+            np.tile(self.hips, (n, 1)),
+            np.tile(self.rotations, (n, 1, 1)),
+            rows,
+            np.zeros((n, 8, SELF_ROW)),
+        )
 
     def with_balls(self, centres: Vec3s, importances: Floats) -> Script:
         """
@@ -198,7 +206,7 @@ class Stage:
         """
         script = self.script(len(centres))
         goals = self.reference + centres + self.shoulders + self.palms
-        script.rows[..., GOAL: GOAL + 3] = goals / self.scale
+        script.rows[..., GOAL : GOAL + 3] = goals / self.scale
         script.rows[..., IMPORTANCE] = importances
         return script
 
@@ -212,9 +220,11 @@ class Act:
         self.stage = Stage(character, performer)
 
     def solver(
-        self, config: SolverConfig, kind: type = ImportanceBasedSolver,
+        self,
+        config: SolverConfig,
+        kind: type = ImportanceBasedSolver,
         environment: Environment = Environment(()),
-    ) -> Solver:  # fmt: skip
+    ) -> Solver:
         """Return a solver for the puppet."""
         return kind(self.character, environment, self.leg_length, config)
 

@@ -5,10 +5,10 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats
-from puppet_core.character import Character, load_character, save_character
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.body.character import Character, load_character, save_character
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Quats
 from puppet_retarget.solvers.joint_limits import limit_arrays, limit_joint, LimitArrays
 
 # an adult's, roughly, wide enough for straight and folded elbows and knees to stay as they are

@@ -5,8 +5,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from puppet_ros import importance_msg, posture_msg
-from puppet_ros.streams import Framed
+from puppet_ros.messages import importance_msg, posture_msg
+from puppet_ros.node.streams import Framed
 from rclpy.serialization import deserialize_message
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
-from puppet_core.capsule import Capsule
-from puppet_core.posture import general_end_effectors, Posture, world_segments
-from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
+from puppet_core.body.capsules import Capsule
+from puppet_core.body.posture import general_end_effectors, Posture, world_segments
+from puppet_core.body.skeleton import LIMB_SEGMENTS, Skeleton
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Quat, Quats, Vec3, Vec3s
 
 ROOT = np.array([0.3, -0.2, 1.0])
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Nearest points among balls in space, by the ten thousand (SPEC 5.4, 5.7).
+Nearest points among balls in space, by the ten thousand (errata 4, 5.7).
 
 With balls to stay inside of only, duality proves the answers: multipliers from a non-negative
 least-squares fit bound the distance from below, or the relaxation if nothing is feasible. With
@@ -12,13 +12,13 @@ balls to stay outside of, no feasible point that a search finds may be nearer.
 from ball_problems import draw, KINDS, Problems, unit
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Floats, Vec3s
+from puppet_core.math.arrays import Floats, Vec3s
 from puppet_retarget.solvers.ball_intersection import closest_in_range
 import pytest
 from scipy.optimize import nnls
 from witness_search import search_space, sphere_seeds
 
-TOL_M = 1e-9  # SPEC 5.4, both for feasibility and for the distance
+TOL_M = 1e-9  # errata 4, both for feasibility and for the distance
 PER_KIND = 1700  # times 18 kinds, times two
 SEEDS = sphere_seeds()
 
@@ -95,7 +95,7 @@ def test_in_balls_nothing_is_nearer_by_duality(kind: str) -> None:
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_among_balls_no_search_finds_a_nearer_point(kind: str) -> None:
-    """SPEC 5.7."""
+    """Errata 7."""
     problems = draw(kind, PER_KIND, np.random.default_rng(100 + KINDS.index(kind)), 0.4)
     points, relaxations = solve(problems)
     assert excesses(problems, points, relaxations).max() <= TOL_M
@@ -148,9 +148,14 @@ def test_a_ball_that_swallows_the_only_room_gives_way() -> None:
     """Inside a ball of 1 m, outside of one of 2 m about the same centre."""
     x = np.empty(3)
     t = closest_in_range(
-        np.array([0.0, 0.5, 0.0]), np.zeros((2, 3)), np.array([1.0, 2.0]),
-        np.array([False, True]), np.array([1.0, 3.0]), np.empty(2), x,
-    )  # fmt: skip
+        np.array([0.0, 0.5, 0.0]),
+        np.zeros((2, 3)),
+        np.array([1.0, 2.0]),
+        np.array([False, True]),
+        np.array([1.0, 3.0]),
+        np.empty(2),
+        x,
+    )
     assert t == pytest.approx(0.25, abs=TOL_M)
     np.testing.assert_allclose(x, [0.0, 1.25, 0.0], atol=1e-6)
 
@@ -158,7 +163,7 @@ def test_a_ball_that_swallows_the_only_room_gives_way() -> None:
 @pytest.mark.parametrize('seed', range(6))
 def test_last_room_vanishes_without_a_jump(seed: int) -> None:
     """
-    SPEC 5.4: a ball grows over the lens of two others until nothing of it is left.
+    Errata 4: a ball grows over the lens of two others until nothing of it is left.
 
     What is left narrows with the square root of what remains to grow, and so fast may the
     answer move.
@@ -169,10 +174,18 @@ def test_last_room_vanishes_without_a_jump(seed: int) -> None:
     p, growth, answers, empty = rng.normal(size=3), np.linspace(0.3, 0.8, 3001), [], []
     for radius in growth:
         radii, x = np.array([0.5, 0.5, radius]), np.empty(3)
-        empty.append(closest_in_range(
-            p, centres, radii, np.array([False, False, True]), np.array([1.0, 0.7, 0.2]),
-            np.empty(3), x,
-        ) > 0.0)  # fmt: skip
+        empty.append(
+            closest_in_range(
+                p,
+                centres,
+                radii,
+                np.array([False, False, True]),
+                np.array([1.0, 0.7, 0.2]),
+                np.empty(3),
+                x,
+            )
+            > 0.0
+        )
         answers.append(x)
     assert {True, False} == set(empty)
     steps = np.linalg.norm(np.diff(answers, axis=0), axis=1)

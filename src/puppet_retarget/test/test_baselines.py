@@ -5,13 +5,13 @@
 from collections.abc import Callable
 
 import numpy as np
-from puppet_core.character import Character
-from puppet_core.errors import SolverError
-from puppet_core.posture import Motion
+from puppet_core.body.character import Character
+from puppet_core.body.posture import Motion
+from puppet_core.io import SolverError
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.offline import quality
-from puppet_retarget.offline.clip_retarget import performer_arrays
+from puppet_retarget.offline.whole_motion import performer_arrays
 from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import make_solver, SOLVER_NAMES
 import pytest
@@ -52,9 +52,11 @@ def test_position_puts_every_end_effector_where_the_performers_is(
 ) -> None:
     """Important or not; a puppet with longer limbs reaches all of it."""
     out = retarget(
-        stepping_motion, tall_character, solver='position',
+        stepping_motion,
+        tall_character,
+        solver='position',
         tuning=SolverConfig(root_smoothing_s=0.0),
-    )  # fmt: skip
+    )
     assert out.rows[:, :2, IMPORTANCE].max() == 0.0
     np.testing.assert_allclose(
         out.puppet.end_effectors[:, :4], stepping_motion.end_effectors[:, :4], atol=1e-6
@@ -63,7 +65,11 @@ def test_position_puts_every_end_effector_where_the_performers_is(
 
 def test_registry_knows_the_solvers_by_name(short_character: Character) -> None:
     assert SOLVER_NAMES == (
-        'importance_based', 'elbow_circle', 'rate_control', 'joint_angles', 'position'
+        'importance_based',
+        'elbow_circle',
+        'rate_control',
+        'joint_angles',
+        'position',
     )
     for name in SOLVER_NAMES:
         solver = make_solver(name, short_character, floor_only(), 0.93, SolverConfig())

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Importance and solvers compile each kernel for one layout, before any frame (STYLE 2.16)."""
+"""Importance and solvers compile each kernel for one layout, before any frame."""
 
 import json
 import subprocess
@@ -13,25 +13,24 @@ LIVE_RUN = """
 from array import array
 import json, sys
 import numpy as np
-from puppet_core.character import load_character
-from puppet_core import posture_check
-from puppet_core.posture import Posture
-from puppet_core.procedural_performer import procedural_motion
+from puppet_core.body.character import load_character
+from puppet_core.body import posture as posture_check
+from puppet_core.body.posture import Posture
+from puppet_core.procedural.performer import procedural_motion
 from puppet_retarget.importance import estimator as es
 from puppet_retarget.importance import self_interaction
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetModel
-from puppet_retarget.solvers import end_effector_solver, hold_and_ease, input_check, leap_watch
-from puppet_retarget.solvers.rate import live_kernels
+from puppet_retarget.solvers import discontinuity, rate_control, solver
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
 KERNELS = (
-    es.estimate_packed, input_check.is_usable,
-    posture_check.is_posture, self_interaction.step_packed, end_effector_solver.solve_packed,
-    end_effector_solver.pose_captured_packed, live_kernels.solve_rate_packed,
-    hold_and_ease.add_gap, leap_watch.measure_gap, leap_watch.watch_step,
+    es.estimate_packed, discontinuity.is_usable,
+    posture_check.is_posture, self_interaction.step_packed, solver.solve_packed,
+    solver.pose_captured_packed, rate_control.solve_rate_packed,
+    discontinuity.add_gap, discontinuity.measure_gap, discontinuity.watch_step,
 )
 
 def kernels():
@@ -83,10 +82,17 @@ def counts(repository) -> tuple[dict[str, int], dict[str, int]]:
     """Return the number of signatures of each kernel after the warm-up, and after a live run."""
     config = repository / 'config'
     result = subprocess.run(
-        [sys.executable, '-c', LIVE_RUN, str(config / 'characters'),
-         str(config / 'environments' / 'demo.yaml')],
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        [
+            sys.executable,
+            '-c',
+            LIVE_RUN,
+            str(config / 'characters'),
+            str(config / 'environments' / 'demo.yaml'),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Smooth input gives smooth output, through every branch of importance and solver (SPEC 6).
+Smooth input gives smooth output, through every branch of importance and solver.
 
 Whole motions, at 120 Hz and at 12 kHz; `test_continuity_root` and `test_continuity_limbs` visit
 the branches of the solver one by one.
@@ -21,14 +21,14 @@ from continuity_runs import (
     swell,
 )
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Vec3s
-from puppet_core.character import Character
-from puppet_core.posture import Motion
-from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.body.character import Character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import IMPORTANCE
-from puppet_retarget.offline.clip_retarget import RetargetResult
+from puppet_retarget.offline.whole_motion import RetargetResult
 import pytest
 
 
@@ -141,15 +141,21 @@ def test_smooth_moves_stay_smooth(
 @pytest.mark.parametrize('puppet', ['short_character', 'tall_character', 'adult_character'])
 @pytest.mark.parametrize('shift', [-0.1, 0.3, 0.6])
 def test_hands_to_a_wall_stay_smooth(
-    retarget: Callable, adult_character: Character, scene: Callable, puppet: str, shift: float,
+    retarget: Callable,
+    adult_character: Character,
+    scene: Callable,
+    puppet: str,
+    shift: float,
     request,
-) -> None:  # fmt: skip
+) -> None:
     """The puppet's wall stands elsewhere, for a short puppet out of reach: the body bends."""
     character = request.getfixturevalue(puppet)
     wall = scene.thing(
-        'box', np.array([0.70, 0.0, 1.0]), np.array([0.2, 3.0, 2.0]),
+        'box',
+        np.array([0.70, 0.0, 1.0]),
+        np.array([0.2, 3.0, 2.0]),
         puppet_position=np.array([0.70 + shift, 0.0, 1.0]),
-    )  # fmt: skip
+    )
     place: Environment = scene(scene.floor, wall)
 
     def run(rate_hz: float) -> tuple[Motion, RetargetResult]:

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Every branch after the root, through the whole frame: limits, push-outs, ranges, body (SPEC 5.3).
+Every branch after the root, through the whole frame: limits, push-outs, ranges, body (errata 3).
 
 The root is not smoothed here, so that a frame depends on nothing before it and the longest steps
 can be divided. Push-outs are driven as deep as they have a nearest side: no continuous rule takes
@@ -26,13 +26,12 @@ from continuity_runs import (
 )
 from joint_limit_samples import with_adult_limits
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.character import Character
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.body.character import Character
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.math.arrays import Floats
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
-from puppet_retarget.solvers.elbow_circle_solver import ElbowCircleSolver
-from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
 from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.registry import ElbowCircleSolver, ImportanceBasedSolver
 import pytest
 
 AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
@@ -76,11 +75,16 @@ def test_joints_pass_their_limits_smoothly(
     def bend(t: Floats) -> Script:
         u, o = swell(t), np.sin(2.0 * np.pi * t)
         return act.pose(
-            t, chest=(0.6 * o, 0.9 * u, 0.9 * o), head=(0.9 * u, 0.0, 1.8 * o),
-            upper_arm=(1.9 * u - 0.9, 1.2 * u, -1.5 * o), hand=(1.3 * o, 0.8 * u, 0.5 * o),
-            forearm=(0.2 * u, 1.5 * o, 1.6 * u - 1.4), thigh=(0.7 * o, -0.3 - 1.9 * u, 0.5 * o),
-            shank=(0.0, 0.6 - 0.9 * u, 0.6 * o), foot=(0.3 * o, 1.4 * u, 0.5 * o),
-        )  # fmt: skip
+            t,
+            chest=(0.6 * o, 0.9 * u, 0.9 * o),
+            head=(0.9 * u, 0.0, 1.8 * o),
+            upper_arm=(1.9 * u - 0.9, 1.2 * u, -1.5 * o),
+            hand=(1.3 * o, 0.8 * u, 0.5 * o),
+            forearm=(0.2 * u, 1.5 * o, 1.6 * u - 1.4),
+            thigh=(0.7 * o, -0.3 - 1.9 * u, 0.5 * o),
+            shank=(0.0, 0.6 - 0.9 * u, 0.6 * o),
+            foot=(0.3 * o, 1.4 * u, 0.5 * o),
+        )
 
     given = play(free, bend(phase(HIGH_HZ)), HIGH_HZ)
     speeds = given.speeds(HIGH_HZ)
@@ -94,6 +98,7 @@ def test_joints_pass_their_limits_smoothly(
 @TWO_SOLVERS
 def test_soles_are_held_above_the_floor_smoothly(act: Act, scene: Callable, kind: type) -> None:
     """The hips go down with stiff legs that matter to nothing."""
+
     def sink(t: Floats) -> Script:
         script = act.pose(t)
         script.hips[:, 2] *= 1.0 - 0.3 * swell(t)
@@ -126,6 +131,7 @@ def test_palms_leave_solids_smoothly(
     act: Act, scene: Callable, kind: type, shape: str, size: tuple, beyond: float, bend: float
 ) -> None:
     """A palm that matters to nothing dips into a solid on its way there and back."""
+
     def sweep(t: Floats) -> Script:
         lift = 0.3 + 0.2 * np.sin(2.0 * np.pi * t)
         return act.pose(t, upper_arm=(-0.4, lift, -0.9 * swell(t) - 0.2), forearm=(0.0, 0.0, bend))
@@ -145,10 +151,11 @@ def test_palms_leave_solids_smoothly(
 @SOLVERS
 def test_body_starts_and_stops_bending_smoothly(act: Act, kind: type) -> None:
     """Palms go to goals that the root cannot reach, and come back; the feet stay."""
+
     def lean(t: Floats) -> Script:
         script = act.stage.script(len(t))
         way = act.stage.reaches.max() * np.array([1.6, 0.0, -1.3]) / act.stage.scale
-        script.rows[:, :2, GOAL: GOAL + 3] += swell(t)[:, None, None] * way
+        script.rows[:, :2, GOAL : GOAL + 3] += swell(t)[:, None, None] * way
         script.rows[..., IMPORTANCE] = 1.0
         return script
 
@@ -159,7 +166,7 @@ def test_body_starts_and_stops_bending_smoothly(act: Act, kind: type) -> None:
     assert not bends[played.reachable].any()
     check_divided(at_once, lean, t, played)
     # with the root smoothed its square root where balls part has a bound of speed
-    goals = lean(t).rows[:, 0, GOAL: GOAL + 3] * act.stage.scale
+    goals = lean(t).rows[:, 0, GOAL : GOAL + 3] * act.stage.scale
     fastest = HIGH_HZ * np.linalg.norm(np.diff(goals, axis=0), axis=1).max()
     low, high = (
         play(act.solver(SMOOTHED, kind), lean(phase(rate)), rate).speeds(rate)

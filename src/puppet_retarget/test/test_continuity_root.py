@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Every case change in the intersection of the root's balls, through the whole frame (SPEC 5.4).
+Every case change in the intersection of the root's balls, through the whole frame (errata 4).
 
 Goals and importances move so that the balls of the four limbs take given paths. Which case
 holds is told by multipliers: those of the active balls prove that the root is the nearest
@@ -28,12 +28,11 @@ from continuity_runs import (
     swell,
 )
 import numpy as np
-from puppet_core.arrays import Floats, Vec3, Vec3s
-from puppet_core.character import Character
-from puppet_retarget.solvers.elbow_circle_solver import ElbowCircleSolver
-from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
+from puppet_core.body.character import Character
+from puppet_core.math.arrays import Floats, Vec3, Vec3s
 from puppet_retarget.solvers.puppet_model import SolverConfig
-from puppet_retarget.solvers.root_balls import HELD_POWER, MIN_IMPORTANCE
+from puppet_retarget.solvers.registry import ElbowCircleSolver, ImportanceBasedSolver
+from puppet_retarget.solvers.root import HELD_POWER, MIN_IMPORTANCE
 from puppet_retarget.solvers.solver import Solver
 import pytest
 from scipy.optimize import nnls
@@ -44,7 +43,7 @@ LOOKED_AT = 4  # every so many frames are proven
 HALVES = 0.5 * np.pi * np.arange(4)
 NEAREST = SolverConfig(
     root_softness=0.0, root_smoothing_s=0.0, max_iterations=0, self_push_out=False
-)  # fmt: skip
+)
 AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
 SMOOTHED = SolverConfig(self_push_out=False)
 PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
@@ -137,16 +136,12 @@ def infinite_ball_comes(t: Floats) -> tuple[Vec3s, Floats]:
 CHANGES = {
     one_ball: {('inside', 'on 1')},
     feet_apart: {('inside', 'on 1'), ('on 1', 'on 2'), ('on 2', 'none for 2')},
-    three_apart: {
-        ('inside', 'on 1'), ('on 1', 'on 2'), ('on 2', 'on 3'), ('on 3', 'none for 3')
-    },
-    four_through_a_point: {
-        ('on 1', 'on 2'), ('on 2', 'on 3'), ('on 3', 'on 4'), ('on 4', 'on 2')
-    },
+    three_apart: {('inside', 'on 1'), ('on 1', 'on 2'), ('on 2', 'on 3'), ('on 3', 'none for 3')},
+    four_through_a_point: {('on 1', 'on 2'), ('on 2', 'on 3'), ('on 3', 'on 4'), ('on 4', 'on 2')},
     four_apart: {('on 1', 'on 2'), ('on 2', 'on 3'), ('on 3', 'none for 4')},
     nested: {('on 1', 'on 2')},
     infinite_ball_comes: {('on 1', 'on 2'), ('on 2', 'none for 2')},
-}  # fmt: skip
+}
 PATHS = pytest.mark.parametrize('path', CHANGES, ids=lambda path: path.__name__)
 
 
@@ -216,6 +211,7 @@ def driven(request, adult_character: Character, puppet: str, path: Callable) -> 
 @pytest.fixture
 def solver(request, scene: Callable, adult_character: Character, puppet: str) -> Callable:
     """Return a maker of solvers for the puppet, in an empty world."""
+
     def make(config: SolverConfig, kind: type = ImportanceBasedSolver) -> Solver:
         character = request.getfixturevalue(puppet)
         return kind(character, scene(), adult_character.skeleton.leg_length, config)

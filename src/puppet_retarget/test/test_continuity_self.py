@@ -12,11 +12,12 @@ from collections.abc import Callable
 
 from continuity_runs import Act, check_smooth, HIGH_HZ, phase, play, Script, swell
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats
-from puppet_core.character import Character
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
-from puppet_retarget.importance.contact_rows import (
+from puppet_core.body.character import Character
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats
+from puppet_retarget.importance.estimator import IMPORTANCE
+from puppet_retarget.importance.self_interaction import (
     CONTACT_WIDTH,
     DISPLACEMENT,
     FIRST_CONTACT,
@@ -27,10 +28,9 @@ from puppet_retarget.importance.contact_rows import (
     SHARE,
     WEIGHT,
 )
-from puppet_retarget.importance.estimator import IMPORTANCE
+from puppet_retarget.solvers.correction_rate_limit import MAX_PUSH_M_S
+from puppet_retarget.solvers.penetration import ALLOWED_M
 from puppet_retarget.solvers.puppet_model import SolverConfig
-from puppet_retarget.solvers.push_rate import MAX_PUSH_M_S
-from puppet_retarget.solvers.self_push_out import ALLOWED_M
 from puppet_retarget.solvers.solver import Solver
 import pytest
 
@@ -47,10 +47,12 @@ def act(request, adult_character: Character, puppet: str) -> Act:
 
 def depths(played_script: Script, solver: Solver, every: int = 20) -> Floats:
     """Return how deep the puppet's general end-effectors are in itself, (n, 8) [m]."""
-    return np.array([
-        solver.solve(root, hips, rotations, rows, np.inf, self_rows).self_depths.copy()
-        for root, hips, rotations, rows, self_rows in zip(*(f[::every] for f in played_script))
-    ])  # fmt: skip
+    return np.array(
+        [
+            solver.solve(root, hips, rotations, rows, np.inf, self_rows).self_depths.copy()
+            for root, hips, rotations, rows, self_rows in zip(*(f[::every] for f in played_script))
+        ]
+    )
 
 
 def to_belly(act: Act, t: Floats, share: float) -> Script:
@@ -77,9 +79,10 @@ def together(act: Act, t: Floats, share: float) -> Script:
     """Return palms that meet ahead of the chest."""
     u = swell(t)
     return act.pose(
-        t, upper_arm=(-0.5, 0.3 * u, -0.6 - 0.5 * share * u),
+        t,
+        upper_arm=(-0.5, 0.3 * u, -0.6 - 0.5 * share * u),
         forearm=(0.0, 0.0, -0.4 - 1.7 * share * u),
-    )  # fmt: skip
+    )
 
 
 def knock_knees(act: Act, t: Floats, share: float) -> Script:
@@ -151,9 +154,7 @@ def test_limbs_go_round_the_body_at_a_bounded_speed(act: Act) -> None:
     assert jumps > 1  # without a past nothing is bounded
 
 
-def near_itself(
-    act: Act, t: Floats, ends: tuple[int, ...], segment: int, share: float
-) -> Script:
+def near_itself(act: Act, t: Floats, ends: tuple[int, ...], segment: int, share: float) -> Script:
     """
     Return end-effectors that come near a segment, touch it, slide along it and go.
 
@@ -168,7 +169,7 @@ def near_itself(
         rows = script.self_rows[:, j]
         rows[:, SELF_IMPORTANCE], rows[:, SELF_PLACE] = w, w
         for i, (sample, weight) in enumerate(zip((10, 17), weights)):
-            contact = rows[:, FIRST_CONTACT + i * CONTACT_WIDTH:][:, :CONTACT_WIDTH]
+            contact = rows[:, FIRST_CONTACT + i * CONTACT_WIDTH :][:, :CONTACT_WIDTH]
             contact[:, SAMPLE], contact[:, WEIGHT] = segment * N_SAMPLES + sample, weight
             contact[:, DISPLACEMENT] = 0.1 - 0.06 * u
             contact[:, DISPLACEMENT + 1] = 0.05 * np.sin(2.0 * np.pi * t)
@@ -193,6 +194,7 @@ def test_range_balls_of_the_body_come_and_go_smoothly(
     act: Act, ends: tuple, segment: str, share: float, held: bool
 ) -> None:
     """Alone, and while the environment lets go of the same limbs and takes hold again."""
+
     def script(t: Floats) -> Script:
         made = near_itself(act, t, ends, SEGMENT_INDEX[segment], share)
         if held:

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Quats, Vec3, Vec3s
-from puppet_core.character import Character
-from puppet_core.posture import Motion
-from puppet_retarget.importance.contact_rows import SELF_ROW
+from puppet_core.body.character import Character
+from puppet_core.body.posture import Motion
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Quats, Vec3, Vec3s
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import ROW
-from puppet_retarget.last_posture import LastPosture
+from puppet_retarget.importance.self_interaction import SELF_ROW
 from puppet_retarget.parameters import RetargetConfig
-from puppet_retarget.retarget_model import LATE, LEAP, RetargetedFrame, RetargetModel
-from puppet_retarget.solvers.hold_and_ease import EASE_M_S, EASE_RAD_S
+from puppet_retarget.retarget_model import LastPosture, LATE, LEAP, RetargetedFrame, RetargetModel
+from puppet_retarget.solvers.discontinuity import EASE_M_S, EASE_RAD_S
 import pytest
 
 TICK_NS = 8_333_333
@@ -44,9 +43,13 @@ class Puppet:
         self.index = (self.index + 1) % self._motion.n_frames
         root, rotations, segments = self._performer(self.index)
         out = self.model.step(
-            self.stamp_ns, root, segments, rotations, *NOTHING_NEAR,
+            self.stamp_ns,
+            root,
+            segments,
+            rotations,
+            *NOTHING_NEAR,
             self._motion.skeleton.leg_length,
-        )  # fmt: skip
+        )
         assert out is not None
         now = LastPosture(
             out.solution.root_position.copy(), out.solution.rotations.copy(), out.angles.copy()
@@ -95,11 +98,15 @@ def test_undisturbed_nothing_is_eased(puppet: Puppet) -> None:
     assert not any(_run(puppet, 300)) and not puppet.causes
 
 
-@pytest.mark.parametrize('leap', [
-    lambda puppet: puppet.shift.__iadd__(0.5),
-    lambda puppet: setattr(puppet, 'turn', qb.exp(np.array([0.5, 0.0, 0.0]))),
-    lambda puppet: setattr(puppet, 'index', puppet.index + 500),
-], ids=['another place', 'another calibration', 'another performer'])  # fmt: skip
+@pytest.mark.parametrize(
+    'leap',
+    [
+        lambda puppet: puppet.shift.__iadd__(0.5),
+        lambda puppet: setattr(puppet, 'turn', qb.exp(np.array([0.5, 0.0, 0.0]))),
+        lambda puppet: setattr(puppet, 'index', puppet.index + 500),
+    ],
+    ids=['another place', 'another calibration', 'another performer'],
+)
 def test_a_leap_of_the_performer_is_eased_and_named(
     puppet: Puppet, leap: Callable[[Puppet], object]
 ) -> None:
@@ -165,8 +172,11 @@ def test_no_history_makes_it_jump(puppet: Puppet, seed: int) -> None:
         elif fate < 0.35:
             puppet.restart()
         elif fate < 0.6:
-            puppet.configure(replace(
-                puppet.config, ease_s=float(rng.choice([0.0, 0.01, 0.5, 10.0])),
-                hold_after_s=float(rng.choice([0.01, 0.25, 10.0])),
-            ))  # fmt: skip
+            puppet.configure(
+                replace(
+                    puppet.config,
+                    ease_s=float(rng.choice([0.0, 0.01, 0.5, 10.0])),
+                    hold_after_s=float(rng.choice([0.01, 0.25, 10.0])),
+                )
+            )
         puppet.frame(step_ns)

@@ -13,20 +13,21 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.body_surface import N_SAMPLES, save_surface  # noqa: E402,I100
-from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
-from puppet_core.skeleton import SEGMENT_INDEX  # noqa: E402
+from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
+from puppet_core.body.surface import N_SAMPLES, save_surface  # noqa: E402,I100
+from puppet_core.io import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
-from puppet_retarget.importance import contact_rows, estimator  # noqa: E402
+from puppet_retarget.importance import estimator, self_interaction  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
 from puppet_retarget.importance_node import (  # noqa: E402
     ImportanceNode,
     INPUT_TOPIC,
     OUTPUT_TOPIC,
 )
-from puppet_ros import importance_msg, qos  # noqa: E402
-from puppet_ros.importance_msg import ImportanceRecord  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import importance_msg  # noqa: E402
+from puppet_ros.messages.importance_msg import ImportanceRecord  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from recorder import of_posture  # noqa: E402
@@ -95,29 +96,33 @@ def test_columns_are_those_of_the_estimators() -> None:
 def test_columns_of_the_self_interaction_are_those_of_its_estimator() -> None:
     for name in ('IMPORTANCE', 'DISTANCE', 'DEPTH', 'PLACE'):
         column = getattr(Importance, f'SELF_COLUMN_{name}')
-        assert column == getattr(contact_rows, f'SELF_{name}')
-    assert Importance.SELF_COLUMN_DISTANCE_RATE == contact_rows.SELF_RATE
-    assert Importance.SELF_COLUMN_CONTACTS == contact_rows.FIRST_CONTACT
-    assert Importance.CONTACTS == contact_rows.MAX_CONTACTS
+        assert column == getattr(self_interaction, f'SELF_{name}')
+    assert Importance.SELF_COLUMN_DISTANCE_RATE == self_interaction.SELF_RATE
+    assert Importance.SELF_COLUMN_CONTACTS == self_interaction.FIRST_CONTACT
+    assert Importance.CONTACTS == self_interaction.MAX_CONTACTS
     for name in ('SAMPLE', 'WEIGHT', 'SHARE'):
-        assert getattr(Importance, f'CONTACT_{name}') == getattr(contact_rows, name)
-    assert Importance.CONTACT_DISPLACEMENT_X == contact_rows.DISPLACEMENT
-    assert Importance.CONTACT_WIDTH == contact_rows.CONTACT_WIDTH
-    assert importance_msg.SELF_ROW_WIDTH == contact_rows.SELF_ROW
-    assert contact_rows.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
+        assert getattr(Importance, f'CONTACT_{name}') == getattr(self_interaction, name)
+    assert Importance.CONTACT_DISPLACEMENT_X == self_interaction.DISPLACEMENT
+    assert Importance.CONTACT_WIDTH == self_interaction.CONTACT_WIDTH
+    assert importance_msg.SELF_ROW_WIDTH == self_interaction.SELF_ROW
+    assert self_interaction.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
 
 
 def test_palm_on_the_chest_is_told(make_node, postures) -> None:
     """A captured palm may be anywhere; here, where the chest is."""
     touching = postures(2)
     chest = 3 * SEGMENT_INDEX['chest']
-    touching.end_effectors[:3] = touching.segments[chest: chest + 3]
+    touching.end_effectors[:3] = touching.segments[chest : chest + 3]
     far, near = (r.self_rows for r in heard(make_node(), postures(1), touching))
-    assert far[0, contact_rows.SELF_IMPORTANCE] == 0.0 > -far[0, contact_rows.SELF_DISTANCE]
-    assert near[0, contact_rows.SELF_DEPTH] > 0.05
-    contacts = near[0, contact_rows.FIRST_CONTACT:].reshape(-1, contact_rows.CONTACT_WIDTH)
-    used = contacts[contacts[:, contact_rows.SAMPLE] != Importance.NO_SAMPLE]
-    heaviest = used[used[:, contact_rows.WEIGHT].argmax(), contact_rows.SAMPLE]
+    assert (
+        far[0, self_interaction.SELF_IMPORTANCE] == 0.0 > -far[0, self_interaction.SELF_DISTANCE]
+    )
+    assert near[0, self_interaction.SELF_DEPTH] > 0.05
+    contacts = near[0, self_interaction.FIRST_CONTACT :].reshape(
+        -1, self_interaction.CONTACT_WIDTH
+    )
+    used = contacts[contacts[:, self_interaction.SAMPLE] != Importance.NO_SAMPLE]
+    heaviest = used[used[:, self_interaction.WEIGHT].argmax(), self_interaction.SAMPLE]
     assert heaviest // N_SAMPLES in (SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest'])
 
 
@@ -155,7 +160,6 @@ def test_bad_surface_is_refused_at_start(make_node, tmp_path: Path, text, expect
 
 
 def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
-    """SPEC 6."""
     node, bad = make_node(), postures(2)
     bad.end_effectors[4] = float('nan')
     records = heard(node, postures(1), bad, postures(3))

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from joint_limit_samples import adult_limits, any_rotations, JOINTS, limited, turn_between
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
-from puppet_core.character import Character
-from puppet_core.joint_limits import swing_axes
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.body.character import Character
+from puppet_core.body.joint_limits import swing_axes
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Quat, Quats, Vec3, Vec3s
 from puppet_retarget.solvers.joint_limits import LimitArrays
 import pytest
 
@@ -35,9 +35,12 @@ def paths(limits: LimitArrays, joint: str, rng) -> list[Callable[[Floats], Quats
         )
 
     def ringed(radius: float, after: Quat) -> Callable[[Floats], Quats]:
-        return lambda t: qb.multiply(frame, qb.multiply(
-            qb.exp(radius * (np.outer(np.cos(t), e1) + np.outer(np.sin(t), e2))), after
-        ))  # fmt: skip
+        return lambda t: qb.multiply(
+            frame,
+            qb.multiply(
+                qb.exp(radius * (np.outer(np.cos(t), e1) + np.outer(np.sin(t), e2))), after
+            ),
+        )
 
     none = np.array([1.0, 0.0, 0.0, 0.0])
     found = [

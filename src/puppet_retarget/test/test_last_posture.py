@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.errors import InputFileError
-from puppet_retarget.last_posture import (
+from puppet_core.io import InputFileError
+from puppet_core.math import quaternions as qb
+from puppet_retarget.retarget_model import (
     LastPosture,
     LastPostureFile,
     MAX_AGE_S,
@@ -57,18 +57,22 @@ def test_a_record_that_is_damaged_leaves_the_one_before(
     whole = path.read_bytes()
     half = 48 + (len(whole) - 48) // 2  # the second one is in the first place
     for at in rng.integers(48, len(whole), 200):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << int(rng.integers(8))])
-                         + whole[at + 1:])  # fmt: skip
+        path.write_bytes(
+            whole[:at] + bytes([whole[at] ^ 1 << int(rng.integers(8))]) + whole[at + 1 :]
+        )
         assert_same(read_last_posture(path, NAMES, NOW_NS), first if at < half else second)
 
 
-@pytest.mark.parametrize(('change', 'text'), [
-    (lambda data: b'', 'a last posture, got something else'),
-    (lambda data: b'not one' * 500, 'a last posture, got something else'),
-    (lambda data: data[:-8], 'bytes, got'),
-    (lambda data: data + b'x', 'bytes, got'),
-    (lambda data: data[:48] + b'1' * (len(data) - 48), 'a record with its checksum'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('change', 'text'),
+    [
+        (lambda data: b'', 'a last posture, got something else'),
+        (lambda data: b'not one' * 500, 'a last posture, got something else'),
+        (lambda data: data[:-8], 'bytes, got'),
+        (lambda data: data + b'x', 'bytes, got'),
+        (lambda data: data[:48] + b'1' * (len(data) - 48), 'a record with its checksum'),
+    ],
+)
 def test_what_is_no_such_file_is_refused(tmp_path: Path, rng, change, text: str) -> None:
     path = tmp_path / 'x.posture'
     LastPostureFile(path, NAMES).write(NOW_NS, *random_last(rng))
@@ -139,7 +143,7 @@ def test_of_another_run_of_the_system_is_refused(tmp_path: Path, rng, monkeypatc
     path, boot = tmp_path / 'x.posture', tmp_path / 'boot_id'
     LastPostureFile(path, NAMES).write(NOW_NS, *random_last(rng))
     boot.write_text('another')
-    monkeypatch.setattr('puppet_retarget.last_posture.BOOT_ID', boot)
+    monkeypatch.setattr('puppet_retarget.retarget_model.BOOT_ID', boot)
     with pytest.raises(InputFileError, match='kept since the system started, got others'):
         read_last_posture(path, NAMES, NOW_NS)
 

@@ -3,16 +3,16 @@
 """Frames that come late: what they have to make up at once is eased if it is far."""
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Quats, Vec3
-from puppet_retarget.solvers.hold_and_ease import (
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Quats, Vec3
+from puppet_retarget.solvers.discontinuity import (
     EASE_RAD_S,
     FAR_PERIODS,
-    HoldAndEase,
+    HoldAndBlend,
     STEEPEST,
+    WARY_RAD_S,
     WARY_S,
 )
-from puppet_retarget.solvers.leap_watch import WARY_RAD_S
 import pytest
 
 DT_S, EASE_S = 0.01, 0.5
@@ -30,7 +30,7 @@ def turn_of(angle: float) -> Quats:
 
 
 def step(
-    ease: HoldAndEase, root: Vec3, rotations: Quats, dt_s: float = DT_S
+    ease: HoldAndBlend, root: Vec3, rotations: Quats, dt_s: float = DT_S
 ) -> tuple[Quats, bool]:
     """Return what becomes of rotations, and whether they were changed."""
     rotations = rotations.copy()
@@ -46,7 +46,7 @@ def angle_between(a: Quats, b: Quats) -> float:
 @pytest.mark.parametrize('late_s', [0.04, 0.1, 0.24])
 def test_what_a_late_frame_has_to_make_up_is_eased(late_s: float) -> None:
     """From where the puppet was, in about the time that the frame was late."""
-    ease = HoldAndEase()
+    ease = HoldAndBlend()
     root, rotations = standing()
     turn = turn_of(0.15)  # 15 rad/s, no leap
     for _ in range(20):
@@ -72,7 +72,7 @@ def test_what_a_late_frame_has_to_make_up_is_eased(late_s: float) -> None:
 @pytest.mark.parametrize('lost', [1, 9])
 def test_lost_frames_of_a_slow_motion_are_not_eased(lost: int) -> None:
     """Nor those of a fast one if it is only one that is lost."""
-    ease = HoldAndEase()
+    ease = HoldAndBlend()
     root, rotations = standing()
     rad_s = WARY_RAD_S if lost == 1 else 0.9 * WARY_RAD_S * FAR_PERIODS / (lost + 1)
     for k in range(100):
@@ -85,7 +85,7 @@ def test_lost_frames_of_a_slow_motion_are_not_eased(lost: int) -> None:
 
 def test_late_is_meant_by_the_rate_of_the_input() -> None:
     """At 24 frames a second nothing is late after 42 ms, and it may go farther."""
-    ease = HoldAndEase()
+    ease = HoldAndBlend()
     root, rotations = standing()
     turn = turn_of(0.5)
     for dt_s in (*[1.0 / 24.0] * 30, 2.0 / 24.0, *[1.0 / 24.0] * 5):
@@ -93,14 +93,21 @@ def test_late_is_meant_by_the_rate_of_the_input() -> None:
         assert not step(ease, root, rotations, dt_s=dt_s)[1]
 
 
-@pytest.mark.parametrize('intervals_s', [
-    [1.0 / 10.0], [1.0 / 5.0], [1.0 / 120.0] * 3 + [0.1], [1.0 / 120.0, 0.2],
-], ids=['10 Hz', '5 Hz', 'a pause after three', 'a pause after one'])  # fmt: skip
+@pytest.mark.parametrize(
+    'intervals_s',
+    [
+        [1.0 / 10.0],
+        [1.0 / 5.0],
+        [1.0 / 120.0] * 3 + [0.1],
+        [1.0 / 120.0, 0.2],
+    ],
+    ids=['10 Hz', '5 Hz', 'a pause after three', 'a pause after one'],
+)
 def test_a_walker_whose_frames_go_on_coming_late_is_not_left_behind(
-    intervals_s: list[float]
+    intervals_s: list[float],
 ) -> None:
     """The puppet is behind by no more than the second, and what it needs to come back."""
-    ease = HoldAndEase()
+    ease = HoldAndBlend()
     root, rotations = standing()
     behind = []
     for dt_s in [1.0 / 120.0] * 240 + intervals_s * 60:
@@ -114,7 +121,7 @@ def test_a_walker_whose_frames_go_on_coming_late_is_not_left_behind(
 
 def test_a_late_frame_does_not_hasten_another_easing() -> None:
     """A change of puppet takes the user's time."""
-    ease = HoldAndEase()
+    ease = HoldAndBlend()
     root, rotations = standing()
     for _ in range(20):
         ease.step(root.copy(), rotations.copy(), DT_S, 2.0)
@@ -130,7 +137,7 @@ def test_a_late_frame_does_not_hasten_another_easing() -> None:
 
 
 def test_late_frames_while_it_is_held_after_a_restart_are_nothing_more() -> None:
-    ease = HoldAndEase()
+    ease = HoldAndBlend()
     root, rotations = standing()
     ease.resume(root, rotations)
     for k, dt_s in enumerate((np.inf, *[DT_S] * 4, 0.1, DT_S)):
@@ -141,7 +148,7 @@ def test_late_frames_while_it_is_held_after_a_restart_are_nothing_more() -> None
 
 
 def test_stamps_that_are_almost_the_same_make_nothing_late() -> None:
-    ease = HoldAndEase()
+    ease = HoldAndBlend()
     root, rotations = standing()
     for k, dt_s in enumerate((1e-6, *[1.0 / 240.0] * 100)):
         assert not ease.step(root + [0.01 * k, 0.0, 0.0], rotations.copy(), dt_s, EASE_S)

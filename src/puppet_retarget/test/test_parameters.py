@@ -5,8 +5,7 @@
 from dataclasses import replace
 from typing import Any
 
-from puppet_core.errors import ConfigError
-from puppet_core.parameter_rows import check_values, defaults
+from puppet_core.io import check_values, ConfigError, defaults
 from puppet_retarget.importance.estimator import ImportanceConfig
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.parameters import (
@@ -99,7 +98,7 @@ def test_influence_distance_must_be_above_zero() -> None:
 
 
 def test_as_printed_takes_the_formulas_of_the_thesis() -> None:
-    """SPEC 5.12: kept as a named preset, for comparison."""
+    """Errata 12: kept as a named preset, for comparison."""
     solver = solver_config(retarget_values(preset='as_printed'))
     assert solver.root_form == 'mean_as_printed'
     assert (solver.root_softness, solver.root_smoothing_s) == (0.0, 0.0)

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from continuity_runs import Act, phase, play, SIDES, swell
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.character import Character
-from puppet_core.joint_limits import JointLimit
-from puppet_core.posture import Motion
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.body.character import Character
+from puppet_core.body.joint_limits import JointLimit
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
 from puppet_retarget.offline import quality
-from puppet_retarget.offline.clip_retarget import performer_arrays
+from puppet_retarget.offline.whole_motion import performer_arrays
 from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.rate_control import RateControlSolver
 import pytest
@@ -33,9 +33,12 @@ def puppet(request) -> Character:
 def at_rate(motion: Motion, every: int) -> Motion:
     """Return every n-th frame of a motion."""
     return Motion(
-        motion.skeleton, motion.rate_hz / every, motion.root_positions[::every],
-        motion.rotations[::every], motion.end_effectors[::every],
-    )  # fmt: skip
+        motion.skeleton,
+        motion.rate_hz / every,
+        motion.root_positions[::every],
+        motion.rotations[::every],
+        motion.end_effectors[::every],
+    )
 
 
 def test_puppet_that_is_the_performer_repeats_it(
@@ -110,7 +113,7 @@ def test_goals_far_out_of_reach_are_left_in_peace(
     script.rows[..., IMPORTANCE] = swell(t)[:, None]
     ways = [[1, 0, 1], [-1, 1, 1], [0, 2, 0], [0, 0, 1]]
     away = 4.0 * np.sin(2.0 * np.pi * t)[:, None, None] * ways
-    script.rows[..., GOAL: GOAL + 3] = home[..., GOAL: GOAL + 3] + away
+    script.rows[..., GOAL : GOAL + 3] = home[..., GOAL : GOAL + 3] + away
     played = play(act.solver(SolverConfig(), RateControlSolver), script, rate_hz)
     assert np.isfinite(played.ends).all()
     assert np.abs(played.roots - act.stage.reference).max() < 6.0
@@ -130,7 +133,7 @@ def test_importance_that_comes_and_goes_moves_nothing_by_jumps(
         script = act.stage.script(len(t))
         script.rows[:, 2:, IMPORTANCE] = 1.0
         script.rows[:, 0, IMPORTANCE] = swell(t)
-        script.rows[:, 0, GOAL: GOAL + 3] += [0.15, 0.05, 0.1]
+        script.rows[:, 0, GOAL : GOAL + 3] += [0.15, 0.05, 0.1]
         played = play(act.solver(SolverConfig(), RateControlSolver), script, rate_hz)
         fastest.append(played.speeds(rate_hz))
     assert fastest[0].ends < 4.0 and fastest[0].joints < 15.0

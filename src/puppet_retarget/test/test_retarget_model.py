@@ -6,25 +6,25 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.body_surface import surface_samples
-from puppet_core.character import Character
-from puppet_core.posture import Motion, Posture
-from puppet_core.quaternion_batch import rotate
-from puppet_core.skeleton import SEGMENT_INDEX
-from puppet_retarget.importance.contact_rows import (
+from puppet_core.body.character import Character
+from puppet_core.body.posture import Motion, Posture
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.body.surface import surface_samples
+from puppet_core.math.arrays import Floats
+from puppet_core.math.quaternions import rotate
+from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.importance.estimator import ImportanceConfig
+from puppet_retarget.importance.importance_model import ImportanceModel
+from puppet_retarget.importance.self_interaction import (
     FIRST_CONTACT,
     SAMPLE,
     SELF_IMPORTANCE,
     SELF_PLACE,
     SELF_ROW,
+    SelfInteractionConfig,
     SHARE,
     WEIGHT,
 )
-from puppet_retarget.importance.environment import floor_only
-from puppet_retarget.importance.estimator import ImportanceConfig
-from puppet_retarget.importance.importance_model import ImportanceModel
-from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetedFrame, RetargetModel
 from puppet_retarget.solvers.puppet_model import SolverConfig
@@ -58,19 +58,29 @@ class Live:
         self.stamp_ns += step_ns
         i = self.index = (self.index + 1) % self._motion.n_frames
         posture = Posture(
-            self._motion.root_positions[i].copy(), self._motion.rotations[i].copy(),
-            self._motion.end_effectors[i].copy(), self._velocities[i].copy(),
-        )  # fmt: skip
+            self._motion.root_positions[i].copy(),
+            self._motion.rotations[i].copy(),
+            self._motion.end_effectors[i].copy(),
+            self._velocities[i].copy(),
+        )
         rows, self_rows = self._near.step(self.stamp_ns, posture, self._segments[i])
         given = {
-            'root': posture.root_position, 'segments': self._segments[i].copy(),
-            'rotations': posture.rotations, 'rows': rows.copy(), 'self_rows': self_rows.copy(),
+            'root': posture.root_position,
+            'segments': self._segments[i].copy(),
+            'rotations': posture.rotations,
+            'rows': rows.copy(),
+            'self_rows': self_rows.copy(),
             **changes,
-        }  # fmt: skip
+        }
         out = self.model.step(
-            self.stamp_ns, given['root'], given['segments'], given['rotations'], given['rows'],
-            given['self_rows'], self.leg_length,
-        )  # fmt: skip
+            self.stamp_ns,
+            given['root'],
+            given['segments'],
+            given['rotations'],
+            given['rows'],
+            given['self_rows'],
+            self.leg_length,
+        )
         if out is not None:
             self.roots.append(out.solution.root_position.copy())
             self.angles.append(out.angles.copy())
@@ -123,10 +133,13 @@ def test_undisturbed_motion_is_never_eased(live: Live) -> None:
     live.assert_no_jump()
 
 
-@pytest.mark.parametrize('gap_ns', [400_000_000, 20_000_000_000, -3_000_000_000],
-                         ids=['short gap', 'long gap', 'back in time'])  # fmt: skip
+@pytest.mark.parametrize(
+    'gap_ns',
+    [400_000_000, 20_000_000_000, -3_000_000_000],
+    ids=['short gap', 'long gap', 'back in time'],
+)
 def test_puppet_eases_back_after_a_gap(live: Live, gap_ns: int) -> None:
-    """SPEC 6: held, then eased, never a jump; meanwhile the performer went elsewhere."""
+    """Held, then eased, never a jump; meanwhile the performer went elsewhere."""
     live.run(30)
     live.index += 150
     live.frame(step_ns=gap_ns)
@@ -210,7 +223,7 @@ def test_configured_leg_length_overrides_the_messages(procedural, short_characte
 @pytest.mark.parametrize('what', ['root', 'segments', 'rotations', 'rows', 'self_rows'])
 @pytest.mark.parametrize('bad', [np.nan, np.inf, 0.0], ids=['nan', 'inf', 'zeros'])
 def test_unusable_input_gives_nothing_and_leaves_no_trace(live: Live, what: str, bad) -> None:
-    """SPEC 6: dropped, never propagated."""
+    """Dropped, never propagated."""
     shape = {'root': (3,), 'segments': (16, 3), 'rotations': (16, 4), 'rows': (4, 8)}
     live.run(30)
     out = live.frame(**{what: np.full(shape.get(what, (8, SELF_ROW)), bad)})
@@ -222,13 +235,11 @@ def test_unusable_input_gives_nothing_and_leaves_no_trace(live: Live, what: str,
         live.assert_no_jump()
 
 
-def test_palm_goes_where_the_self_interaction_says(
-    live: Live, tall_character: Character
-) -> None:
+def test_palm_goes_where_the_self_interaction_says(live: Live, tall_character: Character) -> None:
     """On a sample point of the puppet's own chest, though nothing of its performer is near."""
     live.run(30)
     self_rows = np.zeros((8, SELF_ROW))
-    self_rows[:, FIRST_CONTACT + SAMPLE::6] = -1.0
+    self_rows[:, FIRST_CONTACT + SAMPLE :: 6] = -1.0
     row = self_rows[0]
     row[SELF_IMPORTANCE] = row[SELF_PLACE] = 1.0
     point = 40 * SEGMENT_INDEX['chest'] + 5 * 3  # in the middle of its front

@@ -13,9 +13,9 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.errors import ConfigError  # noqa: E402,I100
-from puppet_core.joint_split import JOINT_NAMES  # noqa: E402
-from puppet_core.skeleton import SEGMENT_INDEX  # noqa: E402
+from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
+from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
+from puppet_core.io import ConfigError  # noqa: E402,I100
 from puppet_msgs.msg import Importance, RetargetStatus  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_retarget.importance.environment import load_environment  # noqa: E402
@@ -31,9 +31,10 @@ from puppet_retarget.retarget_node import (  # noqa: E402
     RetargetNode,
     STATUS_TOPIC,
 )
-from puppet_ros import posture_msg, qos  # noqa: E402
-from puppet_ros.importance_msg import ImportanceWriter  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import posture_msg  # noqa: E402
+from puppet_ros.messages.importance_msg import ImportanceWriter  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
@@ -54,9 +55,10 @@ class Rig:
 
     def __init__(self, context: Any, postures: Callable[[int], Any], **parameters: Any) -> None:
         values = {
-            'environment': str(FLOOR), 'character': str(CONFIG / 'characters' / 'blubby.yaml'),
+            'environment': str(FLOOR),
+            'character': str(CONFIG / 'characters' / 'blubby.yaml'),
             **parameters,
-        }  # fmt: skip
+        }
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         self.node = RetargetNode(context=context, parameter_overrides=overrides)
         self.postures = postures
@@ -145,7 +147,7 @@ def test_puppet_message_is_forward_kinematics_of_its_angles(make_rig, short_char
     rig.feed(1)
     record = posture_msg.from_msg(rig.puppet.messages[0])
     posture = record.posture
-    from puppet_core.posture import world_segments
+    from puppet_core.body.posture import world_segments
 
     _, p = world_segments(
         short_character.skeleton, posture.root_position[None], posture.rotations[None]
@@ -155,7 +157,7 @@ def test_puppet_message_is_forward_kinematics_of_its_angles(make_rig, short_char
 
 
 def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig) -> None:
-    """SPEC 6: not propagated, and no jump after."""
+    """Not propagated, and no jump after."""
     rig = make_rig()
     for i in range(1, 5):
         rig.feed(i)
@@ -275,9 +277,10 @@ def test_topics_are_wired(ros_context, postures) -> None:
     got: dict[str, list[Any]] = {}
     for kind, topic, profile in (
         (JointState, JOINT_STATES_TOPIC, qos.JOINT_STATES),
-        (PostureMsg, PUPPET_TOPIC, qos.STREAM), (RetargetStatus, STATUS_TOPIC, qos.STREAM),
+        (PostureMsg, PUPPET_TOPIC, qos.STREAM),
+        (RetargetStatus, STATUS_TOPIC, qos.STREAM),
         (String, DESCRIPTION_TOPIC, qos.LATCHED),
-    ):  # fmt: skip
+    ):
         got[topic] = []
         other.create_subscription(kind, topic, got[topic].append, profile)
     captured = other.create_publisher(PostureMsg, POSTURE_TOPIC, qos.STREAM)

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.character import Character
-from puppet_core.posture import Motion, world_segments
-from puppet_core.robot import Robot
-from puppet_core.robot_character import character_from_urdf
-from puppet_core.robot_map import RobotMap
-from puppet_core.skeleton import LIMB_SEGMENTS
+from puppet_core.body.character import Character
+from puppet_core.body.posture import Motion, world_segments
+from puppet_core.body.robot import Robot
+from puppet_core.body.skeleton import LIMB_SEGMENTS
+from puppet_core.math import quaternions as qb
+from puppet_core.robots.limbs import RobotMap
+from puppet_core.robots.robot_character import character_from_urdf
 from puppet_retarget.offline import quality
-from puppet_retarget.offline.clip_retarget import performer_arrays, RetargetResult
+from puppet_retarget.offline.whole_motion import performer_arrays, RetargetResult
 import pytest
 
 HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
@@ -101,8 +101,10 @@ def test_soles_and_palms_are_where_the_solver_puts_them(
     assert off[:, :2].max() < PALM_TOL_M
     assert off[:, 6:].max() < KNEE_TOL_M
     for foot in LIMB_SEGMENTS[2:, 2]:
-        up = [qb.rotate(q[:, foot], np.array([0.0, 0.0, 1.0]))
-              for q in (walked.q_world, asked.q_world)]  # fmt: skip
+        up = [
+            qb.rotate(q[:, foot], np.array([0.0, 0.0, 1.0]))
+            for q in (walked.q_world, asked.q_world)
+        ]
         tilt = np.degrees(np.arccos(np.clip(np.sum(up[0] * up[1], axis=1), -1.0, 1.0)))
         assert tilt.max() < TILT_TOL_DEG
 

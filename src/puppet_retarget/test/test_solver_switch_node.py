@@ -21,9 +21,10 @@ from puppet_retarget.importance.environment import load_environment  # noqa: E40
 from puppet_retarget.importance.estimator import ImportanceConfig  # noqa: E402
 from puppet_retarget.importance.importance_model import ImportanceModel  # noqa: E402
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig  # noqa: E402
-from puppet_ros import posture_msg, qos  # noqa: E402
-from puppet_ros.importance_msg import ImportanceWriter  # noqa: E402
-from puppet_ros.spin import make_executor  # noqa: E402
+from puppet_ros.messages import posture_msg  # noqa: E402
+from puppet_ros.messages.importance_msg import ImportanceWriter  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
 from rcl_interfaces.msg import Parameter, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -89,8 +90,13 @@ class Stage:
         near = self.near.step(record.stamp_ns, record.posture, record.segments)
         self.captured.publish(posture)
         self.weighed.publish(self.writer.fill(record.stamp_ns, record.frame_index, *near))
-        self.wait(lambda: self.index in self.solvers and record.stamp_ns in self.roots
-                  and record.stamp_ns in self.angles)  # fmt: skip
+        self.wait(
+            lambda: (
+                self.index in self.solvers
+                and record.stamp_ns in self.roots
+                and record.stamp_ns in self.angles
+            )
+        )
 
     def choose(self, solver: str) -> None:
         """Set the parameter by its service."""
@@ -107,16 +113,28 @@ def stage(ros_context: Any, postures: Any, tmp_path: Path) -> Iterator[Stage]:
     made = Stage(ros_context, postures)
     log = (tmp_path / 'log').open('w')
     process = subprocess.Popen(
-        [sys.executable, '-m', 'puppet_retarget.retarget_node', '--ros-args',
-         '-p', f'environment:={FLOOR}', '-p', f'character:={CONFIG / "characters/sally.yaml"}'],
-        stdout=log, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [
+            sys.executable,
+            '-m',
+            'puppet_retarget.retarget_node',
+            '--ros-args',
+            '-p',
+            f'environment:={FLOOR}',
+            '-p',
+            f'character:={CONFIG / "characters/sally.yaml"}',
+        ],
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
     try:
-        made.wait(lambda: (
-            made.client.service_is_ready() and made.captured.get_subscription_count()
-            and made.weighed.get_subscription_count()
-            and made.node.count_publishers('/joint_states')
-        ))  # fmt: skip
+        made.wait(
+            lambda: (
+                made.client.service_is_ready()
+                and made.captured.get_subscription_count()
+                and made.weighed.get_subscription_count()
+                and made.node.count_publishers('/joint_states')
+            )
+        )
         yield made
     finally:
         process.terminate()

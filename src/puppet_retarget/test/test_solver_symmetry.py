@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats, Vec3
-from puppet_core.character import AUTO, Character
-from puppet_core.posture import Motion
-from puppet_core.skeleton import SEGMENT_INDEX
+from puppet_core.body.character import AUTO, Character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Quats, Vec3
 from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.solvers.puppet_model import SolverConfig
 import pytest
@@ -38,10 +38,12 @@ def mirrored_rotations(rotations: Quats) -> Quats:
 def mirrored(motion: Motion) -> Motion:
     """Return the motion in that mirror."""
     return Motion(
-        motion.skeleton, motion.rate_hz, motion.root_positions * [1.0, -1.0, 1.0],
+        motion.skeleton,
+        motion.rate_hz,
+        motion.root_positions * [1.0, -1.0, 1.0],
         mirrored_rotations(motion.rotations),
         motion.end_effectors[:, MIRROR_POINTS] * [1.0, -1.0, 1.0],
-    )  # fmt: skip
+    )
 
 
 def turned(motion: Motion, q: Floats, offset: Vec3) -> Motion:
@@ -49,9 +51,12 @@ def turned(motion: Motion, q: Floats, offset: Vec3) -> Motion:
     rotations = motion.rotations.copy()
     rotations[:, 0] = qb.multiply(q, rotations[:, 0])
     return Motion(
-        motion.skeleton, motion.rate_hz, qb.rotate(q, motion.root_positions) + offset,
-        rotations, qb.rotate(q, motion.end_effectors) + offset,
-    )  # fmt: skip
+        motion.skeleton,
+        motion.rate_hz,
+        qb.rotate(q, motion.root_positions) + offset,
+        rotations,
+        qb.rotate(q, motion.end_effectors) + offset,
+    )
 
 
 def largest_turn(a: Quats, b: Quats) -> float:
@@ -85,9 +90,12 @@ def test_puppet_that_is_the_performer_repeats_a_walk_but_for_straight_legs(
 
 @pytest.mark.parametrize('factor', [0.4, 2.0])
 def test_performer_scaled_with_its_world_repeats_the_performer(
-    retarget: Callable, scaled: Callable, stepping_motion: Motion, adult_character: Character,
+    retarget: Callable,
+    scaled: Callable,
+    stepping_motion: Motion,
+    adult_character: Character,
     factor: float,
-) -> None:  # fmt: skip
+) -> None:
     """World scale `auto`: goals, root and reach scale together."""
     giant = replace(scaled(adult_character, factor), world_scale=AUTO)
     out = retarget(stepping_motion, giant)
@@ -105,9 +113,12 @@ def test_scaled_world_scales_the_answer_of_any_puppet(
 ) -> None:
     """A puppet in a world of twice the size: the same motion at twice the size."""
     walk = Motion(
-        procedural.skeleton, 120.0, procedural.root_positions[700:900],
-        procedural.rotations[700:900], procedural.end_effectors[700:900],
-    )  # fmt: skip
+        procedural.skeleton,
+        120.0,
+        procedural.root_positions[700:900],
+        procedural.rotations[700:900],
+        procedural.end_effectors[700:900],
+    )
     one = retarget(walk, tall_character)
     config = SolverConfig(position_weight=0.25)  # m^2 against rad^2
     two = retarget(walk, replace(scaled(tall_character, 2.0), world_scale=2.0), tuning=config)

@@ -14,7 +14,7 @@ import math
 
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Vec3s
+from puppet_core.math.arrays import Vec3s
 
 GRAZE_M = 1e-12
 ANGLES = 48

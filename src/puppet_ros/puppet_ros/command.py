@@ -5,9 +5,8 @@
 from collections.abc import Callable
 import sys
 
-from puppet_core.errors import CalibrationError, PuppetError
-from puppet_core.io.text import printable
-from puppet_ros.spin import EXIT_BAD_INPUT, EXIT_OK
+from puppet_core.io import CalibrationError, printable, PuppetError
+from puppet_ros.node import EXIT_BAD_INPUT, EXIT_OK
 import rclpy
 
 EXIT_FAILED = 1

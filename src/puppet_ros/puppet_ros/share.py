@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 
 CONFIG_PACKAGE = 'puppet_bringup'
 

@@ -10,7 +10,7 @@ import time
 from typing import Any
 from unittest import mock
 
-from puppet_ros.private_domain import free_domain
+from puppet_ros.process import free_domain
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import Executor

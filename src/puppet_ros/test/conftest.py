@@ -29,7 +29,7 @@ def ros_context() -> Iterator['rclpy.Context']:
 @pytest.fixture
 def spin_until(ros_context: 'rclpy.Context') -> Iterator[Callable]:
     """Yield a function of (nodes, condition) that spins until it holds or a deadline."""
-    from puppet_ros.spin import make_executor
+    from puppet_ros.node.spin import make_executor
     from puppet_ros.testing import spin_until as wait
 
     executor = make_executor(ros_context)

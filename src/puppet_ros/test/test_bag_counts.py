@@ -12,7 +12,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
 from mcap.writer import Writer  # noqa: E402,I100
-from puppet_core.errors import InputFileError  # noqa: E402
+from puppet_core.io import InputFileError  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.bags.metadata import MCAP_KEY, MCAP_NAME  # noqa: E402
 from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
@@ -64,8 +64,10 @@ def test_messages_that_the_metadata_inside_a_cut_file_counts_are_told(
 ) -> None:
     """But for the last file of a split bag, whose metadata counts those of all files."""
     row = '{topic_metadata: {name: /x, type: std_msgs/msg/String}, message_count: 7}'
-    text = f'{{storage_identifier: mcap, relative_file_paths: {files}, ' \
-           f'topics_with_message_count: [{row}]}}'
+    text = (
+        f'{{storage_identifier: mcap, relative_file_paths: {files}, '
+        f'topics_with_message_count: [{row}]}}'
+    )
     path = tmp_path / 'a.mcap'
     with open(path, 'wb') as stream:
         writer = Writer(stream)
@@ -83,9 +85,10 @@ def test_messages_that_the_metadata_inside_a_cut_file_counts_are_told(
 
 
 @pytest.mark.parametrize(
-    'text', ['', '[', '5', '{relative_file_paths: 5}', '[' * 9999],
+    'text',
+    ['', '[', '5', '{relative_file_paths: 5}', '[' * 9999],
     ids=['empty', 'open', 'number', 'keys', 'deep'],
-)  # fmt: skip
+)
 def test_unreadable_metadata_in_a_file_counts_nothing(tmp_path: Path, text: str) -> None:
     path = tmp_path / 'a.mcap'
     with open(path, 'wb') as stream:
@@ -101,8 +104,10 @@ def test_unreadable_metadata_in_a_file_counts_nothing(tmp_path: Path, text: str)
 def test_a_file_that_the_metadata_names_twice_is_refused(tmp_path: Path) -> None:
     line = '  - bag_0.mcap\n'
     bag = changed(tmp_path / 'bag', line, line + line)
-    with pytest.raises(InputFileError, match='each file once, got bag_0.mcap twice'), \
-            BagReader(bag):
+    with (
+        pytest.raises(InputFileError, match='each file once, got bag_0.mcap twice'),
+        BagReader(bag),
+    ):
         pass
 
 
@@ -123,8 +128,11 @@ def test_a_file_that_was_cut_lacks_what_the_metadata_counts(tmp_path: Path) -> N
 
 
 def test_sqlite_messages_of_unknown_topics_are_counted(tmp_path: Path) -> None:
-    path = sqlite_bag(tmp_path / 'bag', 'UPDATE messages SET topic_id = 77 WHERE id <= 3',
-                      'UPDATE messages SET topic_id = 78 WHERE id = 4')  # fmt: skip
+    path = sqlite_bag(
+        tmp_path / 'bag',
+        'UPDATE messages SET topic_id = 77 WHERE id <= 3',
+        'UPDATE messages SET topic_id = 78 WHERE id = 4',
+    )
     with BagReader(path) as reader:
         assert reader.warnings == [f'{path}: 4 messages of unknown topics are left out']
         assert len(list(reader.messages())) == len(MESSAGES) - 4
@@ -133,10 +141,14 @@ def test_sqlite_messages_of_unknown_topics_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize('name', ['messages', 'topics'])
 def test_an_sqlite_view_is_no_table(tmp_path: Path, name: str) -> None:
     """One may be without an end."""
-    path = sqlite_bag(tmp_path / 'bag', f'DROP TABLE {name}', f"""
+    path = sqlite_bag(
+        tmp_path / 'bag',
+        f'DROP TABLE {name}',
+        f"""
         CREATE VIEW {name} AS WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r)
         SELECT id, 1 AS topic_id, id AS timestamp, x'00' AS data FROM r
-    """)
+    """,
+    )
     with pytest.raises(InputFileError, match="rosbag2's tables"), BagReader(path):
         pass
 
@@ -148,15 +160,19 @@ def test_a_journal_of_a_change_is_taken_in_as_its_hint_says(tmp_path: Path) -> N
     database.execute('PRAGMA cache_size = 1')
     database.execute('PRAGMA cache_spill = 1')
     database.execute('BEGIN EXCLUSIVE')
-    database.execute('CREATE TABLE more AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL '
-                     'SELECT i + 1 FROM r WHERE i < 999) SELECT hex(zeroblob(500)) FROM r')
+    database.execute(
+        'CREATE TABLE more AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL '
+        'SELECT i + 1 FROM r WHERE i < 999) SELECT hex(zeroblob(500)) FROM r'
+    )
     killed = tmp_path / 'killed.db3'
     shutil.copy(path, killed)
     shutil.copy(f'{path}-journal', f'{killed}-journal')
     database.execute('ROLLBACK')
     database.close()
-    with pytest.raises(InputFileError, match=r'complete it: sqlite3 killed\.db3 "(.*)"') as told, \
-            BagReader(killed):
+    with (
+        pytest.raises(InputFileError, match=r'complete it: sqlite3 killed\.db3 "(.*)"') as told,
+        BagReader(killed),
+    ):
         pass
     command = str(told.value).split('"')[1]
     assert 'wal' not in command

@@ -11,7 +11,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
 from mcap.writer import Writer  # noqa: E402,I100
-from puppet_core.errors import InputFileError  # noqa: E402
+from puppet_core.io import InputFileError  # noqa: E402
 from puppet_ros.bags import (  # noqa: E402
     BagMessage,
     BagReader,
@@ -60,7 +60,7 @@ def test_a_cut_file_gives_a_beginning_or_an_error(whole: bytes, tmp_path: Path, 
     for end in sorted(rng.integers(0, len(whole), CUTS)):
         path.write_bytes(whole[:end])
         found = salvaged(path) or []
-        assert found == MESSAGES[:len(found)]
+        assert found == MESSAGES[: len(found)]
         assert len(found) >= last
         last = len(found)
     assert last == len(MESSAGES)
@@ -87,15 +87,13 @@ def test_a_cut_file_without_chunks_gives_a_beginning(tmp_path: Path, rng) -> Non
             for name, kind in {message.topic: message.type for message in MESSAGES}.items()
         }
         for message in MESSAGES:
-            writer.add_message(
-                topics[message.topic], message.log_ns, message.data, message.log_ns
-            )
+            writer.add_message(topics[message.topic], message.log_ns, message.data, message.log_ns)
         writer.finish()
     data, last = path.read_bytes(), 0
     for end in sorted(rng.integers(0, len(data), CUTS // 4)):
         path.write_bytes(data[:end])
         found = salvaged(path) or []
-        assert found == MESSAGES[:len(found)]
+        assert found == MESSAGES[: len(found)]
         assert len(found) >= last
         last = len(found)
     assert last > len(MESSAGES) // 2
@@ -111,7 +109,7 @@ def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(
     for end in rng.integers(0, len(data), CUTS // 4):
         path.write_bytes(data[:end])
         found = salvaged(tmp_path / 'bag') or []
-        assert found == MESSAGES[:len(found)]
+        assert found == MESSAGES[: len(found)]
 
 
 def test_metadata_with_nested_aliases_costs_nothing(tmp_path: Path) -> None:
@@ -150,9 +148,13 @@ def test_compressed_files_and_messages_beyond_the_limits_are_refused(
     monkeypatch.setattr(reader, 'SMALL_BYTES', 100)
     monkeypatch.setattr(reader, 'RATIO', 1)
     monkeypatch.setattr(reader, 'MESSAGE_LIMIT', 4)
-    with pytest.raises(InputFileError, match='bytes when unpacked, got more'), \
-            BagReader(tmp_path / 'FILE'):
+    with (
+        pytest.raises(InputFileError, match='bytes when unpacked, got more'),
+        BagReader(tmp_path / 'FILE'),
+    ):
         pass
-    with pytest.raises(InputFileError, match='expected zstd data'), \
-            BagReader(tmp_path / 'MESSAGE') as bag:
+    with (
+        pytest.raises(InputFileError, match='expected zstd data'),
+        BagReader(tmp_path / 'MESSAGE') as bag,
+    ):
         list(bag.messages())

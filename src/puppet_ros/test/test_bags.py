@@ -15,9 +15,8 @@ mcap_reader = pytest.importorskip('mcap.reader', reason='needs mcap')
 
 from mcap.writer import CompressionType  # noqa: E402,I100
 from mcap.writer import Writer as McapLibraryWriter  # noqa: E402
-from puppet_core.errors import ConfigError, InputFileError  # noqa: E402
+from puppet_core.io import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros import qos  # noqa: E402
 from puppet_ros.bags import (  # noqa: E402
     BagMessage,
     BagReader,
@@ -26,6 +25,7 @@ from puppet_ros.bags import (  # noqa: E402
     plain_cdr,
     type_hash_of,
 )
+from puppet_ros.node import qos  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin  # noqa: E402
@@ -44,10 +44,12 @@ def plain(msg: Any, kind: str) -> bytes:
 
 MESSAGES = [
     BagMessage('/text', TEXT, 5, plain(String(data='latched'), TEXT)),
-    *(BagMessage('/frames', FRAME, 10 * i, plain(PoseFrame(frame_index=i), FRAME))
-      for i in range(1, 40)),
+    *(
+        BagMessage('/frames', FRAME, 10 * i, plain(PoseFrame(frame_index=i), FRAME))
+        for i in range(1, 40)
+    ),
     BagMessage('/text', TEXT, 395, plain(String(data='again'), TEXT)),
-]  # fmt: skip
+]
 
 
 def write(path: Path, messages: list[BagMessage] = MESSAGES, compression: str = '') -> Path:
@@ -67,8 +69,10 @@ def write_with_rosbags(path: Path, plugin: StoragePlugin, mode: CompressionMode)
     writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
     writer.set_compression(mode, CompressionFormat.ZSTD)
     with writer:
-        topics = {name: writer.add_connection(name, kind, typestore=types)
-                  for name, kind in (('/text', TEXT), ('/frames', FRAME))}
+        topics = {
+            name: writer.add_connection(name, kind, typestore=types)
+            for name, kind in (('/text', TEXT), ('/frames', FRAME))
+        }
         for message in MESSAGES:
             writer.write(topics[message.topic], message.log_ns, message.data)
 
@@ -96,7 +100,8 @@ def test_a_written_file_is_read_by_rosbags_and_mcap(tmp_path: Path, compression:
         assert len(list(library.iter_messages())) == len(MESSAGES)
         channels = library.get_summary().channels.values()
     assert {c.topic: c.metadata['topic_type_hash'] for c in channels} == {
-        '/text': type_hash_of(TEXT), '/frames': type_hash_of(FRAME)
+        '/text': type_hash_of(TEXT),
+        '/frames': type_hash_of(FRAME),
     }
 
 
@@ -105,15 +110,21 @@ def test_a_written_folder_is_a_bag_for_rosbags(tmp_path: Path) -> None:
     assert read(path) == MESSAGES
     with rosbag2.Reader(path) as other:
         assert other.message_count == len(MESSAGES)
-        durability = {c.topic: c.ext.offered_qos_profiles[0].durability.name
-                      for c in other.connections}
+        durability = {
+            c.topic: c.ext.offered_qos_profiles[0].durability.name for c in other.connections
+        }
         assert durability == {'/text': 'TRANSIENT_LOCAL', '/frames': 'VOLATILE'}
         assert {c.topic: c.digest for c in other.connections}['/frames'] == type_hash_of(FRAME)
 
 
 def test_hashes_are_those_of_an_independent_implementation() -> None:
-    for name in (FRAME, 'puppet_msgs/msg/RetargetStatus', 'visualization_msgs/msg/MarkerArray',
-                 'diagnostic_msgs/msg/DiagnosticArray', 'tf2_msgs/msg/TFMessage'):  # fmt: skip
+    for name in (
+        FRAME,
+        'puppet_msgs/msg/RetargetStatus',
+        'visualization_msgs/msg/MarkerArray',
+        'diagnostic_msgs/msg/DiagnosticArray',
+        'tf2_msgs/msg/TFMessage',
+    ):
         types = get_typestore(Stores.EMPTY)
         types.register(get_types_from_msg(definition_of(name), name))
         assert types.hash_rihs01(name) == type_hash_of(name)
@@ -126,23 +137,26 @@ def test_alignment_is_zeros_in_plain_bytes() -> None:
     data = plain_cdr(serialize_message(frame), FRAME)
     noisy = bytearray(data)
     at = data.index(b'abcd\0') + 5
-    assert data[at:at + 7] == bytes(7)
-    noisy[at:at + 7] = b'scraps!'
+    assert data[at : at + 7] == bytes(7)
+    noisy[at : at + 7] = b'scraps!'
     assert plain_cdr(bytes(noisy), FRAME) == data
     assert deserialize_message(data, PoseFrame) == frame
 
 
 def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:
-    digests = {hashlib.sha256(write(tmp_path / name).read_bytes()).hexdigest()
-               for name in ('a.mcap', 'b.mcap')}
+    digests = {
+        hashlib.sha256(write(tmp_path / name).read_bytes()).hexdigest()
+        for name in ('a.mcap', 'b.mcap')
+    }
     assert len(digests) == 1
 
 
 @pytest.mark.parametrize('plugin', list(StoragePlugin), ids=lambda plugin: plugin.name)
 @pytest.mark.parametrize(
-    'mode', [CompressionMode.NONE, CompressionMode.FILE, CompressionMode.MESSAGE],
+    'mode',
+    [CompressionMode.NONE, CompressionMode.FILE, CompressionMode.MESSAGE],
     ids=lambda mode: mode.name,
-)  # fmt: skip
+)
 def test_bags_of_rosbags_are_read(
     tmp_path: Path, plugin: StoragePlugin, mode: CompressionMode
 ) -> None:
@@ -173,9 +187,7 @@ def test_other_writers_and_shuffled_messages_are_read_in_order(
             topics[topic] = writer.register_channel(topic, 'cdr', schema)
         for i in rng.permutation(len(MESSAGES)):
             message = MESSAGES[i]
-            writer.add_message(
-                topics[message.topic], message.log_ns, message.data, message.log_ns
-            )
+            writer.add_message(topics[message.topic], message.log_ns, message.data, message.log_ns)
         writer.finish()
     assert read(path) == MESSAGES
 
@@ -235,18 +247,23 @@ def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path: Path, endin
     journal.write_bytes(b'')
     assert read(path) == MESSAGES
     journal.write_bytes(b'x')
-    with pytest.raises(InputFileError, match=f'messages in {journal.name}.*sqlite3'), \
-            BagReader(path):
+    with (
+        pytest.raises(InputFileError, match=f'messages in {journal.name}.*sqlite3'),
+        BagReader(path),
+    ):
         pass
 
 
-@pytest.mark.parametrize(('name', 'content', 'says'), [
-    ('none.mcap', None, 'expected a bag, got nothing'),
-    ('a.mcap', b'', 'expected an MCAP file, got an empty file'),
-    ('a.mcap', b'BVH' * 9, 'expected an MCAP file, got other bytes'),
-    ('a.db3', b'x' * 99, 'expected an SQLite file, got other bytes'),
-    ('a.bag', b'#ROSBAG', 'expected a file ending in .mcap or .db3'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('name', 'content', 'says'),
+    [
+        ('none.mcap', None, 'expected a bag, got nothing'),
+        ('a.mcap', b'', 'expected an MCAP file, got an empty file'),
+        ('a.mcap', b'BVH' * 9, 'expected an MCAP file, got other bytes'),
+        ('a.db3', b'x' * 99, 'expected an SQLite file, got other bytes'),
+        ('a.bag', b'#ROSBAG', 'expected a file ending in .mcap or .db3'),
+    ],
+)
 def test_what_is_no_bag_is_named(
     tmp_path: Path, name: str, content: bytes | None, says: str
 ) -> None:
@@ -256,16 +273,19 @@ def test_what_is_no_bag_is_named(
         pass
 
 
-@pytest.mark.parametrize(('old', 'new', 'says'), [
-    ('version: 9', 'version: 10', 'version: expected a version up to 9, got 10'),
-    ('version: 9', 'version: .inf', 'the keys of rosbag2, got OverflowError'),
-    pytest.param('version: 9', '[' * 9999, 'valid YAML, got maximum recursion', id='deep'),
-    ("compression_mode: ''", 'compression_mode: what', 'expected file, message or none'),
-    ('bag_0.mcap', 'gone.mcap', 'expected a file, as metadata.yaml says'),
-    ('bag_0.mcap', '../x/gone.mcap', r'/bag/gone\.mcap: expected a file'),
-    ('storage_identifier', 'nothing', 'KeyError'),
-    ('rosbag2_bagfile', '[', 'metadata.yaml:'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('old', 'new', 'says'),
+    [
+        ('version: 9', 'version: 10', 'version: expected a version up to 9, got 10'),
+        ('version: 9', 'version: .inf', 'the keys of rosbag2, got OverflowError'),
+        pytest.param('version: 9', '[' * 9999, 'valid YAML, got maximum recursion', id='deep'),
+        ("compression_mode: ''", 'compression_mode: what', 'expected file, message or none'),
+        ('bag_0.mcap', 'gone.mcap', 'expected a file, as metadata.yaml says'),
+        ('bag_0.mcap', '../x/gone.mcap', r'/bag/gone\.mcap: expected a file'),
+        ('storage_identifier', 'nothing', 'KeyError'),
+        ('rosbag2_bagfile', '[', 'metadata.yaml:'),
+    ],
+)
 def test_broken_metadata_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
     path = write(tmp_path / 'bag') / 'metadata.yaml'
     path.write_text(path.read_text().replace(old, new))

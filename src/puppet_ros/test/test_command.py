@@ -6,7 +6,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_core.errors import CalibrationError, ConfigError  # noqa: E402,I100
+from puppet_core.io import CalibrationError, ConfigError  # noqa: E402,I100
 from puppet_ros.command import run_command  # noqa: E402
 
 pytestmark = pytest.mark.ros

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 from puppet_core import sensor_frames
-from puppet_core.posture import Posture
+from puppet_core.body.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_msgs.msg import Importance, PoseFrame, TrackerFrame
-from puppet_ros import (
+from puppet_ros.messages import (
     importance_msg,
     pose_frame,
     posture_msg,
     retarget_status,
     tracker_frame,
 )
-from puppet_ros.flat_array import MessageError
+from puppet_ros.messages.flat_array import MessageError
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Header
@@ -61,18 +61,32 @@ def posture_record(rng: np.random.Generator) -> posture_msg.PostureRecord:
 def importance_record(rng: np.random.Generator) -> importance_msg.ImportanceRecord:
     """Return a table with arbitrary numbers."""
     return importance_msg.ImportanceRecord(
-        STAMP_NS, 7, rng.normal(size=(4, 8)),
-        rng.normal(size=(8, importance_msg.SELF_ROW_WIDTH)), ('floor', 'table'),
-    )  # fmt: skip
+        STAMP_NS,
+        7,
+        rng.normal(size=(4, 8)),
+        rng.normal(size=(8, importance_msg.SELF_ROW_WIDTH)),
+        ('floor', 'table'),
+    )
 
 
 def status_record(rng: np.random.Generator) -> retarget_status.RetargetStatusRecord:
     """Return a status with arbitrary numbers."""
     return retarget_status.RetargetStatusRecord(
-        STAMP_NS, 7, 'importance_based', 'sally', 41.5, 3,
-        rng.normal(size=3), rng.random(4), rng.normal(size=4), rng.random(8), True, False,
-        100, 1,
-    )  # fmt: skip
+        STAMP_NS,
+        7,
+        'importance_based',
+        'sally',
+        41.5,
+        3,
+        rng.normal(size=3),
+        rng.random(4),
+        rng.normal(size=4),
+        rng.random(8),
+        True,
+        False,
+        100,
+        1,
+    )
 
 
 PAIRS = {
@@ -133,9 +147,7 @@ def test_pose_frame_layout_is_linear_then_angular() -> None:
 
 
 @pytest.mark.parametrize('field', ['poses', 'ages_s', 'status'])
-def test_wrong_length_in_a_tracker_frame_is_refused(
-    field: str, rng: np.random.Generator
-) -> None:
+def test_wrong_length_in_a_tracker_frame_is_refused(field: str, rng: np.random.Generator) -> None:
     msg = tracker_frame.to_msg(raw_frame(rng), Header())
     setattr(msg, field, array(getattr(msg, field).typecode, [1]))
     with pytest.raises(MessageError, match=f'{field}: expected'):

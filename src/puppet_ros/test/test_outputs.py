@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from puppet_ros import qos
-from puppet_ros.joint_state import JointStateWriter
-from puppet_ros.robot_description import RobotDescriptionPublisher
-from puppet_ros.tf_message import TransformsWriter
+from puppet_ros.messages.joint_state import JointStateWriter
+from puppet_ros.messages.tf_message import TransformsWriter
+from puppet_ros.node import qos
+from puppet_ros.node.static_transforms import RobotDescriptionPublisher
 import pytest
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
@@ -50,9 +50,7 @@ def test_wrong_number_of_transforms_is_refused() -> None:
         TransformsWriter([('a', 'b')]).fill(0, np.zeros((2, 3)), np.zeros((2, 4)))
 
 
-def test_late_subscriber_gets_the_last_description(
-    ros_context: Any, spin_until: Callable
-) -> None:
+def test_late_subscriber_gets_the_last_description(ros_context: Any, spin_until: Callable) -> None:
     node, late = Node('robot', context=ros_context), Node('late', context=ros_context)
     publisher = RobotDescriptionPublisher(node, 'robot_description', '<robot name="a"/>')
     publisher.publish('<robot name="b"/>')

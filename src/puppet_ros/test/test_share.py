@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 from puppet_ros import share
 import pytest
 

@@ -12,12 +12,13 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402,I100
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros import streams, tracker_frame  # noqa: E402
-from puppet_ros.flat_array import MessageError  # noqa: E402
-from puppet_ros.publisher_check import PublisherCheck  # noqa: E402
-from puppet_ros.stamped_join import StampedJoin  # noqa: E402
-from puppet_ros.streams import Framed, subscribe  # noqa: E402
-from puppet_ros.tracker_frame import TrackerFrameReader  # noqa: E402
+from puppet_ros.messages import tracker_frame  # noqa: E402
+from puppet_ros.messages.flat_array import MessageError  # noqa: E402
+from puppet_ros.messages.tracker_frame import TrackerFrameReader  # noqa: E402
+from puppet_ros.node import streams
+from puppet_ros.node.exact_time import ExactTimeSynchronizer  # noqa: E402
+from puppet_ros.node.publisher_check import PublisherCheck  # noqa: E402
+from puppet_ros.node.streams import Framed, subscribe  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -41,7 +42,7 @@ class OneReader:
 
     def create_subscription(
         self, kind: type, topic: str, callback: Any, *_: Any, **__: Any
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Keep the callback."""
         self.deliver = callback
 
@@ -69,9 +70,14 @@ def _data(index: int, **wrong: Any) -> bytes:
     """Return the bytes of a frame at 100 Hz; its positions are its index."""
     n = len(SENSORS)
     frame = SensorFrame(
-        index * 10_000_000, index, SENSORS, np.full((n, 3), float(index)), np.ones((n, 4)),
-        np.zeros(n), np.zeros(n, np.uint8),
-    )  # fmt: skip
+        index * 10_000_000,
+        index,
+        SENSORS,
+        np.full((n, 3), float(index)),
+        np.ones((n, 4)),
+        np.zeros(n),
+        np.zeros(n, np.uint8),
+    )
     header = TrackerFrame().header
     header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
     msg = tracker_frame.to_msg(frame, header)
@@ -115,13 +121,18 @@ def test_a_refused_message_leaves_the_arrays(node: OneReader) -> None:
 
 
 def test_a_frame_that_waits_stays_as_it_is_while_another_comes_again_and_again(
-    node: OneReader
+    node: OneReader,
 ) -> None:
-    join: StampedJoin[SensorFrame, int] = StampedJoin()
+    join: ExactTimeSynchronizer[SensorFrame, int] = ExactTimeSynchronizer()
     subscribe(
-        node, '/raw', lambda f: join.push_left(f.record.stamp_ns, f.record), node,
-        TrackerFrameReader, held=join.capacity, is_held=join.has_left,
-    )  # fmt: skip
+        node,
+        '/raw',
+        lambda f: join.push_left(f.record.stamp_ns, f.record),
+        node,
+        TrackerFrameReader,
+        held=join.capacity,
+        is_held=join.has_left,
+    )
     for index in range(1, 37):  # until all readers know the form
         node.deliver(_data(index))
         if index < 36:

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 from puppet_bringup.monitor import JOINTS_TOPIC, KINDS
-from puppet_ros import qos
-from puppet_ros.spin import make_executor
+from puppet_ros.node import make_executor, qos
 from rcl_interfaces.msg import (
     Parameter,
     ParameterDescriptor,
@@ -129,9 +128,12 @@ def _be_deaf(node: Node, executor: Executor, options: argparse.Namespace) -> Non
     for name, kind in found:
         is_reliable = KINDS.get(name, None) is None or name == JOINTS_TOPIC
         node.create_subscription(
-            _message_class(kind), name, lambda _: None,
-            qos.JOINT_STATES if is_reliable else qos.STREAM, raw=True,
-        )  # fmt: skip
+            _message_class(kind),
+            name,
+            lambda _: None,
+            qos.JOINT_STATES if is_reliable else qos.STREAM,
+            raw=True,
+        )
     infos = node.get_subscriptions_info_by_topic
     _until(executor, lambda: any(i.node_name == node.get_name() for i in infos(JOINTS_TOPIC)))
     say('begin')
@@ -194,7 +196,7 @@ def _storm(node: Node, executor: Executor, options: argparse.Namespace) -> None:
         chosen = [
             spoiled(p) if rng.random() < SPOILED_SHARE else changed(p, row, rng)
             for p, row in (found[i] for i in rng.permutation(len(found))[: 1 + rng.integers(4)])
-        ]  # fmt: skip
+        ]
     future = setter.call_async(SetParameters.Request(parameters=values))
     _until(executor, future.done)
     refused = [r.reason for r in future.result().results if not r.successful]
@@ -206,6 +208,7 @@ def _parameters(
     node: Node, executor: Executor, name: str
 ) -> list[tuple[Parameter, ParameterDescriptor]]:
     """Return the parameters of a node that may be set while it runs, as they are."""
+
     def call(kind: Any, service: str, request: Any) -> Any:
         client = node.create_client(kind, f'{name}/{service}')
         _until(executor, client.service_is_ready)
@@ -215,11 +218,13 @@ def _parameters(
 
     names = call(ListParameters, 'list_parameters', ListParameters.Request()).result.names
     names = [n for n in names if n != 'use_sim_time']
-    described = call(DescribeParameters, 'describe_parameters',
-                     DescribeParameters.Request(names=names)).descriptors  # fmt: skip
+    described = call(
+        DescribeParameters, 'describe_parameters', DescribeParameters.Request(names=names)
+    ).descriptors
     live = [d for d in described if not d.read_only]
-    values = call(GetParameters, 'get_parameters',
-                  GetParameters.Request(names=[d.name for d in live])).values  # fmt: skip
+    values = call(
+        GetParameters, 'get_parameters', GetParameters.Request(names=[d.name for d in live])
+    ).values
     return [(Parameter(name=d.name, value=v), d) for d, v in zip(live, values)]
 
 
@@ -256,9 +261,7 @@ def _find(executor: Executor, heard: list[Any], publisher: Any) -> None:
     _until(executor, lambda: publisher.get_subscription_count() > 1, deadline)
 
 
-def _repeat(
-    executor: Executor, act: Callable[[], None], period_s: float, hold_s: float
-) -> None:
+def _repeat(executor: Executor, act: Callable[[], None], period_s: float, hold_s: float) -> None:
     say('begin')
     begin = due = time.monotonic()
     while (now := time.monotonic()) < begin + hold_s:
@@ -268,9 +271,7 @@ def _repeat(
         due = max(due + period_s, now)
 
 
-def _until(
-    executor: Executor, done: Callable[[], bool], deadline: float | None = None
-) -> None:
+def _until(executor: Executor, done: Callable[[], bool], deadline: float | None = None) -> None:
     end = time.monotonic() + PATIENCE_S if deadline is None else deadline
     while not done() and time.monotonic() < end:
         executor.spin_once(timeout_sec=SPIN_S)
@@ -279,8 +280,11 @@ def _until(
 
 
 AGENTS: dict[str, Callable[[Node, Executor, argparse.Namespace], None]] = {
-    DEAF: _be_deaf, RIVAL: _rival, HOSTILE: _be_hostile, STORM: _storm,
-}  # fmt: skip
+    DEAF: _be_deaf,
+    RIVAL: _rival,
+    HOSTILE: _be_hostile,
+    STORM: _storm,
+}
 
 
 if __name__ == '__main__':

@@ -15,9 +15,9 @@ import sys
 import time
 
 from puppet_bringup.demo_run import EMULATOR, READY_MARK
-from puppet_bringup.keeper import Keeper
+from puppet_bringup.respawner import Respawner
 from puppet_bringup.supervisor import Child, Supervisor
-from puppet_core.errors import PuppetError
+from puppet_core.io import PuppetError
 from rclpy.node import Node
 from robustness.chaos.agent import CLOCK_SOURCE, OFFSET_TOPIC
 from robustness.chaos.schedule import (
@@ -57,16 +57,16 @@ class Stage:
     ----------
     supervisor : Supervisor
         Has the programs of the graph, and gets those of the faults.
-    keeper : Keeper
+    respawner : Respawner
         Starts the graph's programs again.
     node : Node
         Sets the clock.
 
     """
 
-    def __init__(self, supervisor: Supervisor, keeper: Keeper, node: Node) -> None:
+    def __init__(self, supervisor: Supervisor, respawner: Respawner, node: Node) -> None:
         self.supervisor = supervisor
-        self.keeper = keeper
+        self.respawner = respawner
         self.begin_s = self.end_s = 0.0
         self._offset_s = 0.0
         self._agents: list[str] = []
@@ -145,16 +145,16 @@ def _pause(stage: Stage, fault: Fault) -> Iterator[None]:
 
 def _unplug(stage: Stage, fault: Fault) -> Iterator[None]:
     victim = stage.supervisor.child(EMULATOR)
-    stage.keeper.hold(EMULATOR)
+    stage.respawner.hold(EMULATOR)
     stage.began()
     # a program that is told to end takes the names of its ports with it, a killed one does not
     stage.send(EMULATOR, signal.SIGKILL if fault.target == PULLED else signal.SIGINT)
     yield from _wait(fault.hold_s)
     if fault.target != PULLED:
-        # by the keeper, to whoever looks at it between the steps
+        # by the respawner, to whoever looks at it between the steps
         yield from _wait_for(lambda: victim.is_reported, 'the end of the emulator')
-        stage.keeper.start(EMULATOR)
-    stage.keeper.release(EMULATOR)
+        stage.respawner.start(EMULATOR)
+    stage.respawner.release(EMULATOR)
     yield from _wait_for(
         lambda: stage.supervisor.child(EMULATOR) is not victim and _has_said(stage, EMULATOR),
         EMULATOR,
@@ -194,9 +194,14 @@ def _be_deaf(stage: Stage, fault: Fault) -> Iterator[None]:
 def _let_agent(stage: Stage, fault: Fault) -> Iterator[None]:
     """Let an agent do something for a while."""
     agent = stage.start_agent(
-        fault.kind, '--target', fault.target, '--hold-s', f'{fault.hold_s:.3f}',
-        '--seed', str(int(1e6 * fault.size)),
-    )  # fmt: skip
+        fault.kind,
+        '--target',
+        fault.target,
+        '--hold-s',
+        f'{fault.hold_s:.3f}',
+        '--seed',
+        str(int(1e6 * fault.size)),
+    )
     yield from _wait_for(lambda: _begin_of(agent) > 0.0 or agent.exit_code is not None, agent.name)
     stage.begin_s = _begin_of(agent) or time.monotonic()
     deadline = time.monotonic() + fault.hold_s + AFTER_S
@@ -209,9 +214,16 @@ def _let_agent(stage: Stage, fault: Fault) -> Iterator[None]:
 
 
 CAUSES: dict[str, Callable[[Stage, Fault], Iterator[None]]] = {
-    KILL: _kill, PAUSE: _pause, UNPLUG: _unplug, STARVE: _starve, CLOCK: _set_clock,
-    STORM: _let_agent, RIVAL: _let_agent, DEAF: _be_deaf, HOSTILE: _let_agent,
-}  # fmt: skip
+    KILL: _kill,
+    PAUSE: _pause,
+    UNPLUG: _unplug,
+    STARVE: _starve,
+    CLOCK: _set_clock,
+    STORM: _let_agent,
+    RIVAL: _let_agent,
+    DEAF: _be_deaf,
+    HOSTILE: _let_agent,
+}
 
 
 def _wait(hold_s: float) -> Iterator[None]:

@@ -25,11 +25,10 @@ import uuid
 import psutil
 from puppet_bringup.graph_run import EXIT_FAILED, EXIT_OK, run_graph_command, use_own_domain
 from puppet_bringup.process_table import SOURCES
-from puppet_bringup.program import child_environment
+from puppet_bringup.programs import child_environment
 from puppet_bringup.supervisor import Supervisor
-from puppet_core import atomic_file
-from puppet_core.character import load_character
-from puppet_core.errors import ConfigError
+from puppet_core.body import load_character
+from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_ros import share
 from robustness.chaos.report import Run, table
 from robustness.chaos.run import ChaosRun, Settings
@@ -44,19 +43,23 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     kinds = '\n'.join(f'  {name:12} {kind.summary}' for name, kind in KINDS.items())
     p = argparse.ArgumentParser(
-        prog='puppet stress chaos', epilog=f'faults:\n{kinds}\n\n{EXAMPLE}',
+        prog='puppet stress chaos',
+        epilog=f'faults:\n{kinds}\n\n{EXAMPLE}',
         description='Cause faults in the running graph and measure how it gets over them.',
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     p.add_argument('--seed', type=int, default=1, help='of the faults; default %(default)s')
-    p.add_argument('--minutes', type=float, default=5.0, metavar='M',
-                   help='how long; default %(default)s')  # fmt: skip
-    p.add_argument('--faults', default='', metavar='A,B',
-                   help='some of those below; all if absent')  # fmt: skip
+    p.add_argument(
+        '--minutes', type=float, default=5.0, metavar='M', help='how long; default %(default)s'
+    )
+    p.add_argument(
+        '--faults', default='', metavar='A,B', help='some of those below; all if absent'
+    )
     p.add_argument('--composed', action='store_true', help='all nodes in one process')
     p.add_argument('--sim-time', action='store_true', help='the nodes live by /clock')
-    p.add_argument('--character', default='blubby', metavar='NAME',
-                   help='the puppet; default %(default)s')  # fmt: skip
+    p.add_argument(
+        '--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s'
+    )
     p.add_argument('--json', type=Path, metavar='FILE', help='write everything there')
     p.add_argument('--verbose', action='store_true', help='show what the nodes say')
     return p
@@ -77,13 +80,17 @@ def _settings(options: argparse.Namespace) -> Settings:
     if options.seed < 0:
         raise ConfigError(f'--seed: expected value >= 0, got {options.seed}')
     if options.json is not None:
-        atomic_file.check_writable(options.json, '--json')
+        check_writable(options.json, '--json')
     load_character(share.character_file(options.character))
     kinds = read_kinds(options.faults, options.sim_time, options.composed)
     return Settings(
-        options.seed, 60.0 * options.minutes, kinds, options.character, options.composed,
+        options.seed,
+        60.0 * options.minutes,
+        kinds,
+        options.character,
+        options.composed,
         options.sim_time,
-    )  # fmt: skip
+    )
 
 
 def _run(options: argparse.Namespace, settings: Settings, stopping: threading.Event) -> int:
@@ -110,7 +117,7 @@ def _run(options: argparse.Namespace, settings: Settings, stopping: threading.Ev
 def _report(options: argparse.Namespace, result: Run) -> int:
     print('\n'.join(table(result)))
     if options.json is not None:
-        atomic_file.write_text(options.json, json.dumps(result.as_json(), indent=2) + '\n')
+        write_text(options.json, json.dumps(result.as_json(), indent=2) + '\n')
         print(f'written to {options.json}')
     return EXIT_FAILED if result.misses() else EXIT_OK
 

@@ -24,14 +24,33 @@ Change = Callable[[Any], None]
 
 FLOATS = (float('nan'), float('inf'), float('-inf'), 1e300, -1e300, 5e-324, 0.0, -0.0, 1e9)
 TEXTS = (
-    '', ' ', '/', 'world', 'a' * 100_000, '../../../../etc/passwd', '/tmp/x', 'two\nlines',
-    '\x1b[2J\x1b[31m', '{"$ref": 1}', '%s%n', "'; DROP TABLE", '名前', '\u202eevil', 'tracker//x',
-)  # fmt: skip
+    '',
+    ' ',
+    '/',
+    'world',
+    'a' * 100_000,
+    '../../../../etc/passwd',
+    '/tmp/x',
+    'two\nlines',
+    '\x1b[2J\x1b[31m',
+    '{"$ref": 1}',
+    '%s%n',
+    "'; DROP TABLE",
+    '名前',
+    '\u202eevil',
+    'tracker//x',
+)
 MANY = 10_000  # names
 LARGE_BYTES = 10_000_000
 STAMPS = (
-    (0, 0), (-1, 0), (-2**31, 0), (2**31 - 1, 0), (2**31 - 1, 2**32 - 1), (1, 2**32 - 1), (1, 1),
-)  # fmt: skip
+    (0, 0),
+    (-1, 0),
+    (-(2**31), 0),
+    (2**31 - 1, 0),
+    (2**31 - 1, 2**32 - 1),
+    (1, 2**32 - 1),
+    (1, 1),
+)
 LENGTHS = (0, 1, 0xFFFFFFFF, 0x7FFFFFFF, 0x10000000, 0x00FFFFFF)
 _INTEGER = re.compile(r'(u?)int(\d+)')
 _SEQUENCE = re.compile(r'sequence<(.+?)(?:, \d+)?>')
@@ -126,7 +145,7 @@ def _field_changes(
             yield f'{name} = {text[:20]!r}', _set(name, text)
     elif integer is not None:
         bits = int(integer[2]) - (not integer[1])
-        for number in (0, 2**bits - 1, 0 if integer[1] else -2**bits):
+        for number in (0, 2**bits - 1, 0 if integer[1] else -(2**bits)):
             yield f'{name} = {number}', _set(name, number)
     elif hasattr(value, 'get_fields_and_field_types'):
         for what, change in changes_of(value, large_bytes):
@@ -139,9 +158,13 @@ def _list_changes(
     """Yield changes of the length, and of single elements."""
     kept = list(value)
     for what, other in (
-        ('empty', []), ('one too few', kept[:-1]), ('one too many', kept + kept[-1:]),
-        ('twice', kept + kept), ('reversed', kept[::-1]), ('all the same', kept[:1] * len(kept)),
-    ):  # fmt: skip
+        ('empty', []),
+        ('one too few', kept[:-1]),
+        ('one too many', kept + kept[-1:]),
+        ('twice', kept + kept),
+        ('reversed', kept[::-1]),
+        ('all the same', kept[:1] * len(kept)),
+    ):
         yield f'{name}: {what}', _set(name, other)
     if element == 'double':
         yield f'{name}: {large_bytes} bytes', _set(name, array('d', bytes(large_bytes // 8 * 8)))
@@ -183,7 +206,7 @@ def _first(name: str, change: Change) -> Change:
 
 
 def _replaced(values: list, at: int, value: Any) -> list:
-    return values[:at] + [value] + values[at + 1:]
+    return values[:at] + [value] + values[at + 1 :]
 
 
 def _with(data: bytes, at: int, length: int) -> bytes:

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.joint_split import compose, JOINT_NAMES, SPEED_RATIO
+from puppet_core.body import compose, JOINT_NAMES, SPEED_RATIO
+from puppet_core.math import Floats
 
 PERIOD_S = 1.0 / 120.0
 HOLD_AFTER_S = 0.25  # of the node retarget: after a longer gap it eases
@@ -119,9 +119,7 @@ class MotionCheck:
         self._note(np.array([moved]), MAX_ROOT_M_S * span_s, 'root moved {1:.3f} m', seen, last)
         self._note(turned, MAX_ROOT_RAD_S * span_s, 'root turned {1:.3f} rad', seen, last)
 
-    def _note(
-        self, steps: Floats, allowed: float, text: str, seen: Seen, last: Seen
-    ) -> None:
+    def _note(self, steps: Floats, allowed: float, text: str, seen: Seen, last: Seen) -> None:
         place = int(np.argmax(steps))
         ratio = float(steps[place]) / allowed
         if ratio > self.largest.ratio:
@@ -199,7 +197,10 @@ class Recovery(NamedTuple):
 
 
 def recovery(
-    arrivals_s: Sequence[float], eased: Sequence[bool], begin_s: float, end_s: float,
+    arrivals_s: Sequence[float],
+    eased: Sequence[bool],
+    begin_s: float,
+    end_s: float,
     rate_hz: float,
 ) -> Recovery | None:
     """
@@ -245,7 +246,7 @@ def _first_flowing(times: Floats, end_s: float, rate_hz: float) -> int | None:
         if times[-1] < until:
             return None
         last = int(np.searchsorted(times, until, side='right'))
-        pauses = np.diff(times[first:last + 1])
+        pauses = np.diff(times[first : last + 1])
         if last - first >= wanted and np.max(pauses) <= MAX_PAUSE_S:
             return first
     return None

@@ -29,13 +29,13 @@ NAMED = {
     KILL: r'^puppet_up: {target}: .*SIGKILL',
     UNPLUG: r'^tracker_driver: .*\bline\d',
     PAUSE: r'\b(no frame|no input|gaps?|silent|expected records|stall\w*|held up|slow|dropped|'
-           r'late)\b',
+    r'late)\b',
     STARVE: r'\b(slow|dropped|late|stall\w*|no frame|held up|expected records)\b',
     CLOCK: r'\b(clock|stamps?)\b',
     RIVAL: r'\banother publisher\b',
     HOSTILE: r'^(({readers}): |.*{target}\b).*'
-             r'\b(expected|refused|dropped|unreadable|not usable)\b',
-}  # fmt: skip
+    r'\b(expected|refused|dropped|unreadable|not usable)\b',
+}
 READERS = {
     '/tracker/raw': 'pose_filter|tracker_markers',
     '/tracker/filtered': 'performer|tracker_markers',
@@ -161,8 +161,9 @@ class Run:
             found.append(f'without faults: {self.undisturbed_not_finite} joint states not finite')
         found += [
             f'{row.begin_s:.0f} s, {row.kind} {row.target}: {text}'.replace(' :', ':')
-            for row in self.rows for text in row.misses()
-        ]  # fmt: skip
+            for row in self.rows
+            for text in row.misses()
+        ]
         found += [f'left running: {name}' for name in self.left]
         for name, (first, last) in self.memory_mb.items():
             if last - first > MAX_GROWTH_MB:  # false if it is down when the run is ended
@@ -180,10 +181,14 @@ class Run:
             plain['since_begin_s'] = row.since_begin_s if row.recovery else None
             rows.append(plain | {'misses': row.misses()})
         return {
-            **self.settings, 'undisturbed': self.undisturbed._asdict(),
-            'undisturbed_not_finite': self.undisturbed_not_finite, 'faults': rows,
-            'memory_mb': self.memory_mb, 'left': self.left, 'misses': self.misses(),
-        }  # fmt: skip
+            **self.settings,
+            'undisturbed': self.undisturbed._asdict(),
+            'undisturbed_not_finite': self.undisturbed_not_finite,
+            'faults': rows,
+            'memory_mb': self.memory_mb,
+            'left': self.left,
+            'misses': self.misses(),
+        }
 
 
 def table(run: Run) -> list[str]:
@@ -193,7 +198,7 @@ def table(run: Run) -> list[str]:
         'after its begin; eased until',
         f'{"cause":29} {"n":>3} {"lasted":>7} {"end, median":>12} {"max":>6} {"begin, max":>11} '
         f'{"eased, max":>11} {"gap, max":>9} {"lost":>5} {"step":>6}',
-    ]  # fmt: skip
+    ]
     for kind, target in sorted({(row.kind, row.target) for row in run.rows}):
         rows = [r for r in run.rows if (r.kind, r.target) == (kind, target)]
         lines += _cause(f'{kind} {target}'.rstrip(), rows)

@@ -16,18 +16,16 @@ import time
 from typing import Any, NamedTuple
 
 from puppet_bringup.demo_run import DemoRun, EMULATOR
-from puppet_bringup.keeper import Keeper
 from puppet_bringup.monitor import JOINTS_TOPIC, Monitor
-from puppet_bringup.process import Process
 from puppet_bringup.process_report import ProcessReport
 from puppet_bringup.process_table import SIM
-from puppet_bringup.program import command_line
+from puppet_bringup.programs import command_line, Process
+from puppet_bringup.respawner import Respawner
 from puppet_bringup.supervisor import Supervisor
 from puppet_bringup.up import is_final, prepared
 from puppet_ros import share
-from puppet_ros.diagnostics import ERROR_HOLD_S, PERIOD_S
-from puppet_ros.process_memory import memory_of
-from puppet_ros.spin import observing
+from puppet_ros.node import ERROR_HOLD_S, observing, PERIOD_S
+from puppet_ros.process import memory_of
 from rclpy.executors import Executor
 from robustness.chaos.causes import CauseError, Stage, start_clock
 from robustness.chaos.recovery import CONFIRM_S
@@ -87,9 +85,13 @@ class ChaosRun:
     """
 
     def __init__(
-        self, settings: Settings, supervisor: Supervisor, folder: Path,
-        stopping: threading.Event, say: Say,
-    ) -> None:  # fmt: skip
+        self,
+        settings: Settings,
+        supervisor: Supervisor,
+        folder: Path,
+        stopping: threading.Event,
+        say: Say,
+    ) -> None:
         self._settings = settings
         self._supervisor = supervisor
         self._folder = folder
@@ -99,7 +101,7 @@ class ChaosRun:
         self._start_s = time.monotonic()
         self._watch: ChaosWatch
         self._report: ProcessReport
-        self._keeper: Keeper
+        self._keeper: Respawner
         self._stage: Stage
         self._expected: set[str] = set()
         self._fallen: list[str] = []
@@ -124,7 +126,7 @@ class ChaosRun:
             self._report = ProcessReport([p.name for p in listed], context=context)
             config_dir = share.config_dir()
             commands = [(p.name, command_line(p, config_dir)) for p in listed]
-            self._keeper = Keeper(self._supervisor, commands, is_final)
+            self._keeper = Respawner(self._supervisor, commands, is_final)
             self._stage = Stage(self._supervisor, self._keeper, self._watch)
             try:
                 self._disturb(executor, listed)
@@ -138,9 +140,7 @@ class ChaosRun:
         executor.add_node(monitor)
         listed = self._processes(autostart=False)
         try:
-            start = DemoRun(
-                listed, self._supervisor, monitor, executor, self._stopping, self._say
-            )
+            start = DemoRun(listed, self._supervisor, monitor, executor, self._stopping, self._say)
             return start.start()
         finally:
             executor.remove_node(monitor)
@@ -148,11 +148,13 @@ class ChaosRun:
 
     def _processes(self, autostart: bool) -> tuple[Process, ...]:
         given = {
-            'character': self._settings.character, 'rate_hz': repr(RATE_HZ),
-            'autostart': str(autostart).lower(), 't_pose_s': repr(T_POSE_S),
+            'character': self._settings.character,
+            'rate_hz': repr(RATE_HZ),
+            'autostart': str(autostart).lower(),
+            't_pose_s': repr(T_POSE_S),
             'composed': str(self._settings.is_composed).lower(),
             'calibration_file': str(self._folder / 'calibration.yaml'),
-        }  # fmt: skip
+        }
         listed = prepared(SIM, given, self._folder)
         return tuple(map(_with_sim_time, listed)) if self._settings.is_sim_time else listed
 
@@ -213,11 +215,19 @@ class ChaosRun:
             return None
         check = self._watch.check
         row = Row(
-            fault.kind, fault.target, stage.begin_s - self._start_s,
-            stage.end_s - stage.begin_s, recovery, check.largest, check.n_frames,
-            check.n_not_finite, tuple(self._watch.said), tuple(self._fallen), failure,
+            fault.kind,
+            fault.target,
+            stage.begin_s - self._start_s,
+            stage.end_s - stage.begin_s,
+            recovery,
+            check.largest,
+            check.n_frames,
+            check.n_not_finite,
+            tuple(self._watch.said),
+            tuple(self._fallen),
+            failure,
             self._watch.lost,
-        )  # fmt: skip
+        )
         check.restart()
         return row
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 
 KILL, PAUSE, UNPLUG, STARVE, CLOCK = 'kill', 'pause', 'unplug', 'starve', 'clock'
 STORM, RIVAL, DEAF, HOSTILE = 'parameters', 'publisher', 'deaf', 'hostile'
@@ -20,8 +20,11 @@ PULLED, STOPPED = 'pulled', 'ended'  # ways in which a tracker goes
 LEAP, BACK, SWAY = 'forward', 'back', 'to and fro'  # ways of a clock
 LEAST_CLOCK_STEP_S, MOST_CLOCK_STEP_S = 0.05, 600.0
 TOPICS = (
-    '/tracker/raw', '/tracker/filtered', '/performer/posture', '/importance',
-)  # fmt: skip
+    '/tracker/raw',
+    '/tracker/filtered',
+    '/performer/posture',
+    '/importance',
+)
 
 
 class Kind(NamedTuple):
@@ -43,8 +46,11 @@ KINDS = {
     UNPLUG: Kind('the tracker goes with its ports, and comes back', 1.0, 3.0),
     STARVE: Kind('busy processes, four a core: streams lose messages', 2.0, 4.0),
     CLOCK: Kind('/clock steps, with --sim-time', 0.5, 1.5),
-    STORM: Kind('a node gets parameters, other solvers and characters, nonsense, as fast as it '
-                'answers', 1.0, 2.0),
+    STORM: Kind(
+        'a node gets parameters, other solvers and characters, nonsense, as fast as it answers',
+        1.0,
+        2.0,
+    ),
     RIVAL: Kind('another program publishes on /tracker/raw', 1.0, 2.0),
     DEAF: Kind('a program subscribes to all topics and never reads', 3.0, 4.0),
     HOSTILE: Kind('a burst of malformed messages on a topic', 0.5, 1.0),
@@ -114,10 +120,16 @@ def targets_of(
 
     """
     return {
-        KILL: tuple(processes), PAUSE: (*processes, source), UNPLUG: (PULLED, STOPPED),
-        STARVE: ('',), CLOCK: (LEAP, BACK, SWAY), STORM: tuple(nodes), RIVAL: ('',),
-        DEAF: ('',), HOSTILE: TOPICS,
-    }  # fmt: skip
+        KILL: tuple(processes),
+        PAUSE: (*processes, source),
+        UNPLUG: (PULLED, STOPPED),
+        STARVE: ('',),
+        CLOCK: (LEAP, BACK, SWAY),
+        STORM: tuple(nodes),
+        RIVAL: ('',),
+        DEAF: ('',),
+        HOSTILE: TOPICS,
+    }
 
 
 def faults(

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 from puppet_bringup.monitor import JOINTS_TOPIC, PUPPET_TOPIC, STATUS_TOPIC
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 from puppet_msgs.msg import Posture, RetargetStatus
-from puppet_ros import flat_array, qos
-from puppet_ros.diagnostics import DIAGNOSTICS_TOPIC
+from puppet_ros.messages import flat_array
+from puppet_ros.node import DIAGNOSTICS_TOPIC, qos
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from robustness.chaos.recovery import MotionCheck, Recovery, recovery, Seen
@@ -156,6 +156,8 @@ def _keep(kept: OrderedDict[int, Any], stamp_ns: int, value: Any) -> None:
 
 def _deep(profile: QoSProfile) -> QoSProfile:
     return QoSProfile(
-        history=profile.history, depth=DEPTH, reliability=profile.reliability,
+        history=profile.history,
+        depth=DEPTH,
+        reliability=profile.reliability,
         durability=profile.durability,
-    )  # fmt: skip
+    )

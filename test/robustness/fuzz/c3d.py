@@ -11,16 +11,26 @@ import numpy as np
 N_FRAMES, RATE_HZ = 12, 60.0
 SWAY_M = 0.02  # from the first frame to the last
 MIDDLE = {
-    'V.Sacral': (-0.09, 0.0, 1.0), 'Front.Head': (0.1, 0.0, 1.62), 'Rear.Head': (-0.1, 0.0, 1.62),
+    'V.Sacral': (-0.09, 0.0, 1.0),
+    'Front.Head': (0.1, 0.0, 1.62),
+    'Rear.Head': (-0.1, 0.0, 1.62),
     'Top.Head': (0.0, 0.0, 1.75),
-}  # fmt: skip
+}
 LEFT = {
-    'ASIS': (0.07, 0.12, 1.02), 'Shoulder': (0.0, 0.18, 1.45), 'Elbow': (-0.04, 0.48, 1.40),
-    'Elbow.Medial': (0.04, 0.48, 1.40), 'Wrist': (0.0, 0.74, 1.40), 'Thigh': (0.0, 0.16, 0.75),
-    'Knee': (0.0, 0.15, 0.52), 'Knee.Medial': (0.0, 0.03, 0.52), 'Shank': (0.0, 0.14, 0.3),
-    'Ankle': (0.0, 0.13, 0.1), 'Ankle.Medial': (0.0, 0.05, 0.1), 'Heel': (-0.06, 0.09, 0.03),
+    'ASIS': (0.07, 0.12, 1.02),
+    'Shoulder': (0.0, 0.18, 1.45),
+    'Elbow': (-0.04, 0.48, 1.40),
+    'Elbow.Medial': (0.04, 0.48, 1.40),
+    'Wrist': (0.0, 0.74, 1.40),
+    'Thigh': (0.0, 0.16, 0.75),
+    'Knee': (0.0, 0.15, 0.52),
+    'Knee.Medial': (0.0, 0.03, 0.52),
+    'Shank': (0.0, 0.14, 0.3),
+    'Ankle': (0.0, 0.13, 0.1),
+    'Ankle.Medial': (0.0, 0.05, 0.1),
+    'Heel': (-0.06, 0.09, 0.03),
     'Toe': (0.16, 0.09, 0.03),
-}  # fmt: skip
+}
 """Places [m]; those of the right are their mirror."""
 
 

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 from puppet_bringup.graph_run import EXIT_FAILED, EXIT_OK, run_graph_command
-from puppet_core import atomic_file
-from puppet_core.errors import ConfigError
+from puppet_core.io import check_writable, ConfigError, write_bytes, write_text
 from robustness.fuzz.kinds import KINDS
 from robustness.fuzz.reader import Reader
 from robustness.fuzz.worker import BAD, case_data, ODD
@@ -37,15 +36,18 @@ EXAMPLE = 'example: ./puppet stress fuzz --seed 1 --minutes 5 --json fuzz.json'
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='puppet stress fuzz', epilog=f'kinds: {", ".join(KINDS)}; {EXAMPLE}',
+        prog='puppet stress fuzz',
+        epilog=f'kinds: {", ".join(KINDS)}; {EXAMPLE}',
         description='Read damaged files of every kind: each must be read or refused in a line, '
-                    'in little time and memory.',
-    )  # fmt: skip
+        'in little time and memory.',
+    )
     p.add_argument('--seed', type=int, default=1, help='of the damage, default %(default)s')
-    p.add_argument('--minutes', type=float, default=1.0, metavar='M',
-                   help='how long; default %(default)s')  # fmt: skip
-    p.add_argument('--kinds', default=ALL, metavar='KIND,..',
-                   help='what is damaged; default %(default)s')  # fmt: skip
+    p.add_argument(
+        '--minutes', type=float, default=1.0, metavar='M', help='how long; default %(default)s'
+    )
+    p.add_argument(
+        '--kinds', default=ALL, metavar='KIND,..', help='what is damaged; default %(default)s'
+    )
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     p.add_argument('--save', type=Path, metavar='DIR', help='write the files that failed there')
     return p
@@ -69,8 +71,10 @@ class Tally:
         self.worst[name] = max(seconds, line['s']), max(mb, line['mb'])
         if line['outcome'] in BAD:
             self.failures.append(line)
-            print(f'{name} {line["case"]}: {line["outcome"]}: {line["what"]}: {line["text"]}',
-                  flush=True)  # fmt: skip
+            print(
+                f'{name} {line["case"]}: {line["outcome"]}: {line["what"]}: {line["text"]}',
+                flush=True,
+            )
 
     def without_case(self) -> list[str]:
         """Return the kinds that had no case."""
@@ -80,14 +84,16 @@ class Tally:
         """Return the figures of a report."""
         total = sum(sum(counts.values()) for counts in self.outcomes.values())
         return {
-            'cases': total, 'cases_per_s': total / seconds, 'seconds': seconds,
+            'cases': total,
+            'cases_per_s': total / seconds,
+            'seconds': seconds,
             'kinds': {
                 name: {**counts, 'worst_s': self.worst[name][0], 'worst_mb': self.worst[name][1]}
                 for name, counts in sorted(self.outcomes.items())
             },
             'kinds_without_case': self.without_case(),
             'failures': self.failures,
-        }  # fmt: skip
+        }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -117,9 +123,9 @@ def _checked(options: argparse.Namespace) -> tuple[str, ...]:
     if options.seed < 0 or not 0.0 < options.minutes <= 1e4:
         raise ConfigError('--seed, --minutes: expected seed >= 0 and 0 < minutes <= 10000')
     if options.json is not None:
-        atomic_file.check_writable(options.json, '--json')
+        check_writable(options.json, '--json')
     if options.save is not None:
-        atomic_file.check_writable(options.save / 'case', '--save')
+        check_writable(options.save / 'case', '--save')
     return names
 
 
@@ -151,10 +157,12 @@ def _report(options: argparse.Namespace, tally: Tally, seconds: float) -> int:
         print(f'{name:13}', ', '.join(cells))
     if tally.without_case():
         print('no case of', ', '.join(tally.without_case()))
-    print(f'{figures["cases"]} cases, {figures["cases_per_s"]:.1f} a second, '
-          f'{len(tally.failures)} failed')  # fmt: skip
+    print(
+        f'{figures["cases"]} cases, {figures["cases_per_s"]:.1f} a second, '
+        f'{len(tally.failures)} failed'
+    )
     if options.json is not None:
-        atomic_file.write_text(options.json, json.dumps(figures, indent=2) + '\n')
+        write_text(options.json, json.dumps(figures, indent=2) + '\n')
     if options.save is not None:
         _save(options.save, options.seed, tally.failures)
     return EXIT_FAILED if tally.failures else EXIT_OK
@@ -165,7 +173,7 @@ def _save(folder: Path, seed: int, failures: list[dict[str, Any]]) -> None:
         if line['case'] >= len(ODD):
             kind = KINDS[line['kind']]
             path = folder / f'{line["kind"]}_{seed}_{line["case"]}{kind.suffix}'
-            atomic_file.write_bytes(path, case_data(kind, line['kind'], seed, line['case'])[1])
+            write_bytes(path, case_data(kind, line['kind'], seed, line['case'])[1])
 
 
 if __name__ == '__main__':

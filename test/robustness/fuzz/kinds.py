@@ -11,22 +11,20 @@ import tempfile
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.body_surface import load_surface, N_SAMPLES
-from puppet_core.character import load_character
-from puppet_core.clip import load_clip, read_clip_file
-from puppet_core.clip_asf import read_asf
-from puppet_core.clip_bvh_write import bvh_text
-from puppet_core.clip_name_map import load_name_map
-from puppet_core.errors import InputFileError, PuppetError
-from puppet_core.marker_set import load_marker_set
-from puppet_core.parameter_rows import read_parameter_file
-from puppet_core.posture import Motion
-from puppet_core.robot_map import load_robot_map
-from puppet_core.skeleton import N_SEGMENTS
-from puppet_core.urdf import urdf_text
+from puppet_core.body import load_character, load_surface, Motion, N_SAMPLES, N_SEGMENTS
+from puppet_core.clips import (
+    bvh_text,
+    load_clip,
+    load_marker_set,
+    load_name_map,
+    read_asf,
+    read_clip_file,
+)
+from puppet_core.io import InputFileError, PuppetError, read_parameter_file
+from puppet_core.robots import load_robot_map, urdf_text
 from puppet_ros import share
 from puppet_ros.bags import BagReader, BagWriter, read_metadata
-from puppet_ros.posture_msg import PostureRecord, PostureWriter
+from puppet_ros.messages import PostureRecord, PostureWriter
 from rclpy.serialization import serialize_message
 from robustness.fuzz import samples as fuzz_samples
 from robustness.fuzz.c3d import c3d_files, has_reader
@@ -74,6 +72,7 @@ def motion() -> Motion:
 
 def _configs(folder: str) -> Callable[[], list[bytes]]:
     """Return a reader of the shipped files of a folder."""
+
     def read() -> list[bytes]:
         paths = sorted((share.config_dir() / folder).glob('*.yaml'))
         return [path.read_bytes() for path in paths]
@@ -111,14 +110,22 @@ def _postures() -> list[bytes]:
 
 def _sqlite() -> bytes:
     base = sqlite3.connect(':memory:')
-    base.execute('CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, '
-                 'serialization_format TEXT, offered_qos_profiles TEXT)')  # fmt: skip
-    base.execute('CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, '
-                 'timestamp INTEGER, data BLOB)')  # fmt: skip
-    base.execute('INSERT INTO topics VALUES (1, ?, ?, ?, ?)',
-                 ('/performer/posture', 'puppet_msgs/msg/Posture', 'cdr', ''))  # fmt: skip
-    base.executemany('INSERT INTO messages(topic_id, timestamp, data) VALUES (1, ?, ?)',
-                     list(enumerate(_postures(), start=10**9)))  # fmt: skip
+    base.execute(
+        'CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, '
+        'serialization_format TEXT, offered_qos_profiles TEXT)'
+    )
+    base.execute(
+        'CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, '
+        'timestamp INTEGER, data BLOB)'
+    )
+    base.execute(
+        'INSERT INTO topics VALUES (1, ?, ?, ?, ?)',
+        ('/performer/posture', 'puppet_msgs/msg/Posture', 'cdr', ''),
+    )
+    base.executemany(
+        'INSERT INTO messages(topic_id, timestamp, data) VALUES (1, ?, ?)',
+        list(enumerate(_postures(), start=10**9)),
+    )
     base.commit()
     return base.serialize() if hasattr(base, 'serialize') else b'SQLite format 3\0'
 
@@ -136,8 +143,8 @@ def _asf() -> Path:
 
 
 def _urdf(path: Path) -> Any:
-    robot_map = import_module('puppet_core.robot_map').RobotMap()
-    return import_module('puppet_core.robot_character').character_from_urdf(path, robot_map)
+    robot_map = import_module('puppet_core.robots.limbs').RobotMap()
+    return import_module('puppet_core.robots.robot_character').character_from_urdf(path, robot_map)
 
 
 def _edit(path: Path) -> Any:
@@ -167,7 +174,7 @@ def _heights(path: Path) -> Any:
 
 def _last_postures() -> list[bytes]:
     path = Path(_folder().name) / 'last_posture'
-    kept = import_module('puppet_retarget.last_posture').LastPostureFile(path, JOINTS)
+    kept = import_module('puppet_retarget.retarget_model').LastPostureFile(path, JOINTS)
     body = motion()
     for i in range(2):
         posture = body.posture(i)
@@ -178,7 +185,7 @@ def _last_postures() -> list[bytes]:
 
 def _last_posture(path: Path) -> Any:
     """Return what a node would go on from that is started again."""
-    files = import_module('puppet_retarget.last_posture')
+    files = import_module('puppet_retarget.retarget_model')
     try:
         kept, last, refusal = files.take_up(path, JOINTS, WRITTEN_NS + 10**9)
     except OSError as err:
@@ -200,8 +207,10 @@ def _shipped(name: str) -> Callable[[], list[bytes]]:
 
 
 def _robots() -> list[bytes]:
-    return [urdf_text(load_character(share.character_file(name))).encode()
-            for name in ('performer', 'frog')]  # fmt: skip
+    return [
+        urdf_text(load_character(share.character_file(name))).encode()
+        for name in ('performer', 'frog')
+    ]
 
 
 KINDS = {
@@ -215,20 +224,28 @@ KINDS = {
     'sqlite3': FileKind('.db3', False, lambda: [_sqlite()], _bag),
     'character': FileKind('.yaml', True, _configs('characters'), load_character),
     'environment': FileKind(
-        '.yaml', True, _configs('environments'),
+        '.yaml',
+        True,
+        _configs('environments'),
         _by_name('puppet_retarget.importance.environment', 'load_environment'),
     ),
     'layout': FileKind(
-        '.yaml', True, _configs('layouts'),
-        _by_name('puppet_retarget.performer.sensor_layout', 'load_layout'),
+        '.yaml',
+        True,
+        _configs('layouts'),
+        _by_name('puppet_performer.sensor_layout', 'load_layout'),
     ),
     'markers': FileKind('.yaml', True, _configs('markersets'), load_marker_set),
     'calibration': FileKind(
-        '.yaml', True, lambda: [fuzz_samples.CALIBRATION],
-        _by_name('puppet_retarget.performer.calibration', 'load_calibration'),
+        '.yaml',
+        True,
+        lambda: [fuzz_samples.CALIBRATION],
+        _by_name('puppet_performer.calibration.calibration', 'load_calibration'),
     ),
     'noise': FileKind(
-        '.yaml', True, lambda: [fuzz_samples.NOISE],
+        '.yaml',
+        True,
+        lambda: [fuzz_samples.NOISE],
         _by_name('puppet_filter.sensor_noise', 'load_noise'),
     ),
     'parameters': FileKind('.yaml', True, _shipped('pose_filter.yaml'), _parameters),

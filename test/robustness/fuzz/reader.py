@@ -98,10 +98,14 @@ class Reader:
             if self._process is None:
                 # a group of its own: Ctrl-C is not for it, and what it starts ends with it
                 self._process = subprocess.Popen(
-                    [*WORKER, *self._words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL, text=True, env=self._environ,
+                    [*WORKER, *self._words],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                    env=self._environ,
                     start_new_session=True,
-                )  # fmt: skip
+                )
                 self._was_slow = False
             return self._process
 
@@ -131,9 +135,15 @@ class Reader:
 
     def _lost(self, begun: dict[str, Any], name: str, code: int) -> dict[str, Any]:
         outcome = HANG if self._was_slow else CRASH
-        return {'case': begun['begin'], 'kind': name, 'what': begun['what'], 'outcome': outcome,
-                'text': f'process: {code}', 's': CASE_LIMIT_S if outcome == HANG else 0.0,
-                'mb': 0.0}  # fmt: skip
+        return {
+            'case': begun['begin'],
+            'kind': name,
+            'what': begun['what'],
+            'outcome': outcome,
+            'text': f'process: {code}',
+            's': CASE_LIMIT_S if outcome == HANG else 0.0,
+            'mb': 0.0,
+        }
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

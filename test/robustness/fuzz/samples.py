@@ -5,8 +5,8 @@
 import io
 
 import numpy as np
-from puppet_core.body_surface import N_SAMPLES
-from puppet_core.io.yaml_file import dump_yaml
+from puppet_core.body import N_SAMPLES
+from puppet_core.io import dump_yaml
 from puppet_ros.bags import metadata_file_of, TopicMetadata
 
 ASF = b""":version 1.10
@@ -44,8 +44,10 @@ ASF = b""":version 1.10
     hip leg
   end
 """
-AMC = (b':FULLY-SPECIFIED\n:DEGREES\n1\nroot 1 2 3 10 20 30\nleg 40 50\n'
-       b'2\nroot 4 5 6 0 0 0\nleg 0 0\n')
+AMC = (
+    b':FULLY-SPECIFIED\n:DEGREES\n1\nroot 1 2 3 10 20 30\nleg 40 50\n'
+    b'2\nroot 4 5 6 0 0 0\nleg 0 0\n'
+)
 EDIT = b"""format: puppet-edit/1
 constraints:
 - {position: left_hand, move_m: [0.0, 0.0, 0.1], frames: [2, 6]}
@@ -67,9 +69,13 @@ sensors:
 - {sensor: left_hand, segment: left_hand, rotation_wxyz: [0.0, 1.0, 0.0, 0.0],
    position_m: [0.0, 0.1, 0.0], spread_m: 0.001, spread_deg: 0.1}
 """
-NOISE = b'format: puppet-sensor-noise/1\nsensors:\n  a: [\n' + b',\n'.join(
-    b'    ' + b', '.join(b'1.0e-06' if i == k else b'0.0' for k in range(6)) for i in range(6)
-) + b']\n'
+NOISE = (
+    b'format: puppet-sensor-noise/1\nsensors:\n  a: [\n'
+    + b',\n'.join(
+        b'    ' + b', '.join(b'1.0e-06' if i == k else b'0.0' for k in range(6)) for i in range(6)
+    )
+    + b']\n'
+)
 METADATA = metadata_file_of(
     [TopicMetadata('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', '', '', 5)], 0, 10**9, 'a.mcap'
 ).encode()

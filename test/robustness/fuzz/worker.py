@@ -22,13 +22,19 @@ from typing import Any
 import warnings
 
 import numpy as np
-from puppet_core.errors import PuppetError
+from puppet_core.io import PuppetError
 from robustness.fuzz.kinds import FileKind, KINDS
 from robustness.fuzz.mutations import mutated
 
 READ, REFUSED, CRASH, UNNAMED, MEMORY, NOT_FINITE, HANG = OUTCOMES = (
-    'read', 'refused', 'crash', 'unnamed', 'memory', 'not_finite', 'hang',
-)  # fmt: skip
+    'read',
+    'refused',
+    'crash',
+    'unnamed',
+    'memory',
+    'not_finite',
+    'hang',
+)
 BAD = (CRASH, UNNAMED, MEMORY, NOT_FINITE, HANG)
 ROOM_BYTES = 2 << 30  # of addresses, above what the warm process has
 MOST_MB = 512.0  # that reading one case may take
@@ -111,8 +117,15 @@ def read_undamaged(name: str, folder: Path) -> None:
         path.write_bytes(good)
         outcome, text = judged(kind, path)
         if outcome != READ:
-            _say(case=UNDAMAGED, kind=name, what='undamaged', outcome=CRASH, text=text[:400],
-                 s=0.0, mb=0.0)  # fmt: skip
+            _say(
+                case=UNDAMAGED,
+                kind=name,
+                what='undamaged',
+                outcome=CRASH,
+                text=text[:400],
+                s=0.0,
+                mb=0.0,
+            )
 
 
 def run(name: str, seed: int, indices: Iterable[int], folder: Path) -> None:

@@ -9,8 +9,7 @@ import tempfile
 import threading
 
 from puppet_bringup.demo_run import EMULATOR, PipelineError
-from puppet_bringup.process import Process
-from puppet_bringup.program import child_environment, command_line
+from puppet_bringup.programs import child_environment, command_line, Process
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 from puppet_ros import share
 from robustness.soak import simulated
@@ -43,6 +42,7 @@ def run_accelerated(
     PipelineError : if the performance cannot be recorded.
 
     """
+
     def show(name: str, line: str) -> None:
         if name != EMULATOR:
             print(line, flush=True)
@@ -50,13 +50,22 @@ def run_accelerated(
     with tempfile.TemporaryDirectory(prefix='puppet_soak_') as folder:
         bag = str(Path(folder) / 'performance.mcap')
         emulator = Process(
-            EMULATOR, 'puppet_driver', EMULATOR, is_node=False,
+            EMULATOR,
+            'puppet_driver',
+            EMULATOR,
+            is_node=False,
             arguments=('--export', bag, '--rate-hz', repr(rate_hz)),
-        )  # fmt: skip
+        )
         words = [
-            sys.executable, '-m', simulated.__name__, bag, '--hours', repr(hours),
-            '--character', character,
-        ]  # fmt: skip
+            sys.executable,
+            '-m',
+            simulated.__name__,
+            bag,
+            '--hours',
+            repr(hours),
+            '--character',
+            character,
+        ]
         if json is not None:
             words += ['--json', str(json)]
         with Supervisor(show, child_environment(os.environ)) as supervisor:

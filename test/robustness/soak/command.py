@@ -23,7 +23,6 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 import psutil
 from puppet_bringup.demo_run import PipelineError
-from puppet_bringup.frame_log import TOPICS
 from puppet_bringup.graph_run import (
     check_rate,
     EXIT_FAILED,
@@ -34,12 +33,12 @@ from puppet_bringup.graph_run import (
     watched_graph,
     WatchedGraph,
 )
+from puppet_bringup.monitor import TOPICS
 from puppet_bringup.usage_meter import UsageMeter
-from puppet_core import atomic_file
-from puppet_core.character import load_character
-from puppet_core.errors import ConfigError
+from puppet_core.body import load_character
+from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_ros import share
-from puppet_ros.diagnostics import DIAGNOSTICS_TOPIC
+from puppet_ros.node import DIAGNOSTICS_TOPIC
 from robustness.soak.accelerated import run_accelerated
 from robustness.soak.record import FrameTally, MINUTE_S, UsageSeries
 from robustness.soak.report import is_missed, judged, lines, report, Soak
@@ -57,19 +56,28 @@ EXAMPLE = 'example: ./puppet stress soak --minutes 60 --json soak.json'
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='puppet stress soak', epilog=EXAMPLE,
+        prog='puppet stress soak',
+        epilog=EXAMPLE,
         description='Run the graph for long: does memory grow, latency drift, are frames lost?',
-    )  # fmt: skip
+    )
     p.add_argument('--minutes', type=float, help=f'how long; default {DEFAULT_MINUTES:g}')
     p.add_argument('--composed', action='store_true', help='all nodes in one process')
-    p.add_argument('--rate', type=float, default=120.0, metavar='HZ',
-                   help='frames per second; default %(default)g')  # fmt: skip
-    p.add_argument('--character', default='blubby', metavar='C',
-                   help='the puppet; default %(default)s')  # fmt: skip
-    p.add_argument('--accelerated', action='store_true',
-                   help='simulated time through the stages of the nodes, as fast as it goes')
-    p.add_argument('--hours', type=float,
-                   help=f'of simulated time, default {DEFAULT_HOURS:g}')  # fmt: skip
+    p.add_argument(
+        '--rate',
+        type=float,
+        default=120.0,
+        metavar='HZ',
+        help='frames per second; default %(default)g',
+    )
+    p.add_argument(
+        '--character', default='blubby', metavar='C', help='the puppet; default %(default)s'
+    )
+    p.add_argument(
+        '--accelerated',
+        action='store_true',
+        help='simulated time through the stages of the nodes, as fast as it goes',
+    )
+    p.add_argument('--hours', type=float, help=f'of simulated time, default {DEFAULT_HOURS:g}')
     p.add_argument('--json', type=Path, metavar='FILE', help='write figures and series there')
     return p
 
@@ -95,7 +103,7 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
     check_rate('--rate', options.rate)
     load_character(share.character_file(options.character))
     if options.json is not None:
-        atomic_file.check_writable(options.json, '--json')
+        check_writable(options.json, '--json')
     if options.accelerated:
         return run_accelerated(hours, options.rate, options.character, options.json, stopping)
     return _run_live(options, minutes, stopping)
@@ -104,9 +112,11 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
 def _run_live(options: argparse.Namespace, minutes: float, stopping: threading.Event) -> int:
     use_own_domain()
     settings = {
-        'minutes': minutes, 'composed': options.composed, 'rate_hz': options.rate,
+        'minutes': minutes,
+        'composed': options.composed,
+        'rate_hz': options.rate,
         'character': options.character,
-    }  # fmt: skip
+    }
     with tempfile.TemporaryDirectory(prefix='puppet_soak_') as folder:
         listed = simulation(Path(folder), options.character, options.rate, options.composed)
         with watched_graph(listed, stopping, _say, TOPICS) as graph:
@@ -123,12 +133,12 @@ def _run_live(options: argparse.Namespace, minutes: float, stopping: threading.E
 
 
 def _tell(options: argparse.Namespace, soak: Soak) -> int:
-    verdicts = judged(soak)
-    print('\n'.join(lines(soak, verdicts)), flush=True)
+    evaluations = judged(soak)
+    print('\n'.join(lines(soak, evaluations)), flush=True)
     if options.json is not None:
-        atomic_file.write_text(options.json, json.dumps(report(soak, verdicts), indent=1) + '\n')
+        write_text(options.json, json.dumps(report(soak, evaluations), indent=1) + '\n')
         print(f'figures written to {options.json}')
-    return EXIT_FAILED if is_missed(verdicts) else EXIT_OK
+    return EXIT_FAILED if is_missed(evaluations) else EXIT_OK
 
 
 class SoakWatch:
@@ -202,11 +212,16 @@ class SoakWatch:
         minutes = self._tally.minutes()
         if len(minutes['time_s']) > self._minutes_told:
             self._minutes_told = len(minutes['time_s'])
-            own = sum(values[-1] for name in self._series.names
-                      if len(values := self._series.of(name, 'heap_mb')))  # fmt: skip
-            _say(f'minute {self._minutes_told}: p50 {minutes["p50_ms"][-1]:.2f} ms, '
-                 f'p99 {minutes["p99_ms"][-1]:.2f} ms, {minutes["lost"][-1]:.0f} lost, '
-                 f'{own:.1f} MB')  # fmt: skip
+            own = sum(
+                values[-1]
+                for name in self._series.names
+                if len(values := self._series.of(name, 'heap_mb'))
+            )
+            _say(
+                f'minute {self._minutes_told}: p50 {minutes["p50_ms"][-1]:.2f} ms, '
+                f'p99 {minutes["p99_ms"][-1]:.2f} ms, {minutes["lost"][-1]:.0f} lost, '
+                f'{own:.1f} MB'
+            )
 
     def _look(self, ended: threading.Event) -> None:
         start = time.monotonic()
@@ -230,9 +245,10 @@ class DropCounters:
         for status in array.status:
             name = status.name.split(':')[0]
             counters = {
-                pair.key: int(pair.value) for pair in status.values
+                pair.key: int(pair.value)
+                for pair in status.values
                 if pair.key.startswith(COUNTERS) and pair.value.isdigit()
-            }  # fmt: skip
+            }
             self._first.setdefault(name, counters)
             self._last[name] = counters
 

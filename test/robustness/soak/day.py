@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 from robustness.soak.steadiness import (
+    Evaluation,
     judge_growth,
     KEPT,
     MISSED,
     Trend,
     trend,
     UNDECIDED,
-    Verdict,
     warm_up_s,
 )
 
@@ -71,9 +71,13 @@ class Day:
     """
 
     def __init__(
-        self, n_passes: int, n_frames: int, n_numbers: int, angles: Sequence[slice] = (),
+        self,
+        n_passes: int,
+        n_frames: int,
+        n_numbers: int,
+        angles: Sequence[slice] = (),
         places: Sequence[slice] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rows = np.full((n_frames, n_numbers), np.nan)
         """The answers of a pass, to be filled in; NaN where there is none."""
         self.is_answered = np.zeros(n_frames, bool)
@@ -94,12 +98,15 @@ class Day:
         angles = rows[:, of_angles]
         if self._n < len(self._passes):
             self._passes[self._n] = (
-                end_s, us_per_frame, heap_mb,
+                end_s,
+                us_per_frame,
+                heap_mb,
                 _greatest(angle_differences(angles, reference[:, of_angles])),
                 _greatest(np.abs(rows[:, of_places] - reference[:, of_places])),
-                _greatest(np.abs(angles)), len(rows),
+                _greatest(np.abs(angles)),
+                len(rows),
                 np.count_nonzero(~np.isfinite(rows).all(axis=1)),
-            )  # fmt: skip
+            )
             self._n += 1
         self.rows[:] = np.nan
         self.is_answered[:] = False
@@ -114,7 +121,7 @@ def angle_differences(angles: Floats, reference: Floats) -> Floats:
     Return how far the triples of angles of joints are from others that mean the same.
 
     A rotation has the triples (a, b, c) and (a + pi, pi - b, c + pi), modulo turns; which one
-    is published depends on the way there (puppet_core.joint_split).
+    is published depends on the way there (puppet_core.body.continuous_euler).
 
     Parameters
     ----------
@@ -146,27 +153,25 @@ class DayResult(NamedTuple):
     """Verdicts of a run."""
 
     counts: Counts
-    memory: Verdict
+    memory: Evaluation
     memory_trend: Trend
-    time: Verdict
+    time: Evaluation
     time_trend: Trend
-    answers: Verdict
+    answers: Evaluation
     """KEPT if the worst difference, over its tolerance, is at most 1."""
 
-    frames: Verdict
+    frames: Evaluation
 
     @property
     def is_missed(self) -> bool:
         """Whether any limit was missed."""
-        verdicts = (self.memory, self.time, self.answers, self.frames)
-        return any(one.outcome == MISSED for one in verdicts)
+        evaluations = (self.memory, self.time, self.answers, self.frames)
+        return any(one.outcome == MISSED for one in evaluations)
 
 
 def judged(day: Day, frames_in: int) -> DayResult:
-    """Return the verdicts of a run, given how many frames went in from the calibration on."""
-    counts = Counts(
-        frames_in, int(day.series('n_out').sum()), int(day.series('n_wrong').sum())
-    )
+    """Return the evaluations of a run, given how many frames went in from the calibration on."""
+    counts = Counts(frames_in, int(day.series('n_out').sum()), int(day.series('n_wrong').sum()))
     times_s = day.series('end_s')
     end_s = float(times_s[-1]) if len(times_s) else 0.0
     late = times_s >= warm_up_s(end_s)
@@ -181,11 +186,14 @@ def judged(day: Day, frames_in: int) -> DayResult:
     outcome = UNDECIDED if np.isnan(worst) else KEPT if worst <= 1.0 else MISSED
     lost = counts.frames_in - counts.frames_out + counts.not_finite
     return DayResult(
-        counts, judge_growth(memory), memory,
-        judge_growth(took, MAX_SLOWDOWN * usual_us / hours), took,
-        Verdict(outcome, 1.0, worst),
-        Verdict(MISSED if lost or not counts.frames_in else KEPT, 0.0, float(lost)),
-    )  # fmt: skip
+        counts,
+        judge_growth(memory),
+        memory,
+        judge_growth(took, MAX_SLOWDOWN * usual_us / hours),
+        took,
+        Evaluation(outcome, 1.0, worst),
+        Evaluation(MISSED if lost or not counts.frames_in else KEPT, 0.0, float(lost)),
+    )
 
 
 def lines(day: Day, result: DayResult) -> list[str]:
@@ -221,17 +229,21 @@ def lines(day: Day, result: DayResult) -> list[str]:
 
 def report(day: Day, result: DayResult) -> dict[str, Any]:
     """Return a run for programs; None where unknown."""
-    verdicts = {
+    evaluations = {
         name: {'outcome': one.outcome, 'limit': _number(one.limit), 'found': _number(one.found)}
-        for name, one in zip(('memory', 'time', 'answers', 'frames'),
-                             (result.memory, result.time, result.answers, result.frames))
-    }  # fmt: skip
+        for name, one in zip(
+            ('memory', 'time', 'answers', 'frames'),
+            (result.memory, result.time, result.answers, result.frames),
+        )
+    }
     return {
-        **result.counts._asdict(), 'is_missed': result.is_missed, 'verdicts': verdicts,
+        **result.counts._asdict(),
+        'is_missed': result.is_missed,
+        'evaluations': evaluations,
         'passes': {
             field: [_number(value) for value in day.series(field)] for field in Pass._fields
         },
-    }  # fmt: skip
+    }
 
 
 def _greatest(*series: Floats) -> float:

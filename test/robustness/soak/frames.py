@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.errors import InputFileError
+from puppet_core.io import InputFileError
+from puppet_core.math import Floats
 from puppet_replay.topics import RAW, TF_STATIC
-from puppet_ros import raw_header
 from puppet_ros.bags import BagReader
-from puppet_ros.cdr_layout import CdrLayout
-from puppet_ros.kept_cdr import decoded
+from puppet_ros.messages import CdrLayout, decoded, raw_header
 
 FLOAT64, WIDTH = 'd', 8  # as in the module struct; bytes
 MIN_FRAMES = 2
@@ -100,4 +98,4 @@ class Numbers:
     def copy(self, data: bytes, row: Floats) -> None:
         """Write the numbers of a message of that form into a row, shape (count,)."""
         for start, n, column in self._places:
-            row[column:column + n] = np.frombuffer(data, '<f8', n, start)
+            row[column : column + n] = np.frombuffer(data, '<f8', n, start)

@@ -5,9 +5,9 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from puppet_bringup.frame_log import ARRIVALS, INDEX, STAMP, TOPICS
+from puppet_bringup.monitor import ARRIVALS, INDEX, STAMP, TOPICS
 from puppet_bringup.usage_meter import Usage
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 from robustness.soak.time_histogram import TimeHistogram
 
 LAST = ARRIVALS.stop - 1  # /joint_states
@@ -72,10 +72,13 @@ class FrameTally:
         times = self._of_minute
         if self._minute < len(self._minutes):
             self._minutes[self._minute] = (
-                (self._minute + 0.5) * MINUTE_S, self.published - self._before[0],
-                self.lost - self._before[1], 1e3 * times.percentile_s(50.0),
-                1e3 * times.percentile_s(99.0), 1e3 * times.longest_s,
-            )  # fmt: skip
+                (self._minute + 0.5) * MINUTE_S,
+                self.published - self._before[0],
+                self.lost - self._before[1],
+                1e3 * times.percentile_s(50.0),
+                1e3 * times.percentile_s(99.0),
+                1e3 * times.longest_s,
+            )
         self._before = self.published, self.lost
         times.reset()
 
@@ -106,7 +109,7 @@ class FrameTally:
         seen = np.isfinite(rows[~is_solved, ARRIVALS])[:, :-1]
         for place in range(seen.shape[1]):
             self._last_seen[place] += np.count_nonzero(
-                seen[:, place] & ~seen[:, place + 1:].any(axis=1)
+                seen[:, place] & ~seen[:, place + 1 :].any(axis=1)
             )
 
 

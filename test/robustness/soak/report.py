@@ -1,15 +1,16 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a long run came to: verdicts, a table for people, and all series for programs."""
+"""What a long run came to: evaluations, a table for people, and all series for programs."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_bringup.usage_meter import Usage
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 from robustness.soak.record import FrameTally, UsageSeries
 from robustness.soak.steadiness import (
+    Evaluation,
     judge_count,
     judge_drift,
     judge_growth,
@@ -18,7 +19,6 @@ from robustness.soak.steadiness import (
     MISSED,
     Trend,
     trend,
-    Verdict,
     warm_up_s,
 )
 
@@ -40,16 +40,16 @@ class Soak(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A verdict and what it is about."""
+    """A evaluation and what it is about."""
 
     what: str
     unit: str
-    verdict: Verdict
+    evaluation: Evaluation
     found: Trend | None = None
 
 
 def judged(soak: Soak) -> list[Judged]:
-    """Return all verdicts."""
+    """Return all evaluations."""
     found, series = [], soak.series
     late = series.times_s >= warm_up_s(soak.duration_s)
     for name in series.names:
@@ -76,15 +76,15 @@ def latency_trend(soak: Soak) -> Trend:
     return trend(times_s[whole], minutes['p50_ms'][whole])
 
 
-def is_missed(verdicts: list[Judged]) -> bool:
+def is_missed(evaluations: list[Judged]) -> bool:
     """Return whether any limit was missed."""
-    return any(one.verdict.outcome == MISSED for one in verdicts)
+    return any(one.evaluation.outcome == MISSED for one in evaluations)
 
 
-def lines(soak: Soak, verdicts: list[Judged]) -> list[str]:
+def lines(soak: Soak, evaluations: list[Judged]) -> list[str]:
     """Return the run as a table for people."""
     series, tally = soak.series, soak.tally
-    growth = {one.what: one for one in verdicts}
+    growth = {one.what: one for one in evaluations}
     found = [
         f'{soak.duration_s / 60.0:.1f} min, of which the first '
         f'{warm_up_s(soak.duration_s) / 60.0:.1f} do not count for slopes',
@@ -98,49 +98,57 @@ def lines(soak: Soak, verdicts: list[Judged]) -> list[str]:
             f'{name:18}{_mean(series.of(name, "cpu_percent")):6.1f}{_at(own, 0):15.1f}'
             f'{_at(own, -1):8.1f}{one.found.per_hour:14.2f}{_interval(one.found):>18}'
             f'{_at(series.of(name, "threads"), -1):9.0f}{_at(series.of(name, "files"), -1):7.0f}'
-            f'  {one.verdict.outcome}'
+            f'  {one.evaluation.outcome}'
         )
-    found.append(f'{"all nodes":18}{_cpu_percent(series):6.1f}, machine '
-                 f'{_mean(series.machine_percent):.0f} % busy')  # fmt: skip
+    found.append(
+        f'{"all nodes":18}{_cpu_percent(series):6.1f}, machine '
+        f'{_mean(series.machine_percent):.0f} % busy'
+    )
     found += _latency_lines(soak, growth['latency'])
-    losses = growth['lost frames'].verdict
+    losses = growth['lost frames'].evaluation
     found.append(
         f'frames: {tally.published} published, {tally.solved} solved, {tally.lost} lost '
         f'({losses.found:.2g} of at most {losses.limit:.0e}): {losses.outcome}'
     )
-    missing = growth['missing frames'].verdict
+    missing = growth['missing frames'].evaluation
     found.append(
         f'  of {soak.settings["rate_hz"] * soak.duration_s:.0f} that the rate has, missing '
         f'{missing.found:.2g} of at most {missing.limit:.0e}: {missing.outcome}'
     )
     if tally.lost:
-        found.append('  last seen: ' + ', '.join(
-            f'{where} {count}' for where, count in tally.lost_where().items() if count
-        ))  # fmt: skip
+        found.append(
+            '  last seen: '
+            + ', '.join(f'{where} {count}' for where, count in tally.lost_where().items() if count)
+        )
     for node, counters in soak.drops.items():
         risen = ', '.join(f'{key} {count}' for key, count in counters.items() if count)
         if risen:
             found.append(f'  {node}: {risen}')
     for field in ('threads', 'files'):
-        verdict = growth[field].verdict
-        found.append(f'{field}: {verdict.limit:.0f} at first, {verdict.found:.0f} at last: '
-                     f'{verdict.outcome}')  # fmt: skip
+        evaluation = growth[field].evaluation
+        found.append(
+            f'{field}: {evaluation.limit:.0f} at first, {evaluation.found:.0f} at last: '
+            f'{evaluation.outcome}'
+        )
     return found
 
 
-def report(soak: Soak, verdicts: list[Judged]) -> dict[str, Any]:
-    """Return the run for programs: figures, verdicts and all series; None where unknown."""
+def report(soak: Soak, evaluations: list[Judged]) -> dict[str, Any]:
+    """Return the run for programs: figures, evaluations and all series; None where unknown."""
     series, tally = soak.series, soak.tally
     processes = {
         name: {field: _plain(series.of(name, field)) for field in Usage._fields}
         for name in series.names
     }
     return {
-        'settings': soak.settings, 'duration_s': soak.duration_s,
-        'is_missed': is_missed(verdicts),
-        'verdicts': [_verdict(one) for one in verdicts],
+        'settings': soak.settings,
+        'duration_s': soak.duration_s,
+        'is_missed': is_missed(evaluations),
+        'evaluations': [_verdict(one) for one in evaluations],
         'frames': {
-            'published': tally.published, 'solved': tally.solved, 'lost': tally.lost,
+            'published': tally.published,
+            'solved': tally.solved,
+            'lost': tally.lost,
             'last_seen': tally.lost_where(),
         },
         'drops': {node: dict(counters) for node, counters in soak.drops.items()},
@@ -148,10 +156,11 @@ def report(soak: Soak, verdicts: list[Judged]) -> dict[str, Any]:
         'cpu_percent': _number(_cpu_percent(series)),
         'minutes': {key: _plain(values) for key, values in tally.minutes().items()},
         'looks': {
-            'time_s': _plain(series.times_s), 'machine_percent': _plain(series.machine_percent),
+            'time_s': _plain(series.times_s),
+            'machine_percent': _plain(series.machine_percent),
             'processes': processes,
         },
-    }  # fmt: skip
+    }
 
 
 def _latency_lines(soak: Soak, drift: Judged) -> list[str]:
@@ -164,15 +173,18 @@ def _latency_lines(soak: Soak, drift: Judged) -> list[str]:
         f'latency, ms: {text}; medians of minutes: first {_mean(minutes[:n]):.2f}, '
         f'last {_mean(minutes[-n:]):.2f}',
         f'  drift {drift.found.per_hour:.3f} ms/h, 95 % {_interval(drift.found, 3)}, at most '
-        f'{drift.verdict.limit:.2f}: {drift.verdict.outcome}',
+        f'{drift.evaluation.limit:.2f}: {drift.evaluation.outcome}',
     ]
 
 
 def _verdict(one: Judged) -> dict[str, Any]:
     told: dict[str, Any] = {
-        'what': one.what, 'unit': one.unit, 'outcome': one.verdict.outcome,
-        'found': _number(one.verdict.found), 'limit': _number(one.verdict.limit),
-    }  # fmt: skip
+        'what': one.what,
+        'unit': one.unit,
+        'outcome': one.evaluation.outcome,
+        'found': _number(one.evaluation.found),
+        'limit': _number(one.evaluation.limit),
+    }
     if one.found is not None:
         told['interval'] = [_number(one.found.low_per_hour), _number(one.found.high_per_hour)]
         told['stretch_s'] = _number(one.found.stretch_s)

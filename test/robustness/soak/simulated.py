@@ -20,16 +20,15 @@ import sys
 import time
 
 import numpy as np
-from puppet_core.atomic_file import check_writable, write_text
-from puppet_core.errors import ConfigError
+from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_msgs.msg import Posture
 from puppet_replay.pipeline import Pipeline, UNCALIBRATED
 from puppet_replay.replay import quiet_collector
 from puppet_replay.settings import read_settings
 from puppet_replay.topics import JOINTS, PUPPET, RAW
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.process_memory import memory_of
-from puppet_ros.spin import EXIT_OK
+from puppet_ros.node import EXIT_OK
+from puppet_ros.process import memory_of
 from robustness.soak.day import Day, HOUR_S, judged, lines, report
 from robustness.soak.frames import LoopedFrames, Numbers, read_frames
 from sensor_msgs.msg import JointState
@@ -61,9 +60,10 @@ class DaySoak:
         probe = LoopedFrames(frames, 0, 0)
         self._n_frames = math.ceil(hours * HOUR_S * NS / probe.pass_ns * len(frames))
         self._looped = LoopedFrames(
-            frames, LAST_STAMP_NS - (self._n_frames // len(frames) + 1) * probe.pass_ns,
+            frames,
+            LAST_STAMP_NS - (self._n_frames // len(frames) + 1) * probe.pass_ns,
             PASSED_INDEX - self._n_frames // 2,
-        )  # fmt: skip
+        )
         self._n_passes = math.ceil(self._n_frames / len(frames))
         self._in = 0
         self._joints: Numbers | None = None
@@ -90,9 +90,12 @@ class DaySoak:
             self.day.end(end_s, us_per_frame, memory_mb, turn == REFERENCE)
             if int(end_s // HOUR_S) > told_hour:
                 told_hour = int(end_s // HOUR_S)
-                print(f'{time.strftime("%H:%M:%S")} hour {told_hour}: '  # noqa: T201
-                      f'{us_per_frame:.1f} us a frame, {memory_mb:.1f} MB',
-                      file=sys.stderr, flush=True)
+                print(
+                    f'{time.strftime("%H:%M:%S")} hour {told_hour}: '  # noqa: T201
+                    f'{us_per_frame:.1f} us a frame, {memory_mb:.1f} MB',
+                    file=sys.stderr,
+                    flush=True,
+                )
 
     def _pass(self, first: int, last: int) -> float:
         """Take a pass through the pipeline; return what the pipeline spent [s]."""
@@ -114,26 +117,30 @@ class DaySoak:
             n = self._joints.count
             places = [self._puppet.columns[name] for name in ('segments', 'end_effectors')]
             self.day = Day(
-                self._n_passes, len(self._looped), n + self._puppet.count,
+                self._n_passes,
+                len(self._looped),
+                n + self._puppet.count,
                 [self._joints.columns['position']],
                 [slice(n + span.start, n + span.stop) for span in places],
-            )  # fmt: skip
+            )
         row = self.day.rows[place]
         self._joints.copy(joints, row)
-        self._puppet.copy(puppet, row[self._joints.count:])
+        self._puppet.copy(puppet, row[self._joints.count :])
         self.day.is_answered[place] = True
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = argparse.ArgumentParser(
-        prog='robustness.soak.simulated', description=__doc__.strip().split('\n')[0],
+        prog='robustness.soak.simulated',
+        description=__doc__.strip().split('\n')[0],
         epilog='example: python3 -m robustness.soak.simulated session.mcap --hours 24',
-    )  # fmt: skip
+    )
     p.add_argument('bag', type=Path, help='of /tracker/raw, from the T-pose on, to be looped')
     p.add_argument('--hours', type=float, default=24.0, help='simulated, default %(default)g')
-    p.add_argument('--character', default='blubby', metavar='C',
-                   help='the puppet; default %(default)s')  # fmt: skip
+    p.add_argument(
+        '--character', default='blubby', metavar='C', help='the puppet; default %(default)s'
+    )
     p.add_argument('--json', type=Path, metavar='FILE', help='the figures, for programs')
     return p
 
@@ -169,13 +176,19 @@ def _soak(arguments: Sequence[str]) -> int:
     for line in lines(soak.day, result):
         print(line, flush=True)  # noqa: T201
     simulated_s = float(np.max(soak.day.series('end_s'), initial=0.0))
-    print(f'{simulated_s / HOUR_S:.2f} h in {took_s:.0f} s, '  # noqa: T201
-          f'{simulated_s / took_s:.0f} times real time; {process_s:.0f} s of the process')
+    print(
+        f'{simulated_s / HOUR_S:.2f} h in {took_s:.0f} s, '  # noqa: T201
+        f'{simulated_s / took_s:.0f} times real time; {process_s:.0f} s of the process'
+    )
     for error in pipeline.errors:
         print(f'soak: {error}', file=sys.stderr)  # noqa: T201
     if options.json is not None:
-        told = {**report(soak.day, result), 'wall_s': took_s, 'process_s': process_s,
-                'drops': pipeline.drops}  # fmt: skip
+        told = {
+            **report(soak.day, result),
+            'wall_s': took_s,
+            'process_s': process_s,
+            'drops': pipeline.drops,
+        }
         write_text(options.json, json.dumps(told, indent=1) + '\n')
     return EXIT_FAILED if result.is_missed else EXIT_OK
 

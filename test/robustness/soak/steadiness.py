@@ -13,7 +13,7 @@ kept if the whole interval is below it, missed if the whole interval is above.
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 from scipy.stats import theilslopes
 
 KEPT, MISSED, UNDECIDED = 'kept', 'missed', 'too short to tell'
@@ -41,7 +41,7 @@ class Trend(NamedTuple):
     """What it was taken of [s]."""
 
 
-class Verdict(NamedTuple):
+class Evaluation(NamedTuple):
     """Whether a limit was kept."""
 
     outcome: str
@@ -90,7 +90,7 @@ def trend(times_s: Floats, values: Floats) -> Trend:
     return Trend(float(found[0]), float(found[2]), float(found[3]), stretch_s)
 
 
-def judge_growth(found: Trend, limit_per_hour: float = MAX_GROWTH_MB_H) -> Verdict:
+def judge_growth(found: Trend, limit_per_hour: float = MAX_GROWTH_MB_H) -> Evaluation:
     """Return whether a slope is at most a limit; one downwards is none that matters."""
     if not found.stretch_s >= MIN_STRETCH_S or not np.isfinite(found.high_per_hour):
         outcome = UNDECIDED
@@ -98,26 +98,26 @@ def judge_growth(found: Trend, limit_per_hour: float = MAX_GROWTH_MB_H) -> Verdi
         outcome = KEPT
     else:
         outcome = MISSED if found.low_per_hour > limit_per_hour else UNDECIDED
-    return Verdict(outcome, limit_per_hour, found.per_hour)
+    return Evaluation(outcome, limit_per_hour, found.per_hour)
 
 
-def judge_drift(found: Trend, median_ms: float) -> Verdict:
+def judge_drift(found: Trend, median_ms: float) -> Evaluation:
     """Return whether a latency stays: its slope [ms/h] is small beside its median [ms]."""
     limit = max(MAX_DRIFT_SHARE_H * median_ms, MIN_DRIFT_MS_H)
     return judge_growth(found, limit)
 
 
-def judge_losses(frames: int, lost: int) -> Verdict:
+def judge_losses(frames: int, lost: int) -> Evaluation:
     """Return whether the share of lost frames is at most one in a hundred thousand."""
     share = lost / frames if frames else float('nan')
     if share > MAX_LOST_SHARE:
         outcome = MISSED
     else:
         outcome = KEPT if frames * MAX_LOST_SHARE >= 1.0 else UNDECIDED
-    return Verdict(outcome, MAX_LOST_SHARE, share)
+    return Evaluation(outcome, MAX_LOST_SHARE, share)
 
 
-def judge_rate(frames: int, rate_hz: float, duration_s: float) -> Verdict:
+def judge_rate(frames: int, rate_hz: float, duration_s: float) -> Evaluation:
     """Return whether there were as many frames as a rate [Hz] has in a time [s], nearly."""
     wanted = rate_hz * duration_s
     share = max(wanted - frames, 0.0) / wanted if wanted else float('nan')
@@ -125,14 +125,14 @@ def judge_rate(frames: int, rate_hz: float, duration_s: float) -> Verdict:
         outcome = MISSED
     else:
         outcome = KEPT if wanted * MAX_MISSING_SHARE >= 1.0 else UNDECIDED
-    return Verdict(outcome, MAX_MISSING_SHARE, share)
+    return Evaluation(outcome, MAX_MISSING_SHARE, share)
 
 
-def judge_count(values: Floats) -> Verdict:
+def judge_count(values: Floats) -> Evaluation:
     """Return whether a count, of threads or files, is at the end what it was at the begin."""
     known = values[np.isfinite(values)]
     n = len(known) // 10
     if not n:
-        return Verdict(UNDECIDED, np.nan, np.nan)
+        return Evaluation(UNDECIDED, np.nan, np.nan)
     first, last = float(np.median(known[:n])), float(np.median(known[-n:]))
-    return Verdict(KEPT if last <= first else MISSED, first, last)
+    return Evaluation(KEPT if last <= first else MISSED, first, last)

@@ -3,13 +3,13 @@
 """Percentiles of any number of times in memory of fixed size."""
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 
 SHORTEST_S, LONGEST_S = 1e-6, 100.0
 WIDTH = 0.01  # of a bin, over its lower edge
-EDGES_S = SHORTEST_S * np.exp(np.arange(
-    np.ceil(np.log(LONGEST_S / SHORTEST_S) / np.log1p(WIDTH)) + 1
-) * np.log1p(WIDTH))  # fmt: skip
+EDGES_S = SHORTEST_S * np.exp(
+    np.arange(np.ceil(np.log(LONGEST_S / SHORTEST_S) / np.log1p(WIDTH)) + 1) * np.log1p(WIDTH)
+)
 
 
 class TimeHistogram:

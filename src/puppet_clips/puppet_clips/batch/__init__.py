@@ -1,3 +1,22 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """A library of clips given to characters by many processes, with restart."""
+
+from puppet_clips.batch import command_batch
+from puppet_clips.batch.batch_run import BatchResult, run_batch
+from puppet_clips.batch.local_runner import LocalRunner
+from puppet_clips.batch.plan import find_clips, make_tasks
+from puppet_clips.batch.retarget_file import warm_up
+from puppet_clips.batch.task import FAILED, Reading
+
+__all__ = [
+    'BatchResult',
+    'FAILED',
+    'LocalRunner',
+    'Reading',
+    'command_batch',
+    'find_clips',
+    'make_tasks',
+    'run_batch',
+    'warm_up',
+]

@@ -17,7 +17,7 @@ from puppet_core.io.parameter_rows import (
     read_parameter_file,
     Row,
 )
-from puppet_core.io.progress import Advance, progress
+from puppet_core.io.progress_bar import Advance, progress
 from puppet_core.io.text import brief, cut, listed, printable
 from puppet_core.io.xml_file import read_xml, XmlElement
 from puppet_core.io.yaml_file import (

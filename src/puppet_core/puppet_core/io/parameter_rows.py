@@ -5,7 +5,7 @@ Parameters as data: one row each, checked the same way by nodes and by offline c
 
 A row knows its default, unit, range and whether it may change while running; `check_values`
 turns what a user wrote into values of the right type or refuses with a text that names the
-row. ROS declares these rows in puppet_ros.parameter_table; nothing here knows about it.
+row. ROS declares these rows in puppet_ros.node.parameters; nothing here knows about it.
 
 """
 

@@ -131,9 +131,13 @@ for _kind in (_LineLoader, _Dumper):
 def dump_yaml(tree: dict[str, Any]) -> str:
     """Return plain values as YAML text that `load_yaml` reads back to the same values."""
     return yaml.dump(
-        tree, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=99,
+        tree,
+        Dumper=_Dumper,
+        sort_keys=False,
+        default_flow_style=None,
+        width=99,
         allow_unicode=True,
-    )  # fmt: skip
+    )
 
 
 def load_plain_yaml(text: str) -> Any:

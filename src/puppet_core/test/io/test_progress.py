@@ -5,7 +5,7 @@
 from io import StringIO
 import re
 
-from puppet_core.io.progress import progress
+from puppet_core.io.progress_bar import progress
 import pytest
 
 

@@ -163,8 +163,11 @@ def test_nested_aliases_cost_nothing(load, level):
     began = time.monotonic()
     lines = ['a0: &a0 {k: 1}']
     lines += [f'a{i}: &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 60)]
-    with pytest.raises(InputFileError, match=r'test\.yaml:3: expected valid YAML, got the alias'
-                                             r' \*a0; write the value itself there$'):  # fmt: skip
+    with pytest.raises(
+        InputFileError,
+        match=r'test\.yaml:3: expected valid YAML, got the alias'
+        r' \*a0; write the value itself there$',
+    ):
         load('\n'.join(lines))
     assert time.monotonic() - began < HOSTILE_LIMIT_S
 
@@ -175,10 +178,17 @@ def test_what_is_written_twice_has_no_alias(load):
     assert load(text).section('b').numbers('c', 2).tolist() == shared
 
 
-@pytest.mark.parametrize('text', [
-    'a: [' + 'x, ' * 100_000 + ']', 'a: {' + ''.join(f'k{i}: 1, ' for i in range(20_000)) + '}',
-    'a: ' + 'x' * 100_000, 'k' * 900 + ': 1', ''.join(f'k{i}: 1\n' for i in range(20_000)),
-], ids=['list', 'keys', 'text', 'key', 'many'])  # fmt: skip
+@pytest.mark.parametrize(
+    'text',
+    [
+        'a: [' + 'x, ' * 100_000 + ']',
+        'a: {' + ''.join(f'k{i}: 1, ' for i in range(20_000)) + '}',
+        'a: ' + 'x' * 100_000,
+        'k' * 900 + ': 1',
+        ''.join(f'k{i}: 1\n' for i in range(20_000)),
+    ],
+    ids=['list', 'keys', 'text', 'key', 'many'],
+)
 def test_long_values_and_keys_give_a_short_line(load, text):
     source = load(f'{text}\nother: 1')
     with pytest.raises(InputFileError) as caught:

@@ -17,7 +17,7 @@ import struct
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints
+from puppet_core.math import Floats, Ints
 from puppet_driver.devices.flock_protocol import error_text, RECORD_FORMATS
 from puppet_driver.errors import ProtocolError
 
@@ -28,10 +28,17 @@ MAX_BODY_BYTES = 28 * MAX_UNITS  # POSITION/MATRIX with buttons
 MAX_PACKET_BYTES = HEADER_BYTES + MAX_BODY_BYTES
 
 ERROR_NAMES = {
-    0: 'no error', 1: 'sequence number', 2: 'a few sequence numbers missing',
-    3: 'many sequence numbers missing', 4: 'sequence number repeated', 5: 'unexpected packet',
-    6: 'bad packet', 7: 'illegal status request', 8: 'illegal setup', 9: 'not ready',
-}  # fmt: skip
+    0: 'no error',
+    1: 'sequence number',
+    2: 'a few sequence numbers missing',
+    3: 'many sequence numbers missing',
+    4: 'sequence number repeated',
+    5: 'unexpected packet',
+    6: 'bad packet',
+    7: 'illegal status request',
+    8: 'illegal setup',
+    9: 'not ready',
+}
 
 _HEADER = struct.Struct('>HHIBBBBHH')
 
@@ -118,9 +125,16 @@ def encode_packet(header: Header, body: bytes = b'') -> bytes:
 def body_header(header: Header, body_bytes: int) -> bytes:
     """Return the header's bytes of a packet with a body of so many."""
     return _HEADER.pack(
-        header.sequence & 0xFFFF, header.milliseconds, header.seconds & 0xFFFFFFFF,
-        header.message, header.unit, PROTOCOL, header.error, header.extension, body_bytes,
-    )  # fmt: skip
+        header.sequence & 0xFFFF,
+        header.milliseconds,
+        header.seconds & 0xFFFFFFFF,
+        header.message,
+        header.unit,
+        PROTOCOL,
+        header.error,
+        header.extension,
+        body_bytes,
+    )
 
 
 def decode_header(data: bytes) -> Header | None:
@@ -151,7 +165,7 @@ def find_packet(data: bytes, wanted: Collection[Message]) -> tuple[Packet | None
     """
     start = 0
     while start + HEADER_BYTES <= len(data):
-        header = decode_header(data[start: start + HEADER_BYTES])
+        header = decode_header(data[start : start + HEADER_BYTES])
         if header is None:
             start += 1
             continue
@@ -243,10 +257,12 @@ LAYOUT = layout_table()
 def encode_record(record: Record) -> bytes:
     """Return a record's bytes."""
     has_buttons = record.buttons is not None
-    head = bytes((
-        record.address | (BUTTONS_FLAG if has_buttons else 0),
-        record.code << 4 | len(record.words),
-    ))  # fmt: skip
+    head = bytes(
+        (
+            record.address | (BUTTONS_FLAG if has_buttons else 0),
+            record.code << 4 | len(record.words),
+        )
+    )
     tail = record.buttons.to_bytes(BUTTON_BYTES, 'big') if record.buttons is not None else b''
     return head + words_to_bytes(record.words) + tail
 
@@ -283,7 +299,7 @@ def decode_records(body: bytes) -> list[Record]:
                 f'expected {end - start} bytes of a record at byte {start}, '
                 f'got {len(body) - start}'
             )
-        words = np.frombuffer(body[start + HEAD_BYTES: words_end], dtype='>i2').tolist()
+        words = np.frombuffer(body[start + HEAD_BYTES : words_end], dtype='>i2').tolist()
         buttons = int.from_bytes(body[words_end:end], 'big') if has_buttons else None
         records.append(Record(body[start] & ~BUTTONS_FLAG, code, tuple(words), buttons))
         start = end
@@ -304,9 +320,11 @@ SCALING_MASK = 0x0FFF  # the upper bits name the kind of system
 SYSTEM_RUNNING, SYSTEM_ERROR, SYSTEM_BUS_ERROR = 0x80, 0x40, 0x20
 SYSTEM_CHASSIS_ERROR, SYSTEM_POWER_ERROR, SYSTEM_MASTER = 0x10, 0x08, 0x04
 SYSTEM_PROBLEMS = {
-    SYSTEM_ERROR: 'a system error', SYSTEM_BUS_ERROR: 'an error on the Fast Bird Bus',
-    SYSTEM_CHASSIS_ERROR: 'an error of the chassis', SYSTEM_POWER_ERROR: 'a failing power supply',
-}  # fmt: skip
+    SYSTEM_ERROR: 'a system error',
+    SYSTEM_BUS_ERROR: 'an error on the Fast Bird Bus',
+    SYSTEM_CHASSIS_ERROR: 'an error of the chassis',
+    SYSTEM_POWER_ERROR: 'a failing power supply',
+}
 UNIT_ERROR, UNIT_RUNNING, UNIT_HAS_BUTTONS, UNIT_HAS_SENSOR = 0x80, 0x40, 0x08, 0x04
 SETUP_SUDDEN_CHANGE, SETUP_XYZ_REFERENCE, SETUP_APPEND_BUTTONS = 0x20, 0x10, 0x08
 SETUP_AC_NARROW, SETUP_AC_WIDE, SETUP_DC = 0x04, 0x02, 0x01

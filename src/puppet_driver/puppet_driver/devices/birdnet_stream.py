@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Floats, Ints
+from puppet_core.math import Floats, Ints
 from puppet_driver.devices import decoding as attitude
 from puppet_driver.devices.birdnet import (
     BUTTON_BYTES,
@@ -62,10 +62,14 @@ TYPE_AT, UNIT_AT, PROTOCOL_AT, ERROR_AT, BYTES_AT = 8, 9, 10, 11, 14
 DATA = int(Message.DATA)
 # what else a running device says, all without a body
 ANSWERS_WHILE_RUNNING = (
-    int(Message.RUN_CONTINUOUS_ANSWER), int(Message.STOP_DATA_ANSWER),
-    int(Message.SEND_SETUP_ANSWER), int(Message.WAKE_UP_ANSWER),
-    int(Message.SYNC_SEQUENCE_ANSWER), int(Message.ILLEGAL), int(Message.UNKNOWN),
-)  # fmt: skip
+    int(Message.RUN_CONTINUOUS_ANSWER),
+    int(Message.STOP_DATA_ANSWER),
+    int(Message.SEND_SETUP_ANSWER),
+    int(Message.WAKE_UP_ANSWER),
+    int(Message.SYNC_SEQUENCE_ANSWER),
+    int(Message.ILLEGAL),
+    int(Message.UNKNOWN),
+)
 
 
 class Decoding(NamedTuple):
@@ -235,9 +239,16 @@ def decode_pose(
 
 @njit(cache=True)
 def take_records(
-    data: np.ndarray, start: int, n_bytes: int, d: Decoding, state: Ints, ordinals: Ints,
-    stamps_ns: Ints, poses: Floats, count: int,
-) -> int:  # fmt: skip
+    data: np.ndarray,
+    start: int,
+    n_bytes: int,
+    d: Decoding,
+    state: Ints,
+    ordinals: Ints,
+    stamps_ns: Ints,
+    poses: Floats,
+    count: int,
+) -> int:
     """Move the records of a whole packet into the batch; return the new count."""
     if data[start + TYPE_AT] != DATA:
         return count
@@ -289,9 +300,17 @@ def packet_at(pending: np.ndarray, start: int, end: int, d: Decoding) -> int:
 
 @njit(cache=True)
 def scan(
-    data: np.ndarray, n_bytes: int, arrival_ns: int, is_quiet: bool, pending: np.ndarray,
-    d: Decoding, state: Ints, ordinals: Ints, stamps_ns: Ints, poses: Floats,
-) -> int:  # fmt: skip
+    data: np.ndarray,
+    n_bytes: int,
+    arrival_ns: int,
+    is_quiet: bool,
+    pending: np.ndarray,
+    d: Decoding,
+    state: Ints,
+    ordinals: Ints,
+    stamps_ns: Ints,
+    poses: Floats,
+) -> int:
     """
     Decode one read of a stream; return the number of records written into the batch.
 
@@ -371,9 +390,15 @@ def is_old(data: np.ndarray, state: Ints) -> bool:
 
 @njit(cache=True)
 def take_datagram(
-    data: np.ndarray, n_bytes: int, arrival_ns: int, d: Decoding, state: Ints, ordinals: Ints,
-    stamps_ns: Ints, poses: Floats,
-) -> int:  # fmt: skip
+    data: np.ndarray,
+    n_bytes: int,
+    arrival_ns: int,
+    d: Decoding,
+    state: Ints,
+    ordinals: Ints,
+    stamps_ns: Ints,
+    poses: Floats,
+) -> int:
     """Decode one datagram, which is one packet or nothing; parameters as for `scan`."""
     if n_bytes < HEADER_BYTES or examine(data, 0, n_bytes, d) != n_bytes:
         state[RESYNCS] += 1
@@ -450,7 +475,7 @@ class BirdnetStream(RecordStream):
     @property
     def counters(self) -> StreamCounters:  # type: ignore[override]
         """Totals since the stream was opened."""
-        return StreamCounters(*(int(n) for n in self._state[:len(StreamCounters._fields)]))
+        return StreamCounters(*(int(n) for n in self._state[: len(StreamCounters._fields)]))
 
     def sensor_error(self, ordinal: int) -> str:
         """Return what data packets say is wrong with a sensor, in words, '' for nothing."""
@@ -461,9 +486,7 @@ class BirdnetStream(RecordStream):
         batch = self.batch
         out = (self._state, batch.ordinals, batch.stamps_ns, batch.poses)
         if self._has_datagrams:
-            batch.count = take_datagram(
-                data, n_bytes, arrival_ns, self._decoding, *out
-            )
+            batch.count = take_datagram(data, n_bytes, arrival_ns, self._decoding, *out)
         else:
             batch.count = scan(
                 data, n_bytes, arrival_ns, False, self._pending, self._decoding, *out
@@ -482,7 +505,15 @@ class BirdnetStream(RecordStream):
         batch.count = 0
         if state[IS_HELD]:
             batch.count = scan(
-                self._nothing, 0, state[FIRST_NS], True, self._pending, self._decoding,
-                state, batch.ordinals, batch.stamps_ns, batch.poses,
-            )  # fmt: skip
+                self._nothing,
+                0,
+                state[FIRST_NS],
+                True,
+                self._pending,
+                self._decoding,
+                state,
+                batch.ordinals,
+                batch.stamps_ns,
+                batch.poses,
+            )
         return batch.count

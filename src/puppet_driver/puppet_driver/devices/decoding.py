@@ -22,9 +22,8 @@ from typing import NamedTuple
 
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Floats, Ints, Quat
-from puppet_core.fastest_motion import FASTEST_M_S, FASTEST_RAD_S
-from puppet_core.kernel import kernel
+from puppet_core.body import FASTEST_M_S, FASTEST_RAD_S
+from puppet_core.math import Floats, Ints, kernel, Quat
 
 CONFIRMATIONS = 2
 

@@ -15,14 +15,14 @@ is said in one sentence; a unit that lost its sensor is only noted, the others s
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
-from puppet_core.errors import ConfigError
-from puppet_core.fastest_motion import FASTEST_M_S
+from puppet_core.body import FASTEST_M_S
+from puppet_core.io import ConfigError
 from puppet_driver.devices import flock_protocol as flock
 from puppet_driver.devices.decoding import Reach
 from puppet_driver.devices.flock_records import PhasedRecordStream
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.tracker import Exchange, Exchanges, Tracker
-from puppet_driver.transport.line_capacity import check_bandwidth
+from puppet_driver.transport import check_bandwidth
 
 START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
 STOP_PAUSE_S = 0.1
@@ -128,9 +128,7 @@ class FlockOfBirds(Tracker):
             raise ConfigError(
                 f'first_address: expected addresses up to {flock.MAX_ADDRESS}, got {last}'
             )
-        check_bandwidth(
-            sensors_per_line, config.baud_rate_bps, self.record_bytes, config.rate_hz
-        )
+        check_bandwidth(sensors_per_line, config.baud_rate_bps, self.record_bytes, config.rate_hz)
 
     def stop_command(self) -> bytes:
         """Return the bytes that end streaming."""
@@ -184,7 +182,7 @@ class FlockOfBirds(Tracker):
         config = self._config
         if word & flock.STATUS_MASTER:
             units = yield from self._unit_flags()
-            if not _all_run(units[:config.n_units]):
+            if not _all_run(units[: config.n_units]):
                 yield self._auto_configure(config.n_units)
             return
         wait_s = MASTER_WAIT_S + config.auto_configure_pause_s

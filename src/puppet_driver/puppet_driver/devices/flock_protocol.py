@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Floats, Ints
+from puppet_core.math import Floats, Ints
 
 METRES_PER_INCH = 0.0254
 FULL_SCALE = 32768.0  # counts at the end of the range, and of the unit interval
@@ -43,11 +43,26 @@ DATA_READY, ERROR_CODE, VM_TABLE, ALPHA_MAX, MODEL = 8, 10, 12, 13, 15
 EXPANDED_ERROR, ADDRESSING_MODE, ADDRESS, HEMISPHERE_VALUE = 16, 19, 21, 22
 GROUP_MODE, FLOCK_STATUS, AUTO_CONFIGURE = 35, 36, 50
 VALUE_BYTES = {
-    STATUS: 2, SOFTWARE_REVISION: 2, CRYSTAL: 2, POSITION_SCALE: 2, FILTER_SWITCHES: 2,
-    ALPHA_MIN: 14, RATE_COUNT: 2, MEASUREMENT_RATE: 2, DATA_READY: 1, ERROR_CODE: 1,
-    VM_TABLE: 14, ALPHA_MAX: 14, MODEL: 10, EXPANDED_ERROR: 2, ADDRESSING_MODE: 1,
-    ADDRESS: 1, HEMISPHERE_VALUE: 2, GROUP_MODE: 1, AUTO_CONFIGURE: 1,
-}  # fmt: skip
+    STATUS: 2,
+    SOFTWARE_REVISION: 2,
+    CRYSTAL: 2,
+    POSITION_SCALE: 2,
+    FILTER_SWITCHES: 2,
+    ALPHA_MIN: 14,
+    RATE_COUNT: 2,
+    MEASUREMENT_RATE: 2,
+    DATA_READY: 1,
+    ERROR_CODE: 1,
+    VM_TABLE: 14,
+    ALPHA_MAX: 14,
+    MODEL: 10,
+    EXPANDED_ERROR: 2,
+    ADDRESSING_MODE: 1,
+    ADDRESS: 1,
+    HEMISPHERE_VALUE: 2,
+    GROUP_MODE: 1,
+    AUTO_CONFIGURE: 1,
+}
 UNITS_OF_ADDRESSING_MODE = {0: 14, 1: 30, 3: 126}
 MAX_ADDRESS = 126
 
@@ -80,9 +95,13 @@ POSE_FORMATS = ('position_quaternion', 'position_angles', 'position_matrix')
 POSITION_QUATERNION_BYTES = 2 * RECORD_FORMATS[POSITION_QUATERNION].n_words
 
 HEMISPHERES = {
-    'front': b'\x00\x00', 'aft': b'\x00\x01', 'upper': b'\x0c\x01',
-    'lower': b'\x0c\x00', 'left': b'\x06\x01', 'right': b'\x06\x00',
-}  # fmt: skip
+    'front': b'\x00\x00',
+    'aft': b'\x00\x01',
+    'upper': b'\x0c\x01',
+    'lower': b'\x0c\x00',
+    'left': b'\x06\x01',
+    'right': b'\x06\x00',
+}
 
 STATUS_MASTER, STATUS_INITIALISED, STATUS_ERROR = 1 << 15, 1 << 14, 1 << 13
 STATUS_FORMAT_SHIFT, STATUS_FORMAT_MASK = 1, 0xF
@@ -91,15 +110,33 @@ STATUS_RUNNING, STATUS_SLEEPING, STATUS_STREAMING = 1 << 12, 1 << 5, 1 << 0
 UNIT_ACCESSIBLE, UNIT_RUNNING, UNIT_HAS_SENSOR, UNIT_EXTENDED_RANGE = 0x80, 0x40, 0x20, 0x10
 
 ERROR_NAMES = {
-    0: 'no error', 1: 'memory (RAM)', 2: 'memory or configuration', 3: 'memory or configuration',
-    4: 'memory or configuration', 5: 'memory or configuration', 6: 'illegal command',
-    7: 'not the master', 8: 'no units on the bus', 9: 'unit not initialised',
-    10: 'bus reception', 11: 'RS-232 overrun or framing', 12: 'bus reception',
-    13: 'no reply on the bus', 14: 'bad host command', 15: 'run time', 17: 'slave sends no data',
-    18: 'baud rate', 19: 'slave does not acknowledge', 28: 'CRT synchronisation',
-    29: 'transmitter off', 30: 'extended-range transmitter absent', 32: 'sensor saturated',
-    33: 'slave configuration', 34: 'watchdog', 35: 'over-temperature',
-}  # fmt: skip
+    0: 'no error',
+    1: 'memory (RAM)',
+    2: 'memory or configuration',
+    3: 'memory or configuration',
+    4: 'memory or configuration',
+    5: 'memory or configuration',
+    6: 'illegal command',
+    7: 'not the master',
+    8: 'no units on the bus',
+    9: 'unit not initialised',
+    10: 'bus reception',
+    11: 'RS-232 overrun or framing',
+    12: 'bus reception',
+    13: 'no reply on the bus',
+    14: 'bad host command',
+    15: 'run time',
+    17: 'slave sends no data',
+    18: 'baud rate',
+    19: 'slave does not acknowledge',
+    28: 'CRT synchronisation',
+    29: 'transmitter off',
+    30: 'extended-range transmitter absent',
+    32: 'sensor saturated',
+    33: 'slave configuration',
+    34: 'watchdog',
+    35: 'over-temperature',
+}
 
 
 def error_text(code: int) -> str:

@@ -14,9 +14,7 @@ it is is accepted at once; any other is held until the next byte, or until the l
 from collections.abc import Sequence
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints, Quat
-from puppet_core.kernel import kernel
-from puppet_core.work_array import work_table
+from puppet_core.math import Floats, Ints, kernel, Quat, work_table
 from puppet_driver.devices.decoding import (
     follow,
     from_angles,
@@ -117,9 +115,12 @@ def decode_record(
     pose[:] = np.nan
     error = 0.0
     first = 0
-    if code == POSITION_CODE or code == POSITION_ANGLES_CODE or code == POSITION_MATRIX_CODE or (
-        code == POSITION_QUATERNION_CODE
-    ):  # fmt: skip
+    if (
+        code == POSITION_CODE
+        or code == POSITION_ANGLES_CODE
+        or code == POSITION_MATRIX_CODE
+        or (code == POSITION_QUATERNION_CODE)
+    ):
         # REP103_SIGNS
         pose[0] = word_at(record, 0) * metres_per_count
         pose[1] = -word_at(record, 1) * metres_per_count
@@ -155,9 +156,14 @@ def is_due(ordinal: int, paths: Paths, state: Ints) -> bool:
 
 @kernel
 def accept(
-    ordinal: int, paths: Paths, state: Ints, ordinals: Ints, stamps_ns: Ints, poses: Floats,
+    ordinal: int,
+    paths: Paths,
+    state: Ints,
+    ordinals: Ints,
+    stamps_ns: Ints,
+    poses: Floats,
     count: int,
-) -> int:  # fmt: skip
+) -> int:
     """Move the pose at `poses[count]` into the batch; return the new count."""
     ordinals[count] = ordinal
     stamps_ns[count] = state[FIRST_NS]
@@ -193,9 +199,11 @@ def doubt(ordinal: int, paths: Paths, state: Ints) -> None:
 
 @kernel
 def complete(
-    pending: np.ndarray, ordinal_of: Ints, decoding: tuple[int, float, float, float],
+    pending: np.ndarray,
+    ordinal_of: Ints,
+    decoding: tuple[int, float, float, float],
     pose: Floats,
-) -> int:  # fmt: skip
+) -> int:
     """Decode a complete record into `pose`; return its ordinal, -1 if it cannot be one."""
     code, scale, turn, tolerance = decoding
     error = decode_record(pending, code, scale, turn, pose)
@@ -205,10 +213,18 @@ def complete(
 
 @kernel
 def scan(
-    data: np.ndarray, n_bytes: int, arrival_ns: int, pending: np.ndarray, ordinal_of: Ints,
-    decoding: tuple[int, float, float, float], paths: Paths, state: Ints, ordinals: Ints,
-    stamps_ns: Ints, poses: Floats,
-) -> int:  # fmt: skip
+    data: np.ndarray,
+    n_bytes: int,
+    arrival_ns: int,
+    pending: np.ndarray,
+    ordinal_of: Ints,
+    decoding: tuple[int, float, float, float],
+    paths: Paths,
+    state: Ints,
+    ordinals: Ints,
+    stamps_ns: Ints,
+    poses: Floats,
+) -> int:
     """
     Decode one read; return the number of records written into the batch.
 
@@ -331,15 +347,24 @@ class PhasedRecordStream(RecordStream):
     @property
     def counters(self) -> StreamCounters:  # type: ignore[override]
         """Totals since the stream was opened."""
-        return StreamCounters(*(int(n) for n in self._state[:len(StreamCounters._fields)]))
+        return StreamCounters(*(int(n) for n in self._state[: len(StreamCounters._fields)]))
 
     def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
         """Decode the first `n_bytes` of `data`, at most MAX_READ_BYTES, into the batch."""
         batch = self.batch
         batch.count = scan(
-            data, n_bytes, arrival_ns, self._pending, self._ordinal_of, self._decoding,
-            self._paths, self._state, batch.ordinals, batch.stamps_ns, batch.poses,
-        )  # fmt: skip
+            data,
+            n_bytes,
+            arrival_ns,
+            self._pending,
+            self._ordinal_of,
+            self._decoding,
+            self._paths,
+            self._state,
+            batch.ordinals,
+            batch.stamps_ns,
+            batch.poses,
+        )
         return batch.count
 
     def skip(self) -> None:

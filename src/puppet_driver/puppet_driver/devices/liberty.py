@@ -9,7 +9,7 @@ which stations report, and lets them stream.
 
 """
 
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 from puppet_driver.devices.polhemus import (
     check_poll,
     HEMISPHERES,

@@ -15,7 +15,7 @@ import threading
 import time
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 from puppet_driver.errors import LinkError, LinkTimeout
 from puppet_driver.tracker import (
     Exchange,
@@ -68,7 +68,7 @@ class MockStream(RecordStream):
         while len(self._pending) >= RECORD.size:
             _, ordinal, *pose, check = RECORD.unpack_from(self._pending)
             is_sound = self._pending[0] == SYNC and ordinal < self._n_sensors
-            if not is_sound or sum(self._pending[:RECORD.size - 1]) & 0xFF != check:
+            if not is_sound or sum(self._pending[: RECORD.size - 1]) & 0xFF != check:
                 del self._pending[0]
                 counters = counters._replace(discarded_bytes=counters.discarded_bytes + 1)
                 continue
@@ -76,7 +76,7 @@ class MockStream(RecordStream):
             batch.stamps_ns[batch.count] = self._first_ns
             batch.poses[batch.count] = pose
             batch.count += 1
-            del self._pending[:RECORD.size]
+            del self._pending[: RECORD.size]
             self._first_ns = arrival_ns
         self.counters = counters._replace(records=counters.records + batch.count)
         return batch.count
@@ -163,7 +163,7 @@ class MockPort:
 
     def write(self, data: bytes) -> None:
         """Obey commands."""
-        for command in (data[i:i + 1] for i in range(len(data))):
+        for command in (data[i : i + 1] for i in range(len(data))):
             if command == IDENTIFY:
                 self._say(IDENTITY)
             elif command in (GO, STOP):

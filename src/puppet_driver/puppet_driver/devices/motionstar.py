@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import partial
 import select
 
-from puppet_core.errors import ConfigError
-from puppet_core.fastest_motion import FASTEST_M_S
+from puppet_core.body import FASTEST_M_S
+from puppet_core.io import ConfigError
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     ANSWERS,
@@ -45,15 +45,15 @@ from puppet_driver.devices.flock_protocol import (
 )
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.tracker import Exchange, Exchanges, Tracker
-from puppet_driver.transport.network_port import (
+from puppet_driver.transport import (
     Endpoint,
     is_network_name,
     open_network_port,
     parse_endpoint,
+    Port,
     TcpPort,
     UdpPort,
 )
-from puppet_driver.transport.port import Port
 
 BOTH = 'tcp+udp'
 REQUESTS_FOR_DATA = (Message.RUN_CONTINUOUS, Message.SINGLE_SHOT)
@@ -202,8 +202,7 @@ class MotionStar(Tracker):
         rate_hz, last = self._config.rate_hz, self._config.addresses[-1]
         if len({parse_way(port).scheme for port in ports}) > 1:
             raise ConfigError(
-                'ports: expected all tcp://, all udp:// or all tcp+udp://, '
-                f'got {", ".join(ports)}'
+                f'ports: expected all tcp://, all udp:// or all tcp+udp://, got {", ".join(ports)}'
             )
         low, high = status.RATE_RANGE_HZ
         if not low <= rate_hz <= high:
@@ -228,10 +227,12 @@ class MotionStar(Tracker):
         """Return a decoder in its initial state, with the scales that the units told."""
         config = self._config
         return BirdnetStream(
-            config.addresses, self._full_scales_m, config.inverted_quaternion,
+            config.addresses,
+            self._full_scales_m,
+            config.inverted_quaternion,
             has_datagrams(config.port),
             Reach(config.rate_hz, config.max_speed_mps),
-        )  # fmt: skip
+        )
 
     def start_exchanges(self) -> Exchanges:
         """Yield the steps from any state to streaming; see Tracker."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.fastest_motion import FASTEST_M_S
+from puppet_core.body import FASTEST_M_S
+from puppet_core.io import ConfigError
 from puppet_driver.devices import polhemus_kernels as frame
 from puppet_driver.devices import polhemus_kernels as kernels
 from puppet_driver.devices.decoding import Reach, standing_error
@@ -30,16 +30,20 @@ from puppet_driver.tracker import (
     StreamCounters,
     Tracker,
 )
-from puppet_driver.transport.line_capacity import check_bandwidth
+from puppet_driver.transport import check_bandwidth
 
 METRES_PER_CENTIMETRE = 0.01
 NO_ERROR = frame.NO_ERROR
 LINE_END = b'\r\n'
 # the same side as the Ascension names: X forward, Y right, Z down of the transmitter
 HEMISPHERES = {
-    'front': (1, 0, 0), 'aft': (-1, 0, 0), 'upper': (0, 0, -1),
-    'lower': (0, 0, 1), 'left': (0, -1, 0), 'right': (0, 1, 0),
-}  # fmt: skip
+    'front': (1, 0, 0),
+    'aft': (-1, 0, 0),
+    'upper': (0, 0, -1),
+    'lower': (0, 0, 1),
+    'left': (0, -1, 0),
+    'right': (0, 1, 0),
+}
 _DIGITS = b'0123456789'
 _PRINTABLE = bytes(range(0x20, 0x7F))
 _ANY = bytes(range(256))
@@ -72,13 +76,26 @@ SPACE = Item('space', constant=b' ')
 END = Item('line end', constant=LINE_END)
 
 FASTRAK_ITEMS = {
-    0: SPACE, 1: END, 2: POSITION, 4: EULER, 5: COSINES[0], 6: COSINES[1], 7: COSINES[2],
-    11: QUATERNION, 16: STYLUS,
-}  # fmt: skip
+    0: SPACE,
+    1: END,
+    2: POSITION,
+    4: EULER,
+    5: COSINES[0],
+    6: COSINES[1],
+    7: COSINES[2],
+    11: QUATERNION,
+    16: STYLUS,
+}
 LIBERTY_ITEMS = {
-    0: SPACE, 1: END, 2: POSITION, 4: EULER, 7: QUATERNION, 8: TIME_STAMP, 9: FRAME_COUNT,
+    0: SPACE,
+    1: END,
+    2: POSITION,
+    4: EULER,
+    7: QUATERNION,
+    8: TIME_STAMP,
+    9: FRAME_COUNT,
     10: STYLUS,
-}  # fmt: skip
+}
 LIBERTY_HEADER_BYTES = 8
 PREAMBLES = {b'LY': 'LIBERTY', b'PA': 'PATRIOT', b'LU': 'LATUS'}
 
@@ -331,11 +348,11 @@ class FramedRecordStream(RecordStream):
     def counters(self) -> StreamCounters:  # type: ignore[override]
         """Totals since the stream was opened."""
         state = self._scanner.state
-        return StreamCounters(*(int(n) for n in state[:len(StreamCounters._fields)]))
+        return StreamCounters(*(int(n) for n in state[: len(StreamCounters._fields)]))
 
     def station(self, ordinal: int) -> StationStatus:
         """Return what a sensor's last record said beside its pose."""
-        extras = self._scanner.last_extras[ordinal, :kernels.FAULT]
+        extras = self._scanner.last_extras[ordinal, : kernels.FAULT]
         status, stylus, time_ms, frame = (int(n) for n in extras)
         error = '' if status in (NO_ERROR, 0) else chr(status)
         return StationStatus(error, stylus != 0, time_ms, frame)
@@ -349,9 +366,16 @@ class FramedRecordStream(RecordStream):
         """Decode the first `n_bytes` of `data`, at most MAX_READ_BYTES, into the batch."""
         batch = self.batch
         batch.count = kernels.scan(
-            data, n_bytes, arrival_ns, self._shape, self._scanner, self._decoding,
-            batch.ordinals, batch.stamps_ns, batch.poses,
-        )  # fmt: skip
+            data,
+            n_bytes,
+            arrival_ns,
+            self._shape,
+            self._scanner,
+            self._decoding,
+            batch.ordinals,
+            batch.stamps_ns,
+            batch.poses,
+        )
         return batch.count
 
     def skip(self) -> None:
@@ -364,9 +388,13 @@ class FramedRecordStream(RecordStream):
         """Release the held record, if any, into the batch: quiet has confirmed its end."""
         batch = self.batch
         batch.count = kernels.release(
-            self._shape, self._scanner, self._decoding,
-            batch.ordinals, batch.stamps_ns, batch.poses,
-        )  # fmt: skip
+            self._shape,
+            self._scanner,
+            self._decoding,
+            batch.ordinals,
+            batch.stamps_ns,
+            batch.poses,
+        )
         return batch.count
 
 
@@ -435,9 +463,7 @@ class PolhemusTracker(Tracker):
                 f'{self.title}, which has {self.max_stations} stations, got {len(ports)}'
             )
         self._check_rate()
-        check_bandwidth(
-            sensors_per_line, config.baud_rate_bps, self.record_bytes, config.rate_hz
-        )
+        check_bandwidth(sensors_per_line, config.baud_rate_bps, self.record_bytes, config.rate_hz)
 
     @abstractmethod
     def _check_rate(self) -> None:
@@ -447,9 +473,12 @@ class PolhemusTracker(Tracker):
         """Return a decoder in its initial state."""
         config = self._config
         return FramedRecordStream(
-            self.layout, METRES_PER_CENTIMETRE, Reach(config.rate_hz, config.max_speed_mps),
-            config.inverted_quaternion, type(self).error_text,
-        )  # fmt: skip
+            self.layout,
+            METRES_PER_CENTIMETRE,
+            Reach(config.rate_hz, config.max_speed_mps),
+            config.inverted_quaternion,
+            type(self).error_text,
+        )
 
 
 def silence(title: str, config: PolhemusConfig, got: str) -> LinkTimeout:
@@ -461,9 +490,11 @@ def silence(title: str, config: PolhemusConfig, got: str) -> LinkTimeout:
 
 
 def check_poll(
-    layout: RecordLayout, config: PolhemusConfig, reply: bytes,
+    layout: RecordLayout,
+    config: PolhemusConfig,
+    reply: bytes,
     error_text: Callable[[str], str],
-) -> Steps:  # fmt: skip
+) -> Steps:
     """
     See what the answer to a poll says of each sensor; note what a station lacks.
 
@@ -474,7 +505,7 @@ def check_poll(
     """
     size = layout.record_bytes
     accepts = layout.shape().accepts
-    records = [reply[at:at + size] for at in range(0, len(reply), size)]
+    records = [reply[at : at + size] for at in range(0, len(reply), size)]
     for record in records:
         if not all(row[byte] for row, byte in zip(accepts, record)):
             raise ProtocolError(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Floats, Ints
+from puppet_core.math import Floats, Ints
 from puppet_driver.devices.decoding import (
     follow,
     from_angles,
@@ -117,9 +117,14 @@ def orientation(form: int, values: Floats, q: Floats) -> float:
 
 @njit(cache=True)
 def decode_pose(
-    record: np.ndarray, is_ascii: bool, form: int, value_at: Ints,
-    decoding: tuple[float, float, float], values: Floats, pose: Floats,
-) -> bool:  # fmt: skip
+    record: np.ndarray,
+    is_ascii: bool,
+    form: int,
+    value_at: Ints,
+    decoding: tuple[float, float, float],
+    values: Floats,
+    pose: Floats,
+) -> bool:
     """
     Decode a record into REP-103 axes.
 
@@ -324,9 +329,13 @@ def judge(
 
 @njit(cache=True)
 def release(
-    shape: RecordShape, s: Scanner, decoding: tuple[float, float, float], ordinals: Ints,
-    stamps_ns: Ints, poses: Floats,
-) -> int:  # fmt: skip
+    shape: RecordShape,
+    s: Scanner,
+    decoding: tuple[float, float, float],
+    ordinals: Ints,
+    stamps_ns: Ints,
+    poses: Floats,
+) -> int:
     """Move a held record into an empty batch; return how many there were."""
     if s.state[HELD] == 0:
         return 0
@@ -336,9 +345,16 @@ def release(
 
 @njit(cache=True)
 def scan(
-    data: np.ndarray, n_bytes: int, arrival_ns: int, shape: RecordShape, s: Scanner,
-    decoding: tuple[float, float, float], ordinals: Ints, stamps_ns: Ints, poses: Floats,
-) -> int:  # fmt: skip
+    data: np.ndarray,
+    n_bytes: int,
+    arrival_ns: int,
+    shape: RecordShape,
+    s: Scanner,
+    decoding: tuple[float, float, float],
+    ordinals: Ints,
+    stamps_ns: Ints,
+    poses: Floats,
+) -> int:
     """
     Decode one read; return the number of records written into the batch.
 

@@ -1,3 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """A simulated tracker that the driver cannot tell from hardware."""
+
+from puppet_driver.emulator import cli
+from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
+from puppet_driver.emulator.faults import FaultRates, Faults
+from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
+from puppet_driver.emulator.server import DeviceSimulator
+
+__all__ = [
+    'DeviceSimulator',
+    'EmulatorConfig',
+    'FaultRates',
+    'Faults',
+    'MotionStarPackets',
+    'MotionStarSimulator',
+    'SIMULATORS',
+    'cli',
+]

@@ -16,11 +16,10 @@ import signal
 import sys
 import tempfile
 
-from puppet_core.character import Character, load_character, save_character
-from puppet_core.clip_command_line import add_reading_options, read_clip_as_told
-from puppet_core.errors import PuppetError
-from puppet_core.motion_loop import LoopedMotion
-from puppet_core.posture import Motion
+from puppet_core.body import Character, load_character, Motion, save_character
+from puppet_core.clips import add_reading_options, read_clip_as_told
+from puppet_core.io import PuppetError
+from puppet_core.procedural import LoopedMotion
 from puppet_driver.emulator.emulator import (
     build_motionstar_server,
     build_server,
@@ -33,8 +32,7 @@ from puppet_driver.emulator.emulator import (
 )
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import clip_body, default_body, DEFAULT_SENSORS, NoiseLevels
-from puppet_driver.transport.line_capacity import sensors_per_line
-from puppet_driver.transport.network_port import parse_endpoint
+from puppet_driver.transport import parse_endpoint, sensors_per_line
 
 EXIT_OK, EXIT_BAD_INPUT = 0, 2
 BAUD_RATE_BPS = 115200
@@ -55,25 +53,42 @@ def parser() -> argparse.ArgumentParser:
         '--clip', type=Path, metavar='FILE', help='BVH, AMC or C3D; procedural if absent'
     )
     show.add_argument(
-        '--script', choices=tuple(SCRIPTS), default=SHOW,
+        '--script',
+        choices=tuple(SCRIPTS),
+        default=SHOW,
         help='what is done without a clip: the show, or a range of motion for calibration',
     )
     show.add_argument('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
     add_reading_options(show, '--clip-rate-hz')
     show.add_argument('--character', type=Path, metavar='YAML', help='body of the procedural one')
     show.add_argument('--write-character', type=Path, metavar='YAML', help='save the body used')
-    show.add_argument('--t-pose-s', type=float, default=2.0,
-                      help='in the T-pose at the begin [s]; default %(default)s')  # fmt: skip
-    show.add_argument('--restart-after-s', type=float, default=2.0, help='silence; 0 never')
-    show.add_argument('--sensors', nargs='+', metavar='SEGMENT', default=list(DEFAULT_SENSORS),
-                      help='segments that have one')  # fmt: skip
     show.add_argument(
-        '--transmitter-m', nargs=3, type=float, metavar=('X', 'Y', 'Z'), default=(0.0, 0.0, 1.0),
+        '--t-pose-s',
+        type=float,
+        default=2.0,
+        help='in the T-pose at the begin [s]; default %(default)s',
+    )
+    show.add_argument('--restart-after-s', type=float, default=2.0, help='silence; 0 never')
+    show.add_argument(
+        '--sensors',
+        nargs='+',
+        metavar='SEGMENT',
+        default=list(DEFAULT_SENSORS),
+        help='segments that have one',
+    )
+    show.add_argument(
+        '--transmitter-m',
+        nargs=3,
+        type=float,
+        metavar=('X', 'Y', 'Z'),
+        default=(0.0, 0.0, 1.0),
         help='where it stands in the world [m]',
     )
     out = p.add_argument_group('recording instead of ports')
     out.add_argument(
-        '--export', type=Path, metavar='FILE.mcap',
+        '--export',
+        type=Path,
+        metavar='FILE.mcap',
         help='write /tracker/raw to an .mcap file, or a folder as a rosbag, and end',
     )
     out.add_argument('--export-s', type=float, metavar='S', help='how long; one pass if absent')
@@ -83,35 +98,59 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_device(p: argparse.ArgumentParser) -> None:
     ports = p.add_argument_group('device and ports')
-    ports.add_argument('--device', choices=tuple(SIMULATORS), default='flock_of_birds',
-                       help='what is played; default %(default)s')  # fmt: skip
     ports.add_argument(
-        '--listen', nargs='+', metavar='HOST:PORT', default=['127.0.0.1:6000'],
+        '--device',
+        choices=tuple(SIMULATORS),
+        default='flock_of_birds',
+        help='what is played; default %(default)s',
+    )
+    ports.add_argument(
+        '--listen',
+        nargs='+',
+        metavar='HOST:PORT',
+        default=['127.0.0.1:6000'],
         help='addresses of a motionstar, by TCP and UDP; default %(default)s',
     )
     ports.add_argument('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
     ports.add_argument('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
     ports.add_argument('--lines', type=int, help='how many; as 115200 bps needs by default')
-    ports.add_argument('--rate-hz', type=float, default=120.0,
-                       help='records of a sensor per second; default %(default)s')  # fmt: skip
-    ports.add_argument('--range-in', type=int, choices=(36, 72, 144), default=144,
-                       help='full scale of positions [inch]; default %(default)s')  # fmt: skip
-    ports.add_argument('--first-address', type=int, default=2,
-                       help='bus address of the first sensor; default %(default)s')  # fmt: skip
+    ports.add_argument(
+        '--rate-hz',
+        type=float,
+        default=120.0,
+        help='records of a sensor per second; default %(default)s',
+    )
+    ports.add_argument(
+        '--range-in',
+        type=int,
+        choices=(36, 72, 144),
+        default=144,
+        help='full scale of positions [inch]; default %(default)s',
+    )
+    ports.add_argument(
+        '--first-address',
+        type=int,
+        default=2,
+        help='bus address of the first sensor; default %(default)s',
+    )
 
 
 def _add_faults(p: argparse.ArgumentParser) -> None:
     noise, rates = NoiseLevels(), FaultRates()
     bad = p.add_argument_group('noise and faults, seeded')
     bad.add_argument('--seed', type=int, default=1, help='of noise and faults')
-    bad.add_argument('--white-mm', type=float, default=noise.white_mm,
-                     help='noise from record to record [mm]')  # fmt: skip
-    bad.add_argument('--white-deg', type=float, default=noise.white_deg,
-                     help='the same of rotations [deg]')  # fmt: skip
-    bad.add_argument('--slow-mm', type=float, default=noise.slow_mm,
-                     help='noise that wanders [mm]')  # fmt: skip
-    bad.add_argument('--slow-deg', type=float, default=noise.slow_deg,
-                     help='the same of rotations [deg]')  # fmt: skip
+    bad.add_argument(
+        '--white-mm', type=float, default=noise.white_mm, help='noise from record to record [mm]'
+    )
+    bad.add_argument(
+        '--white-deg', type=float, default=noise.white_deg, help='the same of rotations [deg]'
+    )
+    bad.add_argument(
+        '--slow-mm', type=float, default=noise.slow_mm, help='noise that wanders [mm]'
+    )
+    bad.add_argument(
+        '--slow-deg', type=float, default=noise.slow_deg, help='the same of rotations [deg]'
+    )
     bad.add_argument('--drop-out', type=float, default=rates.drop_out, help='per record')
     bad.add_argument('--outlier', type=float, default=rates.outlier, help='per record')
     bad.add_argument('--bad-byte', type=float, default=rates.bad_byte, help='per byte')
@@ -157,9 +196,7 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
     server.serve()
 
 
-def _export(
-    config: EmulatorConfig, looped: LoopedMotion, arguments: argparse.Namespace
-) -> None:
+def _export(config: EmulatorConfig, looped: LoopedMotion, arguments: argparse.Namespace) -> None:
     # here, because rosbags takes half a second that the ports need not wait for
     from puppet_driver.emulator.recording_export import export_recording
 

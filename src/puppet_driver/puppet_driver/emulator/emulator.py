@@ -8,22 +8,19 @@ from pathlib import Path
 from typing import cast, NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats
-from puppet_core.character import Character
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import clip_loop, LoopedMotion
-from puppet_core.posture import Motion
-from puppet_core.procedural_performer import procedural_motion
-from puppet_core.procedural_range import range_of_motion
+from puppet_core.body import Character, Motion
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, quaternions
+from puppet_core.procedural import clip_loop, LoopedMotion, procedural_motion, range_of_motion
 from puppet_driver.devices import flock_protocol as flock
-from puppet_driver.devices.birdnet import (
+from puppet_driver.devices import (
+    Liberty,
     MAX_UNITS,
+    Patriot,
     POSITION_QUATERNION,
     RATE_RANGE_HZ,
     record_bytes,
 )
-from puppet_driver.devices.liberty import Liberty, Patriot
 from puppet_driver.emulator.fastrak_simulator import FastrakSimulator
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import FlockSimulator
@@ -43,8 +40,7 @@ from puppet_driver.emulator.performer import (
 )
 from puppet_driver.emulator.pty_transport import PtyTransport
 from puppet_driver.emulator.server import DeviceSimulator, EmulatedLine, EmulatorServer
-from puppet_driver.transport.line_capacity import spread
-from puppet_driver.transport.network_port import Endpoint
+from puppet_driver.transport import Endpoint, spread
 
 
 class SimulatorKind(NamedTuple):
@@ -191,9 +187,12 @@ class EmulatorConfig:
 
 
 def performance(
-    config: EmulatorConfig, body: Character, clip: Motion | None, t_pose_s: float,
+    config: EmulatorConfig,
+    body: Character,
+    clip: Motion | None,
+    t_pose_s: float,
     script: str = SHOW,
-) -> LoopedMotion:  # fmt: skip
+) -> LoopedMotion:
     """Return what is performed: the clip if there is one, else a procedural script."""
     if clip is None:
         return LoopedMotion(SCRIPTS[script](body, config.rate_hz, t_pose_s), 0)
@@ -260,7 +259,7 @@ def measured_poses(config: EmulatorConfig, looped: LoopedMotion, faults: Faults)
         np.array(config.transmitter_position_m), np.array([1.0, 0.0, 0.0, 0.0])
     )
     poses = sensor_poses(looped, mounting, transmitter)
-    poses[..., 3:] = quaternion_batch.normalize(poses[..., 3:])
+    poses[..., 3:] = quaternions.normalize(poses[..., 3:])
     noise = SensorNoise(config.noise, len(config.sensors), config.rate_hz, config.seed)
 
     def measure(block: Floats, start_tick: int) -> Floats:

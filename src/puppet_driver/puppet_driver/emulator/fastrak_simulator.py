@@ -9,15 +9,15 @@ items of each station apart, and is deaf for ten seconds after a reset.
 """
 
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.errors import ConfigError
-from puppet_driver.devices import fastrak
-from puppet_driver.devices.flock_protocol import METRES_PER_INCH
-from puppet_driver.devices.polhemus import (
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats
+from puppet_driver.devices import (
+    fastrak,
     FASTRAK_ITEMS,
     fastrak_layout,
     LINE_END,
     METRES_PER_CENTIMETRE,
+    METRES_PER_INCH,
     NO_ERROR,
     XOFF,
     XON,
@@ -109,7 +109,7 @@ class FastrakSimulator:
                     # too long for a command: noise
                     self._pending = self._pending[:MAX_COMMAND_BYTES]
                     break
-                text, self._pending = self._pending[1:end], self._pending[end + 1:]
+                text, self._pending = self._pending[1:end], self._pending[end + 1 :]
                 self._set(letter, text)
                 continue
             self._pending = self._pending[1:]

@@ -9,9 +9,8 @@ from pathlib import Path
 import termios
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, quaternions
 from puppet_driver.emulator.pty_transport import PtyTransport
 from puppet_driver.emulator.server import Transport
 
@@ -54,8 +53,8 @@ class Faults:
         thrown = poses.copy()
         n_wild = int(wild.sum())
         thrown[wild, :3] += self._rng.normal(0.0, OUTLIER_M, (n_wild, 3))
-        turns = quaternion_batch.exp(self._rng.normal(0.0, OUTLIER_RAD, (n_wild, 3)))
-        thrown[wild, 3:] = quaternion_batch.multiply(thrown[wild, 3:], turns)
+        turns = quaternions.exp(self._rng.normal(0.0, OUTLIER_RAD, (n_wild, 3)))
+        thrown[wild, 3:] = quaternions.multiply(thrown[wild, 3:], turns)
         return thrown
 
     def drops(self, n_ticks: int, n_sensors: int) -> np.ndarray:
@@ -107,9 +106,12 @@ class FaultyTransport:
     """
 
     def __init__(
-        self, cable: Transport, baud_rate_bps: int = 115200, seed: int = 1,
+        self,
+        cable: Transport,
+        baud_rate_bps: int = 115200,
+        seed: int = 1,
         remake: Callable[[], Transport] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.link = cable.link
         self._remake = remake or partial(PtyTransport, Path(str(cable.link)))
         self.is_open = cable.is_open
@@ -153,7 +155,7 @@ class FaultyTransport:
         if self._cable is None or self.is_cut or not data:
             return
         if self.keep_of_next >= 0:
-            data, self.keep_of_next = data[:self.keep_of_next], -1
+            data, self.keep_of_next = data[: self.keep_of_next], -1
         if not self._has_right_speed():
             data = self._rng.bytes(len(data))
         if self.bit_error_rate > 0.0:

@@ -11,8 +11,8 @@ its units run only after the bus has been configured.
 from dataclasses import dataclass, field
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Ints, Quats
+from puppet_core.math import Floats, Ints, Quats
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_driver.devices import flock_protocol as flock
 
 ANGLE_FULL_SCALE = np.pi  # counts at 180 degrees are full scale
@@ -131,9 +131,14 @@ MODEL_NAME = b'6DERC     '
 ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
 ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
 CHANGEABLE = (
-    flock.FILTER_SWITCHES, flock.ALPHA_MIN, flock.RATE_COUNT, flock.MEASUREMENT_RATE,
-    flock.DATA_READY, flock.VM_TABLE, flock.ALPHA_MAX,
-)  # fmt: skip
+    flock.FILTER_SWITCHES,
+    flock.ALPHA_MIN,
+    flock.RATE_COUNT,
+    flock.MEASUREMENT_RATE,
+    flock.DATA_READY,
+    flock.VM_TABLE,
+    flock.ALPHA_MAX,
+)
 MASTER_ADDRESS = 1
 _XON, _XOFF = 0x11, 0x13
 # commands with data, and how much of it
@@ -165,9 +170,13 @@ class FlockSimulator:
     """
 
     def __init__(
-        self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0,
+        self,
+        n_sensors: int,
+        first_address: int = 2,
+        range_in: int = 144,
+        rate_hz: float = 120.0,
         bus: Bus | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         addresses = range(1, first_address + n_sensors)
         self._bus = bus or Bus({a: Unit(a, a >= first_address) for a in addresses})
         self._units = self._bus.units
@@ -302,7 +311,7 @@ class FlockSimulator:
                 self.error_code = NO_REPLY_ON_BUS
                 return b''
             unit = self._units[address]
-        command, data = message[start:][:1], message[start + 1:]
+        command, data = message[start:][:1], message[start + 1 :]
         if command == flock.EXAMINE_VALUE:
             return self._examine(data[0], unit)
         self.version += 1

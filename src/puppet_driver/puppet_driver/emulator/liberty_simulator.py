@@ -9,14 +9,14 @@ them.
 """
 
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.errors import ConfigError
-from puppet_driver.devices import liberty
-from puppet_driver.devices.flock_protocol import METRES_PER_INCH
-from puppet_driver.devices.polhemus import (
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats
+from puppet_driver.devices import (
+    liberty,
     LIBERTY_ITEMS,
     liberty_layout,
     METRES_PER_CENTIMETRE,
+    METRES_PER_INCH,
     NO_ERROR,
     XOFF,
     XON,
@@ -48,7 +48,9 @@ class LibertySimulator:
     report_every = 1
 
     def __init__(
-        self, n_sensors: int, rate_hz: float = 120.0,
+        self,
+        n_sensors: int,
+        rate_hz: float = 120.0,
         model: type[liberty.Liberty] = liberty.Liberty,
     ) -> None:
         self.n_sensors = n_sensors
@@ -115,7 +117,7 @@ class LibertySimulator:
                 # too long for a command: noise
                 self._pending = self._pending[:MAX_COMMAND_BYTES]
                 break
-            command, self._pending = self._pending[:end + 1], self._pending[end + 1:]
+            command, self._pending = self._pending[: end + 1], self._pending[end + 1 :]
             self._set(command)
         return reply
 

@@ -10,9 +10,8 @@ and says so, whatever rate it is asked for.
 """
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints
-from puppet_driver.devices import birdnet as status
-from puppet_driver.devices.birdnet import (
+from puppet_core.math import Floats, Ints
+from puppet_driver.devices import (
     ANSWERS,
     BAD_SAMPLE,
     BUTTON_BYTES,
@@ -21,6 +20,7 @@ from puppet_driver.devices.birdnet import (
     decode_header,
     encode_packet,
     FORMATS,
+    full_scale_m,
     Header,
     HEADER_BYTES,
     INVALID,
@@ -28,17 +28,15 @@ from puppet_driver.devices.birdnet import (
     Message,
     NO_DATA,
     POSITION_ANGLES,
-    setup_byte,
-)
-from puppet_driver.devices.flock_protocol import (
-    full_scale_m,
     REP103_SIGNS,
     REPORT_RATES,
+    setup_byte,
     UNIT_ACCESSIBLE,
     UNIT_EXTENDED_RANGE,
     UNIT_HAS_SENSOR,
     UNIT_RUNNING,
 )
+from puppet_driver.devices import birdnet as status
 from puppet_driver.emulator.faults import Faults
 from puppet_driver.emulator.flock_simulator import angles_zyx, device_quaternions, matrix_columns
 from puppet_driver.errors import ProtocolError
@@ -189,9 +187,7 @@ class MotionStarSimulator:
         """Return the header of the device's next packet."""
         self._sequence = (self._sequence + 1) & 0xFFFF
         seconds, fraction = divmod(now_s, 1.0)
-        return Header(
-            message, unit, self._sequence, int(seconds), int(1000.0 * fraction), error
-        )
+        return Header(message, unit, self._sequence, int(seconds), int(1000.0 * fraction), error)
 
     def receive(self, data: bytes, now_s: float) -> bytes:
         """Obey the packets in `data` as far as they are whole; return the answers."""
@@ -251,18 +247,27 @@ class MotionStarSimulator:
 
     def _system(self) -> status.SystemStatus:
         return status.SystemStatus(
-            flags=status.SYSTEM_RUNNING | status.SYSTEM_MASTER, error=0,
-            n_units=len(self.units), n_servers=1, transmitter=1,
-            rate_mhz=round(1000.0 * self.rate_hz), chassis=1, chassis_units=len(self.units),
-            first_address=1, revision=SOFTWARE_REVISION,
+            flags=status.SYSTEM_RUNNING | status.SYSTEM_MASTER,
+            error=0,
+            n_units=len(self.units),
+            n_servers=1,
+            transmitter=1,
+            rate_mhz=round(1000.0 * self.rate_hz),
+            chassis=1,
+            chassis_units=len(self.units),
+            first_address=1,
+            revision=SOFTWARE_REVISION,
             units=bytes(
-                UNIT_ACCESSIBLE | UNIT_RUNNING | (
-                    UNIT_HAS_SENSOR if unit.flags & status.UNIT_HAS_SENSOR
+                UNIT_ACCESSIBLE
+                | UNIT_RUNNING
+                | (
+                    UNIT_HAS_SENSOR
+                    if unit.flags & status.UNIT_HAS_SENSOR
                     else UNIT_EXTENDED_RANGE | 0x01
                 )
                 for unit in self.units.values()
             ),
-        )  # fmt: skip
+        )
 
     def _set_up(self, address: int, body: bytes) -> bool:
         """Take a setup over; return whether it makes sense."""
@@ -284,9 +289,12 @@ class MotionStarSimulator:
         if makes_sense:
             unit = self.units[address]
             self.units[address] = setup._replace(
-                flags=unit.flags, model=unit.model, revision=unit.revision, error=unit.error,
+                flags=unit.flags,
+                model=unit.model,
+                revision=unit.revision,
+                error=unit.error,
                 scaling=unit.scaling,
-            )  # fmt: skip
+            )
             self.version += 1
         return makes_sense
 
@@ -294,11 +302,22 @@ class MotionStarSimulator:
 def _unit(address: int, has_sensor: bool, range_in: int) -> status.UnitStatus:
     return status.UnitStatus(
         flags=status.UNIT_RUNNING | (status.UNIT_HAS_SENSOR if has_sensor else 0),
-        model=BIRD_MODEL if has_sensor else CONTROLLER_MODEL, revision=0x0343, error=0,
-        setup=FILTERS, format_byte=setup_byte(POSITION_ANGLES), report_rate=1,
-        scaling=range_in, hemisphere=status.HEMISPHERES['front'], address=address,
-        transmitter=0, spare=0, spare_word=0, alpha_min=ALPHA_MIN, alpha_max=ALPHA_MAX, vm=VM,
-    )  # fmt: skip
+        model=BIRD_MODEL if has_sensor else CONTROLLER_MODEL,
+        revision=0x0343,
+        error=0,
+        setup=FILTERS,
+        format_byte=setup_byte(POSITION_ANGLES),
+        report_rate=1,
+        scaling=range_in,
+        hemisphere=status.HEMISPHERES['front'],
+        address=address,
+        transmitter=0,
+        spare=0,
+        spare_word=0,
+        alpha_min=ALPHA_MIN,
+        alpha_max=ALPHA_MAX,
+        vm=VM,
+    )
 
 
 class MotionStarPackets:

@@ -13,8 +13,8 @@ import select
 import socket
 import struct
 
-from puppet_core.errors import ConfigError
-from puppet_driver.transport.network_port import Endpoint
+from puppet_core.io import ConfigError
+from puppet_driver.transport import Endpoint
 
 READ_BYTES = 65536
 ABRUPTLY = struct.pack('ii', 1, 0)  # how a connection is closed
@@ -158,7 +158,7 @@ class NetworkTransport:
         """Send what fits; return the rest."""
         assert self._client is not None
         try:
-            return data[self._client.send(data):]
+            return data[self._client.send(data) :]
         except BlockingIOError:
             return data
         except OSError:

@@ -3,7 +3,7 @@
 """The bytes that one emulated line sends at each tick, encoded a block at a time."""
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 from puppet_driver.emulator.faults import Faults
 from puppet_driver.emulator.server import DeviceSimulator
 

@@ -14,21 +14,32 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
-from puppet_core.character import Character, default_capsules
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import LoopedMotion
-from puppet_core.posture import Motion
-from puppet_core.skeleton import END_EFFECTORS, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
+from puppet_core.body import (
+    Character,
+    default_capsules,
+    END_EFFECTORS,
+    Motion,
+    PARENTS,
+    SEGMENT_INDEX,
+    SEGMENTS,
+    Skeleton,
+)
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Quat, quaternions, Quats, Vec3, Vec3s
+from puppet_core.procedural import LoopedMotion
 from puppet_driver.tracker import POSE_SIZE
 
 _ADULT_JOINTS_M = {
-    'spine': (0.0, 0.0, 0.10), 'chest': (0.0, 0.0, 0.16), 'head': (0.0, 0.0, 0.27),
-    'left_upper_arm': (0.0, 0.185, 0.19), 'left_forearm': (0.0, 0.326, 0.0),
-    'left_hand': (0.0, 0.256, 0.0), 'left_thigh': (0.0, 0.090, -0.06),
-    'left_shank': (0.0, 0.0, -0.429), 'left_foot': (0.0, 0.0, -0.431),
-}  # fmt: skip
+    'spine': (0.0, 0.0, 0.10),
+    'chest': (0.0, 0.0, 0.16),
+    'head': (0.0, 0.0, 0.27),
+    'left_upper_arm': (0.0, 0.185, 0.19),
+    'left_forearm': (0.0, 0.326, 0.0),
+    'left_hand': (0.0, 0.256, 0.0),
+    'left_thigh': (0.0, 0.090, -0.06),
+    'left_shank': (0.0, 0.0, -0.429),
+    'left_foot': (0.0, 0.0, -0.431),
+}
 _ADULT_PALM_M, _ADULT_SOLE_M = (0.0, 0.080, -0.015), (0.055, 0.0, -0.068)
 _MIRROR = np.array([1.0, -1.0, 1.0])
 
@@ -47,9 +58,7 @@ def default_body() -> Character:
 
 def clip_body(clip: Motion, name: str) -> Character:
     """Return the body of a clip's performer."""
-    return Character(
-        name, f'Performer of {name}', clip.skeleton, default_capsules(clip.skeleton)
-    )
+    return Character(name, f'Performer of {name}', clip.skeleton, default_capsules(clip.skeleton))
 
 
 DEFAULT_SENSORS = tuple(
@@ -91,7 +100,7 @@ def random_mounting(sensors: Sequence[str], skeleton: Skeleton, seed: int) -> Mo
     places = np.array([_place(segment, skeleton) for segment in segments])
     positions = places + rng.normal(0.0, SPREAD_M, places.shape)
     # a normal 4-vector's direction is uniform over rotations
-    rotations = quaternion_batch.normalize(rng.normal(size=(len(segments), 4)))
+    rotations = quaternions.normalize(rng.normal(size=(len(segments), 4)))
     return Mounting(segments, positions, rotations)
 
 
@@ -169,7 +178,7 @@ class SensorNoise:
 
 def add_noise(poses: Floats, noise: Floats) -> Floats:
     """Return poses (..., 7) moved by noise (..., 6), the rotation vector in the sensor's frame."""
-    turned = quaternion_batch.multiply(poses[..., 3:], quaternion_batch.exp(noise[..., 3:]))
+    turned = quaternions.multiply(poses[..., 3:], quaternions.exp(noise[..., 3:]))
     return np.concatenate((poses[..., :3] + noise[..., :3], turned), axis=-1)
 
 
@@ -195,12 +204,12 @@ def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter: Transmit
     q_world, p_world = looped.motion.world_segments()
     segments = list(mounting.segments)
     q_segment, p_segment = q_world[:, segments], p_world[:, segments]
-    to_transmitter = quaternion_batch.conjugate(transmitter.rotation)
-    position = p_segment + quaternion_batch.rotate(q_segment, mounting.positions)
+    to_transmitter = quaternions.conjugate(transmitter.rotation)
+    position = p_segment + quaternions.rotate(q_segment, mounting.positions)
     poses = np.empty((*q_segment.shape[:2], POSE_SIZE))
-    poses[..., :3] = quaternion_batch.rotate(to_transmitter, position - transmitter.position)
-    rotation = quaternion_batch.multiply(q_segment, mounting.rotations)
-    poses[..., 3:] = quaternion_batch.multiply(to_transmitter, rotation)
+    poses[..., :3] = quaternions.rotate(to_transmitter, position - transmitter.position)
+    rotation = quaternions.multiply(q_segment, mounting.rotations)
+    poses[..., 3:] = quaternions.multiply(to_transmitter, rotation)
     return poses
 
 

@@ -5,11 +5,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats, quaternions
+from puppet_driver.devices import ASCII_WIDTH, REP103_SIGNS
 from puppet_driver.devices import polhemus as records
-from puppet_driver.devices.flock_protocol import REP103_SIGNS
-from puppet_driver.devices.polhemus_kernels import ASCII_WIDTH
 from puppet_driver.emulator.flock_simulator import device_quaternions
 
 MAX_ASCII = 999.99
@@ -36,9 +34,12 @@ class RecordExtras(NamedTuple):
 
 
 def encode_records(
-    layout: records.RecordLayout, station: int, poses: Floats, metres_per_unit: float,
+    layout: records.RecordLayout,
+    station: int,
+    poses: Floats,
+    metres_per_unit: float,
     extras: RecordExtras,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """
     Return the records of one station.
 
@@ -62,7 +63,7 @@ def encode_records(
     """
     n = len(poses)
     data = np.empty((n, layout.record_bytes), dtype=np.uint8)
-    data[:, :len(layout.header)] = [choice[0] for choice in layout.header]
+    data[:, : len(layout.header)] = [choice[0] for choice in layout.header]
     is_fastrak = layout.status_at == 2
     data[:, layout.station_at] = ord('0') + station if is_fastrak else station
     data[:, layout.status_at] = extras.status
@@ -74,7 +75,7 @@ def encode_records(
             field = _decimals(values, item.decimals) if layout.is_ascii else _floats(values)
         else:
             field = _field(item, layout.size_of(item), n, extras)
-        data[:, at:at + field.shape[1]] = field
+        data[:, at : at + field.shape[1]] = field
     return data
 
 
@@ -84,7 +85,7 @@ def _values(item: records.Item, poses: Floats, metres_per_unit: float) -> Floats
         return poses[:, :3] * REP103_SIGNS / metres_per_unit
     if item is records.QUATERNION:
         return q
-    matrix = quaternion_batch.to_matrix(q)
+    matrix = quaternions.to_matrix(q)
     if item is records.EULER:
         return np.degrees(_angles(matrix))
     return matrix[:, records.COSINES.index(item)]

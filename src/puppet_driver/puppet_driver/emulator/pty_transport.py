@@ -16,7 +16,7 @@ import struct
 import termios
 import tty
 
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 
 MAX_BACKLOG_BYTES = 3600  # unread bytes at which sending pauses; 0.4 s of a full line
 READ_BYTES = 4096

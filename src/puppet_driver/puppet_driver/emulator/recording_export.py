@@ -12,18 +12,15 @@ give the same bytes.
 from pathlib import Path
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import LoopedMotion
+from puppet_core.io import ConfigError
+from puppet_core.procedural import LoopedMotion
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_driver.emulator.emulator import EmulatorConfig, measured_poses
 from puppet_driver.emulator.faults import Faults
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros import qos
 from puppet_ros.bags import BagWriter, plain_cdr, SUFFIX
-from puppet_ros.kept_cdr import KeptCdr
-from puppet_ros.sensor_transforms import TRANSMITTER, WORLD
-from puppet_ros.tf_message import TransformsWriter
-from puppet_ros.tracker_frame import TrackerFrameWriter
+from puppet_ros.messages import KeptCdr, TrackerFrameWriter, TransformsWriter
+from puppet_ros.node import qos, TRANSMITTER, WORLD
 from rclpy.serialization import serialize_message
 
 TOPIC, STATIC_TOPIC = '/tracker/raw', '/tf_static'
@@ -72,9 +69,7 @@ def export_recording(
     return n_frames
 
 
-def _write(
-    config: EmulatorConfig, looped: LoopedMotion, writer: BagWriter, n_frames: int
-) -> None:
+def _write(config: EmulatorConfig, looped: LoopedMotion, writer: BagWriter, n_frames: int) -> None:
     faults = Faults(config.faults, config.seed)
     source = measured_poses(config, looped, faults)
     writer.write(
@@ -92,9 +87,14 @@ def _write(
             tick = first + row
             stamp_ns = START_NS + round(tick * 1e9 / config.rate_hz)
             frame = SensorFrame(
-                stamp_ns, tick, config.sensors, poses[row, :, :3], poses[row, :, 3:], ages_s,
+                stamp_ns,
+                tick,
+                config.sensors,
+                poses[row, :, :3],
+                poses[row, :, 3:],
+                ages_s,
                 status[row],
-            )  # fmt: skip
+            )
             writer.write(TOPIC, MESSAGE, stamp_ns, cdr.write(message.fill(frame)), qos.STREAM)
 
 

@@ -18,7 +18,7 @@ import time
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 from puppet_driver.emulator.performer import SensorPoses
 
 

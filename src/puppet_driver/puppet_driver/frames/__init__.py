@@ -1,3 +1,16 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """Records of all lines to stamped frames: assembly, clock fit, queue."""
+
+from puppet_driver.frames.assembler import FrameAssembler
+from puppet_driver.frames.clock import ClockFit, ClockStatus
+from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.frames.line_reader import LineReader
+
+__all__ = [
+    'ClockFit',
+    'ClockStatus',
+    'FrameAssembler',
+    'LineReader',
+    'QueuedFrame',
+]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Floats, Ints
+from puppet_core.math import Floats, Ints
 from puppet_driver.frames import clock as clocks
 from puppet_driver.frames import ticks
 from puppet_driver.frames.clock import Clock, CLOCK_STEP_NS, ClockFit, MIN_STEP, stamp_tick
@@ -98,9 +98,17 @@ def tick_stamp(a: Assembly, c: Clock, arrival_ns: int, last_ns: int, ages_s: Flo
 
 @njit(cache=True)
 def emit_frame(
-    a: Assembly, c: Clock, now_ns: int, force: bool, latency_ns: int, emitted: Ints,
-    missing_by_row: Ints, poses: Floats, missing: np.ndarray, ages_s: Floats,
-) -> bool:  # fmt: skip
+    a: Assembly,
+    c: Clock,
+    now_ns: int,
+    force: bool,
+    latency_ns: int,
+    emitted: Ints,
+    missing_by_row: Ints,
+    poses: Floats,
+    missing: np.ndarray,
+    ages_s: Floats,
+) -> bool:
     """
     Emit the oldest tick as a frame if it is due; return whether it was.
 
@@ -292,6 +300,14 @@ class FrameAssembler:
 
         """
         return emit_frame(
-            self._state, self.clock.state, now_ns, force, self._latency_ns, self._emitted,
-            self.missing_by_row, self.poses, self.missing, self.ages_s,
-        )  # fmt: skip
+            self._state,
+            self.clock.state,
+            now_ns,
+            force,
+            self._latency_ns,
+            self._emitted,
+            self.missing_by_row,
+            self.poses,
+            self.missing,
+            self.ages_s,
+        )

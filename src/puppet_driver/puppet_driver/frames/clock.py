@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Floats, Ints
+from puppet_core.math import Floats, Ints
 from puppet_driver.frames.tick_period import (
     CLEAR,
     is_too_fast,

@@ -18,7 +18,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats
+from puppet_core.math import Floats
 
 QUEUED_FRAMES = 32  # a quarter of a second at 120 Hz
 SLOW_S = 0.005  # half a period of the fastest devices

@@ -4,7 +4,7 @@
 
 from numba import njit
 import numpy as np
-from puppet_core.arrays import Ints
+from puppet_core.math import Ints
 
 MIN_USUAL, MAX_USUAL = 0.6, 1.6  # of a period: a step between arrivals that may be one
 STEP = 0.002  # from one period that is tried to the next; a third of what 128 ticks tell apart

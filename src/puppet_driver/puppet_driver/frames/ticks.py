@@ -17,8 +17,7 @@ devices that do not are out of phase, which is told from delays by its persisten
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints
-from puppet_core.kernel import copy, kernel
+from puppet_core.math import copy, Floats, Ints, kernel
 
 MEMORY = 0.1  # weight of one tick in a line's phase
 MAX_STEP = 0.02  # of a period: the most that one tick, perhaps held up, changes it

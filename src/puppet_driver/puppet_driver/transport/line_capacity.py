@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How sensors are spread over serial lines, and how many a line can carry."""
 
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 
 BITS_PER_BYTE_ON_LINE = 10  # start and stop bit, 8N1
 

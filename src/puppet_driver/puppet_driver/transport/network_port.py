@@ -18,7 +18,7 @@ import time
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
 from puppet_driver.errors import LinkError
 
 FIRST_WAIT_S = 0.1  # the usual look-up is much faster
@@ -159,9 +159,7 @@ def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
         raise ConfigError(f'ports: expected a port number from 0 to 65535 in {name!r}') from err
     extra = parts.path or parts.query or parts.fragment or parts.username
     if parts.scheme not in SCHEMES or not parts.hostname or extra:
-        raise ConfigError(
-            f'ports: expected tcp://HOST[:PORT] or udp://HOST[:PORT], got {name!r}'
-        )
+        raise ConfigError(f'ports: expected tcp://HOST[:PORT] or udp://HOST[:PORT], got {name!r}')
     return Endpoint(parts.scheme, parts.hostname, port)
 
 

@@ -1,3 +1,47 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """The motion editor: constraints met by a hierarchy of displacement maps."""
+
+from puppet_edit.editor.constraints import (
+    BELOW,
+    BodyPoint,
+    Constraint,
+    FlatSurface,
+    frame_range,
+    LookAt,
+    MAX_WEIGHT,
+    ON,
+    OnSurface,
+    OrientationGoal,
+    Plant,
+    PointGoal,
+    Relative,
+    SIDES,
+    Surface,
+)
+from puppet_edit.editor.edit_config import Bodies, body_height, EditConfig, EditResult, SOLVERS
+from puppet_edit.editor.motion_edit import edit_motion
+
+__all__ = [
+    'BELOW',
+    'Bodies',
+    'BodyPoint',
+    'Constraint',
+    'EditConfig',
+    'EditResult',
+    'FlatSurface',
+    'LookAt',
+    'MAX_WEIGHT',
+    'ON',
+    'OnSurface',
+    'OrientationGoal',
+    'Plant',
+    'PointGoal',
+    'Relative',
+    'SIDES',
+    'SOLVERS',
+    'Surface',
+    'body_height',
+    'edit_motion',
+    'frame_range',
+]

@@ -17,12 +17,26 @@ constraints: nothing inside the limits, and beyond them how far the joint has go
 import math
 from typing import NamedTuple
 
-from puppet_core.arrays import Floats, Ints, Quat, Quats, Vec3, Vec3s
-from puppet_core.kernel import copy, kernel
-from puppet_core.quaternion import align_sign, angle_between, conjugate, exp, log, multiply, rotate
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
-from puppet_core.work_array import work_array
-from puppet_retarget.solvers.joint_limits import split_swing_twist
+from puppet_core.body import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
+from puppet_core.math import (
+    align_sign,
+    angle_between,
+    conjugate,
+    copy,
+    exp,
+    Floats,
+    Ints,
+    kernel,
+    log,
+    multiply,
+    Quat,
+    Quats,
+    rotate,
+    Vec3,
+    Vec3s,
+    work_array,
+)
+from puppet_retarget.solvers import split_swing_twist
 
 N_UNKNOWNS = 3 + 3 * N_SEGMENTS
 N_TORSO = 4  # segments before the limbs'
@@ -34,8 +48,17 @@ FREE, CLOSED, NUMERIC = 0, 1, 2  # how a limb is solved
 
 # columns of PoseTask.items
 KIND, SEGMENT, OTHER, OFFSET, SECOND, DATA, SCALAR, MASK, WEIGHT, N_ITEM = (
-    0, 1, 2, 3, 6, 9, 13, 14, 17, 18,
-)  # fmt: skip
+    0,
+    1,
+    2,
+    3,
+    6,
+    9,
+    13,
+    14,
+    17,
+    18,
+)
 POINT, PLANE, ORIENTATION, LOOK, VECTOR, DISTANCE = range(6)
 
 # columns of PoseTask.limbs
@@ -178,13 +201,11 @@ def _split(limit: Floats, q: Quat, swing: Vec3, parts: Floats) -> float:
 
     """
     local = work_array(4)
-    multiply(limit[CENTRE:CENTRE + 4], q, local)
-    twist = split_swing_twist(local, limit[TWIST_AXIS:TWIST_AXIS + 3], swing)
-    parts[0] = dot(swing, limit[FIRST:FIRST + 3])
-    parts[1] = dot(swing, limit[SWING_SECOND:SWING_SECOND + 3])
-    parts[2] = math.sqrt(
-        (parts[0] / limit[SWINGS]) ** 2 + (parts[1] / limit[SWINGS + 1]) ** 2
-    )
+    multiply(limit[CENTRE : CENTRE + 4], q, local)
+    twist = split_swing_twist(local, limit[TWIST_AXIS : TWIST_AXIS + 3], swing)
+    parts[0] = dot(swing, limit[FIRST : FIRST + 3])
+    parts[1] = dot(swing, limit[SWING_SECOND : SWING_SECOND + 3])
+    parts[2] = math.sqrt((parts[0] / limit[SWINGS]) ** 2 + (parts[1] / limit[SWINGS + 1]) ** 2)
     offset = twist - 0.5 * (limit[TWISTS] + limit[TWISTS + 1])
     parts[3] = offset - 2.0 * math.pi * math.floor(offset / (2.0 * math.pi) + 0.5)
     return twist
@@ -216,7 +237,7 @@ def limit_rows(limit: Floats, q: Quat, values: Floats, rows: Floats) -> int:
         return 0
     swing, parts = work_array(3), work_array(4)
     along, side, about = work_array(3), work_array(3), work_array(3)
-    axis = limit[TWIST_AXIS:TWIST_AXIS + 3]
+    axis = limit[TWIST_AXIS : TWIST_AXIS + 3]
     twist = _split(limit, q, swing, parts)
     x, y, rho, offset = parts[0], parts[1], parts[2] / KEPT_INSIDE, parts[3]
     a, b = KEPT_INSIDE * limit[SWINGS], KEPT_INSIDE * limit[SWINGS + 1]
@@ -233,9 +254,7 @@ def limit_rows(limit: Floats, q: Quat, values: Floats, rows: Floats) -> int:
         scale = math.sqrt(a * b)
         values[n] = scale * (rho - 1.0)
         for k in range(3):
-            rows[n, k] = scale * (
-                (px * ux + py * uy) * along[k] + (py * ux - px * uy) * side[k]
-            )
+            rows[n, k] = scale * ((px * ux + py * uy) * along[k] + (py * ux - px * uy) * side[k])
         n += 1
     if abs(offset) > half:
         sign = 1.0 if offset > 0.0 else -1.0
@@ -288,7 +307,7 @@ def keep_limits(limits: Floats, before: Quats, rotations: Quats) -> int:
                 swing[k] = twist * limit[TWIST_AXIS + k]
             exp(swing, turn)
             multiply(q, turn, q)
-            conjugate(limit[CENTRE:CENTRE + 4], turn)
+            conjugate(limit[CENTRE : CENTRE + 4], turn)
             multiply(turn, q, q)
             align_sign(before[frame, segment], q, rotations[frame, segment])
     return n_changed
@@ -333,7 +352,7 @@ def _orientation(goal: Quat, pose: Pose, segment: int, out: Residual) -> None:
 @kernel
 def _look(item: Floats, pose: Pose, segment: int, out: Residual) -> None:
     axis, line = work_array(3), work_array(3)
-    rotate(pose.q_world[segment], item[SECOND:SECOND + 3], axis)
+    rotate(pose.q_world[segment], item[SECOND : SECOND + 3], axis)
     for k in range(3):
         line[k] = item[DATA + k] - out.point[k]
     distance = math.sqrt(dot(line, line))
@@ -353,7 +372,7 @@ def _look(item: Floats, pose: Pose, segment: int, out: Residual) -> None:
 
 @kernel
 def _plane(item: Floats, out: Residual) -> None:
-    value = dot(item[DATA:DATA + 3], out.point) - item[DATA + 3]
+    value = dot(item[DATA : DATA + 3], out.point) - item[DATA + 3]
     side = item[SCALAR]
     if side * value > 0.0:
         return
@@ -376,8 +395,10 @@ def _between(kind: int, item: Floats, out: Residual) -> None:
     out.values[0] = distance - item[SCALAR]
     for k in range(3):
         # two points on each other part along any line
-        way = (out.other[k] - out.point[k]) / distance if distance > NO_DIRECTION_M else (
-            1.0 if k == 0 else 0.0
+        way = (
+            (out.other[k] - out.point[k]) / distance
+            if distance > NO_DIRECTION_M
+            else (1.0 if k == 0 else 0.0)
         )
         out.forces[0, k], out.counter[0, k] = -way, way
 
@@ -390,7 +411,7 @@ def constraint_residual(item: Floats, pose: Pose, out: Residual) -> None:
     out.torques[:] = 0.0
     out.counter[:] = 0.0
     kind, segment = int(item[KIND]), int(item[SEGMENT])
-    world_point(pose, segment, item[OFFSET:OFFSET + 3], out.point)
+    world_point(pose, segment, item[OFFSET : OFFSET + 3], out.point)
     if kind == POINT:
         for row in range(3):
             out.values[row] = item[MASK + row] * (out.point[row] - item[DATA + row])
@@ -398,11 +419,11 @@ def constraint_residual(item: Floats, pose: Pose, out: Residual) -> None:
     elif kind == PLANE:
         _plane(item, out)
     elif kind == ORIENTATION:
-        _orientation(item[DATA:DATA + 4], pose, segment, out)
+        _orientation(item[DATA : DATA + 4], pose, segment, out)
     elif kind == LOOK:
         _look(item, pose, segment, out)
     elif kind == VECTOR or kind == DISTANCE:
-        world_point(pose, int(item[OTHER]), item[SECOND:SECOND + 3], out.other)
+        world_point(pose, int(item[OTHER]), item[SECOND : SECOND + 3], out.other)
         _between(kind, item, out)
 
 
@@ -426,7 +447,7 @@ def pull_back(
         cross(lever, force, moment)
         for k in range(3):
             moment[k] += torque[k]
-        rows = pose.matrices[3 * segment:3 * segment + 3]
+        rows = pose.matrices[3 * segment : 3 * segment + 3]
         for k in range(3):
             out[3 + 3 * segment + k] += (
                 rows[0, k] * moment[0] + rows[1, k] * moment[1] + rows[2, k] * moment[2]

@@ -15,14 +15,19 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Ints, Quats, Vec3, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.joint_limits import JointLimit, segment_axis, swing_axes
-from puppet_core.kernel import kernel
-from puppet_core.kinematics import end_effector_positions
-from puppet_core.posture import Motion
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
+from puppet_core.body import (
+    end_effector_positions,
+    JointLimit,
+    LIMB_SEGMENTS,
+    Motion,
+    N_SEGMENTS,
+    segment_axis,
+    Skeleton,
+    swing_axes,
+)
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Ints, kernel, Quats, Vec3, Vec3s
+from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraint_kernels import (
     CENTRE,
     DATA,
@@ -81,10 +86,10 @@ def limit_table(limits: Sequence[JointLimit], skeleton: Skeleton) -> Floats:
         axis = segment_axis(skeleton, limit.segment)
         first, second = swing_axes(axis)
         row[HAS] = 1.0
-        row[TWIST_AXIS:TWIST_AXIS + 3] = axis
-        row[FIRST:FIRST + 3], row[SWING_SECOND:SWING_SECOND + 3] = first, second
-        row[CENTRE:CENTRE + 4] = qb.conjugate(limit.centre)
-        row[SWINGS:SWINGS + 2], row[TWISTS:TWISTS + 2] = limit.swing, limit.twist
+        row[TWIST_AXIS : TWIST_AXIS + 3] = axis
+        row[FIRST : FIRST + 3], row[SWING_SECOND : SWING_SECOND + 3] = first, second
+        row[CENTRE : CENTRE + 4] = qb.conjugate(limit.centre)
+        row[SWINGS : SWINGS + 2], row[TWISTS : TWISTS + 2] = limit.swing, limit.twist
     return table
 
 
@@ -142,9 +147,7 @@ class MovingBody:
 @kernel
 def _end_effectors(interaction: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s) -> None:
     for frame in range(len(out)):
-        end_effector_positions(
-            interaction[frame], q_world[frame], p_world[frame], out[frame]
-        )
+        end_effector_positions(interaction[frame], q_world[frame], p_world[frame], out[frame])
 
 
 _SIDES = {ABOVE: 1.0, BELOW: -1.0}
@@ -208,7 +211,7 @@ def constraint_parts(
 
 def item_count(rows: Floats) -> int:
     """Return how many numbers some rows constrain."""
-    total = int(np.count_nonzero(rows[rows[:, KIND] == POINT, MASK:MASK + 3]))
+    total = int(np.count_nonzero(rows[rows[:, KIND] == POINT, MASK : MASK + 3]))
     for kind, count in _COUNTS.items():
         total += count * int(np.count_nonzero(rows[:, KIND] == kind))
     return total
@@ -220,49 +223,47 @@ def _parts_of(index: int, c: Constraint, bodies: Bodies, q_world: Quats) -> list
     if isinstance(c, Plant):
         parts = [_point_part(index, c, point, POINT, bodies) for point in c.points]
         for part in parts:
-            part.rows[:, MASK:MASK + 3] = 1.0
+            part.rows[:, MASK : MASK + 3] = 1.0
         return parts + _kept(index, c, {point.segment for point in c.points}, q_world)
     part = _point_part(index, c, c.first if isinstance(c, Relative) else c.point, POINT, bodies)
     rows = part.rows
     if isinstance(c, PointGoal):
-        rows[:, DATA:DATA + 3] = c.goals
-        rows[:, MASK:MASK + 3] = c.axes
+        rows[:, DATA : DATA + 3] = c.goals
+        rows[:, MASK : MASK + 3] = c.axes
         return [part] + _kept(index, c, {c.point.segment}, q_world)
     if isinstance(c, LookAt):
-        rows[:, KIND], rows[:, SECOND:SECOND + 3], rows[:, DATA:DATA + 3] = LOOK, c.axis, c.targets
+        rows[:, KIND], rows[:, SECOND : SECOND + 3], rows[:, DATA : DATA + 3] = (
+            LOOK,
+            c.axis,
+            c.targets,
+        )
     elif isinstance(c, OnSurface):
         rows[:, KIND], rows[:, SCALAR] = PLANE, _SIDES.get(c.side, 0.0)
     else:
         rows[:, OTHER] = c.second.segment
-        rows[:, SECOND:SECOND + 3] = point_offsets(c.second, bodies, c.frames)
+        rows[:, SECOND : SECOND + 3] = point_offsets(c.second, bodies, c.frames)
         if c.vectors is not None:
-            rows[:, KIND], rows[:, DATA:DATA + 3] = VECTOR, c.vectors
+            rows[:, KIND], rows[:, DATA : DATA + 3] = VECTOR, c.vectors
         else:
             rows[:, KIND], rows[:, SCALAR] = DISTANCE, c.distances
     return [part]
 
 
-def _point_part(
-    index: int, c: Constraint, point: BodyPoint, kind: int, bodies: Bodies
-) -> Part:
+def _point_part(index: int, c: Constraint, point: BodyPoint, kind: int, bodies: Bodies) -> Part:
     rows = np.zeros((len(c.frames), N_ITEM))
     rows[:, KIND], rows[:, SEGMENT], rows[:, WEIGHT] = kind, point.segment, c.weight
-    rows[:, OFFSET:OFFSET + 3] = point_offsets(point, bodies, c.frames)
+    rows[:, OFFSET : OFFSET + 3] = point_offsets(point, bodies, c.frames)
     return Part(index, c.frames, rows)
 
 
-def _orientation(
-    index: int, frames: Ints, segment: int, goals: Quats, weight: float
-) -> Part:
+def _orientation(index: int, frames: Ints, segment: int, goals: Quats, weight: float) -> Part:
     rows = np.zeros((len(frames), N_ITEM))
     rows[:, KIND], rows[:, SEGMENT], rows[:, WEIGHT] = ORIENTATION, segment, weight
-    rows[:, DATA:DATA + 4] = goals
+    rows[:, DATA : DATA + 4] = goals
     return Part(index, frames, rows)
 
 
-def _kept(
-    index: int, c: PointGoal | Plant, segments: set[int], q_world: Quats
-) -> list[Part]:
+def _kept(index: int, c: PointGoal | Plant, segments: set[int], q_world: Quats) -> list[Part]:
     if not c.keep_orientation:
         return []
     return [
@@ -282,7 +283,7 @@ def set_planes(part: Part, constraint: OnSurface, points: Vec3s) -> Floats:
     levels = np.sum(normals * places, axis=1, keepdims=True)
     planes = np.concatenate((normals, levels), axis=1)
     check_surface(planes)
-    part.rows[:, DATA:DATA + 4] = planes
+    part.rows[:, DATA : DATA + 4] = planes
     return planes
 
 
@@ -300,9 +301,12 @@ class ConstraintTable:
     """Rows of all constraints, sorted by frame."""
 
     def __init__(
-        self, constraints: Sequence[Constraint], body: MovingBody, bodies: Bodies,
+        self,
+        constraints: Sequence[Constraint],
+        body: MovingBody,
+        bodies: Bodies,
         config: EditConfig,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._constraints = tuple(constraints)
         self._parts = constraint_parts(constraints, bodies, body.q_world)
         frames = np.concatenate([part.frames for part in self._parts] or [np.zeros(0, np.int64)])
@@ -319,9 +323,13 @@ class ConstraintTable:
         unique, starts = np.unique(frames[order], return_index=True)
         rigidity = np.concatenate(([config.root_rigidity], config.joint_rigidity))
         self.tasks = FrameTasks(
-            unique, np.append(starts, len(order)), items, np.array(bodies.offsets), rigidity,
+            unique,
+            np.append(starts, len(order)),
+            items,
+            np.array(bodies.offsets),
+            rigidity,
             limit_table(config.joint_limits, body.skeleton),
-        )  # fmt: skip
+        )
         self._item_frames = np.sort(frames)
         self._item_ranks = np.repeat(np.arange(len(unique)), np.diff(self.tasks.starts))
         kinds = [int(part.rows[0, KIND]) for part in self._parts]
@@ -331,8 +339,9 @@ class ConstraintTable:
         self._planes = [i for i in points if isinstance(owners[i], OnSurface)]
         self._contacts = [i for i in points if _is_contact(owners[i])]
         self._goals = [
-            i for i in points
-            if isinstance(owners[i], PointGoal) and self._parts[i].rows[0, MASK:MASK + 3].all()
+            i
+            for i in points
+            if isinstance(owners[i], PointGoal) and self._parts[i].rows[0, MASK : MASK + 3].all()
         ]
 
     @property
@@ -388,14 +397,14 @@ class ConstraintTable:
             part, constraint, places = self._parts[i], self._of(self._parts[i]), self._places[i]
             own = points[places]
             if isinstance(constraint, OnSurface):
-                before = part.rows[:, DATA:DATA + 4].copy()
+                before = part.rows[:, DATA : DATA + 4].copy()
                 after = set_planes(part, constraint, own)
                 gaps = np.sum((after[:, :3] - before[:, :3]) * own, axis=1)
                 gaps -= after[:, 3] - before[:, 3]
             elif isinstance(constraint, Plant):
                 place = self._place(part, constraint, own, points)
-                gaps = place - part.rows[0, DATA:DATA + 3]
-                part.rows[:, DATA:DATA + 3] = place
+                gaps = place - part.rows[0, DATA : DATA + 3]
+                part.rows[:, DATA : DATA + 3] = place
             else:
                 continue
             farthest = max(farthest, float(np.abs(gaps).max()))
@@ -417,8 +426,8 @@ class ConstraintTable:
             elif isinstance(constraint, Plant):
                 total[part.frames] += self._place(part, constraint, own, points) - own
             else:
-                mask = part.rows[:, MASK:MASK + 3]
-                total[part.frames] += mask * (part.rows[:, DATA:DATA + 3] - own)
+                mask = part.rows[:, MASK : MASK + 3]
+                total[part.frames] += mask * (part.rows[:, DATA : DATA + 3] - own)
             count[part.frames] += 1.0
         frames = np.flatnonzero(count)
         return frames, total[frames] / count[frames, None]
@@ -427,9 +436,7 @@ class ConstraintTable:
         """Return the largest error of each constraint [m]."""
         self.update(body)
         lengths = np.empty(len(self._item_frames))
-        item_errors(
-            self.tasks.items, self._item_frames, body.q_world, body.p_world, lengths
-        )
+        item_errors(self.tasks.items, self._item_frames, body.q_world, body.p_world, lengths)
         out = np.zeros(len(self._constraints))
         np.maximum.at(out, self._owner, lengths)
         return out
@@ -448,7 +455,7 @@ class ConstraintTable:
             )
             if len(common):
                 says, own = np.ones(len(own)) if says is None else says, own.copy()
-                gaps = goal.rows[:, DATA:DATA + 3] - points[self._places[i]]
+                gaps = goal.rows[:, DATA : DATA + 3] - points[self._places[i]]
                 own[mine] += gaps[theirs]
                 says[mine] = SETTLED
         place: Vec3 = own.mean(axis=0) if says is None else says @ own / says.sum()

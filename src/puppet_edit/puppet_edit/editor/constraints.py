@@ -14,10 +14,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import check_array, Floats, Ints, Quats, read_only, Vec3, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.skeleton import (
+from puppet_core.body import (
     END_EFFECTORS,
     GENERAL_END_EFFECTORS,
     LIMB_SEGMENTS,
@@ -26,6 +23,9 @@ from puppet_core.skeleton import (
     SEGMENTS,
     Skeleton,
 )
+from puppet_core.io import ConfigError
+from puppet_core.math import check_array, Floats, Ints, Quats, read_only, Vec3, Vec3s
+from puppet_core.math import quaternions as qb
 
 _END_SEGMENTS = LIMB_SEGMENTS[:, 2].tolist()
 
@@ -107,9 +107,22 @@ class FlatSurface:
 
 
 __all__ = [
-    'ABOVE', 'BELOW', 'BodyPoint', 'check_frames', 'Constraint', 'FlatSurface', 'frame_range',
-    'LookAt', 'ON', 'OnSurface', 'OrientationGoal', 'Plant', 'PointGoal', 'Relative', 'Surface',
-]  # fmt: skip
+    'ABOVE',
+    'BELOW',
+    'BodyPoint',
+    'check_frames',
+    'Constraint',
+    'FlatSurface',
+    'frame_range',
+    'LookAt',
+    'ON',
+    'OnSurface',
+    'OrientationGoal',
+    'Plant',
+    'PointGoal',
+    'Relative',
+    'Surface',
+]
 
 MAX_COORDINATE_M = 1e4  # of a goal from the origin
 MAX_WEIGHT = 1e3

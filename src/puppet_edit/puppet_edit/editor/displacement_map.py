@@ -16,11 +16,18 @@ all that do, and is zero some frames away from any constraint.
 import math
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints, Quats, Vec3s
-from puppet_core.kernel import kernel
-from puppet_core.quaternion import exp, multiply, normalize
-from puppet_core.skeleton import N_SEGMENTS
-from puppet_core.work_array import work_array
+from puppet_core.body import N_SEGMENTS
+from puppet_core.math import (
+    exp,
+    Floats,
+    Ints,
+    kernel,
+    multiply,
+    normalize,
+    Quats,
+    Vec3s,
+    work_array,
+)
 from scipy.linalg import solveh_banded
 
 
@@ -39,13 +46,17 @@ def basis(u: float, out: Floats) -> int:
 
 @kernel
 def fit_control_points(
-    frames: Ints, values: Floats, says: Floats, spacing: float, shares: Floats,
+    frames: Ints,
+    values: Floats,
+    says: Floats,
+    spacing: float,
+    shares: Floats,
     control_points: Floats,
-) -> None:  # fmt: skip
+) -> None:
     """
     Write the control points that locally fit values at some frames best.
 
-    LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (SPEC 5.9): a single
+    LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (errata 9): a single
     value then is interpolated. Each value has a weight besides. Control points that no value
     reaches are zero.
 
@@ -124,7 +135,7 @@ def displace(displacements: Floats, roots: Vec3s, rotations: Quats) -> None:
             roots[frame, k] += displacements[frame, k]
         for segment in range(N_SEGMENTS):
             first = 3 + 3 * segment
-            vector = displacements[frame, first:first + 3]
+            vector = displacements[frame, first : first + 3]
             if vector[0] != 0.0 or vector[1] != 0.0 or vector[2] != 0.0:
                 exp(vector, turn)
                 multiply(rotations[frame, segment], turn, turn)
@@ -227,7 +238,7 @@ def _bending_bands(n: int) -> Floats:
     stencil = np.array([1.0, -2.0, 1.0])
     for i in range(3):
         for j in range(3):
-            bands[i:n - 2 + i, 2 + j - i] += stencil[i] * stencil[j]
+            bands[i : n - 2 + i, 2 + j - i] += stencil[i] * stencil[j]
     return bands
 
 

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from puppet_core.arrays import check_array, Floats, read_only, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.joint_limits import JointLimit
-from puppet_core.posture import Motion
-from puppet_core.skeleton import N_SEGMENTS, Skeleton
+from puppet_core.body import JointLimit, Motion, N_SEGMENTS, Skeleton
+from puppet_core.io import ConfigError
+from puppet_core.math import check_array, Floats, read_only, Vec3s
 
 HYBRID, FULL = 'hybrid', 'full'
 SOLVERS = (HYBRID, FULL)
@@ -63,18 +61,19 @@ class EditConfig:
 
     def __post_init__(self) -> None:
         for name, low, high in (
-            ('levels', 0, MAX_LEVELS), ('frames_per_knot', 1e-3, 1e6),
-            ('tolerance_percent', 0.0, 100.0), ('root_rigidity', 1e-6, 1e6),
-            ('max_iterations', 1, 10_000), ('body_height_m', 0.0, 100.0),
-        ):  # fmt: skip
+            ('levels', 0, MAX_LEVELS),
+            ('frames_per_knot', 1e-3, 1e6),
+            ('tolerance_percent', 0.0, 100.0),
+            ('root_rigidity', 1e-6, 1e6),
+            ('max_iterations', 1, 10_000),
+            ('body_height_m', 0.0, 100.0),
+        ):
             if not low <= getattr(self, name) <= high:
                 raise ConfigError(
                     f'{name}: expected {low:g} .. {high:g}, got {getattr(self, name)}'
                 )
         if self.solver not in SOLVERS:
-            raise ConfigError(
-                f'solver: expected one of {", ".join(SOLVERS)}, got {self.solver!r}'
-            )
+            raise ConfigError(f'solver: expected one of {", ".join(SOLVERS)}, got {self.solver!r}')
         rigidity = read_only(check_array('joint_rigidity', self.joint_rigidity, (N_SEGMENTS,)))
         if np.any(rigidity < 1e-6) or np.any(rigidity > 1e6):
             raise ConfigError('joint_rigidity: expected 1e-6 .. 1e6')

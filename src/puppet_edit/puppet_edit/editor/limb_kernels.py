@@ -16,20 +16,23 @@ derivatives by unknowns.
 
 import math
 
-from puppet_core.arrays import Floats, Quat, Vec3
-from puppet_core.kernel import copy, kernel
-from puppet_core.limb_triangle import polar_limit, soft_distance, soft_distance_slope
-from puppet_core.quaternion import (
+from puppet_core.body import N_SEGMENTS, polar_limit, soft_distance, soft_distance_slope
+from puppet_core.math import (
     between,
     conjugate,
+    copy,
     exp,
+    Floats,
+    kernel,
     multiply,
     normalize,
+    Quat,
     rotate,
     rotate_inverse,
+    Vec3,
+    work_array,
+    work_table,
 )
-from puppet_core.skeleton import N_SEGMENTS
-from puppet_core.work_array import work_array, work_table
 from puppet_edit.editor.constraint_kernels import (
     ALONG,
     AXIS,
@@ -70,8 +73,7 @@ from puppet_edit.editor.constraint_kernels import (
     UPPER_RADIUS,
     VECTOR,
 )
-from puppet_retarget.solvers.limb_position import EXACT_SHARE, STRAIGHT
-from puppet_retarget.solvers.limb_rotation import bend_hint
+from puppet_retarget.solvers import bend_hint, EXACT_SHARE, STRAIGHT
 
 MIN_DISTANCE_M = 1e-9  # shorter lines have no direction
 
@@ -98,9 +100,7 @@ def bend_angle(r1: float, r2: float, along: float, distance: float) -> float:
 
 
 @kernel
-def bending_axis(
-    limb: int, upper: Vec3, lower: Vec3, q_upper: Quat, out: Vec3
-) -> None:
+def bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat, out: Vec3) -> None:
     """
     Write the unit axis about which an elbow or knee bends, in world.
 
@@ -141,12 +141,12 @@ def prepare_bend(limb: int, pose: Pose, row: Floats) -> None:
     a, b = work_array(3), work_array(3)
     axis, tip = work_array(3), work_array(3)
     upper, lower = UPPER[limb], LOWER[limb]
-    rotate(pose.q_world[lower], row[TIP:TIP + 3], b)
+    rotate(pose.q_world[lower], row[TIP : TIP + 3], b)
     for k in range(3):
         a[k] = pose.p_world[lower, k] - pose.p_world[upper, k]
         tip[k] = a[k] + b[k]
     bending_axis(limb, a, b, pose.q_world[upper], axis)
-    rotate_inverse(pose.q_world[lower], axis, row[AXIS:AXIS + 3])
+    rotate_inverse(pose.q_world[lower], axis, row[AXIS : AXIS + 3])
     first, second = dot(a, axis), dot(b, axis)
     r1 = math.sqrt(max(dot(a, a) - first * first, 0.0))
     r2 = math.sqrt(max(dot(b, b) - second * second, 0.0))
@@ -194,9 +194,7 @@ def _bend(elbow: Vec3, shoulder: Vec3, tip: Vec3, axis: Vec3, wanted: float, tur
 
 
 @kernel
-def solve_bending_limb(
-    task: PoseTask, pose: Pose, limb: int, swivel: float
-) -> None:
+def solve_bending_limb(task: PoseTask, pose: Pose, limb: int, swivel: float) -> None:
     """
     Fill the joint rotations of a limb whose parent segment is in place.
 
@@ -224,8 +222,8 @@ def solve_bending_limb(
     multiply(q_parent, pose.rotations[upper], q_upper)
     multiply(q_upper, pose.rotations[lower], q_lower)
     rotate(q_upper, task.offsets[lower], elbow)
-    rotate(q_lower, row[TIP:TIP + 3], tip)
-    rotate(q_lower, row[AXIS:AXIS + 3], axis)
+    rotate(q_lower, row[TIP : TIP + 3], tip)
+    rotate(q_lower, row[AXIS : AXIS + 3], axis)
     for k in range(3):
         elbow[k] += shoulder[k]
         tip[k] += elbow[k]
@@ -236,7 +234,7 @@ def solve_bending_limb(
         )
         _bend(elbow, shoulder, tip, axis, wanted, turn)
         multiply(turn, q_lower, q_lower)
-        rotate(q_lower, row[TIP:TIP + 3], tip)
+        rotate(q_lower, row[TIP : TIP + 3], tip)
         for k in range(3):
             tip[k] += elbow[k] - shoulder[k]
         between(tip, line, turn)
@@ -250,7 +248,7 @@ def solve_bending_limb(
     _relative(q_parent, q_upper, turn, pose.rotations[upper])
     _relative(q_upper, q_lower, turn, pose.rotations[lower])
     if row[ORIENTED] != 0.0:
-        copy(row[TURN:TURN + 4], q_upper)
+        copy(row[TURN : TURN + 4], q_upper)
         _relative(q_lower, q_upper, turn, pose.rotations[END[limb]])
 
 
@@ -290,8 +288,8 @@ def limb_rates(
     """
     upper, lower = UPPER[limb], LOWER[limb]
     tip, axis, swing, spin = work_array(3), work_array(3), work_array(3), work_array(3)
-    rotate(pose.q_world[lower], row[TIP:TIP + 3], tip)
-    rotate(pose.q_world[lower], row[AXIS:AXIS + 3], axis)
+    rotate(pose.q_world[lower], row[TIP : TIP + 3], tip)
+    rotate(pose.q_world[lower], row[AXIS : AXIS + 3], axis)
     for k in range(3):
         line[k] = row[TARGET + k] - pose.p_world[upper, k]
     distance = math.sqrt(dot(line, line))
@@ -334,7 +332,7 @@ def place_segment(task: PoseTask, pose: Pose, segment: int) -> None:
         rotate(pose.q_world[parent], task.offsets[segment], pose.p_world[segment])
         for k in range(3):
             pose.p_world[segment, k] += pose.p_world[parent, k]
-    to_matrix(pose.q_world[segment], pose.matrices[3 * segment:3 * segment + 3])
+    to_matrix(pose.q_world[segment], pose.matrices[3 * segment : 3 * segment + 3])
 
 
 @kernel
@@ -369,9 +367,11 @@ def move_pose(task: PoseTask, pose: Pose, step: float, by: Floats, out: Pose) ->
 @kernel
 def _is_exact_point(item: Floats) -> bool:
     return (
-        item[KIND] == POINT and item[MASK] != 0.0 and item[MASK + 1] != 0.0
+        item[KIND] == POINT
+        and item[MASK] != 0.0
+        and item[MASK + 1] != 0.0
         and item[MASK + 2] != 0.0
-    )  # fmt: skip
+    )
 
 
 @kernel
@@ -404,11 +404,11 @@ def prepare_limbs(task: PoseTask, pose: Pose, is_full: bool) -> None:
                 continue
             if segment == END[limb] and _is_exact_point(item):
                 n_points += 1
-                copy(item[DATA:DATA + 3], row[TARGET:TARGET + 3])
-                copy(item[OFFSET:OFFSET + 3], row[TIP:TIP + 3])
+                copy(item[DATA : DATA + 3], row[TARGET : TARGET + 3])
+                copy(item[OFFSET : OFFSET + 3], row[TIP : TIP + 3])
             elif segment == END[limb] and item[KIND] == ORIENTATION:
                 n_turns += 1
-                copy(item[DATA:DATA + 4], row[TURN:TURN + 4])
+                copy(item[DATA : DATA + 4], row[TURN : TURN + 4])
             else:
                 n_others += 1
         row[MODE] = NUMERIC
@@ -423,9 +423,9 @@ def prepare_limbs(task: PoseTask, pose: Pose, is_full: bool) -> None:
 def _prepare_closed(task: PoseTask, pose: Pose, limb: int, is_oriented: bool) -> None:
     row, tip = task.limbs[limb], work_array(3)
     row[ORIENTED] = 1.0 if is_oriented else 0.0
-    copy(row[TIP:TIP + 3], tip)
+    copy(row[TIP : TIP + 3], tip)
     if is_oriented:
-        rotate(row[TURN:TURN + 4], tip, tip)
+        rotate(row[TURN : TURN + 4], tip, tip)
         for k in range(3):
             row[TARGET + k] -= tip[k]
             row[TIP + k] = task.offsets[END[limb], k]
@@ -473,9 +473,7 @@ def _gather(full: Floats, unknowns: Unknowns, out: Floats) -> None:
 
 
 @kernel
-def _limb_row(
-    pose: Pose, limb: int, axis: Vec3, rates: Floats, part: int, full: Floats
-) -> float:
+def _limb_row(pose: Pose, limb: int, axis: Vec3, rates: Floats, part: int, full: Floats) -> float:
     """
     Write how one joint of a closed limb turns about an axis with the torso; return by swivel.
 

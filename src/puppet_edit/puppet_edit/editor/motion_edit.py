@@ -18,9 +18,9 @@ import math
 import time
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
+from puppet_core.body import Motion
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Ints
 from puppet_edit.editor.constraint_kernels import N_UNKNOWNS
 from puppet_edit.editor.constraint_table import ConstraintTable, DECIDED_M, MovingBody
 from puppet_edit.editor.constraints import Constraint
@@ -50,9 +50,12 @@ class _Edit:
     """A motion between levels."""
 
     def __init__(
-        self, motion: Motion, constraints: Sequence[Constraint], config: EditConfig,
+        self,
+        motion: Motion,
+        constraints: Sequence[Constraint],
+        config: EditConfig,
         bodies: Bodies,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.config = config
         self.body = MovingBody(motion, bodies)
         self.table = ConstraintTable(constraints, self.body, bodies, config)
@@ -101,11 +104,19 @@ class _Edit:
         displacements = np.empty((n, N_UNKNOWNS))
         for _ in range(rounds):
             solve_frames(
-                self.table.tasks, self.body.roots, self.body.rotations,
-                self.config.solver == FULL, self.config.max_iterations, tolerance,
-                self._columns, self._rows, self._roots, self._rotations, displacements,
+                self.table.tasks,
+                self.body.roots,
+                self.body.rotations,
+                self.config.solver == FULL,
+                self.config.max_iterations,
+                tolerance,
+                self._columns,
+                self._rows,
+                self._roots,
+                self._rotations,
+                displacements,
                 self._says,
-            )  # fmt: skip
+            )
             if not self.table.moves or self._follow() < DECIDED_M:
                 break
         return displacements
@@ -117,17 +128,17 @@ class _Edit:
 
     def fit(self, displacements: Floats, spacing: float) -> None:
         """Displace the motion by the B-spline that fits displacements."""
-        self.body.displace(
-            self._fitted(self.table.frames, displacements, self._says, spacing)
-        )
+        self.body.displace(self._fitted(self.table.frames, displacements, self._says, spacing))
 
     def make_exact(self, displacements: Floats) -> None:
         """Displace the motion by exactly these at constrained frames."""
         finest = self.config.frames_per_knot / 2 ** max(self.config.levels - 1, 0)
         reach = max(int(math.ceil(EXACT_REACH * finest)), 2)
-        self.body.displace(exact_displacement(
-            self.table.frames, displacements, self._says, self.body.n_frames, reach
-        ))
+        self.body.displace(
+            exact_displacement(
+                self.table.frames, displacements, self._says, self.body.n_frames, reach
+            )
+        )
 
     def keep_limits(self) -> None:
         """Bring joints that the displacements took beyond their limits back."""
@@ -144,9 +155,12 @@ class _Edit:
 
 
 def edit_motion(
-    motion: Motion, constraints: Sequence[Constraint], config: EditConfig = DEFAULT_CONFIG,
-    progress: Callable[[str, float], object] | None = None, bodies: Bodies | None = None,
-) -> EditResult:  # fmt: skip
+    motion: Motion,
+    constraints: Sequence[Constraint],
+    config: EditConfig = DEFAULT_CONFIG,
+    progress: Callable[[str, float], object] | None = None,
+    bodies: Bodies | None = None,
+) -> EditResult:
     """
     Return the motion with constraints met.
 
@@ -175,9 +189,7 @@ def edit_motion(
     if bodies is None:
         bodies = Bodies.constant(motion.skeleton, motion.n_frames)
     elif len(bodies.offsets) != motion.n_frames:
-        raise ConfigError(
-            f'bodies: expected {motion.n_frames} frames, got {len(bodies.offsets)}'
-        )
+        raise ConfigError(f'bodies: expected {motion.n_frames} frames, got {len(bodies.offsets)}')
     edit = _Edit(motion, constraints, config, bodies)
     initial = edit.percent()
     say = progress or (lambda text, percent: None)
@@ -204,6 +216,12 @@ def edit_motion(
     errors = edit.errors()
     edited = edit.body.motion() if constraints else motion
     return EditResult(
-        edited, tuple(levels), exact, time.perf_counter() - start, len(edit.table.frames),
-        edit.table.count, errors, initial,
-    )  # fmt: skip
+        edited,
+        tuple(levels),
+        exact,
+        time.perf_counter() - start,
+        len(edit.table.frames),
+        edit.table.count,
+        errors,
+        initial,
+    )

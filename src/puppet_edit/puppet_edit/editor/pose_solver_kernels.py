@@ -13,11 +13,23 @@ penalties of any weight harmless.
 import math
 from typing import NamedTuple
 
-from puppet_core.arrays import Floats, Ints, Quats, Vec3s
-from puppet_core.kernel import copy, kernel
-from puppet_core.quaternion import conjugate, log, multiply, rotate
-from puppet_core.skeleton import N_SEGMENTS
-from puppet_core.work_array import work_array, work_table
+from puppet_core.body import N_SEGMENTS
+from puppet_core.math import (
+    conjugate,
+    copy,
+    factorise_in_place,
+    Floats,
+    Ints,
+    kernel,
+    log,
+    multiply,
+    Quats,
+    rotate,
+    solve_factorised,
+    Vec3s,
+    work_array,
+    work_table,
+)
 from puppet_edit.editor.constraint_kernels import (
     CLOSED,
     constraint_residual,
@@ -43,7 +55,6 @@ from puppet_edit.editor.limb_kernels import (
     prepare_limbs,
     reduce_limbs,
 )
-from puppet_retarget.solvers.linear_system import factorise_in_place, solve_factorised
 
 PENALTY = 1e5  # w of a constraint of weight 1 [1/m^2], where turning a joint costs 1 [1/rad^2]
 LIMIT_PENALTY = 1e4  # of going beyond a joint's limit [1/rad^2]
@@ -78,7 +89,7 @@ def deviation(task: PoseTask, pose: Pose, out: Floats) -> float:
             continue
         conjugate(task.rotations[segment], turn)
         multiply(turn, pose.rotations[segment], turn)
-        log(turn, out[first:first + 3])
+        log(turn, out[first : first + 3])
         alpha = task.rigidity[1 + segment]
         for k in range(3):
             total += alpha * out[first + k] * out[first + k]
@@ -99,8 +110,9 @@ def penalties(task: PoseTask, pose: Pose, residual: Residual) -> float:
         total += PENALTY * task.items[i, WEIGHT] * square
     for segment in range(1, N_SEGMENTS):
         if _is_moving(task, segment):
-            for row in range(limit_rows(task.limits[segment], pose.rotations[segment], values,
-                                        rows)):
+            for row in range(
+                limit_rows(task.limits[segment], pose.rotations[segment], values, rows)
+            ):
                 total += LIMIT_PENALTY * values[row] * values[row]
     return 0.5 * total
 
@@ -127,8 +139,9 @@ def _to_unknowns(
 
 
 @kernel
-def _add_square(row: Floats, weight: float, value: float, n: int, gradient: Floats,
-                curvature: Floats) -> None:  # fmt: skip
+def _add_square(
+    row: Floats, weight: float, value: float, n: int, gradient: Floats, curvature: Floats
+) -> None:
     """Add a squared residual's derivative and curvature; the lower triangle counts."""
     for i in range(n):
         share = weight * row[i]
@@ -165,9 +178,17 @@ def _start_curvature(
 
 @kernel
 def pose_gradient(
-    task: PoseTask, pose: Pose, unknowns: Unknowns, n: int, residual: Residual, full: Floats,
-    limb_rows: Floats, row: Floats, gradient: Floats, curvature: Floats,
-) -> None:  # fmt: skip
+    task: PoseTask,
+    pose: Pose,
+    unknowns: Unknowns,
+    n: int,
+    residual: Residual,
+    full: Floats,
+    limb_rows: Floats,
+    row: Floats,
+    gradient: Floats,
+    curvature: Floats,
+) -> None:
     """
     Fill the derivative of g by the unknowns and its curvature, of the first order.
 
@@ -206,7 +227,7 @@ def pose_gradient(
             continue
         for k in range(limit_rows(task.limits[segment], pose.rotations[segment], values, rows)):
             full[:] = 0.0
-            copy(rows[k], full[3 + 3 * segment:6 + 3 * segment])
+            copy(rows[k], full[3 + 3 * segment : 6 + 3 * segment])
             _to_unknowns(task, full, limb_rows, unknowns, n, row)
             _add_square(row, LIMIT_PENALTY, values[k], n, gradient, curvature)
 
@@ -245,9 +266,17 @@ def _spread(direction: Floats, unknowns: Unknowns, n: int, out: Floats) -> float
 
 @kernel
 def solve_pose(
-    task: PoseTask, pose: Pose, trial: Pose, is_full: bool, max_iterations: int,
-    tolerance: float, unknowns: Unknowns, residual: Residual, space: Floats, out: Pose,
-) -> int:  # fmt: skip
+    task: PoseTask,
+    pose: Pose,
+    trial: Pose,
+    is_full: bool,
+    max_iterations: int,
+    tolerance: float,
+    unknowns: Unknowns,
+    residual: Residual,
+    space: Floats,
+    out: Pose,
+) -> int:
     """
     Bring a posture to the minimum of g; return the number of steps.
 
@@ -285,17 +314,17 @@ def solve_pose(
     energy = deviation(task, pose, full) + penalties(task, pose, residual)
     steps, old_fall = 0, 0.0
     while steps < max_iterations:
-        pose_gradient(
-            task, pose, unknowns, n, residual, full, limb_rows, row, gradient, curvature
-        )
+        pose_gradient(task, pose, unknowns, n, residual, full, limb_rows, row, gradient, curvature)
         factorise_in_place(curvature, n, True)
         solve_factorised(curvature, gradient, n, newton)
         fall = _inner(gradient, newton, n)
         if not fall > tolerance:
             break
-        ratio = max((fall - _inner(newton, old_gradient, n)) / old_fall, 0.0) if (
-            old_fall > 0.0
-        ) else 0.0
+        ratio = (
+            max((fall - _inner(newton, old_gradient, n)) / old_fall, 0.0)
+            if (old_fall > 0.0)
+            else 0.0
+        )
         for i in range(n):
             direction[i] = ratio * direction[i] - newton[i]
         slope = _inner(gradient, direction, n)
@@ -344,10 +373,19 @@ class FrameTasks(NamedTuple):
 
 @kernel
 def solve_frames(
-    tasks: FrameTasks, roots: Vec3s, rotations: Quats, is_full: bool, max_iterations: int,
-    tolerance: float, columns: Ints, row_of: Ints, out_roots: Vec3s, out_rotations: Quats,
-    displacements: Floats, says: Floats,
-) -> int:  # fmt: skip
+    tasks: FrameTasks,
+    roots: Vec3s,
+    rotations: Quats,
+    is_full: bool,
+    max_iterations: int,
+    tolerance: float,
+    columns: Ints,
+    row_of: Ints,
+    out_roots: Vec3s,
+    out_rotations: Quats,
+    displacements: Floats,
+    says: Floats,
+) -> int:
     """
     Solve every constrained frame from the motion as it is; return the steps of all together.
 
@@ -379,18 +417,26 @@ def solve_frames(
         work_array(3), work_table(16, 4), work_table(16, 4), work_table(16, 3), work_table(48, 3)
     )
     residual = Residual(
-        work_array(3), work_array(3), work_array(3), work_table(3, 3), work_table(3, 3),
+        work_array(3),
+        work_array(3),
+        work_array(3),
         work_table(3, 3),
-    )  # fmt: skip
+        work_table(3, 3),
+        work_table(3, 3),
+    )
     unknowns = Unknowns(columns, row_of)
     total, turn = 0, work_array(4)
     for j in range(len(tasks.frames)):
         frame = tasks.frames[j]
         task = PoseTask(
-            tasks.offsets[frame], roots[frame], rotations[frame],
-            tasks.items[tasks.starts[j]:tasks.starts[j + 1]], limbs, tasks.rigidity,
+            tasks.offsets[frame],
+            roots[frame],
+            rotations[frame],
+            tasks.items[tasks.starts[j] : tasks.starts[j + 1]],
+            limbs,
+            tasks.rigidity,
             tasks.limits,
-        )  # fmt: skip
+        )
         copy(roots[frame], pose.root)
         for segment in range(N_SEGMENTS):
             copy(rotations[frame, segment], pose.rotations[segment])
@@ -405,7 +451,7 @@ def solve_frames(
             first = 3 + 3 * segment
             conjugate(rotations[frame, segment], turn)
             multiply(turn, out_rotations[j, segment], turn)
-            log(turn, displacements[j, first:first + 3])
+            log(turn, displacements[j, first : first + 3])
     return total
 
 
@@ -432,9 +478,7 @@ def place_frames(
     """Fill the forward kinematics of every frame: shapes (n, 16, 4) and (n, 16, 3) [m]."""
     matrices, limbs = work_table(48, 3), work_table(4, 21)
     for frame in range(len(roots)):
-        pose = Pose(
-            roots[frame], rotations[frame], q_world[frame], p_world[frame], matrices
-        )
+        pose = Pose(roots[frame], rotations[frame], q_world[frame], p_world[frame], matrices)
         task = PoseTask(
             offsets[frame], roots[frame], rotations[frame], limbs, limbs, roots[frame], limbs
         )
@@ -442,15 +486,17 @@ def place_frames(
 
 
 @kernel
-def item_errors(
-    items: Floats, places: Ints, q_world: Quats, p_world: Vec3s, out: Floats
-) -> None:
+def item_errors(items: Floats, places: Ints, q_world: Quats, p_world: Vec3s, out: Floats) -> None:
     """Write the length of each item's residual, shape (m,) [m]; see `item_points`."""
     nothing = work_array(3)
     residual = Residual(
-        work_array(3), work_array(3), work_array(3), work_table(3, 3), work_table(3, 3),
+        work_array(3),
+        work_array(3),
+        work_array(3),
         work_table(3, 3),
-    )  # fmt: skip
+        work_table(3, 3),
+        work_table(3, 3),
+    )
     matrices = work_table(48, 3)
     matrices[:] = 0.0
     for i in range(len(items)):
@@ -463,9 +509,7 @@ def item_errors(
 
 
 @kernel
-def item_points(
-    items: Floats, places: Ints, q_world: Quats, p_world: Vec3s, out: Vec3s
-) -> None:
+def item_points(items: Floats, places: Ints, q_world: Quats, p_world: Vec3s, out: Vec3s) -> None:
     """
     Write where the point of each item is, shape (m, 3) [m].
 
@@ -483,6 +527,6 @@ def item_points(
     """
     for i in range(len(items)):
         segment, place = int(items[i, SEGMENT]), places[i]
-        rotate(q_world[place, segment], items[i, OFFSET:OFFSET + 3], out[i])
+        rotate(q_world[place, segment], items[i, OFFSET : OFFSET + 3], out[i])
         for k in range(3):
             out[i, k] += p_world[place, segment, k]

@@ -1,3 +1,42 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """Captured motion made better by measured end-effectors."""
+
+from puppet_edit.enhancement.enhancer import enhance, enhance_report, solver_figures
+from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, KeyframeSpacing
+from puppet_edit.enhancement.motion_curves import EnhanceConfig, ROOT_CHOICES
+from puppet_edit.enhancement.online_enhance import enhance_online, rate_config, SOFT_WEIGHT
+from puppet_edit.enhancement.rotation_channels import CHANNEL_KINDS
+from puppet_edit.enhancement.study import study_tables
+from puppet_edit.enhancement.targets import (
+    end_effector_row,
+    Meeting,
+    read_targets,
+    resampled,
+    SUFFIXES,
+    TargetFile,
+    Targets,
+)
+
+__all__ = [
+    'CHANNEL_KINDS',
+    'EnhanceConfig',
+    'KeyframeSpacing',
+    'Meeting',
+    'ROOT_CHOICES',
+    'SOFT_WEIGHT',
+    'SUFFIXES',
+    'TargetFile',
+    'Targets',
+    'choose_keyframes',
+    'end_effector_row',
+    'enhance',
+    'enhance_online',
+    'enhance_report',
+    'given_keyframes',
+    'rate_config',
+    'read_targets',
+    'resampled',
+    'solver_figures',
+    'study_tables',
+]

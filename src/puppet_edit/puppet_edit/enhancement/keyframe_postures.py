@@ -19,11 +19,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Ints, Quats, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.posture import general_end_effectors, world_segments
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, Skeleton
+from puppet_core.body import (
+    general_end_effectors,
+    LIMB_SEGMENTS,
+    N_SEGMENTS,
+    PARENTS,
+    Skeleton,
+    world_segments,
+)
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
 from puppet_edit.enhancement.targets import is_measured
 
 GENERAL_SEGMENTS = np.concatenate((LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]))
@@ -62,7 +67,7 @@ def point_jacobian(q_world: Quats, p_world: Vec3s, points: Vec3s) -> Floats:
         the joint's delta [m/rad].
 
     """
-    axes = np.swapaxes(quaternion_batch.to_matrix(q_world), -1, -2)  # [n, joint, axis, xyz]
+    axes = np.swapaxes(quaternions.to_matrix(q_world), -1, -2)  # [n, joint, axis, xyz]
     levers = points[:, :, None] - p_world[:, None]
     turned = np.cross(axes[:, None], levers[:, :, :, None])
     turned *= ANCESTORS[GENERAL_SEGMENTS][:, :, None, None]
@@ -157,9 +162,12 @@ class FittedPostures(NamedTuple):
 
 
 def objective_residuals(
-    skeleton: Skeleton, measured: Measured, roots: Vec3s, rotations: Quats,
+    skeleton: Skeleton,
+    measured: Measured,
+    roots: Vec3s,
+    rotations: Quats,
     objective: PostureObjective,
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """
     Return residuals whose squares add up to G, and their Jacobian.
 
@@ -188,8 +196,8 @@ def objective_residuals(
     points = general_end_effectors(skeleton, q_world, p_world)
     wanted = is_measured(measured.goals)[..., None]
     apart = np.where(wanted, points - np.where(wanted, measured.goals, 0.0), 0.0)
-    turned = quaternion_batch.log(
-        quaternion_batch.multiply(quaternion_batch.conjugate(measured.rotations), rotations)
+    turned = quaternions.log(
+        quaternions.multiply(quaternions.conjugate(measured.rotations), rotations)
     )
     moved = (roots - measured.root_positions) / ROOT_LENGTH_M
     near, far = np.sqrt(1.0 - objective.weight), np.sqrt(objective.weight)
@@ -204,7 +212,7 @@ def objective_residuals(
     for joint in range(N_SEGMENTS):
         rows, columns = slice(24 + 3 * joint, 27 + 3 * joint), slice(3 * joint, 3 * joint + 3)
         jacobian[:, rows, columns] = blocks[:, joint]
-    jacobian[:, 24 + _N_ANGLES:, _N_ANGLES:] = near / ROOT_LENGTH_M * np.eye(3)
+    jacobian[:, 24 + _N_ANGLES :, _N_ANGLES:] = near / ROOT_LENGTH_M * np.eye(3)
     return residuals, jacobian[:, :, _variables(objective)]
 
 
@@ -248,9 +256,10 @@ def fit_postures(
         residuals[kept], jacobian[kept] = tried[better], slopes[better]
         values[kept] = new_values[better]
         damping[busy] = np.where(
-            better, np.maximum(0.1 * damping[busy], _DAMPING_START),
+            better,
+            np.maximum(0.1 * damping[busy], _DAMPING_START),
             np.maximum(10.0 * damping[busy], 1e-6),
-        )  # fmt: skip
+        )
         ended = np.max(np.abs(turned), axis=1, initial=0.0) < STEP_TOL
         busy = busy[~ended & (damping[busy] < _DAMPING_MAX)]
     return FittedPostures(roots, rotations, values, iterations)
@@ -276,6 +285,6 @@ def _moved(
 ) -> tuple[Vec3s, Quats]:
     full = np.zeros((len(roots), _N_ANGLES + 3))
     full[:, _variables(objective)] = steps
-    turns = quaternion_batch.exp(full[:, :_N_ANGLES].reshape(-1, N_SEGMENTS, 3))
-    turned = quaternion_batch.normalize(quaternion_batch.multiply(rotations, turns))
+    turns = quaternions.exp(full[:, :_N_ANGLES].reshape(-1, N_SEGMENTS, 3))
+    turned = quaternions.normalize(quaternions.multiply(rotations, turns))
     return roots + full[:, _N_ANGLES:], turned

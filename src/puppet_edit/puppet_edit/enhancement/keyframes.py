@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from puppet_core.arrays import Floats, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.foot_slide import MIN_CONTACT_S, planted_soles, speeds
+from puppet_core.body import MIN_CONTACT_S, planted_soles, speeds
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Vec3s
 from puppet_edit.enhancement.targets import is_measured, MEETING_WITHIN_M, Targets
-from puppet_edit.scene.foot_plants import stretches
+from puppet_edit.scene import stretches
 from scipy.ndimage import gaussian_filter1d
 from scipy.signal import find_peaks
 
@@ -27,8 +27,13 @@ MAX_SPACING_S = 1e4
 _FEET = (2, 3)  # rows of the general end-effectors
 
 END, MEETING, CONTACT, SLOW, GAP, ERROR = (
-    'end', 'meeting', 'contact', 'slow', 'gap', 'error',
-)  # fmt: skip
+    'end',
+    'meeting',
+    'contact',
+    'slow',
+    'gap',
+    'error',
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,7 @@ class KeyframeSpacing:
             )
 
 
-def choose_keyframes(
-    targets: Targets, rate_hz: float, spacing: KeyframeSpacing
-) -> dict[int, str]:
+def choose_keyframes(targets: Targets, rate_hz: float, spacing: KeyframeSpacing) -> dict[int, str]:
     """
     Return the keyframes in order, each with the reason for it.
 
@@ -175,7 +178,7 @@ def _gaps(chosen: dict[int, str]) -> list[tuple[int, int]]:
 
 def _measured_near(targets: Targets, frame: int, first: int, last: int) -> int | None:
     """Return the frame next to one, between two others, in which most was measured."""
-    counts = targets.measured[first + 1: last].sum(axis=1)
+    counts = targets.measured[first + 1 : last].sum(axis=1)
     if not counts.any():
         return None
     frames = np.arange(first + 1, last)

@@ -22,10 +22,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
-from puppet_core.skeleton import GENERAL_END_EFFECTORS
+from puppet_core.body import GENERAL_END_EFFECTORS, Motion
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Ints, Vec3s
 from puppet_edit.enhancement.keyframe_postures import (
     ANCESTORS,
     fit_postures,
@@ -45,9 +44,12 @@ _GAUSS = 0.5 / np.sqrt(3.0)  # two points integrate the square of a piecewise li
 
 
 def fit_spline(
-    times: Floats, measured: Floats, key_times: Floats | None = None,
-    key_values: Floats | None = None, free_knots: Floats | None = None,
-) -> BSpline:  # fmt: skip
+    times: Floats,
+    measured: Floats,
+    key_times: Floats | None = None,
+    key_values: Floats | None = None,
+    free_knots: Floats | None = None,
+) -> BSpline:
     """
     Return the curve through keyframes that is nearest to measurements.
 
@@ -115,7 +117,7 @@ def _bending_matrix(knots: Floats) -> sparse.csc_matrix:
 def _derivative_matrix(knots: Floats, degree: int) -> sparse.csr_matrix:
     """Return the matrix that makes coefficients of the derivative, of one degree less."""
     count = len(knots) - degree - 1
-    scale = degree / (knots[degree + 1: degree + count] - knots[1:count])
+    scale = degree / (knots[degree + 1 : degree + count] - knots[1:count])
     return sparse.diags([-scale, scale], [0, 1], shape=(count - 1, count), format='csr')
 
 
@@ -229,9 +231,7 @@ class MotionCurves:
             known, theirs = followed
             wanted = wanted + _between(len(wanted), known, theirs - wanted[known])
         elif len(free):
-            change = fit_spline(
-                self.times_s, np.zeros_like(wanted), keys, values - wanted[at]
-            )
+            change = fit_spline(self.times_s, np.zeros_like(wanted), keys, values - wanted[at])
             wanted = wanted + change(self.times_s)
         return fit_spline(self.times_s, wanted, keys, values, free)
 
@@ -244,9 +244,7 @@ class MotionCurves:
         rotations[:, listed] = self._channels.rotations(
             values.reshape(len(values), len(listed), -1)
         )
-        return Motion.from_rotations(
-            self._motion.skeleton, self._motion.rate_hz, roots, rotations
-        )
+        return Motion.from_rotations(self._motion.skeleton, self._motion.rate_hz, roots, rotations)
 
     def _columns(self, values: Floats, roots: Vec3s) -> Floats:
         return np.concatenate((values.reshape(len(values), -1), roots), axis=1)

@@ -19,15 +19,12 @@ from dataclasses import replace
 import math
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
-from puppet_core.skeleton import GENERAL_END_EFFECTORS
+from puppet_core.body import GENERAL_END_EFFECTORS, Motion
+from puppet_core.io import ConfigError
 from puppet_edit.enhancement.keyframe_postures import GENERAL_SEGMENTS, ROOT_LENGTH_M
 from puppet_edit.enhancement.motion_curves import AUTO, moves_root
 from puppet_edit.enhancement.targets import is_measured, Targets
-from puppet_retarget.solvers.rate.controller import RateConfig, RateController
-from puppet_retarget.solvers.rate.tasks import POSITION, Task
-from puppet_retarget.solvers.rate.tree import BodyTree
+from puppet_retarget.rate_control import BodyTree, POSITION, RateConfig, RateController, Task
 
 SOFT_WEIGHT = 0.92  # w1
 _EVERYWHERE = 1e6  # [m/rad]; singular values are below it: the same damping at all of them
@@ -55,9 +52,12 @@ def rate_config(weight: float) -> RateConfig:
 
 
 def enhance_online(
-    motion: Motion, targets: Targets, root: str = AUTO, weight: float = SOFT_WEIGHT,
+    motion: Motion,
+    targets: Targets,
+    root: str = AUTO,
+    weight: float = SOFT_WEIGHT,
     progress: Callable[[int], object] | None = None,
-) -> Motion:  # fmt: skip
+) -> Motion:
     """
     Return the motion with its end-effectors where they were measured, in every frame.
 

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Ints, Quats, Vec3s
-from puppet_core.clip_euler import euler_to_quats, quats_to_continuous_euler
-from puppet_core.errors import ConfigError
-from puppet_core.skeleton import SEGMENTS
+from puppet_core.body import SEGMENTS
+from puppet_core.clips import euler_to_quats, quats_to_continuous_euler
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Ints, Quats, Vec3s
+from puppet_core.math import quaternions as qb
 
 ROTVEC, EULER = 'rotvec', 'euler'
 CHANNEL_KINDS = (ROTVEC, EULER)
@@ -28,9 +28,13 @@ SPLIT_ROTVEC = 1.1 * np.pi  # [rad] about the centre; beyond it an axis of turni
 # Intrinsic axes, x forward, y left, z up; the middle one locks at a quarter turn, so it is the
 # one about which the joint turns least far.
 _EULER_AXES = {
-    'pelvis': (2, 1, 0), 'thigh': (2, 0, 1), 'shank': (2, 0, 1), 'foot': (2, 0, 1),
-    'forearm': (2, 0, 1), 'hand': (0, 2, 1),
-}  # fmt: skip
+    'pelvis': (2, 1, 0),
+    'thigh': (2, 0, 1),
+    'shank': (2, 0, 1),
+    'foot': (2, 0, 1),
+    'forearm': (2, 0, 1),
+    'hand': (0, 2, 1),
+}
 _OTHER_EULER_AXES = (0, 1, 2)
 
 
@@ -128,9 +132,12 @@ class EulerChannels:
         names = [SEGMENTS[joint].split('_', 1)[-1] for joint in joints]
         self._axes = [_EULER_AXES.get(name, _OTHER_EULER_AXES) for name in names]
         self._values = np.concatenate(
-            [quats_to_continuous_euler(rotations[:, i: i + 1], axes)
-             for i, axes in enumerate(self._axes)], axis=1,
-        )  # fmt: skip
+            [
+                quats_to_continuous_euler(rotations[:, i : i + 1], axes)
+                for i, axes in enumerate(self._axes)
+            ],
+            axis=1,
+        )
 
     @property
     def values(self) -> Floats:

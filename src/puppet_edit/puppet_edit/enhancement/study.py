@@ -19,23 +19,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Ints, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.io.progress import progress
-from puppet_core.motion_loop import rest_rotations
-from puppet_core.posture import Motion, world_segments
-from puppet_core.procedural_arms import (
+from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
+from puppet_core.io import ConfigError, progress
+from puppet_core.math import Floats, Ints, quaternions, Vec3s
+from puppet_core.procedural import (
     ADULT_ARM_LENGTH_M,
     Gesture,
     hand_rotations,
     hanging_arm,
     Palm,
     placed_arm,
+    rest_rotations,
+    unit,
 )
-from puppet_core.procedural_limbs import unit
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
-from puppet_edit.enhancement.enhance import (
+from puppet_edit.enhancement.enhancer import (
     end_effector_errors,
     enhance,
     joint_angles_between,
@@ -46,7 +43,7 @@ from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
 from puppet_edit.enhancement.motion_curves import DEFAULT_CONFIG, EnhanceConfig
 from puppet_edit.enhancement.online_enhance import enhance_online, SOFT_WEIGHT
 from puppet_edit.enhancement.targets import Meeting, Targets
-from puppet_retarget.offline.bench_table import table
+from puppet_retarget.offline import table
 
 TRUNK = (1, 2, 3)
 
@@ -84,9 +81,12 @@ class Take(NamedTuple):
 
 
 def measured_take(
-    truth: Motion, errors: TakeErrors, seed: int, meetings: tuple[Meeting, ...] = (),
+    truth: Motion,
+    errors: TakeErrors,
+    seed: int,
+    meetings: tuple[Meeting, ...] = (),
     end_effectors: tuple[int, ...] = (0, 1, 2, 3),
-) -> Take:  # fmt: skip
+) -> Take:
     """
     Return what is measured of a motion.
 
@@ -110,7 +110,7 @@ def measured_take(
     root, points = rng.normal(size=(n, 3)), rng.normal(size=(n, 8, 3))
     shares = rng.normal(size=len(LIMB_SEGMENTS) + 1)
     turns = np.radians(errors.angle_bias_deg * bias + errors.angle_noise_deg * white)
-    rotations = quaternion_batch.multiply(truth.rotations, quaternion_batch.exp(turns))
+    rotations = quaternions.multiply(truth.rotations, quaternions.exp(turns))
     spread_m = 1e-3 * errors.position_noise_mm
     measured = np.full((n, 8, 3), np.nan)
     rows = list(end_effectors)
@@ -174,7 +174,7 @@ def fist_motion(skeleton: Skeleton, rate_hz: float = 60.0) -> FistMotion:
     rotations = rest_rotations(n, np.array([1.0, 0.0, 0.0, 0.0]))
     lean = np.stack((0.03 * np.sin(0.5 * phase), 0.08 * share, 0.10 * np.sin(phase)), axis=-1)
     for segment in ('spine', 'chest'):
-        rotations[:, SEGMENT_INDEX[segment]] = quaternion_batch.exp(lean)
+        rotations[:, SEGMENT_INDEX[segment]] = quaternions.exp(lean)
     roots = np.tile([0.0, 0.0, skeleton.rest_root_height], (n, 1))
     q_world, p_world = world_segments(skeleton, roots, rotations)
     chest = SEGMENT_INDEX['chest']
@@ -182,21 +182,20 @@ def fist_motion(skeleton: Skeleton, rate_hz: float = 60.0) -> FistMotion:
     for side in (LEFT, RIGHT):
         upper, lower, hand = LIMB_SEGMENTS[side]
         swing = Gesture(
-            np.radians(62.0) + 0.15 * np.sin(phase), 0.25 * np.cos(2.0 * phase + 0.8 * side),
+            np.radians(62.0) + 0.15 * np.sin(phase),
+            0.25 * np.cos(2.0 * phase + 0.8 * side),
             0.5 + 0.1 * np.sin(phase),
-        )  # fmt: skip
+        )
         free = [*hanging_arm(swing, side), rest_rotations(n, np.array([1.0, 0, 0, 0]))[:, hand]]
         met = placed_arm(skeleton, side, chests, _palm(skeleton, side, share, chests))
-        arm = [quaternion_batch.slerp(a, b, share) for a, b in zip(free, met)]
+        arm = [quaternions.slerp(a, b, share) for a, b in zip(free, met)]
         rotations[:, upper], rotations[:, lower], rotations[:, hand] = arm
     frames = np.round((np.arange(N_MEETINGS) + 0.5) * PERIOD_S * rate_hz).astype(np.int64)
     motion = Motion.from_rotations(skeleton, rate_hz, roots, rotations)
     return FistMotion(motion, frames, Meeting((LEFT, RIGHT), FIST_M))
 
 
-def _palm(
-    skeleton: Skeleton, side: int, share: Floats, chests: tuple[Floats, Vec3s]
-) -> Palm:
+def _palm(skeleton: Skeleton, side: int, share: Floats, chests: tuple[Floats, Vec3s]) -> Palm:
     mirror = 1.0 if side == LEFT else -1.0
     scale = float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
     aside = 0.5 * mirror * FIST_M * _Y_AXIS
@@ -217,8 +216,13 @@ CONDITIONS = {
     'these, and lengths 2 %': TakeErrors(3.0, 1.0, 3.0, 2.0),
 }
 METHODS = (
-    'forward_kinematics', 'online', 'online_exact', 'offline', 'offline_soft', 'paper',
-)  # fmt: skip
+    'forward_kinematics',
+    'online',
+    'online_exact',
+    'offline',
+    'offline_soft',
+    'paper',
+)
 FIST_ERRORS = TakeErrors(3.0, 1.0, 3.0)
 FIST_CURVES = {
     "the paper's curve": EnhanceConfig(detail_s=0.0),
@@ -267,10 +271,17 @@ def fist_study(
             figures.append(_fists(fist, seed, config))
             if progress is not None:
                 progress(1)
-        rows.append({'curve': name} | {
-            key: float(np.max([f[key] for f in figures]) if key.endswith('max')
-                       else np.mean([f[key] for f in figures])) for key in figures[0]
-        })  # fmt: skip
+        rows.append(
+            {'curve': name}
+            | {
+                key: float(
+                    np.max([f[key] for f in figures])
+                    if key.endswith('max')
+                    else np.mean([f[key] for f in figures])
+                )
+                for key in figures[0]
+            }
+        )
     return rows
 
 
@@ -283,9 +294,11 @@ def walking_truth(performance: Motion) -> Motion:
     """Return the walk of the built-in performance (120 Hz) at 60 Hz, as truth."""
     frames = slice(*WALK)
     return Motion.from_rotations(
-        performance.skeleton, performance.rate_hz / WALK[2], performance.root_positions[frames],
+        performance.skeleton,
+        performance.rate_hz / WALK[2],
+        performance.root_positions[frames],
         performance.rotations[frames],
-    )  # fmt: skip
+    )
 
 
 def of_angles(motion: Motion) -> Motion:
@@ -342,10 +355,11 @@ def _fists(fist: FistMotion, seed: int, config: EnhanceConfig) -> dict[str, floa
         end_effector_errors(motion, done.goals)[:, rows] for motion in (take.motion, done.motion)
     )
     met = [
-        np.abs(fist.meeting.distances(motion.end_effectors)[fist.meetings]
-               - fist.meeting.distance_m).max()
+        np.abs(
+            fist.meeting.distances(motion.end_effectors)[fist.meetings] - fist.meeting.distance_m
+        ).max()
         for motion in (take.motion, done.motion)
-    ]  # fmt: skip
+    ]
     real = [_errors(fist.motion, motion) for motion in (take.motion, done.motion)]
     return {
         'keyframes': len(keys),
@@ -392,42 +406,59 @@ def study_tables(
         rows = study(truth, seeds, advance)
         fists = fist_study(fist_motion(performance.skeleton), seeds, advance)
     figures = {
-        'seeds': n_seeds, 'frames': truth.n_frames, 'rate_hz': truth.rate_hz,
-        'conditions': rows, 'fists': fists,
-    }  # fmt: skip
+        'seeds': n_seeds,
+        'frames': truth.n_frames,
+        'rate_hz': truth.rate_hz,
+        'conditions': rows,
+        'fists': fists,
+    }
     return figures, f'{error_table(rows)}\n\n{fist_table(fists)}'
 
 
 def error_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return errors against the truth: a line for each condition and method."""
-    head = ['measured with errors of', 'method', 'end-effectors, mm', 'joints, deg',
-            'both better, takes']  # fmt: skip
+    head = [
+        'measured with errors of',
+        'method',
+        'end-effectors, mm',
+        'joints, deg',
+        'both better, takes',
+    ]
     lines = []
     for row in rows:
         for method in METHODS:
             better = row[method].get('seeds_with_both_better')
-            lines.append([
-                str(row['condition']) if method == METHODS[0] else '',
-                _NAMES[method],
-                f'{row[method]["end_effector_rms_mm"]:.1f}',
-                f'{row[method]["joint_rms_deg"]:.2f}',
-                '–' if better is None else f'{better} of {row["seeds"]}',
-            ])  # fmt: skip
+            lines.append(
+                [
+                    str(row['condition']) if method == METHODS[0] else '',
+                    _NAMES[method],
+                    f'{row[method]["end_effector_rms_mm"]:.1f}',
+                    f'{row[method]["joint_rms_deg"]:.2f}',
+                    '–' if better is None else f'{better} of {row["seeds"]}',
+                ]
+            )
     return table(head, lines)
 
 
 def fist_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the fist-matching experiment: a line for each kind of curve."""
-    head = ['curve', 'keyframes', 'fists miss each other by, mm', 'error at keyframes, mm (max)',
-            'between them, mm (RMS)', 'joints, deg (RMS)']  # fmt: skip
+    head = [
+        'curve',
+        'keyframes',
+        'fists miss each other by, mm',
+        'error at keyframes, mm (max)',
+        'between them, mm (RMS)',
+        'joints, deg (RMS)',
+    ]
     lines = [
         [
-            str(row['curve']), f'{row["keyframes"]:.0f}',
+            str(row['curve']),
+            f'{row["keyframes"]:.0f}',
             f'{row["meeting_before_mm_max"]:.1f} -> {row["meeting_after_mm_max"]:.4f}',
             f'{row["keyframe_error_mm_max"]:.4f}',
             f'{row["between_before_rms_mm"]:.1f} -> {row["between_after_rms_mm"]:.1f}',
             f'{row["joint_before_rms_deg"]:.2f} -> {row["joint_after_rms_deg"]:.2f}',
         ]
         for row in rows
-    ]  # fmt: skip
+    ]
     return table(head, lines)

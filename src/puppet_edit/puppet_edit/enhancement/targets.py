@@ -22,12 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.arrays import Floats, read_only, Vec3s
-from puppet_core.clip_text import read_text, shorten
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.io.text import brief
-from puppet_core.io.yaml_file import load_yaml, Section
-from puppet_core.skeleton import GENERAL_END_EFFECTORS
+from puppet_core.body import GENERAL_END_EFFECTORS
+from puppet_core.clips import read_text, shorten
+from puppet_core.io import brief, ConfigError, InputFileError, load_yaml, Section
+from puppet_core.math import Floats, read_only, Vec3s
 
 MAX_GAP_S = 0.1  # between samples that are interpolated
 MEETING_WITHIN_M = 0.05  # more than the distance that is given: a keyframe so near is a meeting
@@ -283,9 +281,12 @@ def _columns(path: Path, header: list[str]) -> dict[int, tuple[tuple[int, int], 
         match = _COLUMN.fullmatch(name)
         if match is None or match[1] not in GENERAL_END_EFFECTORS:
             raise InputFileError(
-                path, 'a column such as left_hand_x_m', repr(name), 1,
+                path,
+                'a column such as left_hand_x_m',
+                repr(name),
+                1,
                 hint=f'end-effectors: {", ".join(GENERAL_END_EFFECTORS)}',
-            )  # fmt: skip
+            )
         place = (GENERAL_END_EFFECTORS.index(match[1]), 'xyz'.index(match[2]))
         if any(place == other for other, _ in places.values()):
             raise InputFileError(path, 'each column once', f'{name!r} again', 1)

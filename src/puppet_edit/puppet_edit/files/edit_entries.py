@@ -15,14 +15,11 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Ints, Quats, read_only, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.io.text import brief
-from puppet_core.io.yaml_file import Section
-from puppet_core.posture import Motion
-from puppet_core.skeleton import GENERAL_END_EFFECTORS, SEGMENT_INDEX, SEGMENTS
-from puppet_edit.editor.constraints import (
+from puppet_core.body import GENERAL_END_EFFECTORS, Motion, SEGMENT_INDEX, SEGMENTS
+from puppet_core.io import brief, ConfigError, Section
+from puppet_core.math import Floats, Ints, Quats, read_only, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_edit.editor import (
     BodyPoint,
     Constraint,
     FlatSurface,
@@ -91,9 +88,10 @@ def read_rows(
     )
     if not good:
         raise entry.error(
-            key, f'{width} finite numbers, or a row of {width} for each of {count} frames',
+            key,
+            f'{width} finite numbers, or a row of {width} for each of {count} frames',
             f'{len(value)} rows',
-        )  # fmt: skip
+        )
     return np.array(value, dtype=np.float64)
 
 
@@ -264,9 +262,10 @@ def read_surfaces(tree: Section, makers: Mapping[str, SurfaceMaker]) -> dict[str
         kinds = [kind for kind in makers if kind in entry]
         if len(kinds) != 1:
             raise entry.error(
-                kinds[-1] if kinds else name, f'one of {", ".join(makers)}',
+                kinds[-1] if kinds else name,
+                f'one of {", ".join(makers)}',
                 ' and '.join(kinds) or 'none of them',
-            )  # fmt: skip
+            )
         found[name] = makers[kinds[0]](entry)
         entry.finish()
     return found
@@ -386,13 +385,19 @@ def _position(entry: Section, scene: EditScene, frames: Ints, weight: float) -> 
     if far.max() > MAX_MOVE_M:
         at = int(np.argmax(far))
         raise entry.error(
-            way, f'a place in metres within {MAX_MOVE_M:g} m of where it was',
+            way,
+            f'a place in metres within {MAX_MOVE_M:g} m of where it was',
             f'one {far[at]:.4g} m off in frame {frames[at]}',
-        )  # fmt: skip
+        )
     return PointGoal(
-        frames, point, goals, axes, entry.flag('keep_orientation', False),
-        entry.flag('contact', False), weight,
-    )  # fmt: skip
+        frames,
+        point,
+        goals,
+        axes,
+        entry.flag('keep_orientation', False),
+        entry.flag('contact', False),
+        weight,
+    )
 
 
 def _orientation(entry: Section, scene: EditScene, frames: Ints, weight: float) -> Constraint:
@@ -429,10 +434,14 @@ def _look_at(entry: Section, scene: EditScene, frames: Ints, weight: float) -> C
 
 def _on_surface(entry: Section, scene: EditScene, frames: Ints, weight: float) -> Constraint:
     return OnSurface(
-        frames, read_point(entry, ON_SURFACE), _surface(entry, scene),
-        entry.text('side', ON, SIDES), entry.number('clearance_m', 0.0, -10.0, 10.0),
-        entry.flag('contact', False), weight,
-    )  # fmt: skip
+        frames,
+        read_point(entry, ON_SURFACE),
+        _surface(entry, scene),
+        entry.text('side', ON, SIDES),
+        entry.number('clearance_m', 0.0, -10.0, 10.0),
+        entry.flag('contact', False),
+        weight,
+    )
 
 
 def _relative(entry: Section, scene: EditScene, frames: Ints, weight: float) -> Constraint:
@@ -468,15 +477,23 @@ def _plant(entry: Section, scene: EditScene, frames: Ints, weight: float) -> Con
     if surface is None and 'clearance_m' in entry:
         raise entry.error('clearance_m', 'a surface with it', 'none')
     return Plant(
-        frames, points, surface, entry.number('clearance_m', 0.0, -10.0, 10.0),
-        entry.flag('keep_orientation', True), weight,
-    )  # fmt: skip
+        frames,
+        points,
+        surface,
+        entry.number('clearance_m', 0.0, -10.0, 10.0),
+        entry.flag('keep_orientation', True),
+        weight,
+    )
 
 
 KINDS: Mapping[str, Callable[[Section, EditScene, Ints, float], Constraint]] = {
-    POSITION: _position, ORIENTATION: _orientation, LOOK_AT: _look_at,
-    ON_SURFACE: _on_surface, RELATIVE: _relative, PLANT: _plant,
-}  # fmt: skip
+    POSITION: _position,
+    ORIENTATION: _orientation,
+    LOOK_AT: _look_at,
+    ON_SURFACE: _on_surface,
+    RELATIVE: _relative,
+    PLANT: _plant,
+}
 
 
 def _surface(entry: Section, scene: EditScene) -> Surface:

@@ -15,25 +15,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats
-from puppet_core.errors import ConfigError, InputFileError, PuppetError
-from puppet_core.io.text import brief
-from puppet_core.io.yaml_file import dump_yaml, load_yaml, parse_yaml, Section
-from puppet_core.joint_limits import JointLimit, read_joint_limits
-from puppet_core.joint_limits import SECTION as LIMITS
-from puppet_core.posture import Motion
-from puppet_core.skeleton import SEGMENT_INDEX
-from puppet_edit.editor.constraints import (
+from puppet_core.body import JointLimit, Motion, read_joint_limits, SEGMENT_INDEX
+from puppet_core.body import SECTION as LIMITS
+from puppet_core.io import (
+    brief,
+    ConfigError,
+    dump_yaml,
+    InputFileError,
+    load_yaml,
+    parse_yaml,
+    PuppetError,
+    Section,
+)
+from puppet_core.math import Floats
+from puppet_core.math import quaternions as qb
+from puppet_edit.editor import (
+    Bodies,
     BodyPoint,
     Constraint,
+    EditConfig,
     OrientationGoal,
     Plant,
     PointGoal,
     Relative,
+    SOLVERS,
     Surface,
 )
-from puppet_edit.editor.edit_config import Bodies, EditConfig, SOLVERS
 from puppet_edit.files.edit_entries import (
     BodyTrack,
     EditEntry,
@@ -62,9 +69,12 @@ def check_agreement(path: Path, entries: Sequence[EditEntry]) -> None:
         gap = _gap(first, second)
         if gap is not None:
             raise InputFileError(
-                path, f'an entry that agrees with line {first.line} ({first.text})', gap,
-                second.line, second.text,
-            )  # fmt: skip
+                path,
+                f'an entry that agrees with line {first.line} ({first.text})',
+                gap,
+                second.line,
+                second.text,
+            )
     for entry in entries:
         _check_plant(path, entry, entries)
 
@@ -130,10 +140,12 @@ def _check_plant(path: Path, plant: EditEntry, entries: Sequence[EditEntry]) -> 
             apart = float(np.nan_to_num(np.abs(place - places[0][2])).max())
             if apart > AGREEMENT_M:
                 raise InputFileError(
-                    path, f'one place while line {plant.line} ({plant.text}) holds',
+                    path,
+                    f'one place while line {plant.line} ({plant.text}) holds',
                     f'places {apart:.3g} m apart in frames {places[0][1]} and {frame}',
-                    entry.line, entry.text,
-                )  # fmt: skip
+                    entry.line,
+                    entry.text,
+                )
 
 
 def _same(a: BodyPoint, b: BodyPoint) -> bool:

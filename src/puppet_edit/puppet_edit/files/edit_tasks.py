@@ -15,19 +15,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.arrays import Vec3s
-from puppet_core.errors import ConfigError, PuppetError
-from puppet_core.io.yaml_file import Section
-from puppet_core.posture import Motion
-from puppet_core.skeleton import Skeleton
-from puppet_edit.editor.constraints import Constraint, Surface
+from puppet_core.body import Motion, Skeleton
+from puppet_core.io import ConfigError, PuppetError, Section
+from puppet_core.math import Vec3s
+from puppet_edit.editor import Constraint, Surface
 from puppet_edit.files.edit_entries import FLOOR, FRAME, read_frame, TIME
 from puppet_edit.files.edit_file import Prepared
-from puppet_edit.scene.doorway import Doorway, doorway_at, doorway_constraints, stooping
-from puppet_edit.scene.foot_plants import own_poses, root_shifts
-from puppet_edit.scene.retarget_by_edit import Adaptation, for_body, on_terrain
-from puppet_edit.scene.surfaces import FUNCTIONS, named_surface, read_height_field
-from puppet_edit.scene.transition import ALIGNMENTS, FADE_S, join, seam_constraints, Window
+from puppet_edit.scene import (
+    Adaptation,
+    ALIGNMENTS,
+    Doorway,
+    doorway_at,
+    doorway_constraints,
+    FADE_S,
+    for_body,
+    FUNCTIONS,
+    join,
+    named_surface,
+    on_terrain,
+    own_poses,
+    read_height_field,
+    root_shifts,
+    seam_constraints,
+    stooping,
+    Window,
+)
 
 TASKS = 'tasks'
 TRANSITION, RETARGET, TERRAIN = 'transition', 'retarget', 'terrain'
@@ -99,9 +111,11 @@ def heights_of(entry: Section) -> Surface:
     path = entry.path.parent / entry.text('heights')
     origin = entry.numbers('origin_m', 2, np.zeros(2))
     return read_height_field(
-        path, entry.number('cell_m', above=0.0, high=1e4),
-        (float(origin[0]), float(origin[1])), entry.number('white_m', 1.0, -100.0, 100.0),
-    )  # fmt: skip
+        path,
+        entry.number('cell_m', above=0.0, high=1e4),
+        (float(origin[0]), float(origin[1])),
+        entry.number('white_m', 1.0, -100.0, 100.0),
+    )
 
 
 def function_of(entry: Section) -> Surface:
@@ -109,9 +123,10 @@ def function_of(entry: Section) -> Surface:
     name = entry.text('function', choices=tuple(FUNCTIONS))
     settings = {
         key: entry.number(key, low=low, high=high)
-        for key in entry.keys() if key != 'function'
+        for key in entry.keys()
+        if key != 'function'
         for low, high in (_LIMITS.get(key, (-1e4, 1e4)),)
-    }  # fmt: skip
+    }
     if not float(settings.get('seed', 0.0)).is_integer():
         raise entry.error('seed', 'a whole number', str(settings['seed']))
     if 'heading_deg' in settings:
@@ -132,9 +147,12 @@ def _transition(section: Section, work: _Work) -> None:
     second = work.sources.clip(path, asf)
     windows = _windows(entry, work.motion, second)
     done = join(
-        work.motion, second, windows, entry.text('alignment', ALIGNMENTS[0], ALIGNMENTS),
+        work.motion,
+        second,
+        windows,
+        entry.text('alignment', ALIGNMENTS[0], ALIGNMENTS),
         entry.number('fade_s', FADE_S, above=0.0, high=60.0),
-    )  # fmt: skip
+    )
     entry.finish()
     work.motion = done.motion
     work.constraints += seam_constraints(done)
@@ -224,8 +242,9 @@ def _doorway(entry: Section, work: _Work) -> Doorway:
     lintel_m = entry.number('lintel_m', above=0.0, high=100.0)
     sizes: dict[str, Any] = {
         key: entry.number(key, above=0.0, high=100.0)
-        for key in ('width_m', 'depth_m') if key in entry
-    }  # fmt: skip
+        for key in ('width_m', 'depth_m')
+        if key in entry
+    }
     if 'at_m' in entry:
         x, y = (float(value) for value in entry.numbers('at_m', 2))
         heading = float(np.radians(entry.number('heading_deg', 0.0, -360.0, 360.0)))
@@ -243,6 +262,9 @@ def _surface(entry: Section, key: str, work: _Work, usual: str | None = None) ->
 
 
 STEPS: Mapping[str, Callable[[Section, _Work], None]] = {
-    TRANSITION: _transition, RETARGET: _retarget, TERRAIN: _terrain, HOLD_FEET: _hold_feet,
+    TRANSITION: _transition,
+    RETARGET: _retarget,
+    TERRAIN: _terrain,
+    HOLD_FEET: _hold_feet,
     DOORWAYS: _doorways,
-}  # fmt: skip
+}

@@ -1,3 +1,54 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """What constraints are made for: feet, surfaces, seams of clips, doorways, other bodies."""
+
+from puppet_edit.scene.doorway import Doorway, doorway_at, doorway_constraints, stooping
+from puppet_edit.scene.foot_plants import (
+    detect_contacts,
+    firm_poses,
+    foot_constraints,
+    own_poses,
+    root_shifts,
+    stretches,
+)
+from puppet_edit.scene.retarget_by_edit import Adaptation, for_body, on_terrain
+from puppet_edit.scene.surfaces import FUNCTIONS, named_surface, normals, read_height_field, rough
+from puppet_edit.scene.transition import (
+    ALIGNMENTS,
+    cut,
+    FADE_S,
+    find_windows,
+    join,
+    seam_constraints,
+    Transition,
+    Window,
+)
+
+__all__ = [
+    'ALIGNMENTS',
+    'Adaptation',
+    'Doorway',
+    'FADE_S',
+    'FUNCTIONS',
+    'Transition',
+    'Window',
+    'cut',
+    'detect_contacts',
+    'doorway_at',
+    'doorway_constraints',
+    'find_windows',
+    'firm_poses',
+    'foot_constraints',
+    'for_body',
+    'join',
+    'named_surface',
+    'normals',
+    'on_terrain',
+    'own_poses',
+    'read_height_field',
+    'root_shifts',
+    'rough',
+    'seam_constraints',
+    'stooping',
+    'stretches',
+]

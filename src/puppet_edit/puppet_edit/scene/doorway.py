@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Vec3s
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
-from puppet_core.procedural_plan import ADULT_LEG_LENGTH_M
-from puppet_core.skeleton import SEGMENT_INDEX, Skeleton
-from puppet_edit.editor.constraints import BELOW, BodyPoint, Constraint, Surface
+from puppet_core.body import Motion, SEGMENT_INDEX, Skeleton
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_core.procedural import ADULT_LEG_LENGTH_M
+from puppet_edit.editor import BELOW, BodyPoint, Constraint, Surface
 from puppet_edit.scene.foot_plants import keep_beside
 from puppet_edit.scene.surfaces import FLOOR
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
@@ -54,8 +53,9 @@ class Doorway:
     def __post_init__(self) -> None:
         for name in ('width_m', 'depth_m'):
             if not 0.0 < getattr(self, name) <= 100.0:
-                raise ConfigError(f'{name}: expected 0 < value <= 100, '
-                                  f'got {getattr(self, name):g}')  # fmt: skip
+                raise ConfigError(
+                    f'{name}: expected 0 < value <= 100, got {getattr(self, name):g}'
+                )
 
     def ceiling(self, ground: Surface = FLOOR) -> Surface:
         """Return the surface to keep under: level in the door, rising on both sides."""
@@ -86,9 +86,10 @@ class _Ceiling:
         beyond, _ = self._beyond(x, y)
         share = np.minimum(beyond, 1.0)
         return np.asarray(
-            self.doorway.lintel_m + APPROACH_RISE_M * beyond**2
+            self.doorway.lintel_m
+            + APPROACH_RISE_M * beyond**2
             + share**2 * (3.0 - 2.0 * share) * self._ground(x, y)
-        )  # fmt: skip
+        )
 
     def gradient(self, x: Floats, y: Floats) -> Floats:
         """Return how it changes with x and y, shape (..., 2) [-]."""

@@ -4,8 +4,9 @@
 Feet of a motion: when heels and toes stand, where they have to be, constraints that hold them.
 
 A heel or toe is in contact while it is near the ground and slow, by the definition of
-`puppet_core.foot_slide`. Each contact must also be near and slow by half of that somewhere,
-last a little, and may be interrupted for an instant: so noise neither makes nor breaks one.
+`puppet_core.body.motion_measures`. Each contact must also be near and slow by half of that
+somewhere, last a little, and may be interrupted for an instant: so noise neither makes nor
+breaks one.
 
 In a plant the foot is put flat and still while heel and toe stand, and turns about the heel
 before that and about the toe after it as it did in the motion. In a swing it follows its own
@@ -19,16 +20,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core import quaternion_batch
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, Quats, read_only, Vec3s
-from puppet_core.foot_slide import MAX_GAP_S, MIN_CONTACT_S, planted_soles
-from puppet_core.motion_loop import smooth_step
-from puppet_core.posture import Motion
-from puppet_core.procedural_feet import TOE_M
-from puppet_core.procedural_plan import ADULT_LEG_LENGTH_M
-from puppet_core.skeleton import LIMB_SEGMENTS, Skeleton
-from puppet_edit.editor.constraints import (
+from puppet_core.body import (
+    LIMB_SEGMENTS,
+    MAX_GAP_S,
+    MIN_CONTACT_S,
+    Motion,
+    planted_soles,
+    Skeleton,
+)
+from puppet_core.math import Floats, quaternions, Quats, read_only, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_core.procedural import ADULT_LEG_LENGTH_M, smooth_step, TOE_M
+from puppet_edit.editor import (
     BodyPoint,
     Constraint,
     OnSurface,
@@ -126,7 +129,7 @@ def foot_points(skeleton: Skeleton) -> Vec3s:
 def world_foot_points(skeleton: Skeleton, q_world: Quats, p_world: Vec3s) -> Vec3s:
     """Return heels and toes of segments in world, shape (n, 2, 2, 3) [m]."""
     feet = LIMB_SEGMENTS[2:, 2]
-    turned = quaternion_batch.rotate(q_world[:, feet, None], foot_points(skeleton))
+    turned = quaternions.rotate(q_world[:, feet, None], foot_points(skeleton))
     return np.asarray(p_world[:, feet, None] + turned)
 
 
@@ -146,16 +149,15 @@ def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootConta
     points = world_foot_points(motion.skeleton, *motion.world_segments())
     n = len(points)
     flat = points.reshape(n, 4, 3)
-    smooth = gaussian_filter1d(flat, max(SMOOTHING_S * motion.rate_hz, 1e-3), axis=0,
-                               mode='nearest')  # fmt: skip
+    smooth = gaussian_filter1d(
+        flat, max(SMOOTHING_S * motion.rate_hz, 1e-3), axis=0, mode='nearest'
+    )
     above = _above_ground(smooth, motion.rate_hz, ground)
     near = np.concatenate((smooth[..., :2], above[..., None]), axis=-1)
     loose = _slow_and_near(near, motion.rate_hz)
     # half of the height and half of the speed
     core = _slow_and_near(near * (1.0, 1.0, 2.0), motion.rate_hz, 2.0)
-    flags = np.stack(
-        [_mended(loose[:, k], core[:, k], motion.rate_hz) for k in range(4)], axis=1
-    )
+    flags = np.stack([_mended(loose[:, k], core[:, k], motion.rate_hz) for k in range(4)], axis=1)
     return FootContacts(flags.reshape(n, 2, 2), points)
 
 
@@ -270,9 +272,12 @@ def firm_poses(
 
 
 def cleared(
-    goals: FootPoses, own: FootPoses, skeleton: Skeleton, rate_hz: float,
+    goals: FootPoses,
+    own: FootPoses,
+    skeleton: Skeleton,
+    rate_hz: float,
     surfaces: tuple[Surface, Surface],
-) -> FootPoses:  # fmt: skip
+) -> FootPoses:
     """
     Return goals whose swinging heels and toes keep above a surface.
 
@@ -479,7 +484,7 @@ def foot_constraints(
     n = len(goals.soles)
     first, last = frames or (0, n - 1)
     inside = np.zeros(n, dtype=bool)
-    inside[first: last + 1] = True
+    inside[first : last + 1] = True
     found: list[Constraint] = []
     for foot, segment in enumerate(LIMB_SEGMENTS[2:, 2].tolist()):
         planted = goals.planted[:, foot]
@@ -494,9 +499,12 @@ def foot_constraints(
 
 
 def keep_beside(
-    frames: Sequence[int], points: Sequence[BodyPoint], surface: Surface, side: str,
+    frames: Sequence[int],
+    points: Sequence[BodyPoint],
+    surface: Surface,
+    side: str,
     clearance_m: float = 0.0,
-) -> list[Constraint]:  # fmt: skip
+) -> list[Constraint]:
     """Return the constraints that keep points on one side of a surface in some frames."""
     at = np.asarray(frames, dtype=np.int64)
     if not len(at):

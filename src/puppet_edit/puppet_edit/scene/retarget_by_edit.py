@@ -11,10 +11,9 @@ feet have to stand where the motion's feet stand, in a world of a given scale.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Motion
-from puppet_core.skeleton import Skeleton
-from puppet_edit.editor.constraints import Constraint, Surface
+from puppet_core.body import Motion, Skeleton
+from puppet_core.io import ConfigError
+from puppet_edit.editor import Constraint, Surface
 from puppet_edit.scene.foot_plants import (
     cleared,
     detect_contacts,
@@ -62,9 +61,11 @@ def on_terrain(
 
 
 def for_body(
-    motion: Motion, skeleton: Skeleton, world_scale: float | None = None,
+    motion: Motion,
+    skeleton: Skeleton,
+    world_scale: float | None = None,
     surface: Surface = FLOOR,
-) -> Adaptation:  # fmt: skip
+) -> Adaptation:
     """
     Return what gives a motion to another body by the editor.
 

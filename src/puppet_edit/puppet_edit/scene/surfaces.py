@@ -26,13 +26,11 @@ import warnings
 
 import numpy as np
 from PIL import Image
-from puppet_core.arrays import check_array, Floats, read_only, Vec3s
-from puppet_core.clip_text import read_text
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.io.files import require_file
-from puppet_core.io.text import brief, cut
-from puppet_core.motion_loop import smooth_step
-from puppet_edit.editor.constraints import FlatSurface, Surface
+from puppet_core.clips import read_text
+from puppet_core.io import brief, ConfigError, cut, InputFileError, require_file
+from puppet_core.math import check_array, Floats, read_only, Vec3s
+from puppet_core.procedural import smooth_step
+from puppet_edit.editor import FlatSurface, Surface
 from scipy.interpolate import BSpline, RectBivariateSpline
 
 MIN_GRID = 4  # heights along each side: a cubic needs so many
@@ -66,8 +64,10 @@ class HeightField:
     def __post_init__(self) -> None:
         heights = read_only(check_array('heights', self.heights, (None, None)))
         if min(heights.shape) < MIN_GRID:
-            raise ConfigError(f'heights: expected at least {MIN_GRID} rows and columns, '
-                              f'got {heights.shape[0]} x {heights.shape[1]}')  # fmt: skip
+            raise ConfigError(
+                f'heights: expected at least {MIN_GRID} rows and columns, '
+                f'got {heights.shape[0]} x {heights.shape[1]}'
+            )
         if not 1e-4 <= self.cell_m <= 1e4:
             raise ConfigError(f'cell_m: expected 0.0001 <= value <= 10000, got {self.cell_m:g}')
         check_array('origin_m', self.origin_m, (2,))
@@ -134,9 +134,10 @@ def sine(height_m: float = 0.15, length_m: float = 2.0, heading_rad: float = 0.0
     """Return waves, `height_m` from their middle to their top."""
     k = 2.0 * np.pi / _positive('length_m', length_m)
     return Profile(
-        lambda way: height_m * np.sin(k * way), lambda way: height_m * k * np.cos(k * way),
+        lambda way: height_m * np.sin(k * way),
+        lambda way: height_m * k * np.cos(k * way),
         heading_rad,
-    )  # fmt: skip
+    )
 
 
 def ramp(slope_deg: float = 10.0, heading_rad: float = 0.0) -> Surface:
@@ -144,9 +145,7 @@ def ramp(slope_deg: float = 10.0, heading_rad: float = 0.0) -> Surface:
     if not -60.0 <= slope_deg <= 60.0:
         raise ConfigError(f'slope_deg: expected -60 <= value <= 60, got {slope_deg:g}')
     slope = float(np.tan(np.radians(slope_deg)))
-    return Profile(
-        lambda way: slope * way, lambda way: np.full(np.shape(way), slope), heading_rad
-    )
+    return Profile(lambda way: slope * way, lambda way: np.full(np.shape(way), slope), heading_rad)
 
 
 def steps(
@@ -195,8 +194,11 @@ def rough(
 
 
 FUNCTIONS: Mapping[str, Callable[..., Surface]] = {
-    'sine': sine, 'ramp': ramp, 'steps': steps, 'rough': rough,
-}  # fmt: skip
+    'sine': sine,
+    'ramp': ramp,
+    'steps': steps,
+    'rough': rough,
+}
 
 
 def named_surface(name: str, settings: Mapping[str, float]) -> Surface:
@@ -232,25 +234,39 @@ MAX_FILE_BYTES = 32 * MAX_CELLS  # a height of numpy's own text takes 25
 _MAX_HEADER = 10_000  # characters; numpy's own bound, as Python reads them as a literal
 _REASON_LENGTH = 120
 _HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0,
-}  # fmt: skip
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 # of what damaged files make numpy and Python's tokenizer raise in a header
 _HEADER_ERRORS = (
-    ValueError, TypeError, LookupError, SyntaxError, tokenize.TokenError, MemoryError,
-    RecursionError, OverflowError,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    LookupError,
+    SyntaxError,
+    tokenize.TokenError,
+    MemoryError,
+    RecursionError,
+    OverflowError,
+)
 # of what damaged chunks make PIL raise
 _PNG_ERRORS = (
-    OSError, ValueError, SyntaxError, EOFError, LookupError, struct.error,
+    OSError,
+    ValueError,
+    SyntaxError,
+    EOFError,
+    LookupError,
+    struct.error,
     Image.DecompressionBombError,
-)  # fmt: skip
+)
 _GREY_DEPTHS = {'L': 255.0, 'I;16': 65535.0, 'I': 65535.0, '1': 1.0}
 
 
 def read_height_field(
-    path: str | Path, cell_m: float, origin_m: tuple[float, float] = (0.0, 0.0),
+    path: str | Path,
+    cell_m: float,
+    origin_m: tuple[float, float] = (0.0, 0.0),
     white_m: float = 1.0,
-) -> HeightField:  # fmt: skip
+) -> HeightField:
     """
     Return the heights of a file.
 
@@ -323,8 +339,9 @@ def _npy_header(path: Path, file: BinaryIO) -> tuple[tuple[int, ...], bool, np.d
     try:
         version = np.lib.format.read_magic(file)
         if version not in _HEADERS:
-            raise InputFileError(path, 'a numpy array of version 1.0 or 2.0',
-                                 '{}.{}'.format(*version))  # fmt: skip
+            raise InputFileError(
+                path, 'a numpy array of version 1.0 or 2.0', '{}.{}'.format(*version)
+            )
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # of Python 2's headers, and of odd literals
             shape, is_fortran, dtype = _HEADERS[version](file, max_header_size=_MAX_HEADER)
@@ -371,8 +388,9 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[float]]]:
         try:
             row = [float(cell) for cell in cells]
         except ValueError as err:
-            raise InputFileError(path, 'numbers with commas between', brief(','.join(cells)),
-                                 rows.line_num) from err  # fmt: skip
+            raise InputFileError(
+                path, 'numbers with commas between', brief(','.join(cells)), rows.line_num
+            ) from err
         if row:
             yield rows.line_num, row
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core import quaternion_batch as qb
-from puppet_core.arrays import Floats, read_only, Vec3
-from puppet_core.errors import ConfigError
-from puppet_core.motion_loop import heading, sample
-from puppet_core.posture import Motion
-from puppet_edit.editor.constraints import Constraint
+from puppet_core.body import Motion
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, read_only, Vec3
+from puppet_core.math import quaternions as qb
+from puppet_core.procedural import heading, sample
+from puppet_edit.editor import Constraint
 from puppet_edit.scene.foot_plants import (
     detect_contacts,
     firm_poses,
@@ -150,7 +150,7 @@ def dynamic_pairs(
 ) -> list[tuple[float, float]]:
     """Return a few pairs of the alignment with the least sum of posture distances."""
     features = [
-        posture_features(motion)[window[0]: window[1] + 1]
+        posture_features(motion)[window[0] : window[1] + 1]
         for motion, window in zip(motions, windows)
     ]
     path = _alignment(distances(*features))
@@ -160,9 +160,11 @@ def dynamic_pairs(
 
 
 def aligned_seam(
-    motions: tuple[Motion, Motion], contacts: tuple[FootContacts, FootContacts],
-    windows: tuple[Window, Window], alignment: str,
-) -> Seam:  # fmt: skip
+    motions: tuple[Motion, Motion],
+    contacts: tuple[FootContacts, FootContacts],
+    windows: tuple[Window, Window],
+    alignment: str,
+) -> Seam:
     """Return the seam of two windows with one of ALIGNMENTS."""
     pairs: Pairs = ()
     if alignment == CONTACTS:
@@ -277,9 +279,12 @@ class Transition:
 
 
 def find_windows(
-    first: Motion, second: Motion, fade_s: float = FADE_S, search_s: float = SEARCH_S,
+    first: Motion,
+    second: Motion,
+    fade_s: float = FADE_S,
+    search_s: float = SEARCH_S,
     earliest: int = 0,
-) -> tuple[Window, Window]:  # fmt: skip
+) -> tuple[Window, Window]:
     """
     Return where one clip should give way to the other: where postures are most alike.
 
@@ -308,9 +313,12 @@ def find_windows(
 
 
 def join(
-    first: Motion | Transition, second: Motion, windows: tuple[Window, Window] | None = None,
-    alignment: str = CONTACTS, fade_s: float = FADE_S,
-) -> Transition:  # fmt: skip
+    first: Motion | Transition,
+    second: Motion,
+    windows: tuple[Window, Window] | None = None,
+    alignment: str = CONTACTS,
+    fade_s: float = FADE_S,
+) -> Transition:
     """
     Return two clips as one, without holding the feet.
 
@@ -350,11 +358,13 @@ def join(
     mixed = qb.slerp(rotations_a, rotations_b, share[:, None])
     rest = windows[1][1] + 1
     motion = Motion.from_rotations(
-        first.skeleton, first.rate_hz,
-        np.concatenate((first.root_positions[: seam.start], mixed_roots,
-                        placed.root_positions[rest:])),
+        first.skeleton,
+        first.rate_hz,
+        np.concatenate(
+            (first.root_positions[: seam.start], mixed_roots, placed.root_positions[rest:])
+        ),
         np.concatenate((first.rotations[: seam.start], mixed, placed.rotations[rest:])),
-    )  # fmt: skip
+    )
     flags = _joined_flags(*both, seam, rest)
     points = world_foot_points(motion.skeleton, *motion.world_segments())
     return Transition(motion, (*seams, seam), FootContacts(flags, points), turn, shift)
@@ -363,9 +373,11 @@ def join(
 def cut(motion: Motion, first: int, end: int) -> Motion:
     """Return the frames of a motion from `first` to before `end`."""
     return Motion.from_rotations(
-        motion.skeleton, motion.rate_hz, motion.root_positions[first:end],
+        motion.skeleton,
+        motion.rate_hz,
+        motion.root_positions[first:end],
         motion.rotations[first:end],
-    )  # fmt: skip
+    )
 
 
 def seam_constraints(transition: Transition, everywhere: bool = False) -> list[Constraint]:
@@ -397,8 +409,10 @@ def _check(
             f'{second.rate_hz:g} Hz'
         )
     if not np.allclose(first.skeleton.offsets, second.skeleton.offsets, atol=1e-6):
-        raise ConfigError('transition: expected clips of one body, got different lengths; '
-                          'retarget one of them first')  # fmt: skip
+        raise ConfigError(
+            'transition: expected clips of one body, got different lengths; '
+            'retarget one of them first'
+        )
     for name, motion, window in zip(('first', 'second'), (first, second), windows or ()):
         if not 0 <= window[0] <= window[1] - MIN_SEAM or window[1] >= motion.n_frames:
             raise ConfigError(
@@ -422,8 +436,9 @@ def _placement(first: Motion, second: Motion, seam: Seam) -> tuple[float, Vec3]:
     """
     places = []
     for motion, times in ((first, seam.times_a), (second, seam.times_b)):
-        at = Motion.from_rotations(motion.skeleton, motion.rate_hz,
-                                   *sample(motion, times / motion.rate_hz))  # fmt: skip
+        at = Motion.from_rotations(
+            motion.skeleton, motion.rate_hz, *sample(motion, times / motion.rate_hz)
+        )
         places.append(at.world_segments()[1][..., :2].reshape(-1, 2))
     middles = [points.mean(axis=0) for points in places]
     a, b = (points - middle for points, middle in zip(places, middles))

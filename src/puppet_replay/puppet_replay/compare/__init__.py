@@ -7,6 +7,15 @@ from puppet_replay.compare.report import report_lines, summary_lines, write_repo
 from puppet_replay.compare.tolerances import EXACT, load_tolerances, Tolerances, UNITS
 
 __all__ = [
-    'EXACT', 'UNITS', 'Comparison', 'FieldResult', 'Tolerances', 'TopicResult', 'compare_bags',
-    'load_tolerances', 'report_lines', 'summary_lines', 'write_reports',
-]  # fmt: skip
+    'Comparison',
+    'EXACT',
+    'FieldResult',
+    'Tolerances',
+    'TopicResult',
+    'UNITS',
+    'compare_bags',
+    'load_tolerances',
+    'report_lines',
+    'summary_lines',
+    'write_reports',
+]

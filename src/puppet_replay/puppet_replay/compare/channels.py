@@ -18,15 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.quaternion_batch import conjugate, multiply, rotate
-from puppet_core.skeleton import (
-    END_EFFECTORS,
-    GENERAL_END_EFFECTORS,
-    LIMB_SEGMENTS,
-    PARENTS,
-    SEGMENTS,
-)
+from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS, LIMB_SEGMENTS, PARENTS, SEGMENTS
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math.quaternions import conjugate, multiply, rotate
 from puppet_replay.compare.reading import Field, Fields, TF_TYPE
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
@@ -106,9 +100,7 @@ def _sensor(source: str, unit: str, width: int = 1, first: int = 0, size: int = 
     return Column(unit, source, 'sensors', width, first, size)
 
 
-def _ends(
-    unit: str, source: str = '', width: int = 1, first: int = 0, size: int = 1
-) -> Column:
+def _ends(unit: str, source: str = '', width: int = 1, first: int = 0, size: int = 1) -> Column:
     return Column(unit, source, END_EFFECTORS, width, first, size)
 
 
@@ -227,7 +219,7 @@ def _by_table(msgtype: str, fields: Fields) -> Decoded:
             )
         if values.shape[1] != len(labels):
             raise ValueError(name)
-        values = values[..., column.first: column.first + column.size]
+        values = values[..., column.first : column.first + column.size]
         metric = METRICS.get(column.unit, VECTOR)
         axes = XYZ if column.size > 1 else NONE
         channels[name] = Channel(values, metric, column.unit, labels, axes, column.if_absent)
@@ -272,10 +264,11 @@ def _transforms(fields: Fields) -> Decoded:
     found = {
         name: _by_type(name, fields.numbers[f'transforms[].{source}'])._replace(labels=pairs)
         for name, source in (
-            (STAMPS, 'header.stamp'), ('translation', 'transform.translation'),
+            (STAMPS, 'header.stamp'),
+            ('translation', 'transform.translation'),
             ('rotation', 'transform.rotation'),
         )
-    }  # fmt: skip
+    }
     stamps = found[STAMPS]
     found[STAMPS] = stamps._replace(values=stamps.values - stamps.values[:, :1])
     return Decoded(found, {'frames': tuple(sorted(pairs))})
@@ -311,9 +304,10 @@ def _covariances(fields: Fields) -> dict[str, Channel]:
 def _skeleton(fields: Fields) -> dict[str, Channel]:
     """Return the skeleton of a body that is rigid in these messages."""
     carried = skeleton_of(
-        numbers(fields, 'rotations', 4)[..., _WXYZ], numbers(fields, 'segments', 3),
+        numbers(fields, 'rotations', 4)[..., _WXYZ],
+        numbers(fields, 'segments', 3),
         numbers(fields, 'end_effectors', 3)[:, :4],
-    )  # fmt: skip
+    )
     if len(carried) < FEWEST_FRAMES or not np.all(np.ptp(carried, axis=0) < RIGID_M):
         return {}
     labels = (*SEGMENTS[1:], *(f'{name} point' for name in END_EFFECTORS))

@@ -8,16 +8,13 @@ from functools import partial
 from pathlib import Path
 import sys
 
-from puppet_core import atomic_file
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.io.progress import progress
-from puppet_core.io.text import printable
+from puppet_core.io import check_writable, ConfigError, InputFileError, printable, progress
 from puppet_replay.compare.comparison import compare_bags
 from puppet_replay.compare.report import report_lines, write_reports
 from puppet_replay.compare.tolerances import EXACT, load_tolerances, Tolerances
-from puppet_retarget.offline.clip_arguments import require_other_files
+from puppet_retarget.offline import require_other_files
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.spin import EXIT_OK
+from puppet_ros.node import EXIT_OK
 
 NAME = 'compare'
 EXAMPLE = 'example: ./puppet compare before.mcap after.mcap --html difference.html'
@@ -58,27 +55,30 @@ def _run(arguments: argparse.Namespace) -> int:
     for option in ('json', 'junit', 'html'):
         path = getattr(arguments, option)
         if path is not None:
-            atomic_file.check_writable(path, f'--{option}')
+            check_writable(path, f'--{option}')
     if arguments.plots is not None and arguments.plots.exists() and not arguments.plots.is_dir():
         raise ConfigError(f'--plots: expected a folder, got the file {str(arguments.plots)!r}')
     require_other_files(
         {'A': arguments.a, 'B': arguments.b, '--tolerances': arguments.tolerances},
         {f'--{name}': getattr(arguments, name) for name in ('json', 'junit', 'html', 'plots')},
-    )  # fmt: skip
-    tolerances = (
-        Tolerances(EXACT) if arguments.exact else load_tolerances(arguments.tolerances)
     )
+    tolerances = Tolerances(EXACT) if arguments.exact else load_tolerances(arguments.tolerances)
     topics = tuple(name.strip() for name in arguments.topics.split(',') if name.strip())
     show = partial(progress, NAME, unit='message')
     comparison = compare_bags(arguments.a, arguments.b, tolerances, topics, show)
     if not comparison.topics:
         known = ', '.join(comparison.ignored) or 'none'
-        raise ConfigError(f'--topics: expected names in the bags, got {arguments.topics!r}; '
-                          f'topics that are left out: {known}')
+        raise ConfigError(
+            f'--topics: expected names in the bags, got {arguments.topics!r}; '
+            f'topics that are left out: {known}'
+        )
     if comparison.within and not any(any(topic.counts) for topic in comparison.topics):
         names = ', '.join(topic.topic for topic in comparison.topics)
-        raise InputFileError(arguments.a, f'messages on {names}', 'none, and none in the other '
-                             'bag: nothing was compared')  # fmt: skip
+        raise InputFileError(
+            arguments.a,
+            f'messages on {names}',
+            'none, and none in the other bag: nothing was compared',
+        )
     write_reports(
         comparison, tolerances, arguments.json, arguments.junit, arguments.html, arguments.plots
     )

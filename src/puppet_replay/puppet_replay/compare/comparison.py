@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints
+from puppet_core.math import Floats, Ints
 from puppet_replay.compare.channels import (
     aligned,
     Channel,
@@ -61,9 +61,16 @@ SHOWN = 24  # letters of a text that differs
 OF_TOPIC, OF_MESSAGES, OF_NO_NUMBER, OF_TEXT = 1e12, 1e9, 1e8, 1e6
 # In the order of the data flow: what differs first is where a difference comes from.
 STAGES = (
-    '/tracker/raw*', '/tracker/filtered*', '/performer/*', '/importance', '*robot_description',
-    '/puppet/*', '/joint_states', '/retarget/*', '*',
-)  # fmt: skip
+    '/tracker/raw*',
+    '/tracker/filtered*',
+    '/performer/*',
+    '/importance',
+    '*robot_description',
+    '/puppet/*',
+    '/joint_states',
+    '/retarget/*',
+    '*',
+)
 Advance = Callable[[int], object]
 Show = Callable[[int], AbstractContextManager[Advance]]
 
@@ -206,9 +213,13 @@ Observer = Callable[[str, str, Channel, Channel, Stamped], None]
 
 
 def compare_bags(
-    path_a: Path, path_b: Path, tolerances: Tolerances, topics: Sequence[str] = ('*',),
-    show: Show | None = None, observe: Observer | None = None,
-) -> Comparison:  # fmt: skip
+    path_a: Path,
+    path_b: Path,
+    tolerances: Tolerances,
+    topics: Sequence[str] = ('*',),
+    show: Show | None = None,
+    observe: Observer | None = None,
+) -> Comparison:
     """
     Return how bag B differs from bag A.
 
@@ -238,10 +249,11 @@ def compare_bags(
         stores = [definitions_of(reader) for reader in readers]
         known = sorted({name for reader in readers for name in reader.topics})
         chosen = [
-            name for name in known
+            name
+            for name in known
             if any(fnmatchcase(name, pattern) for pattern in topics)
             and not tolerances.topic(name).ignored
-        ]  # fmt: skip
+        ]
         comparisons = {}
         for name in chosen:
             types = [reader.topics.get(name) for reader in readers]
@@ -256,24 +268,25 @@ def compare_bags(
         advance = stack.enter_context(show(total)) if show is not None and total else None
         _run(readers, comparisons, advance)
         firsts = [
-            c.times[A].first_ns for c in comparisons.values()
+            c.times[A].first_ns
+            for c in comparisons.values()
             if c.decoders[A].has_stamp and c.times[A].count
-        ]  # fmt: skip
+        ]
         return Comparison(
             (str(path_a), str(path_b)),
             min(firsts, default=readers[A].start_ns),
             tuple(_result(name, readers, comparisons.get(name), tolerances) for name in chosen),
             tuple(name for name in known if name not in chosen),
-            tuple(
-                f'{reader.path}: {text}' for reader in readers for text in reader.warnings
-            ) + tuple(tolerances.unused()),
-        )  # fmt: skip
+            tuple(f'{reader.path}: {text}' for reader in readers for text in reader.warnings)
+            + tuple(tolerances.unused()),
+        )
 
 
 def _run(
-    readers: Sequence[BagReader], comparisons: dict[str, 'TopicComparison'],
+    readers: Sequence[BagReader],
+    comparisons: dict[str, 'TopicComparison'],
     advance: Advance | None,
-) -> None:  # fmt: skip
+) -> None:
     """Read both bags to their ends, always the one that is behind."""
     streams: list[Iterator[BagMessage]] = [
         reader.messages(tuple(comparisons)) for reader in readers
@@ -316,9 +329,13 @@ class TopicComparison:
     """
 
     def __init__(
-        self, topic: str, decoders: Sequence[Decoder], tolerances: Tolerances, spool: Spool,
+        self,
+        topic: str,
+        decoders: Sequence[Decoder],
+        tolerances: Tolerances,
+        spool: Spool,
         observe: Observer | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.topic = topic
         self.decoders = decoders
         self.fields: dict[str, FieldStatistics] = {}
@@ -395,8 +412,9 @@ class TopicComparison:
                 apart = np.abs(np.array([message.stamp_ns for message in in_b]) - stamps_ns)
                 self._add(STAMP, 'ms', 1e-6 * apart[:, None], at, ('',))
             msgtype = self.decoders[A].msgtype
-            self._compare(decode(msgtype, stacked(mine_of_all)),
-                          decode(msgtype, stacked(others)), at)
+            self._compare(
+                decode(msgtype, stacked(mine_of_all)), decode(msgtype, stacked(others)), at
+            )
 
     def _latest(self, side: int) -> Decoded:
         """Return the last of each static transform, as one message."""
@@ -463,9 +481,15 @@ class TopicComparison:
             self._add(name + SIGN, COUNT, breaks, at, a.labels)
 
     def _add(
-        self, name: str, unit: str, amounts: Floats, at: Stamped, labels: tuple[str, ...],
-        axis_names: tuple[str, ...] = (), axes: Ints | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        unit: str,
+        amounts: Floats,
+        at: Stamped,
+        labels: tuple[str, ...],
+        axis_names: tuple[str, ...] = (),
+        axes: Ints | None = None,
+    ) -> None:
         tolerance = self._tolerances.field(self.topic, name, unit)
         if tolerance.ignored:
             return
@@ -485,14 +509,16 @@ def _unlike(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
     for mine, other in zip((*a, *[''] * len(b)), (*b, *[''] * len(a))):
         if mine != other:
             start = max(len(commonprefix((mine, other))) - SHOWN // 2, 0)
-            return (f'{mine[start: start + SHOWN]!r}, {other[start: start + SHOWN]!r}',)
+            return (f'{mine[start : start + SHOWN]!r}, {other[start : start + SHOWN]!r}',)
     return ('',)
 
 
 def _result(
-    name: str, readers: Sequence[BagReader], found: TopicComparison | None,
+    name: str,
+    readers: Sequence[BagReader],
+    found: TopicComparison | None,
     tolerances: Tolerances,
-) -> TopicResult:  # fmt: skip
+) -> TopicResult:
     """Return the evaluation of one topic."""
     if found is None:
         kinds = [reader.topics.get(name, '') for reader in readers]
@@ -519,8 +545,14 @@ def _result(
             )
     fields.sort(key=lambda field: (field.within, -field.severity, field.name))
     gaps_s = (a.longest_gap_ns * 1e-9, b.longest_gap_ns * 1e-9)
-    return TopicResult(name, found.decoders[A].msgtype, (a.count, b.count),
-                       (a.rate_hz, b.rate_hz), gaps_s, tuple(fields))  # fmt: skip
+    return TopicResult(
+        name,
+        found.decoders[A].msgtype,
+        (a.count, b.count),
+        (a.rate_hz, b.rate_hz),
+        gaps_s,
+        tuple(fields),
+    )
 
 
 def _field(
@@ -538,8 +570,11 @@ def _field(
         if is_name and name != DESCRIPTION:
             severity *= OF_TEXT
     else:
-        pairs = ((found.max, tolerance.max), (found.p99, tolerance.p99),
-                 (found.rms, tolerance.rms))
+        pairs = (
+            (found.max, tolerance.max),
+            (found.p99, tolerance.p99),
+            (found.rms, tolerance.rms),
+        )
         within = all(value <= limit for value, limit in pairs)
         severity = max(
             0.0 if math.isinf(limit) else value / (limit or UNITS[found.unit].tolerance)
@@ -548,9 +583,21 @@ def _field(
         if found.n_invalid:
             severity = OF_NO_NUMBER
     return FieldResult(
-        topic, name, found.unit, tolerance, within, severity, found.n, found.n_beyond,
-        found.max, found.p99, found.rms, found.worst, found.first, note,
-    )  # fmt: skip
+        topic,
+        name,
+        found.unit,
+        tolerance,
+        within,
+        severity,
+        found.n,
+        found.n_beyond,
+        found.max,
+        found.p99,
+        found.rms,
+        found.worst,
+        found.first,
+        note,
+    )
 
 
 def _messages(found: TopicComparison, tolerances: Tolerances) -> FieldResult:
@@ -562,7 +609,18 @@ def _messages(found: TopicComparison, tolerances: Tolerances) -> FieldResult:
     first = min(found.missing + found.extra, default=None)
     place = Place(*first) if first is not None else None
     return FieldResult(
-        found.topic, MESSAGES, COUNT, FieldTolerance(mismatches=allowed.missing + allowed.extra),
-        within, 0.0 if within else OF_MESSAGES * lost / n, n, lost, float(lost), 0.0, 0.0,
-        place, place, f'{missing} missing, {extra} extra' if lost else '',
-    )  # fmt: skip
+        found.topic,
+        MESSAGES,
+        COUNT,
+        FieldTolerance(mismatches=allowed.missing + allowed.extra),
+        within,
+        0.0 if within else OF_MESSAGES * lost / n,
+        n,
+        lost,
+        float(lost),
+        0.0,
+        0.0,
+        place,
+        place,
+        f'{missing} missing, {extra} extra' if lost else '',
+    )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.arrays import Floats, Ints
+from puppet_core.math import Floats, Ints
 from puppet_replay.compare.channels import Channel, EQUAL, NUMBER, ROTATION
 
 FAR_FROM_UNIT = 1e-3  # lengths of two quaternions that differ more are not two rotations' alone
@@ -175,9 +175,14 @@ class FieldStatistics:
         return min(float(EDGES[place]), self.max) if place < len(EDGES) else self.max
 
     def add(
-        self, amounts: Floats, axes: Ints, stamps_ns: Ints, indices: Ints,
-        labels: tuple[str, ...], axis_names: tuple[str, ...],
-    ) -> None:  # fmt: skip
+        self,
+        amounts: Floats,
+        axes: Ints,
+        stamps_ns: Ints,
+        indices: Ints,
+        labels: tuple[str, ...],
+        axis_names: tuple[str, ...],
+    ) -> None:
         """
         Take the differences of n messages.
 

@@ -17,7 +17,7 @@ import tempfile
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.errors import ConfigError, PuppetError
+from puppet_core.io import ConfigError, PuppetError
 from puppet_ros.bags import BagReader, definition_of
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysError
@@ -74,10 +74,13 @@ class Fields(NamedTuple):
 def stacked(messages: Sequence[Fields]) -> Fields:
     """Return messages of one shape as one, with arrays of shape (n, rows, width)."""
     first = messages[0]
-    return Fields({
-        name: Field(field.owner, np.stack([m.numbers[name].values for m in messages]))
-        for name, field in first.numbers.items()
-    }, first.texts)  # fmt: skip
+    return Fields(
+        {
+            name: Field(field.owner, np.stack([m.numbers[name].values for m in messages]))
+            for name, field in first.numbers.items()
+        },
+        first.texts,
+    )
 
 
 class Decoder:
@@ -149,9 +152,14 @@ class Decoder:
         )
 
     def _walk(
-        self, kind: str, message: Any, name: str, numbers: dict[str, list[np.ndarray]],
-        owners: dict[str, str], texts: dict[str, list[str]],
-    ) -> None:  # fmt: skip
+        self,
+        kind: str,
+        message: Any,
+        name: str,
+        numbers: dict[str, list[np.ndarray]],
+        owners: dict[str, str],
+        texts: dict[str, list[str]],
+    ) -> None:
         """Add the parts of a message to numbers and texts."""
         if kind in WHOLE:
             row = np.array([[getattr(message, part) for part in WHOLE[kind]]], np.float64)
@@ -357,9 +365,11 @@ class Join:
         return rest[A], rest[B]
 
     def _keys(
-        self, side: int, left: list[_Waiting],
+        self,
+        side: int,
+        left: list[_Waiting],
         index_of: Callable[[int, Message], int] | None,
-    ) -> list[Key]:  # fmt: skip
+    ) -> list[Key]:
         """Return stamp and index of each of the messages that wait."""
         if index_of is None:
             return [(waiting.stamp_ns, waiting.number) for waiting in left]

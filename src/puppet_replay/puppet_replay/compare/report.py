@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
-from puppet_core import atomic_file, figures
-from puppet_core.arrays import Floats
-from puppet_core.io.text import printable
+from puppet_core.drawing import figures
+from puppet_core.io import printable, write_text
+from puppet_core.math import Floats
 from puppet_replay.compare.channels import Channel, ROTATION
 from puppet_replay.compare.comparison import (
     compare_bags,
@@ -28,7 +28,7 @@ from puppet_replay.compare.comparison import (
 from puppet_replay.compare.differences import angles_deg, difference, Place
 from puppet_replay.compare.reading import stamp_text
 from puppet_replay.compare.tolerances import COUNT, Tolerances, UNITS
-from puppet_retarget.offline.report_file import write_report
+from puppet_retarget.offline import write_report
 
 FORMAT = 'puppet-comparison/1'
 TEMPLATE = 'page.html.jinja'
@@ -44,14 +44,18 @@ _FORBIDDEN = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]'
 
 
 def write_reports(
-    comparison: Comparison, tolerances: Tolerances, json: Path | None = None,
-    junit: Path | None = None, html: Path | None = None, plots: Path | None = None,
-) -> None:  # fmt: skip
+    comparison: Comparison,
+    tolerances: Tolerances,
+    json: Path | None = None,
+    junit: Path | None = None,
+    html: Path | None = None,
+    plots: Path | None = None,
+) -> None:
     """Write what is asked for, each file all or nothing."""
     if json is not None:
         write_report(comparison_report(comparison), json)
     if junit is not None:
-        atomic_file.write_text(junit, junit_text(comparison))
+        write_text(junit, junit_text(comparison))
     if html is None and plots is None:
         return
     curves = worst_curves(comparison, tolerances)
@@ -59,9 +63,9 @@ def write_reports(
     if plots is not None:
         for number, (curve, drawing) in enumerate(zip(curves, drawings), 1):
             name = re.sub(r'\W+', '_', f'{curve.field.topic}_{curve.field.name}').strip('_')
-            atomic_file.write_text(plots / f'{number}_{name}.svg', drawing)
+            write_text(plots / f'{number}_{name}.svg', drawing)
     if html is not None:
-        atomic_file.write_text(html, html_text(comparison, drawings))
+        write_text(html, html_text(comparison, drawings))
 
 
 def report_lines(comparison: Comparison, everything: bool = False) -> list[str]:
@@ -83,13 +87,16 @@ def report_lines(comparison: Comparison, everything: bool = False) -> list[str]:
     if rows:
         table = [HEAD, *((f.topic, *cells(f, comparison.start_ns)) for f in rows)]
         widths = [max(map(len, column)) for column in zip(*table)]
-        lines += ['', *(
-            '  '.join(
-                cell.rjust(width) if 2 <= k <= 5 else cell.ljust(width)
-                for k, (cell, width) in enumerate(zip(row, widths))
-            ).rstrip()
-            for row in table
-        )]  # fmt: skip
+        lines += [
+            '',
+            *(
+                '  '.join(
+                    cell.rjust(width) if 2 <= k <= 5 else cell.ljust(width)
+                    for k, (cell, width) in enumerate(zip(row, widths))
+                ).rstrip()
+                for row in table
+            ),
+        ]
         if len(wrong) > len(rows):
             lines.append(f'.. and {len(wrong) - len(rows)} more; --all prints every field')
     return [printable(line) for line in lines]
@@ -145,10 +152,13 @@ def cells(field: FieldResult, start_ns: int) -> tuple[str, ...]:
     else:
         allowed = ', '.join(
             f'{name}{amount(limit, field.unit)}'
-            for name, limit in (('', field.tolerance.max), ('99 % ', field.tolerance.p99),
-                                ('rms ', field.tolerance.rms))
+            for name, limit in (
+                ('', field.tolerance.max),
+                ('99 % ', field.tolerance.p99),
+                ('rms ', field.tolerance.rms),
+            )
             if not math.isinf(limit)
-        )  # fmt: skip
+        )
         found = [amount(value, field.unit) for value in (field.peak, field.p99, field.rms)]
         numbers = (found[0], found[1], found[2], allowed or 'any')
 
@@ -179,8 +189,11 @@ def comparison_report(comparison: Comparison) -> dict[str, Any]:
 
 
 def _topic_data(topic: TopicResult) -> dict[str, Any]:
-    pairs = {'messages': topic.counts, 'rate_hz': topic.rates_hz,
-             'longest_gap_s': topic.longest_gaps_s}  # fmt: skip
+    pairs = {
+        'messages': topic.counts,
+        'rate_hz': topic.rates_hz,
+        'longest_gap_s': topic.longest_gaps_s,
+    }
     return {
         'topic': topic.topic,
         'type': topic.msgtype,
@@ -194,18 +207,30 @@ def _field_data(field: FieldResult) -> dict[str, Any]:
     def place(found: Place | None) -> dict[str, Any] | None:
         if found is None:
             return None
-        return {'stamp_ns': found.stamp_ns, 'frame_index': found.frame_index,
-                'component': found.component, 'difference': found.amount}  # fmt: skip
+        return {
+            'stamp_ns': found.stamp_ns,
+            'frame_index': found.frame_index,
+            'component': found.component,
+            'difference': found.amount,
+        }
 
     allowed = asdict(field.tolerance)
     del allowed['ignored']
     return {
-        'field': field.name, 'unit': UNITS[field.unit].text or field.unit,
-        'within': field.within, 'severity': field.severity,
-        'n': field.n, 'n_beyond': field.n_beyond,
-        'max': field.peak, 'p99': field.p99, 'rms': field.rms, 'allowed': allowed,
-        'first': place(field.first), 'worst': place(field.worst), 'note': field.note,
-    }  # fmt: skip
+        'field': field.name,
+        'unit': UNITS[field.unit].text or field.unit,
+        'within': field.within,
+        'severity': field.severity,
+        'n': field.n,
+        'n_beyond': field.n_beyond,
+        'max': field.peak,
+        'p99': field.p99,
+        'rms': field.rms,
+        'allowed': allowed,
+        'first': place(field.first),
+        'worst': place(field.worst),
+        'note': field.note,
+    }
 
 
 def junit_text(comparison: Comparison) -> str:
@@ -218,9 +243,7 @@ def junit_text(comparison: Comparison) -> str:
     def clean(text: str) -> str:
         return _FORBIDDEN.sub('?', text)
 
-    root = ElementTree.Element(
-        'testsuites', counted(comparison.fields(), name='puppet compare')
-    )
+    root = ElementTree.Element('testsuites', counted(comparison.fields(), name='puppet compare'))
     for topic in comparison:
         name = clean(topic.topic)
         suite = ElementTree.SubElement(
@@ -231,9 +254,7 @@ def junit_text(comparison: Comparison) -> str:
                 suite, 'testcase', classname=name, name=clean(field.name), time='0'
             )
             if not field.within:
-                failure = ElementTree.SubElement(
-                    case, 'failure', message=clean(described(field))
-                )
+                failure = ElementTree.SubElement(case, 'failure', message=clean(described(field)))
                 failure.text = clean(f'A: {comparison.paths[0]}\nB: {comparison.paths[1]}')
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding='unicode')
@@ -256,14 +277,17 @@ def html_text(comparison: Comparison, drawings: Sequence[str]) -> str:
 
     source = resources.files(__package__).joinpath(TEMPLATE).read_text()
     environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
         undefined=StrictUndefined,
-    )  # fmt: skip
+    )
     return environment.from_string(source).render(
         comparison=comparison,
         summary=summary_lines(comparison),
         start=stamp_text(comparison.start_ns),
-        drawings=[drawing[drawing.index('<svg'):] for drawing in drawings],
+        drawings=[drawing[drawing.index('<svg') :] for drawing in drawings],
         topics=sorted(comparison, key=lambda topic: (topic.within, topic.topic)),
         cells=lambda field: cells(field, comparison.start_ns),
         head=HEAD[1:],
@@ -299,12 +323,14 @@ class _Recorder:
         row = self._row_of(a)
         if (topic, name) != (self._field.topic, self._field.name) or row is None:
             return
-        pair = [channel._replace(values=channel.values[:, row: row + 1]) for channel in (a, b)]
-        block = np.column_stack((
-            (at.stamps_ns - self._start_ns) * 1e-9,
-            difference(*pair).amounts[:, 0],
-            *(self._value(channel) for channel in pair),
-        ))  # fmt: skip
+        pair = [channel._replace(values=channel.values[:, row : row + 1]) for channel in (a, b)]
+        block = np.column_stack(
+            (
+                (at.stamps_ns - self._start_ns) * 1e-9,
+                difference(*pair).amounts[:, 0],
+                *(self._value(channel) for channel in pair),
+            )
+        )
         self._near.append(block[np.abs(at.stamps_ns - self._worst.stamp_ns) <= AROUND_S * 1e9])
         self._whole = np.concatenate((self._whole, block))
         if len(self._whole) > MOST_POINTS:
@@ -318,8 +344,11 @@ class _Recorder:
     def _row_of(self, channel: Channel) -> int | None:
         """Return the row of the component: by its name, since the order may change, or number."""
         component, number = self._worst.component, self._worst.row
-        fits = [row for row, label in enumerate(channel.labels)
-                if label and f'{component} '.startswith(f'{label} ')]  # fmt: skip
+        fits = [
+            row
+            for row, label in enumerate(channel.labels)
+            if label and f'{component} '.startswith(f'{label} ')
+        ]
         if len(fits) == 1:
             return fits[0]
         return number if number < channel.values.shape[1] else None
@@ -353,8 +382,9 @@ def worst_curves(
     wrong = [field for field in fields if not field.within]
     recorders = [
         _Recorder(field, field.worst, comparison.start_ns)
-        for field in wrong or fields if field.worst is not None and field.peak > 0.0
-    ][: CANDIDATES * count]  # fmt: skip
+        for field in wrong or fields
+        if field.worst is not None and field.peak > 0.0
+    ][: CANDIDATES * count]
     if not recorders:
         return []
     topics = sorted({recorder.curve().field.topic for recorder in recorders})
@@ -400,8 +430,15 @@ def draw_curve(curve: ChannelCurve) -> str:
         top.plot(whole[:, 0], finite, color=figures.RED, label='difference')
         none = whole[np.isinf(whole[:, 1]), 0]
         if len(none):
-            top.plot(none, np.full(len(none), 0.97), linestyle='', marker='x', color=figures.DARK,
-                     transform=top.get_xaxis_transform(), label='no number')  # fmt: skip
+            top.plot(
+                none,
+                np.full(len(none), 0.97),
+                linestyle='',
+                marker='x',
+                color=figures.DARK,
+                transform=top.get_xaxis_transform(),
+                label='no number',
+            )
         top.set_ylim(bottom=0.0)
         top.set_title('difference of B from A')
         top.set_ylabel(f'difference{suffix}')
@@ -412,8 +449,11 @@ def draw_curve(curve: ChannelCurve) -> str:
         worst_s = near[int(np.argmax(near[:, 1])), 0]
         bottom.axvline(worst_s, color=figures.GREY, linestyle=':', label='worst frame')
         bottom.set_title(f'both bags near the worst frame, {worst_s:.3f} s')
-        bottom.set_ylabel(f'angle from A at first{suffix}' if field.unit == 'deg'
-                          else f'{component or "value"}{suffix}')  # fmt: skip
+        bottom.set_ylabel(
+            f'angle from A at first{suffix}'
+            if field.unit == 'deg'
+            else f'{component or "value"}{suffix}'
+        )
         for axes, rows in ((top, whole), (bottom, near)):
             axes.set_xlim(rows[0, 0], max(rows[-1, 0], rows[0, 0] + 1e-3))
             axes.ticklabel_format(useOffset=False)

@@ -16,9 +16,7 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from puppet_core.errors import ConfigError
-from puppet_core.io.text import brief
-from puppet_core.io.yaml_file import load_yaml, Section
+from puppet_core.io import brief, ConfigError, load_yaml, Section
 
 
 class Unit(NamedTuple):
@@ -140,10 +138,15 @@ def _ignoring(topic: str, field: str = '*') -> Rule:
 
 # Of the run and not of the motion: clocks, logs, and what a node counts since it was started.
 ALWAYS = (
-    _ignoring('/diagnostics'), _ignoring('/rosout'), _ignoring('/parameter_events'),
-    _ignoring('/clock'), _ignoring('/events/*'), _ignoring('*', 'solve_time'),
-    _ignoring('*', 'frames_solved'), _ignoring('*', 'frames_dropped'),
-)  # fmt: skip
+    _ignoring('/diagnostics'),
+    _ignoring('/rosout'),
+    _ignoring('/parameter_events'),
+    _ignoring('/clock'),
+    _ignoring('/events/*'),
+    _ignoring('*', 'solve_time'),
+    _ignoring('*', 'frames_solved'),
+    _ignoring('*', 'frames_dropped'),
+)
 _SKELETON = Rule(field='skeleton', limits=((('max', 'mm'), 0.01),))
 
 
@@ -185,15 +188,17 @@ class Tolerances:
 
     def field(self, topic: str, field: str, unit: str) -> FieldTolerance:
         """Return what is allowed of a field that is measured in `unit`."""
-        return FieldTolerance(**self._merged(
-            lambda rule: rule.limits_in(unit) if rule.fits(topic, field) else {}
-        ))  # fmt: skip
+        return FieldTolerance(
+            **self._merged(lambda rule: rule.limits_in(unit) if rule.fits(topic, field) else {})
+        )
 
     def topic(self, topic: str) -> TopicTolerance:
         """Return what is allowed of the messages of a topic."""
-        return TopicTolerance(**self._merged(
-            lambda rule: rule.messages() if rule.field == '*' and rule.fits(topic, '') else {}
-        ))  # fmt: skip
+        return TopicTolerance(
+            **self._merged(
+                lambda rule: rule.messages() if rule.field == '*' and rule.fits(topic, '') else {}
+            )
+        )
 
     def _merged(self, said: Callable[[Rule], Limits]) -> Limits:
         """Return what all rules say together, the later ones first."""

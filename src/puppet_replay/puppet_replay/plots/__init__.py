@@ -7,6 +7,12 @@ from puppet_replay.plots.reading import PlotBag, Span
 from puppet_replay.plots.series import Series, statistics
 
 __all__ = [
-    'PlotBag', 'Series', 'Span', 'draw_feet', 'draw_filter', 'draw_importance', 'draw_latency',
+    'PlotBag',
+    'Series',
+    'Span',
+    'draw_feet',
+    'draw_filter',
+    'draw_importance',
+    'draw_latency',
     'statistics',
-]  # fmt: skip
+]

@@ -9,16 +9,15 @@ from pathlib import Path
 import sys
 from typing import Any, NamedTuple
 
-from puppet_core.errors import ConfigError, InputFileError
-from puppet_core.figures import save, styled, SUFFIXES
+from puppet_core.drawing import save, styled, SUFFIXES
+from puppet_core.io import ConfigError, InputFileError
 from puppet_replay.plots import drawings
 from puppet_replay.plots.reading import PlotBag, Span
 from puppet_replay.plots.series import Series, statistics
-from puppet_retarget.offline.clip_arguments import check_output, listed, require_other_files
-from puppet_retarget.offline.report_file import write_report
+from puppet_retarget.offline import check_output, listed, require_other_files, write_report
 from puppet_ros.bags import BagReader
 from puppet_ros.command import run_command
-from puppet_ros.spin import EXIT_OK
+from puppet_ros.node import EXIT_OK
 
 NAME = 'plot'
 KINDS = ('importance', 'feet', 'filter', 'latency')
@@ -50,19 +49,47 @@ def parser() -> argparse.ArgumentParser:
         description='Draw what a bag holds over time. Several kinds go into several files, whose '
         'names end in the kind. Exit code 0: written, 1: failed, 2: bad input, also '
         'where the bag lacks a topic.',
-        epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     p.add_argument('bag', metavar='BAG', type=Path, help='a bag: folder, .mcap or .db3')
-    p.add_argument('output', metavar='OUT', type=Path, nargs='?',
-                   help='.png, .svg or .pdf; BAG_KIND.png here by default')  # fmt: skip
-    p.add_argument('--what', metavar='A,B', type=listed, default=(ALL,),
-                   help=f'{", ".join(KINDS)}, or {ALL} that the bag has topics for (default)')
-    p.add_argument('--sensors', metavar='A,B', type=listed, default=(),
-                   help='of filter; the one that moves most by default')  # fmt: skip
-    p.add_argument('--from', metavar='S', type=float, default=-math.inf, dest='start_s',
-                   help='first stamp, seconds after that of the first message')  # fmt: skip
-    p.add_argument('--to', metavar='S', type=float, default=math.inf, dest='end_s',
-                   help='last stamp, likewise')  # fmt: skip
+    p.add_argument(
+        'output',
+        metavar='OUT',
+        type=Path,
+        nargs='?',
+        help='.png, .svg or .pdf; BAG_KIND.png here by default',
+    )
+    p.add_argument(
+        '--what',
+        metavar='A,B',
+        type=listed,
+        default=(ALL,),
+        help=f'{", ".join(KINDS)}, or {ALL} that the bag has topics for (default)',
+    )
+    p.add_argument(
+        '--sensors',
+        metavar='A,B',
+        type=listed,
+        default=(),
+        help='of filter; the one that moves most by default',
+    )
+    p.add_argument(
+        '--from',
+        metavar='S',
+        type=float,
+        default=-math.inf,
+        dest='start_s',
+        help='first stamp, seconds after that of the first message',
+    )
+    p.add_argument(
+        '--to',
+        metavar='S',
+        type=float,
+        default=math.inf,
+        dest='end_s',
+        help='last stamp, likewise',
+    )
     p.add_argument('--json', type=Path, metavar='FILE', help='statistics of what is drawn')
     return p
 
@@ -162,20 +189,27 @@ def _plots(
 def _plot(bag: PlotBag, kind: str, sensors: Sequence[str]) -> Plot:
     if kind == 'importance':
         shown = bag.importances()
-        return Plot(drawings.importance_series(shown),
-                    lambda title: drawings.draw_importance(shown, title))  # fmt: skip
+        return Plot(
+            drawings.importance_series(shown), lambda title: drawings.draw_importance(shown, title)
+        )
     if kind == 'feet':
         feet = bag.feet()
-        return Plot(drawings.feet_series(feet), lambda title: drawings.draw_feet(feet, title),
-                    {'stands': drawings.feet_contacts(feet)})  # fmt: skip
+        return Plot(
+            drawings.feet_series(feet),
+            lambda title: drawings.draw_feet(feet, title),
+            {'stands': drawings.feet_contacts(feet)},
+        )
     if kind == 'filter':
         tracks = bag.sensors(sensors)
-        return Plot(drawings.filter_series(tracks),
-                    lambda title: drawings.draw_filter(tracks, title),
-                    {'frames': drawings.fates(tracks)})  # fmt: skip
+        return Plot(
+            drawings.filter_series(tracks),
+            lambda title: drawings.draw_filter(tracks, title),
+            {'frames': drawings.fates(tracks)},
+        )
     latencies = bag.latencies()
-    return Plot(drawings.latency_series(latencies),
-                lambda title: drawings.draw_latency(latencies, title))  # fmt: skip
+    return Plot(
+        drawings.latency_series(latencies), lambda title: drawings.draw_latency(latencies, title)
+    )
 
 
 def _draw(plots: dict[str, Plot], outputs: dict[str, Path], name: str) -> None:

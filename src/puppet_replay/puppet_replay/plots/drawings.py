@@ -6,17 +6,9 @@ from collections.abc import Sequence
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from puppet_core.arrays import Floats, Vec3s
-from puppet_core.figures import (
-    BLUE,
-    DARK,
-    GREEN,
-    GREY,
-    legend_above,
-    new_figure,
-    PURPLE,
-    RED,
-)
+from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS
+from puppet_core.drawing import BLUE, DARK, GREEN, GREY, legend_above, new_figure, PURPLE, RED
+from puppet_core.math import Floats, Vec3s
 from puppet_core.sensor_frames import (
     FILTER_LOST,
     FILTER_OK,
@@ -24,7 +16,6 @@ from puppet_core.sensor_frames import (
     FILTER_REINITIALISED,
     FILTER_REJECTED,
 )
-from puppet_core.skeleton import END_EFFECTORS, GENERAL_END_EFFECTORS
 from puppet_replay.plots.series import (
     BAND_SIGMAS,
     contacts,
@@ -53,9 +44,11 @@ SENSOR_PX, SENSOR_REST_PX = 880, 70
 HEIGHTS = (1.5, 1.1, 1.5, 1.1, 0.75)
 XYZ = ('x', 'y', 'z')
 FATES = {
-    FILTER_REJECTED: ('rejected', RED, 'x'), FILTER_PREDICTED: ('predicted', GREY, '|'),
-    FILTER_LOST: ('lost', DARK, 's'), FILTER_REINITIALISED: ('reinitialised', PURPLE, '^'),
-}  # fmt: skip
+    FILTER_REJECTED: ('rejected', RED, 'x'),
+    FILTER_PREDICTED: ('predicted', GREY, '|'),
+    FILTER_LOST: ('lost', DARK, 's'),
+    FILTER_REINITIALISED: ('reinitialised', PURPLE, '^'),
+}
 RESIDUAL_HEADROOM = 1.3
 WRAP = 90.0  # a larger step [deg] is not the sensor's
 ROW_PX, ROWS_REST_PX = 132, 80
@@ -77,9 +70,14 @@ def mark_beyond(axes: 'Axes', times_s: Floats, values: Floats, limit: float) -> 
     with np.errstate(invalid='ignore'):
         beyond = np.abs(values).max(axis=-1) > limit
     axes.plot(
-        times_s[beyond], np.full(beyond.sum(), 0.96 * limit), linestyle='', marker='^',
-        markersize=4.0, color=DARK, clip_on=True,
-    )  # fmt: skip
+        times_s[beyond],
+        np.full(beyond.sum(), 0.96 * limit),
+        linestyle='',
+        marker='^',
+        markersize=4.0,
+        color=DARK,
+        clip_on=True,
+    )
     return int(beyond.sum())
 
 
@@ -88,8 +86,9 @@ def importance_series(shown: Importances) -> list[Series]:
     lanes = zip(GROUPS, (END_EFFECTORS, GENERAL_END_EFFECTORS), (shown.environment, shown.body))
     return [
         Series(f'{title} {name}', '', values[:, k])
-        for (title, _), names, values in lanes for k, name in enumerate(names)
-    ]  # fmt: skip
+        for (title, _), names, values in lanes
+        for k, name in enumerate(names)
+    ]
 
 
 def draw_importance(shown: Importances, title: str) -> 'Figure':
@@ -122,8 +121,15 @@ def _lane(axes: 'Axes', times_s: Floats, one: Series, colour: str) -> None:
         name.replace('_', ' '), rotation=0, ha='right', va='center', color=DARK, labelpad=8
     )
     if not np.nanmax(one.values, initial=0.0) > NOTHING:
-        axes.text(0.5, 0.5, '0 throughout', transform=axes.transAxes, ha='center',
-                  va='center', color=GREY)  # fmt: skip
+        axes.text(
+            0.5,
+            0.5,
+            '0 throughout',
+            transform=axes.transAxes,
+            ha='center',
+            va='center',
+            color=GREY,
+        )
 
 
 def feet_series(feet: Feet) -> list[Series]:
@@ -131,13 +137,14 @@ def feet_series(feet: Feet) -> list[Series]:
     return [
         *(
             Series(f'{body.name} {side} sole height', 'm', body.positions[:, k, 2])
-            for body in feet.bodies for k, side in enumerate(SIDES)
+            for body in feet.bodies
+            for k, side in enumerate(SIDES)
         ),
         *(
             Series(f'{side} foot importance', '', feet.importance[:, k])
             for k, side in enumerate(SIDES)
         ),
-    ]  # fmt: skip
+    ]
 
 
 def feet_contacts(feet: Feet) -> dict[str, Any]:
@@ -201,15 +208,17 @@ def draw_filter(tracks: Sequence[SensorTrack], title: str) -> 'Figure':
     )
     panels = [row[0] for row in grid]
     for i, track in enumerate(tracks):
-        _sensor(track, panels[5 * i: 5 * i + 5])
+        _sensor(track, panels[5 * i : 5 * i + 5])
     figure.align_ylabels(panels)
     panels[-1].set_xlim(*span_of(*(track.times_s for track in tracks)))
     return figure
 
 
 def _residuals(track: SensorTrack) -> list[tuple[str, Vec3s, Floats]]:
-    return [('position', track.residual_mm, track.band(rotation=False)),
-            ('rotation', track.residual_deg, track.band(rotation=True))]
+    return [
+        ('position', track.residual_mm, track.band(rotation=False)),
+        ('rotation', track.residual_deg, track.band(rotation=True)),
+    ]
 
 
 def _sensor(track: SensorTrack, panels: Sequence['Axes']) -> None:
@@ -237,14 +246,28 @@ def _raw_and_filtered(track: SensorTrack, axes: 'Axes', raw: Vec3s, filtered: Ve
     out = track.status == FILTER_REJECTED
     t, values = with_gaps(track.times_s, _without_wraps(filtered))
     for k, (axis, colour) in enumerate(zip(XYZ, AXES_COLOURS)):
-        axes.plot(track.times_s, raw[:, k], linestyle='', marker='.', markersize=3.0,
-                  color=colour, alpha=0.45)  # fmt: skip
+        axes.plot(
+            track.times_s,
+            raw[:, k],
+            linestyle='',
+            marker='.',
+            markersize=3.0,
+            color=colour,
+            alpha=0.45,
+        )
         axes.plot(t, values[:, k], color=colour, label=f'{axis} filtered')
     axes.plot([], [], linestyle='', marker='.', color=GREY, label='raw')
     limits = axes.get_ylim()
     for k in range(3):
-        axes.plot(track.times_s[out], raw[out, k], linestyle='', marker='x', markersize=5.0,
-                  color=DARK, label='rejected' if k == 0 and out.any() else None)  # fmt: skip
+        axes.plot(
+            track.times_s[out],
+            raw[out, k],
+            linestyle='',
+            marker='x',
+            markersize=5.0,
+            color=DARK,
+            label='rejected' if k == 0 and out.any() else None,
+        )
     axes.set_ylim(*limits)
 
 
@@ -262,14 +285,18 @@ def _difference(
     ok = (track.status == FILTER_OK) & np.isfinite(residual).all(axis=-1)
     chosen = ok if ok.any() else np.isfinite(residual).all(axis=-1)
     shown = np.abs(residual[chosen]).max(axis=-1) if chosen.any() else np.ones(1)
-    limit = RESIDUAL_HEADROOM * max(float(np.percentile(shown, HIGHEST_SHARE)),
-                           float(np.nanmedian(band)) if np.isfinite(band).any() else 0.0, 1e-6)
+    limit = RESIDUAL_HEADROOM * max(
+        float(np.percentile(shown, HIGHEST_SHARE)),
+        float(np.nanmedian(band)) if np.isfinite(band).any() else 0.0,
+        1e-6,
+    )
     t, widest = with_gaps(track.times_s, band.max(axis=-1))
     label = f'±{BAND_SIGMAS:g} σ of the filtered {"place" if unit == "mm" else "rotation"}'
     axes.fill_between(t, -widest, widest, color=GREY, alpha=0.3, linewidth=0.0, label=label)
     for k, colour in enumerate(AXES_COLOURS):
-        axes.plot(track.times_s, residual[:, k], linestyle='', marker='.', markersize=3.0,
-                  color=colour)  # fmt: skip
+        axes.plot(
+            track.times_s, residual[:, k], linestyle='', marker='.', markersize=3.0, color=colour
+        )
     axes.set_ylim(-limit, limit)
     beyond = mark_beyond(axes, track.times_s, residual, limit)
     axes.set_title('raw less filtered' + (f', {beyond} beyond the scale (▲)' if beyond else ''))
@@ -281,11 +308,13 @@ def _fate_lanes(track: SensorTrack, axes: 'Axes') -> None:
     """Draw a mark in the lane of each status that is not OK."""
     for lane, (status, (_, colour, marker)) in enumerate(FATES.items()):
         at = track.times_s[track.status == status]
-        axes.plot(at, np.full(len(at), lane), linestyle='', marker=marker, markersize=5.0,
-                  color=colour)  # fmt: skip
-    axes.set_yticks(range(len(FATES)), [
-        f'{name} {np.sum(track.status == status)}' for status, (name, _, _) in FATES.items()
-    ])  # fmt: skip
+        axes.plot(
+            at, np.full(len(at), lane), linestyle='', marker=marker, markersize=5.0, color=colour
+        )
+    axes.set_yticks(
+        range(len(FATES)),
+        [f'{name} {np.sum(track.status == status)}' for status, (name, _, _) in FATES.items()],
+    )
     axes.set_ylim(len(FATES) - 0.4, -0.6)
     axes.set_title(f'{track.name}: frames by status')
 
@@ -326,14 +355,32 @@ def _latency_row(one: Latency, line: 'Axes', counts: 'Axes') -> None:
     line.set_title(heading, fontsize=9.5)
     for label, times_s, values, colour, marker in curves:
         size = 1.6 if len(values) > MANY else 3.0
-        line.plot(times_s, values, linestyle='', marker=marker, markersize=size, color=colour,
-                  label=label)  # fmt: skip
+        line.plot(
+            times_s,
+            values,
+            linestyle='',
+            marker=marker,
+            markersize=size,
+            color=colour,
+            label=label,
+        )
         mark_beyond(line, times_s, values[:, None], top)
         edges = np.linspace(low, top, N_BINS + 1)
-        counts.hist(np.clip(values, low, top), bins=edges.tolist(), orientation='horizontal',
-                    histtype='stepfilled', color=colour, alpha=0.45)  # fmt: skip
-        counts.hist(np.clip(values, low, top), bins=edges.tolist(), orientation='horizontal',
-                    histtype='step', color=colour)  # fmt: skip
+        counts.hist(
+            np.clip(values, low, top),
+            bins=edges.tolist(),
+            orientation='horizontal',
+            histtype='stepfilled',
+            color=colour,
+            alpha=0.45,
+        )
+        counts.hist(
+            np.clip(values, low, top),
+            bins=edges.tolist(),
+            orientation='horizontal',
+            histtype='step',
+            color=colour,
+        )
     line.set_ylim(low, top)
     line.set_ylabel('ms', color=DARK)
     if one.source:

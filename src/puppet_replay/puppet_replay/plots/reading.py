@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats
-from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io import ConfigError, InputFileError
+from puppet_core.math import Floats
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import Importance, PoseFrame, Posture, TrackerFrame
 from puppet_replay.plots.series import (
@@ -30,16 +30,26 @@ from puppet_replay.topics import (
     STATUS,
     TYPES,
 )
-from puppet_ros import importance_msg, pose_frame, posture_msg, tracker_frame
 from puppet_ros.bags import BagMessage, BagReader, require_same_types
-from puppet_ros.flat_array import MessageError
-from puppet_ros.kept_cdr import decoded
-from puppet_ros.raw_header import stamp_ns
+from puppet_ros.messages import (
+    decoded,
+    importance_msg,
+    MessageError,
+    pose_frame,
+    posture_msg,
+    stamp_ns,
+    tracker_frame,
+)
 
 SOURCES = {
-    RAW: '', FILTERED: RAW, POSTURE: FILTERED, IMPORTANCE: POSTURE, JOINTS: IMPORTANCE,
-    PUPPET: IMPORTANCE, STATUS: IMPORTANCE,
-}  # fmt: skip
+    RAW: '',
+    FILTERED: RAW,
+    POSTURE: FILTERED,
+    IMPORTANCE: POSTURE,
+    JOINTS: IMPORTANCE,
+    PUPPET: IMPORTANCE,
+    STATUS: IMPORTANCE,
+}
 """The stamped topics of the graph, each with the one that it is made from at last."""
 
 _SOLES = slice(2, 4)  # of the general end-effectors
@@ -77,9 +87,10 @@ class PlotBag:
         times_s, records = self._records(IMPORTANCE, Importance, importance_msg.from_msg)
         near, own = Importance.COLUMN_IMPORTANCE, Importance.SELF_COLUMN_IMPORTANCE
         return Importances(
-            times_s, np.stack([record.rows[:, near] for record in records]),
+            times_s,
+            np.stack([record.rows[:, near] for record in records]),
             np.stack([record.self_rows[:, own] for record in records]),
-        )  # fmt: skip
+        )
 
     def feet(self) -> Feet:
         """Return the soles of the performer, of the puppet too if it is there, and importances."""
@@ -96,14 +107,13 @@ class PlotBag:
         known = filtered[0].sensors
         for name in names:
             if name not in known:
-                raise ConfigError(
-                    f'--sensors: expected some of {", ".join(known)}, got {name!r}'
-                )
+                raise ConfigError(f'--sensors: expected some of {", ".join(known)}, got {name!r}')
         _, at_filtered, at_raw = np.intersect1d(times_s, raw_times_s, return_indices=True)
         pairs = [
-            (filtered[i], raw[j]) for i, j in zip(at_filtered, at_raw)
+            (filtered[i], raw[j])
+            for i, j in zip(at_filtered, at_raw)
             if filtered[i].sensors == known and set(known) <= set(raw[j].sensors)
-        ]  # fmt: skip
+        ]
         if not pairs:
             raise InputFileError(
                 self._reader.path, f'frames of {RAW} and {FILTERED} with equal stamps', 'none'
@@ -123,16 +133,16 @@ class PlotBag:
             ns = self._stamp_ns(message)
             if self._is_inside(ns):
                 stamps[message.topic].setdefault(ns, message.log_ns)
-        found = tuple(
-            self._latency(topic, stamps) for topic, logs in stamps.items() if logs
-        )
+        found = tuple(self._latency(topic, stamps) for topic, logs in stamps.items() if logs)
         if not found:
             raise InputFileError(self._reader.path, 'messages between --from and --to', 'none')
         if is_of_a_replay(found):
             raise InputFileError(
-                self._reader.path, 'log times of a live recording', 'those of the input: the '
+                self._reader.path,
+                'log times of a live recording',
+                'those of the input: the '
                 'bag was made by ./puppet replay or exported, so they tell no latency',
-            )  # fmt: skip
+            )
         return found
 
     def _latency(self, topic: str, stamps: dict[str, dict[int, int]]) -> Latency:
@@ -145,9 +155,13 @@ class PlotBag:
         hops = np.array([logs[n] - before[n] for n in both.tolist()], dtype=np.int64)
         ages = np.array(list(logs.values()), dtype=np.int64) - ns
         return Latency(
-            topic, self._seconds(ns), np.asarray(1e-6 * ages, np.float64),
-            source if len(both) else '', self._seconds(both), np.asarray(1e-6 * hops, np.float64),
-        )  # fmt: skip
+            topic,
+            self._seconds(ns),
+            np.asarray(1e-6 * ages, np.float64),
+            source if len(both) else '',
+            self._seconds(both),
+            np.asarray(1e-6 * hops, np.float64),
+        )
 
     def _soles(self, topic: str) -> Soles:
         times_s, records = self._records(topic, Posture, posture_msg.from_msg)

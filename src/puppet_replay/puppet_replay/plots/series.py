@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.foot_slide import MAX_GAP_S, MIN_CONTACT_S, PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
-from puppet_core.quaternion_batch import conjugate, log, multiply
+from puppet_core.body import MAX_GAP_S, MIN_CONTACT_S, PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math.quaternions import conjugate, log, multiply
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -146,9 +146,11 @@ def statistics(series: Series) -> dict[str, Any]:
         return row
     suffix = f'_{series.unit}' if series.unit else ''
     row |= {
-        f'min{suffix}': finite.min(), f'max{suffix}': finite.max(),
-        f'mean{suffix}': finite.mean(), f'std{suffix}': finite.std(),
-    }  # fmt: skip
+        f'min{suffix}': finite.min(),
+        f'max{suffix}': finite.max(),
+        f'mean{suffix}': finite.mean(),
+        f'std{suffix}': finite.std(),
+    }
     return row | {
         f'p{share}{suffix}': float(np.percentile(finite, share)) for share in PERCENTILES
     }

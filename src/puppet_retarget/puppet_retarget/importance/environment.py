@@ -5,7 +5,7 @@ The environment: named solids, each with a counterpart in the puppet's world.
 
 Read from a YAML file; an object's counterpart is the object itself unless the file gives the
 puppet another pose or size of it. Influence distance D and contact margin belong to each
-pair of end-effector and object (Shin2002 eq. 4.3, SPEC 5.13).
+pair of end-effector and object (Shin2002 eq. 4.3, errata 13).
 
 """
 
@@ -15,18 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
-from puppet_core.io.yaml_file import load_yaml, Section
-from puppet_core.kernel import kernel
-from puppet_core.skeleton import END_EFFECTORS
-from puppet_retarget.importance.object_distance import (
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    PLANE,
-    SHAPES,
-    SPHERE,
-)
+from puppet_core.body import END_EFFECTORS
+from puppet_core.io import load_yaml, Section
+from puppet_core.math import Floats, Ints, kernel, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SHAPES, SPHERE
 from transforms3d.euler import euler2quat
 
 FORMAT = 'puppet-environment/1'
@@ -108,10 +100,16 @@ def objects_of(record: Any) -> ObjectArrays:
     """Return the objects of a packed record, for kernels."""
     n, a = record.n_objects, record.arrays
     return ObjectArrays(
-        a.shapes[:n], a.positions[:n], a.orientations[:n], a.sizes[:n],
-        a.puppet_positions[:n], a.puppet_orientations[:n], a.puppet_sizes[:n],
-        a.influence_distances[:n], a.contact_margins[:n],
-    )  # fmt: skip
+        a.shapes[:n],
+        a.positions[:n],
+        a.orientations[:n],
+        a.sizes[:n],
+        a.puppet_positions[:n],
+        a.puppet_orientations[:n],
+        a.puppet_sizes[:n],
+        a.influence_distances[:n],
+        a.contact_margins[:n],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Vec3s
-from puppet_core.follower import follow
-from puppet_core.kernel import kernel
-from puppet_core.packed_arrays import pack_arrays
-from puppet_core.quaternion import rotate
-from puppet_core.work_array import work_array
+from puppet_core.math import Floats, follow, kernel, pack_arrays, rotate, Vec3s, work_array
 from puppet_retarget.importance.environment import (
     Environment,
     ObjectArrays,
@@ -31,7 +26,7 @@ from puppet_retarget.importance.environment import (
     PackedObjects,
 )
 from puppet_retarget.importance.importance_function import CONTACT_EXCESS, importance, saturate
-from puppet_retarget.importance.object_distance import (
+from puppet_retarget.importance.objects import (
     from_object,
     move_to_counterpart,
     signed_distance,
@@ -57,10 +52,10 @@ class ImportanceConfig:
     """D of eq. 4.3 where the environment file gives none [m]."""
 
     contact_margin_m: float = 0.03
-    """Distance that counts as contact where the file gives none (SPEC 5.13) [m]."""
+    """Distance that counts as contact where the file gives none (errata 13) [m]."""
 
     smoothing_s: float = 0.03
-    """Time constant of the follower of SPEC 5.12 [s]."""
+    """Time constant of the follower of errata 12 [s]."""
 
 
 class EstimatorArrays(NamedTuple):
@@ -128,9 +123,7 @@ class ImportanceEstimator:
 
 
 def _objects(environment: Environment, config: ImportanceConfig) -> PackedObjects:
-    return packed_objects(
-        environment.arrays(config.influence_distance_m, config.contact_margin_m)
-    )
+    return packed_objects(environment.arrays(config.influence_distance_m, config.contact_margin_m))
 
 
 @kernel
@@ -145,9 +138,13 @@ def _is_sound(values: Vec3s) -> bool:
 
 @kernel
 def estimate_packed(
-    packed: np.ndarray, positions: Vec3s, velocities: Vec3s, prediction: float,
-    time_constant: float, dt: float,
-) -> bool:  # fmt: skip
+    packed: np.ndarray,
+    positions: Vec3s,
+    velocities: Vec3s,
+    prediction: float,
+    time_constant: float,
+    dt: float,
+) -> bool:
     """
     Advance by one posture in place; return False if that is not finite or absurd.
 
@@ -189,16 +186,19 @@ def estimate_pairs(
     for j in range(len(objects.shapes)):
         for i in range(4):
             row = pairs[j, i]
-            goal = row[GOAL: GOAL + 3]
+            goal = row[GOAL : GOAL + 3]
             to_object(objects.orientations[j], objects.positions[j], positions[i], local)
             distance = signed_distance(objects.shapes[j], objects.sizes[j], local, normal)
             move_to_counterpart(
-                objects.shapes[j], objects.sizes[j], objects.puppet_sizes[j], local, distance,
-                normal, goal,
-            )  # fmt: skip
-            from_object(
-                objects.puppet_orientations[j], objects.puppet_positions[j], goal, goal
+                objects.shapes[j],
+                objects.sizes[j],
+                objects.puppet_sizes[j],
+                local,
+                distance,
+                normal,
+                goal,
             )
+            from_object(objects.puppet_orientations[j], objects.puppet_positions[j], goal, goal)
             rotate(objects.orientations[j], normal, normal)
             rate = (
                 normal[0] * velocities[i, 0]
@@ -212,15 +212,13 @@ def estimate_pairs(
 
 
 @kernel
-def smooth_pairs(
-    pairs: Floats, state: Floats, time_constant: float, dt: float
-) -> None:
+def smooth_pairs(pairs: Floats, state: Floats, time_constant: float, dt: float) -> None:
     """
     Replace the importance of every pair by its follower's; an infinite `dt` starts them anew.
 
     The printed importance follows the predicted distance at once; a lifting foot then takes
     it from 1 to 0 within a few frames and the root lurches. The prediction pays for the
-    follower's delay (SPEC 5.12). Without a time constant the printed importance stays.
+    follower's delay (errata 12). Without a time constant the printed importance stays.
 
     """
     if time_constant <= 0.0:
@@ -231,9 +229,7 @@ def smooth_pairs(
             if dt == math.inf:
                 state[i, j, 0], state[i, j, 1] = target, 0.0
             step = 0.0 if dt == math.inf else dt
-            pairs[i, j, IMPORTANCE] = saturate(
-                follow(state[i, j], target, time_constant, step)
-            )
+            pairs[i, j, IMPORTANCE] = saturate(follow(state[i, j], target, time_constant, step))
 
 
 @kernel

@@ -13,13 +13,18 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Vec3s
-from puppet_core.body_surface import surface_samples
-from puppet_core.default_shape import default_capsules
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Posture
-from puppet_core.posture_check import is_posture
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_core.body import (
+    default_capsules,
+    is_posture,
+    LIMB_SEGMENTS,
+    N_SEGMENTS,
+    Posture,
+    SEGMENT_INDEX,
+    Skeleton,
+    surface_samples,
+)
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
 from puppet_retarget.importance.self_interaction import (
@@ -33,7 +38,7 @@ MIN_LEG_LENGTH_M, MAX_LEG_LENGTH_M = 0.05, 10.0
 MAX_OFFSET_M = 10.0  # of a joint from the one before
 
 
-class Nearness(NamedTuple):
+class ProximityResult(NamedTuple):
     """What is near in one posture; the arrays are overwritten by the next step."""
 
     rows: Floats
@@ -63,10 +68,13 @@ class ImportanceModel:
     """
 
     def __init__(
-        self, environment: Environment, tuning: ImportanceConfig,
-        self_tuning: SelfInteractionConfig, skeleton: Skeleton | None = None,
+        self,
+        environment: Environment,
+        tuning: ImportanceConfig,
+        self_tuning: SelfInteractionConfig,
+        skeleton: Skeleton | None = None,
         measured: Mapping[str, Vec3s] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._environment = environment
         self._tuning, self._self_tuning = tuning, self_tuning
         self._estimator = ImportanceEstimator(environment, tuning)
@@ -115,7 +123,7 @@ class ImportanceModel:
 
     def step(
         self, stamp_ns: int, posture: Posture, segments: Vec3s, leg_length: float = 0.0
-    ) -> Nearness | None:
+    ) -> ProximityResult | None:
         """
         Return what is near in the next posture, or None if that is not usable.
 
@@ -149,7 +157,7 @@ class ImportanceModel:
             self._self_estimator = self._estimator_of(skeleton)
             self._leg_length = leg_length
         assert self._self_estimator is not None
-        return Nearness(rows, self._self_estimator.step(stamp_ns, posture, segments, rows))
+        return ProximityResult(rows, self._self_estimator.step(stamp_ns, posture, segments, rows))
 
     def _estimator_of(self, skeleton: Skeleton) -> SelfInteractionEstimator:
         samples = None

@@ -7,25 +7,508 @@ One row for each of the eight general end-effectors: its importance, distance, d
 and depth, then the sample points that it is near with its displacement from each: all that a
 solver needs to give a puppet of another shape the same contact (eqs. 5.6-5.9).
 
+Importance of every pair of general end-effector and segment of one body (kernel, Shin2002 4.2).
+
+The thesis takes the distance to the nearest of forty points of a segment. Between the points
+of a chest a touching palm is 8 cm from the nearest, so unless told otherwise the distance is
+that to the surface, and the points only say where on it.
+
+Where on the body a general end-effector's contacts are (kernel, Shin2002 5.3.1).
+
+The weights of eq. 5.7 are those of the importance function of how much farther than the nearest
+a point is, 0 as far off as a segment's points lie apart; the printed three nearest points would
+jump when the third nearest changes. A touched segment outweighs one of importance 1/2 a
+thousandfold, but one of 0.99 by less than twofold: between parts of the body that are all but
+touched the weights must not turn over within a frame.
+
+The shape of a body as the kernels of self-interaction need it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.kernel import kernel
-from puppet_core.packed_arrays import pack_arrays
-from puppet_core.posture import Posture
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMENT_INDEX, Skeleton
-from puppet_retarget.importance.body_arrays import body_arrays, body_of, BodyArrays
-from puppet_retarget.importance.contact_rows import list_contacts, SELF_ROW
-from puppet_retarget.importance.self_distance import (
-    estimate_self_pairs,
-    PAIR_COLUMNS,
-    smooth_self_pairs,
+from puppet_core.body import (
+    Capsule,
+    CONSIDERED,
+    default_capsules,
+    LIMB_SEGMENTS,
+    N_RINGS,
+    N_ROUND,
+    N_SEGMENTS,
+    PARENTS,
+    Posture,
+    segment_distance,
+    SEGMENT_INDEX,
+    shape_arrays,
+    ShapeArrays,
+    Skeleton,
+    surface_samples,
 )
+from puppet_core.math import (
+    Floats,
+    follow,
+    kernel,
+    multiply,
+    pack_arrays,
+    quaternions,
+    Quats,
+    read_only,
+    rotate,
+    rotate_inverse,
+    Vec3,
+    Vec3s,
+    work_array,
+)
+from puppet_retarget.importance.importance_function import CONTACT_EXCESS, importance, saturate
+
+MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
+CAPSULE_BLOCK = 128  # arrays of capsules are filled up to a multiple, or each body compiles anew
+
+
+class BodyArrays(NamedTuple):
+    """Sample points and solid shape of one body."""
+
+    samples: Floats  # (16, 3, 40) in the segments' frames [m]
+    spacings: Floats  # (16,) how far apart a segment's points lie [m]
+    shape: ShapeArrays
+
+
+def body_arrays(
+    skeleton: Skeleton, capsules: Sequence[Capsule] = (), samples: Floats | None = None
+) -> BodyArrays:
+    """
+    Return the arrays of a body.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Its lengths.
+    capsules : sequence of Capsule
+        Its shape; a person's by default.
+    samples : ndarray, shape (16, 40, 3), optional
+        Measured points of its surface [m]; cast from the capsules by default.
+
+    """
+    capsules = tuple(capsules) or default_capsules(skeleton)
+    if samples is None:
+        samples = surface_samples(skeleton, capsules)
+    return BodyArrays(
+        np.ascontiguousarray(samples.transpose(0, 2, 1)),
+        sample_spacings(samples),
+        _filled_up(shape_arrays(capsules)),
+    )
+
+
+@kernel
+def body_of(record: Any) -> BodyArrays:
+    """Return the body of a packed record, for kernels."""
+    shape = record.shape
+    return BodyArrays(
+        record.samples[:],
+        record.spacings[:],
+        ShapeArrays(
+            shape.starts[:],
+            shape.ends[:],
+            shape.radii[:],
+            shape.first[:],
+            shape.centres[:],
+            shape.bounds[:],
+        ),
+    )
+
+
+def _filled_up(shape: ShapeArrays) -> ShapeArrays:
+    """Return a shape with capsules that belong to no segment behind its own."""
+    missing = -len(shape.radii) % CAPSULE_BLOCK or (0 if len(shape.radii) else CAPSULE_BLOCK)
+    return shape._replace(
+        starts=np.concatenate((shape.starts, np.zeros((missing, 3)))),
+        ends=np.concatenate((shape.ends, np.zeros((missing, 3)))),
+        radii=np.concatenate((shape.radii, np.zeros(missing))),
+    )
+
+
+def sample_spacings(samples: Floats) -> Floats:
+    """Return the mean distance of neighbours round and along each segment's rings, (16,) [m]."""
+    rings = samples.reshape(len(samples), N_RINGS, N_ROUND, 3)
+    around = np.linalg.norm(rings - np.roll(rings, 1, axis=2), axis=-1).mean(axis=(1, 2))
+    along = np.linalg.norm(np.diff(rings, axis=1), axis=-1).mean(axis=(1, 2))
+    return np.maximum(np.maximum(around, along), MIN_SPACING_M)
+
+
+IMPORTANCE, DISTANCE, RATE = 0, 1, 2
+PAIR_COLUMNS = 3
+MAX_APPROACH_M_S = 4.0  # the prediction looks no farther
+PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how far off [-]
+VANISHED = 1e-9  # importance at which a pair is forgotten [-]
+_PARENTS = tuple(int(p) for p in PARENTS)
+
+
+def _relevant() -> np.ndarray:
+    """Return which segments count for which end-effector, shape (8, 16)."""
+    table = np.array(CONSIDERED)
+    # what an arm does on a leg is the arm's interaction: solvers pose the legs first
+    for leg in (2, 3, 6, 7):
+        table[leg, LIMB_SEGMENTS[:2].ravel()] = False
+    return read_only(table, np.bool_)
+
+
+RELEVANT = _relevant()
+
+
+@kernel
+def nearest_sample(samples: Floats, local: Vec3) -> float:
+    """Return the distance of a point from the nearest of samples (3, 40), one frame [m]."""
+    best = math.inf
+    for k in range(samples.shape[1]):
+        dx, dy, dz = samples[0, k] - local[0], samples[1, k] - local[1], samples[2, k] - local[2]
+        best = min(best, dx * dx + dy * dy + dz * dz)
+    return math.sqrt(best)
+
+
+@kernel
+def world_orientations(rotations: Quats, q_world: Quats) -> None:
+    """Fill the orientation of every segment in world from the joint rotations, (16, 4) each."""
+    for k in range(4):
+        q_world[0, k] = rotations[0, k]
+    for segment in range(1, len(rotations)):
+        multiply(q_world[_PARENTS[segment]], rotations[segment], q_world[segment])
+
+
+@kernel
+def _relative_velocity(
+    point: Vec3,
+    velocity: Vec3,
+    local: Vec3,
+    q_before: Floats,
+    p_before: Vec3,
+    dt: float,
+    out: Vec3,
+) -> float:
+    """Write how a point moves beside a segment, in world [m/s]; return how fast."""
+    if dt <= 0.0 or dt == math.inf:
+        out[0], out[1], out[2] = 0.0, 0.0, 0.0
+        return 0.0
+    # where the segment carried this place one step ago
+    rotate(q_before, local, out)
+    for k in range(3):
+        out[k] = velocity[k] - (point[k] - out[k] - p_before[k]) / dt
+    return math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
+
+
+@kernel
+def estimate_self_pairs(
+    body: BodyArrays,
+    rotations: Quats,
+    p_world: Vec3s,
+    points: Vec3s,
+    velocities: Vec3s,
+    influences: Floats,
+    margins: Floats,
+    prediction: float,
+    passing: float,
+    samples_only: bool,
+    dt: float,
+    q_world: Quats,
+    q_before: Quats,
+    p_before: Vec3s,
+    pairs: Floats,
+) -> None:
+    """
+    Fill a row for every pair of general end-effector and segment.
+
+    Parameters
+    ----------
+    body : BodyArrays
+        The body's shape.
+    rotations : ndarray, shape (16, 4)
+        Its joint rotations.
+    p_world : ndarray, shape (16, 3)
+        Its joints in world [m].
+    points, velocities : ndarray, shape (8, 3)
+        Its general end-effectors in world [m], [m/s].
+    influences, margins : ndarray, shapes (8, 16), (8,)
+        D of each pair and contact margin of each end-effector [m].
+    prediction : float
+        lambda [s].
+    passing : float
+        How much farther soles and knees count that pass by, per speed along the surface [s].
+    samples_only : bool
+        Whether distances are to the nearest sample point.
+    dt : float
+        Time since the posture before [s]; infinity if there is none.
+    q_world : ndarray, shape (16, 4)
+        Out: orientations in world.
+    q_before, p_before : ndarray, shapes (16, 4), (16, 3)
+        In and out: frames of the segments one step ago.
+    pairs : ndarray, shape (8, 16, 3)
+        Out: importance, signed distance [m], rate [m/s]; of pairs too far apart to matter a
+        bound of the distance, and no rate.
+
+    """
+    world_orientations(rotations, q_world)
+    centre, local, normal, motion = work_array(3), work_array(3), work_array(3), work_array(3)
+    for segment in range(16):
+        rotate(q_world[segment], body.shape.centres[segment], centre)
+        for k in range(3):
+            centre[k] += p_world[segment, k]
+        for j in range(8):
+            pair = pairs[j, segment]
+            pair[IMPORTANCE], pair[RATE] = 0.0, 0.0
+            if not RELEVANT[j, segment]:
+                pair[DISTANCE] = math.inf
+                continue
+            dx, dy, dz = (
+                points[j, 0] - centre[0],
+                points[j, 1] - centre[1],
+                points[j, 2] - centre[2],
+            )
+            near = influences[j, segment] + margins[j]
+            exact = PLACE_REACH * influences[j, segment] + margins[j] if j < 4 else near
+            pair[DISTANCE] = math.sqrt(dx * dx + dy * dy + dz * dz) - body.shape.bounds[segment]
+            if pair[DISTANCE] >= max(exact, near + prediction * MAX_APPROACH_M_S):
+                continue
+            for k in range(3):
+                local[k] = points[j, k] - p_world[segment, k]
+            rotate_inverse(q_world[segment], local, local)
+            speed = _relative_velocity(
+                points[j],
+                velocities[j],
+                local,
+                q_before[segment],
+                p_before[segment],
+                dt,
+                motion,
+            )
+            # nothing approaches faster than it moves
+            approach = min(speed, MAX_APPROACH_M_S)
+            if pair[DISTANCE] >= max(exact, near + prediction * approach):
+                continue
+            distance = segment_distance(body.shape, segment, local, normal)
+            rotate(q_world[segment], normal, normal)
+            if samples_only:
+                distance = nearest_sample(body.samples[segment], local)
+            pair[DISTANCE] = distance
+            rate = normal[0] * motion[0] + normal[1] * motion[1] + normal[2] * motion[2]
+            pair[RATE] = max(rate, -MAX_APPROACH_M_S)
+            gap = max(distance - margins[j], 0.0)
+            if j % 4 >= 2:  # legs pass each other at every step
+                gap += passing * math.sqrt(max(speed * speed - rate * rate, 0.0))
+            # what leaves has been touching until it is away: only an approach is predicted
+            approach = min(pair[RATE], 0.0)
+            pair[IMPORTANCE] = importance(gap, approach, prediction, influences[j, segment])
+    for segment in range(16):
+        for k in range(4):
+            q_before[segment, k] = q_world[segment, k]
+        for k in range(3):
+            p_before[segment, k] = p_world[segment, k]
+
+
+@kernel
+def smooth_self_pairs(pairs: Floats, state: Floats, time_constant: float, dt: float) -> None:
+    """
+    Replace the importance of every pair by its follower's; an infinite `dt` starts them anew.
+
+    As `smooth_pairs` does for objects; pairs that are far apart cost nothing.
+
+    """
+    if time_constant <= 0.0:
+        return
+    for j in range(pairs.shape[0]):
+        for segment in range(pairs.shape[1]):
+            target = (1.0 + CONTACT_EXCESS) * pairs[j, segment, IMPORTANCE]
+            memory = state[j, segment]
+            if dt == math.inf:
+                memory[0], memory[1] = target, 0.0
+            elif target <= 0.0 and max(memory[0], memory[1]) <= VANISHED:
+                memory[0], memory[1] = 0.0, 0.0
+                continue
+            step = 0.0 if dt == math.inf else dt
+            pairs[j, segment, IMPORTANCE] = saturate(follow(memory, target, time_constant, step))
+
+
+MAX_CONTACTS = 32
+# a row: importance, distance, rate, depth, importance of the very place, then contacts
+SELF_IMPORTANCE, SELF_DISTANCE, SELF_RATE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(6)
+# a contact: number of the sample point, weight, displacement in the segment's frame, share
+SAMPLE, WEIGHT, DISPLACEMENT, SHARE = 0, 1, 2, 5
+CONTACT_WIDTH = 6
+SELF_ROW = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
+N_SAMPLES = 40
+_CONTACT_SHARE = 0.03  # lack of importance at which a touched segment's weight saturates [-]
+
+
+@kernel
+def _limb_of(segment: int) -> int:
+    """Return the limb that a segment belongs to; -1 for the torso and head."""
+    return (segment - 4) // 3 if segment >= 4 else -1
+
+
+@kernel
+def _yields(pairs: Floats, limb: int, other: int, rows: Floats) -> float:
+    """Return in [0, 1] how far a limb will move for what it has with another limb."""
+    strongest = 0.0
+    for j in (limb, limb + 4):
+        for segment in range(4 + 3 * other, 7 + 3 * other):
+            strongest = max(strongest, pairs[j, segment, IMPORTANCE])
+    eased = strongest * strongest * (3.0 - 2.0 * strongest)
+    return eased * (1.0 - rows[limb, IMPORTANCE])
+
+
+@kernel
+def moved_share(pairs: Floats, j: int, segment: int, rows: Floats) -> float:
+    """
+    Return the share of the way that an end-effector goes to meet a segment.
+
+    All of it to a segment that stays; half of it to a limb that comes to meet it (eq. 5.9). A
+    limb that is held by the environment, or has nothing to do with this one, does not come.
+
+    """
+    limb, other = j % 4, _limb_of(segment)
+    if other < 0 or (limb < 2) != (other < 2):
+        return 1.0
+    mine, theirs = _yields(pairs, limb, other, rows), _yields(pairs, other, limb, rows)
+    return (mine + 1e-6) / (mine + theirs + 1e-6)
+
+
+@kernel
+def _insert(row: Floats, count: int, sample: int, weight: float) -> int:
+    """Add a contact, in place of the lightest one if the row is full; return its place or -1."""
+    place = count
+    if count == MAX_CONTACTS:
+        place = 0
+        for i in range(1, MAX_CONTACTS):
+            light = row[FIRST_CONTACT + place * CONTACT_WIDTH + WEIGHT]
+            if row[FIRST_CONTACT + i * CONTACT_WIDTH + WEIGHT] < light:
+                place = i
+        if row[FIRST_CONTACT + place * CONTACT_WIDTH + WEIGHT] >= weight:
+            return -1
+    start = FIRST_CONTACT + place * CONTACT_WIDTH
+    row[start + SAMPLE], row[start + WEIGHT] = sample, weight
+    return place
+
+
+@kernel
+def _add_segment(
+    samples: Floats,
+    spacing: float,
+    segment: int,
+    local: Vec3,
+    weight: float,
+    share: float,
+    count: int,
+    row: Floats,
+) -> int:
+    """Add the points of a segment near a place in its frame to a row; return the new count."""
+    squares = work_array(N_SAMPLES)
+    nearest = math.inf
+    for k in range(N_SAMPLES):
+        dx, dy, dz = samples[0, k] - local[0], samples[1, k] - local[1], samples[2, k] - local[2]
+        squares[k] = dx * dx + dy * dy + dz * dz
+        nearest = min(nearest, squares[k])
+    for k in range(N_SAMPLES):
+        # how much farther along the surface, however far from it
+        farther = (squares[k] - nearest) / (spacing * spacing)
+        if farther < 1.0:
+            closeness = importance(farther, 0.0, 0.0, 1.0)
+            place = _insert(row, count, N_SAMPLES * segment + k, weight * closeness)
+            if place >= 0:
+                start = FIRST_CONTACT + place * CONTACT_WIDTH
+                for i in range(3):
+                    row[start + DISPLACEMENT + i] = local[i] - samples[i, k]
+                row[start + SHARE] = share
+                count = max(count, place + 1)
+    return count
+
+
+@kernel
+def _clear_row(row: Floats) -> None:
+    """Take the contacts out of a row that is empty or was filled before."""
+    for i in range(FIRST_CONTACT):
+        row[i] = 0.0
+    row[SELF_DISTANCE] = math.inf
+    for i in range(MAX_CONTACTS):
+        start = FIRST_CONTACT + i * CONTACT_WIDTH
+        if row[start + SAMPLE] >= 0.0:
+            row[start + SAMPLE] = -1.0
+            for k in range(1, CONTACT_WIDTH):
+                row[start + k] = 0.0
+
+
+@kernel
+def list_contacts(
+    body: BodyArrays,
+    q_world: Quats,
+    p_world: Vec3s,
+    points: Vec3s,
+    rows: Floats,
+    influences: Floats,
+    margins: Floats,
+    pairs: Floats,
+    out: Floats,
+) -> None:
+    """
+    Fill the row of every general end-effector from its pairs.
+
+    Parameters
+    ----------
+    body : BodyArrays
+        The performer's shape.
+    q_world, p_world : ndarray, shapes (16, 4), (16, 3)
+        Its segments in world [m].
+    points : ndarray, shape (8, 3)
+        Its general end-effectors in world [m].
+    rows : ndarray, shape (4, 8)
+        Importance rows of the environment.
+    influences, margins : ndarray, shapes (8, 16), (8,)
+        D of each pair and contact margin of each end-effector [m].
+    pairs : ndarray, shape (8, 16, 3)
+        Smoothed importance, distance and rate of all pairs.
+    out : ndarray, shape (8, SELF_ROW)
+        Out; zeros at first, and what was filled before from then on.
+
+    """
+    local = work_array(3)
+    for j in range(8):
+        row = out[j]
+        _clear_row(row)
+        count = 0
+        for segment in range(16):
+            w, distance = pairs[j, segment, 0], pairs[j, segment, 1]
+            if not RELEVANT[j, segment]:
+                continue
+            row[SELF_IMPORTANCE] = max(row[SELF_IMPORTANCE], w)
+            row[SELF_DEPTH] = max(row[SELF_DEPTH], -distance)
+            if distance < row[SELF_DISTANCE]:
+                row[SELF_DISTANCE], row[SELF_RATE] = distance, pairs[j, segment, 2]
+            if w <= 0.0:
+                continue
+            for k in range(3):
+                local[k] = points[j, k] - p_world[segment, k]
+            rotate_inverse(q_world[segment], local, local)
+            nearness = w / (1.0 - w + _CONTACT_SHARE)
+            count = _add_segment(
+                body.samples[segment],
+                body.spacings[segment],
+                segment,
+                local,
+                nearness * nearness,
+                moved_share(pairs, j, segment, rows),
+                count,
+                row,
+            )
+        # what only will be near, or swings past, keeps its distance; what touches its place too
+        if j >= 4:
+            continue  # of elbows and knees only the distance is kept
+        for segment in range(16):
+            gap = max(pairs[j, segment, 1] - margins[j], 0.0)
+            reach = PLACE_REACH * influences[j, segment]
+            if gap < reach:
+                place = importance(gap, 0.0, 0.0, reach)
+                row[SELF_PLACE] = max(row[SELF_PLACE], place)
+
 
 MAX_STEP_S = 0.25  # a longer gap restarts the smoothing
 
@@ -62,7 +545,7 @@ class SelfInteractionConfig:
     """Distance added for soles and knees per speed along what they pass by [s]."""
 
     smoothing_s: float = 0.015
-    """Time constant of the follower of SPEC 5.12 [s]."""
+    """Time constant of the follower of errata 12 [s]."""
 
     samples_only: bool = False
     """Whether distances are to the nearest sample point, as printed, or to the surface."""
@@ -103,11 +586,17 @@ class SelfInteractionEstimator:
     def __init__(self, body: BodyArrays, config: SelfInteractionConfig) -> None:
         self.packed, self._arrays = pack_arrays(
             SelfArrays(
-                body, np.zeros((8, 16)), np.zeros(8), np.zeros((8, 16, PAIR_COLUMNS)),
-                np.zeros((8, 16, 2)), np.zeros((16, 4)), np.zeros((16, 4)), np.zeros((16, 3)),
+                body,
+                np.zeros((8, 16)),
+                np.zeros(8),
+                np.zeros((8, 16, PAIR_COLUMNS)),
+                np.zeros((8, 16, 2)),
+                np.zeros((16, 4)),
+                np.zeros((16, 4)),
+                np.zeros((16, 3)),
                 np.zeros((8, SELF_ROW)),
             )
-        )  # fmt: skip
+        )
         """SelfArrays, for kernels that step many frames."""
         self._stamp_ns: int | None = None
         self.retune(config)
@@ -149,32 +638,67 @@ class SelfInteractionEstimator:
             dt = np.inf
         config = self._config
         step_packed(
-            self.packed, posture.rotations, segments, posture.end_effectors,
-            posture.end_effector_velocities, rows, config.prediction_s, config.foot_passing_s,
-            config.smoothing_s, config.samples_only, dt,
-        )  # fmt: skip
+            self.packed,
+            posture.rotations,
+            segments,
+            posture.end_effectors,
+            posture.end_effector_velocities,
+            rows,
+            config.prediction_s,
+            config.foot_passing_s,
+            config.smoothing_s,
+            config.samples_only,
+            dt,
+        )
         return self._arrays.rows
 
 
 @kernel
 def step_packed(
-    packed: np.ndarray, rotations: Quats, segments: Vec3s, points: Vec3s, velocities: Vec3s,
-    rows: Floats, prediction: float, passing: float, smoothing: float, samples_only: bool,
+    packed: np.ndarray,
+    rotations: Quats,
+    segments: Vec3s,
+    points: Vec3s,
+    velocities: Vec3s,
+    rows: Floats,
+    prediction: float,
+    passing: float,
+    smoothing: float,
+    samples_only: bool,
     dt: float,
-) -> None:  # fmt: skip
+) -> None:
     """Advance by one posture in place; `packed` holds SelfArrays."""
     record = packed[0]
     body, pairs, q_world = body_of(record.body), record.pairs[:], record.q_world[:]
     estimate_self_pairs(
-        body, rotations, segments, points, velocities, record.influences[:],
-        record.margins[:], prediction, passing, samples_only, dt, q_world,
-        record.q_before[:], record.p_before[:], pairs,
-    )  # fmt: skip
+        body,
+        rotations,
+        segments,
+        points,
+        velocities,
+        record.influences[:],
+        record.margins[:],
+        prediction,
+        passing,
+        samples_only,
+        dt,
+        q_world,
+        record.q_before[:],
+        record.p_before[:],
+        pairs,
+    )
     smooth_self_pairs(pairs, record.followers[:], smoothing, dt)
     list_contacts(
-        body, q_world, segments, points, rows, record.influences[:], record.margins[:], pairs,
+        body,
+        q_world,
+        segments,
+        points,
+        rows,
+        record.influences[:],
+        record.margins[:],
+        pairs,
         record.rows[:],
-    )  # fmt: skip
+    )
 
 
 def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Skeleton:
@@ -199,12 +723,12 @@ def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Skeleton:
     offsets = np.zeros((N_SEGMENTS, 3))
     for segment in range(1, N_SEGMENTS):
         parent = PARENTS[segment]
-        q_world[segment] = quaternion_batch.multiply(q_world[parent], rotations[segment])
-        to_parent = quaternion_batch.conjugate(q_world[parent])
-        offsets[segment] = quaternion_batch.rotate(to_parent, segments[segment] - segments[parent])
+        q_world[segment] = quaternions.multiply(q_world[parent], rotations[segment])
+        to_parent = quaternions.conjugate(q_world[parent])
+        offsets[segment] = quaternions.rotate(to_parent, segments[segment] - segments[parent])
     ends = LIMB_SEGMENTS[:, 2]
-    to_hands = quaternion_batch.conjugate(q_world[ends])
-    return Skeleton(offsets, quaternion_batch.rotate(to_hands, points[:4] - segments[ends]))
+    to_hands = quaternions.conjugate(q_world[ends])
+    return Skeleton(offsets, quaternions.rotate(to_hands, points[:4] - segments[ends]))
 
 
 def estimator_of(

@@ -1,3 +1,67 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """The live models over files: clips in, clips, reports and pictures out."""
+
+from puppet_retarget.offline import arguments, quality
+from puppet_retarget.offline.arguments import (
+    BAG_SUFFIXES,
+    check_output,
+    ConfigFiles,
+    find_character,
+    is_bag,
+    listed,
+    PERFORMER,
+    PROCEDURAL_RATE_HZ,
+    require_other_files,
+)
+from puppet_retarget.offline.motion_report import copied_angles, limb_importances, report
+from puppet_retarget.offline.quality import (
+    errors_in_reach,
+    MotionArrays,
+    orientation_deviation_deg,
+    percentiles,
+)
+from puppet_retarget.offline.report_file import report_text, write_report
+from puppet_retarget.offline.tables import iterations_table, markdown, number, table, timing_table
+from puppet_retarget.offline.whole_motion import (
+    CHUNK,
+    performer_arrays,
+    require_finite,
+    retarget_motion,
+    RetargetJob,
+    RetargetResult,
+)
+
+__all__ = [
+    'BAG_SUFFIXES',
+    'CHUNK',
+    'ConfigFiles',
+    'MotionArrays',
+    'PERFORMER',
+    'PROCEDURAL_RATE_HZ',
+    'RetargetJob',
+    'RetargetResult',
+    'arguments',
+    'check_output',
+    'copied_angles',
+    'errors_in_reach',
+    'find_character',
+    'is_bag',
+    'iterations_table',
+    'limb_importances',
+    'listed',
+    'markdown',
+    'number',
+    'orientation_deviation_deg',
+    'percentiles',
+    'performer_arrays',
+    'quality',
+    'report',
+    'report_text',
+    'require_finite',
+    'require_other_files',
+    'retarget_motion',
+    'table',
+    'timing_table',
+    'write_report',
+]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core import atomic_file
+from puppet_core.io import write_text
 
 
 def plain(value: Any) -> Any:
@@ -32,4 +32,4 @@ def report_text(report: Any) -> str:
 
 def write_report(report: Any, path: str | Path) -> None:
     """Write a report, all or nothing."""
-    atomic_file.write_text(path, report_text(report))
+    write_text(path, report_text(report))

@@ -1,3 +1,49 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """Performer's posture and importance to the puppet's posture (Shin2002 ch. 5)."""
+
+from puppet_retarget.solvers.ball_intersection import closest_in_balls
+from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAndBlend, is_usable
+from puppet_retarget.solvers.joint_limits import split_swing_twist
+from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT
+from puppet_retarget.solvers.puppet_model import ROOT_FORMS, SolverConfig
+from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver, SOLVER_NAMES
+from puppet_retarget.solvers.robot_follower import follower_of, RobotFollower
+from puppet_retarget.solvers.self_contact import empty_self_balls, limb_self_balls, SelfBalls
+from puppet_retarget.solvers.solver import (
+    EndEffectorSolver,
+    measure_packed,
+    NOTHING_NEAR,
+    pose_captured_packed,
+    solve_packed,
+    Solver,
+    SolverOutput,
+)
+
+__all__ = [
+    'DiscontinuityDetector',
+    'EXACT_SHARE',
+    'EndEffectorSolver',
+    'HoldAndBlend',
+    'ImportanceBasedSolver',
+    'NOTHING_NEAR',
+    'ROOT_FORMS',
+    'RobotFollower',
+    'SOLVER_NAMES',
+    'STRAIGHT',
+    'SelfBalls',
+    'Solver',
+    'SolverConfig',
+    'SolverOutput',
+    'bend_hint',
+    'closest_in_balls',
+    'empty_self_balls',
+    'follower_of',
+    'is_usable',
+    'limb_self_balls',
+    'make_solver',
+    'measure_packed',
+    'pose_captured_packed',
+    'solve_packed',
+    'split_swing_twist',
+]

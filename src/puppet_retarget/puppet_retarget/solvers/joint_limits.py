@@ -19,13 +19,21 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
-from puppet_core.character import Character
-from puppet_core.joint_limits import MAX_ANGLE_DEG, segment_axis
-from puppet_core.kernel import copy, kernel
-from puppet_core.quaternion import align_sign, conjugate, exp, multiply
-from puppet_core.skeleton import N_SEGMENTS
-from puppet_core.work_array import work_array
+from puppet_core.body import Character, MAX_ANGLE_DEG, N_SEGMENTS, segment_axis
+from puppet_core.math import (
+    align_sign,
+    conjugate,
+    copy,
+    exp,
+    Floats,
+    kernel,
+    multiply,
+    Quat,
+    Quats,
+    Vec3,
+    Vec3s,
+    work_array,
+)
 
 KEPT = 0.9  # share of a limit up to which nothing changes [-]
 FADE_START_RAD = math.radians(MAX_ANGLE_DEG)  # no limit is beyond this
@@ -55,9 +63,12 @@ def limits_of(record: Any) -> LimitArrays:
 def limit_arrays(character: Character) -> LimitArrays:
     """Return a character's joint limits as kernel arrays."""
     arrays = LimitArrays(
-        np.zeros(N_SEGMENTS, dtype=np.uint8), np.zeros((N_SEGMENTS, 3)),
-        np.zeros((N_SEGMENTS, 4)), np.zeros((N_SEGMENTS, 2)), np.zeros((N_SEGMENTS, 2)),
-    )  # fmt: skip
+        np.zeros(N_SEGMENTS, dtype=np.uint8),
+        np.zeros((N_SEGMENTS, 3)),
+        np.zeros((N_SEGMENTS, 4)),
+        np.zeros((N_SEGMENTS, 2)),
+        np.zeros((N_SEGMENTS, 2)),
+    )
     for limit in character.joint_limits:
         i = limit.segment
         arrays.has[i] = 1
@@ -70,7 +81,7 @@ def limit_arrays(character: Character) -> LimitArrays:
 
 @kernel
 def _swing_axes(axis: Vec3, first: Vec3, second: Vec3) -> None:
-    """Write the axes of `puppet_core.joint_limits.swing_axes`."""
+    """Write the axes of `puppet_core.body.joint_limits.swing_axes`."""
     along_x = abs(axis[0]) >= abs(axis[1]) and abs(axis[0]) >= abs(axis[2])
     reference = 1 if along_x else 0
     norm = math.sqrt(1.0 - axis[reference] * axis[reference])
@@ -271,8 +282,12 @@ def limit_joints(limits: LimitArrays, rotations: Quats) -> int:
     n_changed = 0
     for i in range(1, N_SEGMENTS):
         if limits.has[i] != 0 and limit_joint(
-            rotations[i], limits.axes[i], limits.frames[i], limits.swings[i],
-            limits.twists[i], rotations[i],
-        ):  # fmt: skip
+            rotations[i],
+            limits.axes[i],
+            limits.frames[i],
+            limits.swings[i],
+            limits.twists[i],
+            rotations[i],
+        ):
             n_changed += 1
     return n_changed

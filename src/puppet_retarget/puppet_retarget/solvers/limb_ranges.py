@@ -5,7 +5,7 @@ A limb with self-interaction: five ranges for the elbow, two for the hand (kerne
 
 The hand has a range ball from the environment (eq. 5.10) and one from the body itself
 (eq. 5.6), each of which is a shell for the elbow: inside one sphere and outside another
-(fig. 5.6, SPEC 5.7). The elbow has a ball of its own. A range draws by its importance, so that
+(fig. 5.6, errata 7). The elbow has a ball of its own. A range draws by its importance, so that
 ranges come and go without a jump. The hand is settled first, the environment's ball having the
 last word; both shells then hold the sphere about the wrist, on which the elbow turns to its ball.
 
@@ -15,13 +15,26 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Quat, Quats, Vec3, Vec3s
-from puppet_core.kernel import copy, kernel
-from puppet_core.quaternion import multiply, rotate
-from puppet_core.work_array import work_array
-from puppet_retarget.solvers.limb_position import into_range_ball, into_reach, place_elbow
-from puppet_retarget.solvers.limb_rotation import bend_hint, turn_limb
-from puppet_retarget.solvers.sphere_intersection import closest_on_sphere
+from puppet_core.math import (
+    copy,
+    Floats,
+    kernel,
+    multiply,
+    Quat,
+    Quats,
+    rotate,
+    Vec3,
+    Vec3s,
+    work_array,
+)
+from puppet_retarget.solvers.ball_intersection import closest_on_sphere
+from puppet_retarget.solvers.limbs import (
+    bend_hint,
+    into_range_ball,
+    into_reach,
+    place_elbow,
+    turn_limb,
+)
 
 _PUSH_SLACK = 1e-3  # of what an elbow has to leave, beside a hand's 1 less its firmness [-]
 # which of the balls to stay outside of
@@ -127,9 +140,16 @@ def _circle_point(shoulder: Vec3, elbow: Vec3, wrist: Vec3, wanted: Vec3, out: V
 
 @kernel
 def _settle(
-    shoulder: Vec3, elbow: Vec3, wrist: Vec3, upper: float, lower: float, ranges: LimbRanges,
-    end: float, firmness: float, share: float,
-) -> None:  # fmt: skip
+    shoulder: Vec3,
+    elbow: Vec3,
+    wrist: Vec3,
+    upper: float,
+    lower: float,
+    ranges: LimbRanges,
+    end: float,
+    firmness: float,
+    share: float,
+) -> None:
     """
     Move the elbow into its ball and the wrist after it, in place.
 
@@ -144,7 +164,7 @@ def _settle(
         swung[k] = elbow[k] + share * (swung[k] - elbow[k])
     _circle_point(shoulder, elbow, wrist, swung, circled)
     # a hand that only comes near does not take the elbow out of what it touches
-    square, end = 0.0, end * (1.0 - firmness * (1.0 - end ** 4))
+    square, end = 0.0, end * (1.0 - firmness * (1.0 - end**4))
     for k in range(3):
         way[k] = elbow[k] + end * (circled[k] - elbow[k]) - shoulder[k]
         square += way[k] * way[k]
@@ -163,9 +183,19 @@ def _settle(
 
 @kernel
 def solve_limb_in_ranges(
-    limb: int, q_parent: Quat, shoulder: Vec3, captured: Quats, q_end: Quat, offsets: Vec3s,
-    upper: float, lower: float, reach: float, eased: bool, ranges: LimbRanges, out: Quats,
-) -> None:  # fmt: skip
+    limb: int,
+    q_parent: Quat,
+    shoulder: Vec3,
+    captured: Quats,
+    q_end: Quat,
+    offsets: Vec3s,
+    upper: float,
+    lower: float,
+    reach: float,
+    eased: bool,
+    ranges: LimbRanges,
+    out: Quats,
+) -> None:
     """
     Write the three joint rotations of a limb that has self-interaction.
 
@@ -222,17 +252,25 @@ def solve_limb_in_ranges(
     if ranges.importances[2] > 0.0:
         share = firmness[2] / largest
         _settle(shoulder, elbow, wrist, upper, lower, ranges, end, firmness[2], share)
-    turn_limb(
-        q_parent, shoulder, captured, q_end, offsets, elbow, wrist, largest, end, out
-    )
+    turn_limb(q_parent, shoulder, captured, q_end, offsets, elbow, wrist, largest, end, out)
 
 
 @kernel
 def swing_elbow(
-    q_parent: Quat, shoulder: Vec3, captured: Quats, q_end: Quat, offsets: Vec3s, upper: float,
-    lower: float, target: Vec3, ball: Vec3, radius: float, firmness: float, ranges: LimbRanges,
+    q_parent: Quat,
+    shoulder: Vec3,
+    captured: Quats,
+    q_end: Quat,
+    offsets: Vec3s,
+    upper: float,
+    lower: float,
+    target: Vec3,
+    ball: Vec3,
+    radius: float,
+    firmness: float,
+    ranges: LimbRanges,
     out: Quats,
-) -> None:  # fmt: skip
+) -> None:
     """
     Write the joint rotations of a limb whose elbow has to get out of something.
 
@@ -268,9 +306,16 @@ def swing_elbow(
     ranges.ball_radii[1], ranges.ball_radii[2] = lower + freedom, lower - freedom
     ranges.slacks[1] = ranges.slacks[2] = max(1.0 - firmness, _FIRM)
     closest_on_sphere(
-        target, shoulder, upper, ranges.ball_centres, ranges.ball_radii,
-        _PUSH_OUTSIDE, ranges.slacks, captured_way, elbow,
-    )  # fmt: skip
+        target,
+        shoulder,
+        upper,
+        ranges.ball_centres,
+        ranges.ball_radii,
+        _PUSH_OUTSIDE,
+        ranges.slacks,
+        captured_way,
+        elbow,
+    )
     # the wrist as near to where it was as the forearm lets it
     _place_on_sphere(wrist, elbow, lower, captured_way)
     turn_limb(q_parent, shoulder, captured, q_end, offsets, elbow, wrist, 1.0, 1.0, out)

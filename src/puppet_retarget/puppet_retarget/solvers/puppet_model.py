@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.arrays import Floats, Vec3s
-from puppet_core.character import Character
-from puppet_core.errors import ConfigError
-from puppet_core.kernel import kernel
-from puppet_core.skeleton import LIMB_SEGMENTS
-from puppet_retarget.importance.body_arrays import body_arrays, body_of, BodyArrays
+from puppet_core.body import Character, LIMB_SEGMENTS
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, kernel, Vec3s
+from puppet_retarget.importance import body_arrays, body_of, BodyArrays
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays, limits_of
 
 ROOT_FORMS = ('projection', 'mean', 'mean_as_printed', 'reference')
@@ -24,7 +22,7 @@ class SolverConfig:
     """Tuning of the importance-based solver; see the parameter table for ranges."""
 
     root_form: str = 'projection'
-    """Offset of the root before the ball intersection; `reference` leaves it (SPEC 5.12)."""
+    """Offset of the root before the ball intersection; `reference` leaves it (errata 12)."""
 
     root_softness: float = 0.9
     """Share of a limb's reach over which its sideways pull on the root sets in; 0 at once [-]."""
@@ -117,10 +115,14 @@ def puppet_model(character: Character) -> PuppetModel:
 def model_of(record: Any) -> PuppetModel:
     """Return the puppet of a packed record, for kernels."""
     return PuppetModel(
-        record.offsets[:], record.interaction_points[:], record.upper_lengths[:],
-        record.lower_lengths[:], record.hip_centre[:], body_of(record.body),
+        record.offsets[:],
+        record.interaction_points[:],
+        record.upper_lengths[:],
+        record.lower_lengths[:],
+        record.hip_centre[:],
+        body_of(record.body),
         limits_of(record.limits),
-    )  # fmt: skip
+    )
 
 
 def tuning(config: SolverConfig, character: Character, performer_leg_length: float) -> Tuning:

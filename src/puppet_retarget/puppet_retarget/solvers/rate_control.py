@@ -1,20 +1,337 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closed-loop inverse rate control of the whole puppet at once (ChoiKo2000), live."""
+"""
+Closed-loop inverse rate control of the whole puppet at once (ChoiKo2000), live.
 
-from puppet_core.arrays import Floats, Quats, Vec3
-from puppet_core.character import Character
-from puppet_core.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
-from puppet_retarget.importance.environment import Environment
-from puppet_retarget.solvers.end_effector_solver import EndEffectorSolver, NOTHING_NEAR
-from puppet_retarget.solvers.frame_kernels import REACHABLE_TOL_M
-from puppet_retarget.solvers.puppet_model import SolverConfig
-from puppet_retarget.solvers.rate.controller import RateConfig, RateController
-from puppet_retarget.solvers.rate.live_kernels import solve_rate_packed
-from puppet_retarget.solvers.rate.step_kernels import WISH_FIRST
-from puppet_retarget.solvers.rate.tasks import ORIENTATION, POSITION, Task
-from puppet_retarget.solvers.rate.tree import BodyTree
-from puppet_retarget.solvers.solver import SolverOutput
+Rate control of the puppet in a frame of the live pipeline (kernels).
+
+What ChoiKo2000 calls the reference end-effector trajectory of the animated character is made of
+what importance says: an end-effector that matters goes where the performer's is, in the puppet's
+world; one that does not goes where the captured angles take it; between them, a share of the way.
+"""
+
+import math
+
+import numpy as np
+from puppet_core.body import Character, LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.math import (
+    align_sign,
+    angle_between,
+    copy,
+    Floats,
+    kernel,
+    Quats,
+    rotate,
+    slerp,
+    Vec3,
+    work_array,
+)
+from puppet_retarget.importance import Environment, objects_of
+from puppet_retarget.rate_control import (
+    advance,
+    ASTRAY,
+    begin,
+    BodyTree,
+    ERROR,
+    Inputs,
+    inputs_of,
+    ORIENTATION,
+    pose_tree,
+    POSITION,
+    RateConfig,
+    RateController,
+    settings_of,
+    State,
+    state_of,
+    STEPS,
+    Task,
+    tree_of,
+    TreeArrays,
+    WISH_FIRST,
+    work_of,
+)
+from puppet_retarget.solvers.frame import (
+    keep_end_orientations,
+    measure,
+    pose_captured,
+    REACHABLE_TOL_M,
+)
+from puppet_retarget.solvers.frame_state import (
+    ATTACHED_TO,
+    Frame,
+    frame_of,
+    Goals,
+    range_goals_of,
+    STARTS,
+    update_kinematics,
+)
+from puppet_retarget.solvers.joint_limits import limit_joints
+from puppet_retarget.solvers.limb_ranges import ease
+from puppet_retarget.solvers.limbs import into_reach, solve_limb
+from puppet_retarget.solvers.puppet_model import (
+    model_of,
+    PuppetModel,
+    REFERENCE,
+    SolverConfig,
+    Tuning,
+)
+from puppet_retarget.solvers.root import HELD_POWER, hold_root, place_root, smooth_root
+from puppet_retarget.solvers.solver import EndEffectorSolver, NOTHING_NEAR, set_goals, SolverOutput
+
+START_ROUNDS = 20  # of a first frame, until root and joints have settled
+TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
+UNTANGLING = 0.1  # share of the way back to what is imitated in each such frame [-]
+ASTRAY_M, ASTRAY_RAD = 0.1, 1.0  # root or joint so far from what it should imitate, and could ..
+PATIENCE_S = 0.2  # .. for so long: astray
+RETURN_S = 0.3  # in which it is brought back
+RELAXED_M = 0.01  # so far out of the root's reach, goals are half the whole body's [m]
+_ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
+
+
+@kernel
+def _place_root(
+    model: PuppetModel,
+    tuning: Tuning,
+    captured_root: Vec3,
+    goals: Goals,
+    dt: float,
+    frame: Frame,
+) -> None:
+    """
+    Put the root where it reaches the important goals, as softly as the other solvers do.
+
+    It is what pelvis and angles imitate. The captured place would do as well, but for limbs that
+    become straight: there the pelvis would be stopped in a frame, and be let go in one.
+
+    """
+    frame.relaxation[0] = place_root(
+        model,
+        tuning,
+        goals.positions,
+        frame.wrist_goals,
+        goals.importances,
+        frame.end_effectors,
+        frame.p_world,
+        frame.balls,
+        frame.root,
+    )
+    smooth_root(tuning, captured_root, frame.follower, dt, frame.root)
+    if tuning.root_smoothing > 0.0 and tuning.root_form != REFERENCE:
+        hold_root(model, tuning, goals.importances, frame.balls, frame.root)
+    update_kinematics(model, frame)
+
+
+@kernel
+def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
+    """
+    Fill the inputs from goals and from a frame that is posed as captured.
+
+    What is free goes along with the root: it is not to hold on to a place in the air that has
+    no meaning. Where nothing matters that does not hold for the root either: it is where it
+    should be. Returned is how far from its goals the captured posture is [m].
+
+    """
+    square, free = 0.0, 1.0
+    for limb in range(4):
+        free *= 1.0 - ease(goals.importances[limb])
+    for limb in range(4):
+        share = ease(goals.importances[limb])
+        inputs.carried[limb] = (1.0 - share) * (1.0 - free)
+        for k in range(3):
+            captured = frame.end_effectors[limb, k]
+            away = share * (goals.positions[limb, k] - captured)
+            inputs.positions[limb, k] = captured + away
+            square += away * away
+        copy(frame.q_world[_ENDS[limb]], inputs.orientations[4 + limb])
+    copy(frame.root, inputs.base_position)
+    copy(frame.rotations[0], inputs.base_orientation)
+    for joint in range(1, 16):
+        copy(frame.rotations[joint], inputs.imitated[joint])
+    return math.sqrt(square)
+
+
+@kernel
+def _distance(a: Vec3, b: Vec3) -> float:
+    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
+
+
+@kernel
+def _bring_into_reach(
+    importance: float,
+    relaxation: float,
+    shoulder: Vec3,
+    captured: Vec3,
+    reach: float,
+    wrist: Vec3,
+) -> None:
+    """
+    Bring a goal into the reach of its limb, in place, unless pelvis and torso are wanted.
+
+    That is where the root alone does not bring all that matters within reach. Otherwise it has
+    been put there, and what matters less is not worth moving it.
+
+    """
+    near = work_array(3)
+    copy(wrist, near)
+    into_reach(shoulder, captured, reach, 1.0 - importance, near)
+    kept = importance**HELD_POWER * relaxation / (relaxation + RELAXED_M)
+    for k in range(3):
+        wrist[k] += (1.0 - kept) * (near[k] - wrist[k])
+
+
+@kernel
+def _bend_limbs(
+    model: PuppetModel, tuning: Tuning, goals: Goals, inputs: Inputs, frame: Frame
+) -> None:
+    """
+    Bend the limbs that are imitated as far as their goals want, in closed form.
+
+    No rate bends a straight limb, so a Jacobian cannot bring its end nearer; captured legs are
+    straight whenever the performer stands.
+
+    """
+    wrist, palm = work_array(3), work_array(3)
+    for limb in range(4):
+        start = STARTS[limb]
+        own = inputs.imitated[start : start + 3]
+        upper, lower = model.upper_lengths[limb], model.lower_lengths[limb]
+        rotate(frame.q_ends[limb], model.interaction_points[limb], palm)
+        for k in range(3):
+            wrist[k] = inputs.positions[limb, k] - palm[k]
+        _bring_into_reach(
+            min(goals.importances[limb], 1.0),
+            frame.relaxation[0],
+            frame.p_world[start],
+            frame.p_world[start + 2],
+            tuning.stretch_limit * (upper + lower),
+            wrist,
+        )
+        for k in range(3):
+            inputs.positions[limb, k] = wrist[k] + palm[k]
+        solve_limb(
+            limb,
+            frame.q_world[ATTACHED_TO[limb]],
+            frame.p_world[start],
+            own,
+            frame.q_ends[limb],
+            model.offsets[start + 1 : start + 3],
+            upper,
+            lower,
+            wrist,
+            _distance(frame.p_world[start], frame.p_world[start + 2]),
+            1.0,
+            own,
+        )
+
+
+@kernel
+def _way_back(inputs: Inputs, state: State, frame: Frame, dt: float) -> float:
+    """
+    Return the share of the way to what is imitated that a body astray has to go now, or 0.
+
+    Such is an arm wound about its shoulder: no small step of its hand unwinds it. Where what is
+    imitated meets the goals nothing but that keeps root or joints so far from it for long.
+
+    """
+    waited = state.measures[ASTRAY]
+    if waited < 0.0:
+        share = min(1.0, -dt / waited)
+        state.measures[ASTRAY] = min(waited + dt, 0.0)
+        return share
+    far = _distance(state.p_world[0], inputs.base_position) / ASTRAY_M
+    for joint in range(1, 16):
+        turn = angle_between(state.rotations[joint], inputs.imitated[joint])
+        far = max(far, turn / ASTRAY_RAD)
+    waited = waited + dt if far > 1.0 and frame.relaxation[0] == 0.0 else 0.0
+    state.measures[ASTRAY] = waited if waited <= PATIENCE_S else -RETURN_S
+    return 0.0
+
+
+@kernel
+def _approach(tree: TreeArrays, inputs: Inputs, state: State, share: float) -> None:
+    """Bring the body a share of the way to the posture that it imitates; 1 is all of it."""
+    for k in range(3):
+        state.p_world[0, k] += share * (inputs.base_position[k] - state.p_world[0, k])
+    slerp(state.q_world[0], inputs.base_orientation, share, state.q_world[0])
+    for joint in range(1, 16):
+        slerp(state.rotations[joint], inputs.imitated[joint], share, state.rotations[joint])
+    pose_tree(tree, state.rotations, state.q_world, state.p_world)
+
+
+@kernel
+def _take(state: State, rotations: Quats, frame: Frame) -> None:
+    """Take root and rotations of the controlled body, signs as captured."""
+    copy(state.p_world[0], frame.root)
+    align_sign(rotations[0], state.q_world[0], frame.rotations[0])
+    for joint in range(1, 16):
+        align_sign(rotations[joint], state.rotations[joint], frame.rotations[joint])
+
+
+@kernel
+def solve_rate_packed(
+    packed: np.ndarray,
+    controller: np.ndarray,
+    root: Vec3,
+    hips: Vec3,
+    rotations: Quats,
+    rows: Floats,
+    self_rows: Floats,
+    dt: float,
+) -> int:
+    """
+    Solve a frame in place; return how many steps it took.
+
+    Parameters
+    ----------
+    packed : ndarray, shape (1,)
+        The solver's SolverArrays.
+    controller : ndarray, shape (1,)
+        The controller's RateArrays: the same skeleton, positions of the end-effectors as its
+        first four tasks, orientations of hands and feet as the next.
+    root, hips, rotations, rows, self_rows, dt
+        As in `Solver.solve`.
+
+    """
+    record, control = packed[0], controller[0]
+    model, frame, numbers = model_of(record.model), frame_of(record.frame), record.tuning
+    ranges = range_goals_of(record.goals)
+    goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
+    set_goals(goals, rows, numbers.world_scale)
+    pose_captured(model, numbers, hips, rotations, frame)
+    keep_end_orientations(model, goals, frame)
+    for k in range(3):
+        frame.root_offset[k] = -frame.root[k]
+    _place_root(model, numbers, root, goals, dt, frame)
+    tree, inputs = tree_of(control.tree), inputs_of(control.inputs)
+    state = state_of(control.state)
+    captured_error = _ask(inputs, goals, frame)
+    _bend_limbs(model, numbers, goals, inputs, frame)
+    rounds, way_back = 1, 0.0
+    if dt < math.inf:
+        way_back = _way_back(inputs, state, frame, dt)
+    if not dt < math.inf:
+        _approach(tree, inputs, state, 1.0)
+        begin(tree, state)
+        state.measures[ASTRAY] = 0.0
+        rounds = START_ROUNDS
+    elif way_back > 0.0:
+        # without a step of the tasks, which would undo it
+        _approach(tree, inputs, state, way_back)
+        begin(tree, state)
+        rounds = state.measures[STEPS] = 0
+    elif state.measures[ERROR] > captured_error + TANGLED_M:
+        _approach(tree, inputs, state, UNTANGLING)
+    for _ in range(rounds):
+        advance(tree, inputs, state, settings_of(control.settings), work_of(control.work))
+    _take(state, rotations, frame)
+    if numbers.joint_limits:
+        limit_joints(model.limits, frame.rotations)
+    update_kinematics(model, frame)
+    for k in range(3):
+        frame.root_offset[k] += frame.root[k]
+    measure(model, objects_of(record.objects), goals, frame)
+    return int(state.measures[STEPS])
+
 
 TURN_WEIGHT = 0.3  # of the orientations of hands and feet: a radian counts as 0.3 m
 SHIFT_MOBILITY, TURN_MOBILITY, TORSO_MOBILITY = 0.2, 0.1, 0.2
@@ -47,12 +364,17 @@ class RateControlSolver(EndEffectorSolver):
         mobilities[:3], mobilities[3:6] = SHIFT_MOBILITY, TURN_MOBILITY
         for name in ('spine', 'chest'):
             joint = first[SEGMENT_INDEX[name]]
-            mobilities[joint: joint + 3] = TORSO_MOBILITY
+            mobilities[joint : joint + 3] = TORSO_MOBILITY
 
     def solve(
-        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, dt: float,
+        self,
+        root: Vec3,
+        hips: Vec3,
+        rotations: Quats,
+        rows: Floats,
+        dt: float,
         self_rows: Floats = NOTHING_NEAR,
-    ) -> SolverOutput:  # fmt: skip
+    ) -> SolverOutput:
         """Return the puppet's posture; see `Solver.solve`. Self-interaction is not kept."""
         output = self._output
         output.body_iterations = solve_rate_packed(

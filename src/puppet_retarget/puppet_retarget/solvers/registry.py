@@ -1,24 +1,122 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Solvers by name, as the parameter `solver` and the command line know them."""
+"""
+Solvers by name, as the parameter `solver` and the command line know them.
+
+The thesis' solver: what is important is kept, the rest stays as captured (Shin2002 ch. 5).
+
+Baseline of Shin2002 figs. 7.2a and 7.3a: the captured joint angles and nothing else.
+
+Baseline of Shin2002 figs. 7.2b and 7.3b: all end-effector positions, always.
+
+The earlier form of the thesis' solver: limbs by their swivel angle (ShinSlides 3.3).
+"""
 
 from collections.abc import Callable
 
-from puppet_core.character import Character
-from puppet_core.errors import SolverError
-from puppet_retarget.importance.environment import Environment
-from puppet_retarget.solvers.elbow_circle_solver import ElbowCircleSolver
-from puppet_retarget.solvers.importance_based import ImportanceBasedSolver
-from puppet_retarget.solvers.joint_angles import JointAnglesSolver
-from puppet_retarget.solvers.position import PositionSolver
-from puppet_retarget.solvers.puppet_model import SolverConfig
+import numpy as np
+from puppet_core.body import Character
+from puppet_core.io import SolverError
+from puppet_core.math import Floats, Quats, Vec3
+from puppet_retarget.importance import Environment, IMPORTANCE, RADIUS, ROW
+from puppet_retarget.solvers.puppet_model import ELBOW_CIRCLE, SolverConfig
 from puppet_retarget.solvers.rate_control import RateControlSolver
-from puppet_retarget.solvers.solver import Solver
+from puppet_retarget.solvers.solver import (
+    EndEffectorSolver,
+    NOTHING_NEAR,
+    pose_captured_packed,
+    Solver,
+    SolverOutput,
+)
+
+
+class ImportanceBasedSolver(EndEffectorSolver):
+    """Root into reach of the important goals, body if need be, limbs in range balls."""
+
+    name = 'importance_based'
+    is_one_call = True
+
+    def solve(
+        self,
+        root: Vec3,
+        hips: Vec3,
+        rotations: Quats,
+        rows: Floats,
+        dt: float,
+        self_rows: Floats = NOTHING_NEAR,
+    ) -> SolverOutput:
+        """Return the puppet's posture; see `Solver.solve`."""
+        return self._solve(root, hips, rotations, rows, self_rows, dt)
+
+
+class JointAnglesSolver(EndEffectorSolver):
+    """Reference root and captured rotations; feet slide wherever lengths differ."""
+
+    name = 'joint_angles'
+
+    def solve(
+        self,
+        root: Vec3,
+        hips: Vec3,
+        rotations: Quats,
+        rows: Floats,
+        dt: float,
+        self_rows: Floats = NOTHING_NEAR,
+    ) -> SolverOutput:
+        """Return the puppet's posture; see `Solver.solve`."""
+        pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
+        return self._output
+
+
+class PositionSolver(EndEffectorSolver):
+    """Every hand and foot goes to the performer's, whether that matters or not."""
+
+    name = 'position'
+    _rows = np.zeros((4, ROW))
+
+    def solve(
+        self,
+        root: Vec3,
+        hips: Vec3,
+        rotations: Quats,
+        rows: Floats,
+        dt: float,
+        self_rows: Floats = NOTHING_NEAR,
+    ) -> SolverOutput:
+        """Return the puppet's posture; see `Solver.solve`."""
+        self._rows[:] = rows
+        self._rows[:, IMPORTANCE] = 1.0
+        self._rows[:, RADIUS] = 0.0
+        return self._solve(root, hips, rotations, self._rows, NOTHING_NEAR, dt)
+
+
+class ElbowCircleSolver(EndEffectorSolver):
+    """Root, body, goals and blend of the importance-based solver, limbs on elbow circles."""
+
+    name = 'elbow_circle'
+    limb_form = ELBOW_CIRCLE
+    is_one_call = True
+
+    def solve(
+        self,
+        root: Vec3,
+        hips: Vec3,
+        rotations: Quats,
+        rows: Floats,
+        dt: float,
+        self_rows: Floats = NOTHING_NEAR,
+    ) -> SolverOutput:
+        """Return the puppet's posture; see `Solver.solve`. Self-interaction is not kept."""
+        return self._solve(root, hips, rotations, rows, self_rows, dt)
+
 
 _SOLVERS: dict[str, Callable[[Character, Environment, float, SolverConfig], Solver]] = {
     solver.name: solver
     for solver in (
-        ImportanceBasedSolver, ElbowCircleSolver, RateControlSolver, JointAnglesSolver,
+        ImportanceBasedSolver,
+        ElbowCircleSolver,
+        RateControlSolver,
+        JointAnglesSolver,
         PositionSolver,
     )
 }

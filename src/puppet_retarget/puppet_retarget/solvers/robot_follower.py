@@ -3,9 +3,9 @@
 """What a solver asks of a robot, and what the robot does of it."""
 
 import numpy as np
-from puppet_core.arrays import Floats, Quats, Vec3s
-from puppet_core.character import Character
-from puppet_core.robot_joints import RobotJoints
+from puppet_core.body import Character
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.robots import RobotJoints
 from puppet_retarget.solvers.solver import SolverOutput
 
 

@@ -16,8 +16,23 @@ from puppet_ros.bags.types import (
 from puppet_ros.bags.writer import BagWriter, COMPRESSIONS, qos_text, SUFFIX
 
 __all__ = [
-    'BagMessage', 'BagMetadata', 'BagReader', 'BagTopic', 'BagWriter', 'COMPRESSIONS', 'SUFFIX',
-    'TopicMetadata', 'bag_files', 'class_of', 'definition_of', 'fields_of', 'first_difference',
-    'metadata_file_of', 'plain_cdr', 'qos_text', 'read_metadata', 'require_same_types',
+    'BagMessage',
+    'BagMetadata',
+    'BagReader',
+    'BagTopic',
+    'BagWriter',
+    'COMPRESSIONS',
+    'SUFFIX',
+    'TopicMetadata',
+    'bag_files',
+    'class_of',
+    'definition_of',
+    'fields_of',
+    'first_difference',
+    'metadata_file_of',
+    'plain_cdr',
+    'qos_text',
+    'read_metadata',
+    'require_same_types',
     'type_hash_of',
-]  # fmt: skip
+]

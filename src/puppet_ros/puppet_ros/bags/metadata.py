@@ -7,9 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from puppet_core.errors import InputFileError
-from puppet_core.io.text import brief
-from puppet_core.io.yaml_file import load_plain_yaml, read_yaml_text
+from puppet_core.io import brief, InputFileError, load_plain_yaml, read_yaml_text
 import yaml
 
 FILE_NAME = 'metadata.yaml'
@@ -46,31 +44,36 @@ class BagMetadata(NamedTuple):
     """All topics."""
 
 
-def metadata_text(
-    topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str
-) -> str:
+def metadata_text(topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str) -> str:
     """Return the metadata of a bag of one MCAP file as YAML; '' names none."""
     total = sum(topic.count for topic in topics)
     starts = {'nanoseconds_since_epoch': start_ns if total else 0}
     lasts = {'nanoseconds': end_ns - start_ns if total else 0}
-    files = [{
-        'path': file_name, 'starting_time': dict(starts), 'duration': dict(lasts),
-        'message_count': total,
-    }]  # fmt: skip
-    return yaml.safe_dump({
-        'version': VERSION,
-        'storage_identifier': 'mcap',
-        'duration': lasts,
-        'starting_time': starts,
-        'message_count': total,
-        'topics_with_message_count': [_row(topic) for topic in topics],
-        'compression_format': '',
-        'compression_mode': '',
-        'relative_file_paths': [file_name] if file_name else [],
-        'files': files if file_name else [],
-        'custom_data': None,
-        'ros_distro': os.environ.get('ROS_DISTRO', ''),
-    }, sort_keys=False)  # fmt: skip
+    files = [
+        {
+            'path': file_name,
+            'starting_time': dict(starts),
+            'duration': dict(lasts),
+            'message_count': total,
+        }
+    ]
+    return yaml.safe_dump(
+        {
+            'version': VERSION,
+            'storage_identifier': 'mcap',
+            'duration': lasts,
+            'starting_time': starts,
+            'message_count': total,
+            'topics_with_message_count': [_row(topic) for topic in topics],
+            'compression_format': '',
+            'compression_mode': '',
+            'relative_file_paths': [file_name] if file_name else [],
+            'files': files if file_name else [],
+            'custom_data': None,
+            'ros_distro': os.environ.get('ROS_DISTRO', ''),
+        },
+        sort_keys=False,
+    )
 
 
 def metadata_file_of(
@@ -159,10 +162,12 @@ def _topic(row: Mapping[str, Any]) -> TopicMetadata:
     topic = row['topic_metadata']
     qos = topic.get('offered_qos_profiles') or ''
     return TopicMetadata(
-        _text(topic, 'name'), _text(topic, 'type'),
+        _text(topic, 'name'),
+        _text(topic, 'type'),
         qos if isinstance(qos, str) else yaml.safe_dump(qos, sort_keys=False),
-        _text(topic, 'type_description_hash', ''), int(row['message_count']),
-    )  # fmt: skip
+        _text(topic, 'type_description_hash', ''),
+        int(row['message_count']),
+    )
 
 
 def _text(body: Mapping[str, Any], key: str, default: str | None = None) -> str:

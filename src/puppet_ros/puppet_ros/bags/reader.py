@@ -28,8 +28,7 @@ from mcap.records import Channel, Chunk, DataEnd, Footer, McapRecord, Message, M
 from mcap.stream_reader import breakup_chunk, MAGIC_SIZE, StreamReader
 from mcap.summary import Summary
 from mcap.writer import CompressionType, MCAP0_MAGIC, Writer
-from puppet_core.errors import InputFileError
-from puppet_core.io.files import require_file
+from puppet_core.io import InputFileError, require_file
 from puppet_ros.bags.metadata import (
     BagMetadata,
     counts_of,
@@ -54,9 +53,19 @@ SQLITE = b'SQLite format 3\0'
 COMPLETING = {'-wal': 'PRAGMA wal_checkpoint(TRUNCATE)', '-journal': 'SELECT * FROM sqlite_master'}
 # What the libraries raise at damaged bytes: RuntimeError is lz4's.
 DAMAGE = (
-    McapError, ValueError, LookupError, TypeError, OverflowError, MemoryError, RuntimeError,
-    OSError, struct.error, zstandard.ZstdError, apsw.Error, ReaderError,
-)  # fmt: skip
+    McapError,
+    ValueError,
+    LookupError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    RuntimeError,
+    OSError,
+    struct.error,
+    zstandard.ZstdError,
+    apsw.Error,
+    ReaderError,
+)
 Entry = tuple[int, str, bytes]
 """Log time [ns], topic, data."""
 
@@ -155,9 +164,11 @@ class BagReader:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Close the bag."""
         self._stack.close()
 
@@ -194,8 +205,10 @@ class BagReader:
         for name, count in said.items():
             there = self.counts.get(name, 0)
             if there < count:
-                self.warnings.append(f'{self.path}: {there} of {count} messages on {name}: '
-                                     'the others, which its metadata counts, are missing')
+                self.warnings.append(
+                    f'{self.path}: {there} of {count} messages on {name}: '
+                    'the others, which its metadata counts, are missing'
+                )
 
     def _file(self, path: Path) -> '_McapFile | _SqliteFile':
         suffix = _bare_suffix(path)
@@ -220,9 +233,12 @@ class BagReader:
         if topic.type != old.type:
             raise InputFileError(self.path, f'messages {old.type} only', topic.type, field=name)
         self.info[name] = BagTopic(
-            old.type, old.definition or topic.definition, old.type_hash or topic.type_hash,
-            old.qos or topic.qos, old.count + topic.count,
-        )  # fmt: skip
+            old.type,
+            old.definition or topic.definition,
+            old.type_hash or topic.type_hash,
+            old.qos or topic.qos,
+            old.count + topic.count,
+        )
         self.topics[name], self.counts[name] = topic.type, self.info[name].count
 
 
@@ -264,12 +280,16 @@ class _McapFile:
         for channel in self._summary.channels.values():
             schema = self._summary.schemas.get(channel.schema_id)
             text = schema.data if schema is not None and schema.encoding == 'ros2msg' else b''
-            yield channel.topic, BagTopic(
-                schema.name if schema is not None else '', text.decode('utf-8', 'replace'),
-                channel.metadata.get('topic_type_hash', ''),
-                channel.metadata.get('offered_qos_profiles', ''),
-                self._statistics.channel_message_counts.get(channel.id, 0),
-            )  # fmt: skip
+            yield (
+                channel.topic,
+                BagTopic(
+                    schema.name if schema is not None else '',
+                    text.decode('utf-8', 'replace'),
+                    channel.metadata.get('topic_type_hash', ''),
+                    channel.metadata.get('offered_qos_profiles', ''),
+                    self._statistics.channel_message_counts.get(channel.id, 0),
+                ),
+            )
 
     def entries(self, wanted: Collection[str]) -> Iterator[Entry]:
         try:
@@ -294,14 +314,16 @@ class _McapFile:
             return None
         # The library does not check the checksum of the index.
         stream.seek(footer.summary_start)
-        covered = stream.read()[:-MAGIC_SIZE - CHECKSUM_SIZE]
+        covered = stream.read()[: -MAGIC_SIZE - CHECKSUM_SIZE]
         if footer.summary_crc and zlib.crc32(covered) != footer.summary_crc:
             raise McapError('expected another checksum')
         counts, total = summary.statistics.channel_message_counts, summary.statistics.message_count
         schemas = {channel.schema_id for channel in summary.channels.values()} - {0}
         is_whole = (
-            summary.channels.keys() >= counts.keys() and summary.schemas.keys() >= schemas
-            and sum(counts.values()) == total and bool(total) == bool(summary.chunk_indexes)
+            summary.channels.keys() >= counts.keys()
+            and summary.schemas.keys() >= schemas
+            and sum(counts.values()) == total
+            and bool(total) == bool(summary.chunk_indexes)
         )
         return summary if is_whole else None
 
@@ -350,14 +372,19 @@ class _Copy:
             )
         elif isinstance(record, Channel) and record.id not in self._channels:
             self._channels[record.id] = self._writer.register_channel(
-                record.topic, record.message_encoding, self._schemas[record.schema_id],
+                record.topic,
+                record.message_encoding,
+                self._schemas[record.schema_id],
                 record.metadata,
-            )  # fmt: skip
+            )
         elif isinstance(record, Message):
             self._writer.add_message(
-                self._channels[record.channel_id], record.log_time, record.data,
-                record.publish_time, record.sequence,
-            )  # fmt: skip
+                self._channels[record.channel_id],
+                record.log_time,
+                record.data,
+                record.publish_time,
+                record.sequence,
+            )
 
 
 class _SqliteFile:
@@ -483,9 +510,11 @@ def _require_closed(path: Path) -> None:
         journal = path.with_name(path.name + ending)
         if journal.exists() and journal.stat().st_size:
             raise InputFileError(
-                path, 'a recording that was ended', f'messages in {journal.name} as well',
+                path,
+                'a recording that was ended',
+                f'messages in {journal.name} as well',
                 hint=f'complete it: sqlite3 {path.name} "{command}"',
-            )  # fmt: skip
+            )
 
 
 def _reason(err: BaseException) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 import re
 from typing import Any, TYPE_CHECKING
 
-from puppet_core.errors import ConfigError, InputFileError
+from puppet_core.io import ConfigError, InputFileError
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysError
 from rosbags.typesys.store import Typestore
@@ -55,9 +55,12 @@ def definition_of(msgtype: str) -> str:
     texts: dict[str, str] = {}
     _collect(msgtype, texts)
     first, *others = texts
-    return '\n'.join([texts[first], *(
-        f'{RULE}\nMSG: {name.replace("/msg/", "/")}\n{texts[name]}' for name in others
-    )])  # fmt: skip
+    return '\n'.join(
+        [
+            texts[first],
+            *(f'{RULE}\nMSG: {name.replace("/msg/", "/")}\n{texts[name]}' for name in others),
+        ]
+    )
 
 
 @cache
@@ -128,9 +131,12 @@ def require_same_types(reader: 'BagReader', topics: Iterable[str]) -> list[str]:
             difference = f'{info.type_hash[:18]}..'
         if difference:
             raise InputFileError(
-                reader.path, expected, difference, field=topic,
+                reader.path,
+                expected,
+                difference,
+                field=topic,
                 hint='it was recorded with another version of the messages',
-            )  # fmt: skip
+            )
     return warnings
 
 

@@ -16,8 +16,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from mcap.writer import CompressionType, Writer
-from puppet_core.atomic_file import replacing
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError, replacing
 from puppet_ros.bags.metadata import (
     FILE_NAME,
     MCAP_KEY,
@@ -73,9 +72,13 @@ class BagWriter:
         self._place = (_file_place if self._is_file else _folder_place)(path, growing)
 
     def add_topic(
-        self, topic: str, msgtype: str, qos: Any = None,
-        definition: str | None = None, type_hash: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        topic: str,
+        msgtype: str,
+        qos: Any = None,
+        definition: str | None = None,
+        type_hash: str | None = None,
+    ) -> None:
         """
         Announce a topic.
 
@@ -109,9 +112,7 @@ class BagWriter:
         self._counts[topic] = 0
         self._topics.append(TopicMetadata(topic, msgtype, qos, type_hash, 0))
 
-    def write(
-        self, topic: str, msgtype: str, log_ns: int, data: bytes, qos: Any = None
-    ) -> None:
+    def write(self, topic: str, msgtype: str, log_ns: int, data: bytes, qos: Any = None) -> None:
         """Append a message; the first one of a topic announces it with its type and QoS."""
         if topic not in self._channels:
             self.add_topic(topic, msgtype, qos)
@@ -131,9 +132,11 @@ class BagWriter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Complete the file and give it its name, or forget it after an error."""
         if kind is None or self._growing:
             try:

@@ -13,15 +13,12 @@ from dataclasses import dataclass, replace
 import math
 
 import numpy as np
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Floats, Vec3, Vec3s
-from puppet_core.character import Character
-from puppet_core.image_file import Picture
-from puppet_core.importance_colour import importance_colour
-from puppet_core.motion_loop import heading
-from puppet_core.posture import Motion, world_segments
-from puppet_core.quaternion_batch import rotate
-from puppet_core.skeleton import LIMB_SEGMENTS, N_SEGMENTS
+from puppet_core.body import Character, LIMB_SEGMENTS, Motion, N_SEGMENTS, world_segments
+from puppet_core.drawing import Picture
+from puppet_core.marker_spec import importance_colour
+from puppet_core.math import Floats, quaternions, Vec3, Vec3s
+from puppet_core.math.quaternions import rotate
+from puppet_core.procedural import heading
 from puppet_view.render.camera import Camera, cameras_along, FOLLOW, smooth_path, View
 from puppet_view.render.image import render_scene, SAMPLES
 from puppet_view.render.labels import Texts
@@ -82,7 +79,7 @@ class Actor:
         root = (1.0 - share) * roots[before] + share * roots[after]
         turned = rotations[before]
         if share > 0.0:
-            turned = quaternion_batch.slerp(turned, rotations[after], share)
+            turned = quaternions.slerp(turned, rotations[after], share)
         q_world, p_world = world_segments(self.character.skeleton, root[None], turned[None])
         colours = None
         if self.importances is not None:
@@ -139,9 +136,12 @@ class LineUp:
 
 
 def line_up(
-    actors: Sequence[Actor], times_s: Floats, view: View, texts: Texts,
+    actors: Sequence[Actor],
+    times_s: Floats,
+    view: View,
+    texts: Texts,
     captions: Sequence[str] = (),
-) -> LineUp:  # fmt: skip
+) -> LineUp:
     """
     Return all bodies side by side at some instants.
 
@@ -176,7 +176,11 @@ def line_up(
     view = replace(view, azimuth_deg=azimuth_deg, margins_px=texts.margins_px)
     cameras = cameras_along(shots, places.mean(axis=1), view, texts.size_px)
     return LineUp(
-        tuple(map(tuple, shots)), tuple(objects), tuple(cameras), places, texts,
+        tuple(map(tuple, shots)),
+        tuple(objects),
+        tuple(cameras),
+        places,
+        texts,
         tuple(captions) or ('',) * len(shots),
     )
 
@@ -190,9 +194,7 @@ def line_up_picture(
     return line_up(actors, times, View(azimuth_deg, 8.0, FOLLOW), texts).picture(0)
 
 
-def _shifts(
-    actors: Sequence[Actor], shots: Sequence[Sequence[Body]], right: Vec3
-) -> Vec3s:
+def _shifts(actors: Sequence[Actor], shots: Sequence[Sequence[Body]], right: Vec3) -> Vec3s:
     """Return how far each actor is moved so that it stays right of the one before [m]."""
     shifts = np.zeros((len(actors), 3))
     reach_before = np.empty(0)
@@ -241,9 +243,7 @@ def _apart(item: SceneObject, places: Vec3s) -> Floats:
         nearest = item.start + share[:, None] * core
         return np.maximum(np.linalg.norm(places - nearest, axis=1) - item.radius, 0.0)
     half = item.size * ([1.0, 1.0, 0.5] if item.is_cylinder else [0.5, 0.5, 0.5])
-    turned = quaternion_batch.rotate(
-        quaternion_batch.conjugate(item.orientation), places - item.position
-    )
+    turned = quaternions.rotate(quaternions.conjugate(item.orientation), places - item.position)
     return np.linalg.norm(np.maximum(np.abs(turned) - half, 0.0), axis=1)
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from puppet_core.arrays import check_array, Floats, read_only, Vec3, Vec3s
-from puppet_core.errors import ConfigError
+from puppet_core.io import ConfigError
+from puppet_core.math import check_array, Floats, read_only, Vec3, Vec3s
 from puppet_view.render.scene import Body
 from scipy.ndimage import gaussian_filter1d
 
@@ -23,9 +23,13 @@ VIEW_ANGLE_DEG = 24.0  # small is far away and flat
 FIXED, FOLLOW, ORBIT = KINDS = ('fixed', 'follow', 'orbit')
 ORBIT_DEG = 360.0  # over all instants
 VIEWS_DEG = {
-    'front': 0.0, 'left': 90.0, 'back': 180.0, 'right': -90.0, 'side': -90.0,
+    'front': 0.0,
+    'left': 90.0,
+    'back': 180.0,
+    'right': -90.0,
+    'side': -90.0,
     'three-quarter': -40.0,
-}  # fmt: skip
+}
 SMOOTH_S = 0.4  # standard deviation of the following camera's averaging
 
 
@@ -118,7 +122,7 @@ def smooth_path(places: Vec3s, rate_hz: float) -> Vec3s:
     # goes on at the ends as it came, turned about the end: or the camera would stay behind there
     sides = ((reach, reach), *[(0, 0)] * (places.ndim - 1))
     padded = np.pad(places, sides, 'reflect', reflect_type='odd')
-    return np.asarray(gaussian_filter1d(padded, sigma, axis=0)[reach: reach + len(places)])
+    return np.asarray(gaussian_filter1d(padded, sigma, axis=0)[reach : reach + len(places)])
 
 
 def cameras_along(
@@ -171,13 +175,13 @@ def cameras_along(
 def _back(azimuth_deg: float, view: View) -> Vec3:
     azimuth, elevation = math.radians(azimuth_deg), math.radians(view.elevation_deg)
     level = math.cos(elevation)
-    return np.array([
-        level * math.cos(azimuth), level * math.sin(azimuth), math.sin(elevation)
-    ])  # fmt: skip
+    return np.array([level * math.cos(azimuth), level * math.sin(azimuth), math.sin(elevation)])
 
 
 def _fitted(
-    points: Vec3s, radii: Floats, size_px: tuple[int, int],
+    points: Vec3s,
+    radii: Floats,
+    size_px: tuple[int, int],
     margins_px: tuple[float, float, float, float],
 ) -> tuple[float, float, float]:
     """

@@ -21,10 +21,9 @@ import zlib
 
 import numpy as np
 from PIL import Image
-from puppet_core.arrays import Floats
-from puppet_core.errors import ConfigError
-from puppet_core.image_file import Picture
-from puppet_core.io import replacing
+from puppet_core.drawing import Picture
+from puppet_core.io import ConfigError, replacing
+from puppet_core.math import Floats
 from puppet_view.render.actors import LineUp
 
 MAX_FRAMES = 100_000
@@ -185,9 +184,12 @@ def _codec() -> Any:
 
 def _save_mp4(path: Path, pictures: Iterable[Picture], fps: float) -> None:
     av = _codec()
-    with replacing(path) as temporary, av.open(
-        str(temporary), 'w', format='mp4', options={'movflags': '+faststart'}
-    ) as container:
+    with (
+        replacing(path) as temporary,
+        av.open(
+            str(temporary), 'w', format='mp4', options={'movflags': '+faststart'}
+        ) as container,
+    ):
         stream = None
         for picture in pictures:
             if stream is None:
@@ -223,9 +225,14 @@ def _save_gif(path: Path, pictures: Iterable[Picture], count: int, fps: float) -
     ends = np.rint(np.arange(count + 1) / (fps * _GIF_TICK_S)).astype(int)
     with replacing(path) as temporary:
         next(images).save(
-            temporary, format='GIF', save_all=True, append_images=images, loop=0,
-            duration=[int(d) * 10 for d in np.diff(ends)], optimize=False,
-        )  # fmt: skip
+            temporary,
+            format='GIF',
+            save_all=True,
+            append_images=images,
+            loop=0,
+            duration=[int(d) * 10 for d in np.diff(ends)],
+            optimize=False,
+        )
 
 
 def _table(some: Sequence[Picture]) -> Image.Image:

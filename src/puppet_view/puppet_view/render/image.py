@@ -15,9 +15,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
-from puppet_core.arrays import Floats, Ints, Vec3
-from puppet_core.errors import ConfigError
-from puppet_core.image_file import Picture, TEXT_COLOUR
+from puppet_core.drawing import Picture, TEXT_COLOUR
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Ints, Vec3
 from puppet_view.render.camera import Camera
 from puppet_view.render.scene import Body, joined, SceneObject, Singles, Surface
 
@@ -177,9 +177,13 @@ class Tracer:
     """Rays of one picture, and the light that they bring back."""
 
     def __init__(
-        self, surface: Surface | None, camera: Camera, size_px: tuple[int, int], light: Vec3,
+        self,
+        surface: Surface | None,
+        camera: Camera,
+        size_px: tuple[int, int],
+        light: Vec3,
         sun_rays: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Prepare a scene; `light` is the unit direction to the sun, of `sun_rays` samples."""
         self._camera, self._size = camera, size_px
         self._axes, self._pixel = camera.axes(), camera.pixel_size(size_px[1])
@@ -274,8 +278,10 @@ class Tracer:
         grey = floor_shade(places[:, :2], rays[near], reach[near] * self._pixel)
         direct = self._light[2] * self._sun(places)
         sky = self._open_sky(places, normals, np.full(len(near), -1))
-        lit = grey[:, None] * np.array(FLOOR_COLOUR, dtype=np.float32) * (
-            np.outer(direct, SUN) + np.outer(sky, SKY)
+        lit = (
+            grey[:, None]
+            * np.array(FLOOR_COLOUR, dtype=np.float32)
+            * (np.outer(direct, SUN) + np.outer(sky, SKY))
         )
         light[near] = lit + fade[near, None] * (np.array(HORIZON) - lit)
         return light

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from puppet_core.arrays import Floats
-from puppet_core.image_file import Picture, TEXT_COLOUR
-from puppet_core.importance_colour import importance_colour
+from puppet_core.drawing import Picture, TEXT_COLOUR
+from puppet_core.marker_spec import importance_colour
+from puppet_core.math import Floats
 from puppet_view.render.image import GRIDS
 
 GREY = (105, 112, 122)
@@ -45,8 +45,12 @@ class Texts:
         """Height of the letters."""
         wanted = min(self.size_px[0] / 32.0, self.size_px[1] / 18.0)
         longest = sum(len(title) + 2 for title in self.titles)
-        return int(min(max(min(wanted, 1.7 * self.size_px[0] / max(longest, 1)), _SMALLEST_PX),
-                       _LARGEST_PX))  # fmt: skip
+        return int(
+            min(
+                max(min(wanted, 1.7 * self.size_px[0] / max(longest, 1)), _SMALLEST_PX),
+                _LARGEST_PX,
+            )
+        )
 
     @property
     def margins_px(self) -> tuple[float, float, float, float]:
@@ -126,11 +130,9 @@ def _letters(font: Font) -> float:
     return float(getattr(font, 'size', _SMALLEST_PX))  # a bitmap font has none
 
 
-def _apart(
-    columns: Floats, titles: Sequence[str], font: Font, width: int
-) -> Floats:
+def _apart(columns: Floats, titles: Sequence[str], font: Font, width: int) -> Floats:
     """Return columns near the given ones at which titles neither meet nor leave the picture."""
-    places = np.array(columns[:len(titles)], dtype=np.float64)
+    places = np.array(columns[: len(titles)], dtype=np.float64)
     halves = np.array([0.5 * font.getlength(title) + 0.3 * _letters(font) for title in titles])
     order = np.argsort(places, kind='stable')
     right = 0.0

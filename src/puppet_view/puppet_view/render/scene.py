@@ -9,14 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core import quaternion_batch
-from puppet_core.arrays import check_array, Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
-from puppet_core.character import Capsule as SegmentCapsule
-from puppet_core.character import Character
-from puppet_core.errors import ConfigError
-from puppet_core.posture import Posture, world_segments
-from puppet_core.skeleton import N_SEGMENTS
-from puppet_core.smooth_mesh import Rods
+from puppet_core.body import Capsule as SegmentCapsule
+from puppet_core.body import Character, N_SEGMENTS, Posture, Rods, world_segments
+from puppet_core.io import ConfigError
+from puppet_core.math import (
+    check_array,
+    Floats,
+    Ints,
+    Quat,
+    quaternions,
+    Quats,
+    read_only,
+    Vec3,
+    Vec3s,
+)
 
 Singles = NDArray[np.float32]
 OBJECT_COLOUR = (0.72, 0.60, 0.46)
@@ -79,8 +85,8 @@ class Body:
         capsules = sorted(self.character.capsules, key=lambda capsule: capsule.segment)
         segments = np.array([c.segment for c in capsules], dtype=np.int64)
         q, p = self.q_world[segments], self.p_world[segments]
-        starts = p + quaternion_batch.rotate(q, _rows([c.start for c in capsules]))
-        ends = p + quaternion_batch.rotate(q, _rows([c.end for c in capsules]))
+        starts = p + quaternions.rotate(q, _rows([c.start for c in capsules]))
+        ends = p + quaternions.rotate(q, _rows([c.end for c in capsules]))
         colours = _rows([self.character.colour_of(c) for c in capsules])
         return starts, ends, np.array([c.radius for c in capsules]), self._own(colours, segments)
 
@@ -90,7 +96,7 @@ class Body:
         q, p = self.q_world[mesh.segments], self.p_world[mesh.segments]
         vertices, normals, first = [], [], 0
         for segment in np.unique(mesh.segments):  # the parts are sorted by segment
-            turn = quaternion_batch.rotate(self.q_world[segment], np.eye(3)).astype(np.float32)
+            turn = quaternions.rotate(self.q_world[segment], np.eye(3)).astype(np.float32)
             count = int(np.sum(mesh.counts[mesh.segments == segment]))
             rows = slice(first, first + count)
             place = self.p_world[segment].astype(np.float32)
@@ -99,16 +105,21 @@ class Body:
             first += count
         colours = self._own(mesh.colours, mesh.segments)[mesh.part_of_face]
         bounds = Rods(
-            p + quaternion_batch.rotate(q, mesh.bounds.starts),
-            p + quaternion_batch.rotate(q, mesh.bounds.ends), mesh.bounds.radii,
-        )  # fmt: skip
+            p + quaternions.rotate(q, mesh.bounds.starts),
+            p + quaternions.rotate(q, mesh.bounds.ends),
+            mesh.bounds.radii,
+        )
         once = np.unique(mesh.segments, return_index=True)[1]
         bounds = Rods(*(column[once] for column in bounds))
         owner = np.searchsorted(mesh.segments[once], mesh.segments)[mesh.part_of_face]
         return Surface(
-            np.concatenate(vertices), mesh.faces, np.concatenate(normals)[mesh.faces], colours,
-            bounds, owner,
-        )  # fmt: skip
+            np.concatenate(vertices),
+            mesh.faces,
+            np.concatenate(normals)[mesh.faces],
+            colours,
+            bounds,
+            owner,
+        )
 
     def _own(self, colours: Floats, segments: Ints) -> Floats:
         if self.segment_colours is None:
@@ -154,14 +165,18 @@ class Solid:
             outward = mesh.triangles * (1.0, 1.0, 0.0)
             is_side = np.abs(normals[..., 2:]) < 0.5
             normals = np.where(is_side, outward, normals)
-        turn = quaternion_batch.rotate(self.orientation, np.eye(3))
+        turn = quaternions.rotate(self.orientation, np.eye(3))
         vertices = mesh.vertices * self.size @ turn + self.position
         none = Rods(np.empty((0, 3)), np.empty((0, 3)), np.empty(0))
         count = len(mesh.faces)
         return Surface(
-            vertices, mesh.faces, normals @ turn, np.tile(self.colour, (count, 1)), none,
+            vertices,
+            mesh.faces,
+            normals @ turn,
+            np.tile(self.colour, (count, 1)),
+            none,
             np.full(count, -1),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +207,13 @@ class Capsule:
         count = len(faces)
         bounds = Rods(self.start[None], self.end[None], np.array([self.radius]))
         return Surface(
-            vertices, faces, normals[faces], np.tile(self.colour, (count, 1)), bounds,
+            vertices,
+            faces,
+            normals[faces],
+            np.tile(self.colour, (count, 1)),
+            bounds,
             np.zeros(count, dtype=np.int64),
-        )  # fmt: skip
+        )
 
 
 SceneObject = Solid | Capsule
@@ -249,10 +268,9 @@ def joined(bodies: Sequence[Body], objects: Sequence[SceneObject]) -> Surface | 
         np.concatenate([s.normals for s in surfaces]).astype(np.float32),
         np.concatenate([s.colours for s in surfaces]),
         Rods(*bounds),
-        np.concatenate([np.where(s.owner < 0, -1, s.owner + n)
-                        for s, n in zip(surfaces, owners)]),
+        np.concatenate([np.where(s.owner < 0, -1, s.owner + n) for s, n in zip(surfaces, owners)]),
         first[:-1].tolist(),
-    )  # fmt: skip
+    )
 
 
 class _BodyMesh(NamedTuple):
@@ -295,9 +313,11 @@ def _body_mesh(shape: _Shape) -> _BodyMesh:
     for i, (capsule, (vertices, triangles)) in enumerate(zip(capsules, meshes)):
         same = np.flatnonzero(np.all(colours == colours[i], axis=1))
         places = vertices + rest[capsule.segment]
-        normals.append(_blended_normals(places, [
-            (capsules[k], rest[capsules[k].segment]) for k in same
-        ], capsule.radius))
+        normals.append(
+            _blended_normals(
+                places, [(capsules[k], rest[capsules[k].segment]) for k in same], capsule.radius
+            )
+        )
         hidden = np.zeros(len(vertices), dtype=bool)
         for k, other in enumerate(capsules):
             if k != i and other.segment == capsule.segment:

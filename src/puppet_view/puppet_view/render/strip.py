@@ -8,10 +8,9 @@ import math
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from puppet_core import quaternion_batch
-from puppet_core.arrays import Ints
-from puppet_core.errors import ConfigError
-from puppet_core.image_file import Picture, TEXT_COLOUR
+from puppet_core.drawing import Picture, TEXT_COLOUR
+from puppet_core.io import ConfigError
+from puppet_core.math import Ints, quaternions
 from puppet_view.render.camera import Camera, cameras_along, FOLLOW, View
 from puppet_view.render.image import Label, render_scene
 from puppet_view.render.labels import legend_band
@@ -101,9 +100,7 @@ def render_strip(
                 place = (0.5 * (width + letters), 0.5 * high + 0.2 * letters)
                 labels.append(Label(row.title, place, letters))
             solids = [*row.objects, *(row.marks[column] if row.marks else ())]
-            cells.append(
-                render_scene(bodies, camera, cell_px, labels, solids, lit_for=cameras[0])
-            )
+            cells.append(render_scene(bodies, camera, cell_px, labels, solids, lit_for=cameras[0]))
         lines.append(_joined(cells, axis=1))
     picture = _joined(lines, axis=0)
     bands = [picture]
@@ -148,7 +145,7 @@ def _cameras(row: StripRow, cell_px: tuple[int, int], view: View) -> list[Camera
 def _heading_deg(row: StripRow) -> float:
     """Return where a row's first body faces in the middle of the row."""
     middle = row.cells[len(row.cells) // 2][0]
-    facing = quaternion_batch.rotate(middle.q_world[0], np.array([1.0, 0.0, 0.0]))
+    facing = quaternions.rotate(middle.q_world[0], np.array([1.0, 0.0, 0.0]))
     return math.degrees(math.atan2(facing[1], facing[0]))
 
 

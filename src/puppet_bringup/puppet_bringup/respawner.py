@@ -1,0 +1,162 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Programs kept running: one that dies is started again, and it is told which and why.
+
+When a program that has died is started again: at once, then later and later.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+import time
+from typing import NamedTuple
+
+from puppet_bringup.supervisor import Child, describe_end, Supervisor
+
+FIRST_DELAY_S = 0.1
+GROWTH = 3.0
+MAX_DELAY_S = 8.1
+LASTING_S = 10.0  # a program that ran longer starts with the first delay again
+
+
+class Restarts:
+    """
+    The programs that are to be started again, and when.
+
+    Parameters
+    ----------
+    clock_s : callable
+        Steady time [s].
+
+    """
+
+    def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._clock_s = clock_s
+        self._delays: dict[str, float] = {}
+        self._started: dict[str, float] = {}
+        self._due: dict[str, float] = {}
+
+    def started(self, name: str) -> None:
+        """Take note that a program was started, when it was due or before."""
+        self._started[name] = self._clock_s()
+        self._due.pop(name, None)
+
+    def died(self, name: str) -> float:
+        """Return in how many seconds a program is to be started again [s]."""
+        now_s = self._clock_s()
+        lasted = now_s - self._started.get(name, now_s) >= LASTING_S
+        delay_s = FIRST_DELAY_S
+        if name in self._delays and not lasted:
+            delay_s = min(self._delays[name] * GROWTH, MAX_DELAY_S)
+        self._delays[name], self._due[name] = delay_s, now_s + delay_s
+        return delay_s
+
+    def due(self, held: Collection[str] = ()) -> list[str]:
+        """Return the programs whose time has come, each once; not yet those that are held."""
+        now_s = self._clock_s()
+        names = [n for n, due_s in self._due.items() if due_s <= now_s and n not in held]
+        for name in names:
+            del self._due[name]
+        return names
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a program is still to be started."""
+        return bool(self._due)
+
+
+WATCH_PERIOD_S = 0.05  # how often to call `tick`
+
+Command = tuple[str, Sequence[str]]
+
+
+class News(NamedTuple):
+    """One program's end or new start."""
+
+    name: str
+    """Of the program."""
+
+    text: str
+    """What happened, a sentence without the name."""
+
+    exit_code: int | None
+    """Negative for a signal; None for a new start."""
+
+
+class Respawner:
+    """
+    Starts programs, and starts them again.
+
+    Parameters
+    ----------
+    supervisor : Supervisor
+        Has the programs; others that it has are left alone.
+    commands : sequence of (str, sequence of str)
+        Name and command line of each program.
+    is_final : callable
+        Whether a program of this name that ended with this code is done.
+    restarts : Restarts, optional
+        When.
+
+    """
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        commands: Sequence[Command],
+        is_final: Callable[[str, int], bool],
+        restarts: Restarts | None = None,
+    ) -> None:
+        self._supervisor = supervisor
+        self._commands = dict(commands)
+        self._is_final = is_final
+        self._restarts = restarts if restarts is not None else Restarts()
+        self._held: set[str] = set()
+        self._news: list[News] = []
+        for child in supervisor.children:
+            self._restarts.started(child.name)
+
+    def start(self, name: str) -> None:
+        """Start a program that does not run."""
+        if any(child.name == name for child in self._supervisor.children):
+            self._news.append(News(name, 'started again', None))
+        self._supervisor.start(name, self._commands[name])
+        self._restarts.started(name)
+
+    def hold(self, name: str) -> None:
+        """Let a program stay down until `release`."""
+        self._held.add(name)
+
+    def release(self, name: str) -> None:
+        """Start a program that was held, as soon as it is due."""
+        self._held.discard(name)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs and nothing is to be started."""
+        running = any(
+            child.exit_code is None
+            for child in self._supervisor.children
+            if child.name in self._commands
+        )
+        return not running and not self._restarts.is_waiting
+
+    def tick(self) -> list[News]:
+        """Look at all programs, start what is due; return what has happened."""
+        news = [
+            self._ended(child)
+            for child in self._supervisor.ended()
+            if child.name in self._commands
+        ]
+        for name in self._restarts.due(self._held):
+            self.start(name)
+        news += self._news
+        self._news = []
+        return news
+
+    def _ended(self, child: Child) -> News:
+        code = child.exit_code
+        assert code is not None
+        text = describe_end(child)
+        if not self._is_final(child.name, code):
+            text += f'; starting it again in {self._restarts.died(child.name):.1f} s'
+        return News(child.name, text, code)

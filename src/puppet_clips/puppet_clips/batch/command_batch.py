@@ -1,0 +1,268 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`puppet_clip batch`: a library of clips given to characters, by many processes."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+import os
+from pathlib import Path
+
+from puppet_clips.batch import ledger
+from puppet_clips.batch.batch_run import BatchResult, run_batch
+from puppet_clips.batch.dask_runner import DaskRunner
+from puppet_clips.batch.local_runner import LocalRunner
+from puppet_clips.batch.plan import find_clips, make_tasks
+from puppet_clips.batch.retarget_file import warm_up
+from puppet_clips.batch.summary import (
+    check_summary,
+    FAILED_LIST,
+    OWN_FILES,
+    printable,
+    SUMMARY,
+    TIMES_LIST,
+    write_table,
+)
+from puppet_clips.batch.task import (
+    BagReading,
+    DONE,
+    FAILED,
+    LEDGER,
+    Outcome,
+    Reading,
+    Row,
+    Runner,
+    SKIPPED,
+    Task,
+)
+from puppet_clips.command_retarget import Bags
+from puppet_core.clips import clip_options
+from puppet_core.io import check_writable, ConfigError, InputFileError, progress
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import ConfigFiles, RetargetJob, write_report
+from puppet_retarget.parameters import PRESETS
+from puppet_retarget.solvers import SOLVER_NAMES
+
+EXAMPLE = 'example: ./puppet batch clips out --character sally blubby --workers 4'
+DEFAULT_CHARACTER = 'blubby'
+MAX_WORKERS = 1024
+MAX_TIMEOUT_S = 1e7
+_TO_DO, _FINISHED, _UNREADABLE = 'to do', 'finished', 'unreadable'  # of a dry run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommand's arguments."""
+    add = parser.add_argument
+    add(
+        'in_dir',
+        metavar='IN_DIR',
+        type=Path,
+        help='folder with clips: .bvh, .amc, .c3d, bags with /performer/posture',
+    )
+    add(
+        'out_dir',
+        metavar='OUT_DIR',
+        type=Path,
+        help=f'made: CHARACTER/… as below IN_DIR, {SUMMARY}, {TIMES_LIST}, {FAILED_LIST}',
+    )
+    add(
+        '--character',
+        nargs='+',
+        action='extend',
+        type=clip_arguments.listed,
+        metavar='C',
+        help=f'names or files; default {DEFAULT_CHARACTER}',
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument('--workers', type=int, metavar='N', help='processes; default one a core')
+    where.add_argument(
+        '--dask',
+        metavar='ADDRESS',
+        help="an existing cluster's scheduler instead, e.g. tcp://127.0.0.1:8786",
+    )
+    add(
+        '--glob',
+        action='append',
+        default=[],
+        metavar='PATTERN',
+        help='only clips of such a name, or of such a path below IN_DIR; may be repeated',
+    )
+    add('--asf', type=Path, metavar='F', help='skeleton of all .amc clips; else the one beside')
+    add(
+        '--solver',
+        choices=SOLVER_NAMES,
+        default=SOLVER_NAMES[0],
+        help='how puppets follow; default %(default)s',
+    )
+    add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
+    add('--overwrite', action='store_true', help='make finished outputs anew, too')
+    add('--dry-run', action='store_true', help='only say what would be done')
+    add(
+        '--memory-gib',
+        type=float,
+        metavar='G',
+        help='address space of a process; a clip that needs more fails; default any',
+    )
+    add(
+        '--timeout',
+        type=float,
+        default=3600.0,
+        metavar='S',
+        help='how long a clip may take [s], 0 for any time; default %(default)g',
+    )
+    add(
+        '--summary',
+        type=Path,
+        metavar='FILE',
+        help=f'the table also here, .csv or .parquet; it always is in OUT_DIR/{SUMMARY}',
+    )
+    add('--json', type=Path, metavar='FILE', help='counts, rates and times of the run')
+    clip_arguments.add_tuning_options(parser)
+    clip_arguments.add_clip_options(parser)
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = None) -> str:
+    """
+    Retarget a library and return a summary.
+
+    Raises
+    ------
+    PuppetError : for bad arguments; nothing is written then.
+    RuntimeError : if clips failed; the others are written.
+
+    """
+    _check(arguments)
+    tasks = _tasks(arguments, files, bags)
+    if arguments.dry_run:
+        return printable(_plan(tasks))
+    result = BatchResult()
+    with progress('batch', len(tasks), unit='clip') as advance:
+
+        def tell(outcome: Outcome) -> None:
+            advance(1, outcome.status == SKIPPED)
+
+        try:
+            runner = _runner(arguments, tasks)
+            advance(0, True)  # compiling says nothing of the time that is left
+            run_batch(tasks, runner, result, tell)
+        finally:
+            if arguments.summary and result.rows:
+                write_table(result.table, arguments.summary)
+    if arguments.json:
+        write_report(result.figures(), arguments.json)
+    return printable(_summary(arguments.out_dir, result))
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.workers is not None and not 1 <= arguments.workers <= MAX_WORKERS:
+        raise ConfigError(f'--workers: expected 1 .. {MAX_WORKERS}, got {arguments.workers}')
+    if arguments.memory_gib is not None and not 0.5 <= arguments.memory_gib <= 1e4:
+        raise ConfigError(f'--memory-gib: expected 0.5 .. 10000, got {arguments.memory_gib:g}')
+    if not 0.0 <= arguments.timeout <= MAX_TIMEOUT_S:
+        raise ConfigError(f'--timeout: expected 0 .. {MAX_TIMEOUT_S:g}, got {arguments.timeout:g}')
+    if arguments.memory_gib is not None and arguments.dask:
+        raise ConfigError('--memory-gib: expected no --dask, whose workers have their own')
+    if arguments.out_dir.exists() and not arguments.out_dir.is_dir():
+        raise ConfigError(f'OUT_DIR: expected a folder, got {str(arguments.out_dir)!r}')
+    if arguments.summary:
+        check_summary(arguments.summary)
+    if arguments.json:
+        check_writable(arguments.json, '--json')
+    own = {f'OUT_DIR/{name}': arguments.out_dir / name for name in OWN_FILES}
+    for name, path in own.items():
+        check_writable(path, name)
+    outputs = {'--summary': arguments.summary, '--json': arguments.json}
+    clip_arguments.require_other_files({**own, '--asf': arguments.asf}, outputs)
+    for name, path in outputs.items():
+        if path and path.resolve().is_relative_to((arguments.out_dir / LEDGER).resolve()):
+            raise ConfigError(
+                f'{name}: expected a file outside OUT_DIR/{LEDGER}, got {str(path)!r}'
+            )
+
+
+def _tasks(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None) -> list[Task]:
+    tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
+    environment = clip_arguments.find_environment(files, arguments.environment)
+    given = arguments.character or [(DEFAULT_CHARACTER,)]
+    jobs = [
+        RetargetJob(
+            clip_arguments.find_character(files, name, arguments.world_scale),
+            environment,
+            arguments.solver,
+            tuning.importance,
+            tuning.solver,
+            tuning.self_interaction,
+        )
+        for names in given
+        for name in names
+    ]
+    options = clip_options(arguments)
+    reading = Reading(
+        _from_anywhere(arguments.name_map),
+        replace(options, marker_set=_from_anywhere(options.marker_set)),
+    )
+    in_dir, out_dir = arguments.in_dir.absolute(), arguments.out_dir.absolute()
+    names = find_clips(in_dir, out_dir, arguments.glob, bags is not None)
+    asf = None if arguments.asf is None else arguments.asf.absolute()
+    return make_tasks(
+        in_dir,
+        out_dir,
+        names,
+        jobs,
+        reading,
+        asf,
+        arguments.overwrite,
+        arguments.timeout,
+        None if bags is None else BagReading(bags.read_bag_motion, bags.bag_files),
+    )
+
+
+def _from_anywhere(name_or_path: str | None) -> str | None:
+    """Return a file's path, which a worker in another folder can follow, or a built-in name."""
+    if name_or_path is None or Path(name_or_path).suffix.lower() not in ('.yaml', '.yml'):
+        return name_or_path
+    return str(Path(name_or_path).absolute())
+
+
+def _runner(arguments: argparse.Namespace, tasks: Sequence[Task]) -> Runner:
+    if arguments.dask:
+        return DaskRunner(arguments.dask)
+    warm_up(tasks)
+    workers = arguments.workers or len(os.sched_getaffinity(0))
+    return LocalRunner(workers, int((arguments.memory_gib or 0.0) * 2**30))
+
+
+def _plan(tasks: Sequence[Task]) -> str:
+    lines, counts = list[str](), dict.fromkeys((_TO_DO, _FINISHED, _UNREADABLE), 0)
+    for task in tasks:
+        rest = f'{task.name} -> {task.out_name}'
+        try:
+            is_done = not task.redo and bool(ledger.finished_row(task, ledger.task_key(task)))
+            state = _FINISHED if is_done else _TO_DO
+        except (InputFileError, OSError) as err:
+            state, rest = _UNREADABLE, f'{task.name}: {err}'
+        counts[state] += 1
+        lines.append(f'{state:10}  {rest}')
+    told = ', '.join(f'{n} {state}' for state, n in counts.items() if n or state != _UNREADABLE)
+    return '\n'.join([*lines, f'{told}; nothing was written'])
+
+
+def _summary(out_dir: Path, result: BatchResult) -> str:
+    counts, figures = result.counts, result.figures()
+    text = f'{out_dir / SUMMARY}: {counts[DONE]} retargeted, {counts[SKIPPED]} finished before'
+    if result.frames:
+        text += (
+            f'; {result.frames} frames in {result.wall_s:.1f} s, '
+            f'{figures["frames_per_cpu_s"]:.0f} frames a second of core time'
+        )
+    if not counts[FAILED]:
+        return text
+    first = result.failures[0]
+    raise RuntimeError(
+        f'{counts[FAILED]} of {sum(counts.values())}, listed in {out_dir / FAILED_LIST}, the '
+        f'first {first["clip"]} for {first["character"]}: {_why(first)} ({text})'
+    )
+
+
+def _why(failure: Row) -> str:
+    return '; '.join(failure[name] for name in ('reason', 'detail') if failure[name])

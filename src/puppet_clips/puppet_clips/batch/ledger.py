@@ -1,0 +1,278 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What is finished in OUT_DIR: a record for each output, and who may write there.
+
+A record holds the digest of all that the output was made from, the digest of the output, and
+its line of the summary. An output counts as finished only if both digests are still right, so
+neither a changed input nor a truncated output is taken for one.
+
+Digests of files, of configured values, and of the suite's own code.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+import fcntl
+from functools import cache
+import hashlib
+from importlib import metadata
+from importlib.util import find_spec
+import json
+import os
+from pathlib import Path
+import shutil
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from puppet_clips.batch.task import LEDGER, PARTS, Row, Task
+from puppet_core.clips import built_in_folder, c3d
+from puppet_core.io import ConfigError, InputFileError
+from puppet_retarget.offline import report_text
+
+# their numbers are ours; not all are installed where no such clip is read
+LIBRARIES = ('numba', 'llvmlite', 'numpy', 'scipy', 'ezc3d', 'mcap', 'zstandard', 'lz4')
+PACKAGES = ('puppet_core', 'puppet_retarget', 'puppet_clips', 'puppet_ros')
+_Hash = Any  # what hashlib makes
+
+
+def file_digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    total = hashlib.sha256()
+    with open(path, 'rb') as file:
+        while block := file.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()
+
+
+def value_digest(*values: Any) -> str:
+    """
+    Return the SHA-256 of what values consist of.
+
+    Takes dataclasses, mappings, sequences, arrays, paths, texts, numbers and None, each in the
+    others. Equal values have equal digests in every process.
+
+    Raises
+    ------
+    TypeError : for anything else, of which nobody could say that.
+
+    """
+    total = hashlib.sha256()
+    _feed(total, values)
+    return total.hexdigest()
+
+
+@cache
+def suite_version() -> str:
+    """Return the digest of the code and libraries that decide what an output looks like."""
+    total = hashlib.sha256()
+    _feed(total, [_library_version(name) for name in LIBRARIES])
+    for folder in code_folders():
+        for path in sorted(folder.rglob('*.py')):
+            _feed(total, (path.relative_to(folder).as_posix(), path.read_bytes()))
+    return total.hexdigest()[:16]
+
+
+def code_folders() -> list[Path]:
+    """Return the folders of the suite's packages that make an output; ROS's may be missing."""
+    specs = [find_spec(name) for name in PACKAGES]  # which imports none of them
+    return [
+        Path(place)
+        for spec in specs
+        if spec is not None
+        for place in spec.submodule_search_locations or ()
+    ]
+
+
+def _library_version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _feed(total: _Hash, value: Any) -> None:
+    """Add a value: its kind, its size, then what it holds, so that no two run together."""
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value)]
+        _open(total, type(value).__qualname__, len(names))
+        for name in names:
+            _feed(total, name)
+            _feed(total, getattr(value, name))
+    elif isinstance(value, np.ndarray):
+        _open(total, f'array {value.dtype.str}', value.ndim)
+        _feed(total, value.shape)
+        total.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, Mapping):
+        _open(total, 'mapping', len(value))
+        for key in sorted(value, key=str):
+            _feed(total, key)
+            _feed(total, value[key])
+    elif isinstance(value, bytes):
+        _open(total, 'bytes', len(value))
+        total.update(value)
+    elif isinstance(value, (str, Path)):
+        data = str(value).encode()
+        _open(total, 'text', len(data))
+        total.update(data)
+    elif value is None or isinstance(value, (bool, int, float, np.generic)):
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+        _open(total, f'number {text}', 0)
+    elif isinstance(value, Sequence):
+        _open(total, 'sequence', len(value))
+        for item in value:
+            _feed(total, item)
+    else:
+        raise TypeError(f'expected a value made of plain data, got {type(value).__name__}')
+
+
+def _open(total: _Hash, kind: str, size: int) -> None:
+    total.update(f'{kind}:{size};'.encode())
+
+
+FORMAT = 'puppet-batch-record/2'
+_State = tuple[tuple[int, int, int], ...]
+
+
+def task_key(task: Task) -> str:
+    """
+    Return the digest of all that decides a task's output.
+
+    Raises
+    ------
+    InputFileError : if an input is no file.
+    OSError : if an input cannot be read.
+
+    """
+    return value_digest(
+        task.parameters, [file_digest(path) for path in _inputs(task)], task.clip.suffix.lower()
+    )
+
+
+def input_state(task: Task) -> _State:
+    """
+    Return what changes when somebody writes to an input of a task.
+
+    Raises
+    ------
+    OSError : if an input cannot be found.
+
+    """
+    states = (path.stat() for path in _inputs(task))
+    return tuple((state.st_ino, state.st_size, state.st_mtime_ns) for state in states)
+
+
+def _inputs(task: Task) -> list[Path]:
+    """Return the files that a task reads; a pipe among them would be waited for for ever."""
+    reading = task.reading
+    files = [task.clip] if task.bag is None else task.bag.files(task.clip)
+    files += [task.asf] if task.asf else []
+    files += [
+        Path(name)
+        for name in (reading.name_map, reading.options.marker_set)
+        if name is not None and Path(name).is_file()
+    ]
+    if task.clip.suffix.lower() == c3d.SUFFIX and (folder := built_in_folder()):
+        files += sorted(folder.glob('*.yaml'))  # each may be the one that fits
+    for path in files:
+        if path.exists() and not path.is_file():
+            raise InputFileError(path, 'a file', 'something else')
+    return files
+
+
+def finished_row(task: Task, key: str) -> Row | None:
+    """Return the summary's line of an output that is whole and of this key, else None."""
+    try:
+        record = json.loads(task.record.read_text(encoding='utf-8'))
+        if record['format'] != FORMAT or record['key'] != key:
+            return None
+        if record['output_sha256'] != file_digest(task.out):
+            return None
+        row = record['row']
+        return row if isinstance(row, dict) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_record(task: Task, key: str, output_sha256: str, row: Row) -> None:
+    """Note that a task's output is in its place."""
+    record = {'format': FORMAT, 'key': key, 'output_sha256': output_sha256, 'row': row}
+    put(task, report_text(record).encode(), task.record)
+
+
+def put(task: Task, data: bytes, path: Path) -> None:
+    """
+    Write a file of OUT_DIR, all or nothing.
+
+    It goes through the folder of its run, which the next run deletes: a process that was left
+    over by a run that was killed writes nothing any more.
+
+    Raises
+    ------
+    OSError : if that cannot be done.
+
+    """
+    part = task.part()
+    try:
+        part.write_bytes(data)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(part, path)
+    except OSError as err:
+        part.unlink(missing_ok=True)
+        # names the file to make, for that of the part is another one in each run
+        raise OSError(err.errno, err.strerror, str(path)) from err
+
+
+def forget(task: Task, refused_key: str) -> None:
+    """
+    Delete an output and its record, if the record says that it is ours and made of other input.
+
+    Without a record that can be read nobody knows that, and both stay.
+
+    """
+    try:
+        record = json.loads(task.record.read_text(encoding='utf-8'))
+        if record['key'] != refused_key:
+            task.record.unlink()
+            task.out.unlink(missing_ok=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+
+
+@contextmanager
+def held(out_dir: Path) -> Iterator[str]:
+    """
+    Hold OUT_DIR for one run and yield its name; what one left half written is deleted first.
+
+    Raises
+    ------
+    ConfigError : if another run holds it, or it cannot be written.
+
+    """
+    parts = out_dir / LEDGER / PARTS
+    try:
+        parts.mkdir(parents=True, exist_ok=True)
+        lock = os.open(out_dir / LEDGER / 'lock', os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as err:
+        reason = err.strerror or str(err)
+        raise ConfigError(
+            f'OUT_DIR: expected a writable folder, got {str(out_dir)!r}: {reason}'
+        ) from err
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as err:
+            raise ConfigError(
+                f'OUT_DIR: expected a folder of no other run, got {str(out_dir)!r}, which one '
+                'is writing'
+            ) from err
+        run = uuid4().hex
+        shutil.rmtree(parts, ignore_errors=True)
+        (parts / run).mkdir(parents=True)
+        try:
+            yield run
+        finally:
+            shutil.rmtree(parts, ignore_errors=True)
+    finally:
+        os.close(lock)

@@ -1,0 +1,160 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""One clip for one character: what has to be done, and what came of it; both can be pickled."""
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+import hashlib
+import os
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+from puppet_core.body import Motion
+from puppet_core.clips import ClipOptions, DEFAULT_OPTIONS, SUFFIXES
+from puppet_retarget.offline import BAG_SUFFIXES, RetargetJob
+
+LEDGER = '.batch'  # folder of what OUT_DIR needs to know
+RECORDS = 'records'  # in it: what each output was made from
+PARTS = 'parts'  # in it: a folder for each run, with outputs that are being written
+DONE, SKIPPED, FAILED = 'done', 'skipped', 'failed'
+# Reasons
+KILLED = 'expected a clip that its process survives, got one over which several ended'
+NO_MEMORY = 'expected a clip that fits into memory, got a longer one'
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BagReading:
+    """How bags are read; both are functions of a module, which can be pickled."""
+
+    read: Callable[[Path], tuple[Motion, tuple[int, ...], str]]
+    """Returns the motion, its stamps, and the body's name."""
+
+    files: Callable[[Path], list[Path]]
+    """Returns the files that are read of a bag."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How clips are read."""
+
+    name_map: str | None = None
+    """Built-in map of joint names, or a file."""
+
+    options: ClipOptions = DEFAULT_OPTIONS
+    """What files do not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A clip and a character."""
+
+    number: int
+    """Place in the run, from 0."""
+
+    clip: Path
+    """The file."""
+
+    asf: Path | None
+    """Skeleton of an .amc clip."""
+
+    name: str
+    """The clip's path below IN_DIR, with slashes."""
+
+    out_dir: Path
+    """OUT_DIR."""
+
+    job: RetargetJob
+    """Character, environment, solver and tuning."""
+
+    reading: Reading
+    """How the clip is read."""
+
+    version: str
+    """Digest of the code that is to do it."""
+
+    parameters: str
+    """Digest of that, of the job and of the reading."""
+
+    redo: bool = False
+    """Whether a finished output is made anew, too."""
+
+    timeout_s: float = 0.0
+    """How long it may take [s]; 0 for any time."""
+
+    bag: BagReading | None = None
+    """How the clip is read if it is a bag."""
+
+    run: str = ''
+    """Name of the run that gives it, and of that run's folder in PARTS."""
+
+    @property
+    def out_name(self) -> str:
+        """Return the output's path below OUT_DIR, with slashes."""
+        stem, _, suffix = self.name.rpartition('.')
+        has_suffix = f'.{suffix.lower()}' in SUFFIXES + BAG_SUFFIXES
+        return f'{self.job.character.name}/{stem if has_suffix else self.name}.bvh'
+
+    @property
+    def out(self) -> Path:
+        """Return the file to make."""
+        return self.out_dir / self.out_name
+
+    @property
+    def record(self) -> Path:
+        """Return the file that says what the output was made from."""
+        # an output's name may be as long as a file system takes, so it has no room for an end
+        name = hashlib.sha256(os.fsencode(self.out_name)).hexdigest()
+        return self.out_dir / LEDGER / RECORDS / name[:2] / f'{name}.json'
+
+    def part(self) -> Path:
+        """Return a new name under which a file is written before it takes its place."""
+        return self.out_dir / LEDGER / PARTS / self.run / uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a task."""
+
+    number: int
+    """The task's."""
+
+    status: str
+    """DONE, SKIPPED or FAILED."""
+
+    row: Row
+    """Line of the summary; of a failed task only what is known of it."""
+
+    reason: str = ''
+    """Why it failed, in the same words in every run and whoever did the work."""
+
+    detail: str = ''
+    """What else is known of that."""
+
+    refused_key: str = ''
+    """Key of the input if it was read and refused; '' if the task failed for another reason."""
+
+    cpu_s: float = 0.0
+    """Core time of all that was done for it [s]."""
+
+
+class Runner(Protocol):
+    """Who does tasks: processes of this machine, or a cluster."""
+
+    def __call__(self, tasks: Iterator[Task]) -> Generator[Outcome, None, None]:
+        """
+        Yield the outcome of each task, in the order in which they end.
+
+        Takes tasks as there is room for them, so they need not all be in memory. A task whose
+        process dies is done again, and fails when that has happened often enough. When the
+        iterator is closed no process of this run is left at work here.
+
+        """
+        ...
+
+
+def failed(task: Task, reason: str, detail: str = '') -> Outcome:
+    """Return the outcome of a task that came to nothing."""
+    return Outcome(task.number, FAILED, {}, ' '.join(reason.split()), ' '.join(detail.split()))

@@ -1,0 +1,183 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Calibration of a performer that is a clip: virtual sensors, and how far the result is off.
+
+The sensors are put on at random, so nothing of the truth is in what they measure.
+
+How far functional calibrations are off the truth, and what they name, over many performers.
+
+Recordings of a range of motion whose truth is known, and what may go wrong in them.
+
+For the calibration's benchmark and tests.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import Character, Motion, N_SEGMENTS
+from puppet_core.math import Floats, quaternions
+from puppet_performer.calibration import (
+    Calibration,
+    Disturbances,
+    exchanged,
+    make_take,
+    measure,
+    MotionRecording,
+    Mounting,
+    posed_badly,
+    random_mounting,
+    RANGE_S,
+    SLIPPED,
+    slipped,
+    SWAPPED,
+    Take,
+)
+from puppet_performer.sensor_layout import SensorLayout
+
+T_POSE_S = 2.0
+
+
+class SyntheticRecording(NamedTuple):
+    """A recording whose truth is known."""
+
+    motion: Motion
+    """What was done, by whom."""
+
+    mounting: Mounting
+    """How the sensors sit."""
+
+    recording: MotionRecording
+    """What they measured."""
+
+    def compare(self, calibration: Calibration) -> str:
+        """Return one line on how far a calibration is from the truth."""
+        between = quaternions.multiply(
+            quaternions.conjugate(calibration.rotations), self.mounting.rotations
+        )
+        turned = np.degrees(np.linalg.norm(quaternions.log(between), axis=1))
+        line = f'off the truth: sensors turned by {np.sqrt(np.mean(turned**2)):.2f} deg RMS'
+        if calibration.skeleton is not None:
+            true = self.motion.skeleton.limb_lengths
+            worst = np.max(np.abs(calibration.skeleton.limb_lengths - true))
+            line += f', limb segments by at most {1e3 * worst:.1f} mm'
+        return line
+
+
+def record_clip(
+    motion: Motion,
+    layout: SensorLayout,
+    disturbances: Disturbances,
+    seed: int,
+    pose_deg: float = 0.0,
+) -> SyntheticRecording:
+    """
+    Return what the sensors of a layout measure of a motion that begins with a T-pose.
+
+    Parameters
+    ----------
+    motion, layout, disturbances : Motion, SensorLayout and Disturbances
+        What is done, and how it is measured.
+    seed : int
+        Of mounting, disturbances and pose, >= 0.
+    pose_deg : float
+        How far each segment is turned from the T-pose, standard deviation per axis [deg].
+
+    """
+    off = np.radians(pose_deg) * np.random.default_rng(seed + 2).normal(size=(N_SEGMENTS, 3))
+    motion = posed_badly(motion, T_POSE_S, off)
+    mounting = random_mounting(layout, seed)
+    recording = measure(motion, layout, mounting, disturbances, seed + 1)
+    return SyntheticRecording(motion, mounting, recording)
+
+
+SORTS = {
+    'upper arms and thighs': ('upper_arm', 'thigh'),
+    'forearms and shanks': ('forearm', 'shank'),
+    'others': ('pelvis', 'spine', 'chest', 'head', 'hand', 'foot'),
+}
+SLIP_TIMES = (0.2, 0.85)  # as shares of the range of motion
+
+
+def bench_lines(
+    ordinary: Character,
+    layout: SensorLayout,
+    disturbances: Disturbances,
+    trials: int,
+    pose_deg: float = 0.0,
+) -> Iterator[str]:
+    """Yield the lines of the report; each takes a while."""
+    takes = [
+        make_take(ordinary, layout, disturbances, seed, pose_deg=pose_deg)
+        for seed in range(trials)
+    ]
+    outcomes = [take.calibrate() for take in takes]
+    yield f'performers: {trials}, each with {len(layout.sensors)} sensors put on at random'
+    done = [
+        (take, outcome.calibration)
+        for take, outcome in zip(takes, outcomes)
+        if outcome.calibration is not None
+    ]
+    if done:
+        yield _spread('joint centres', [take.centre_errors(found) for take, found in done])
+        if len(outcomes[0].evaluation.lengths):
+            yield _spread('limb segments', [take.length_errors(found) for take, found in done])
+        yield _turned(layout, done)
+    refused = [outcome.evaluation for outcome in outcomes if not outcome.evaluation.usable]
+    found = {finding.kind for evaluation in refused for finding in evaluation.findings}
+    kinds = ', '.join(sorted(found))
+    yield (
+        f'should not be used though all is well: {len(refused)} of {trials}'
+        + f' ({kinds})' * bool(refused)
+    )
+    yield f'two sensors exchanged, named: {sum(map(_names_swap, takes))} of {trials}'
+    yield f'one sensor slipped, named: {sum(map(_names_slip, takes))} of {trials}'
+
+
+def _turned(layout: SensorLayout, done: Sequence[tuple[Take, Calibration]]) -> str:
+    """Return how far the sensors are turned on their segments, of several sorts of them."""
+    off = quaternions.log(
+        np.array(
+            [
+                quaternions.multiply(
+                    quaternions.conjugate(found.rotations), take.mounting.rotations
+                )
+                for take, found in done
+            ]
+        )
+    )
+    squares = np.degrees(1.0) ** 2 * np.sum(off**2, axis=2).mean(axis=0)
+    parts = []
+    for what, names in SORTS.items():
+        kept = [
+            row for row, name in enumerate(layout.segment_names) if name.split('_', 1)[-1] in names
+        ]
+        if kept:
+            parts.append(f'{what} {np.sqrt(np.mean(squares[kept])):.3g}')
+    return f'sensors on their segments: {np.sqrt(np.mean(squares)):.3g} deg RMS; ' + ', '.join(
+        parts
+    )
+
+
+def _spread(what: str, errors_m: Sequence[Floats]) -> str:
+    errors_mm = 1e3 * np.array(errors_m)
+    median, most = np.quantile(errors_mm, (0.5, 0.95))
+    worst = np.max(errors_mm)
+    return f'{what}: median {median:.3g} mm, 95 % {most:.3g} mm, worst {worst:.3g} mm'
+
+
+def _names_swap(take: Take) -> bool:
+    rng = np.random.default_rng(len(take.layout.sensors) + int(1e6 * take.skeleton.leg_length))
+    names = rng.choice(take.layout.sensors, 2, replace=False).tolist()
+    evaluation = take.calibrate(exchanged(take.recording, take.layout, *names)).evaluation
+    return [set(finding.names) for finding in evaluation.of_kind(SWAPPED)] == [set(names)]
+
+
+def _names_slip(take: Take) -> bool:
+    rng = np.random.default_rng(int(1e6 * take.skeleton.leg_length))
+    name = str(rng.choice(take.layout.sensors))
+    when_s = float(rng.uniform(*SLIP_TIMES)) * RANGE_S
+    recording = slipped(take.recording, take.layout, name, when_s, int(rng.integers(1000)))
+    evaluation = take.calibrate(recording).evaluation
+    return [finding.names for finding in evaluation.of_kind(SLIPPED)] == [(name,)]

@@ -1,0 +1,294 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Command `calibrate`: a performer's mountings and lengths from a T-pose and a range of motion.
+
+The recording comes live, with prompts; from a bag; or from a clip through virtual sensors.
+What was found is printed as a table. Exit code 1: the calibration should not be used, and is
+not written; 2: bad input. `--rezero` finds one sensor's mounting anew, from a T-pose alone;
+`--surface` records surface points instead, see `--surface --help`.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+import sys
+
+import numpy as np
+from puppet_clips.calibrate import surface_command
+from puppet_clips.calibrate.calibrate_bag import read_bag
+from puppet_clips.calibrate.calibrate_clip import (
+    bench_lines,
+    record_clip,
+    SyntheticRecording,
+    T_POSE_S,
+)
+from puppet_clips.calibrate.calibrate_live import LiveSession, retried
+from puppet_core.body import Character, default_capsules, load_character, Motion, save_character
+from puppet_core.io import check_writable, ConfigError
+from puppet_core.procedural import clip_loop_motion, range_of_motion
+from puppet_performer.calibration import (
+    calibrate_motion,
+    Calibration,
+    CalibrationLimits,
+    Disturbances,
+    find_pose,
+    load_calibration,
+    MotionRecording,
+    PoseRecording,
+    RATE_HZ,
+    rezero_sensor,
+    save_calibration,
+    split_recording,
+)
+from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_ros import share
+from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.node import EXIT_OK
+from rclpy.utilities import remove_ros_args
+
+BAG, LIVE, CLIP = 'bag', 'live', 'clip'
+LIMITS = CalibrationLimits()
+MORE_PARSERS = (surface_command.make_parser,)
+MAX_POSE_DEG = 90.0
+EXAMPLE = """\
+example: ./puppet calibrate --from live --output my_calibration.yaml
+         ./puppet calibrate --from bag session.mcap --output my_calibration.yaml
+         ./puppet calibrate --from clip walk.bvh --noise-mm 2 --noise-deg 0.5
+         ./puppet calibrate --from clip 07_01.amc --asf 07.asf
+         ./puppet calibrate --from live --rezero left_hand --output my_calibration.yaml
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if '--surface' in arguments:
+        return surface_command.main(arguments)
+    return run_command(
+        'calibrate',
+        lambda: run(make_parser().parse_args(remove_ros_args(arguments)), arguments),
+        'nothing was written',
+    )
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's own arguments."""
+    parser = argparse.ArgumentParser(
+        prog='calibrate',
+        description=(__doc__ or '').strip(),
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add(
+        '--from',
+        dest='origin',
+        choices=(BAG, LIVE, CLIP),
+        required=True,
+        help='where the recording comes from',
+    )
+    add(
+        'file',
+        nargs='?',
+        type=Path,
+        help='the bag, or a clip: .bvh, .amc or .c3d; the built-in range of motion by default',
+    )
+    add('--output', type=Path, help='calibration file to write, or to re-zero a sensor of')
+    add('--rezero', metavar='SENSOR', help='only this sensor, which was moved')
+    add('--force', action='store_true', help='write what should not be used, too')
+    add(
+        '--performer',
+        default='performer',
+        metavar='CHARACTER',
+        help='whose proportions fill in what is not measured; by name or path',
+    )
+    add('--write-character', type=Path, metavar='YAML', help="save the performer's own body")
+    add('--layout', default='default14', help='of the sensors, by name or path')
+    bag = parser.add_argument_group('from a bag')
+    bag.add_argument('--topic', default='', help='/tracker/filtered by default, or the raw one')
+    bag.add_argument(
+        '--transmitter-m',
+        nargs=3,
+        type=float,
+        metavar=('X', 'Y', 'Z'),
+        help='where the tracker stands, for a bag without /tf_static',
+    )
+    clip = parser.add_argument_group('from a clip: how the virtual sensors are disturbed')
+    clip.add_argument('--noise-mm', type=float, default=0.0, help='standard deviation [mm]')
+    clip.add_argument('--noise-deg', type=float, default=0.0, help='standard deviation [deg]')
+    clip.add_argument('--outliers', type=float, default=0.0, help='share of the samples')
+    clip.add_argument('--skin-mm', type=float, default=0.0, help='soft tissue')
+    clip.add_argument(
+        '--pose-deg',
+        type=float,
+        default=0.0,
+        help='of each segment from the T-pose, standard deviation per axis',
+    )
+    clip.add_argument('--seed', type=int, default=1, help='of noise and outliers')
+    clip.add_argument(
+        '--trials',
+        type=int,
+        metavar='N',
+        help='measure N performers of random proportions instead',
+    )
+    clip.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    clip_arguments.add_clip_options(parser)
+    return parser
+
+
+def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
+    """Calibrate as the options ask for; return the exit code."""
+    for path, name in (
+        (options.output, '--output'),
+        (options.write_character, '--write-character'),
+    ):
+        if path is not None:
+            check_writable(path, name)
+    if options.origin == BAG and options.file is None:
+        raise ConfigError('--from bag: expected the path of a bag, got none')
+    if options.rezero and (options.output is None or options.write_character is not None):
+        raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
+    performer = load_character(share.character_file(options.performer))
+    layout = load_layout(share.layout_file(options.layout))
+    if not 0.0 <= options.pose_deg <= MAX_POSE_DEG:
+        raise ConfigError(f'--pose-deg: expected 0 .. {MAX_POSE_DEG:g}, got {options.pose_deg:g}')
+    if options.seed < 0:
+        raise ConfigError(f'--seed: expected 0 or more, got {options.seed}')
+    if options.trials is not None:
+        return bench(options, performer, layout)
+    if options.rezero:
+        return rezero(options, performer, layout, ros_arguments)
+    pose, motion, truth = record(options, performer, layout, ros_arguments)
+    outcome = calibrate_motion(pose, motion, layout, performer, LIMITS, _date())
+    print(outcome.evaluation.table())
+    if outcome.calibration is not None and truth is not None:
+        print(truth.compare(outcome.calibration))
+    usable = outcome.evaluation.usable
+    if outcome.calibration is not None and (usable or options.force):
+        write(options, performer, outcome.calibration)
+    if options.output is None and options.write_character is None:
+        print('nothing was written: there is no --output')
+    return EXIT_OK if usable else EXIT_FAILED
+
+
+def bench(options: argparse.Namespace, performer: Character, layout: SensorLayout) -> int:
+    """Print how far calibrations are off over many performers; return the exit code."""
+    if options.origin != CLIP or options.file is not None or not 1 <= options.trials <= 1000:
+        raise ConfigError('--trials: expected 1 .. 1000, with --from clip and no file')
+    disturbances = _disturbances(options)
+    for line in bench_lines(performer, layout, disturbances, options.trials, options.pose_deg):
+        print(line, flush=True)
+    return EXIT_OK
+
+
+def record(
+    options: argparse.Namespace,
+    performer: Character,
+    layout: SensorLayout,
+    ros_arguments: Sequence[str],
+) -> tuple[PoseRecording, MotionRecording, SyntheticRecording | None]:
+    """Return the pose, the motion after it, and the truth of a clip or None."""
+    if options.origin == LIVE:
+        session = LiveSession(layout, performer, LIMITS, ros_arguments)
+        try:
+            return retried(session), session.motion(), None
+        finally:
+            session.close()
+    recording, truth = _recorded(options, performer, layout)
+    return (*split_recording(recording, layout, performer, LIMITS), truth)
+
+
+def rezero(
+    options: argparse.Namespace,
+    performer: Character,
+    layout: SensorLayout,
+    ros_arguments: Sequence[str],
+) -> int:
+    """Find one sensor's mounting anew and write the file; return the exit code."""
+    before = load_calibration(options.output)
+    if options.rezero not in before.sensors:
+        known = ', '.join(before.sensors)
+        raise ConfigError(f'--rezero: expected one of {known}, got {options.rezero!r}')
+    pose = _held_pose(options, performer, layout, ros_arguments)
+    after = rezero_sensor(
+        before, pose, layout, options.rezero, performer.skeleton, LIMITS, _date()
+    )
+    row = after.sensors.index(options.rezero)
+    moved = float(np.linalg.norm(after.positions[row] - before.positions[row]))
+    cosine = min(abs(float(after.rotations[row] @ before.rotations[row])), 1.0)
+    save_calibration(after, options.output)
+    print(
+        f'{options.rezero}: moved by {1e3 * moved:.0f} mm and '
+        f'{np.degrees(2.0 * np.arccos(cosine)):.0f} deg; written: {options.output}'
+    )
+    return EXIT_OK
+
+
+def write(options: argparse.Namespace, performer: Character, calibration: Calibration) -> None:
+    """Write what was asked for."""
+    if options.output is not None:
+        save_calibration(calibration, options.output)
+        print(f'written: {options.output}')
+    if options.write_character is not None and calibration.skeleton is not None:
+        capsules = default_capsules(calibration.skeleton)
+        own = replace(performer, skeleton=calibration.skeleton, capsules=capsules)
+        save_character(own, options.write_character)
+        print(f'written: {options.write_character}')
+
+
+def _held_pose(
+    options: argparse.Namespace,
+    performer: Character,
+    layout: SensorLayout,
+    ros_arguments: Sequence[str],
+) -> PoseRecording:
+    if options.origin == LIVE:
+        session = LiveSession(layout, performer, LIMITS, ros_arguments)
+        try:
+            return retried(session)
+        finally:
+            session.close()
+    recording, _ = _recorded(options, performer, layout)
+    return find_pose(recording, layout, performer, LIMITS)[0]
+
+
+def _recorded(
+    options: argparse.Namespace, performer: Character, layout: SensorLayout
+) -> tuple[MotionRecording, SyntheticRecording | None]:
+    if options.origin == BAG:
+        place = None
+        if options.transmitter_m is not None:
+            place = np.array(options.transmitter_m), np.array([1.0, 0.0, 0.0, 0.0])
+        return read_bag(options.file, layout.sensors, options.topic, place), None
+    take = record_clip(
+        _motion(options, performer),
+        layout,
+        _disturbances(options),
+        options.seed,
+        options.pose_deg,
+    )
+    return take.recording, take
+
+
+def _motion(options: argparse.Namespace, performer: Character) -> Motion:
+    if options.file is None:
+        return range_of_motion(performer, RATE_HZ, T_POSE_S)
+    clip = clip_arguments.read_clip(options.file, options, options.asf)
+    return clip_loop_motion(clip, RATE_HZ, T_POSE_S)
+
+
+def _disturbances(options: argparse.Namespace) -> Disturbances:
+    return Disturbances(options.noise_mm, options.noise_deg, options.outliers, options.skin_mm)
+
+
+def _date() -> str:
+    return datetime.now().astimezone().isoformat(timespec='seconds')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,188 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A calibration recorded live, with prompts on the terminal: the pose, then which joints to move.
+
+Subscribes /tracker/filtered and /tf_static; the driver and the filter must run.
+
+"""
+
+from collections.abc import Sequence
+import sys
+import time
+from typing import Any
+
+from puppet_core.body import Character
+from puppet_core.io import CalibrationError
+from puppet_msgs.msg import PoseFrame
+from puppet_performer.calibration import (
+    CalibrationLimits,
+    find_pose,
+    left_to_move,
+    MotionRecording,
+    PoseRecording,
+    StreamRecorder,
+)
+from puppet_performer.sensor_layout import SensorLayout
+from puppet_ros.messages import MessageError, pose_frame, WORLD
+from puppet_ros.node import make_executor, qos, StaticTransforms
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+
+FILTERED_TOPIC = '/tracker/filtered'
+COUNTDOWN_S = 5
+POSE_S = 2.0
+MOTION_S, MAX_MOTION_S = 20.0, 60.0
+REPORT_S = 3.0
+SILENCE_LIMIT_S = 10.0
+POSE_PROMPT = 'stand in the T-pose: upright, arms level to the sides, palms down, feet parallel'
+MOTION_PROMPT = """\
+now move, one after the other and then all together, for about 25 s:
+  shoulders: swing, raise and roll the arms    elbows: bend, and turn the palms
+  wrists: up, down, sideways                   legs: raise, spread, bend, turn the toes
+  feet: point, pull up, roll                   trunk: bow, lean, twist
+  head: nod, turn, tip to both sides"""
+
+
+class LiveNode(Node):
+    """Brings sensor frames in world to a recorder."""
+
+    def __init__(self, sensors: tuple[str, ...], **kwargs: Any) -> None:
+        super().__init__('calibrate', **kwargs)
+        self.recorder = StreamRecorder(sensors)
+        """What came since it was last restarted."""
+        self.heard_at = time.monotonic()
+        """When a frame came whose place is known."""
+        self._frames = 0
+        self._frame_id = ''
+        self._transforms = StaticTransforms(self)
+        self.create_subscription(PoseFrame, FILTERED_TOPIC, self._on_frame, qos.STREAM)
+
+    def missing(self) -> str:
+        """Return what there is to do when nothing comes."""
+        if not self._frames:
+            return f'{FILTERED_TOPIC}: expected sensor frames, got none; is the filter running?'
+        if self._transforms.lookup(WORLD, self._frame_id) is None:
+            return f'/tf_static: expected the place of {self._frame_id!r} in {WORLD}, got none'
+        return f'{FILTERED_TOPIC}: expected more sensor frames, got none'
+
+    def _on_frame(self, msg: PoseFrame) -> None:
+        try:
+            frame = pose_frame.from_msg(msg)
+        except MessageError as err:
+            self.get_logger().warning(str(err), throttle_duration_sec=5.0)
+            return
+        self._frames += 1
+        self._frame_id = msg.header.frame_id
+        place = self._transforms.lookup(WORLD, self._frame_id)
+        if place is None:
+            return
+        self.heard_at = time.monotonic()
+        self.recorder.add(frame, *place)
+
+
+class LiveSession:
+    """One person in front of the terminal and the tracker."""
+
+    def __init__(
+        self,
+        layout: SensorLayout,
+        performer: Character,
+        limits: CalibrationLimits,
+        ros_arguments: Sequence[str],
+    ) -> None:
+        self._layout = layout
+        self._performer = performer
+        self._limits = limits
+        rclpy.init(args=list(ros_arguments))
+        self._node = LiveNode(layout.sensors)
+        self._executor = make_executor()
+        self._executor.add_node(self._node)
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+    def pose(self) -> PoseRecording:
+        """
+        Return the T-pose, after a countdown.
+
+        Raises
+        ------
+        CalibrationError : if the performer moves or a sensor is missing.
+        RuntimeError : if nothing comes.
+
+        """
+        _say(POSE_PROMPT)
+        for left in range(COUNTDOWN_S, 0, -1):
+            _say(f'  {left}')
+            self._spin(1.0)
+        self._node.recorder.restart()
+        _say('hold still')
+        self._record(POSE_S)
+        recording = self._node.recorder.recording()
+        pose, _ = find_pose(recording, self._layout, self._performer, self._limits)
+        _say('\arecorded')
+        return pose
+
+    def motion(self) -> MotionRecording:
+        """
+        Return the range of motion; it ends when all joints have moved enough.
+
+        Raises
+        ------
+        RuntimeError : if nothing comes.
+
+        """
+        _say(MOTION_PROMPT)
+        recorder = self._node.recorder
+        recorder.restart()
+        while recorder.duration_s < MAX_MOTION_S:
+            self._record(recorder.duration_s + REPORT_S)
+            complaints: list[str] = []
+            done, total = left_to_move(recorder.recording(), self._layout, complaints.append)
+            _say(f'{recorder.duration_s:3.0f} s: {done} of {total} joints have moved enough')
+            if recorder.duration_s >= MOTION_S:
+                if not complaints:
+                    break
+                _say(f'  {complaints[0]}')
+        _say('\arecorded')
+        return recorder.recording()
+
+    def _record(self, until_s: float) -> None:
+        while self._node.recorder.duration_s < until_s:
+            self._spin(0.05)
+            if time.monotonic() - self._node.heard_at > SILENCE_LIMIT_S:
+                raise RuntimeError(self._node.missing())
+
+    def _spin(self, duration_s: float) -> None:
+        end = time.monotonic() + duration_s
+        try:
+            while time.monotonic() < end:
+                self._executor.spin_once(timeout_sec=0.02)
+        except ExternalShutdownException:
+            raise KeyboardInterrupt from None
+
+
+def retried(session: LiveSession, times: int = 3) -> PoseRecording:
+    """
+    Return the T-pose, asked for again if it was none.
+
+    Raises
+    ------
+    CalibrationError : why the last one was refused.
+
+    """
+    for _ in range(times - 1):
+        try:
+            return session.pose()
+        except CalibrationError as err:
+            _say(f'again, please: {err}')
+    return session.pose()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

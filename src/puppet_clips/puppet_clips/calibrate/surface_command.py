@@ -1,0 +1,269 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Command `calibrate --surface`: the performer's own surface points, touched with a sensor.
+
+The performer node must run, calibrated, and a stylus must be among the tracker's sensors: one
+that the layout does not need, or that of a hand that is not measured now. For each prompt
+touch the point with the tip, hold still until it is recorded, lift, go on. Segments that are
+complete are saved at once; a run that was broken off goes on with the next segment.
+
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from puppet_core.body import load_character, read_surface, save_surface, SEGMENTS, surface_samples
+from puppet_core.io import check_writable, ConfigError
+from puppet_core.math import Vec3
+from puppet_core.sensor_frames import FilteredFrame
+from puppet_msgs.msg import PoseFrame, Posture
+from puppet_performer.calibration import (
+    as_samples,
+    describe,
+    mirrored,
+    segments_to_touch,
+    stylus_tip,
+    SurfaceRecorder,
+    Touch,
+    TouchConfig,
+)
+from puppet_ros import share
+from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.messages import MessageError, pose_frame, posture_msg, PostureRecord, WORLD
+from puppet_ros.node import ExactTimeSynchronizer, EXIT_OK, make_executor, qos, StaticTransforms
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from rclpy.utilities import remove_ros_args
+
+FILTERED_TOPIC = '/tracker/filtered'
+POSTURE_TOPIC = '/performer/posture'
+SILENCE_LIMIT_S = 10.0
+_TOUCH = TouchConfig()
+EXAMPLE = """\
+example: ./puppet calibrate --surface --sensor stylus --tip 0 0 0.12 --output my_surface.yaml
+         ./puppet calibrate --surface --output my_surface.yaml --segments chest left_hand --again
+"""
+
+
+class SurfaceNode(Node):
+    """Brings the stylus and the posture of the same instant to the recorder."""
+
+    def __init__(
+        self, recorder: SurfaceRecorder, body: str, sensor: str, tip: Vec3, **kwargs: Any
+    ) -> None:
+        super().__init__('calibrate', **kwargs)
+        self._recorder = recorder
+        self._body = body
+        self._sensor = sensor
+        self._tip = tip
+        self._join: ExactTimeSynchronizer[tuple[str, FilteredFrame], PostureRecord] = (
+            ExactTimeSynchronizer()
+        )
+        self._frames = self._postures = 0
+        self._placed = True
+        self.touches: list[Touch] = []
+        """Rests not looked at yet."""
+        self.heard_at = time.monotonic()
+        """When a frame and its posture came last."""
+        self.error: ConfigError | None = None
+        """What makes going on useless."""
+        self._transforms = StaticTransforms(self)
+        self.create_subscription(PoseFrame, FILTERED_TOPIC, self._on_frame, qos.STREAM)
+        self.create_subscription(Posture, POSTURE_TOPIC, self._on_posture, qos.STREAM)
+
+    def missing(self) -> str:
+        """Return what there is to do when nothing comes."""
+        if not self._frames:
+            return f'{FILTERED_TOPIC}: expected sensor frames, got none; is the filter running?'
+        if not self._postures:
+            return f'{POSTURE_TOPIC}: expected postures, got none; is the performer calibrated?'
+        if not self._placed:
+            return f'/tf_static: expected the place of the tracker in {WORLD}, got none'
+        return f'{POSTURE_TOPIC}: expected postures with the stamps of frames, got no more'
+
+    def _on_frame(self, msg: PoseFrame) -> None:
+        try:
+            frame = pose_frame.from_msg(msg)
+        except MessageError as err:
+            self.get_logger().warning(str(err), throttle_duration_sec=5.0)
+            return
+        self._frames += 1
+        if self._sensor not in frame.sensors:
+            self.error = ConfigError(
+                f'--sensor: expected one of {", ".join(frame.sensors)}, got {self._sensor!r}'
+            )
+        self._on_pair(self._join.push_left(frame.stamp_ns, (msg.header.frame_id, frame)))
+
+    def _on_posture(self, msg: Posture) -> None:
+        try:
+            record = posture_msg.from_msg(msg)
+        except MessageError as err:
+            self.get_logger().warning(str(err), throttle_duration_sec=5.0)
+            return
+        self._postures += 1
+        if record.body != self._body:
+            self.error = ConfigError(
+                f'--performer: expected {record.body!r}, whose posture comes, got {self._body!r}'
+            )
+        self._on_pair(self._join.push_right(record.stamp_ns, record))
+
+    def _on_pair(self, pair: tuple[tuple[str, FilteredFrame], PostureRecord] | None) -> None:
+        if pair is None or self.error is not None:
+            return
+        (tracker, frame), record = pair
+        place = self._transforms.lookup(WORLD, tracker)
+        self._placed = place is not None
+        if place is None:
+            return
+        self.heard_at = time.monotonic()
+        tip = stylus_tip(frame, self._sensor, self._tip, *place)
+        waited = self._recorder.place
+        if waited is not None and record.status[waited.segment] == Posture.STATUS_STALE:
+            tip = None
+        touch = self._recorder.step(
+            record.stamp_ns, record.posture.rotations, record.segments, tip
+        )
+        if touch is not None:
+            self.touches.append(touch)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return run_command(
+        'calibrate',
+        lambda: run(make_parser().parse_args(remove_ros_args(arguments)), arguments),
+        'what is complete is saved; the same command goes on',
+    )
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's own arguments."""
+    parser = argparse.ArgumentParser(
+        prog='calibrate',
+        description=(__doc__ or '').strip(),
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add('--surface', action='store_true', required=True, help='record surface points')
+    add('--output', type=Path, required=True, help='YAML file to write or extend')
+    add(
+        '--performer',
+        default='performer',
+        metavar='CHARACTER',
+        help='that of the performer node, by name or path; default performer',
+    )
+    add('--sensor', default='stylus', help="the stylus' sensor, default stylus")
+    add(
+        '--tip',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, 0.0),
+        metavar=('X', 'Y', 'Z'),
+        help="the tip in the sensor's frame [m]; default the sensor itself",
+    )
+    add(
+        '--segments',
+        nargs='+',
+        default=list(SEGMENTS),
+        metavar='SEGMENT',
+        help=f'which, in this order; default all: {", ".join(SEGMENTS)}',
+    )
+    add('--mirror', action='store_true', help='right limbs are copied from the left ones')
+    add('--again', action='store_true', help='touch segments once more that the file has')
+    add(
+        '--rest',
+        type=float,
+        default=_TOUCH.rest_s,
+        metavar='S',
+        help=f'how long to hold still [s], default {_TOUCH.rest_s:g}',
+    )
+    add(
+        '--max-off',
+        type=float,
+        default=_TOUCH.max_off_m,
+        metavar='M',
+        help=f"how far from the character's surface a point may be [m], "
+        f'default {_TOUCH.max_off_m:g}',
+    )
+    return parser
+
+
+def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
+    """Record what the options ask for; return the exit code."""
+    check_writable(options.output, '--output')
+    if not np.all(np.isfinite(options.tip)):
+        raise ConfigError(f'--tip: expected finite numbers, got {options.tip}')
+    kept = read_surface(options.output) if options.output.exists() else {}
+    present = () if options.again else kept
+    segments = segments_to_touch(options.segments, present, options.mirror)
+    character = load_character(share.character_file(options.performer))
+    recorder = SurfaceRecorder(
+        segments,
+        surface_samples(character.skeleton, character.capsules),
+        TouchConfig(rest_s=options.rest, max_off_m=options.max_off),
+    )
+    if not segments and set(options.segments) - set(kept):
+        raise ConfigError('--mirror: expected a left limb or a part of the trunk, got right limbs')
+    if not segments:
+        print(f'{options.output} has them all; --again touches them once more')
+        return EXIT_OK
+    rclpy.init(args=ros_arguments)
+    node = SurfaceNode(recorder, character.name, options.sensor, np.array(options.tip))
+    executor = make_executor()
+    executor.add_node(node)
+    try:
+        prompt(recorder)
+        while recorder.place is not None:
+            executor.spin_once(timeout_sec=0.1)
+            if node.error is not None:
+                raise node.error
+            if time.monotonic() - node.heard_at > SILENCE_LIMIT_S:
+                print(f'calibrate: {node.missing()}', file=sys.stderr)
+                return EXIT_FAILED
+            for touch in node.touches:
+                take(touch, recorder, kept, options)
+            node.touches.clear()
+    except ExternalShutdownException:
+        raise KeyboardInterrupt from None
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+    return EXIT_OK
+
+
+def take(touch: Touch, recorder: SurfaceRecorder, kept: dict, options: argparse.Namespace) -> None:
+    """Say what became of a touch, and save a segment that is complete with it."""
+    if not touch.accepted:
+        print(
+            f'\a  refused: {1e3 * touch.off_m:.0f} mm from where the point is expected; lift',
+            flush=True,
+        )
+        return
+    print(f'\a  recorded, {1e3 * touch.off_m:.0f} mm from the character; lift', flush=True)
+    place = recorder.place
+    if place is None or place.segment != touch.place.segment:
+        points = recorder.complete()
+        points = {**kept, **(mirrored(points) if options.mirror else points)}
+        save_surface(as_samples(points), options.output, tuple(points))
+        print(f'written: {options.output}, with {", ".join(points)}')
+    prompt(recorder)
+
+
+def prompt(recorder: SurfaceRecorder) -> None:
+    """Say which point comes next."""
+    if recorder.place is not None:
+        count = f'{recorder.n_done + 1}/{recorder.n_total}'
+        print(f'{count} {describe(recorder.place)}: touch and hold', flush=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

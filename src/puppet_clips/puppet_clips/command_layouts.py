@@ -1,0 +1,187 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`puppet_clip layouts`: what each sensor layout can tell of a motion.
+
+How well a sensor layout tells a posture: a known motion through perfect sensors and back.
+
+The sensors are exact and sit where the calibration says, so what is left is what the layout
+cannot see.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from puppet_core.body import END_EFFECTORS, general_end_effectors, LIMB_SEGMENTS, Motion, SEGMENTS
+from puppet_core.math import Floats, quaternions, Quats, Vec3s
+from puppet_core.procedural import procedural_motion
+from puppet_performer.calibration import (
+    known_calibration,
+    sensor_frames,
+    TRACKER_M,
+)
+from puppet_performer.posture import PostureConfig, PostureEstimator
+from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import ConfigFiles, number, PERFORMER, table
+
+_N_ENDS = len(END_EFFECTORS)
+_PLURALS = {'hand': 'hands', 'foot': 'feet'}
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutErrors:
+    """RMS errors of the posture that a layout gives of a motion."""
+
+    layout: SensorLayout
+    """Which sensors."""
+
+    joints_m: float
+    """Places of all joints [m]."""
+
+    middles_m: float
+    """Elbows and knees [m]."""
+
+    ends_m: float
+    """Palms and soles [m]."""
+
+    inferred_rad: float
+    """Orientations in world of the segments without a sensor; NaN if there are none [rad]."""
+
+
+def layout_errors(motion: Motion, layout: SensorLayout) -> LayoutErrors:
+    """Return the errors of a layout over a motion."""
+    q_true, p_true = motion.world_segments()
+    q, p = _estimated(motion, layout)
+    away = np.linalg.norm(p - p_true, axis=2)
+    ends, ends_true = (
+        general_end_effectors(motion.skeleton, *pose)[:, :_N_ENDS]
+        for pose in ((q, p), (q_true, p_true))
+    )
+    inferred = np.setdiff1d(np.arange(len(SEGMENTS)), layout.segments)
+    turned = quaternions.multiply(quaternions.conjugate(q_true), q)[:, inferred]
+    angles = np.linalg.norm(quaternions.log(turned), axis=2)
+    return LayoutErrors(
+        layout,
+        _rms(away),
+        _rms(away[:, LIMB_SEGMENTS[:, 1]]),
+        _rms(np.linalg.norm(ends - ends_true, axis=2)),
+        _rms(angles) if inferred.size else np.nan,
+    )
+
+
+def accuracy_table(errors: Sequence[LayoutErrors]) -> str:
+    """Return the errors of layouts as a Markdown table, a line each."""
+    head = [
+        'layout',
+        'sensors',
+        'inferred',
+        'joints, mm',
+        'elbows and knees, mm',
+        'palms and soles, mm',
+        'inferred segments, deg',
+    ]
+    return table(head, [_cells(error) for error in errors])
+
+
+def described(segments: Sequence[str]) -> str:
+    """Return names of segments as text, both sides of a pair as one."""
+    words = []
+    for name in segments:
+        side, _, part = name.partition('_')
+        other = {'left': f'right_{part}', 'right': f'left_{part}'}.get(side)
+        if other not in segments:
+            words.append(name.replace('_', ' '))
+        elif side == 'left':
+            words.append(_PLURALS.get(part, f'{part}s').replace('_', ' '))
+    return ', '.join(words)
+
+
+def _cells(error: LayoutErrors) -> list[str]:
+    layout = error.layout
+    inferred = [name for name in SEGMENTS if name not in layout.segment_names]
+    angle = None if np.isnan(error.inferred_rad) else np.degrees(error.inferred_rad)
+    lengths = (error.joints_m, error.middles_m, error.ends_m)
+    return [
+        layout.name,
+        str(len(layout.sensors) + len(layout.unused)),
+        described(inferred),
+        *(number(1e3 * length, 1) for length in lengths),
+        number(angle, 1),
+    ]
+
+
+def _estimated(motion: Motion, layout: SensorLayout) -> tuple[Quats, Vec3s]:
+    estimator = PostureEstimator(
+        motion.skeleton,
+        known_calibration(layout),
+        np.array([1.0, 0.0, 0.0, 0.0]),
+        np.array(TRACKER_M),
+        PostureConfig(),
+    )
+    q, p = np.empty((motion.n_frames, len(SEGMENTS), 4)), np.empty((motion.n_frames, 16, 3))
+    for i, frame in enumerate(sensor_frames(motion, layout)):
+        estimate = estimator.step(frame)
+        q[i], p[i] = estimate.q_world, estimate.p_world
+    return q, p
+
+
+def _rms(values: Floats) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+EXAMPLE = 'example: ./puppet layouts walk.bvh --layouts six_point,default14'
+LAYOUTS = (
+    'six_point',
+    'enhance11',
+    'no_feet12',
+    'choi_ko13',
+    'default14',
+    'head15',
+    'girdle17',
+)
+RATE_HZ = 30.0  # of the built-in performer: no error depends on it
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommand's arguments."""
+    add = parser.add_argument
+    add(
+        'clip',
+        nargs='?',
+        metavar='CLIP',
+        type=Path,
+        help='.bvh or .amc; the built-in performer if there is none',
+    )
+    add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    add(
+        '--layouts',
+        type=clip_arguments.listed,
+        metavar='A,B',
+        default=LAYOUTS,
+        help='names or YAML files; default all of the suite',
+    )
+    clip_arguments.add_clip_options(parser)
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """
+    Return the errors of each layout as a Markdown table.
+
+    Raises
+    ------
+    PuppetError : for bad input.
+
+    """
+    layouts = [load_layout(files.layout_file(name)) for name in arguments.layouts]
+    motion = _motion(arguments, files)
+    return accuracy_table([layout_errors(motion, layout) for layout in layouts])
+
+
+def _motion(arguments: argparse.Namespace, files: ConfigFiles) -> Motion:
+    if arguments.clip is None:
+        return procedural_motion(clip_arguments.find_character(files, PERFORMER), RATE_HZ)
+    return clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)

@@ -1,0 +1,145 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Digests: equal for equal values in every process, another for every change."""
+
+from dataclasses import replace
+import hashlib
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+from puppet_clips.batch.ledger import (
+    code_folders,
+    file_digest,
+    input_state,
+    LIBRARIES,
+    suite_version,
+    task_key,
+    value_digest,
+)
+from puppet_clips.batch.plan import make_tasks
+from puppet_clips.batch.task import Reading
+from puppet_core.body.character import Character, load_character
+from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.offline.whole_motion import RetargetJob
+import pytest
+
+
+def test_jobs_of_every_built_in_character_have_their_own(config_dir: Path) -> None:
+    paths = sorted((config_dir / 'characters').glob('*.yaml'))
+    digests = {value_digest(RetargetJob(load_character(p), floor_only())) for p in paths}
+    assert len(digests) == len(paths) > 2
+
+
+def test_a_copy_through_a_pipe_has_the_same(performer: Character) -> None:
+    job = RetargetJob(performer, floor_only())
+    assert value_digest(pickle.loads(pickle.dumps(job))) == value_digest(job)
+
+
+def test_another_process_finds_the_same() -> None:
+    code = (
+        'from puppet_clips.batch.ledger import *; '
+        "print(value_digest({'b': 1.5, 'a': None}, ('x',)), suite_version())"
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={'PYTHONPATH': ':'.join(sys.path), 'PYTHONHASHSEED': '7'},
+    )
+    wanted = value_digest({'a': None, 'b': 1.5}, ('x',))
+    assert done.stdout.split() == [wanted, suite_version()]
+
+
+def test_every_change_of_a_job_shows(performer: Character) -> None:
+    job = RetargetJob(performer, floor_only())
+    longer = replace(
+        performer,
+        skeleton=replace(performer.skeleton, offsets=performer.skeleton.offsets * (1.0 + 1e-15)),
+    )
+    changed = [
+        job,
+        replace(job, solver='position'),
+        replace(job, character=longer),
+        replace(job, tuning=replace(job.tuning, root_softness=0.8)),
+        replace(job, importance=replace(job.importance, prediction_s=0.07)),
+        replace(job, self_interaction=replace(job.self_interaction, samples_only=True)),
+    ]
+    assert len({value_digest(one) for one in changed}) == len(changed)
+
+
+@pytest.mark.parametrize(
+    'a, b',
+    [
+        (('ab', 'c'), ('a', 'bc')),
+        ((1, 2), ((1, 2),)),
+        ((1.0,), (1,)),
+        ((0.0,), (-0.0,)),
+        ((None,), ('None',)),
+        ((np.zeros(6),), (np.zeros((2, 3)),)),
+        ((np.zeros(1),), (np.zeros(1, dtype=np.int64),)),
+        ((True,), (1,)),
+    ],
+)
+def test_what_is_alike_is_not_the_same(a: tuple, b: tuple) -> None:
+    assert value_digest(*a) != value_digest(*b)
+
+
+def test_what_is_no_plain_data_is_refused() -> None:
+    with pytest.raises(TypeError, match='object'):
+        value_digest({'key': object()})
+
+
+def test_a_file_has_the_digest_of_its_bytes(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 10000  # more than one block
+    (tmp_path / 'file').write_bytes(data)
+    assert file_digest(tmp_path / 'file') == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize('library', LIBRARIES)
+@pytest.mark.parametrize('is_missing', [False, True], ids=['another', 'missing'])
+def test_another_library_is_another_version(
+    monkeypatch: pytest.MonkeyPatch, library: str, is_missing: bool
+) -> None:
+    before, own = suite_version(), metadata.version
+
+    def version(name: str) -> str:
+        if name == library and is_missing:
+            raise metadata.PackageNotFoundError(name)
+        return 'x' if name == library else own(name)
+
+    monkeypatch.setattr(metadata, 'version', version)
+    assert suite_version.__wrapped__() != before
+
+
+def test_what_reads_clips_and_bags_is_part_of_the_version() -> None:
+    assert {'ezc3d', 'mcap', 'zstandard', 'lz4', 'llvmlite'} < set(LIBRARIES)
+    known = [
+        n for n in ('puppet_core', 'puppet_retarget', 'puppet_clips', 'puppet_ros') if find_spec(n)
+    ]
+    assert [folder.name for folder in code_folders()] == known and len(known) >= 2
+
+
+@pytest.mark.parametrize('suffix, is_other', [('.C3D', True), ('.bvh', False)])
+def test_built_in_marker_sets_decide_over_c3d_clips(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    performer: Character,
+    suffix: str,
+    is_other: bool,
+) -> None:
+    folder = tmp_path / 'share' / 'puppet_bringup' / 'config' / 'markersets'
+    folder.mkdir(parents=True)
+    (folder / 'own.yaml').write_text('1')
+    (tmp_path / f'a{suffix}').write_text('clip')
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    job = RetargetJob(performer, floor_only())
+    (task,) = make_tasks(tmp_path, tmp_path / 'out', [f'a{suffix}'], [job], Reading())
+    before = task_key(task), input_state(task)
+    (folder / 'own.yaml').write_text('22')
+    assert (task_key(task) != before[0], input_state(task) != before[1]) == 2 * (is_other,)

@@ -1,0 +1,269 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""puppet_clip batch: restarts, failures kept apart, tables, and arguments that do not fit."""
+
+from collections.abc import Callable
+import json
+from pathlib import Path
+import shutil
+import sys
+
+from batch_work import outputs, table
+from puppet_clips.batch.summary import COLUMNS, FAILURES, TIMES
+import pytest
+
+pytestmark = pytest.mark.ros
+
+
+@pytest.fixture
+def batch(run: Callable) -> Callable:
+    """Return a function that runs the command with one process."""
+
+    def call(*words: object) -> object:
+        return run('batch', *words, '--workers', 1)
+
+    return call
+
+
+def test_outputs_are_those_of_retarget(run: Callable, library: Path, tmp_path: Path) -> None:
+    done = run('batch', library, tmp_path / 'out', '--character', 'sally', 'blubby')
+    assert done.code == 0, done.err
+    made = outputs(tmp_path / 'out')
+    assert set(made) == {f'{c}/{n}.bvh' for c in ('sally', 'blubby') for n in ('one', 'a/two')}
+    run('retarget', library / 'one.bvh', tmp_path / 'one.bvh', '--character', 'sally')
+    assert made['sally/one.bvh'] == (tmp_path / 'one.bvh').read_bytes()
+    assert '4 retargeted, 0 finished before' in done.out
+
+
+def test_the_table_has_the_figures_of_the_report(
+    run: Callable, library: Path, tmp_path: Path
+) -> None:
+    assert run('batch', library, tmp_path / 'out').code == 0
+    run('retarget', library / 'one.bvh', tmp_path / 'o.bvh', '--report', tmp_path / 'r.json')
+    report = json.loads((tmp_path / 'r.json').read_text())
+    rows = table(tmp_path / 'out' / 'summary.csv')
+    assert [row['clip'] for row in rows] == ['a/two.bvh', 'one.bvh']
+    row = rows[1]
+    assert tuple(row) == COLUMNS
+    assert (row['status'], row['output'], row['frames']) == ('ok', 'blubby/one.bvh', '120')
+    assert float(row['seconds']) == 1.0
+    times = table(tmp_path / 'out' / 'times.csv')[1]
+    assert tuple(times) == TIMES and float(times['time_s']) > 0.0
+    slide = report['planted_foot_slide_mm_s']['puppet']
+    assert float(row['planted_foot_slide_mm_s_puppet']) == slide
+    for group in ('goal_error_mm', 'jerk_ratio', 'penetration_mm'):
+        for key, value in report[group].items():
+            assert float(row[f'{group}_{key}']) == value
+
+
+def test_parquet_has_the_same_table(batch: Callable, library: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip('pyarrow.parquet', reason='pip install pyarrow')
+    shutil.copy(library / 'one.bvh', library / 'bad.bvh')
+    (library / 'bad.bvh').write_text('no clip')
+    path = tmp_path / 's.parquet'
+    assert batch(library, tmp_path / 'out', '--summary', path).code == 1
+    rows, texts = parquet.read_table(path).to_pylist(), table(tmp_path / 'out' / 'summary.csv')
+    assert [tuple(row) for row in rows] == 3 * [COLUMNS]
+    for row, text in zip(rows, texts):
+        assert {k: '' if v is None else str(v) for k, v in row.items()} == text
+
+
+def test_what_is_finished_is_skipped(run: Callable, library: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'out'
+    assert run('batch', library, out).code == 0
+    stamps = {path: path.stat().st_mtime_ns for path in out.rglob('*.bvh')}
+    first = (out / 'summary.csv').read_bytes()
+    again = run('batch', library, out, '--workers', 2)
+    assert again.code == 0 and '0 retargeted, 2 finished before' in again.out
+    assert {path: path.stat().st_mtime_ns for path in out.rglob('*.bvh')} == stamps
+    assert (out / 'summary.csv').read_bytes() == first
+
+
+def change_input(library: Path, out: Path) -> tuple[str, ...]:
+    """Give one clip another number."""
+    text = (library / 'one.bvh').read_text()
+    (library / 'one.bvh').write_text(text.replace('Frame Time: 0.00833', 'Frame Time: 0.00834'))
+    return ()
+
+
+def truncate_output(library: Path, out: Path) -> tuple[str, ...]:
+    """Cut one output off."""
+    path = out / 'blubby' / 'one.bvh'
+    path.write_bytes(path.read_bytes()[:-100])
+    return ()
+
+
+def delete_output(library: Path, out: Path) -> tuple[str, ...]:
+    """Delete one output."""
+    (out / 'blubby' / 'one.bvh').unlink()
+    return ()
+
+
+def spoil_record(library: Path, out: Path) -> tuple[str, ...]:
+    """Cut one record off."""
+    next(out.glob('.batch/records/*/*.json')).write_text('{"format": "pup')
+    return ()
+
+
+@pytest.mark.parametrize(
+    'change',
+    [change_input, truncate_output, delete_output, spoil_record],
+    ids=lambda change: change.__name__,
+)
+def test_only_what_is_not_right_is_done_again(
+    batch: Callable, library: Path, tmp_path: Path, change: Callable
+) -> None:
+    out = tmp_path / 'out'
+    assert batch(library, out).code == 0
+    words = change(library, out)
+    again = batch(library, out, *words)
+    assert '1 retargeted, 1 finished before' in again.out, again
+    assert batch(library, tmp_path / 'fresh', *words).code == 0
+    assert outputs(out) == outputs(tmp_path / 'fresh')
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('--environment', 'demo'),
+        ('--solver', 'position'),
+        ('--set', 'root_softness=0.5'),
+        ('--unit', 'in'),
+        ('--overwrite',),
+    ],
+    ids=lambda words: words[0][2:],
+)
+def test_other_parameters_make_outputs_anew(
+    batch: Callable, library: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    assert batch(library, tmp_path / 'out').code == 0
+    again = batch(library, tmp_path / 'out', *words)
+    assert again.code == 0 and '2 retargeted' in again.out
+
+
+def test_failed_clips_are_listed_and_the_rest_is_done(
+    batch: Callable, library: Path, tmp_path: Path
+) -> None:
+    (library / 'bad.bvh').write_text('HIERARCHY\nnonsense\n')
+    (library / 'alone.amc').write_text(':FULLY-SPECIFIED\n:DEGREES\n1\n')
+    out = tmp_path / 'out'
+    done = batch(library, out)
+    assert done.code == 1 and '2 of 4' in done.err and 'failed.csv' in done.err
+    failures = table(out / 'failed.csv')
+    assert [tuple(row) for row in failures] == 2 * [FAILURES]
+    reasons = {row['clip']: row['reason'] for row in failures}
+    assert 'bad.bvh:2' in reasons['bad.bvh'] and '--asf' in reasons['alone.amc']
+    assert set(outputs(out)) == {'blubby/one.bvh', 'blubby/a/two.bvh'}
+    for name in ('bad.bvh', 'alone.amc'):
+        (library / name).unlink()
+    assert batch(library, out).code == 0
+    assert not (out / 'failed.csv').exists()
+
+
+def test_an_output_of_a_clip_that_went_bad_does_not_stay(
+    batch: Callable, library: Path, tmp_path: Path
+) -> None:
+    assert batch(library, tmp_path / 'out').code == 0
+    (library / 'one.bvh').write_text('no clip any more')
+    assert batch(library, tmp_path / 'out').code == 1
+    assert set(outputs(tmp_path / 'out')) == {'blubby/a/two.bvh'}
+
+
+def test_a_dry_run_writes_nothing(batch: Callable, library: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'out'
+    done = batch(library, out, '--dry-run')
+    assert done.code == 0 and '2 to do, 0 finished' in done.out and not out.exists()
+    assert batch(library, out, '--glob', 'one.bvh').code == 0
+    done = batch(library, out, '--dry-run')
+    assert '1 to do, 1 finished' in done.out and 'a/two.bvh -> blubby/a/two.bvh' in done.out
+
+
+def test_json_has_counts_and_rates(run: Callable, library: Path, tmp_path: Path) -> None:
+    assert run('batch', library, tmp_path / 'out', '--json', tmp_path / 'b.json').code == 0
+    figures = json.loads((tmp_path / 'b.json').read_text())
+    assert (figures['done'], figures['skipped'], figures['failed']) == (2, 0, 0)
+    assert figures['frames'] == 240 and figures['frames_per_cpu_s'] > 0.0
+    assert tuple(figures['cpu_us_per_frame']) == (
+        'hash',
+        'read',
+        'retarget',
+        'quality',
+        'write',
+        'other',
+    )
+
+
+@pytest.mark.parametrize(
+    'words, named',
+    [
+        (('--workers', '0'), '--workers'),
+        (('--workers', 'x'), '--workers'),
+        (('--workers', '2', '--dask', 'tcp://127.0.0.1:1'), '--dask'),
+        (('--character', 'nobody'), 'nobody'),
+        (('--character', 'sally', 'sally'), 'twice'),
+        (('--environment', 'nowhere'), 'nowhere'),
+        (('--solver', 'x'), '--solver'),
+        (('--set', 'nothing=1'), 'nothing'),
+        (('--glob', '*.fbx'), '*.fbx'),
+        (('--summary', 'x.xlsx'), '--summary'),
+        (('--memory-gib', '0'), '--memory-gib'),
+        (('--timeout', '-1'), '--timeout'),
+        (('--memory-gib', '1', '--dask', 'tcp://127.0.0.1:1'), '--memory-gib'),
+    ],
+)
+def test_arguments_that_do_not_fit_are_named(
+    run: Callable, library: Path, tmp_path: Path, words: tuple[str, ...], named: str
+) -> None:
+    done = run('batch', library, tmp_path / 'out', *words)
+    assert done.code == 2 and named in done.err and len(done.err.splitlines()) == 1
+    assert not (tmp_path / 'out').exists()
+
+
+def test_missing_packages_are_named(
+    run: Callable, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, 'distributed', None)
+    monkeypatch.setitem(sys.modules, 'pyarrow.parquet', None)
+    done = run('batch', library, tmp_path / 'out', '--dask', 'tcp://127.0.0.1:1')
+    assert done.code == 2 and 'pip install distributed' in done.err
+    done = run('batch', library, tmp_path / 'out', '--summary', tmp_path / 'x.parquet')
+    assert done.code == 2 and 'pip install pyarrow' in done.err
+
+
+def test_clips_and_bags_of_all_kinds_are_done(
+    run: Callable, library: Path, tmp_path: Path, mocap_dir: Path
+) -> None:
+    for name in ('02.asf', '02_03.amc'):
+        shutil.copy(mocap_dir / 'cmu_asfamc' / name, library / name)
+    assert run('retarget', library / 'one.bvh', library / 'take.mcap').code == 0
+    (library / 'noise.mcap').write_bytes(b'no bag')
+    out = tmp_path / 'out'
+    done = run('batch', library, out, '--workers', 1)
+    assert done.code == 1 and '1 of 5' in done.err, done.err
+    assert [row['clip'] for row in table(out / 'failed.csv')] == ['noise.mcap']
+    names = ('02_03', 'a/two', 'one', 'take')
+    assert set(outputs(out)) == {f'blubby/{name}.bvh' for name in names}
+    for name in ('02_03.amc', 'take.mcap'):
+        words = ('--asf', library / '02.asf') if name.endswith('amc') else ()
+        assert run('retarget', library / name, tmp_path / 'x.bvh', *words).code == 0
+        made = out / 'blubby' / Path(name).with_suffix('.bvh')
+        assert made.read_bytes() == (tmp_path / 'x.bvh').read_bytes()
+    assert '4 finished before' in run('batch', library, out, '--workers', 1).err
+
+
+def test_of_a_folder_only_the_files_of_the_bag_count(
+    run: Callable, library: Path, tmp_path: Path
+) -> None:
+    bags = pytest.importorskip('puppet_ros.bags')
+    bag, out = library / 'take', tmp_path / 'out'
+    (bag / 'notes').mkdir(parents=True)
+    (bag / 'thumbnail.png').write_text('1')
+    assert run('retarget', library / 'one.bvh', bag / 'take_0.mcap').code == 0
+    (bag / 'metadata.yaml').write_text(bags.metadata_file_of([], 0, 1, 'take_0.mcap'))
+    words = ('batch', library, out, '--glob', 'take', '--workers', 1)
+    assert '1 retargeted' in run(*words).out
+    (bag / 'thumbnail.png').write_text('2')
+    assert '1 finished before' in run(*words).out
+    with open(bag / 'metadata.yaml', 'a', encoding='utf-8') as file:
+        file.write('# a remark\n')
+    assert '1 retargeted' in run(*words).out

@@ -1,0 +1,328 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command calibrate: from a clip, from bags, live; exit codes; re-zeroing."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+import threading
+from typing import Any
+
+from motion_samples import CONFIG, EXACT, exchanged, LAYOUT, make_take, REAL, Take
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
+
+from puppet_clips.calibrate import calibrate_command, calibrate_live  # noqa: E402
+from puppet_clips.calibrate.calibrate_command import main  # noqa: E402
+from puppet_core.body.character import load_character  # noqa: E402,I100
+from puppet_core.sensor_frames import FILTER_OK, FilteredFrame, SensorFrame  # noqa: E402
+from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
+from puppet_ros.messages import pose_frame, tracker_frame  # noqa: E402
+from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
+from rosbags.typesys import get_typestore, Stores  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
+
+RATE_HZ = 30.0
+PERIOD_NS = 33_333_333
+PLACE = np.array([0.4, -0.3, 1.0])
+OWN = (
+    '--performer',
+    str(CONFIG / 'characters' / 'performer.yaml'),
+    '--layout',
+    str(CONFIG / 'layouts' / 'default14.yaml'),
+)
+pytestmark = pytest.mark.ros
+
+
+def _frame(take: Take, index: int) -> FilteredFrame:
+    poses, n = take.recording.poses, len(LAYOUT.sensors)
+    return FilteredFrame(
+        (index + 1) * PERIOD_NS,
+        index,
+        LAYOUT.sensors,
+        poses.positions[index] - PLACE,
+        poses.rotations[index],
+        np.zeros((n, 3)),
+        np.zeros((n, 3)),
+        np.zeros((n, 6, 6)),
+        np.full(n, FILTER_OK, dtype=np.uint8),
+    )
+
+
+def _message(take: Take, index: int, raw: bool) -> Any:
+    frame = _frame(take, index)
+    header = Header(frame_id='transmitter')
+    header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
+    if not raw:
+        return pose_frame.to_msg(frame, header)
+    return tracker_frame.to_msg(
+        SensorFrame(
+            frame.stamp_ns,
+            index,
+            frame.sensors,
+            frame.positions,
+            frame.quaternions,
+            np.zeros(len(frame.sensors)),
+            frame.status,
+        ),
+        header,
+    )
+
+
+def _statics() -> TFMessage:
+    writer = TransformsWriter([('world', 'transmitter')])
+    return writer.fill(0, PLACE[None], np.array([[1.0, 0.0, 0.0, 0.0]]))
+
+
+def _write_bag(path: Path, take: Take, raw: bool, storage: Any, statics: bool = True) -> None:
+    kind = 'TrackerFrame' if raw else 'PoseFrame'
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with rosbag2.Writer(path, version=9, storage_plugin=storage) as writer:
+        topic = writer.add_connection(
+            '/tracker/raw' if raw else '/tracker/filtered',
+            f'puppet_msgs/msg/{kind}',
+            msgdef='# unused',
+            rihs01='RIHS01_' + 64 * '0',
+        )
+        if statics:
+            place = writer.add_connection('/tf_static', 'tf2_msgs/msg/TFMessage', typestore=store)
+            writer.write(place, 0, serialize_message(_statics()))
+        for index in range(take.recording.n_frames):
+            data = serialize_message(_message(take, index, raw))
+            writer.write(topic, (index + 1) * PERIOD_NS, data)
+
+
+@pytest.fixture(scope='module')
+def exact() -> Take:
+    """Return a recording without noise."""
+    return make_take(11, EXACT, RATE_HZ)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    """Return where the calibration goes."""
+    return tmp_path / 'calibration.yaml'
+
+
+@pytest.mark.parametrize(
+    ('raw', 'storage'),
+    [
+        (False, rosbag2.StoragePlugin.MCAP),
+        (True, rosbag2.StoragePlugin.SQLITE3),
+    ],
+    ids=['filtered-mcap', 'raw-sqlite'],
+)
+def test_bag_becomes_a_calibration(
+    tmp_path: Path,
+    output: Path,
+    exact: Take,
+    raw: bool,
+    storage: Any,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    _write_bag(tmp_path / 'bag', exact, raw, storage)
+    assert main(['--from', 'bag', str(tmp_path / 'bag'), '--output', str(output), *OWN]) == 0
+    calibration = load_calibration(output)
+    assert np.max(exact.centre_errors(calibration)) < 1e-6
+    assert calibration.date and calibration.evaluation is not None
+    assert 'good to use' in capsys.readouterr().out
+
+
+def test_bag_without_transform_needs_the_trackers_place(
+    tmp_path: Path, output: Path, exact: Take, capsys: pytest.CaptureFixture
+) -> None:
+    _write_bag(tmp_path / 'bag', exact, False, rosbag2.StoragePlugin.MCAP, statics=False)
+    arguments = ['--from', 'bag', str(tmp_path / 'bag'), '--output', str(output), *OWN]
+    assert main(arguments) == 2
+    assert '--transmitter-m' in capsys.readouterr().err
+    assert main([*arguments, '--transmitter-m', *map(str, PLACE)]) == 0
+
+
+def test_exchanged_sensors_are_told_with_exit_code_1_and_nothing_is_written(
+    tmp_path: Path, output: Path, capsys: pytest.CaptureFixture
+) -> None:
+    take = make_take(12, REAL, RATE_HZ)
+    swapped = exchanged(take.recording, LAYOUT, 'left_hand', 'right_hand')
+    take = take._replace(recording=swapped)
+    _write_bag(tmp_path / 'bag', take, False, rosbag2.StoragePlugin.MCAP)
+    assert main(['--from', 'bag', str(tmp_path / 'bag'), '--output', str(output), *OWN]) == 1
+    text = capsys.readouterr().out
+    assert 'swapped: left_hand and right_hand' in text
+    assert 'should not be used' in text
+    assert not output.exists()
+
+
+def test_clip_is_calibrated_and_compared_with_the_truth(
+    tmp_path: Path, output: Path, capsys: pytest.CaptureFixture
+) -> None:
+    own = tmp_path / 'own.yaml'
+    arguments = ['--from', 'clip', '--output', str(output), '--write-character', str(own)]
+    assert main([*arguments, *OWN]) == 0
+    assert 'limb segments by at most 0.0 mm' in capsys.readouterr().out
+    true = load_character(CONFIG / 'characters' / 'performer.yaml').skeleton
+    found = load_character(own).skeleton
+    np.testing.assert_allclose(found.limb_lengths, true.limb_lengths, atol=1e-5)
+
+
+def test_rezeroing_changes_one_sensor_only(output: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(['--from', 'clip', '--output', str(output), *OWN]) == 0
+    before = load_calibration(output)
+    again = ['--from', 'clip', '--output', str(output), '--rezero', 'left_hand', *OWN]
+    # other sensors have moved, too, when all are put on anew: the pose does not fit
+    assert main([*again, '--seed', '2']) == 1
+    assert main(again) == 0
+    assert 'left_hand: moved by 0 mm' in capsys.readouterr().out
+    after = load_calibration(output)
+    others = [i for i, name in enumerate(before.sensors) if name != 'left_hand']
+    np.testing.assert_allclose(after.rotations[others], before.rotations[others], atol=1e-15)
+
+
+def test_trials_tell_how_far_calibrations_are_off(capsys: pytest.CaptureFixture) -> None:
+    assert main(['--from', 'clip', '--trials', '1', *OWN]) == 0
+    text = capsys.readouterr().out
+    assert 'though all is well: 0 of 1' in text and 'upper arms and thighs' in text
+    assert 'exchanged, named: 1 of 1' in text and 'slipped, named: 1 of 1' in text
+
+
+def test_trials_that_are_all_refused_are_counted(capsys: pytest.CaptureFixture) -> None:
+    assert main(['--from', 'clip', '--trials', '1', '--skin-mm', '500', *OWN]) == 0
+    assert 'should not be used though all is well: 1 of 1' in capsys.readouterr().out
+
+
+@pytest.mark.mocap
+def test_acclaim_clips_are_read_as_by_the_other_commands(
+    mocap_dir: Path, capsys: pytest.CaptureFixture
+) -> None:
+    folder = mocap_dir / 'cmu_asfamc'
+    clip = ['--from', 'clip', str(folder / '02_01.amc'), *OWN]
+    assert main(clip) in (0, 1)  # a walk is no range of motion
+    first = capsys.readouterr()
+    assert 'off the truth' in first.out and '02_01.amc: ' in first.err
+    assert main([*clip, '--asf', str(folder / '02.asf'), '--unit', '0.0254']) in (0, 1)
+    assert main([*clip, '--asf', str(folder / 'none.asf')]) == 2
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (['--from', 'clip', '--seed', '-1'], '--seed: expected 0 or more, got -1'),
+        (['--from', 'clip', '--pose-deg', '-1'], '--pose-deg: expected 0 .. 90'),
+        (['--from', 'clip', '--unit', 'ell'], '--unit'),
+        (['--from', 'bag'], 'expected the path of a bag'),
+        (['--from', 'bag', '/no_such_bag'], '/no_such_bag: expected a bag, got nothing'),
+        (['--from', 'clip', 'no_such.bvh'], 'a readable BVH file'),
+        (['--from', 'clip', '--layout', 'nobody'], 'layout: expected'),
+        (['--from', 'clip', '--noise-mm', '-1'], 'noise_mm: expected'),
+        (['--from', 'clip', '--rezero', 'left_hand'], '--rezero: expected --output'),
+        (['--from', 'clip', '--output', '/dev/null/c.yaml'], '--output'),
+        (['--from', 'clip', '--trials', '0'], '--trials: expected 1 .. 1000'),
+        (['--from', 'nowhere'], 'invalid choice'),
+    ],
+)
+def test_bad_input_is_refused_with_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture
+) -> None:
+    own = OWN if '--layout' not in arguments else OWN[:2]
+    assert main([*own, *arguments]) == 2
+    text = capsys.readouterr().err
+    assert message in text
+    assert 'Traceback' not in text
+
+
+def test_surface_is_still_a_mode_of_the_command(capsys: pytest.CaptureFixture) -> None:
+    assert main(['--surface', '--help']) == 0
+    assert '--tip' in capsys.readouterr().out
+
+
+def test_examples_are_accepted() -> None:
+    for line in calibrate_command.EXAMPLE.splitlines():
+        words = line.split('calibrate ', 1)[1].split()
+        assert calibrate_command.make_parser().parse_args(words).origin
+
+
+class Publisher:
+    """A performer who does what the prompts ask for, as fast as it is listened to."""
+
+    def __init__(self, context: Any, take: Take) -> None:
+        self._take = take
+        self._node = Node('stream', context=context)
+        self._frames = self._node.create_publisher(
+            calibrate_live.PoseFrame, '/tracker/filtered', qos.STREAM
+        )
+        self._statics = self._node.create_publisher(TFMessage, '/tf_static', qos.STATIC_TRANSFORMS)
+        self.moving = threading.Event()
+        self.heard = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> 'Publisher':
+        self._statics.publish(_statics())
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._node.destroy_node()
+
+    def _run(self) -> None:
+        index, count = 0, 1
+        while not self._stop.wait(0.001):
+            if self.heard >= count:  # nothing is skipped, however slow the machine
+                count += 1
+                index = index + 1 if self.moving.is_set() else 0
+            msg = _message(self._take, min(index, self._take.recording.n_frames - 1), False)
+            msg.frame_index = count
+            seconds, nanoseconds = divmod(count * PERIOD_NS, 10**9)
+            msg.header.stamp.sec, msg.header.stamp.nanosec = seconds, nanoseconds
+            self._frames.publish(msg)
+
+
+@pytest.fixture
+def publisher(ros_context: Any, monkeypatch: Any, exact: Take) -> Iterator[Publisher]:
+    """Return one who moves once the command says so."""
+    monkeypatch.setattr(calibrate_live, 'COUNTDOWN_S', 1)
+    who = Publisher(ros_context, exact)
+
+    def listen(say: Callable[[str], None]) -> Callable[[str], None]:
+        def heard(text: str) -> None:
+            if text == calibrate_live.MOTION_PROMPT:
+                who.moving.set()
+            say(text)
+
+        return heard
+
+    class Watched(calibrate_live.StreamRecorder):
+        def add(self, frame: Any, *place: Any) -> None:
+            super().add(frame, *place)
+            who.heard = frame.frame_index
+
+    monkeypatch.setattr(calibrate_live, 'StreamRecorder', Watched)
+    monkeypatch.setattr(calibrate_live, '_say', listen(calibrate_live._say))
+    yield who
+
+
+def test_live_calibration_is_guided_to_its_end(
+    publisher: Publisher, output: Path, exact: Take, capfd: pytest.CaptureFixture
+) -> None:
+    with publisher:
+        assert main(['--from', 'live', '--output', str(output), *OWN]) == 0
+    assert np.max(exact.centre_errors(load_calibration(output))) < 0.002
+    said = capfd.readouterr().err
+    assert 'stand in the T-pose' in said and '12 of 12 joints' in said
+
+
+def test_silence_is_a_failure_with_what_to_do(
+    ros_context: Any, monkeypatch: Any, capfd: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(calibrate_live, 'COUNTDOWN_S', 0)
+    monkeypatch.setattr(calibrate_live, 'SILENCE_LIMIT_S', 0.2)
+    assert main(['--from', 'live', *OWN]) == 1
+    assert 'is the filter running' in capfd.readouterr().err

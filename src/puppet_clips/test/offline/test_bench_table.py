@@ -1,0 +1,70 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the bench: counted and added up as in the thesis."""
+
+from typing import Any
+
+from puppet_retarget.offline.tables import iterations_table, numbers, table, timing_table
+
+
+def run(clip: str, character: str, frames: int, **changes: Any) -> dict[str, Any]:
+    """Return what the thesis' tables need of a run."""
+    usual = {
+        'clip': clip,
+        'character': character,
+        'frames': frames,
+        'solver': 'importance_based',
+        'preset': 'default',
+        'body_iterations': 0,
+        'body_frames': 0,
+        'body_iterations_without_root_estimation': 40,
+        'body_frames_without_root_estimation': 8,
+        'elapsed_ms': 2.0,
+    }
+    return usual | changes
+
+
+ROWS = [
+    run('walk', 'blubby', 100),
+    run('walk', 'blubby', 100, solver='position', body_iterations=999, elapsed_ms=999.0),
+    run('walk', 'blubby', 100, preset='as_printed', body_iterations=999, elapsed_ms=999.0),
+    run('walk', 'sally', 100, elapsed_ms=4.0),
+    run('jump', 'blubby', 300, body_iterations=7, body_frames=2),
+    run(
+        'jump',
+        'sally',
+        300,
+        body_iterations_without_root_estimation=0,
+        body_frames_without_root_estimation=0,
+    ),
+]
+
+
+def cells(text: str) -> list[list[str]]:
+    """Return the rows of a table below its head."""
+    return [line.strip('| ').split(' | ') for line in text.splitlines()[2:]]
+
+
+def test_iterations_are_of_the_first_solver_and_preset() -> None:
+    assert cells(iterations_table(ROWS)) == [
+        ['walk', '100', '40 (8)', '40 (8)', '0', '0'],
+        ['jump', '300', '40 (8)', '0', '7 (2)', '0'],
+        ['total (2 clips)', '400', '80 (16)', '40 (8)', '7 (2)', '0'],
+    ]
+
+
+def test_times_are_elapsed_and_per_frame() -> None:
+    assert cells(timing_table(ROWS)) == [
+        ['walk', '100', '2.0', '0.0200', '4.0', '0.0400'],
+        ['jump', '300', '2.0', '0.0067', '2.0', '0.0067'],
+        ['total (2 clips)', '400', '4.0', '0.0100', '6.0', '0.0150'],
+    ]
+
+
+def test_a_table_is_markdown() -> None:
+    assert table(['a', 'b'], [['1', '2']]) == '| a | b |\n|---|---|\n| 1 | 2 |'
+
+
+def test_what_is_not_there_is_a_dash() -> None:
+    assert numbers(None, 1) == '–'
+    assert numbers({'p50': 1.25, 'p99': float('nan')}, 1) == '1.2 / –'

@@ -1,0 +1,151 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whole clips: the figures that the report must show, captured and procedural."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from puppet_core.body.posture import Motion
+from puppet_core.io import check_values
+from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.importance.estimator import IMPORTANCE, ImportanceConfig
+from puppet_retarget.offline.motion_report import copied_angles, report
+from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
+from puppet_retarget.parameters import (
+    importance_config,
+    IMPORTANCE_ROWS,
+    RETARGET_ROWS,
+    solver_config,
+)
+from puppet_retarget.solvers.puppet_model import SolverConfig
+import pytest
+
+# the figures of the issue and of errata 12
+ADDED_SLIDE_MM_S = 10.0
+ROOT_JERK, FEET_JERK = 1.5, 1.3
+WALK_ROOT_JERK_M_S3, WALK_FEET_JERK_M_S3 = 1650.0, 2860.0  # per axis, of 02_01
+RATE_HZ = 120.0
+PENETRATION_MM = 1.0
+FREE_LIMB_DEG = 0.1
+PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
+
+
+def figures(motion: Motion, character: Any, **job: Any) -> dict[str, Any]:
+    """Return the report of a motion on a floor."""
+    full = RetargetJob(character, floor_only(), **job)
+    return report(motion, full, retarget_motion(motion, full))
+
+
+def check(found: dict[str, Any]) -> None:
+    """Assert the figures of the issue that any motion must show."""
+    slide = found['planted_foot_slide_mm_s']
+    assert slide['puppet'] <= slide['performer'] + ADDED_SLIDE_MM_S
+    assert found['penetration_mm']['environment_max'] <= PENETRATION_MM
+    assert found['free_limb_deviation_deg_max'] < FREE_LIMB_DEG
+
+
+@pytest.mark.mocap
+@PUPPETS
+@pytest.mark.parametrize('clip', ['02_01', '02_03', 'salsa_10'])
+def test_captured_clips_meet_the_figures(
+    captured: Callable, clip: str, puppet: str, request
+) -> None:
+    """A walk, a run and jog, a dance."""
+    found = figures(captured(clip), request.getfixturevalue(puppet))
+    check(found)
+    assert found['jerk_ratio']['root'] <= ROOT_JERK
+    assert found['jerk_ratio']['feet'] <= FEET_JERK
+    if clip.startswith('02'):
+        slide = found['planted_foot_slide_mm_s']
+        assert slide['joint_angles_baseline'] > 3.0 * slide['puppet']
+
+
+@PUPPETS
+def test_procedural_performance_meets_the_figures(
+    procedural: Motion, puppet: str, request
+) -> None:
+    """
+    It stands, walks, reaches, claps, squats and jumps.
+
+    Its curves are a hundred times as smooth as a captured walk, so a ratio to its jerk says
+    little; a fifth of a captured walk's jerk is smooth.
+
+    """
+    found = figures(procedural, request.getfixturevalue(puppet))
+    check(found)
+    own = procedural.root_positions, procedural.end_effectors[:, 2:4]
+    root, feet = (np.sqrt(np.mean(np.diff(x, 3, axis=0) ** 2)) * RATE_HZ**3 for x in own)
+    assert root * found['jerk_ratio']['root'] < 0.2 * WALK_ROOT_JERK_M_S3
+    assert feet * found['jerk_ratio']['feet'] < 0.2 * WALK_FEET_JERK_M_S3
+
+
+@pytest.mark.mocap
+def test_printed_formulas_are_as_abrupt_as_the_spec_says(
+    captured: Callable, short_character
+) -> None:
+    """Errata 12: root jerk of an order of magnitude, and feet several times."""
+    solver = solver_config(check_values(RETARGET_ROWS, {'preset': 'as_printed'}))
+    importance = importance_config(check_values(IMPORTANCE_ROWS, {'preset': 'as_printed'}))
+    found = figures(captured('02_01'), short_character, importance=importance, tuning=solver)
+    assert found['jerk_ratio']['root'] > 5.0
+    assert found['jerk_ratio']['feet'] > 2.0
+
+
+def test_report_has_the_keys_of_the_issue(procedural: Motion, short_character) -> None:
+    found = figures(procedural, short_character)
+    assert list(found) == [
+        'frames',
+        'solver',
+        'character',
+        'ms_per_frame',
+        'body_iterations',
+        'planted_foot_slide_mm_s',
+        'planted_impossible_share',
+        'goal_error_mm',
+        'penetration_mm',
+        'free_limb_deviation_deg_max',
+        'jerk_ratio',
+    ]
+    assert found['frames'] == procedural.n_frames
+    assert found['character'] == 'blubby'
+    assert 0.0 <= found['planted_impossible_share'] < 0.05
+
+
+def test_progress_is_told_in_hundreds(procedural: Motion, short_character) -> None:
+    told: list[int] = []
+    job = RetargetJob(short_character, floor_only(), 'joint_angles')
+    retarget_motion(procedural, job, told.append)
+    assert set(told) == {100}
+    assert sum(told) == procedural.n_frames // 100 * 100
+
+
+def test_frames_do_not_depend_on_what_was_retargeted_before(
+    procedural: Motion, short_character
+) -> None:
+    job = RetargetJob(
+        short_character, floor_only(), 'importance_based', ImportanceConfig(), SolverConfig()
+    )
+    first, second = retarget_motion(procedural, job), retarget_motion(procedural, job)
+    np.testing.assert_array_equal(first.puppet.rotations, second.puppet.rotations)
+    np.testing.assert_array_equal(first.rows, second.rows)
+
+
+def test_result_becomes_a_motion_of_the_puppet(procedural: Motion, short_character) -> None:
+    job = RetargetJob(short_character, floor_only())
+    result = retarget_motion(procedural, job)
+    motion = result.motion(short_character, procedural.rate_hz)
+    assert motion.n_frames == procedural.n_frames
+    assert motion.skeleton is short_character.skeleton
+    assert result.rows[..., IMPORTANCE].max() == 1.0
+
+
+@PUPPETS
+def test_copied_angles_are_what_their_solver_makes(
+    procedural: Motion, puppet: str, request: pytest.FixtureRequest
+) -> None:
+    """All frames at once, against the frame-by-frame solver on the same environment."""
+    job = RetargetJob(request.getfixturevalue(puppet), floor_only(), 'joint_angles')
+    plain, solved = copied_angles(procedural, job), retarget_motion(procedural, job).puppet
+    for name in ('root_positions', 'rotations', 'end_effectors'):
+        np.testing.assert_allclose(getattr(plain, name), getattr(solved, name), atol=1e-12)

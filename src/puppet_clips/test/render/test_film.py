@@ -1,0 +1,236 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Films: as many frames as promised, of the promised size and instants, whole or not at all."""
+
+from collections.abc import Callable, Iterator
+import os
+from pathlib import Path
+import sys
+import tracemalloc
+
+import numpy as np
+from PIL import Image
+from puppet_core.drawing.images import save_png
+from puppet_core.io import ConfigError
+from puppet_view.render import film
+from puppet_view.render.film import FilmTimes
+import pytest
+
+pytestmark = pytest.mark.ros
+PREFIXES = os.environ.get('AMENT_PREFIX_PATH', '')  # where the messages are
+
+
+@pytest.mark.parametrize(
+    ('times', 'count', 'last_s'),
+    [
+        (FilmTimes(0.0, 10.0, 30.0), 300, 10.0 - 1.0 / 30.0),
+        (FilmTimes(0.0, 343 / 120.0, 30.0), 86, 85 / 30.0),
+        (FilmTimes(1.0, 2.0, 25.0, 0.5), 50, 1.98),
+        (FilmTimes(0.0, 0.001, 30.0), 1, 0.0),
+    ],
+)
+def test_instants_are_exact(times: FilmTimes, count: int, last_s: float) -> None:
+    instants = times.instants()
+    assert len(instants) == times.count == count
+    assert instants[-1] == pytest.approx(last_s)
+    assert instants[0] == times.first_s and instants[-1] < times.last_s
+
+
+def test_too_many_frames_are_refused() -> None:
+    with pytest.raises(ConfigError, match='--video: expected at most 100000 frames'):
+        FilmTimes(0.0, 1e6, 30.0).instants()
+
+
+def test_an_mp4_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    av = pytest.importorskip('av', reason='av, an optional package, is not installed')
+    out = tmp_path / 'walk.mp4'
+    done = run(
+        'render',
+        walk_bvh,
+        '--video',
+        out,
+        '--size',
+        '161x91',
+        '--character',
+        'performer',
+        '--fps',
+        15,
+        '--seconds',
+        '0.2:0.8',
+        '--no-labels',
+    )
+    assert done.code == 0, done.err
+    assert done.out == f'{out}: 162 x 92 pixels, 9 frames, 0.60 s at 15 a second\n'
+    with av.open(str(out)) as container:
+        stream = container.streams.video[0]
+        assert stream.codec_context.name == 'h264'
+        assert stream.codec_context.pix_fmt == 'yuv420p'
+        frames = [frame.to_ndarray(format='rgb24') for frame in container.decode(stream)]
+        assert stream.average_rate == 15
+    assert [frame.shape for frame in frames] == [(92, 162, 3)] * 9
+    data = out.read_bytes()
+    assert 0 < data.index(b'moov') < data.index(b'mdat')  # browsers begin before the end
+    still = tmp_path / 'still.png'
+    done = run(
+        'render',
+        walk_bvh,
+        '--times',
+        '0.2',
+        '-o',
+        still,
+        '--character',
+        'performer',
+    )
+    assert done.code == 0, done.err
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ['still.png', 'walk.mp4']
+
+
+def test_colours_of_an_mp4_are_those_of_its_pictures(tmp_path: Path) -> None:
+    av = pytest.importorskip('av', reason='av, an optional package, is not installed')
+    colours = [(200, 40, 40), (40, 160, 60), (50, 70, 190), (225, 228, 230)]
+    picture = np.concatenate(
+        [np.full((64, 32, 3), colour, dtype=np.uint8) for colour in colours], axis=1
+    )
+    film.save_film(tmp_path / 'c.mp4', iter([picture] * 3), 3, 30.0)
+    with av.open(str(tmp_path / 'c.mp4')) as container:
+        frame = next(container.decode(video=0))
+        assert (frame.colorspace, frame.color_range) == (1, 1)
+        seen = frame.reformat(format='rgb24', src_colorspace=1).to_ndarray()
+    for k, colour in enumerate(colours):
+        np.testing.assert_allclose(seen[32, 32 * k + 16], colour, atol=6)
+
+
+def test_a_gif_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'walk.gif'
+    done = run(
+        'render',
+        walk_bvh,
+        '--video',
+        out,
+        '--size',
+        '120x90',
+        '--character',
+        'performer',
+        '--fps',
+        12,
+        '--speed',
+        0.5,
+        '--camera',
+        'fixed',
+    )
+    assert done.code == 0, done.err
+    assert '24 frames' in done.out
+    with Image.open(out) as picture:
+        assert picture.size == (120, 90)
+        assert picture.n_frames == 24
+        assert picture.info['loop'] == 0
+        durations = []
+        for i in range(picture.n_frames):
+            picture.seek(i)
+            durations.append(picture.info['duration'])
+    assert sum(durations) == pytest.approx(2000, abs=10)  # the rate is kept over all frames
+    assert set(durations) <= {80, 90}
+
+
+def test_what_is_broken_off_leaves_nothing(
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+
+    def interrupted(scenes: film.LineUp, i: int, *others: object) -> None:
+        drawn.append(i)
+        if i == 3:
+            raise KeyboardInterrupt
+        return np.zeros((90, 120, 3), dtype=np.uint8)
+
+    monkeypatch.setattr(film.LineUp, 'picture', interrupted)
+    out = tmp_path / 'walk.gif'
+    out.write_bytes(b'old')
+    done = run('render', walk_bvh, '--video', out, '--size', '120x90', '--character', 'performer')
+    assert done.code == 130 and 'interrupted' in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ['walk.gif']
+    assert out.read_bytes() == b'old'
+    assert len(drawn) < 20
+
+
+def test_a_gif_too_large_for_memory_is_refused_before_it_is_drawn(
+    run: Callable, walk_bvh: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / 'x.gif'
+    done = run('render', walk_bvh, '--video', out, '--size', '8192x8192', '--fps', '50')
+    assert done.code == 2 and 'expected at most 22 pictures of 8192 x 8192' in done.err
+    assert 'retarget' not in done.out + done.err and not out.exists()
+
+
+def test_a_gif_keeps_its_pictures_packed(tmp_path: Path) -> None:
+    count, shape = 200, (300, 500, 3)
+    tracemalloc.start()
+
+    def pictures() -> Iterator[np.ndarray]:
+        for i in range(count):
+            picture = np.full(shape, 200, dtype=np.uint8)
+            picture[:, 2 * i : 2 * i + 50] = (20, 90, 160)
+            yield picture
+
+    try:
+        film.save_film(tmp_path / 'x.gif', pictures(), count, 20.0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.6 * count * np.prod(shape)  # what all take, unpacked
+    with Image.open(tmp_path / 'x.gif') as film_:
+        assert film_.n_frames == count
+        film_.seek(100)
+        seen = np.asarray(film_.convert('RGB')).astype(int)
+    assert np.abs(seen[0, 225] - (20, 90, 160)).max() < 8 and np.abs(seen[0, 5] - 200).max() < 8
+
+
+def test_without_av_the_error_says_what_to_install(
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, 'av', None)
+    done = run('render', walk_bvh, '--video', tmp_path / 'x.mp4')
+    assert done.code == 2
+    assert 'expected the package av for .mp4' in done.err and 'pip install av' in done.err
+
+
+def test_a_bag_shows_who_was_recorded(
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{os.environ["AMENT_PREFIX_PATH"]}:{PREFIXES}')
+    bag = tmp_path / 'recorded.mcap'
+    assert run('retarget', walk_bvh, bag, '--character', 'blubby').code == 0
+    sizes = []
+    for words in ((), ('--character', 'recorded'), ('--character', 'performer,sally')):
+        out = tmp_path / 'b.png'
+        done = run(
+            'render',
+            bag,
+            '--times',
+            '0.1,0.5',
+            '-o',
+            out,
+            '--width-px',
+            200,
+            '--importance',
+            *words,
+        )
+        assert done.code == 0, done.err
+        with Image.open(out) as picture:
+            sizes.append(picture.size[1])
+    assert sizes[0] == sizes[2] > sizes[1]
+    again, direct = tmp_path / 'again.png', tmp_path / 'direct.png'
+    common = ('--frame', '30', '--size', '160x120', '--no-labels')
+    assert run('render', bag, '--character', 'recorded', '-o', again, *common).code == 0
+    assert run('render', walk_bvh, '--character', 'blubby', '-o', direct, *common).code == 0
+    pictures = [np.asarray(Image.open(path)).astype(int) for path in (again, direct)]
+    assert np.mean(np.abs(pictures[0] - pictures[1]) > 24) < 0.02  # the same puppet, recorded
+    done = run('render', bag, '-o', bag.with_suffix('.png'), '--character', 'nobody')
+    assert done.code == 2
+
+
+def test_an_output_that_is_the_input_is_refused(run: Callable, tmp_path: Path) -> None:
+    clip = tmp_path / 'a.png'
+    save_png(clip, np.zeros((4, 4, 3), dtype=np.uint8))
+    done = run('render', clip, '-o', clip)
+    assert done.code == 2 and '--out: expected another file than CLIP' in done.err

@@ -1,0 +1,132 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of bags: everybody who was recorded, at the recorded times, also across gaps."""
+
+from collections.abc import Callable
+import os
+from pathlib import Path
+import struct
+
+import numpy as np
+from PIL import Image
+import pytest
+
+pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.body.character import Character, default_capsules  # noqa: E402,I100
+from puppet_core.io import InputFileError  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
+from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
+from puppet_view.recording import read_bag_take, read_motion, read_recorded  # noqa: E402
+from puppet_view.render.actors import Actor  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+PREFIXES = os.environ.get('AMENT_PREFIX_PATH', '')  # where the messages are
+LATE_NS = 2 * 10**9  # frames from here on, after START_NS, come GAP_NS later
+GAP_NS = 14 * 10**9
+
+
+def later(data: bytes) -> tuple[bytes, int]:
+    """Return a message with a gap before the second half, and its stamp [ns]."""
+    stamp = stamp_ns(data)
+    stamp += GAP_NS if stamp >= LATE_NS - 500_000_000 else 0
+    # CDR: four bytes of encapsulation, then the header's stamp
+    return data[:4] + struct.pack('<iI', *divmod(stamp, 10**9)) + data[12:], stamp
+
+
+@pytest.fixture
+def recording(
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Return a bag of a walk with two puppets and 14 seconds in which nobody was seen."""
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{os.environ["AMENT_PREFIX_PATH"]}:{PREFIXES}')
+    out = tmp_path / 'both.mcap'
+    written = set()
+    with BagWriter(out) as writer:
+        for name, space in (('blubby', '/puppet/'), ('sally', '/puppet_2/')):
+            path = tmp_path / f'{name}.mcap'
+            assert run('retarget', walk_bvh, path, '--character', name).code == 0
+            with BagReader(path) as reader:
+                found = [(m, m.topic.replace('/puppet/', space)) for m in reader.messages()]
+            for message, topic in found:
+                if topic in written:
+                    continue
+                data, stamp = message.data, message.log_ns
+                if 'description' not in topic:
+                    data, stamp = later(data)
+                writer.write(topic, message.type, stamp, data)
+            written |= {topic for _, topic in found}
+    return out
+
+
+def test_all_puppets_are_seen_at_their_times(recording: Path) -> None:
+    recorded = read_recorded(recording)
+    assert [body.who for body in recorded.bodies] == ['performer', 'puppet', 'puppet_2']
+    assert [body.name for body in recorded.puppets] == ['blubby', 'sally']
+    assert recorded.rate_hz == pytest.approx(120.0, rel=1e-5)
+    assert recorded.n_frames == 120 + 14 * 120
+    take = read_bag_take(recording)
+    assert take.duration_s == pytest.approx(14.0 + 119 / 120.0, abs=1e-6)
+    for track, body in zip(take.bodies, recorded.bodies):
+        np.testing.assert_array_equal(track.p_world, body.segments)
+        capsules = body.capsules() or default_capsules(body.skeleton)
+        assert len({capsule.segment for capsule in capsules}) == 16
+
+
+def test_bodies_stand_in_a_gap_and_go_on_after_it(recording: Path) -> None:
+    body = read_recorded(recording).bodies[0]
+    before = int(np.argmax(np.diff(body.times_s)))
+    times = body.times_s
+    assert times[before + 1] - times[before] > 13.9
+    actor = Actor(Character('a', '', body.skeleton, ()), body.frames(), 'A', None, (), 0.0, times)
+    for time_s, frame in (
+        (times[before], before),
+        (times[before] + 7.0, before),
+        (times[before + 1] - 0.01, before),
+        (times[before + 1], before + 1),
+        (-1.0, 0),
+        (1e3, len(times) - 1),
+    ):
+        np.testing.assert_allclose(
+            actor.body_at(float(time_s)).p_world, body.segments[frame], atol=1e-6
+        )
+    half = actor.body_at(0.5 * float(times[4] + times[5])).p_world[0]
+    np.testing.assert_allclose(half, 0.5 * (body.segments[4, 0] + body.segments[5, 0]), atol=1e-6)
+
+
+def test_a_bag_with_a_gap_and_two_puppets_is_drawn(
+    run: Callable, recording: Path, tmp_path: Path
+) -> None:
+    sizes = []
+    for words in ((), ('--character', 'performer'), ('--character', 'recorded')):
+        out = tmp_path / 'strip.png'
+        done = run(
+            'render',
+            recording,
+            '--times',
+            '0.2,9,14.9',
+            '-o',
+            out,
+            '--width-px',
+            200,
+            '--importance',
+            '--no-labels',
+            *words,
+        )
+        assert done.code == 0, done.err
+        with Image.open(out) as picture:
+            sizes.append(picture.size[1])
+    one = sizes[1]
+    assert sizes[0] > 2.5 * one and 1.8 * one < sizes[2] < sizes[0]  # three rows, one, two
+
+
+def test_a_motion_with_such_a_gap_cannot_be_retargeted(
+    run: Callable, recording: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InputFileError, match='expected postures at a rate, got a gap of 14'):
+        read_motion(recording)
+    out = tmp_path / 'x.png'
+    done = run('render', recording, '--frame', '3', '-o', out, '--character', 'sally')
+    assert done.code == 2 and 'a gap of 14' in done.err and not out.exists()

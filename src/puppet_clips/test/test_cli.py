@@ -1,0 +1,51 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""puppet_clip as a program: help, and exit codes of runs that fail without the user's fault."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from puppet_clips import cli, command_retarget
+import pytest
+
+pytestmark = pytest.mark.ros
+
+
+@pytest.mark.parametrize('word', list(cli.SUBCOMMANDS))
+def test_help_ends_with_an_example(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """STYLE 2.19; that the examples run is tested with each command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main([word, '--help'])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f'example: ./puppet {word} ')
+
+
+@pytest.mark.parametrize(
+    ('error', 'code', 'says'),
+    [
+        (OSError(28, 'No space left on device', 'out.bvh'), 1, 'failed: [Errno 28] No space'),
+        (RuntimeError('frame 3: expected a finite posture'), 1, 'failed: frame 3: expected'),
+        (ZeroDivisionError('our\nmistake'), 1, 'failed: ZeroDivisionError: our mistake ('),
+        (KeyboardInterrupt(), 130, 'puppet_clip retarget: interrupted'),
+    ],
+    ids=['disk full', 'unusable outcome', 'mistake', 'interrupt'],
+)
+def test_failed_runs_say_why_in_one_line(
+    run: Callable,
+    walk_bvh: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    says: str,
+) -> None:
+    """Exit code 1 for a failed run."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(command_retarget, 'write_bvh', fail)
+    done = run('retarget', walk_bvh, tmp_path / 'out.bvh')
+    assert done.code == code
+    assert says in done.err.splitlines()[-1]
+    assert not list(tmp_path.glob('*out*'))

@@ -1,0 +1,199 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""SPEC 6 for puppet_clip: one clear line, exit code 2, nothing written, never a traceback."""
+
+from collections.abc import Callable
+from pathlib import Path
+import re
+
+import pytest
+
+pytestmark = pytest.mark.ros
+
+FLOOR = 'format: puppet-environment/1\nobjects:\n  - {name: floor, shape: plane}\n'
+
+
+@pytest.fixture
+def refused(run: Callable, tmp_path: Path) -> Callable[..., str]:
+    """Return a function that runs a command to be refused and returns its one line."""
+
+    def call(*words: object) -> str:
+        before = sorted(tmp_path.rglob('*'))
+        done = run(*words)
+        assert done.code == 2, done
+        assert done.out == ''
+        assert len(done.err.splitlines()) == 1, done.err
+        assert sorted(tmp_path.rglob('*')) == before
+        return done.err
+
+    return call
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Return where the outcome would be."""
+    return tmp_path / 'out.bvh'
+
+
+def damaged(walk_bvh: Path, folder: Path, change: Callable[[list[str]], list[str]]) -> Path:
+    """Write the walk with its lines changed."""
+    path = folder / 'broken.bvh'
+    path.write_text('\n'.join(change(walk_bvh.read_text().splitlines())) + '\n')
+    return path
+
+
+def first_frame(lines: list[str]) -> int:
+    """Return the index of the line of the first frame."""
+    return next(i for i, line in enumerate(lines) if line.startswith('Frame Time')) + 1
+
+
+def one_channel_less(lines: list[str]) -> list[str]:
+    at = first_frame(lines) + 4
+    return [*lines[:at], lines[at].rsplit(' ', 1)[0], *lines[at + 1 :]]
+
+
+def not_a_number(lines: list[str]) -> list[str]:
+    at = first_frame(lines) + 7
+    return [*lines[:at], re.sub(r'\S+', 'nan', lines[at], count=1), *lines[at + 1 :]]
+
+
+def cut_short(lines: list[str]) -> list[str]:
+    return lines[:-30]
+
+
+def strange_names(lines: list[str]) -> list[str]:
+    return [re.sub(r'(ROOT|JOINT) (\w+)', r'\1 bone_\2_x', line) for line in lines]
+
+
+@pytest.mark.parametrize('level', ['[{}]', '{{<<: [{}]}}'], ids=['lists', 'merge keys'])
+def test_a_name_map_of_nested_aliases_is_refused_at_once(
+    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path, level: str
+) -> None:
+    """Nine levels of nine stand for 400 million values."""
+    lines = ['format: puppet-name-map/1', 'a0: &a0 {k: 1}']
+    lines += [f'a{i}: &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 10)]
+    names = tmp_path / 'names.yaml'
+    names.write_text('\n'.join([*lines, 'joints: {hips: *a9}']))
+    told = refused('retarget', walk_bvh, out, '--name-map', names)
+    assert 'names.yaml:3: expected valid YAML, got the alias *a0' in told
+
+
+@pytest.mark.parametrize(
+    ('change', 'says'),
+    [
+        (one_channel_less, r'broken\.bvh:\d+: .*expected 51 .*got 50'),
+        (not_a_number, r"broken\.bvh:\d+: .*'nan'"),
+        (cut_short, r'broken\.bvh.* 120 .*90'),
+        (strange_names, r'broken\.bvh: .*bone_'),
+    ],
+    ids=['channel count', 'NaN', 'truncated', 'unknown joints'],
+)
+def test_broken_clips_are_named_with_their_line(
+    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path, change: Callable, says: str
+) -> None:
+    """Bad input is named, with exit code 2."""
+    assert re.search(says, refused('retarget', damaged(walk_bvh, tmp_path, change), out))
+
+
+def test_zero_length_limb_is_refused(
+    refused: Callable, walk_bvh: Path, scaled_body: Callable, tmp_path: Path, out: Path
+) -> None:
+    text = scaled_body(1.0).read_text()
+    stump = tmp_path / 'stump.yaml'
+    stump.write_text(re.sub(r'left_shank: \[.*\]', 'left_shank: [0.0, 0.0, 0.0]', text))
+    says = refused('retarget', walk_bvh, out, '--character', stump)
+    assert re.search(r'stump\.yaml:\d+: .*left_shank.*expected', says)
+
+
+def test_unknown_shape_is_refused(
+    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path
+) -> None:
+    scene = tmp_path / 'scene.yaml'
+    scene.write_text(FLOOR.replace('plane', 'torus'))
+    says = refused('retarget', walk_bvh, out, '--environment', scene)
+    assert re.search(r"scene\.yaml:3: .*shape: expected .*plane.*got 'torus'", says)
+
+
+@pytest.mark.parametrize(
+    ('words', 'says'),
+    [
+        (('--character', 'nobody'), 'expected one of blubby, frog, performer, sally'),
+        (('--environment', 'moon'), 'expected one of demo, floor'),
+        (('--solver', 'ik'), 'importance_based'),
+        (('--preset', 'best'), 'as_printed'),
+        (('--world-scale', '-1'), "expected auto or 0 < value <= 100, got '-1'"),
+        (('--world-scale', 'nan'), 'expected auto or 0 < value'),
+        (('--set', 'root_softness=7'), 'root_softness: expected 0.0 <= value <= 0.9, got 7.0'),
+        (('--set', 'root_softness=soft'), "root_softness: expected a number, got 'soft'"),
+        (('--set', 'softness=0.1'), 'known: contact_margin_m'),
+        (('--set', 'solver=position'), 'it has an option'),
+        (('--set', 'eased_blend'), "expected NAME=VALUE, got 'eased_blend'"),
+        (('--name-map', 'martian'), 'martian'),
+        (('--unit-m', '0'), 'unit_m: expected'),
+        (('--asf', 'x.asf'), 'asf: expected none with a .bvh file'),
+        (('--no-such',), 'unrecognized arguments: --no-such; see puppet_clip'),
+    ],
+    ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
+)
+def test_arguments_are_refused_by_name(
+    refused: Callable, walk_bvh: Path, out: Path, words: tuple[str, ...], says: str
+) -> None:
+    assert says in refused('retarget', walk_bvh, out, *words)
+
+
+@pytest.mark.parametrize(
+    ('name', 'says'),
+    [
+        ('absent.bvh', 'absent.bvh: expected a readable BVH file, got No such file'),
+        ('walk.fbx', "walk.fbx: expected a .bvh or .amc or .c3d file, got suffix '.fbx'"),
+        ('walk.mcap', 'walk.mcap: expected an MCAP file, got other bytes'),
+        ('walk.amc', 'expected the .asf skeleton of this motion, got none; name it with --asf'),
+        ('.', 'expected a .bvh or .amc or .c3d file'),
+    ],
+)
+def test_clips_of_no_use_are_named(
+    refused: Callable, tmp_path: Path, out: Path, name: str, says: str
+) -> None:
+    if name in ('walk.fbx', 'walk.mcap', 'walk.amc'):
+        (tmp_path / name).write_text('something\n')
+    assert says in refused('retarget', tmp_path / name, out)
+
+
+def test_amc_with_an_absent_skeleton_names_it(
+    refused: Callable, tmp_path: Path, out: Path
+) -> None:
+    (tmp_path / 'walk.amc').write_text(':DEGREES\n1\n')
+    says = refused('retarget', tmp_path / 'walk.amc', out, '--asf', tmp_path / 'no.asf')
+    assert 'no.asf: expected a readable' in says
+
+
+@pytest.mark.parametrize(
+    ('name', 'says'),
+    [
+        ('out.fbx', 'OUT: expected a .bvh file'),
+        ('out.db3', 'OUT: expected a .bvh file'),
+        ('plain/out.bvh', 'OUT: expected a writable folder'),
+        ('folder.bvh', 'got the folder'),
+        ('walk.bvh', 'OUT: expected another file than IN'),
+    ],
+)
+def test_outputs_that_cannot_be_are_refused_before_the_work(
+    refused: Callable, walk_bvh: Path, tmp_path: Path, name: str, says: str
+) -> None:
+    (tmp_path / 'plain').write_text('a file where a folder should be\n')
+    (tmp_path / 'folder.bvh').mkdir()
+    clip = tmp_path / 'walk.bvh'
+    clip.write_bytes(walk_bvh.read_bytes())
+    assert says in refused('retarget', clip, tmp_path / name)
+
+
+def test_report_must_be_writable_too(
+    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path
+) -> None:
+    says = refused('retarget', walk_bvh, out, '--report', tmp_path)
+    assert '--report: expected a file name, got the folder' in says
+
+
+@pytest.mark.parametrize('words', [(), ('retarget',), ('dance',), ('retarget', 'a.bvh')])
+def test_what_is_missing_is_said(refused: Callable, words: tuple[str, ...]) -> None:
+    assert 'see puppet_clip' in refused(*words)

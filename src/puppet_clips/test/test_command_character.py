@@ -1,0 +1,170 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""puppet_clip character: files that load, from every source, and what it refuses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from puppet_core.body.character import Character, load_character
+from puppet_core.body.skeleton import SEGMENTS, Skeleton
+from puppet_core.clips.load import load_clip
+from puppet_performer.calibration.calibration import Calibration, save_calibration
+import pytest
+
+pytestmark = pytest.mark.ros
+
+HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
+
+
+def test_a_clip_gives_its_own_body(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'walker.yaml'
+    done = run('character', 'new', out, '--from-clip', walk_bvh, '--colour', 'ff0080')
+    assert done.code == 0, done.err
+    assert done.out.startswith(f'{out}: walker, legs ')
+    character = load_character(out)
+    skeleton = load_clip(walk_bvh).skeleton
+    np.testing.assert_array_equal(character.skeleton.offsets, skeleton.offsets)
+    assert character.colour == (1.0, 0.0, 0.502)
+    assert {c.segment for c in character.capsules} == set(range(len(SEGMENTS)))
+
+
+def test_a_urdf_gives_a_robot_that_check_finds_nothing_odd_about(
+    run: Callable, tmp_path: Path
+) -> None:
+    out = tmp_path / 'tin.yaml'
+    done = run('character', 'new', out, '--from-urdf', HUMANOID, '--title', 'A tin man')
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[1:] == ['  nothing odd about it']
+    character = load_character(out)
+    assert character.title == 'A tin man' and character.robot is not None
+    assert character.robot.urdf == HUMANOID.read_text()
+    done = run('character', 'check', out)
+    assert done.code == 0 and '29 robot joints' in done.out
+
+
+@pytest.fixture
+def calibration() -> Calibration:
+    """Return a calibration from a pose."""
+    return Calibration(
+        performer='sally',
+        layout='one',
+        date='',
+        sensors=('a',),
+        segments=np.array([0]),
+        rotations=np.array([[1.0, 0.0, 0.0, 0.0]]),
+        positions=np.zeros((1, 3)),
+        spreads_m=np.zeros(1),
+        spreads_rad=np.zeros(1),
+    )
+
+
+def test_a_calibration_with_lengths_gives_the_performers_own_body(
+    run: Callable, calibration: Calibration, performer: Character, tmp_path: Path
+) -> None:
+    """All of it comes through: lengths, palms, soles; the shape is stretched to them."""
+    own = performer.skeleton
+    skeleton = Skeleton(1.07 * own.offsets, 1.07 * own.interaction_points)
+    save_calibration(replace(calibration, skeleton=skeleton), tmp_path / 'c.yaml')
+    out = tmp_path / 'me.yaml'
+    done = run('character', 'new', out, '--from-calibration', tmp_path / 'c.yaml')
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[1:] == ['  nothing odd about it']
+    made = load_character(out)
+    np.testing.assert_allclose(made.skeleton.offsets, skeleton.offsets, atol=1e-12)
+    np.testing.assert_allclose(
+        made.skeleton.interaction_points, skeleton.interaction_points, atol=1e-12
+    )
+    feet = [c for c in made.capsules if SEGMENTS[c.segment] == 'left_foot']
+    lowest = min(min(c.start[2], c.end[2]) - c.radius for c in feet)
+    assert lowest == pytest.approx(skeleton.interaction_points[2, 2], abs=0.01)
+
+
+def test_a_calibration_from_a_pose_gives_its_performer(
+    run: Callable, calibration: Calibration, tmp_path: Path
+) -> None:
+    save_calibration(calibration, tmp_path / 'c.yaml')
+    out = tmp_path / 'me.yaml'
+    done = run('character', 'new', out, '--from-calibration', tmp_path / 'c.yaml')
+    assert done.code == 0, done.err
+    assert 'those of sally' in done.out
+    assert load_character(out).name == 'me'
+
+
+@pytest.mark.parametrize('name', ['performer', 'sally', 'blubby', 'frog'])
+def test_nothing_is_odd_about_the_built_in_ones(run: Callable, name: str) -> None:
+    done = run('character', 'check', name)
+    assert done.code == 0 and done.out.splitlines()[1:] == ['  nothing odd about it']
+
+
+@pytest.mark.parametrize(
+    'words, says',
+    [
+        (('--from-urdf', 'none.urdf'), 'none.urdf: expected a readable file'),
+        (('--from-clip', 'none.bvh'), 'none.bvh: expected a readable BVH file'),
+        (('--from-calibration', 'none.yaml'), 'none.yaml: expected a readable file'),
+        (('--from-urdf', HUMANOID, '--colour', 'red'), "six hexadecimal digits, got 'red'"),
+        (('--from-urdf', HUMANOID, '--world-scale', '-1'), '--world-scale: expected auto or'),
+        (('--from-urdf', HUMANOID, '--map', 'no.yaml'), 'no.yaml: expected a readable file'),
+        (('--from-clip', 'a.bvh', '--map', 'no.yaml'), '--map: expected with --from-urdf'),
+        ((), 'one of the arguments --from-clip --from-calibration --from-urdf is required'),
+    ],
+)
+def test_bad_input_is_told_and_nothing_is_written(
+    run: Callable, tmp_path: Path, words: tuple, says: str
+) -> None:
+    out = tmp_path / 'x.yaml'
+    done = run('character', 'new', out, *words)
+    assert done.code == 2 and says in done.err and 'Traceback' not in done.err
+    assert not out.exists()
+
+
+def test_what_a_robot_leaves_undone_is_told(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'tin.yaml'
+    assert run('character', 'new', out, '--from-urdf', HUMANOID).code == 0
+    done = run('character', 'follow', out, walk_bvh)
+    assert done.code == 0, done.err
+    head, _, line = (
+        [cell.strip() for cell in row.strip('|').split('|')] for row in done.out.splitlines()
+    )
+    row = dict(zip(head, line))
+    assert row['motion'] == walk_bvh.stem and row['limits violated'] == '0'
+    median, most = (float(word) for word in row['soles, mm'].split('/'))
+    assert 0.0 <= median <= most < 0.1
+    assert float(row['fastest joint, rad/s']) > 0.0
+
+
+def test_only_robots_are_measured(run: Callable, walk_bvh: Path) -> None:
+    done = run('character', 'follow', 'sally', walk_bvh)
+    assert done.code == 2 and 'sally: expected a robot' in done.err
+
+
+def test_an_output_that_is_no_yaml_is_refused(run: Callable, tmp_path: Path) -> None:
+    done = run('character', 'new', tmp_path / 'x.txt', '--from-urdf', HUMANOID)
+    assert done.code == 2 and 'expected a .yaml file' in done.err
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'says'),
+    [
+        ('type="revolute"', 'type="fixed"', 'expected two legs'),
+        ('<sphere radius="0.09"/>', '<mesh/>', ':29: head: expected the attribute filename'),
+        ('<parent link="neck"/>', '<parent link="head"/>', 'neck_pitch: expected one tree below'),
+        ('xyz="0 -0.36 0"', 'xyz="0 0 0"', 'expected left_leg: hip and knee with two parts'),
+        ('<axis xyz="0 0 -1"/>', '<mimic joint="no"/>', 'left_hip_pitch: expected to mimic'),
+        ('<axis xyz="0 0 -1"/>', '<axis xyz="0 0 nan"/>', 'left_hip_pitch: expected 3 finite'),
+        ('<robot name="tin">', 'tin', ':5: expected valid XML'),
+    ],
+    ids=['no legs', 'no mesh', 'ring', 'zero length', 'mimic', 'nan', 'no XML'],
+)
+def test_a_broken_urdf_is_told_in_a_sentence(
+    run: Callable, tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    """File and element, exit code 2, nothing written."""
+    urdf, out = tmp_path / 'robot.urdf', tmp_path / 'x.yaml'
+    assert old in HUMANOID.read_text()
+    urdf.write_text(HUMANOID.read_text().replace(old, new))
+    done = run('character', 'new', out, '--from-urdf', urdf)
+    assert done.code == 2 and not out.exists()
+    assert done.err.count('\n') == 1 and str(urdf) in done.err and says in done.err

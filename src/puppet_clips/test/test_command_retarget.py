@@ -1,0 +1,216 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""puppet_clip retarget: files and report of good runs, and what follows from the geometry."""
+
+from collections.abc import Callable
+import json
+from pathlib import Path
+import shlex
+
+import numpy as np
+from puppet_clips import command_retarget
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import SEGMENTS
+from puppet_core.clips.load import load_clip
+from puppet_core.clips.options import ClipOptions
+from puppet_retarget.importance.environment import load_environment
+from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
+from puppet_retarget.solvers.registry import SOLVER_NAMES
+import pytest
+
+pytestmark = pytest.mark.ros
+
+CHARACTERS = Path(__file__).resolve().parents[3] / 'config/characters'
+ROUND_TRIP_TOL_M = 1e-6  # what a BVH file's decimals lose over a chain of joints
+SCHEMA = {
+    'frames': None,
+    'solver': None,
+    'character': None,
+    'ms_per_frame': {'median', 'p99', 'max'},
+    'body_iterations': None,
+    'planted_foot_slide_mm_s': {'performer', 'puppet', 'joint_angles_baseline'},
+    'planted_impossible_share': None,
+    'goal_error_mm': {'p50', 'p99', 'max'},
+    'penetration_mm': {'environment_max'},
+    'free_limb_deviation_deg_max': None,
+    'jerk_ratio': {'root', 'feet', 'hands'},
+}
+
+
+def test_report_has_the_promised_keys(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    """These keys and no others."""
+    report = tmp_path / 'r.json'
+    done = run('retarget', walk_bvh, tmp_path / 'out.bvh', '--report', report)
+    assert done.code == 0, done.err
+    figures = json.loads(report.read_text())
+    assert list(figures) == list(SCHEMA)
+    for key, inner in SCHEMA.items():
+        assert inner is None or set(figures[key]) == inner
+    assert (figures['frames'], figures['solver'], figures['character']) == (
+        120,
+        'importance_based',
+        'blubby',
+    )
+
+
+def test_summary_names_file_and_figures(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'out.bvh'
+    done = run('retarget', walk_bvh, out, '--character', 'sally')
+    assert done.out.startswith(f'{out}: 120 frames of sally by importance_based; planted feet')
+    assert len(done.out.splitlines()) == 1
+
+
+def test_log_has_plain_lines(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    done = run('retarget', walk_bvh, tmp_path / 'out.bvh')
+    assert done.err.splitlines()[0] == 'retarget walk.bvh: 120 frames'
+    assert '\r' not in done.err
+
+
+@pytest.mark.parametrize('solver', SOLVER_NAMES)
+def test_written_clip_has_the_puppets_joints(
+    run: Callable, walk_bvh: Path, tmp_path: Path, solver: str
+) -> None:
+    """Y up, centimetres, joints named as our segments; read back it is the puppet."""
+    out = tmp_path / 'out.bvh'
+    assert run('retarget', walk_bvh, out, '--solver', solver, '--character', 'sally').code == 0
+    text = out.read_text()
+    assert all(f' {segment}\n' in text for segment in SEGMENTS)
+    sally = load_character(CHARACTERS / 'sally.yaml').skeleton
+    assert np.allclose(load_clip(out).skeleton.offsets, sally.offsets, atol=ROUND_TRIP_TOL_M)
+
+
+@pytest.mark.parametrize('solver', SOLVER_NAMES)
+def test_written_clip_stands_where_the_puppet_stood(
+    run: Callable, walk_bvh: Path, walk: Motion, tmp_path: Path, solver: str
+) -> None:
+    out = tmp_path / 'out.bvh'
+    run('retarget', walk_bvh, out, '--solver', solver)
+    blubby = load_character(CHARACTERS / 'blubby.yaml')
+    environment = load_environment(CHARACTERS.parent / 'environments/floor.yaml')
+    result = retarget_motion(walk, RetargetJob(blubby, environment, solver))
+    options = ClipOptions(
+        drop_artificial_start=False, level_floor=False, shift_to_floor=False
+    )  # nothing is mended
+    _, p_back = load_clip(out, options=options).world_segments()
+    _, p_puppet = result.motion(blubby, walk.rate_hz).world_segments()
+    assert np.max(np.abs(p_back - p_puppet)) < ROUND_TRIP_TOL_M
+
+
+def test_joint_angles_keep_all_rotations(
+    run: Callable, walk_bvh: Path, walk: Motion, tmp_path: Path
+) -> None:
+    out = tmp_path / 'out.bvh'
+    run('retarget', walk_bvh, out, '--solver', 'joint_angles', '--character', 'sally')
+    back = load_clip(out)
+    apart = np.abs(np.sum(back.rotations * walk.rotations, axis=-1))
+    assert np.min(apart) > 1.0 - 1e-9
+
+
+def test_own_body_gives_the_clip_back(
+    run: Callable, walk_bvh: Path, walk: Motion, scaled_body: Callable, tmp_path: Path
+) -> None:
+    """With nothing to mend, hard root and no margin leave every joint where it was."""
+    out = tmp_path / 'out.bvh'
+    done = run(
+        'retarget',
+        walk_bvh,
+        out,
+        '--character',
+        scaled_body(1.0),
+        '--set',
+        'root_softness=0',
+        '--set',
+        'contact_margin_m=0',
+        '--set',
+        'stretch_limit=1',
+    )
+    assert done.code == 0, done.err
+    _, p_world = walk.world_segments()
+    _, p_back = load_clip(out).world_segments()
+    assert np.max(np.abs(p_back - p_world)) < 2e-3
+
+
+def test_half_the_body_in_half_the_world_moves_half_as_far(
+    run: Callable, walk_bvh: Path, scaled_body: Callable, tmp_path: Path
+) -> None:
+    """World scale `auto` is the leg-length ratio."""
+    outs = [tmp_path / f'{name}.bvh' for name in ('whole', 'half')]
+    for out, factor in zip(outs, (1.0, 0.5)):
+        run('retarget', walk_bvh, out, '--character', scaled_body(factor), '--world-scale', 'auto')
+    whole, half = (load_clip(out).world_segments()[1] for out in outs)
+    assert np.max(np.abs(half - 0.5 * whole)) < 10.0 * ROUND_TRIP_TOL_M
+
+
+def test_set_reaches_the_solver(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    outs = [tmp_path / f'{k}.bvh' for k in range(2)]
+    run('retarget', walk_bvh, outs[0])
+    run('retarget', walk_bvh, outs[1], '--set', 'influence_distance_m=1e-3')
+    feet = [load_clip(out).end_effectors[:, 2:4] for out in outs]
+    assert np.max(np.abs(feet[1] - feet[0])) > 0.01
+
+
+def test_preset_is_the_thesis_as_printed(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    """Errata 12: the printed formulas make the root lurch."""
+    jerks = []
+    for preset in ('default', 'as_printed'):
+        report = tmp_path / f'{preset}.json'
+        run('retarget', walk_bvh, tmp_path / 'o.bvh', '--preset', preset, '--report', report)
+        jerks.append(json.loads(report.read_text())['jerk_ratio']['root'])
+    assert jerks[1] > 2.0 * jerks[0]
+
+
+def test_what_has_no_value_is_null(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+    """Without objects nothing is important, so there is no goal error."""
+    nothing = tmp_path / 'nothing.yaml'
+    nothing.write_text('format: puppet-environment/1\nobjects: []\n')
+    report = tmp_path / 'r.json'
+    done = run(
+        'retarget', walk_bvh, tmp_path / 'o.bvh', '--environment', nothing, '--report', report
+    )
+    assert done.code == 0, done.err
+    assert json.loads(report.read_text())['goal_error_mm'] == {
+        'p50': None,
+        'p99': None,
+        'max': None,
+    }
+
+
+def test_example_of_the_help_runs(
+    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'walk.bvh').write_bytes(walk_bvh.read_bytes())
+    words = shlex.split(command_retarget.EXAMPLE.removeprefix('example: ./puppet '))
+    done = run(*words)
+    assert done.code == 0, done.err
+    assert (tmp_path / 'out.bvh').is_file() and (tmp_path / 'report.json').is_file()
+
+
+@pytest.mark.mocap
+@pytest.mark.parametrize('character', ['blubby', 'sally'])
+def test_captured_walk_keeps_its_promises(
+    run: Callable, mocap_dir: Path, tmp_path: Path, character: str
+) -> None:
+    """Slide, jerk, floor, free limbs."""
+    folder = mocap_dir / 'cmu_asfamc'
+    report = tmp_path / 'r.json'
+    done = run(
+        'retarget',
+        folder / '02_01.amc',
+        tmp_path / 'out.bvh',
+        '--asf',
+        folder / '02.asf',
+        '--character',
+        character,
+        '--report',
+        report,
+    )
+    assert done.code == 0, done.err
+    figures = json.loads(report.read_text())
+    slide, jerk = figures['planted_foot_slide_mm_s'], figures['jerk_ratio']
+    assert slide['puppet'] <= slide['performer'] + 10.0
+    assert slide['joint_angles_baseline'] > 3.0 * slide['performer']
+    assert jerk['root'] <= 1.5 and jerk['feet'] <= 1.3
+    assert figures['penetration_mm']['environment_max'] <= 1.0
+    assert figures['free_limb_deviation_deg_max'] < 0.1

@@ -1,0 +1,104 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the layouts tell of known motions, and the table that says so."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from puppet_clips.command_layouts import described, layout_errors, LAYOUTS
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import Motion
+from puppet_core.clips.load import load_clip
+from puppet_core.procedural.performer import procedural_motion
+from puppet_performer.sensor_layout import load_layout, SensorLayout
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+MOCAP = REPOSITORY.parent / 'shared/mocap'
+CLIPS = sorted(p for p in MOCAP.glob('*/*') if p.name in ('02_01.amc', '02_03.amc', '03_01.amc'))
+FRAMES_OF_A_CLIP = 150  # a few short clips: `./puppet layouts CLIP` measures any
+PAGE = REPOSITORY / 'doc/layouts.md'
+
+
+@pytest.fixture(scope='module')
+def performance() -> Motion:
+    """Return the built-in performer, coarsely."""
+    return procedural_motion(load_character(REPOSITORY / 'config/characters/performer.yaml'), 10.0)
+
+
+def _layout(name: str) -> SensorLayout:
+    return load_layout(REPOSITORY / f'config/layouts/{name}.yaml')
+
+
+@pytest.mark.parametrize('name', ['default14', 'head15', 'girdle17'])
+def test_layouts_of_all_limbs_tell_every_joint(name: str, performance: Motion) -> None:
+    error = layout_errors(performance, _layout(name))
+    assert error.joints_m < 1e-6
+    assert error.ends_m < 1e-6
+
+
+def test_six_sensors_tell_elbows_and_knees_to_centimetres(performance: Motion) -> None:
+    error = layout_errors(performance, _layout('six_point'))
+    assert 0.0 < error.middles_m < 0.025
+    assert error.ends_m < 0.003
+    assert np.degrees(error.inferred_rad) < 20.0
+
+
+def test_feet_are_all_that_layouts_without_them_miss(performance: Motion) -> None:
+    for name in ('no_feet12', 'choi_ko13'):
+        error = layout_errors(performance, _layout(name))
+        assert error.joints_m < 1e-3
+        assert 0.005 < error.ends_m < 0.04
+
+
+@pytest.mark.mocap
+@pytest.mark.skipif(not CLIPS, reason='the captured clips are not beside the checkout')
+@pytest.mark.parametrize('path', CLIPS, ids=lambda path: path.stem)
+def test_captured_joints_come_back_from_fourteen_sensors(path: Path) -> None:
+    """Joint positions within 5 mm RMS through virtual sensors and back."""
+    asf = path.with_name(f'{path.stem.split("_")[0]}.asf') if path.suffix == '.amc' else None
+    clip = load_clip(path, asf)
+    step = max(clip.n_frames // FRAMES_OF_A_CLIP, 1)
+    motion = Motion.from_rotations(
+        clip.skeleton, clip.rate_hz / step, clip.root_positions[::step], clip.rotations[::step]
+    )
+    error = layout_errors(motion, _layout('default14'))
+    assert error.joints_m < 0.001
+    assert error.ends_m < 0.001
+    assert layout_errors(motion, _layout('six_point')).middles_m < 0.08
+
+
+def test_names_are_said_in_pairs() -> None:
+    segments = ('pelvis', 'left_foot', 'right_foot', 'left_hand')
+    assert described(segments) == 'pelvis, feet, left hand'
+    assert described(('right_upper_arm',)) == 'right upper arm'
+
+
+def test_command_prints_the_table_of_the_page(run: Callable) -> None:
+    """Every figure of the documentation, but for rounding."""
+    done = run('layouts')
+    assert done.code == 0, done.err
+    page = PAGE.read_text().splitlines()
+    printed = [line.split(' | ') for line in done.out.splitlines()]
+    assert [row[0].strip('| ') for row in printed[2:]] == list(LAYOUTS)
+    for row in printed[2:]:
+        start = f'{row[0]} | {row[1]} |'
+        shown = next(line for line in page if line.startswith(start)).split(' | ')
+        assert shown[2] == row[2]
+        for a, b in zip(shown[3:], row[3:]):
+            assert float(a.strip(' |')) == pytest.approx(float(b.strip(' |')), rel=0.02, abs=0.11)
+
+
+def test_example_runs_and_bad_input_is_refused(run: Callable, walk_bvh: Path) -> None:
+    done = run('layouts', walk_bvh, '--layouts', 'six_point,default14')
+    assert done.code == 0, done.err
+    assert len(done.out.splitlines()) == 4
+    for words, says in (
+        (('--layouts', 'none'), 'layout: expected one of'),
+        ((walk_bvh.with_name('no.bvh'),), 'no.bvh'),
+    ):
+        done = run('layouts', *words)
+        assert done.code == 2
+        assert says in done.err
+        assert len(done.err.splitlines()) == 1

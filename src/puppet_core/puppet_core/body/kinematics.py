@@ -1,0 +1,147 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Forward kinematics of the sixteen-segment tree (kernel layer).
+
+Forward kinematics of whole clips, for any tree of joints (kernel layer).
+"""
+
+import math
+
+from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
+from puppet_core.math import Ints, kernel, multiply, Quats, rotate, Vec3, Vec3s
+
+_PARENTS = tuple(int(p) for p in PARENTS)
+_MIDDLE_SEGMENTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
+_END_SEGMENTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
+_LEFT_HIP, _RIGHT_HIP = (int(s) for s in LIMB_SEGMENTS[2:, 0])
+
+
+@kernel
+def forward_kinematics(
+    offsets: Vec3s, root_position: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s
+) -> None:
+    """
+    Fill the world orientation and joint position of every segment.
+
+    Parameters
+    ----------
+    offsets : ndarray, shape (16, 3)
+        Joint of each segment in its parent's frame at rest [m].
+    root_position : ndarray, shape (3,)
+        Pelvis joint in world [m].
+    rotations : ndarray, shape (16, 4)
+        Row 0 is the pelvis in world, the others are relative to the parent segment.
+    q_world : ndarray, shape (16, 4)
+        Out: orientation of each segment in world.
+    p_world : ndarray, shape (16, 3)
+        Out: position of each segment's joint in world [m].
+
+    """
+    for k in range(4):
+        q_world[0, k] = rotations[0, k]
+    for k in range(3):
+        p_world[0, k] = root_position[k]
+    for segment in range(1, N_SEGMENTS):
+        parent = _PARENTS[segment]
+        multiply(q_world[parent], rotations[segment], q_world[segment])
+        rotate(q_world[parent], offsets[segment], p_world[segment])
+        for k in range(3):
+            p_world[segment, k] += p_world[parent, k]
+
+
+@kernel
+def motion_kinematics(
+    offsets: Vec3s, root_positions: Vec3s, rotations: Quats, q_world: Quats, p_world: Vec3s
+) -> None:
+    """Fill what `forward_kinematics` does for n frames: arrays of shape (n, 3) and (n, 16, …)."""
+    for i in range(len(rotations)):
+        forward_kinematics(offsets, root_positions[i], rotations[i], q_world[i], p_world[i])
+
+
+@kernel
+def end_effector_positions(
+    interaction_points: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s
+) -> None:
+    """
+    Fill the positions of the eight general end-effectors.
+
+    Rows 0 to 3 are the interaction points of hands and feet, rows 4 to 7 the elbows and
+    knees, in the order of GENERAL_END_EFFECTORS; `out` has shape (8, 3) [m].
+
+    """
+    for limb in range(4):
+        end = _END_SEGMENTS[limb]
+        rotate(q_world[end], interaction_points[limb], out[limb])
+        for k in range(3):
+            out[limb, k] += p_world[end, k]
+            out[4 + limb, k] = p_world[_MIDDLE_SEGMENTS[limb], k]
+
+
+@kernel
+def causal_velocities(positions: Vec3s, dt_s: float, last_positions: Vec3s, out: Vec3s) -> None:
+    """
+    Fill the velocities of points since the frame before, and remember where they are.
+
+    Parameters
+    ----------
+    positions : ndarray, shape (n, 3)
+        Of the points now [m].
+    dt_s : float
+        Time since the frame before [s]; without one, or none in order, the velocities are zero.
+    last_positions : ndarray, shape (n, 3)
+        In: of the points in the frame before [m]. Out: those of now.
+    out : ndarray, shape (n, 3)
+        Out: velocities [m/s].
+
+    """
+    is_next = 0.0 < dt_s < math.inf
+    for i in range(len(positions)):
+        for k in range(3):
+            out[i, k] = (positions[i, k] - last_positions[i, k]) / dt_s if is_next else 0.0
+            last_positions[i, k] = positions[i, k]
+
+
+@kernel
+def hip_centre(p_world: Vec3s, out: Vec3) -> None:
+    """Write the mid-point of the hip joints of a body, shape (16, 3) [m]."""
+    for k in range(3):
+        out[k] = 0.5 * (p_world[_LEFT_HIP, k] + p_world[_RIGHT_HIP, k])
+
+
+@kernel
+def follow_chains(
+    parents: Ints, rotations: Quats, translations: Vec3s, q_world: Quats, p_world: Vec3s
+) -> None:
+    """
+    Fill orientation and position of every joint in every frame.
+
+    Parameters
+    ----------
+    parents : ndarray of int, shape (j,)
+        Index of each joint's parent, which comes before it; -1 for one in the world.
+    rotations : ndarray, shape (n, j, 4)
+        Each joint relative to its parent.
+    translations : ndarray, shape (n, j, 3)
+        Each joint in its parent's axes [m].
+    q_world : ndarray, shape (n, j, 4)
+        Out: orientations.
+    p_world : ndarray, shape (n, j, 3)
+        Out: positions [m].
+
+    """
+    for i in range(rotations.shape[0]):
+        q, p = q_world[i], p_world[i]
+        for joint in range(len(parents)):
+            parent = parents[joint]
+            own, step = rotations[i, joint], translations[i, joint]
+            if parent < 0:
+                for k in range(4):
+                    q[joint, k] = own[k]
+                for k in range(3):
+                    p[joint, k] = step[k]
+                continue
+            multiply(q[parent], own, q[joint])
+            rotate(q[parent], step, p[joint])
+            for k in range(3):
+                p[joint, k] += p[parent, k]

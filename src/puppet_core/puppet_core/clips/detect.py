@@ -1,0 +1,199 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a clip file does not say, found from the body in it: its unit and its vertical axis.
+
+The unit is the one in which the legs are a human's; bones do not depend on the pose, so that
+no motion can mislead it. The vertical is the axis along which the head is above the feet.
+
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import SEGMENT_INDEX
+from puppet_core.clips.clip_file import ClipFile
+from puppet_core.clips.name_map import PUPPET, SegmentJoints
+from puppet_core.clips.rest_pose import bone_vector
+from puppet_core.math import Vec3, Vec3s
+
+# Hip to ankle over stature, DrillisContini1966: hips at 0.530, ankles at 0.039.
+LEG_PER_STATURE = 0.491
+# Name and length [m] of what exporters write, the most usual first. The CMU database's unit is
+# an inch over 0.45.
+UNITS = (
+    ('centimetres', 0.01),
+    ('metres', 1.0),
+    ('inches', 0.0254),
+    ('millimetres', 0.001),
+    ("CMU's unit, 1/0.45 inch", 0.0254 / 0.45),
+)
+_STATURE_M = 1.7
+LOW_STATURE_M, HIGH_STATURE_M = 0.9, 2.6  # for the usual unit, and for the one a file names
+CLEAR_SHARE = 0.8  # of the body's direction along an axis: about 37 degrees from it
+_STRETCHED_LEGS = 1.3  # ankles to head over hip to ankle; a standing human has 1.7
+_ALWAYS = 0.9  # of the frames
+_MIN_BONE_M = 1e-4
+
+
+class Finding(NamedTuple):
+    """Something found out about a file."""
+
+    value: str
+    """What it is, for code and for people."""
+
+    why: str
+    """What it was found by."""
+
+    is_sure: bool = True
+    """False if the user had better check it."""
+
+
+class FoundUnit(NamedTuple):
+    """The length of a file's unit."""
+
+    unit_m: float
+    """[m]."""
+
+    finding: Finding
+    """Its name, and why."""
+
+
+def leg_length(clip: ClipFile, joints: SegmentJoints) -> float:
+    """Return hip to ankle along the rest bones, mean of both legs [m]."""
+    bones = [
+        bone_vector(clip, joints, f'{side}_{upper}', f'{side}_{lower}')
+        for side in ('left', 'right')
+        for upper, lower in (('thigh', 'shank'), ('shank', 'foot'))
+    ]
+    return max(0.5 * float(np.linalg.norm(bones, axis=1).sum()), _MIN_BONE_M)
+
+
+def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> FoundUnit:
+    """
+    Return the unit in which the body has a human's size.
+
+    The unit that was assumed stays as long as the size is believable, from a child to a giant.
+
+    Parameters
+    ----------
+    clip : ClipFile
+        The file, read in the assumed unit.
+    joints : SegmentJoints
+        Its joints.
+    assumed_m : float
+        The unit it was read in [m].
+
+    """
+    if joints.map.name == PUPPET:
+        return FoundUnit(assumed_m, Finding(_unit_name(assumed_m), 'written by this suite'))
+    stature_units = leg_length(clip, joints) / assumed_m / LEG_PER_STATURE
+    return choose_unit(assumed_m, lambda unit_m: stature_units * unit_m)
+
+
+def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> FoundUnit:
+    """
+    Return the unit that gives a human's size, the assumed one if it does; see `find_unit`.
+
+    Parameters
+    ----------
+    assumed_m : float
+        The unit that is usual, or that the file names [m].
+    stature_m : callable
+        The body's stature, given a unit, both in metres.
+
+    """
+    candidates = [assumed_m, *(unit for _, unit in UNITS if unit != assumed_m)]
+    statures = [stature_m(assumed_m)]
+    if _is_human(statures[0]):
+        return FoundUnit(
+            assumed_m, Finding(_unit_name(assumed_m), f'stature about {statures[0]:.2f} m')
+        )
+    statures += [stature_m(unit_m) for unit_m in candidates[1:]]
+    best = int(np.argmin(np.abs(np.log(np.maximum(statures, _MIN_BONE_M) / _STATURE_M))))
+    if not _is_human(statures[best]):
+        why = f'no usual unit gives a human size; stature about {statures[0]:.3g} m'
+        return FoundUnit(assumed_m, Finding(_unit_name(assumed_m), why, is_sure=False))
+    why = f'stature about {statures[best]:.2f} m; it would be {statures[0]:.3g} m in '
+    return FoundUnit(
+        candidates[best], Finding(_unit_name(candidates[best]), why + _unit_name(assumed_m))
+    )
+
+
+def signed_axis(direction: Vec3) -> tuple[str, float]:
+    """
+    Return the axis nearest to a direction, and the direction's part along it.
+
+    Parameters
+    ----------
+    direction : ndarray, shape (3,)
+        At most of length one.
+
+    Returns
+    -------
+    axis : str
+        x, y or z, with a minus if the direction is against it.
+    share : float
+        0 to 1.
+
+    """
+    k = int(np.argmax(np.abs(direction)))
+    return ('-' if direction[k] < 0.0 else '') + 'xyz'[k], float(abs(direction[k]))
+
+
+def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Finding:
+    """
+    Return the axis of the file's world along which the body stands: x, y, z, -x, -y or -z.
+
+    Parameters
+    ----------
+    clip : ClipFile
+        The file.
+    joints : SegmentJoints
+        Its joints.
+    p_world : ndarray, shape (n, j, 3)
+        Its joints in its own world.
+
+    """
+    if joints.map.name == PUPPET:
+        return Finding('y', 'written by this suite')
+    left, right, head = (
+        joints.origins[SEGMENT_INDEX[name]] for name in ('left_foot', 'right_foot', 'head')
+    )
+    bodies = p_world[:, head] - 0.5 * (p_world[:, left] + p_world[:, right])
+    bodies /= np.maximum(np.linalg.norm(bodies, axis=1, keepdims=True), _MIN_BONE_M)
+    axis, share = signed_axis(np.median(bodies, axis=0))
+    along = bodies[:, 'xyz'.index(axis[-1])] * (-1.0 if axis.startswith('-') else 1.0)
+    often = float(np.mean(along > CLEAR_SHARE))
+    rest = 0.5 * (clip.rest_offset(left, head) + clip.rest_offset(right, head))
+    height = max(float(np.linalg.norm(rest)), _MIN_BONE_M)
+    rest_axis, rest_share = signed_axis(rest / height)
+    # Some files have all bones along one axis at rest: folded, and nothing stands.
+    is_stretched = height > _STRETCHED_LEGS * leg_length(clip, joints)
+    rest_stands = is_stretched and rest_share >= CLEAR_SHARE
+    if share < CLEAR_SHARE:
+        if rest_stands:
+            return Finding(rest_axis, 'the rest pose stands along it; the motion does not say')
+        why = 'a guess: neither motion nor rest pose stands upright'
+        return Finding(axis, why, is_sure=False)
+    why = f'head over feet along {axis} in {often:.0%} of the frames'
+    if not rest_stands or rest_axis == axis:
+        return Finding(axis, why)
+    # A file whose root alone was turned, from Y up to Z up as a rule, or somebody who lies; who
+    # stands on the hands does so for a while.
+    is_for_a_while = float(np.mean(along > 0.0)) < _ALWAYS
+    if axis[-1] == 'x' or (axis[-1] == rest_axis[-1] and is_for_a_while):
+        return Finding(rest_axis, f'the rest pose stands along it; {why}', is_sure=False)
+    return Finding(axis, f'{why}; the rest pose stands along {rest_axis}', is_sure=False)
+
+
+def _is_human(stature_m: float) -> bool:
+    return bool(LOW_STATURE_M <= stature_m <= HIGH_STATURE_M)
+
+
+def _unit_name(unit_m: float) -> str:
+    return next(
+        (name for name, length in UNITS if np.isclose(length, unit_m, rtol=1e-3)),
+        f'{unit_m:g} m',
+    )

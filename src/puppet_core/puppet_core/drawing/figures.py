@@ -1,0 +1,210 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The look of all charts, and how they become files: the same bytes every time.
+
+Matplotlib is imported where something is drawn, so that nothing else waits for it.
+
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+from puppet_core.drawing.images import Picture
+from puppet_core.io import ConfigError, replacing
+from puppet_core.math import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH_PX, DPI = 1000, 100
+SUFFIXES = ('.png', '.svg', '.pdf')
+# Told apart with every kind of colour vision: Okabe and Ito's palette.
+BLUE, RED, GREEN, PURPLE, SKY = '#0072B2', '#D55E00', '#009E73', '#CC79A7', '#56B4E9'
+DARK, GREY, PALE = '#2d323a', '#868c95', '#dde1e6'
+NO_DATES: dict[str, dict[str, Any]] = {
+    '.png': {'Software': None},
+    '.svg': {'Date': None, 'Creator': None, 'Format': None, 'Type': None},
+    '.pdf': {'CreationDate': None, 'Creator': None, 'Producer': None},
+}
+STYLE: dict[Any, Any] = {
+    'font.family': 'DejaVu Sans',
+    'font.size': 9.5,
+    'axes.titlesize': 10.0,
+    'axes.titlelocation': 'left',
+    'axes.labelsize': 9.5,
+    'text.color': DARK,
+    'axes.labelcolor': DARK,
+    'axes.edgecolor': GREY,
+    'xtick.color': DARK,
+    'ytick.color': DARK,
+    'axes.grid': True,
+    'grid.color': PALE,
+    'grid.linewidth': 0.8,
+    'axes.axisbelow': True,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'legend.frameon': False,
+    'lines.linewidth': 1.4,
+    'svg.hashsalt': 'puppet',
+    'svg.fonttype': 'path',
+    'path.simplify': True,
+    'agg.path.chunksize': 20000,
+}
+
+
+class Line(NamedTuple):
+    """A curve with a name."""
+
+    label: str
+    """Written in the legend."""
+
+    values: Floats
+    """One for each time, shape (n,)."""
+
+    colour: str
+    """As matplotlib reads it."""
+
+    width: float = 1.4
+    """Of the line [pt]."""
+
+    dash: str = '-'
+    """Style of the line, as matplotlib reads it."""
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """
+    Draw and write in the style of the suite, whatever the user's settings are.
+
+    Raises
+    ------
+    ConfigError : without matplotlib.
+
+    """
+    try:
+        import matplotlib
+    except ModuleNotFoundError as err:
+        raise ConfigError(
+            'matplotlib: expected it for plots, found none; install it, for example with '
+            'python3 -m pip install matplotlib'
+        ) from err
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield
+
+
+def new_figure(
+    heights: Sequence[float],
+    height_px: int,
+    title: str = '',
+    columns: Sequence[float] = (1.0,),
+    is_shared: bool = True,
+) -> tuple['Figure', list[list['Axes']]]:
+    """
+    Return a figure with panels below each other, which share the time axis of their column.
+
+    Parameters
+    ----------
+    heights : sequence of float
+        Of the panels, relative to each other.
+    height_px : int
+        Of the whole at the width of WIDTH_PX.
+    title : str
+        Above all.
+    columns : sequence of float, optional
+        Widths, relative to each other.
+    is_shared : bool, optional
+        Whether the panels of a column have one time axis.
+
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH_PX / DPI, height_px / DPI), dpi=DPI, layout='constrained')
+    if title:
+        figure.suptitle(title, x=0.01, ha='left', fontsize=12.0, fontweight='bold')
+    grid = figure.subplots(
+        len(heights),
+        len(columns),
+        sharex='col' if is_shared else 'none',
+        squeeze=False,
+        gridspec_kw={'height_ratios': list(heights), 'width_ratios': list(columns)},
+    )
+    grid[-1, 0].set_xlabel('time [s]')
+    return figure, [list(row) for row in grid]
+
+
+def legend_above(axes: 'Axes', columns: int = 6) -> None:
+    """Put the legend over the panel, at the right, where no data is."""
+    axes.legend(
+        loc='lower right',
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=columns,
+        borderaxespad=0.1,
+        handlelength=1.6,
+        columnspacing=1.2,
+        fontsize=9.0,
+    )
+
+
+def line_chart(
+    times_s: Floats, panels: Mapping[str, Sequence[Line]], height_px: int = 760
+) -> Picture:
+    """
+    Return a picture of lines over time.
+
+    Parameters
+    ----------
+    times_s : ndarray, shape (n,)
+        The common horizontal axis, rising [s].
+    panels : mapping of str to sequence of Line
+        From top to bottom, by what their vertical axes are, with the unit.
+    height_px : int, optional
+        Of the picture, which is WIDTH_PX wide.
+
+    """
+    with styled():
+        figure, grid = new_figure([1.0] * len(panels), height_px)
+        for (axes,), (title, lines) in zip(grid, panels.items()):
+            for line in lines:
+                axes.plot(
+                    times_s,
+                    line.values,
+                    color=line.colour,
+                    linewidth=line.width,
+                    linestyle=line.dash,
+                    label=line.label,
+                )
+            axes.set_title(title)
+            legend_above(axes)
+        grid[-1][0].set_xlim(times_s[0], times_s[-1])
+        return picture_of(figure)
+
+
+def picture_of(figure: 'Figure') -> Picture:
+    """Return a figure as a picture, shape (height, width, 3)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def svg_text(figure: 'Figure') -> str:
+    """Return a figure as an SVG file's text."""
+    stream = StringIO()
+    figure.savefig(stream, format='svg', metadata=NO_DATES['.svg'])
+    return stream.getvalue()
+
+
+def save(figure: 'Figure', path: Path) -> None:
+    """Write a figure as its suffix says, all or nothing."""
+    suffix = path.suffix.lower()
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format=suffix[1:], metadata=NO_DATES[suffix])

@@ -1,0 +1,200 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+How the kernels of a frame are compiled.
+
+A kernel works on arrays that its caller holds, and neither makes nor keeps any. So it need not
+count who holds an array: compiled code otherwise does that at every slice, which takes as long as
+what is done with the three numbers. Division by zero gives infinity or NaN, as in C, without a
+check for an exception.
+
+Working space is from `work_array`, and `copy` copies, since `a[:] = b` may want memory. A kernel
+that wants memory, or returns an array that it was not given, is refused by the compiler. Only
+tuples are not looked into: never return one that holds an argument, which a caller that does
+count would then let go of twice. What a kernel calls is compiled in the same way unless it says
+otherwise.
+
+Small working arrays of a kernel on its stack.
+
+`np.empty(3)` inside a kernel asks the heap for memory, which takes longer than most of what is
+done with three numbers; a frame has hundreds of them. These arrays lie on the stack, where the
+compiler may keep them in registers:
+
+    @kernel
+    def step(q, v, out):
+        work = work_array(3)
+        rotate(q, v, work)
+
+They hold anything at first, and live as long as the kernel that made them runs: it must not
+return them or store them in anything that outlives it. Each call in the kernel's text is one
+array, so in a loop it is the same one every time. Sizes are written as numbers in place.
+
+Many small arrays as one argument of a kernel.
+
+A call from Python into a compiled kernel costs time for every array it passes, also for those
+inside named tuples, and for a model of forty arrays more than its arithmetic. A structured
+array of one row costs as much as a single array, whatever it holds. Python writes and reads
+it through ordinary views; a kernel puts the named tuple that its callees take together again,
+which costs nothing there:
+
+    @kernel
+    def body_arrays(record) -> BodyArrays:
+        return BodyArrays(record.rotations[:], record.root[:])
+
+    @kernel
+    def step(packed, dt):
+        advance(body_arrays(packed[0].body), dt)
+
+The `[:]` turns a field into a plain contiguous array, so that `advance` is compiled for that
+one layout and not for every record's. Shapes are part of the array's type: each combination
+compiles the kernel anew, so what differs from run to run does not belong here.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast, TYPE_CHECKING, TypeVar
+
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+import numpy as np
+from puppet_core.math.arrays import Floats
+
+if TYPE_CHECKING:
+    from numba.core.dispatcher import Dispatcher
+
+Function = TypeVar('Function', bound=Callable[..., object])
+_OPTIONS: dict[str, Any] = {'cache': True, 'error_model': 'numpy', '_nrt': False}
+
+
+def kernel(function: Function) -> 'Dispatcher[Function]':
+    """Return the compiled function."""
+    return njit(**_OPTIONS)(function)
+
+
+@kernel
+def copy(values: Floats, out: Floats) -> None:
+    """Write values, shape (n,), to an array of the same shape."""
+    for i in range(len(out)):
+        out[i] = values[i]
+
+
+def _on_stack(sizes: tuple[Any, ...]) -> tuple[Any, Any] | None:
+    """Return signature and code of an array whose sizes are literal types."""
+    if not all(isinstance(size, types.IntegerLiteral) for size in sizes):
+        return None
+    shape = tuple(size.literal_value for size in sizes)
+    array_type = types.Array(types.float64, len(shape), 'C')
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number = context.get_data_type(types.float64)
+        room = cgutils.alloca_once(builder, cgutils.ir.ArrayType(number, int(np.prod(shape))))
+        width = 8
+        strides = [width * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+        array = make_array(array_type)(context, builder)
+        populate_array(
+            array,
+            data=builder.bitcast(room, array.data.type),
+            shape=[context.get_constant(types.intp, size) for size in shape],
+            strides=[context.get_constant(types.intp, stride) for stride in strides],
+            itemsize=context.get_constant(types.intp, width),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return array_type(*sizes), codegen
+
+
+@intrinsic(prefer_literal=True)
+def _row(typing_context, n):  # type: ignore[no-untyped-def]
+    return _on_stack((n,))
+
+
+@intrinsic(prefer_literal=True)
+def _table(typing_context, rows, columns):  # type: ignore[no-untyped-def]
+    return _on_stack((rows, columns))
+
+
+class _AlsoInPython(type(_row)):  # type: ignore[misc]
+    """An intrinsic that plain Python can call too, as tests do with uncompiled kernels."""
+
+    def __call__(self, *sizes: int) -> Any:
+        """Return an array of the shape."""
+        return np.empty(sizes)
+
+
+_row.__class__ = _table.__class__ = _AlsoInPython
+work_array = cast(Callable[[int], Floats], _row)
+"""Return an array of shape (n,)."""
+work_table = cast(Callable[[int, int], Floats], _table)
+"""Return an array of shape (rows, columns)."""
+
+
+Named = TypeVar('Named', bound=tuple)
+_RECORD_TYPES: dict[np.dtype, np.dtype] = {}
+"""Every record type once: a call compares the very type at once, an equal one field by field."""
+_KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bools
+
+
+def pack_arrays(example: Named) -> tuple[np.ndarray, Named]:
+    """
+    Return a structured array of one row with the fields of a named tuple, and views on it.
+
+    Parameters
+    ----------
+    example : NamedTuple
+        Arrays of float64, int64 or uint8 and of any shape but empty, numbers of these types
+        or bool, and named tuples of such. It is copied from, not kept.
+
+    Returns
+    -------
+    packed : ndarray, shape (1,)
+        What kernels take; `packed[0]` is the record. Fields are contiguous and aligned.
+    views : NamedTuple
+        Of the example's class: each array a view on its field. A number becomes an array of
+        shape () that is set by `views.number[()] = 1.0`.
+
+    Raises
+    ------
+    ValueError : if a field is empty or of another type.
+
+    """
+    packed = np.zeros(1, dtype=_record_type(example))
+    views = _views(packed, example)
+    _copy(example, views)
+    return packed, views
+
+
+def _record_type(example: Any) -> np.dtype:
+    fields: list[Any] = []
+    for name, value in zip(example._fields, example):
+        if isinstance(value, tuple):
+            fields.append((name, _record_type(value)))
+            continue
+        array = np.asarray(value)
+        is_flag = array.ndim == 0 and array.dtype.name == 'bool'
+        if array.size == 0 or not (is_flag or array.dtype.name in _KINDS):
+            raise ValueError(
+                f'{name}: expected numbers of {", ".join(_KINDS)}, '
+                f'got {array.dtype.name} of shape {array.shape}'
+            )
+        fields.append((name, array.dtype, array.shape))
+    record_type = np.dtype(fields, align=True)
+    return _RECORD_TYPES.setdefault(record_type, record_type)
+
+
+def _views(packed: np.ndarray, example: Any) -> Any:
+    parts = []
+    for name, value in zip(example._fields, example):
+        field = packed[name]  # (1,) + shape
+        is_group = isinstance(value, tuple)
+        parts.append(_views(field, value) if is_group else field.reshape(np.shape(value)))
+    return type(example)._make(parts)
+
+
+def _copy(source: Any, views: Any) -> None:
+    for value, view in zip(source, views):
+        if isinstance(value, tuple):
+            _copy(value, view)
+        else:
+            view[...] = value

@@ -1,0 +1,83 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Rotations over arrays (numpy), for whole clips and set-up code.
+
+The same conventions and names as `puppet_core.math.quaternion`, but functions allocate their
+result and broadcast over leading axes: quaternions (..., 4), vectors (..., 3). The hot path
+uses the kernels instead.
+
+"""
+
+import numpy as np
+from puppet_core.math.arrays import Floats, Quats, Vec3s
+from puppet_core.math.quaternion import multiply_all, rotate_all
+from scipy.spatial.transform import Rotation
+
+
+def multiply(a: Quats, b: Quats) -> Quats:
+    """Return the Hamilton products a b, shape (..., 4)."""
+    return multiply_all(a, b)
+
+
+def conjugate(q: Quats) -> Quats:
+    """Return the inverse rotations."""
+    return np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def normalize(q: Quats) -> Quats:
+    """Return q divided by their lengths."""
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def rotate(q: Quats, v: Vec3s) -> Vec3s:
+    """Return the vectors v, shape (..., 3), rotated by q."""
+    return rotate_all(q, v)
+
+
+def exp(rotvec: Vec3s) -> Quats:
+    """Return the rotations by the vectors `rotvec`, whose lengths are the full angles [rad]."""
+    rotvec = np.asarray(rotvec, dtype=np.float64)
+    angle = np.linalg.norm(rotvec, axis=-1, keepdims=True)
+    # np.sinc(x) = sin(pi x) / (pi x)
+    scale = 0.5 * np.sinc(angle / (2.0 * np.pi))
+    return np.concatenate((np.cos(0.5 * angle), scale * rotvec), axis=-1)
+
+
+def log(q: Quats) -> Vec3s:
+    """Return the shortest rotation vectors [rad], lengths at most pi."""
+    q = np.where(np.asarray(q)[..., :1] < 0.0, -np.asarray(q), q)
+    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
+    small = sine < 1e-8
+    safe = np.where(small, 1.0, sine)
+    scale = np.where(small, 2.0, 2.0 * np.arctan2(sine, q[..., :1]) / safe)
+    return scale * q[..., 1:]
+
+
+def slerp(a: Quats, b: Quats, t: Floats | float) -> Quats:
+    """Return the rotations a fraction t (broadcast against the leading axes) from a to b."""
+    fraction = np.asarray(t, dtype=np.float64)[..., None]
+    return multiply(a, exp(fraction * log(multiply(conjugate(a), b))))
+
+
+def align_signs(q: Quats) -> Quats:
+    """Return q (n, ..., 4) with signs chosen so that neighbours along axis 0 are nearest."""
+    q = np.array(q, dtype=np.float64)
+    dots = np.sum(q[1:] * q[:-1], axis=-1, keepdims=True)
+    flips = np.cumprod(np.where(dots < 0.0, -1.0, 1.0), axis=0)
+    q[1:] *= flips
+    return q
+
+
+def to_matrix(q: Quats) -> Floats:
+    """Return rotation matrices, shape (..., 3, 3)."""
+    q = np.asarray(q)
+    flat = Rotation.from_quat(q.reshape(-1, 4)[:, [1, 2, 3, 0]]).as_matrix()
+    return flat.reshape(*q.shape[:-1], 3, 3)
+
+
+def from_matrix(matrix: Floats) -> Quats:
+    """Return the unit quaternions, w >= 0, of rotation matrices (..., 3, 3)."""
+    matrix = np.asarray(matrix)
+    flat = Rotation.from_matrix(matrix.reshape(-1, 3, 3)).as_quat(canonical=True)
+    return flat[:, [3, 0, 1, 2]].reshape(*matrix.shape[:-2], 4)

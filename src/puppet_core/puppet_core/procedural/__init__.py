@@ -1,0 +1,75 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Procedural."""
+
+from puppet_core.procedural.arms import (
+    add_arms,
+    ADULT_ARM_LENGTH_M,
+    ELBOW,
+    Gesture,
+    hand_rotations,
+    HANGING,
+    hanging_arm,
+    Palm,
+    placed_arm,
+)
+from puppet_core.procedural.body import LEG_STRETCH, make_body, TOE_M
+from puppet_core.procedural.calibration_motion import range_of_motion
+from puppet_core.procedural.curve import bump, eased
+from puppet_core.procedural.limbs import two_bone_rotations, unit
+from puppet_core.procedural.motion_loop import (
+    clip_loop,
+    clip_loop_motion,
+    heading,
+    LoopedMotion,
+    rest_rotations,
+    sample,
+    smooth_step,
+)
+from puppet_core.procedural.performer import procedural_motion
+from puppet_core.procedural.plan import (
+    ADULT_LEG_LENGTH_M,
+    CLAP_S,
+    JUMP_S,
+    Plan,
+    RAISE_ARMS_S,
+    REACH_S,
+    SQUAT_S,
+    Step,
+)
+
+__all__ = [
+    'ADULT_ARM_LENGTH_M',
+    'ADULT_LEG_LENGTH_M',
+    'CLAP_S',
+    'ELBOW',
+    'Gesture',
+    'HANGING',
+    'JUMP_S',
+    'LEG_STRETCH',
+    'LoopedMotion',
+    'Palm',
+    'Plan',
+    'RAISE_ARMS_S',
+    'REACH_S',
+    'SQUAT_S',
+    'Step',
+    'TOE_M',
+    'add_arms',
+    'bump',
+    'clip_loop',
+    'clip_loop_motion',
+    'eased',
+    'hand_rotations',
+    'hanging_arm',
+    'heading',
+    'make_body',
+    'placed_arm',
+    'procedural_motion',
+    'range_of_motion',
+    'rest_rotations',
+    'sample',
+    'smooth_step',
+    'two_bone_rotations',
+    'unit',
+]

@@ -1,0 +1,34 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Robots."""
+
+from puppet_core.robots.character_check import findings
+from puppet_core.robots.description import description_text, link_chain, urdf_text
+from puppet_core.robots.joints import RobotJoints
+from puppet_core.robots.limbs import load_robot_map, RobotMap
+from puppet_core.robots.robot_character import character_from_urdf
+from puppet_core.robots.visuals import (
+    CYLINDER,
+    merged_parts,
+    Part,
+    read_shape,
+    robot_name,
+    world_orientations,
+)
+
+__all__ = [
+    'findings',
+    'CYLINDER',
+    'Part',
+    'RobotJoints',
+    'RobotMap',
+    'character_from_urdf',
+    'description_text',
+    'link_chain',
+    'load_robot_map',
+    'merged_parts',
+    'read_shape',
+    'robot_name',
+    'urdf_text',
+    'world_orientations',
+]

@@ -1,0 +1,168 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is odd about a character that can be used all the same."""
+
+from collections.abc import Iterator
+import math
+
+import numpy as np
+from puppet_core.body import (
+    Character,
+    END_EFFECTORS,
+    JointLimit,
+    LIMB_SEGMENTS,
+    LIMBS,
+    N_SEGMENTS,
+    parse_urdf,
+    Robot,
+    segment_axis,
+    SEGMENT_INDEX,
+    SEGMENTS,
+    Skeleton,
+    swing_axes,
+)
+from puppet_core.math import quaternions as qb
+from puppet_core.robots.joints import RobotJoints
+
+SYMMETRY_TOL_M = 0.005
+LEG_RANGE_M = (0.1, 3.0)
+RATIO_RANGE = (0.4, 2.5)  # lower over upper part of a limb
+MOST_NAMES = 6
+LONGEST_LEGS = 2.0  # what a segment may be long [leg lengths]
+SOLE_LEVEL_TOL_M = 0.005
+ROBOT_REST_TOL_RAD = 0.02
+_MIRROR = np.array([1.0, -1.0, 1.0])
+
+
+def findings(character: Character) -> tuple[str, ...]:
+    """Return a sentence for each oddity, none for a character that is as expected."""
+    skeleton = character.skeleton
+    found = [*_asymmetries(skeleton), *_lengths(skeleton), *_shape(character)]
+    for limit in character.joint_limits:
+        found += _limit(skeleton, limit)
+    if character.robot is not None:
+        found += [*_robot(character.robot, skeleton), *_description(character.robot)]
+    return tuple(found)
+
+
+def _asymmetries(skeleton: Skeleton) -> Iterator[str]:
+    for index, name in enumerate(SEGMENTS):
+        if name.startswith('left_'):
+            right = SEGMENT_INDEX[name.replace('left_', 'right_')]
+            apart = np.abs(skeleton.offsets[index] * _MIRROR - skeleton.offsets[right]).max()
+            if apart > SYMMETRY_TOL_M:
+                yield (
+                    f'joints_m.{name}: the right one is {1e3 * apart:.0f} mm from its mirror image'
+                )
+    for i in (0, 2):
+        left, right = skeleton.interaction_points[i : i + 2]
+        apart = np.abs(left * _MIRROR - right).max()
+        if apart > SYMMETRY_TOL_M:
+            yield (
+                f'interaction_points_m.{END_EFFECTORS[i]}: the right one is '
+                f'{1e3 * apart:.0f} mm from its mirror image'
+            )
+    for i, name in enumerate(SEGMENTS):
+        if name.startswith('left_') and name.endswith(('thigh', 'upper_arm')):
+            if skeleton.offsets[i, 1] <= 0.0:
+                yield f'joints_m.{name}: expected on the left, at y > 0'
+
+
+def _lengths(skeleton: Skeleton) -> Iterator[str]:
+    low, high = LEG_RANGE_M
+    if not low <= skeleton.leg_length <= high:
+        yield (
+            f'legs: {skeleton.leg_length:.3g} m from hip to sole, expected {low:g} .. {high:g} '
+            'm; is the unit right?'
+        )
+    for name, (upper, lower) in zip(LIMBS, skeleton.limb_lengths):
+        if not RATIO_RANGE[0] <= lower / upper <= RATIO_RANGE[1]:
+            yield (
+                f'{name}: its lower part is {lower / upper:.2g} times as long as its upper '
+                f'one, expected {RATIO_RANGE[0]:g} .. {RATIO_RANGE[1]:g}'
+            )
+    for name, offset in zip(SEGMENTS, skeleton.offsets):
+        if np.linalg.norm(offset) > LONGEST_LEGS * skeleton.leg_length:
+            yield (
+                f'joints_m.{name}: {np.linalg.norm(offset):.3g} m from its parent, legs are '
+                f'{skeleton.leg_length:.3g} m; is the place right?'
+            )
+    rest = skeleton.rest_positions()
+    for limb, (upper, _, end) in zip(LIMBS, LIMB_SEGMENTS):
+        way = rest[end] - rest[upper]
+        side = 1.0 if limb.startswith('left') else -1.0
+        along = -way[2] if limb.endswith('leg') else side * way[1]
+        if along < 0.8 * np.linalg.norm(way):
+            where = 'down' if limb.endswith('leg') else 'sideways'
+            yield f'{limb}: expected to go {where} in the T-pose'
+    soles = rest[LIMB_SEGMENTS[2:, 2], 2] + skeleton.interaction_points[2:, 2]
+    if abs(soles[0] - soles[1]) > SOLE_LEVEL_TOL_M:
+        yield f'soles: one is {1e3 * abs(soles[0] - soles[1]):.0f} mm above the other'
+    if np.any(skeleton.interaction_points[2:, 2] >= 0.0):
+        yield 'interaction_points_m: expected soles below their ankles'
+    if rest[SEGMENT_INDEX['head'], 2] <= rest[SEGMENT_INDEX['left_upper_arm'], 2] - 0.05:
+        yield 'joints_m.head: expected at the shoulders or above'
+
+
+def _shape(character: Character) -> Iterator[str]:
+    bare = set(range(N_SEGMENTS)) - {c.segment for c in character.capsules}
+    if not np.any(character.skeleton.offsets[2]) and not {1, 2} <= bare:
+        bare -= {1, 2}  # spine and chest turn about one point
+    if bare:
+        yield (
+            'capsules: none on '
+            + ', '.join(SEGMENTS[i] for i in sorted(bare))
+            + '; what has no shape is not seen, and does not keep others out'
+        )
+
+
+def _limit(skeleton: Skeleton, limit: JointLimit) -> Iterator[str]:
+    """Tell of a limit that does not let the rest rotation be, the identity."""
+    axis = segment_axis(skeleton, limit.segment)
+    x, y, z, w = np.roll(qb.conjugate(limit.centre), -1)
+    twist = 2.0 * math.atan2(np.array([x, y, z]) @ axis, w)
+    twist -= 2.0 * math.pi * round(twist / (2.0 * math.pi))
+    swing = qb.log(qb.multiply(qb.conjugate(limit.centre), qb.exp(-twist * axis)))
+    parts = [swing @ a / half for a, half in zip(swing_axes(axis), limit.swing)]
+    name = SEGMENTS[limit.segment]
+    if math.hypot(*parts) > 1.0 + 1e-9:
+        yield f'joint_limits.{name}: the T-pose is outside of its cone'
+    if not limit.twist[0] - 1e-9 <= twist <= limit.twist[1] + 1e-9:
+        yield f'joint_limits.{name}: the T-pose is outside of its twist'
+
+
+def _robot(robot: Robot, skeleton: Skeleton) -> Iterator[str]:
+    joints = RobotJoints(robot, skeleton)
+    asked = skeleton.rest_positions()
+    q_world = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
+    ends = asked[np.concatenate((LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]))]
+    ends[:4] += skeleton.interaction_points
+    rotations, p_world = q_world.copy(), asked.copy()
+    # what limits alone leave: an arm turns for its palm's sake too
+    joints.step(asked[0].copy(), rotations, q_world, p_world, ends, is_reaching=False)
+    off = np.linalg.norm(qb.log(q_world), axis=1)
+    worst = [
+        f'{SEGMENTS[i]} by {math.degrees(off[i]):.0f} deg'
+        for i in np.flatnonzero(off > ROBOT_REST_TOL_RAD)
+    ]
+    if worst:
+        yield 'robot: its limits keep it from the T-pose: ' + ', '.join(worst)
+    for index, name in enumerate(SEGMENTS):
+        if index > 2 and not robot.joints_of(index):
+            yield f'robot: no joint turns the {name}, it is rigid'
+    if not robot.joints_of(1) and not robot.joints_of(2):
+        yield 'robot: no joint turns the trunk, it is rigid'
+
+
+def _description(robot: Robot) -> Iterator[str]:
+    """Tell of joints that are not moved, and of meshes that are not there."""
+    if robot.held:
+        names = [name for name, _ in robot.held]
+        more = f' and {len(names) - MOST_NAMES} more' if len(names) > MOST_NAMES else ''
+        yield f'robot: not moved: {", ".join(names[:MOST_NAMES])}{more}'
+    for link in parse_urdf(robot.urdf_path, robot.urdf).links.values():
+        for mesh in dict.fromkeys(link.meshes):
+            # package:// is found by ROS alone
+            scheme, _, place = mesh.rpartition('://')
+            if scheme in ('', 'file') and not (robot.urdf_path.parent / place).is_file():
+                yield f'robot: link {link.name}: expected a mesh, there is no file {mesh}'

@@ -1,0 +1,330 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A humanoid robot's URDF made into a character: joint centres, T-pose, soles and palms, shape.
+
+At the robot's zero pose arms may hang and elbows may be bent. The hinge of an elbow or knee,
+and the side to which it bends, say how its limb stands in our T-pose: arms sideways with
+forearms that bend forward, legs down with shanks that bend backward.
+
+A robot's boxes, cylinders and balls as capsules of our segments, inside what they stand for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from puppet_core.body import (
+    ADULT_LEG_M,
+    AUTO,
+    BodyShape,
+    Capsule,
+    Character,
+    default_capsules,
+    LIMB_SEGMENTS,
+    make_tree,
+    MAX_OFFSET_M,
+    N_SEGMENTS,
+    PARENTS,
+    read_urdf,
+    Robot,
+    RobotTree,
+    ROOT,
+    SEGMENT_INDEX,
+    SEGMENTS,
+    Skeleton,
+)
+from puppet_core.io import InputFileError
+from puppet_core.math import Floats, Quats, Vec3, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_core.robots.limbs import (
+    axes_centre,
+    find_groups,
+    group_centres,
+    Groups,
+    HINT,
+    limb_tip,
+    RobotMap,
+)
+
+MAX_BARS = 5  # capsules beside each other in one box
+MIN_RADIUS_M = 1e-3
+
+
+def robot_capsules(
+    tree: RobotTree, segments: Sequence[int], rest: Quats, centres: Vec3s, skeleton: Skeleton
+) -> tuple[Capsule, ...]:
+    """
+    Return the shape of a robot; a segment without solids has that of a human.
+
+    Parameters
+    ----------
+    tree : RobotTree
+        The robot at zero pose.
+    segments : sequence of int
+        Segment of each of its joints.
+    rest : ndarray, shape (16, 4)
+        From zero pose to T-pose.
+    centres : ndarray, shape (16, 3)
+        Joint centres at zero pose [m].
+    skeleton : Skeleton
+        What comes of them.
+
+    """
+    found: dict[int, list[Capsule]] = {i: [] for i in range(N_SEGMENTS)}
+    for shape in tree.shapes:
+        segment = 0 if shape.body < 0 else segments[shape.body]
+        for start, end, radius in _bars(shape):
+            ends = qb.rotate(rest[segment], np.array([start, end]) - centres[segment])
+            radius = max(radius, MIN_RADIUS_M)
+            found[segment].append(Capsule(segment, ends[0], ends[1], radius))
+    bare = {i for i in range(N_SEGMENTS) if not found[i]}
+    if not np.any(skeleton.offsets[2]) and (found[1] or found[2]):
+        bare -= {1, 2}  # spine and chest turn about one point: one part
+    for capsule in default_capsules(skeleton):
+        if capsule.segment in bare:
+            found[capsule.segment].append(capsule)
+    return tuple(capsule for capsules in found.values() for capsule in capsules)
+
+
+def _bars(shape: BodyShape) -> list[tuple[Floats, Floats, float]]:
+    """Return start, end and radius of the capsules of one solid."""
+    turn, middle = shape.pose[:3, :3], shape.pose[:3, 3]
+    if shape.kind == 'sphere':
+        return [(middle, middle, float(shape.size[0]))]
+    if shape.kind == 'cylinder':
+        radius, length = shape.size
+        if length >= 2.0 * radius:
+            half = (0.5 * length - radius) * turn[:, 2]
+            return [(middle - half, middle + half, float(radius))]
+        edges = np.array([np.sqrt(np.pi) * radius] * 2 + [length])  # of the disc's own area
+    else:
+        edges = shape.size
+    thin, wide, long = np.argsort(edges)
+    radius = 0.5 * float(edges[thin])
+    n = int(np.clip(np.ceil(edges[wide] / edges[thin] - 0.3), 1, MAX_BARS))
+    half = (0.5 * edges[long] - radius) * turn[:, long]
+    places = np.linspace(-1.0, 1.0, n) if n > 1 else np.zeros(1)
+    return [
+        (middle + place - half, middle + place + half, radius)
+        for place in places[:, None] * (0.5 * edges[wide] - radius) * turn[:, wide]
+    ]
+
+
+PALM_SHARE = 0.45  # of the way from the wrist to the tip of the hand
+WRIST_SHARE = 0.75  # of the way from the elbow to the tip, where there is no wrist
+NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
+SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
+EVEN = 0.2  # share of its range by which a hinge must bend farther to one side
+_IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+_LEFT, _DOWN = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, -1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class RobotCharacter:
+    """A character with its robot, and what a user should know of how it came about."""
+
+    character: Character
+    notes: tuple[str, ...]
+
+
+def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -> RobotCharacter:
+    """
+    Return the character of a humanoid robot.
+
+    Raises
+    ------
+    InputFileError : naming what the file lacks, and how to help.
+
+    """
+    urdf = read_urdf(path)
+    whole = make_tree(urdf, robot_map.facing, with_mimics=True)
+    notes: list[str] = []
+    found = find_groups(whole, robot_map.segments, notes)
+    by_name = {segment: [whole.names[j] for j in group] for segment, group in found.items()}
+    moved = {name for names in by_name.values() for name in names}
+    held = {
+        joint.name: float(np.clip(0.0, joint.lower, joint.upper))
+        for joint in whole.joints
+        if joint.turns and joint.name not in moved
+    }
+    tree = make_tree(urdf, robot_map.facing, moved, held)
+    groups = {s: tuple(tree.names.index(n) for n in names) for s, names in by_name.items()}
+    _require_our_tree(tree, groups)
+    body = _Body(tree, groups, notes)
+    skeleton = body.skeleton()
+    longest = float(np.abs(skeleton.offsets).max())
+    if not longest <= MAX_OFFSET_M:
+        raise InputFileError(
+            path,
+            f'joints up to {MAX_OFFSET_M:g} m apart',
+            f'{longest:g} m',
+            hint='lengths in a URDF are metres, not millimetres',
+        )
+    order = [j for s in SEGMENTS for j in groups.get(s, ())]
+    segment_of = {j: SEGMENT_INDEX[s] for s, group in groups.items() for j in group}
+    robot = Robot(
+        urdf.path,
+        urdf.text,
+        tuple(tree.names[j] for j in order),
+        np.array([segment_of[j] for j in order]),
+        tree.axes[order],
+        tree.origins[order],
+        np.array([tree.joints[j].lower for j in order]),
+        np.array([tree.joints[j].upper for j in order]),
+        body.rest,
+        tuple(held.items()),
+        qb.from_matrix(robot_map.facing),
+    )
+    segments = [segment_of[j] for j in range(len(tree.joints))]
+    capsules = robot_capsules(tree, segments, body.rest, body.centres, skeleton)
+    character = Character(
+        name or urdf.name,
+        f'Robot {urdf.name}, {len(order)} joints',
+        skeleton,
+        capsules,
+        world_scale=AUTO,
+        robot=robot,
+    )
+    return RobotCharacter(character, tuple(notes))
+
+
+def _require_our_tree(tree: RobotTree, groups: Groups) -> None:
+    """Refuse joints of a segment that do not hang on the segment before."""
+    for index, segment in enumerate(SEGMENTS[1:], start=1):
+        above = int(PARENTS[index])
+        while above > 0 and not groups.get(SEGMENTS[above]):
+            above = int(PARENTS[above])
+        before = groups[SEGMENTS[above]][-1] if above > 0 else ROOT
+        for joint in groups.get(segment, ()):
+            if tree.parents[joint] != before:
+                expected = f'{segment}: {tree.names[joint]} to hang on the {SEGMENTS[above]}'
+                hangs_on = tree.names[tree.parents[joint]] if tree.parents[joint] >= 0 else 'root'
+                raise InputFileError(
+                    tree.urdf.path, expected, f'it hangs on {hangs_on}', hint=HINT
+                )
+            before = joint
+
+
+class _Body:
+    """Centres and rest rotations of one robot, in the axes of its zero pose."""
+
+    def __init__(self, tree: RobotTree, groups: Groups, notes: list[str]) -> None:
+        self._tree = tree
+        self._groups = groups
+        self._notes = notes
+        self.centres = np.zeros((N_SEGMENTS, 3))
+        self.rest: Quats = np.tile(_IDENTITY, (N_SEGMENTS, 1))
+        self._ends = np.zeros((4, 3))
+        for limb in range(4):
+            self._place_limb(limb)
+        self._place_trunk()
+
+    def skeleton(self) -> Skeleton:
+        """Return the skeleton in the T-pose."""
+        offsets = np.zeros((N_SEGMENTS, 3))
+        steps = self.centres[1:] - self.centres[PARENTS[1:]]
+        offsets[1:] = qb.rotate(self.rest[PARENTS[1:]], steps)
+        hands = LIMB_SEGMENTS[:, 2]
+        points = qb.rotate(self.rest[hands], self._ends - self.centres[hands])
+        # nanometres are noise, and files with 1e-19 in them are hard to read
+        return Skeleton(np.round(offsets, 9) + 0.0, np.round(points, 9) + 0.0)
+
+    def _place_limb(self, limb: int) -> None:
+        tree, segments = self._tree, LIMB_SEGMENTS[limb]
+        rows = [self._groups.get(SEGMENTS[s], ()) for s in segments]
+        upper, lower, end = group_centres(tree, rows)
+        assert upper is not None and lower is not None
+        tip = limb_tip(tree, sum(rows, ()))
+        if end is None:
+            end = lower + WRIST_SHARE * (tip - lower)
+            self._notes.append(f'{SEGMENTS[segments[2]]}: no joints of its own, it is rigid')
+        self.centres[segments] = upper, lower, end
+        hinge, straight = self._hinge(rows[1], upper, lower, end, is_leg=limb > 1)
+        side = 1.0 if limb % 2 == 0 else -1.0
+        if limb > 1:
+            goal = _frame(_DOWN, _LEFT)
+            self._ends[limb] = self._sole(limb, rows, end)
+        else:
+            # palms down, forearms bend forward: about -Z on the left
+            goal = _frame(side * _LEFT, side * _DOWN)
+            self._ends[limb] = end + PALM_SHARE * (tip - end)
+        turned = goal @ _frame(lower - upper, hinge).T
+        self.rest[segments[0]] = qb.from_matrix(turned)
+        self.rest[segments[1]] = qb.multiply(self.rest[segments[0]], qb.exp(hinge * straight))
+        if limb < 2:
+            self.rest[segments[2]] = self.rest[segments[1]]
+
+    def _hinge(
+        self, row: tuple[int, ...], upper: Vec3, lower: Vec3, end: Vec3, is_leg: bool
+    ) -> tuple[Vec3, float]:
+        """Return the unit axis of bending and the angle about it that straightens the limb."""
+        tree, along, on = self._tree, lower - upper, end - lower
+        across = [abs(tree.axes[j] @ along) / np.linalg.norm(along) for j in row]
+        joint = row[int(np.argmin(across))]
+        if min(across) > 0.9:
+            raise InputFileError(
+                tree.urdf.path,
+                f'{tree.names[joint]}: a hinge across the limb',
+                'one along it',
+                tree.joints[joint].line,
+                hint=HINT,
+            )
+        axis, data = tree.axes[joint], tree.joints[joint]
+        square = np.eye(3) - np.outer(axis, axis)
+        u, v = square @ on, square @ along
+        straight = float(np.arctan2(axis @ np.cross(u, v), u @ v))
+        ahead, behind = data.upper - straight, straight - data.lower
+        if not abs(ahead - behind) > EVEN * (ahead + behind):
+            # bends as far to both sides: forearms go forward, or up; shanks backward
+            way = np.cross(axis, along)
+            forward = way[0] if abs(way[0]) > 0.1 * np.linalg.norm(way) else way[2]
+            ahead, behind = (0.0, forward) if is_leg else (forward, 0.0)
+        if not data.lower - 1e-6 <= straight <= data.upper + 1e-6:
+            self._notes.append(
+                f'{data.name}: does not get straight, which would be {straight:.2f} rad'
+            )
+        return (axis, straight) if ahead > behind else (-axis, -straight)
+
+    def _sole(self, limb: int, rows: list[tuple[int, ...]], ankle: Vec3) -> Vec3:
+        """Return the middle of what of the foot is lowest."""
+        bodies = set(rows[2]) or {rows[1][-1]}
+        points = self._tree.points(bodies)
+        if not len(points):
+            size = np.linalg.norm(self.centres[LIMB_SEGMENTS[limb, 0]] - ankle) / ADULT_LEG_M
+            self._notes.append(
+                f'{SEGMENTS[LIMB_SEGMENTS[limb, 2]]}: no box, cylinder or sphere says where its '
+                'sole is; that of an adult was taken, mend interaction_points_m'
+            )
+            return ankle + size * np.array([0.055, 0.0, -0.068])
+        low = points[points[:, 2] < points[:, 2].min() + SOLE_BAND_M]
+        middle = 0.5 * (low.min(axis=0) + low.max(axis=0))
+        return np.array([middle[0], middle[1], points[:, 2].min()])
+
+    def _place_trunk(self) -> None:
+        shoulders, hips = (self.centres[LIMB_SEGMENTS[k : k + 2, 0]].mean(axis=0) for k in (0, 2))
+        leg = np.linalg.norm(hips - self._ends[2:].mean(axis=0))
+        spine, chest, head = (self._centre(name) for name in ('spine', 'chest', 'head'))
+        if spine is None and chest is None:
+            spine, chest = (hips + k / 3.0 * (shoulders - hips) for k in (1, 2))
+            self._notes.append('trunk: no joints between legs and arms, it is rigid')
+        spine = chest if spine is None else spine
+        chest = spine if chest is None else chest
+        if head is None:
+            head = shoulders + [0.0, 0.0, NECK_M * leg / ADULT_LEG_M]
+            self._notes.append('head: no joints of its own, it is rigid')
+        assert spine is not None and chest is not None
+        self.centres[1:4] = spine, chest, head
+
+    def _centre(self, segment: str) -> Vec3 | None:
+        index = list(self._groups.get(segment, ()))
+        return axes_centre(self._tree.axes[index], self._tree.origins[index]) if index else None
+
+
+def _frame(along: Vec3, hinge: Vec3) -> Floats:
+    """Return columns: a direction, a hinge made square to it, and the third."""
+    first = along / np.linalg.norm(along)
+    second = hinge - (hinge @ first) * first
+    second = second / np.linalg.norm(second)
+    return np.column_stack((first, second, np.cross(first, second)))

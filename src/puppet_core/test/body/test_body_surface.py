@@ -1,0 +1,179 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sample points of bodies: on the surface, symmetric, finite; and files of measured ones."""
+
+import numpy as np
+from puppet_core.body.capsules import segment_distance, shape_arrays
+from puppet_core.body.character import Capsule, default_capsules, load_character
+from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS, Skeleton
+from puppet_core.body.surface import (
+    load_surface,
+    N_RINGS,
+    N_ROUND,
+    N_SAMPLES,
+    read_surface,
+    save_surface,
+    surface_samples,
+)
+from puppet_core.io import ConfigError, InputFileError
+import pytest
+
+BUILT_IN = ('performer', 'sally', 'blubby', 'frog')
+TORSO = ('pelvis', 'spine', 'chest')
+SURFACE_TOL_M = 1e-9
+FILE_TOL_M = 1e-6  # files have micrometres
+MIRROR = np.array([1.0, -1.0, 1.0])
+ROW = '[0.1, 0.0, 0.02]'
+
+
+@pytest.fixture(params=BUILT_IN)
+def body(request, characters_dir):
+    """Return each built-in character."""
+    return load_character(characters_dir / f'{request.param}.yaml')
+
+
+def _rings(samples, segment):
+    return samples[SEGMENT_INDEX[segment]].reshape(N_RINGS, N_ROUND, 3)
+
+
+def _distances(body, samples, segments=SEGMENTS):
+    """Return distances (n, 40) of samples from their own segments' capsules."""
+    shape, normal = shape_arrays(body.capsules), np.empty(3)
+    rows = [SEGMENT_INDEX[name] for name in segments]
+    return np.array([[segment_distance(shape, s, p, normal) for p in samples[s]] for s in rows])
+
+
+def test_samples_of_limbs_are_where_the_body_ends(body):
+    limbs = [name for name in SEGMENTS if name not in TORSO]
+    distances = _distances(body, surface_samples(body.skeleton, body.capsules), limbs)
+    assert np.min(distances) > -SURFACE_TOL_M
+    # between a frog's fingers a ray may find nothing: such points are on the axis
+    assert np.mean(np.abs(distances) < SURFACE_TOL_M) > 0.95
+    assert np.max(distances) < 0.01
+
+
+def test_the_right_side_mirrors_the_left_row_by_row(body):
+    samples = surface_samples(body.skeleton, body.capsules)
+    for name in SEGMENTS:
+        other = SEGMENT_INDEX[name.replace('left_', 'right_')]
+        if SEGMENT_INDEX[name] != other:
+            mirrored = samples[SEGMENT_INDEX[name]] * MIRROR
+            np.testing.assert_allclose(samples[other], mirrored, atol=SURFACE_TOL_M)
+
+
+def test_torso_and_head_are_their_own_mirror_image(body):
+    samples = surface_samples(body.skeleton, body.capsules)
+    for name in TORSO + ('head',):
+        rings = _rings(samples, name)
+        mirrored = rings[:, [0, 4, 3, 2, 1]] * MIRROR
+        np.testing.assert_allclose(rings, mirrored, atol=SURFACE_TOL_M)
+        assert np.all(rings[:, 1:3, 1] > 0.0)  # round to the left
+
+
+def test_a_round_limb_has_even_rings_of_its_radius(adult_character):
+    skeleton = adult_character.skeleton
+    arm = Capsule(SEGMENT_INDEX['left_forearm'], np.zeros(3), np.array([0.0, 0.5, 0.0]), 0.04)
+    rings = _rings(surface_samples(skeleton, [arm]), 'left_forearm')
+    length = skeleton.limb_lengths[0, 1]
+    shares = (np.arange(N_RINGS) + 0.5) / N_RINGS
+    np.testing.assert_allclose(rings[:, :, 1], np.tile(length * shares, (N_ROUND, 1)).T)
+    np.testing.assert_allclose(np.linalg.norm(rings[:, :, [0, 2]], axis=2), 0.04)
+    angles = np.unwrap(np.arctan2(rings[:, :, 2], rings[:, :, 0]), axis=1)
+    np.testing.assert_allclose(angles[0], np.radians([0, 72, 144, 216, 288]), atol=1e-9)
+
+
+def test_the_chest_of_a_ball_has_the_ball_of_the_spine_around_it(characters_dir):
+    blubby = load_character(characters_dir / 'blubby.yaml')
+    samples = surface_samples(blubby.skeleton, blubby.capsules)
+    rest = blubby.skeleton.rest_positions()
+    middle = rest[SEGMENT_INDEX['spine']] + [0.0, 0.0, 0.102]
+    chest = samples[SEGMENT_INDEX['chest']] + rest[SEGMENT_INDEX['chest']]
+    outside = np.linalg.norm(chest - middle, axis=1) - 0.27
+    assert np.min(outside) > -SURFACE_TOL_M
+    assert np.median(outside) < SURFACE_TOL_M
+
+
+def test_rings_reach_from_heel_to_toe_and_from_wrist_to_fingertips(body):
+    samples = surface_samples(body.skeleton, body.capsules)
+    for name, axis in (('left_hand', 1), ('left_foot', 0)):
+        own = [c for c in body.capsules if c.segment == SEGMENT_INDEX[name]]
+        ends = np.array([(c.start[axis], c.end[axis]) for c in own])
+        radii = np.array([[c.radius] for c in own])
+        low = (ends - radii).min() if name == 'left_foot' else 0.0
+        step = ((ends + radii).max() - low) / N_RINGS
+        rows = _rings(samples, name)[:, :, axis]
+        np.testing.assert_allclose(rows[0], low + 0.5 * step, atol=SURFACE_TOL_M)
+        np.testing.assert_allclose(np.diff(rows, axis=0), step, atol=SURFACE_TOL_M)
+
+
+def test_a_foot_has_its_first_points_on_top_and_others_on_the_sole(adult_character):
+    body = adult_character
+    rings = _rings(surface_samples(body.skeleton, body.capsules), 'right_foot')
+    assert np.all(rings[:, 0, 2] > rings[:, 1:, 2].max(axis=1))
+    sole = body.skeleton.interaction_points[3, 2]
+    assert np.all(rings[:, 2:4, 2] - sole < 0.02)
+    assert np.all(rings[:, 1, 1] < rings[:, 4, 1])  # outwards first, to the right
+
+
+def test_without_capsules_the_points_are_on_the_bones(adult_character):
+    skeleton = adult_character.skeleton
+    samples = surface_samples(skeleton, ())
+    assert np.all(np.isfinite(samples))
+    forearm = samples[SEGMENT_INDEX['right_forearm']]
+    assert np.all(forearm[:, [0, 2]] == 0.0) and np.all(np.diff(forearm[:, 1]) <= 0.0)
+
+
+@pytest.mark.parametrize('chest', [[0, 0, 0], [0, 0, 0.2], [0.2, 0, 0.01]])
+def test_segments_without_length_or_along_the_front_have_points(adult_character, chest):
+    offsets = adult_character.skeleton.offsets.copy()
+    offsets[SEGMENT_INDEX['chest']] = chest
+    skeleton = Skeleton(offsets, adult_character.skeleton.interaction_points)
+    assert np.all(np.isfinite(surface_samples(skeleton, default_capsules(skeleton))))
+
+
+def test_measured_points_come_back_and_others_stay(tmp_path, rng):
+    path = tmp_path / 'body.yaml'
+    measured = rng.uniform(-0.3, 0.3, size=(16, N_SAMPLES, 3))
+    fallback = np.zeros_like(measured)
+    save_surface(measured, path, ('chest', 'left_hand'))
+    assert set(read_surface(path)) == {'chest', 'left_hand'}
+    loaded = load_surface(path, fallback)
+    rows = [SEGMENT_INDEX[name] for name in ('chest', 'left_hand')]
+    np.testing.assert_allclose(loaded[rows], measured[rows], atol=FILE_TOL_M)
+    assert np.count_nonzero(loaded) == loaded[rows].size and not np.any(fallback)
+
+
+@pytest.mark.parametrize(
+    ('rows', 'text'),
+    [
+        ([ROW] * 39, 'expected 40 points .*, got 39 of them'),
+        ([ROW] * 39 + ['[0.1, 0.2]'], r'got \[0.1, 0.2\] as point 39'),
+        (['[0.1, .nan, 0.0]'] + [ROW] * 39, 'as point 0'),
+        (['[120.0, 30.0, 0.0]'] + [ROW] * 39, 'within 3 m'),
+        (['[yes, 0.0, 0.0]'] + [ROW] * 39, 'as point 0'),
+    ],
+)
+def test_bad_points_are_named_with_file_line_and_segment(tmp_path, rows, text):
+    path = tmp_path / 'body.yaml'
+    path.write_text(f'format: puppet-surface/1\npoints_m:\n  head: [{", ".join(rows)}]\n')
+    with pytest.raises(InputFileError, match=f'body.yaml:3: points_m.head: .*{text}'):
+        read_surface(path)
+
+
+def test_unknown_segments_are_refused_in_files_and_by_the_writer(tmp_path):
+    path = tmp_path / 'body.yaml'
+    path.write_text('format: puppet-surface/1\npoints_m:\n  tail: []\n')
+    with pytest.raises(InputFileError, match=r'points_m.tail: .*unknown.*left_hand'):
+        read_surface(path)
+    with pytest.raises(ConfigError, match='tail'):
+        save_surface(np.zeros((16, N_SAMPLES, 3)), path, ('tail',))
+
+
+@pytest.mark.parametrize('value', [np.nan, 5.0])
+def test_points_that_cannot_be_are_not_written(tmp_path, value):
+    path = tmp_path / 'body.yaml'
+    samples = np.zeros((16, N_SAMPLES, 3))
+    samples[SEGMENT_INDEX['head'], 3, 1] = value
+    with pytest.raises(ConfigError, match='head'):
+        save_surface(samples, path)
+    assert not path.exists()

@@ -1,0 +1,260 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The split into Z, Y, X angles: exact away from gimbal lock, bounded everywhere."""
+
+import math
+
+from numba import njit
+import numpy as np
+from puppet_core.body import continuous_euler
+from puppet_core.body.continuous_euler import (
+    ContinuousEuler,
+    JOINT_NAMES,
+    MAX_ERROR,
+    REST_STEP,
+    SPEED_RATIO,
+    ZONE,
+)
+from puppet_core.body.skeleton import SEGMENTS
+from puppet_core.math import quaternions as batch
+from puppet_core.math.quaternion import angle_between
+import pytest
+from transforms3d import euler
+
+EXACT_TOL_RAD = 1e-12  # roundings, magnified by at most 1 / ZONE
+RATIOS = np.array([SPEED_RATIO, 3.0, SPEED_RATIO + 4.0])  # as the module promises
+DISTANCES = [0.0, 1e-12, 1e-6, 1e-3, 0.01, 0.02, 0.03, 0.034, 0.04, 0.06, 0.09, 0.11, 0.3]
+
+
+@njit
+def _split(rotations, angles, errors, turned):
+    """Split a sequence of one joint; report angles, orientation errors and steps."""
+    own, back = np.empty(3), np.empty(4)
+    continuous_euler.principal_angles(rotations[0], own)
+    for i in range(len(rotations)):
+        turned[i] = angle_between(rotations[max(i - 1, 0)], rotations[i])
+        continuous_euler.continuous_euler_of_joint(rotations[i], turned[i], own)
+        continuous_euler.compose(own, back)
+        angles[i] = own
+        errors[i] = angle_between(back, rotations[i])
+
+
+class Track:
+    """A split sequence, measured."""
+
+    def __init__(self, rotations):
+        rotations = np.ascontiguousarray(rotations)
+        self.angles = np.empty((len(rotations), 3))
+        self.errors, self.turned = np.empty((2, len(rotations)))
+        _split(rotations, self.angles, self.errors, self.turned)
+        w, x, y, z = rotations.T
+        self.cos_b = np.hypot(w * w + x * x - y * y - z * z, 2 * (x * y + w * z))
+        moved = np.abs(np.diff(self.angles, axis=0)) - REST_STEP * np.array([1.0, 1.0, 2.0])
+        self.ratio = np.max(moved / np.maximum(self.turned[1:, None], 1e-12), axis=0)
+
+    def assert_keeps_promises(self):
+        """Check the bounds of the module's text."""
+        assert np.all(self.ratio <= RATIOS * (1.0 + 1e-9))
+        assert np.max(self.errors) <= MAX_ERROR
+        outside = self.errors[self.cos_b > ZONE]
+        assert outside.size == 0 or np.max(outside) <= EXACT_TOL_RAD
+
+
+def _near_lock(across, along, spin, side):
+    """Return rotations at (across, along) radians from the gimbal lock b = side * pi / 2."""
+    n = len(across)
+    away = batch.exp(np.stack([across, along, np.zeros(n)], axis=1))
+    about = batch.exp(np.stack([np.zeros(n), np.zeros(n), spin], axis=1))
+    lock = batch.exp(np.array([0.0, side * np.pi / 2, 0.0]))
+    return batch.multiply(batch.multiply(away, about), lock)
+
+
+def _smooth(rng, n, terms, amplitude):
+    """Return a random smooth curve of n samples."""
+    time = np.linspace(0.0, 1.0, n)
+    waves = (
+        rng.normal() / k * np.cos(2 * np.pi * (k * time + rng.random()))
+        for k in range(1, terms + 1)
+    )
+    return amplitude * sum(waves)
+
+
+def test_names_are_those_of_the_specification():
+    assert len(JOINT_NAMES) == 45
+    assert JOINT_NAMES[:3] == ('spine_z', 'spine_y', 'spine_x')
+    assert JOINT_NAMES[-3:] == ('right_foot_z', 'right_foot_y', 'right_foot_x')
+    assert {name.rsplit('_', 1)[0] for name in JOINT_NAMES} == set(SEGMENTS[1:])
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_compose_is_intrinsic_z_y_x(rng, plain):
+    compose = continuous_euler.compose.py_func if plain else continuous_euler.compose
+    for angles in rng.uniform(-4.0, 4.0, size=(30, 3)):
+        ours = np.empty(4)
+        compose(angles, ours)
+        expected = euler.euler2quat(*angles, axes='rzyx')
+        assert abs(np.dot(ours, expected)) == pytest.approx(1.0, abs=1e-14)
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_principal_angles_are_those_of_transforms3d(rng, plain):
+    principal = continuous_euler.principal_angles
+    principal = principal.py_func if plain else principal
+    for q in batch.normalize(rng.normal(size=(50, 4))):
+        angles = np.empty(3)
+        principal(q, angles)
+        np.testing.assert_allclose(angles[:2], euler.quat2euler(q, 'rzyx')[:2], atol=1e-11)
+        turns = (angles[2] - euler.quat2euler(q, 'rzyx')[2]) / (2.0 * np.pi)
+        assert turns == pytest.approx(round(turns), abs=1e-11)
+
+
+def test_principal_angles_are_within_half_a_turn(rng):
+    for q in batch.normalize(rng.normal(size=(100, 4))):
+        angles = np.empty(3)
+        continuous_euler.principal_angles(q, angles)
+        assert np.all(np.abs(angles) <= [np.pi, np.pi / 2, np.pi])
+
+
+@pytest.mark.parametrize('side', [-1.0, 1.0])
+@pytest.mark.parametrize('spin', [-2.5, 0.0, 1.0, math.pi])
+def test_principal_angles_at_gimbal_lock_give_the_rotation(side, spin):
+    q = _near_lock(np.zeros(1), np.zeros(1), np.array([spin]), side)[0]
+    angles, back = np.empty(3), np.empty(4)
+    continuous_euler.principal_angles(q, angles)
+    continuous_euler.compose(angles, back)
+    assert angle_between(back, q) < 1e-14
+
+
+def test_random_postures_are_exact_away_from_the_lock(rng):
+    split = ContinuousEuler()
+    rotvecs = np.cumsum(0.05 * rng.normal(size=(2000, 16, 3)), axis=0)
+    exact = 0
+    for rotations in batch.exp(rotvecs):
+        angles = split.step(rotations).reshape(15, 3)
+        for joint in range(15):
+            back, q = np.empty(4), rotations[joint + 1]
+            continuous_euler.compose(angles[joint], back)
+            if abs(math.cos(angles[joint, 1])) > ZONE:
+                assert angle_between(back, q) < EXACT_TOL_RAD
+                exact += 1
+    assert exact > 20_000
+
+
+@pytest.mark.parametrize('axis', range(3))
+@pytest.mark.parametrize('direction', [-1.0, 1.0])
+def test_turning_about_one_axis_is_followed_through_all_turns(axis, direction):
+    """Past +-pi, and for the y axis past b = +-pi/2 too."""
+    turn = direction * np.linspace(0.0, 7 * np.pi, 2000)
+    rotvecs = np.zeros((2000, 3))
+    rotvecs[:, axis] = turn
+    track = Track(batch.exp(rotvecs))
+    expected = np.zeros((2000, 3))
+    expected[:, 2 - axis] = turn
+    np.testing.assert_allclose(track.angles, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize('rate_hz', [120, 12_000])
+@pytest.mark.parametrize('distance', DISTANCES)
+@pytest.mark.parametrize('side', [-1.0, 1.0])
+def test_passing_the_lock_at_any_distance_keeps_the_promises(distance, side, rate_hz):
+    across = np.linspace(-1.0, 1.0, rate_hz)
+    away = np.full(rate_hz, distance)
+    track = Track(_near_lock(across, away, 0.3 + 0.2 * across, side))
+    track.assert_keeps_promises()
+    assert np.max(np.abs(np.diff(track.angles, axis=0))) < math.pi / 2
+
+
+@pytest.mark.parametrize('distance', [1e-9, 0.005, 0.03])
+def test_turning_back_inside_the_lock_zone_keeps_the_promises(distance):
+    across = 0.5 * np.abs(np.linspace(-1.0, 1.0, 1200))
+    for sideways in (0.0, 1.0):
+        track = Track(_near_lock(across, distance + sideways * across**2, 0 * across, 1.0))
+        track.assert_keeps_promises()
+
+
+def test_the_worst_path_out_of_the_lock_stays_within_the_bound(rng):
+    """Exact angles run away the longest on a tangent to r = 1 / SPEED_RATIO."""
+    leg = np.linspace(0.0, 1.0, 80)  # few steps, so that REST_STEP does not help much
+    worst = 0.0
+    for start in np.linspace(0.0, np.pi, 25):
+        enter = (1.0 - leg) * 20.0
+        across = np.concatenate((-enter * math.cos(start), leg, 1.0 + 0.0 * leg))
+        along = np.concatenate((-enter * math.sin(start), 0.0 * leg, 4.0 * leg))
+        track = Track(_near_lock(across / SPEED_RATIO, along / SPEED_RATIO, 0 * across, 1.0))
+        track.assert_keeps_promises()
+        worst = max(worst, np.max(track.errors))
+    assert worst > 0.6 * MAX_ERROR
+
+
+def test_random_smooth_curves_keep_the_promises(rng):
+    for _ in range(300):
+        n = int(10 ** rng.uniform(1.5, 4.2))
+        size = 10 ** rng.uniform(-3.0, 0.3)
+        across = _smooth(rng, n, rng.integers(1, 8), size) + rng.normal() * size
+        along = _smooth(rng, n, rng.integers(1, 8), size * rng.choice([0.0, 0.01, 0.1, 1.0]))
+        spin = _smooth(rng, n, 5, rng.choice([0.0, 0.1, 1.0]))
+        Track(_near_lock(across, along, spin, rng.choice([-1.0, 1.0]))).assert_keeps_promises()
+
+
+def test_noisy_curves_keep_the_promises(rng):
+    for noise in (1e-4, 1e-3, 1e-2):
+        across, along = rng.normal(size=(2, 3000)) * noise
+        across += _smooth(rng, 3000, 3, 0.1)
+        Track(_near_lock(across, along, 0 * across, 1.0)).assert_keeps_promises()
+
+
+def test_noise_at_the_lock_leaves_the_angles_nearly_in_peace(rng):
+    """A sitting performer's thighs stay at gimbal lock for minutes."""
+    across, along = rng.normal(size=(2, 3000)) * math.radians(0.1)
+    track = Track(_near_lock(across, along, 0 * across, -1.0))
+    assert np.percentile(np.abs(np.diff(track.angles[:, 0])), 99) < 0.02
+    assert np.max(track.errors) < math.radians(1.0)
+
+
+def test_a_joint_at_rest_becomes_exact():
+    across = np.concatenate((np.linspace(-0.6, 0.04, 30), np.full(1500, 0.04)))
+    track = Track(_near_lock(across, np.full(1530, 0.012), 0 * across, 1.0))
+    assert np.max(track.errors[-1]) < EXACT_TOL_RAD
+
+
+def test_after_a_jump_the_y_angle_returns_to_its_own_side(rng):
+    """The nearest z angle alone would flip y and x by half a turn, for good."""
+    rotvecs = np.zeros((4, 3))
+    rotvecs[2:, 2] = math.radians(100.0)
+    track = Track(batch.exp(rotvecs))
+    np.testing.assert_allclose(track.angles[-1], [math.radians(100.0), 0.0, 0.0], atol=1e-12)
+
+
+def test_rest_pose_is_all_zero_angles():
+    rest = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
+    np.testing.assert_array_equal(ContinuousEuler().step(rest), np.zeros(45))
+
+
+def test_the_sign_of_the_quaternions_does_not_matter(rng):
+    rotations = batch.exp(np.cumsum(0.1 * rng.normal(size=(100, 16, 3)), axis=0))
+    flips = rng.choice([-1.0, 1.0], size=(100, 16, 1))
+    one, other = ContinuousEuler(), ContinuousEuler()
+    for q, flip in zip(rotations, flips):
+        np.testing.assert_allclose(other.step(flip * q), one.step(q), atol=1e-9)
+
+
+def test_reset_forgets_the_turns():
+    split = ContinuousEuler()
+    for angle in np.linspace(0.0, 6.0, 50):
+        split.step(batch.exp(np.tile([0.0, 0.0, angle], (16, 1))))
+    split.reset()
+    angles = split.step(batch.exp(np.tile([0.0, 0.0, 6.0], (16, 1))))
+    assert angles[0] == pytest.approx(6.0 - 2 * np.pi)
+
+
+@pytest.mark.parametrize('when', [0, 3])
+def test_a_joint_that_is_not_finite_keeps_its_angles(rng, when):
+    split, rotations = ContinuousEuler(), batch.exp(0.3 * rng.normal(size=(16, 3)))
+    for frame in range(5):
+        rows = rotations.copy()
+        if frame == when:
+            rows[5] = math.nan
+        angles = split.step(rows).copy()
+        assert np.all(np.isfinite(angles))
+    whole = ContinuousEuler()
+    np.testing.assert_allclose(angles, whole.step(rotations), atol=1e-12)

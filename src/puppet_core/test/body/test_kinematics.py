@@ -1,0 +1,148 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forward kinematics against an independent recursion over scipy rotations."""
+
+import numpy as np
+from puppet_core.body.kinematics import (
+    causal_velocities,
+    end_effector_positions,
+    forward_kinematics,
+    hip_centre,
+)
+from puppet_core.body.skeleton import GENERAL_END_EFFECTORS, PARENTS, SEGMENT_INDEX, SEGMENTS
+from puppet_core.math import quaternions as batch
+import pytest
+from scipy.spatial.transform import Rotation
+
+POSITION_TOL_M = 1e-12  # a body of metres in double precision
+
+
+def _scipy(q):
+    return Rotation.from_quat(np.asarray(q)[[1, 2, 3, 0]])
+
+
+def _chain(segment):
+    """Return the segments from the pelvis down to this one."""
+    chain = [segment]
+    while PARENTS[chain[0]] >= 0:
+        chain.insert(0, int(PARENTS[chain[0]]))
+    return chain
+
+
+def _walk_down(offsets, root, rotations, segment):
+    """Return orientation and joint position of one segment, as 4 x 4 matrices multiply."""
+    pose = np.eye(4)
+    pose[:3, 3] = root
+    for part in _chain(segment):
+        step = np.eye(4)
+        step[:3, 3] = offsets[part] if part else 0.0
+        step[:3, :3] = _scipy(rotations[part]).as_matrix()
+        pose = pose @ step
+    return pose
+
+
+def _posture(rng):
+    root = rng.normal(size=3)
+    rotations = batch.normalize(rng.normal(size=(16, 4)))
+    return root, rotations
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_segments_are_where_a_product_of_matrices_puts_them(rng, adult_character, plain):
+    offsets = adult_character.skeleton.offsets
+    root, rotations = _posture(rng)
+    q_world, p_world = np.empty((16, 4)), np.empty((16, 3))
+    kernel = forward_kinematics.py_func if plain else forward_kinematics
+    kernel(offsets, root, rotations, q_world, p_world)
+    for segment in range(16):
+        pose = _walk_down(offsets, root, rotations, segment)
+        np.testing.assert_allclose(p_world[segment], pose[:3, 3], atol=POSITION_TOL_M)
+        turned = batch.to_matrix(q_world[segment])
+        np.testing.assert_allclose(turned, pose[:3, :3], atol=1e-13)
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_end_effectors_are_palms_soles_elbows_and_knees(rng, adult_character, plain):
+    skeleton = adult_character.skeleton
+    root, rotations = _posture(rng)
+    q_world, p_world, points = np.empty((16, 4)), np.empty((16, 3)), np.empty((8, 3))
+    forward_kinematics(skeleton.offsets, root, rotations, q_world, p_world)
+    kernel = end_effector_positions.py_func if plain else end_effector_positions
+    kernel(skeleton.interaction_points, q_world, p_world, points)
+    parts = {'elbow': 'forearm', 'knee': 'shank'}
+    for row, name in enumerate(GENERAL_END_EFFECTORS):
+        side, part = name.split('_')
+        segment = SEGMENT_INDEX[f'{side}_{parts.get(part, part)}']
+        pose = _walk_down(skeleton.offsets, root, rotations, segment)
+        local = np.append(skeleton.interaction_points[row] if row < 4 else np.zeros(3), 1.0)
+        np.testing.assert_allclose(points[row], (pose @ local)[:3], atol=POSITION_TOL_M)
+
+
+def test_rest_pose_is_a_t_pose_facing_forward(adult_character):
+    skeleton = adult_character.skeleton
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
+    q_world, p_world = np.empty((16, 4)), np.empty((16, 3))
+    forward_kinematics(skeleton.offsets, np.zeros(3), rotations, q_world, p_world)
+    np.testing.assert_array_equal(p_world, skeleton.rest_positions())
+    shoulder, wrist = (p_world[SEGMENT_INDEX[s]] for s in ('left_upper_arm', 'left_hand'))
+    assert wrist[1] > shoulder[1] + 0.4 and wrist[2] == pytest.approx(shoulder[2])
+    hip, ankle = (p_world[SEGMENT_INDEX[s]] for s in ('right_thigh', 'right_foot'))
+    assert ankle[2] < hip[2] - 0.7 and hip[1] < 0.0
+
+
+def test_a_rigid_motion_of_the_root_moves_everything_alike(rng, adult_character):
+    offsets = adult_character.skeleton.offsets
+    root, rotations = _posture(rng)
+    q_before, p_before = np.empty((16, 4)), np.empty((16, 3))
+    forward_kinematics(offsets, root, rotations, q_before, p_before)
+    turn, shift = batch.normalize(rng.normal(size=4)), rng.normal(size=3)
+    rotations[0] = batch.multiply(turn, rotations[0])
+    q_after, p_after = np.empty((16, 4)), np.empty((16, 3))
+    moved = batch.rotate(turn, root) + shift
+    forward_kinematics(offsets, moved, rotations, q_after, p_after)
+    expected = batch.rotate(turn, p_before) + shift
+    np.testing.assert_allclose(p_after, expected, atol=POSITION_TOL_M)
+
+
+def test_segments_keep_their_lengths(rng, tall_character):
+    offsets = tall_character.skeleton.offsets
+    root, rotations = _posture(rng)
+    q_world, p_world = np.empty((16, 4)), np.empty((16, 3))
+    forward_kinematics(offsets, root, rotations, q_world, p_world)
+    steps = p_world[1:] - p_world[PARENTS[1:]]
+    np.testing.assert_allclose(
+        np.linalg.norm(steps, axis=1), np.linalg.norm(offsets[1:], axis=1), atol=POSITION_TOL_M
+    )
+
+
+def test_there_are_sixteen_segments_and_fifty_one_degrees_of_freedom():
+    """Shin2002 ch. 7: three for each of fifteen joints and six for the root."""
+    assert len(SEGMENTS) == 16
+    assert 3 * (len(SEGMENTS) - 1) + 6 == 51
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_hip_centre_is_between_the_thighs(rng, plain):
+    p_world, centre = rng.normal(size=(16, 3)), np.empty(3)
+    (hip_centre.py_func if plain else hip_centre)(p_world, centre)
+    thighs = [SEGMENT_INDEX[f'{side}_thigh'] for side in ('left', 'right')]
+    np.testing.assert_allclose(centre, p_world[thighs].mean(axis=0), atol=POSITION_TOL_M)
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_velocities_are_those_since_the_frame_before(rng, plain):
+    step = causal_velocities.py_func if plain else causal_velocities
+    motion, last, out = rng.normal(size=(5, 8, 3)), np.zeros((8, 3)), np.empty((8, 3))
+    step(motion[0], np.inf, last, out)
+    assert not out.any()
+    for before, now in zip(motion, motion[1:]):
+        step(now, 0.008, last, out)
+        np.testing.assert_array_equal(out, (now - before) / 0.008)
+
+
+@pytest.mark.parametrize('dt_s', [0.0, -0.1, np.inf, np.nan])
+def test_without_a_time_in_order_velocities_are_zero(rng, dt_s):
+    now, last, out = rng.normal(size=(8, 3)), np.ones((8, 3)), np.ones((8, 3))
+    causal_velocities(now, dt_s, last, out)
+    assert not out.any()
+    np.testing.assert_array_equal(last, now)

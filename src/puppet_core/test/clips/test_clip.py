@@ -1,0 +1,85 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Loading a clip: by suffix, with skeleton, map and options, and what is said otherwise."""
+
+from clip_samples import file_text, Habit, SMALL_AMC, SMALL_ASF, wave_motion
+from puppet_core.body.skeleton import SEGMENTS
+from puppet_core.clips.load import load_clip
+from puppet_core.clips.name_map import built_in_map
+from puppet_core.clips.options import ClipOptions
+from puppet_core.io import ConfigError, InputFileError
+import pytest
+
+
+@pytest.fixture
+def path(tmp_path, rng, adult_character):
+    """Return the path of a BVH file with MotionBuilder's names."""
+    path = tmp_path / 'Sample.BVH'
+    path.write_text(file_text(wave_motion(adult_character.skeleton, rng), Habit()))
+    return path
+
+
+def test_the_suffix_decides_without_case(path):
+    assert load_clip(path).n_frames == 80
+    assert load_clip(str(path)).n_frames == 80
+
+
+def test_unit_and_rate_can_be_overridden(path):
+    metres = load_clip(path, options=ClipOptions(unit_m=0.001, rate_hz=25.0))
+    assert metres.rate_hz == 25.0
+    assert metres.skeleton.leg_length == pytest.approx(0.1 * load_clip(path).skeleton.leg_length)
+
+
+@pytest.mark.parametrize('name_map', ['motionbuilder', built_in_map('motionbuilder')])
+def test_a_map_can_be_named(path, name_map):
+    assert load_clip(path, name_map=name_map).n_frames == 80
+
+
+def test_a_map_can_be_a_file(path, tmp_path, rng, adult_character):
+    names = {segment: f'gelenk_{i}' for i, segment in enumerate(SEGMENTS)}
+    path.write_text(file_text(wave_motion(adult_character.skeleton, rng), Habit(names=names)))
+    with pytest.raises(InputFileError, match='joint names: expected joints of a known skeleton'):
+        load_clip(path)
+    map_path = tmp_path / 'map.yaml'
+    rows = '\n'.join(f'  {segment}: {name}' for segment, name in names.items())
+    map_path.write_text(f'format: puppet-name-map/1\njoints:\n{rows}\n')
+    assert load_clip(path, name_map=map_path).n_frames == 80
+
+
+def test_an_unknown_map_is_refused(path):
+    with pytest.raises(ConfigError, match="name_map: expected one of puppet, .* got 'bip'"):
+        load_clip(path, name_map='bip')
+    with pytest.raises(InputFileError, match=r'none\.yaml: expected a readable file'):
+        load_clip(path, name_map='none.yaml')
+
+
+def test_other_suffixes_are_refused(tmp_path):
+    with pytest.raises(InputFileError, match=r'walk\.fbx: expected a \.bvh or .* or \.c3d file'):
+        load_clip(tmp_path / 'walk.fbx')
+
+
+def test_an_amc_without_its_skeleton_says_which_may_be_meant(tmp_path):
+    (tmp_path / 'clip.amc').write_text(SMALL_AMC)
+    with pytest.raises(InputFileError, match=r'clip\.amc: expected the \.asf skeleton .* --asf$'):
+        load_clip(tmp_path / 'clip.amc')
+    (tmp_path / 'body.asf').write_text(SMALL_ASF)
+    with pytest.raises(InputFileError, match=r'--asf; beside the motion there is body\.asf'):
+        load_clip(tmp_path / 'clip.amc')
+
+
+def test_an_amc_of_another_creature_is_refused(tmp_path):
+    (tmp_path / 'clip.amc').write_text(SMALL_AMC)
+    (tmp_path / 'body.asf').write_text(SMALL_ASF)
+    with pytest.raises(InputFileError, match='joints here: root, hip, arm, leg; known maps:'):
+        load_clip(tmp_path / 'clip.amc', tmp_path / 'body.asf')
+
+
+def test_a_bvh_needs_no_asf(path):
+    with pytest.raises(ConfigError, match='asf: expected none with a .bvh file'):
+        load_clip(path, asf='body.asf')
+
+
+def test_a_missing_asf_is_named(tmp_path):
+    (tmp_path / 'clip.amc').write_text(SMALL_AMC)
+    with pytest.raises(InputFileError, match=r'body\.asf: expected a readable ASF file'):
+        load_clip(tmp_path / 'clip.amc', tmp_path / 'body.asf')

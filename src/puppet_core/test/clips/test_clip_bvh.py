@@ -1,0 +1,274 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""BVH reader: the format's freedom, its meaning, and every way a file can be wrong."""
+
+from clip_samples import pure_angles_deg
+import numpy as np
+from puppet_core.clips.bvh import read_bvh
+from puppet_core.io import InputFileError, PuppetError
+import pytest
+from scipy.spatial.transform import Rotation
+
+SMALL = """HIERARCHY
+ROOT base
+{
+  OFFSET 0 0 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT arm
+  {
+    OFFSET 0 10 0
+    CHANNELS 2 Yrotation Xrotation
+    End Site
+    {
+      OFFSET 0 0 20
+    }
+  }
+}
+MOTION
+Frames: 3
+Frame Time: 0.01
+1 2 3 10 20 30 40 50
+4 5 6 0 0 0 0 0
+7 8 9 0 0 90 0 0
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that reads a BVH file of the given text."""
+    path = tmp_path / 'clip.bvh'
+
+    def read_text(text, **arguments):
+        path.write_bytes(text.encode())
+        return read_bvh(path, **arguments)
+
+    return read_text
+
+
+def _error(read, text):
+    with pytest.raises(InputFileError) as caught:
+        read(text)
+    return str(caught.value)
+
+
+def test_joints_offsets_and_rate(read):
+    clip = read(SMALL)
+    assert clip.joint_names == ('base', 'arm', 'arm (end)')
+    assert clip.parents.tolist() == [-1, 0, 1]
+    assert clip.rate_hz == 100.0
+    np.testing.assert_allclose(clip.offsets, [[0, 0, 0], [0, 0.1, 0], [0, 0, 0.2]])
+    assert [clip.is_tip(k) for k in range(3)] == [False, False, True]
+
+
+def test_rotations_turn_in_channel_order(read):
+    clip = read(SMALL)
+    expected = [
+        Rotation.from_euler('ZXY', [10, 20, 30], degrees=True).as_quat()[[3, 0, 1, 2]],
+        Rotation.from_euler('YX', [40, 50], degrees=True).as_quat()[[3, 0, 1, 2]],
+    ]
+    assert pure_angles_deg(clip.rotations[0, :2], expected).max() < 1e-9
+
+
+def test_world_positions_chain_the_joints(read):
+    q_world, p_world = read(SMALL).world()
+    np.testing.assert_allclose(
+        p_world[1], [[0.04, 0.05, 0.06], [0.04, 0.15, 0.06], [0.04, 0.15, 0.26]]
+    )
+    # 90 degrees about y takes the tip's z to x.
+    np.testing.assert_allclose(p_world[2, 2], [0.27, 0.18, 0.09], atol=1e-12)
+    assert q_world.shape == (3, 3, 4)
+
+
+def test_the_unit_is_an_argument(read):
+    assert read(SMALL, unit_m=1.0).offsets[1, 1] == 10.0
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        lambda text: text.replace('\n', '\r\n'),
+        lambda text: text.replace('\n', '\r'),
+        lambda text: text.replace(' ', '\t '),
+        lambda text: text.replace('base\n{', 'base {').replace('Site\n    {', 'Site {'),
+        lambda text: text.replace('0 50\n4 5', '0\n50 4\n\n5'),
+        lambda text: text.replace('\n4', ' 4').replace('\n7', ' 7'),
+        lambda text: text.lower(),
+        lambda text: text.replace('Frames: 3', 'Frames:3').replace('Time: ', 'Time:\t'),
+        lambda text: text.rstrip('\n'),
+        lambda text: '\n\n' + text + '\n \n',
+        lambda text: text.replace('0.01', '1.0e-2'),
+        lambda text: text.replace('MOTION\nFrames', 'MOTION Frames'),
+    ],
+    ids=[
+        'crlf',
+        'cr',
+        'tabs',
+        'braces',
+        'wrapped',
+        'one line',
+        'lower case',
+        'colons',
+        'no end',
+        'blank lines',
+        'exponent',
+        'one head line',
+    ],
+)
+def test_layout_does_not_matter(read, change):
+    clip, plain = read(change(SMALL)), read(SMALL)
+    np.testing.assert_array_equal(clip.rotations, plain.rotations)
+    np.testing.assert_array_equal(clip.translations, plain.translations)
+
+
+def test_joint_names_may_have_blanks(read):
+    assert read(SMALL.replace('JOINT arm', 'JOINT  left  arm')).joint_names[1] == 'left arm'
+
+
+def test_position_channels_of_a_joint_stand_for_its_offset(read):
+    text = SMALL.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
+    text = text.replace('30 40', '30 11 40').replace('0 0 0 0 0\n7', '0 0 0 9 0 0\n7')
+    text = text.replace('90 0 0', '90 10 0 0')
+    np.testing.assert_allclose(read(text).translations[:, 1, 1], [0.11, 0.09, 0.10])
+
+
+def test_position_channels_near_zero_are_added_to_the_offset(read):
+    text = SMALL.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
+    text = text.replace('30 40', '30 1 40').replace('0 0 0 0 0\n7', '0 0 0 -1 0 0\n7')
+    text = text.replace('90 0 0', '90 0 0 0')
+    np.testing.assert_allclose(read(text).translations[:, 1, 1], [0.11, 0.09, 0.10])
+
+
+def test_a_rounded_frame_time_gives_the_whole_rate(read):
+    assert read(SMALL.replace('0.01', '0.00833333')).rate_hz == 120.0
+    assert read(SMALL.replace('0.01', '0.0333667')).rate_hz == pytest.approx(29.97, abs=1e-3)
+
+
+@pytest.mark.parametrize('line', ['', 'Frame Time: 0\n', 'Frame Time: -1\n', 'Frame Time: x\n'])
+def test_without_a_frame_time_the_rate_must_be_given(read, line):
+    text = SMALL.replace('Frame Time: 0.01\n', line)
+    assert '; or give the rate, --rate-hz' in _error(read, text)
+    clip = read(text, rate_hz=50.0)
+    assert clip.rate_hz == 50.0
+    np.testing.assert_array_equal(clip.translations, read(SMALL).translations)
+
+
+def test_joints_without_channels_stand_still(read):
+    text = SMALL.replace('    CHANNELS 2 Yrotation Xrotation\n', '')
+    text = text.replace(' 40 50', '').replace('0 0 0 0 0\n7', '0 0 0\n7').replace('90 0 0', '90')
+    clip = read(text)
+    np.testing.assert_array_equal(clip.rotations[:, 1], [[1.0, 0.0, 0.0, 0.0]] * 3)
+    np.testing.assert_allclose(clip.translations[2, 0], [0.07, 0.08, 0.09])
+
+
+def test_the_place_of_a_joint_without_offset_is_in_its_channels(read):
+    text = SMALL.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
+    text = text.replace('OFFSET 0 10 0', 'OFFSET 0 0 0')
+    text = text.replace('30 40', '30 11 40').replace('0 0 0 0 0\n7', '0 0 0 9 0 0\n7')
+    clip = read(text.replace('90 0 0', '90 10 0 0'))
+    np.testing.assert_allclose(clip.translations[:, 1, 1], [0.11, 0.09, 0.10])
+    np.testing.assert_allclose(clip.offsets[1], [0.0, 0.10, 0.0])
+
+
+def test_a_promise_of_absurdly_many_frames_costs_nothing(read):
+    text = SMALL.replace('Frames: 3', 'Frames: 999999999999999')
+    assert 'expected 999999999999999 frames of 8 values, got 3 frames' in _error(read, text)
+
+
+def test_two_end_sites_get_two_names(read):
+    site = '    End Site\n    {\n      OFFSET 0 0 20\n    }\n'
+    assert read(SMALL.replace(site, site + site)).joint_names[2:] == ('arm (end)', 'arm 2 (end)')
+
+
+@pytest.mark.parametrize(
+    'old, new, text',
+    [
+        ('HIERARCHY\n', '', ":1: HIERARCHY: expected 'HIERARCHY', got 'ROOT'"),
+        ('MOTION\n', '', 'HIERARCHY: expected ROOT, JOINT, End Site'),
+        ('ROOT base', 'JOINT base', ':2: HIERARCHY: expected one ROOT'),
+        ('JOINT arm', 'ROOT arm', ':6: HIERARCHY: expected one ROOT'),
+        ('JOINT arm', 'JOINT base', ":6: JOINT: expected a new joint name, got 'base'; it"),
+        ('JOINT arm', 'JOINT', ':6: JOINT: expected a joint name, got none'),
+        ('JOINT arm', 'JIONT arm', ":6: HIERARCHY: expected ROOT, JOINT, .* got 'JIONT'"),
+        ('OFFSET 0 10 0', 'OFFSET 0 10', ':9: arm OFFSET: expected 3 finite numbers'),
+        ('OFFSET 0 10 0', 'OFFSET 0 nan 0', ":8: arm OFFSET: .* got '0 nan 0'"),
+        ('OFFSET 0 10 0\n', '', ':13: arm OFFSET: expected an OFFSET, got none'),
+        ('      OFFSET 0 0 20', 'OFFSET 0 0 20 CHANNELS 1 Xrotation', ':13: arm .end. CHANNELS: '),
+        ('CHANNELS 2', 'CHANNELS two', ":9: arm CHANNELS: expected a channel count .* 'two'"),
+        ('CHANNELS 2', 'CHANNELS 3', ":10: arm CHANNELS: expected 3 different ones .* 'End'"),
+        ('CHANNELS 2', 'CHANNELS -1', ":9: arm CHANNELS: expected a channel count .* '-1'"),
+        ('2 Yrotation X', '2 Xrotation X', ":9: arm CHANNELS: .* got 'Xrotation'"),
+        ('Yrotation\n', 'Wrotation\n', ":5: base CHANNELS: .* got 'Wrotation'"),
+        ('  }\n}\n', '  }\n', "base: expected '}', got the end of the hierarchy"),
+        ('  }\n}\n', '  }\n}\n}\n', ":16: '}': expected '}' inside a joint, got it outside"),
+        ('  }\n}\n', '  }\n}\nJOINT b\n{\n', ':16: HIERARCHY: expected JOINT inside the ROOT'),
+        ('Frames: 3', 'Frames: three', ":17: Frames: expected a frame count >= 1, got 'three'"),
+        ('Frames: 3', 'Frames: 0', ":17: Frames: expected a frame count >= 1, got '0'"),
+        ('Frames: 3', 'Frames: -3', ':17: Frames: expected a frame count >= 1'),
+        ('Frames: 3\n', '', "expected 'Frames: <count>', got something else"),
+        ('Frames: 3', f'Frames: {10**12}', f'expected {10**12} frames of 8 values, got 3 frames'),
+        ('Frames: 3', 'Frames: ' + '9' * 6000, ':17: Frames: expected a frame count'),
+        ('Frames: 3', 'Frames: 2', ':21: Frames: expected 2 frames of 8 values, got 3 frames'),
+        ('Frame Time: 0.01\n', '', "expected 'Frame Time: <s>', got something else"),
+        ('Time: 0.01', 'Time: 0', ":18: Frame Time: expected seconds in .*, got '0'"),
+        ('Time: 0.01', 'Time: -0.01', ":18: Frame Time: expected seconds in .*, got '-0.01'"),
+        ('Time: 0.01', 'Time: nan', ":18: Frame Time: expected seconds in .*, got 'nan'"),
+        ('0 0 0 0 0\n7', '0 0 0 0\n7', ':20: MOTION: expected 8 channel values, got 7'),
+        ('0 0 0 0 0\n7', '0 0 0 0 0 0\n7', ':20: MOTION: expected 8 channel values, got 9'),
+        ('7 8 9 0 0 90 0 0\n', '', ':20: Frames: .* got 2 frames; the motion block is cut off'),
+        ('7 8 9 0 0 90 0 0\n', '7 8', ':21: MOTION: expected 8 channel values, got 2'),
+        ('4 5 6', '4 x 6', ":20: value 2: expected a finite number, got 'x'"),
+        ('4 5 6', '4 nan 6', ":20: value 2: expected a finite number, got 'nan'"),
+        ('4 5 6', '4 1e400 6', ":20: value 2: expected a finite number, got '1e400'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(read, old, new, text):
+    assert old in SMALL
+    assert pytest.raises(InputFileError, read, SMALL.replace(old, new)).match(text)
+
+
+def test_cut_inside_the_motion_block_is_said(read):
+    text = SMALL.replace('Frames: 3', 'Frames: 5').replace('90 0 0\n', '90')
+    message = _error(read, text)
+    assert 'expected 5 frames of 8 values, got 2 frames and 6 of 8 values' in message
+    assert 'cut off' in message
+
+
+def test_a_file_without_motion_is_refused(read):
+    assert 'expected a MOTION section' in _error(read, SMALL[: SMALL.index('MOTION')])
+
+
+def test_channels_nowhere_are_refused(read):
+    text = SMALL.replace('CHANNELS 2 Yrotation Xrotation', 'CHANNELS 0')
+    text = text.replace('6 Xposition Yposition Zposition Zrotation Xrotation Yrotation', '0')
+    assert 'CHANNELS: expected at least one channel' in _error(read, text)
+
+
+def test_deep_nesting_costs_no_stack(read):
+    depth = 990
+    joint = '{{ OFFSET 0 1 0 CHANNELS 1 Xrotation JOINT j{} '
+    text = 'HIERARCHY ROOT r ' + ''.join(joint.format(i) for i in range(depth))
+    text += '{ OFFSET 0 1 0 CHANNELS 1 Xrotation' + ' }' * (depth + 1)
+    text += '\nMOTION\nFrames: 1\nFrame Time: 0.1\n' + '0 ' * (depth + 1)
+    assert len(read(text).joint_names) == depth + 1
+
+
+def test_absurdly_many_joints_are_refused(read):
+    tips = 'End Site { OFFSET 0 0 1 } ' * 1001
+    text = 'HIERARCHY ROOT r { OFFSET 0 0 0 CHANNELS 1 Xrotation ' + tips + '}\nMOTION\n'
+    assert 'HIERARCHY: expected at most 1000 joints, got more' in _error(read, text)
+
+
+def test_any_damage_is_an_input_error_or_none(read):
+    random = np.random.default_rng(5)
+    pieces = [b'\0', b'}', b'{', b' ', b'nan', b'-', b'9' * 30, b'JOINT', b'\xff', b'.', b'\n']
+    for _ in range(200):
+        data = bytearray(SMALL.encode())
+        for _ in range(random.integers(1, 4)):
+            start = int(random.integers(len(data)))
+            data[start : start + int(random.integers(4))] = pieces[random.integers(len(pieces))]
+        try:
+            clip = read(data.decode('latin-1'))
+        except PuppetError:
+            continue
+        assert np.isfinite(clip.rotations).all()
+        assert np.isfinite(clip.translations).all()

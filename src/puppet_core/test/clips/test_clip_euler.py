@@ -1,0 +1,89 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Euler angles of whole clips: against scipy and transforms3d, and smooth on the way back."""
+
+from itertools import permutations
+
+from clip_samples import pure_angles_deg
+import numpy as np
+from puppet_core.clips.euler import euler_to_quats, quats_to_continuous_euler
+import pytest
+from scipy.spatial.transform import Rotation
+from transforms3d.euler import euler2quat
+
+ORDERS = list(permutations(range(3)))
+LETTERS = 'xyz'
+ANGLE_TOL_RAD = 1e-12
+
+
+def _word(axes):
+    return ''.join(LETTERS[axis] for axis in axes)
+
+
+@pytest.mark.parametrize('axes', ORDERS, ids=_word)
+def test_three_angles_are_transforms3ds_rotating_axes(rng, axes):
+    angles = rng.uniform(-7.0, 7.0, (20, 3))
+    quats = euler_to_quats(axes, angles)
+    expected = [euler2quat(*row, axes=f'r{_word(axes)}') for row in angles]
+    assert pure_angles_deg(quats, expected).max() < np.degrees(ANGLE_TOL_RAD)
+
+
+@pytest.mark.parametrize('axes', ORDERS, ids=_word)
+def test_three_angles_are_scipys_intrinsic_ones(rng, axes):
+    angles = rng.uniform(-7.0, 7.0, (20, 3))
+    expected = Rotation.from_euler(_word(axes).upper(), angles).as_quat()[:, [3, 0, 1, 2]]
+    quats = euler_to_quats(axes, angles)
+    assert pure_angles_deg(quats, expected).max() < np.degrees(ANGLE_TOL_RAD)
+
+
+def test_fewer_axes_are_allowed(rng):
+    angles = rng.uniform(-3.0, 3.0, (5, 2))
+    expected = Rotation.from_euler('ZX', angles).as_quat()[:, [3, 0, 1, 2]]
+    assert pure_angles_deg(euler_to_quats((2, 0), angles), expected).max() < 1e-10
+    np.testing.assert_array_equal(
+        euler_to_quats((), np.zeros((5, 0))), np.tile([1.0, 0.0, 0.0, 0.0], (5, 1))
+    )
+
+
+def test_one_axis_is_half_angle_sine_and_cosine():
+    quat = euler_to_quats((1,), np.array([np.pi]))
+    np.testing.assert_allclose(quat, [0.0, 0.0, 1.0, 0.0], atol=1e-15)
+
+
+@pytest.mark.parametrize('axes', ORDERS, ids=_word)
+def test_angles_reproduce_any_rotation(rng, axes):
+    quats = Rotation.random(500, random_state=3).as_quat()[:, [3, 0, 1, 2]].reshape(100, 5, 4)
+    again = euler_to_quats(axes, quats_to_continuous_euler(quats, axes))
+    assert pure_angles_deg(quats, again).max() < 1e-10
+
+
+@pytest.mark.parametrize('axes', ORDERS, ids=_word)
+@pytest.mark.parametrize('distance', [0.0, 1e-12, 1e-9, 1e-7, 1e-4])
+def test_angles_reproduce_the_rotation_at_gimbal_lock(axes, distance):
+    angles = np.array([[0.3, 0.5 * np.pi - distance, -0.8], [0.4, distance - 0.5 * np.pi, 1.0]])
+    quats = euler_to_quats(axes, angles)[:, None]
+    again = euler_to_quats(axes, quats_to_continuous_euler(quats, axes))
+    assert pure_angles_deg(quats, again).max() < 1e-5
+
+
+@pytest.mark.parametrize('axes', ORDERS, ids=_word)
+def test_smooth_angles_come_back_as_they_were(axes):
+    t = np.linspace(0.0, 1.0, 300)
+    # The outer angles turn several times; the middle one passes a quarter turn and comes back.
+    smooth = np.stack([9.0 * t, 2.2 * np.sin(3.0 * t), -7.0 * t], axis=1)[:, None]
+    again = quats_to_continuous_euler(euler_to_quats(axes, smooth), axes)
+    np.testing.assert_allclose(again, smooth, atol=1e-9)
+
+
+def test_the_first_frame_takes_the_smaller_angles():
+    quats = euler_to_quats((2, 0, 1), np.array([[[0.1, -0.2, 0.3]]]))
+    np.testing.assert_allclose(
+        quats_to_continuous_euler(quats, (2, 0, 1)), [[[0.1, -0.2, 0.3]]], atol=1e-12
+    )
+
+
+def test_the_first_angle_is_held_while_the_middle_one_locks():
+    middle = np.array([1.4, 0.5 * np.pi, 1.4])
+    angles = np.stack([np.full(3, 0.7), middle, np.full(3, -0.2)], axis=1)[:, None]
+    again = quats_to_continuous_euler(euler_to_quats((0, 1, 2), angles), (0, 1, 2))
+    np.testing.assert_allclose(again, angles, atol=1e-7)

@@ -1,0 +1,73 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tears of clips: found where they are, said once, and nowhere else."""
+
+from pathlib import Path
+
+from clip_conventions import convention_text, CONVENTIONS
+from clip_samples import wave_motion
+import numpy as np
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.clips.load import describe_discontinuities, read_clip
+import pytest
+from scipy.spatial.transform import Rotation
+
+MOCAP = Path(__file__).resolve().parents[5] / 'shared' / 'mocap'
+
+
+@pytest.fixture
+def motion(rng, adult_character):
+    """Return a whole motion: the sample up to where it begins to stand, with a jump."""
+    wave = wave_motion(adult_character.skeleton, rng)
+    return Motion.from_rotations(
+        wave.skeleton, wave.rate_hz, wave.root_positions[:50], wave.rotations[:50]
+    )
+
+
+def torn(motion, *frames):
+    """Return the motion with the left thigh turned by 90 degrees in some frames."""
+    rotations, thigh = np.array(motion.rotations), SEGMENT_INDEX['left_thigh']
+    for frame in frames:
+        own = Rotation.from_quat(rotations[frame, thigh][[1, 2, 3, 0]])
+        turned = own * Rotation.from_euler('x', 90.0, degrees=True)
+        rotations[frame, thigh] = turned.as_quat()[[3, 0, 1, 2]]
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, motion.root_positions, rotations)
+
+
+def test_a_whole_motion_has_none(motion):
+    assert describe_discontinuities(motion) is None
+
+
+@pytest.mark.parametrize(
+    ('frames', 'others'), [((40,), ''), ((40, 41), ''), ((10, 40, 41), ' and in another place')]
+)
+def test_frames_segment_and_speed_are_named(motion, frames, others):
+    broken = torn(motion, *frames)
+    foot = broken.world_segments()[1][:, SEGMENT_INDEX['left_foot']]
+    steps = np.linalg.norm(np.diff(foot, axis=0), axis=1) * motion.rate_hz
+    place = slice(39, 42) if others else slice(None)
+    fastest = steps[place].max()
+    text = describe_discontinuities(broken)
+    if others and steps[9:11].max() > fastest:
+        assert text.startswith('torn in frames 10 to 12: left_foot at ')
+    else:
+        last = frames[-1] + 2
+        assert text.startswith(f'torn in frames 40 to {last}: left_foot at {fastest:.0f}')
+    assert text.endswith(f'm/s, which no body reaches{others}')
+
+
+def test_it_is_said_with_the_rest_and_the_clip_is_read(tmp_path, motion, rng):
+    path = tmp_path / 'a.bvh'
+    path.write_text(convention_text(torn(motion, 40), CONVENTIONS['mixamo'], rng))
+    read = read_clip(path)
+    assert read.motion.n_frames == motion.n_frames
+    assert read.text.count('; torn in frames 40 to 42: left_foot at ') == 1
+
+
+@pytest.mark.mocap
+def test_a_captured_clip_that_is_torn():
+    path = MOCAP / 'cmu_bvh' / 'salsa_10.bvh'
+    if not path.is_file():
+        pytest.skip(f'captured clips are not in {MOCAP}')
+    assert 'torn in frames ' in read_clip(path).text

@@ -1,0 +1,63 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Small linear systems against numpy."""
+
+import numpy as np
+from puppet_core.math.linear_system import factorise_in_place, solve_factorised, solve_in_place
+import pytest
+
+
+def test_four_equations_are_solved(rng) -> None:
+    for _ in range(100):
+        a, b = rng.normal(size=(4, 4)), rng.normal(size=4)
+        a[rng.integers(4), 0] = 0.0  # pivots must be looked for
+        system = np.column_stack((a, b))
+        assert solve_in_place(system)
+        np.testing.assert_allclose(a @ system[:, 4], b, atol=1e-9)
+
+
+def test_singular_system_is_told(rng) -> None:
+    a = rng.normal(size=(4, 5))
+    a[3] = a[1] - 2.0 * a[0]
+    assert not solve_in_place(a)
+
+
+@pytest.mark.parametrize('n', [1, 4, 12])
+def test_factor_solves_positive_definite_systems(n: int, rng) -> None:
+    for _ in range(20):
+        root = rng.normal(size=(n, n))
+        a, b, x = root @ root.T + 0.01 * np.eye(n), rng.normal(size=n), np.empty(n)
+        factor = np.tril(a)  # nothing above the diagonal is looked at
+        assert factorise_in_place(factor, n, False)
+        solve_factorised(factor, b, n, x)
+        np.testing.assert_allclose(a @ x, b, atol=1e-9)
+
+
+def test_leading_part_is_solved_alone(rng) -> None:
+    root = rng.normal(size=(12, 12))
+    a, b, x = root @ root.T, rng.normal(size=12), np.full(12, 7.0)
+    factor = a.copy()
+    factorise_in_place(factor, 9, False)
+    solve_factorised(factor, b, 9, x)
+    np.testing.assert_allclose(a[:9, :9] @ x[:9], b[:9], atol=1e-7)
+    np.testing.assert_array_equal(x[9:], 7.0)
+    np.testing.assert_array_equal(factor[9:], a[9:])
+
+
+def test_indefinite_matrix_is_told(rng) -> None:
+    for _ in range(20):
+        root = rng.normal(size=(12, 12))
+        vectors, _ = np.linalg.qr(root)
+        values = rng.uniform(0.1, 3.0, 12)
+        assert factorise_in_place(vectors * values @ vectors.T, 12, False)
+        values[rng.integers(12)] *= -1.0
+        for stiffen in (False, True):
+            assert not factorise_in_place(vectors * values @ vectors.T, 12, stiffen)
+
+
+def test_matrix_that_rounding_made_singular_stays_finite(rng) -> None:
+    root = rng.normal(size=(12, 4))
+    factor, out = np.tril(root @ root.T), np.empty(12)
+    factorise_in_place(factor, 12, True)
+    solve_factorised(factor, rng.normal(size=12), 12, out)
+    assert np.isfinite(out).all()

@@ -1,0 +1,136 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Clips played for ever."""
+
+import numpy as np
+from puppet_core.body.posture import Motion
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions
+from puppet_core.procedural.motion_loop import (
+    APPROACH_S,
+    clip_loop,
+    clip_loop_motion,
+    heading,
+    sample,
+    smooth_step,
+)
+from puppet_core.procedural.performer import procedural_motion
+import pytest
+
+RATE_HZ = 120.0
+
+
+@pytest.fixture(scope='module')
+def clip(adult_character) -> Motion:
+    """Return three seconds of a walk, sampled slower than the live rate, turned and moved."""
+    whole = procedural_motion(adult_character, 60.0)
+    part = slice(240, 420)
+    return Motion.from_rotations(
+        whole.skeleton, 60.0, whole.root_positions[part], whole.rotations[part]
+    )
+
+
+def test_smooth_step_rests_at_both_ends():
+    step = 1e-5
+    for end in (0.0, 1.0):
+        u = end + step * np.array([-1.0, 0.0, 1.0])
+        assert np.ptp(smooth_step(u)) < 1e-12
+    assert smooth_step(0.5) == pytest.approx(0.5)
+
+
+def test_sampling_at_the_frames_gives_the_frames(clip):
+    roots, rotations = sample(clip, np.arange(clip.n_frames) / clip.rate_hz)
+    np.testing.assert_allclose(roots, clip.root_positions, atol=1e-12)
+    apart = quaternions.multiply(quaternions.conjugate(clip.rotations), rotations)
+    np.testing.assert_allclose(quaternions.log(apart), 0.0, atol=1e-9)
+
+
+def test_sampling_between_frames_is_near_the_true_motion(clip, adult_character):
+    fine = procedural_motion(adult_character, 120.0)
+    part = slice(480, 838)
+    roots, rotations = sample(clip, np.arange(358) / 120.0)
+    np.testing.assert_allclose(roots, fine.root_positions[part], atol=2e-3)
+    apart = quaternions.multiply(quaternions.conjugate(fine.rotations[part]), rotations)
+    assert np.abs(quaternions.log(apart)).max() < 0.02
+
+
+def test_opens_with_the_t_pose_where_the_clip_begins(clip):
+    looped = clip_loop(clip, RATE_HZ, t_pose_s=1.0)
+    first = looped.motion.posture(0)
+    np.testing.assert_allclose(first.rotations[1:], [[1.0, 0.0, 0.0, 0.0]] * 15, atol=1e-12)
+    np.testing.assert_allclose(first.root_position[:2], clip.root_positions[0, :2])
+    np.testing.assert_allclose(first.end_effectors[2:4, 2], 0.0, atol=1e-9)
+    ahead = quaternions.rotate(first.rotations[0], [1.0, 0.0, 0.0])
+    clip_ahead = quaternions.rotate(clip.rotations[0, 0], [1.0, 0.0, 0.0])
+    assert ahead[2] == 0.0 and ahead @ clip_ahead > 0.9
+
+
+def test_t_pose_is_held_and_then_left(clip):
+    looped = clip_loop(clip, RATE_HZ, t_pose_s=1.0)
+    moved = np.abs(np.diff(looped.motion.end_effectors, axis=0)).max(axis=(1, 2))
+    assert moved[:119].max() < 1e-12
+    assert looped.loop_start == round((1.0 + APPROACH_S) * RATE_HZ)
+
+
+def test_clip_runs_out_and_back(clip):
+    looped = clip_loop(clip, RATE_HZ)
+    loop = looped.motion.root_positions[looped.loop_start :]
+    half = len(loop) // 2
+    np.testing.assert_allclose(loop[0], clip.root_positions[0], atol=1e-9)
+    np.testing.assert_allclose(loop[half], clip.root_positions[-1], atol=1e-9)
+    np.testing.assert_allclose(loop[1:half], loop[:half:-1], atol=1e-9)
+
+
+def test_velocities_do_not_jump_at_the_turns(clip):
+    looped = clip_loop(clip, RATE_HZ)
+    points = looped.motion.end_effectors
+    order = np.r_[np.arange(len(points)), looped.loop_start + np.arange(60)]
+    velocity = np.diff(points[order], axis=0) * RATE_HZ
+    change = np.abs(np.diff(velocity, axis=0)).max(axis=(1, 2))
+    clip_velocity = np.diff(clip.end_effectors, axis=0) * clip.rate_hz
+    assert change.max() < 1.5 * np.abs(np.diff(clip_velocity, axis=0)).max()
+
+
+def test_playing_speed_is_the_clips(clip):
+    looped = clip_loop(clip, RATE_HZ)
+    out = looped.motion.end_effectors[looped.loop_start :][: round(4.0 * RATE_HZ)]
+    fastest = np.linalg.norm(np.diff(out, axis=0), axis=2).max() * RATE_HZ
+    steps = np.linalg.norm(np.diff(clip.end_effectors, axis=0), axis=2)
+    assert fastest == pytest.approx(steps.max() * clip.rate_hz, rel=0.1)
+
+
+def test_a_clip_of_one_frame_stands_still(clip):
+    still = Motion.from_rotations(clip.skeleton, 60.0, clip.root_positions[:1], clip.rotations[:1])
+    looped = clip_loop(still, RATE_HZ)
+    assert np.ptp(looped.motion.root_positions[looped.loop_start :], axis=0).max() == 0.0
+
+
+def test_a_very_short_clip_turns_smoothly(clip):
+    short = Motion.from_rotations(
+        clip.skeleton, 60.0, clip.root_positions[:12], clip.rotations[:12]
+    )
+    motion = clip_loop_motion(short, RATE_HZ)
+    assert np.isfinite(motion.end_effectors).all()
+
+
+def test_negative_t_pose_is_refused(clip):
+    with pytest.raises(ConfigError, match='t_pose_s >= 0'):
+        clip_loop(clip, RATE_HZ, -1.0)
+
+
+def test_heading_is_the_turn_about_the_vertical(rng):
+    yaw = rng.uniform(-3.0, 3.0, 20)
+    turn = quaternions.exp(yaw[:, None] * [0.0, 0.0, 1.0])
+    tilt = quaternions.exp(rng.normal(0.0, 0.2, (20, 3)) * [1.0, 1.0, 0.0])
+    found = heading(quaternions.multiply(turn, tilt))
+    apart = quaternions.multiply(quaternions.conjugate(turn), found)
+    assert np.abs(quaternions.log(apart)).max() < 0.1
+
+
+def test_captured_walk_keeps_its_planted_feet(walk_clip):
+    looped = clip_loop(walk_clip, RATE_HZ)
+    soles = looped.motion.end_effectors[looped.loop_start :, 2:4]
+    speed = np.linalg.norm(np.diff(soles, axis=0), axis=2) * RATE_HZ
+    own = np.linalg.norm(np.diff(walk_clip.end_effectors[:, 2:4], axis=0), axis=2)
+    own *= walk_clip.rate_hz
+    assert np.percentile(speed, 20) <= np.percentile(own, 20) * 1.1

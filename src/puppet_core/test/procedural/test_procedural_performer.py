@@ -1,0 +1,223 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The procedural performance: feet that stay, palms that touch, curves without corners."""
+
+import numpy as np
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.io import ConfigError
+from puppet_core.io.yaml_file import load_yaml
+from puppet_core.math import quaternions
+from puppet_core.procedural.performer import procedural_motion
+from puppet_core.procedural.plan import (
+    make_plan,
+    Plan,
+    START_XY_M,
+    TABLE_CENTRE_M,
+    TABLE_SIZE_M,
+    TABLE_TOP_M,
+)
+import pytest
+
+RATE_HZ = 120.0
+FLAT_M = 1e-9  # a planted sole lies exactly on the floor
+STILL_M_S = 1e-3  # rounding of the first and last moment of a swing
+TOUCH_M = 1e-9
+REST_TOL = 1e-5  # a straight limb is a square root away from rounding
+MAX_HAND_M_S, MAX_FOOT_M_S = 12.0, 6.0
+MAX_ACCELERATION_M_S2 = 160.0  # a jump's landing
+MAX_JERK_M_S3 = 12_000.0
+
+
+@pytest.fixture(scope='module')
+def motion(adult_character) -> Motion:
+    """Return one pass at the live rate."""
+    return procedural_motion(adult_character, RATE_HZ)
+
+
+@pytest.fixture(scope='module')
+def plan(adult_character) -> Plan:
+    """Return what is done when."""
+    return make_plan(adult_character.skeleton, 2.0)
+
+
+def during(plan: Plan, activity: str, duration_s: float) -> slice:
+    """Return the frames of an activity."""
+    start = plan.starts_s[activity]
+    return slice(round(start * RATE_HZ), round((start + duration_s) * RATE_HZ))
+
+
+def looped_difference(values: np.ndarray) -> np.ndarray:
+    """Return the rate of change, over the loop's seam as well."""
+    return (values - np.roll(values, 1, axis=0)) * RATE_HZ
+
+
+def test_first_two_seconds_are_the_rest_pose(motion, adult_character):
+    held = motion.rotations[: round(2.0 * RATE_HZ)]
+    np.testing.assert_allclose(held, np.broadcast_to([1.0, 0, 0, 0], held.shape), atol=REST_TOL)
+    root = (*START_XY_M, adult_character.skeleton.rest_root_height)
+    np.testing.assert_allclose(motion.root_positions[0], root, atol=1e-9)
+
+
+@pytest.mark.parametrize('foot', [2, 3], ids=['left', 'right'])
+def test_planted_soles_are_still_and_flat(motion, foot):
+    soles = motion.end_effectors[:, foot]
+    planted = soles[:, 2] < 1e-6
+    planted &= np.roll(planted, 1)
+    speed = np.linalg.norm(looped_difference(soles), axis=1)
+    assert speed[planted].max() < STILL_M_S
+    q_world, _ = motion.world_segments()
+    up = quaternions.rotate(q_world[planted, LIMB_SEGMENTS[foot, 2]], [0.0, 0.0, 1.0])
+    assert up[:, 2].min() > 1.0 - 1e-6
+    assert planted.mean() > 0.6
+
+
+def test_nothing_sinks_below_the_floor(motion):
+    assert motion.end_effectors[..., 2].min() > -FLAT_M
+
+
+def test_a_foot_is_planted_unless_jumping_or_changing_feet(motion, plan):
+    grounded = (motion.end_effectors[:, 2:4, 2] < 0.02).any(axis=1)
+    in_air = np.flatnonzero(~grounded) / RATE_HZ
+    start = plan.starts_s['jump']
+    assert np.all((in_air > start) & (in_air < start + 2.0))
+
+
+def test_both_feet_fly_in_the_jump(motion, plan):
+    lift = motion.end_effectors[during(plan, 'jump', 2.5), 2:4, 2].min(axis=1)
+    assert lift.max() > 0.3
+
+
+def test_the_pelvis_falls_freely_while_in_the_air(motion, plan):
+    frames = during(plan, 'jump', 2.5)
+    height = motion.root_positions[frames, 2]
+    in_air = motion.end_effectors[frames, 2:4, 2].min(axis=1) > 0.15
+    acceleration = np.gradient(np.gradient(height, 1 / RATE_HZ), 1 / RATE_HZ)
+    np.testing.assert_allclose(acceleration[in_air][2:-2], -9.81, atol=0.05)
+
+
+def test_palms_rest_on_the_table(motion, plan):
+    palms = motion.end_effectors[during(plan, 'reach', 7.0), :2]
+    for palm, least_s in ((palms[:, 0], 1.0), (palms[:, 1], 2.0)):
+        resting = np.abs(palm[:, 2] - TABLE_TOP_M) < TOUCH_M
+        assert resting.sum() / RATE_HZ > least_s
+        inside = np.abs(palm[resting, :2] - TABLE_CENTRE_M[:2]) < 0.5 * np.array(TABLE_SIZE_M[:2])
+        assert inside.all()
+
+
+def test_hands_never_enter_the_table(motion):
+    hands = motion.end_effectors[:, :2]
+    over = np.all(np.abs(hands[..., :2] - TABLE_CENTRE_M[:2]) < np.array(TABLE_SIZE_M[:2]) / 2, -1)
+    assert hands[over][:, 2].min() > TABLE_TOP_M - TOUCH_M
+
+
+def test_palms_meet_in_the_claps(motion, plan):
+    hands = motion.end_effectors[during(plan, 'clap', 4.2), :2]
+    gap = np.linalg.norm(hands[:, 0] - hands[:, 1], axis=1)
+    meetings = np.sum((gap[1:-1] < gap[:-2]) & (gap[1:-1] <= gap[2:]) & (gap[1:-1] < 0.04))
+    assert meetings == 5
+    assert gap.min() > 0.015
+
+
+def test_palms_face_each_other_in_the_claps(motion, plan):
+    q_world, _ = motion.world_segments()
+    middle = (plan.starts_s['clap'] + 2.0) * RATE_HZ
+    hands = q_world[round(middle), [SEGMENT_INDEX['left_hand'], SEGMENT_INDEX['right_hand']]]
+    left, right = quaternions.rotate(hands, [0.0, 0.0, -1.0])
+    assert left @ right < -0.99
+
+
+def test_squat_is_deep(motion, plan):
+    frames = during(plan, 'squat', 3.6)
+    assert np.ptp(motion.root_positions[frames, 2]) > 0.35
+
+
+def test_loop_has_no_seam(motion):
+    step = np.abs(looped_difference(motion.end_effectors))
+    assert step[0].max() < 1e-6
+    assert quaternions.log(motion.rotations[-1]).max() < REST_TOL
+
+
+def test_curves_are_smooth(motion):
+    velocity = looped_difference(motion.end_effectors)
+    acceleration = looped_difference(velocity)
+    jerk = looped_difference(acceleration)
+    speed = np.linalg.norm(velocity, axis=2).max(axis=0)
+    assert speed[:2].max() < MAX_HAND_M_S and speed[2:4].max() < MAX_FOOT_M_S
+    assert np.linalg.norm(acceleration, axis=2).max() < MAX_ACCELERATION_M_S2
+    assert np.linalg.norm(jerk, axis=2).max() < MAX_JERK_M_S3
+
+
+def test_velocity_jumps_vanish_with_the_time_step(adult_character):
+    # twice the rate halves the largest change of velocity: no corner anywhere
+    jumps = []
+    for rate_hz in (120.0, 240.0):
+        points = procedural_motion(adult_character, rate_hz).end_effectors
+        velocity = (points - np.roll(points, 1, axis=0)) * rate_hz
+        jumps.append(np.abs(velocity - np.roll(velocity, 1, axis=0)).max())
+    assert jumps[1] < 0.6 * jumps[0]
+
+
+@pytest.mark.parametrize('joint', ['left_shank', 'right_shank', 'left_forearm', 'right_forearm'])
+def test_hinges_bend_one_way_and_not_too_far(motion, joint):
+    rotvec = quaternions.log(motion.rotations[:, SEGMENT_INDEX[joint]])
+    axis, sign = (1, 1.0) if joint.endswith('shank') else (2, -1.0)
+    sign *= -1.0 if joint == 'right_forearm' else 1.0
+    assert np.radians(-3.0) < (sign * rotvec[:, axis]).min()
+    assert np.linalg.norm(rotvec, axis=1).max() < np.radians(150.0)
+
+
+@pytest.mark.parametrize(
+    'joint, limit_deg',
+    [
+        ('spine', 30),
+        ('chest', 30),
+        ('head', 40),
+        ('left_hand', 80),
+        ('right_hand', 80),
+        ('left_foot', 50),
+        ('right_foot', 50),
+    ],
+)
+def test_joints_stay_within_a_persons_limits(motion, joint, limit_deg):
+    angle = np.linalg.norm(quaternions.log(motion.rotations[:, SEGMENT_INDEX[joint]]), axis=1)
+    assert np.degrees(angle.max()) < limit_deg
+
+
+def test_legs_reach_every_step(motion, plan):
+    # a leg that is too short would be stretched straight and miss its footprint
+    _, p_world = motion.world_segments()
+    lengths = motion.skeleton.limb_lengths[2:].sum(axis=1)
+    walking = slice(round(4.0 * RATE_HZ), round(plan.starts_s['jump'] * RATE_HZ))
+    for limb in range(2):
+        hip, _, ankle = LIMB_SEGMENTS[2 + limb]
+        reach = np.linalg.norm(p_world[walking, ankle] - p_world[walking, hip], axis=1)
+        assert reach.max() < 0.998 * lengths[limb]
+
+
+def test_other_sizes_keep_the_feet_planted(adult_character):
+    skeleton = adult_character.skeleton
+    child = type(skeleton)(0.75 * skeleton.offsets, 0.75 * skeleton.interaction_points)
+    motion = procedural_motion(child, 60.0)
+    assert (motion.end_effectors[:, 2:4, 2] < 1e-6).mean() > 0.6
+
+
+def test_any_rate_gives_the_same_performance(motion, adult_character):
+    half = procedural_motion(adult_character, RATE_HZ / 2)
+    np.testing.assert_allclose(
+        half.end_effectors, motion.end_effectors[::2][: half.n_frames], atol=2e-3
+    )
+
+
+@pytest.mark.parametrize('rate_hz, t_pose_s', [(0.0, 2.0), (np.nan, 2.0), (120.0, -1.0)])
+def test_impossible_times_are_refused(adult_character, rate_hz, t_pose_s):
+    with pytest.raises(ConfigError, match='expected t_pose_s >= 0 and rate_hz >= 1'):
+        procedural_motion(adult_character, rate_hz, t_pose_s)
+
+
+def test_demo_environment_has_the_table_where_it_is_performed(characters_dir):
+    path = characters_dir.parent / 'environments' / 'demo.yaml'
+    source = load_yaml(path, 'puppet-environment/1')
+    table = next(o for o in source.sections('objects') if o.text('name') == 'table')
+    np.testing.assert_allclose(table.numbers('position_m', 3), TABLE_CENTRE_M)
+    np.testing.assert_allclose(table.numbers('size_m', 3), TABLE_SIZE_M)

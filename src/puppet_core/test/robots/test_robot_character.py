@@ -1,0 +1,252 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A robot's URDF made into a character: what is found, what names add, what is refused."""
+
+from dataclasses import replace
+import re
+
+import numpy as np
+from puppet_core.body.character import load_character, save_character
+from puppet_core.body.skeleton import SEGMENTS
+from puppet_core.io import InputFileError
+from puppet_core.robots.character_check import findings
+from puppet_core.robots.limbs import load_robot_map, RobotMap
+from puppet_core.robots.robot_character import character_from_urdf
+import pytest
+from urdf_walk import HUMANOID, limits
+
+TEXT = HUMANOID.read_text()
+EXPECTED = {
+    'chest': ['waist_yaw', 'waist_roll', 'waist_pitch'],
+    'head': ['neck_yaw', 'neck_pitch'],
+    'upper_arm': ['shoulder_pitch', 'shoulder_roll', 'shoulder_yaw'],
+    'forearm': ['elbow'],
+    'hand': ['wrist_yaw', 'wrist_pitch'],
+    'thigh': ['hip_yaw', 'hip_roll', 'hip_pitch'],
+    'shank': ['knee'],
+    'foot': ['ankle_pitch', 'ankle_roll'],
+}
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a function that makes the character of a URDF text."""
+
+    def run(text, robot_map=None):
+        path = tmp_path / 'robot.urdf'
+        path.write_text(text)
+        return character_from_urdf(path, robot_map or RobotMap())
+
+    return run
+
+
+def by_segment(robot):
+    found = {}
+    for name, segment in zip(robot.names, robot.segments):
+        found.setdefault(SEGMENTS[segment], []).append(name)
+    return found
+
+
+def expected():
+    groups = {}
+    for segment, names in EXPECTED.items():
+        if segment in ('chest', 'head'):
+            groups[segment] = names
+            continue
+        for side in ('left', 'right'):
+            groups[f'{side}_{segment}'] = [f'{side}_{name}' for name in names]
+    return groups
+
+
+def test_every_joint_is_found_with_its_limits(made):
+    robot = made(TEXT).character.robot
+    assert by_segment(robot) == expected()
+    for i, name in enumerate(robot.names):
+        assert (robot.lower[i], robot.upper[i]) == limits(TEXT)[name]
+    assert robot.urdf == TEXT
+
+
+def test_names_are_not_needed(made):
+    """With all joints called j0, j1, .. the same ones move the same segments."""
+    named = made(TEXT).character
+    names = re.findall(r'<joint name="(\w+)"', TEXT)
+    hidden = TEXT
+    for k, name in enumerate(names):
+        hidden = hidden.replace(f'<joint name="{name}"', f'<joint name="j{k}"')
+    character = made(hidden).character
+    assert [names[int(name[1:])] for name in character.robot.names] == list(named.robot.names)
+    np.testing.assert_array_equal(character.skeleton.offsets, named.skeleton.offsets)
+
+
+def test_the_rest_pose_is_a_t_pose(made):
+    skeleton = made(TEXT).character.skeleton
+    for i, name in enumerate(SEGMENTS):
+        side = 1.0 if name.startswith('left') else -1.0
+        way = skeleton.offsets[i] / max(np.linalg.norm(skeleton.offsets[i]), 1e-9)
+        if name.endswith(('forearm', 'hand')):
+            assert way @ [0.0, side, 0.0] > 0.999
+        if name.endswith(('shank', 'foot')):
+            assert way @ [0.0, 0.0, -1.0] > 0.999
+    assert np.all(skeleton.interaction_points[:2, 1] * [1, -1] > 0.0)
+    np.testing.assert_allclose(skeleton.interaction_points[2:, 2], -0.07, atol=1e-6)
+    assert skeleton.leg_length == pytest.approx(0.80, abs=0.005)
+
+
+def bent(text, angle):
+    """Return the robot with another zero pose: its elbows bent, limits moved along."""
+    for side in ('left', 'right'):
+        old = re.search(rf'<joint name="{side}_elbow".*?</joint>', text, re.S).group()
+        new = old.replace('rpy="0 0 0"', f'rpy="0 {angle} 0"')
+        new = new.replace('lower="-2.3"', f'lower="{-2.3 - angle}"')
+        new = new.replace('upper="0.1"', f'upper="{0.1 - angle}"')
+        assert new != old
+        text = text.replace(old, new)
+    return text
+
+
+def test_bent_elbows_at_zero_give_the_same_skeleton(made):
+    straight = made(TEXT).character
+    for angle in (-1.5707963, -0.6):
+        character = made(bent(TEXT, angle)).character
+        np.testing.assert_allclose(
+            character.skeleton.offsets, straight.skeleton.offsets, atol=2e-3
+        )
+        assert findings(character) == ()
+
+
+def test_a_robot_that_faces_elsewhere_is_turned_by_its_map(made, tmp_path):
+    path = tmp_path / 'map.yaml'
+    path.write_text('format: puppet-robot-map/1\nforward: [0, 1, 0]\n')
+    turned = TEXT
+    # a root link above all, turned by a quarter
+    turned = turned.replace(
+        '<link name="base">',
+        '<link name="world"/><joint name="mount" type="fixed"><origin xyz="0 0 0" '
+        'rpy="0 0 1.5707963267948966"/><parent link="world"/><child link="base"/></joint>'
+        '<link name="base">',
+    )
+    character = made(turned, load_robot_map(path)).character
+    plain = made(TEXT).character
+    np.testing.assert_allclose(character.skeleton.offsets, plain.skeleton.offsets, atol=1e-8)
+
+
+def test_a_robot_that_faces_backward_is_noticed(made):
+    turned = TEXT.replace('left_', 'tmp_').replace('right_', 'left_').replace('tmp_', 'right_')
+    with pytest.raises(InputFileError, match=r'forward: \[-1, 0, 0\]'):
+        made(turned)
+
+
+def test_what_a_map_names_is_taken(made, tmp_path):
+    path = tmp_path / 'map.yaml'
+    path.write_text(
+        'format: puppet-robot-map/1\nsegments:\n  head: [neck_yaw]\n  chest: [waist_yaw]\n'
+        '  spine: []\n'
+    )
+    with pytest.raises(InputFileError, match='spine and chest: waist_yaw, waist_roll'):
+        made(TEXT, load_robot_map(path))
+    path.write_text('format: puppet-robot-map/1\nsegments:\n  head: [neck_yaw]\n')
+    robot = made(TEXT, load_robot_map(path)).character.robot
+    assert by_segment(robot)['head'] == ['neck_yaw']
+    assert robot.held == (('neck_pitch', 0.0),)
+    assert robot.published_names[-1] == 'neck_pitch'
+
+
+def test_named_limbs_and_found_limbs_are_the_same(made):
+    groups = {k: tuple(v) for k, v in expected().items() if k != 'head'}
+    named = made(TEXT, RobotMap(segments=groups)).character
+    assert by_segment(named.robot) == expected()
+
+
+def test_saving_and_loading_is_the_identity(made, tmp_path):
+    character = made(TEXT).character
+    path = tmp_path / 'below' / 'tin.yaml'
+    save_character(character, path)
+    copy = load_character(path)
+    assert copy.robot.urdf == TEXT
+    for name in ('names', 'held'):
+        assert getattr(copy.robot, name) == getattr(character.robot, name)
+    for name in ('segments', 'axes', 'origins', 'lower', 'upper', 'rest'):
+        np.testing.assert_allclose(
+            getattr(copy.robot, name), getattr(character.robot, name), atol=1e-15
+        )
+    np.testing.assert_array_equal(copy.skeleton.offsets, character.skeleton.offsets)
+
+
+def test_shape_is_that_of_the_solids(made):
+    """Capsules stay within the boxes and cylinders, and the feet reach their soles."""
+    character = made(TEXT).character
+    feet = [c for c in character.capsules if SEGMENTS[c.segment] == 'left_foot']
+    lowest = min(min(c.start[2], c.end[2]) - c.radius for c in feet)
+    assert lowest == pytest.approx(-0.07, abs=1e-6)
+    ahead = max(max(c.start[0], c.end[0]) + c.radius for c in feet)
+    assert ahead == pytest.approx(0.15, abs=1e-6)
+    assert {c.segment for c in character.capsules} == set(range(16)) - {1}
+
+
+@pytest.mark.parametrize(
+    'parts, missing',
+    [
+        (r'waist_\w+', {'chest'}),
+        (r'neck_\w+', {'head'}),
+        (r'\w+_wrist_\w+', {'left_hand', 'right_hand'}),
+        (r'\w+_ankle_\w+', {'left_foot', 'right_foot'}),
+    ],
+)
+@pytest.mark.parametrize('kind', ['fixed', 'prismatic'])
+def test_what_does_not_turn_is_rigid_and_said_to_be(made, parts, missing, kind):
+    text = re.sub(rf'name="({parts})" type="revolute"', rf'name="\1" type="{kind}"', TEXT)
+    character = made(text).character
+    assert set(expected()) - set(by_segment(character.robot)) == missing
+    for segment in missing - {'chest'}:
+        assert f'robot: no joint turns the {segment}, it is rigid' in findings(character)
+
+
+def test_axes_that_are_not_aligned_are_taken_as_they_are(made):
+    text = TEXT.replace('<axis xyz="0 0 -1"/>', '<axis xyz="0.1 0 -2"/>')
+    robot = made(text).character.robot
+    axis = robot.axes[robot.names.index('left_hip_pitch')]
+    np.testing.assert_allclose(axis, np.array([0.1, 2.0, 0.0]) / np.hypot(0.1, 2.0), atol=1e-9)
+
+
+def test_a_segment_far_away_is_noticed(made):
+    text = TEXT.replace('xyz="0 0 0.35"', 'xyz="0 0 7"')
+    assert any(
+        'joints_m.head: 6.' in told or 'joints_m.head: 7' in told
+        for told in findings(made(text).character)
+    )
+
+
+def test_meshes_that_are_not_there_and_joints_that_are_held_are_noticed(made, tmp_path):
+    (tmp_path / 'there.stl').touch()
+    for file, is_told in (
+        ('none.stl', True),
+        ('file:///none.stl', True),
+        ('there.stl', False),
+        ('package://x/none.stl', False),
+    ):
+        text = TEXT.replace('<sphere radius="0.09"/>', f'<mesh filename="{file}"/>')
+        told = [t for t in findings(made(text).character) if t.startswith('robot: link head: ')]
+        assert bool(told) == is_told and (not is_told or told[0].endswith(f'no file {file}'))
+    robot = made(TEXT, RobotMap(segments={'head': ('neck_yaw',)})).character
+    assert findings(robot) == ('robot: not moved: neck_pitch',)
+
+
+def test_continuous_joints_have_no_limits(made, tmp_path):
+    text = re.sub(r'(<joint name="waist_yaw" type=")revolute', r'\1continuous', TEXT)
+    character = made(text).character
+    assert character.robot.lower[0] == -np.inf and character.robot.upper[0] == np.inf
+    save_character(character, tmp_path / 'c.yaml')
+    assert load_character(tmp_path / 'c.yaml').robot.upper[0] == np.inf
+
+
+def test_check_finds_what_is_odd(made, adult_character):
+    assert findings(adult_character) == ()
+    character = made(TEXT).character
+    assert findings(character) == ()
+    offsets = character.skeleton.offsets.copy()
+    offsets[11, 2] *= 0.2
+    odd = findings(replace(character, skeleton=replace(character.skeleton, offsets=offsets)))
+    assert any(text.startswith('joints_m.left_shank: the right one') for text in odd)
+    assert any('left_leg: its lower part' in text for text in odd)
+    tight = TEXT.replace('lower="-0.4" upper="2.4"', 'lower="-0.4" upper="0.8"', 1)
+    assert any('left_upper_arm by' in text for text in findings(made(tight).character))

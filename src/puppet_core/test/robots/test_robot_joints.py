@@ -1,0 +1,217 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A robot that follows postures: limits, continuity, and forward kinematics from its URDF."""
+
+import numpy as np
+from puppet_core.body.kinematics import end_effector_positions, forward_kinematics
+from puppet_core.body.skeleton import LIMB_SEGMENTS, PARENTS, SEGMENTS
+from puppet_core.math import quaternions as qb
+from puppet_core.robots.follow import REST_STEP_RAD, SPEED_RATIO
+from puppet_core.robots.joints import RobotJoints
+from puppet_core.robots.limbs import RobotMap
+from puppet_core.robots.robot_character import character_from_urdf
+import pytest
+from transforms3d import affines
+from urdf_walk import HUMANOID, limits, link_poses
+
+TEXT = HUMANOID.read_text()
+MOST_MISSED = 2  # of 120 soles: a step by step search can end in a corner of the limits
+
+
+@pytest.fixture(scope='module')
+def character():
+    return character_from_urdf(HUMANOID, RobotMap()).character
+
+
+@pytest.fixture
+def joints(character):
+    return RobotJoints(character.robot, character.skeleton)
+
+
+class Posture:
+    """One posture of our skeleton, as a solver leaves it."""
+
+    def __init__(self, character, root, rotations):
+        self.root, self.rotations = np.array(root), np.array(rotations)
+        self.q_world, self.p_world = np.empty((16, 4)), np.empty((16, 3))
+        self.ends = np.empty((8, 3))
+        skeleton = character.skeleton
+        forward_kinematics(
+            skeleton.offsets.copy(), self.root, self.rotations, self.q_world, self.p_world
+        )
+        points = skeleton.interaction_points.copy()
+        end_effector_positions(points, self.q_world, self.p_world, self.ends)
+
+    def asked_of(self, joints):
+        """Let a robot follow; return a copy of its angles."""
+        return joints.step(self.root, self.rotations, self.q_world, self.p_world, self.ends).copy()
+
+
+def moving(character, rng, frames, size):
+    """Return a smooth random motion of all joints."""
+    t = np.linspace(0.0, 2.0 * np.pi, frames)[:, None, None]
+    waves = [np.sin((k + 1) * t + rng.uniform(0, 6, (1, 16, 3))) for k in range(3)]
+    vectors = sum(size * rng.normal(size=(1, 16, 3)) * wave for wave in waves)
+    for rotations in qb.exp(vectors):
+        yield Posture(character, [0.1, 0.2, 0.9], rotations)
+
+
+def robot_points(character, posture, angles, names):
+    """Return palms and soles through the URDF alone: points fixed in links, from the T-pose."""
+    root = affines.compose(posture.root, qb.to_matrix(posture.q_world[0]), np.ones(3))
+    named = dict(zip(names, angles))
+    poses = link_poses(TEXT, named, root)
+    zero = link_poses(TEXT, dict.fromkeys(named, 0.0))
+    robot, skeleton = character.robot, character.skeleton
+    centres = robot.centres(skeleton)
+    points = []
+    for end, point in zip(LIMB_SEGMENTS[:, 2], skeleton.interaction_points):
+        link = SEGMENTS[end]  # the test robot's hands and feet are called so too
+        at_zero = centres[end] + qb.rotate(qb.conjugate(robot.rest[end]), point)
+        points.append(poses[link] @ np.linalg.inv(zero[link]) @ [*at_zero, 1.0])
+    return np.array(points)[:, :3]
+
+
+def allowed(robot, before, after):
+    """Return how far each joint may move: what is asked of its chain, and of palm or sole."""
+    turned = np.linalg.norm(qb.log(qb.multiply(qb.conjugate(before[0]), after[0])), axis=1)
+    turned[0] = 0.0
+    moved = np.linalg.norm(after[1] - before[1], axis=1) / [0.5, 0.5, 0.8, 0.8]
+    bounds = []
+    for segment in robot.segments:
+        chain, above = 0.0, segment
+        while above > 0:
+            chain, above = chain + turned[above], PARENTS[above]
+        if segment >= 4:
+            # all of the limb moves when its end does
+            limb, first = (segment - 4) // 3, 4 + 3 * ((segment - 4) // 3)
+            chain += turned[first : first + 3].sum() + moved[limb]
+        bounds.append(SPEED_RATIO * 1.1 * chain + 2.0 * REST_STEP_RAD)
+    return np.array(bounds)
+
+
+@pytest.mark.parametrize('size', [0.15, 0.7], ids=['gentle', 'wild'])
+def test_limits_hold_and_angles_are_continuous_whatever_is_asked(character, joints, rng, size):
+    bounds = np.array([limits(TEXT)[name] for name in joints.names])
+    last = None
+    for posture in moving(character, rng, 200, size):
+        asked = (posture.rotations.copy(), posture.ends[:4].copy())
+        angles = posture.asked_of(joints)
+        assert np.all(bounds[:, 0] <= angles) and np.all(angles <= bounds[:, 1])
+        if last is not None:
+            assert np.all(np.abs(angles - last[1]) <= allowed(character.robot, last[0], asked))
+        last = (asked, angles)
+
+
+def test_steps_shrink_with_the_time_between_frames(character):
+    longest = []
+    for frames in (400, 1600):
+        joints = RobotJoints(character.robot, character.skeleton)
+        rows = [
+            p.asked_of(joints) for p in moving(character, np.random.default_rng(5), frames, 0.5)
+        ]
+        longest.append(np.abs(np.diff(rows, axis=0)).max())
+    assert longest[1] < 0.5 * longest[0]
+
+
+def test_a_jump_of_what_is_asked_moves_no_angle_farther_than_promised(character, joints, rng):
+    rest = Posture(character, np.zeros(3), qb.exp(np.zeros((16, 3))))
+    before = rest.asked_of(joints)
+    again = Posture(character, np.zeros(3), qb.exp(np.zeros((16, 3)))).asked_of(joints)
+    assert np.abs(again - before).max() <= REST_STEP_RAD
+    turn = 0.001
+    small = Posture(character, np.zeros(3), qb.exp(np.full((16, 3), turn / np.sqrt(3.0))))
+    way = np.abs(small.asked_of(joints) - again).max()
+    # five joints from the pelvis to a hand; a sole moves less than all of them turn
+    assert 0.0 < way <= SPEED_RATIO * 8.0 * turn + 2.0 * REST_STEP_RAD
+
+
+def test_the_posture_given_back_is_that_of_the_urdf(character, joints, rng):
+    for k, posture in enumerate(moving(character, rng, 120, 0.5)):
+        angles = posture.asked_of(joints)
+        if k % 10 == 0:
+            points = robot_points(character, posture, angles, joints.names)
+            np.testing.assert_allclose(posture.ends[:4], points, atol=1e-9)
+
+
+def legs_posture(character, rng, share):
+    """Return a pose of the legs within a share of their limits: posture and angles by name."""
+    robot, bounds = character.robot, limits(TEXT)
+    angles = dict.fromkeys(robot.names, 0.0)
+    for name, segment in zip(robot.names, robot.segments):
+        if segment >= 10:
+            low, high = bounds[name]
+            angles[name] = rng.uniform(share * low + 0.05, share * high)
+    poses, zero = link_poses(TEXT, angles), link_poses(TEXT, dict.fromkeys(angles, 0.0))
+    posture = Posture(character, np.zeros(3), qb.exp(np.zeros((16, 3))))
+    for segment in range(10, 16):
+        name = SEGMENTS[segment]
+        turned = qb.from_matrix(poses[name][:3, :3] @ zero[name][:3, :3].T)
+        posture.q_world[segment] = qb.multiply(turned, qb.conjugate(robot.rest[segment]))
+    points = robot_points(character, posture, list(angles.values()), robot.names)
+    posture.ends[2:4] = points[2:]
+    for k, side in enumerate(('left', 'right')):
+        knee = robot.centres(character.skeleton)[11 + 3 * k]
+        still = np.linalg.inv(zero[f'{side}_thigh']) @ [*knee, 1.0]
+        posture.ends[6 + k] = (poses[f'{side}_thigh'] @ still)[:3]
+    return posture, np.array(list(angles.values()))
+
+
+def test_angles_of_the_robot_come_back_from_its_posture(character, rng):
+    """Any pose of the legs within limits, asked for as soles and segments, is found again."""
+    legs = np.flatnonzero(character.robot.segments >= 10)
+    for _ in range(20):
+        posture, angles = legs_posture(character, rng, 0.6)
+        found = posture.asked_of(RobotJoints(character.robot, character.skeleton))
+        np.testing.assert_allclose(found[legs], angles[legs], atol=1e-5)
+
+
+def test_soles_are_reached_round_limits(character, rng):
+    """Segments asked for that are half a radian off run joints into their limits on the way."""
+    missed = 0
+    for _ in range(60):
+        posture, _ = legs_posture(character, rng, 0.9)
+        off = qb.exp(rng.normal(size=(6, 3)) * 0.3)
+        posture.q_world[10:] = qb.multiply(off, posture.q_world[10:])
+        asked = posture.ends[2:4].copy()
+        posture.asked_of(RobotJoints(character.robot, character.skeleton))
+        missed += np.count_nonzero(np.linalg.norm(posture.ends[2:4] - asked, axis=1) > 1e-3)
+    assert missed <= MOST_MISSED
+
+
+def test_soles_are_kept_when_a_limit_is_in_the_way(character, joints):
+    """A foot asked to point far down tilts less, and stays in place within a millimetre."""
+    for angle in np.linspace(0.0, 1.4, 60):
+        vectors = np.zeros((16, 3))
+        vectors[10, 1], vectors[11, 1] = -0.6, 1.2
+        vectors[12, 1] = angle  # the ankle stops at 0.8
+        posture = Posture(character, np.zeros(3), qb.exp(vectors))
+        asked = posture.ends[2].copy()
+        angles = posture.asked_of(joints)
+        assert np.linalg.norm(posture.ends[2] - asked) < 1e-3
+    assert angles[joints.names.index('left_ankle_pitch')] <= 0.8
+
+
+def test_the_t_pose_is_reached_and_is_ours(character, joints):
+    posture = Posture(character, np.array([0.0, 0.0, 1.0]), qb.exp(np.zeros((16, 3))))
+    asked = posture.ends.copy()
+    angles = posture.asked_of(joints)
+    np.testing.assert_allclose(posture.ends[:4], asked[:4], atol=0.02)
+    np.testing.assert_allclose(posture.ends[2:4], asked[2:4], atol=1e-6)
+    assert np.abs(qb.log(posture.q_world)).max() < 0.02
+    assert angles[joints.names.index('left_shoulder_roll')] == pytest.approx(np.pi / 2, abs=0.05)
+
+
+def test_what_is_not_finite_moves_nothing(character, joints):
+    posture = Posture(character, np.zeros(3), qb.exp(np.full((16, 3), 0.1)))
+    before = posture.asked_of(joints)
+    broken = Posture(character, np.zeros(3), qb.exp(np.full((16, 3), 0.3)))
+    broken.q_world[4] = np.nan
+    np.testing.assert_array_equal(broken.asked_of(joints), before)
+
+
+def test_after_a_reset_the_past_does_not_matter(character, joints, rng):
+    first = [p.asked_of(joints) for p in moving(character, np.random.default_rng(1), 3, 0.5)][0]
+    joints.reset()
+    again = [p.asked_of(joints) for p in moving(character, np.random.default_rng(1), 3, 0.5)][0]
+    np.testing.assert_array_equal(first, again)

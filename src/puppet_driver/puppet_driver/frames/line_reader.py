@@ -1,0 +1,302 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The thread that reads all lines, assembles their records and emits the frames.
+
+It sleeps in `select` until a byte arrives or something is due. Everything that can be read is read
+before frames are looked at, so a delay of this thread does not tear ticks apart.
+
+A run owns all that its thread touches. One that does not end when it is told to, because the
+system holds it up in a name look-up or in a consumer, is abandoned: when it comes back it finds
+itself ended, delivers nothing and closes what it has opened.
+
+"""
+
+from collections.abc import Callable, Sequence
+import os
+import select
+import threading
+import time
+
+from puppet_driver.devices import Line
+from puppet_driver.errors import LinkError
+from puppet_driver.frames.assembler import FrameAssembler
+from puppet_driver.frames.frame_queue import FrameQueue, QueuedFrame
+
+STALL_NS = 250_000_000  # a thread that slept longer skips what has piled up
+GATHER_NS = 1_000_000_000  # how long the first line to stream waits for the others
+JOIN_TIMEOUT_S = 2.0
+
+
+class ReaderRun:
+    """
+    Runs lines and an assembler in a thread of its own, once.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        In the order of the assembler's lines.
+    assembler : FrameAssembler
+        Used by the thread alone while it runs.
+    queue : FrameQueue
+        Takes the frames; started and stopped with the thread.
+    clock_ns : callable
+        The clock of stamps [ns].
+
+    """
+
+    def __init__(
+        self,
+        lines: Sequence[Line],
+        assembler: FrameAssembler,
+        queue: FrameQueue,
+        clock_ns: Callable[[], int],
+    ) -> None:
+        self.lines = tuple(lines)
+        self.assembler = assembler
+        self.queue = queue
+        self.stalls = 0
+        self.stalled_ticks = 0
+        self.failure: BaseException | None = None
+        self._clock_ns = clock_ns
+        self._end = threading.Event()
+        self._gathering_since_ns, self._has_gathered = 0, False
+        self._thread = threading.Thread(target=self._run, name='tracker_lines', daemon=True)
+        self._pipe_lock = threading.Lock()
+        self._wake_read, self._wake_write = os.pipe()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether a thread of this run has not ended."""
+        return self._thread.is_alive() or self.queue.is_alive
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the lines are being read."""
+        return self._thread.is_alive() and not self._end.is_set()
+
+    def start(self) -> None:
+        """Start the thread; lines open their ports in it."""
+        try:
+            self.queue.start()
+            self._thread.start()
+        except BaseException:
+            self.queue.stop(0.0)
+            self._close_pipe()
+            raise
+
+    def stop(self, timeout_s: float) -> bool:
+        """Stop the devices and close the ports; return whether the threads have ended."""
+        self._end.set()
+        with self._pipe_lock:
+            if self._wake_write >= 0:
+                os.write(self._wake_write, b'x')
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout_s)
+        self.queue.stop(timeout_s)
+        return not self.is_alive
+
+    def place(self) -> str:
+        """Return where a thread that does not end is held up, as far as it can be told."""
+        busy = [f'{line.port_name} ({line.work})' for line in self.lines if line.work]
+        return ', '.join(busy) or 'a consumer of frames'
+
+    def _run(self) -> None:
+        try:
+            self._loop()
+        except BaseException as err:
+            self.failure = err
+            raise
+        finally:
+            self._close_pipe()
+            for line in self.lines:
+                self._stop(line)
+
+    def _stop(self, line: Line) -> None:
+        try:
+            line.stop()
+        except Exception as err:  # the other lines have to be closed all the same
+            self.failure = self.failure or err
+
+    def _close_pipe(self) -> None:
+        with self._pipe_lock:
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+            self._wake_write = -1
+
+    def _loop(self) -> None:
+        self.assembler.restart()
+        now_ns = time.monotonic_ns()
+        for line in self.lines:
+            line.deadline_ns = now_ns
+        while not self._end.is_set():
+            slept_at_ns = time.monotonic_ns()
+            if slept_at_ns - now_ns > STALL_NS:
+                self._skip_backlog(slept_at_ns, slept_at_ns - now_ns)
+            wait_s = self._wait_s(slept_at_ns)
+            descriptors = {line.fileno(): i for i, line in enumerate(self.lines)}
+            descriptors.pop(-1, None)
+            ready, _, _ = select.select([self._wake_read, *descriptors], (), (), wait_s)
+            arrival_ns = self._clock_ns()
+            now_ns = time.monotonic_ns()
+            late_ns = now_ns - slept_at_ns - round(1e9 * wait_s)
+            if late_ns > STALL_NS:
+                self._skip_backlog(now_ns, late_ns)
+                continue
+            has_gathered = self._has_gathered
+            for index in (descriptors[d] for d in ready if d != self._wake_read):
+                if self.lines[index].on_readable(now_ns, arrival_ns):
+                    self._add(index, has_gathered, arrival_ns)
+            for index, line in enumerate(self.lines):
+                if self._end.is_set():
+                    return
+                if now_ns >= line.deadline_ns and line.on_time(now_ns):
+                    self._add(index, has_gathered, arrival_ns)
+            self._gather(now_ns)
+            while not self._end.is_set() and self.assembler.take(arrival_ns):
+                self.queue.put(self.assembler.frame())
+
+    def _wait_s(self, now_ns: int) -> float:
+        wait_ns = min(line.deadline_ns for line in self.lines) - now_ns
+        if self.assembler.is_collecting:
+            wait_ns = min(wait_ns, self.assembler.wait_ns(self._clock_ns()))
+        return max(wait_ns, 0) / 1e9
+
+    def _add(self, index: int, has_gathered: bool, arrival_ns: int) -> None:
+        stream = self.lines[index].stream
+        if stream is None or not has_gathered:
+            return
+        placed = self.assembler.add(index, stream.batch)
+        while placed < stream.batch.count:
+            if self.assembler.take(arrival_ns, force=True):
+                self.queue.put(self.assembler.frame())
+            placed = self.assembler.add(index, stream.batch, placed)
+
+    def _gather(self, now_ns: int) -> None:
+        """Let frames begin when all lines have started, or one has waited for the others."""
+        if self._has_gathered or not any(line.has_records for line in self.lines):
+            return
+        self._gathering_since_ns = self._gathering_since_ns or now_ns
+        waited = now_ns - self._gathering_since_ns > GATHER_NS
+        self._has_gathered = waited or all(line.has_records for line in self.lines)
+        if self._has_gathered:
+            # what piled up on some lines while the last one started belongs to no frame
+            for line in self.lines:
+                line.skip_backlog(now_ns)
+
+    def _skip_backlog(self, now_ns: int, stalled_ns: int) -> None:
+        self.stalls += 1
+        if self._has_gathered:
+            self.stalled_ticks += round(stalled_ns / self.assembler.period_ns)
+        for line in self.lines:
+            line.skip_backlog(now_ns)
+
+
+class LineReader:
+    """
+    Lines and an assembler, and the run that works on them.
+
+    A run that does not end in time is abandoned; no other one starts before it has ended.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        In the order of the assembler's lines.
+    assembler : FrameAssembler
+        Used by the run's thread alone while it runs.
+    on_frame : callable
+        Called with each frame, through a FrameQueue, so that it holds up nothing but itself.
+    clock_ns : callable
+        The clock of stamps [ns].
+
+    """
+
+    def __init__(
+        self,
+        lines: Sequence[Line],
+        assembler: FrameAssembler,
+        on_frame: Callable[[QueuedFrame], None],
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.lines = tuple(lines)
+        self.assembler = assembler
+        self.queue = FrameQueue(on_frame)
+        """Of the present run, or of the last one."""
+        self._abandoned: ReaderRun | None = None
+        self._on_frame = on_frame
+        self._clock_ns = clock_ns
+        self._run: ReaderRun | None = None
+        self._failure: BaseException | None = None
+        self._past = (0, 0, 0)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the lines are being read."""
+        return self._run is not None and self._run.is_running
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Return what has ended a run that should be going on, None if all is well."""
+        if self._run is None:
+            return self._failure
+        return self._run.failure or self._run.queue.failure
+
+    @property
+    def held_up_at(self) -> str:
+        """Where the last run is held up though it was told to end, '' if it has ended."""
+        run = self._abandoned
+        return run.place() if run is not None and run.is_alive else ''
+
+    @property
+    def stalls(self) -> int:
+        """How often the reading slept and skipped what had piled up."""
+        return self._totals()[0]
+
+    @property
+    def stalled_ticks(self) -> int:
+        """How many ticks the device sent meanwhile, about."""
+        return self._totals()[1]
+
+    @property
+    def dropped(self) -> int:
+        """How many frames had to go because the consumer was held up."""
+        return self._totals()[2]
+
+    def start(self) -> None:
+        """
+        Start a run; lines open their ports in its thread.
+
+        Raises
+        ------
+        LinkError : if the last run has not ended.
+
+        """
+        assert self._run is None
+        self._failure = None
+        if self.held_up_at:
+            raise LinkError(
+                'expected the last run to have ended, got one that the system holds up at '
+                f'{self.held_up_at}; activate again later'
+            )
+        self.queue = FrameQueue(self._on_frame)
+        run = ReaderRun(self.lines, self.assembler, self.queue, self._clock_ns)
+        run.start()
+        self._run = run
+
+    def stop(self) -> None:
+        """Stop the devices, close the ports, end the run; harmless when not running."""
+        run = self._run
+        if run is None:
+            return
+        has_ended = run.stop(JOIN_TIMEOUT_S)
+        self._failure = self.failure
+        self._past, self._run = self._totals(), None
+        if not has_ended:
+            self._abandoned = run
+
+    def _totals(self) -> tuple[int, int, int]:
+        stalls, ticks, dropped = self._past
+        run = self._run
+        if run is None:
+            return self._past
+        return stalls + run.stalls, ticks + run.stalled_ticks, dropped + run.queue.dropped

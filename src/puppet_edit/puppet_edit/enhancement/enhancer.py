@@ -1,0 +1,236 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Captured motion made better by measured end-effectors: keyframes solved, curves fitted between.
+
+ChoiParkKo: inverse kinematics at keyframes puts the end-effectors where they were measured,
+then a spline with two derivatives goes through the keyframes and fits the measured angles.
+
+Without detail the curve is that of the paper: keyframes are its only knots, and between them
+it follows the measured angles as far as two end derivatives allow, or two of each segment.
+With detail it has knots in between. Free knots that followed the measured angles would undo
+the correction next to each keyframe; they follow the angles plus their correction, which is
+the paper's curve through the corrections at the keyframes. Motion slower than the knots is
+kept, noise faster than them is taken off before keyframes are solved, so that they do not
+carry it. And where end-effectors were measured between keyframes, the correction can be that
+of every frame, so that the curve follows them there too; only keyframes are exact.
+
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.body import GENERAL_END_EFFECTORS, Motion
+from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
+from puppet_edit.enhancement.keyframes import ERROR, worst_frames
+from puppet_edit.enhancement.motion_curves import DEFAULT_CONFIG, EnhanceConfig, MotionCurves
+from puppet_edit.enhancement.targets import Meeting, Targets
+from scipy.interpolate import BSpline
+
+MAX_ROUNDS = 30  # of keyframes added where errors are too large
+_AT_ONCE = 256  # frames that are solved together: a matter of memory
+
+
+class Enhanced(NamedTuple):
+    """A motion made better."""
+
+    motion: Motion
+    """The same body; end-effectors are those of its angles."""
+
+    keyframes: Mapping[int, str]
+    """Frames where end-effectors are in place, in order, each with its reason."""
+
+    goals: Vec3s
+    """Where end-effectors had to be, shape (n, 8, 3) [m]; NaN where not known."""
+
+    curve: BSpline
+    """The channels over time [s], two derivatives continuous."""
+
+    joints: tuple[int, ...]
+    """Segments whose joints the channels are of."""
+
+    iterations: Ints
+    """Steps of the solver at each keyframe, shape (k,)."""
+
+
+def end_effector_errors(motion: Motion, goals: Vec3s) -> Floats:
+    """Return distances of a motion's end-effectors from goals, shape (n, 8) [m], or NaN."""
+    points = Motion.from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions, motion.rotations
+    ).end_effectors
+    return np.linalg.norm(points - goals, axis=-1)
+
+
+def enhance(
+    motion: Motion,
+    targets: Targets,
+    keyframes: Mapping[int, str],
+    config: EnhanceConfig = DEFAULT_CONFIG,
+    progress: Callable[[int], object] | None = None,
+) -> Enhanced:
+    """
+    Return the motion with its measured end-effectors in place at keyframes.
+
+    Parameters
+    ----------
+    motion : Motion
+        Measured angles.
+    targets : Targets
+        Measured end-effectors of the same body in the same world, as many frames.
+    keyframes : mapping of int to str
+        Frames where they have to be right, in order, the first and the last among them.
+    config : EnhanceConfig
+        How.
+    progress : callable, optional
+        Called with the number of frames solved since the last call.
+
+    Raises
+    ------
+    ConfigError : if targets do not fit the motion, or channels the joints.
+
+    """
+    targets.require_frames(motion.n_frames)
+    curves = MotionCurves(motion, targets, config)
+    goals = targets.goals(range(motion.n_frames))
+    reasons, solved = dict(keyframes), _Solved(curves, goals, progress)
+    least = max(1, round(config.least_s * motion.rate_hz))
+    followed = None
+    if config.follow and config.detail_s > 0.0:
+        known = np.flatnonzero(targets.measured.any(axis=1))
+        followed = known, solved.at(known.tolist())[0]
+    for _ in range(MAX_ROUNDS + 1):
+        frames = sorted(reasons)
+        values, iterations = solved.at(frames)
+        curve = curves.fit(frames, values, followed)
+        better = curves.motion(curve)
+        if config.tolerance_m == 0.0:
+            break
+        # where nothing is measured the error is not known
+        errors = np.nan_to_num(end_effector_errors(better, goals), nan=-1.0).max(axis=1)
+        worst = worst_frames(errors, frames, config.tolerance_m, least)
+        if not worst:
+            break
+        reasons |= dict.fromkeys(worst, ERROR)
+    chosen = {frame: reasons[frame] for frame in frames}
+    return Enhanced(better, chosen, goals, curve, curves.joints, iterations)
+
+
+class _Solved:
+    """Postures that were solved, each once."""
+
+    def __init__(
+        self, curves: MotionCurves, goals: Vec3s, progress: Callable[[int], object] | None
+    ) -> None:
+        self._curves = curves
+        self._goals = goals
+        self._progress = progress
+        self._known: dict[int, tuple[Floats, int]] = {}
+
+    def at(self, frames: Sequence[int]) -> tuple[Floats, Ints]:
+        """Return channels (k, c) and steps (k,) of keyframes."""
+        missing = [frame for frame in frames if frame not in self._known]
+        for start in range(0, len(missing), _AT_ONCE):
+            part = missing[start : start + _AT_ONCE]
+            values, steps = self._curves.solve(part, self._goals[part])
+            self._known |= dict(zip(part, zip(values, steps.tolist())))
+            if self._progress is not None:
+                self._progress(len(part))
+        found = [self._known[frame] for frame in frames]
+        return np.array([v for v, _ in found]), np.array([s for _, s in found], dtype=np.int64)
+
+
+MM_PER_M = 1000.0
+
+
+def joint_angles_between(a: Quats, b: Quats) -> Floats:
+    """Return the angles of the rotations from a to b, shape of both but for the last [rad]."""
+    turn = quaternions.multiply(quaternions.conjugate(a), b)
+    return np.linalg.norm(quaternions.log(turn), axis=-1)
+
+
+def rms(values: Floats) -> float:
+    """Return the root mean square of what is finite; NaN if nothing is."""
+    finite = np.asarray(values)[np.isfinite(values)]
+    return float(np.sqrt(np.mean(finite**2))) if finite.size else float('nan')
+
+
+def enhance_report(
+    before: Motion, after: Motion, targets: Targets, keyframes: Mapping[int, str], goals: Vec3s
+) -> dict[str, Any]:
+    """
+    Return the figures as plain numbers with unit suffixes.
+
+    Parameters
+    ----------
+    before, after : Motion
+        As measured, and enhanced.
+    targets : Targets
+        What was measured of the end-effectors.
+    keyframes : mapping of int to str
+        In order, each with its reason; none for an enhancement of every frame.
+    goals : ndarray, shape (n, 8, 3)
+        Where end-effectors had to be [m].
+
+    """
+    errors = [end_effector_errors(motion, goals) for motion in (before, after)]
+    at = np.zeros(before.n_frames, dtype=bool)
+    at[list(keyframes)] = True
+    rows = np.flatnonzero(targets.rows)
+    turned = joint_angles_between(before.rotations, after.rotations)
+    return {
+        'frames': before.n_frames,
+        'rate_hz': before.rate_hz,
+        'end_effectors': list(targets.names),
+        'measured_frames': int(targets.measured.any(axis=1).sum()),
+        'keyframes': [{'frame': k, 'reason': reason} for k, reason in keyframes.items()],
+        'error_mm': {
+            GENERAL_END_EFFECTORS[row]: _errors(errors, [row], at) for row in rows.tolist()
+        }
+        | {'all': _errors(errors, rows.tolist(), at)},
+        'meetings': [_meeting(meeting, before, after, goals, at) for meeting in targets.meetings],
+        'joint_change_deg': {
+            'rms': float(np.degrees(rms(turned))),
+            'max': float(np.degrees(turned.max())),
+        },
+        'root_change_mm_max': MM_PER_M
+        * float(np.linalg.norm(after.root_positions - before.root_positions, axis=1).max()),
+    }
+
+
+def solver_figures(enhanced: Enhanced) -> dict[str, Any]:
+    """Return how the keyframes were solved."""
+    steps = enhanced.iterations
+    return {'steps_per_keyframe': {'median': float(np.median(steps)), 'max': int(steps.max())}}
+
+
+def _errors(errors: Sequence[Floats], rows: list[int], at: NDArray[np.bool_]) -> dict[str, Any]:
+    return {
+        where: {when: _rms_max(e[chosen][:, rows]) for when, e in zip(('before', 'after'), errors)}
+        for where, chosen in (('at_keyframes', at), ('between', ~at))
+    }
+
+
+def _rms_max(errors: Floats) -> dict[str, float]:
+    worst = float(np.nanmax(errors)) if np.isfinite(errors).any() else float('nan')
+    return {'rms': MM_PER_M * rms(errors), 'max': MM_PER_M * worst}
+
+
+def _meeting(
+    meeting: Meeting, before: Motion, after: Motion, goals: Vec3s, at: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Return how well a pair meets in the frames in which it has to."""
+    met = np.abs(meeting.distances(goals) - meeting.distance_m) < 1e-9
+    met &= at if at.any() else True
+    apart = [MM_PER_M * meeting.distances(m.end_effectors)[met] for m in (before, after)]
+    off = [np.abs(gaps - MM_PER_M * meeting.distance_m) for gaps in apart]
+    return {
+        'pair': [GENERAL_END_EFFECTORS[row] for row in meeting.pair],
+        'distance_mm': MM_PER_M * meeting.distance_m,
+        'frames': np.flatnonzero(met).tolist(),
+        'error_mm_max': {
+            when: float(gaps.max()) if gaps.size else float('nan')
+            for when, gaps in zip(('before', 'after'), off)
+        },
+    }

@@ -1,0 +1,445 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A calibration: how each sensor sits on its segment, with the residuals it was found with.
+
+Saved as YAML and loaded back; how it is found from a recording is `pose_calibration`'s and
+`functional_calibration`'s. A file without lengths and evaluation is one of a pose alone.
+
+What a functional calibration found, judged: findings, and the table that people read.
+
+The part of a calibration file that a range of motion adds: lengths, joints, findings.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from puppet_core.body import END_EFFECTORS, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
+from puppet_core.io import (
+    brief,
+    CalibrationError,
+    ConfigError,
+    dump_yaml,
+    load_yaml,
+    Section,
+    write_text,
+)
+from puppet_core.math import check_array, Floats, Ints, quaternions, Quats, read_only, Vec3s
+from puppet_performer.sensor_layout import MAX_MOUNTING_M, SensorLayout
+
+SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT = (
+    'swapped',
+    'slipped',
+    'range',
+    'residual',
+    'pose',
+    'unit',
+)
+KINDS = (SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT)
+
+
+@dataclass(frozen=True, slots=True)
+class JointReport:
+    """One joint of a calibration."""
+
+    segment: int
+    """The joint's child segment."""
+
+    residual_m: float
+    """RMS movement of the centre between its two sensors [m]."""
+
+    sd_m: float
+    """Standard deviation of the centre in its worst direction [m]."""
+
+    range_deg: tuple[float, float, float]
+    """What it was moved through about its three main axes, falling [deg]."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthReport:
+    """One limb segment of a calibration."""
+
+    segment: int
+    """Which."""
+
+    length_m: float
+    """Distance of the joint centres at its ends [m]."""
+
+    sd_m: float
+    """Standard deviation [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong with a recording."""
+
+    kind: str
+    """One of KINDS."""
+
+    names: tuple[str, ...]
+    """Sensors or joints that it is about."""
+
+    text: str
+    """What was found and what to do, one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Whether a calibration can be used, and why not."""
+
+    joints: tuple[JointReport, ...] = ()
+    """In the order of SEGMENTS."""
+
+    lengths: tuple[LengthReport, ...] = ()
+    """In the order of SEGMENTS."""
+
+    findings: tuple[Finding, ...] = ()
+    """The gravest first; none if all is well."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether the calibration should be used."""
+        return not self.findings
+
+    def of_kind(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of one kind."""
+        return tuple(finding for finding in self.findings if finding.kind == kind)
+
+    def table(self) -> str:
+        """Return the evaluation for people, several lines."""
+        lines = ['joint              residual  uncertain   range about three axes']
+        lines += [
+            f'{SEGMENTS[j.segment]:<17}{1e3 * j.residual_m:7.1f} mm{1e3 * j.sd_m:8.1f} mm   '
+            + ' x '.join(f'{angle:.0f}' for angle in j.range_deg)
+            + ' deg'
+            for j in self.joints
+        ]
+        lines.append('segment              length  uncertain')
+        lines += [
+            f'{SEGMENTS[s.segment]:<17}{1e3 * s.length_m:7.1f} mm{1e3 * s.sd_m:8.1f} mm'
+            for s in self.lengths
+        ]
+        lines += [f'{finding.kind}: {finding.text}' for finding in self.findings]
+        lines.append('evaluation: ' + ('good to use' if self.usable else 'should not be used'))
+        return '\n'.join(lines)
+
+
+def skeleton_tree(skeleton: Skeleton) -> dict[str, Any]:
+    """Return a skeleton as plain values."""
+    return {
+        'joints_m': {SEGMENTS[i]: skeleton.offsets[i].tolist() for i in range(1, N_SEGMENTS)},
+        'interaction_points_m': {
+            name: point.tolist() for name, point in zip(END_EFFECTORS, skeleton.interaction_points)
+        },
+    }
+
+
+def read_skeleton(source: Section) -> Skeleton:
+    """
+    Return the skeleton of a section.
+
+    Raises
+    ------
+    InputFileError : naming what is missing or impossible.
+
+    """
+    joints, points = source.section('joints_m'), source.section('interaction_points_m')
+    offsets = np.zeros((N_SEGMENTS, 3))
+    for i in range(1, N_SEGMENTS):
+        offsets[i] = joints.numbers(SEGMENTS[i], 3)
+    ends = np.array([points.numbers(name, 3) for name in END_EFFECTORS])
+    for section in (joints, points, source):
+        section.finish()
+    try:
+        return Skeleton(offsets, ends)
+    except ConfigError as err:
+        raise source.error('joints_m', 'a body with arms and legs', str(err)) from err
+
+
+def evaluation_tree(evaluation: Evaluation) -> dict[str, Any]:
+    """Return a evaluation as plain values."""
+    return {
+        'usable': evaluation.usable,
+        'joints': [
+            {
+                'joint': SEGMENTS[joint.segment],
+                'residual_m': joint.residual_m,
+                'sd_m': joint.sd_m,
+                'range_deg': list(joint.range_deg),
+            }
+            for joint in evaluation.joints
+        ],
+        'lengths': [
+            {'segment': SEGMENTS[s.segment], 'length_m': s.length_m, 'sd_m': s.sd_m}
+            for s in evaluation.lengths
+        ],
+        'findings': [
+            {'kind': f.kind, 'names': list(f.names), 'text': f.text} for f in evaluation.findings
+        ],
+    }
+
+
+def read_evaluation(source: Section) -> Evaluation:
+    """
+    Return the evaluation of a section.
+
+    Raises
+    ------
+    InputFileError : naming what is missing or impossible.
+
+    """
+    source.raw('usable', True)  # follows from the rest
+    evaluation = Evaluation(
+        tuple(_read_joint(entry) for entry in source.sections('joints')),
+        tuple(_read_length(entry) for entry in source.sections('lengths')),
+        tuple(_read_finding(entry) for entry in source.sections('findings')),
+    )
+    source.finish()
+    return evaluation
+
+
+def _read_joint(entry: Section) -> JointReport:
+    first, second, third = entry.numbers('range_deg', 3).tolist()
+    joint = JointReport(
+        SEGMENT_INDEX[entry.text('joint', choices=SEGMENTS)],
+        entry.number('residual_m', low=0.0),
+        entry.number('sd_m', low=0.0),
+        (first, second, third),
+    )
+    entry.finish()
+    return joint
+
+
+def _read_length(entry: Section) -> LengthReport:
+    segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS)]
+    length = LengthReport(
+        segment, entry.number('length_m', above=0.0), entry.number('sd_m', low=0.0)
+    )
+    entry.finish()
+    return length
+
+
+def _read_finding(entry: Section) -> Finding:
+    names = entry.raw('names', [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise entry.error('names', 'a list of names', brief(names))
+    finding = Finding(entry.text('kind', choices=KINDS), tuple(names), entry.text('text'))
+    entry.finish()
+    return finding
+
+
+_SensorRow = tuple[str, int, Floats, Floats, float, float, float | None, float | None]
+
+FORMAT = 'puppet-calibration/1'
+UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Mounting of every sensor of a layout on one performer."""
+
+    performer: str
+    """Character whose skeleton was assumed."""
+
+    layout: str
+    """Name of the sensor layout."""
+
+    date: str
+    """When it was made, ISO 8601; empty if unknown."""
+
+    sensors: tuple[str, ...]
+    """Names of the sensors."""
+
+    segments: Ints
+    """Segment of each sensor, shape (n,)."""
+
+    rotations: Quats
+    """Each sensor's axes in its segment's frame, q_segment_sensor, shape (n, 4)."""
+
+    positions: Vec3s
+    """Each sensor's origin in its segment's frame, shape (n, 3) [m]."""
+
+    spreads_m: Floats
+    """RMS movement of each sensor's position in the recording, shape (n,) [m]."""
+
+    spreads_rad: Floats
+    """RMS movement of each sensor's rotation in the recording, shape (n,) [rad]."""
+
+    heading: float = 0.0
+    """Yaw that the performer faced in the T-pose, in (-pi, pi] [rad]."""
+
+    sds_m: Floats | None = None
+    """Standard deviation of each position, shape (n,) [m]; None if unknown."""
+
+    sds_rad: Floats | None = None
+    """Standard deviation of each rotation, shape (n,) [rad]; None if unknown."""
+
+    skeleton: Skeleton | None = None
+    """The performer's own lengths; None where only a pose was recorded."""
+
+    evaluation: Evaluation | None = None
+    """What was found in the range of motion; None where only a pose was recorded."""
+
+    def __post_init__(self) -> None:
+        n = len(self.sensors)
+        object.__setattr__(self, 'segments', read_only(self.segments, np.int64))
+        shapes: dict[str, tuple[int, ...]] = {
+            'rotations': (n, 4),
+            'positions': (n, 3),
+            'spreads_m': (n,),
+            'spreads_rad': (n,),
+        }
+        for name in ('sds_m', 'sds_rad'):
+            if getattr(self, name) is not None:
+                shapes[name] = (n,)
+        for name, shape in shapes.items():
+            values = check_array(name, getattr(self, name), shape)
+            if name == 'rotations':
+                values = quaternions.normalize(values)
+            object.__setattr__(self, name, read_only(values))
+
+    def require_layout(self, layout: SensorLayout) -> None:
+        """
+        Refuse a layout with other sensors, or with one on another segment.
+
+        Raises
+        ------
+        CalibrationError : saying what differs.
+
+        """
+        if set(self.sensors) != set(layout.sensors):
+            raise CalibrationError(
+                f'calibration: expected the sensors of layout {layout.name}, '
+                f'got {", ".join(self.sensors)}; calibrate again'
+            )
+        wanted = dict(zip(layout.sensors, layout.segments.tolist()))
+        for name, segment in zip(self.sensors, self.segments.tolist()):
+            if segment != wanted[name]:
+                raise CalibrationError(
+                    f'calibration: expected {name} on the {SEGMENTS[wanted[name]]} as in layout '
+                    f'{layout.name}, got the {SEGMENTS[segment]}; calibrate again'
+                )
+
+    @property
+    def residual_m(self) -> float:
+        """RMS movement over all sensors [m]."""
+        return float(np.sqrt(np.mean(self.spreads_m**2)))
+
+    @property
+    def residual_deg(self) -> float:
+        """RMS rotation over all sensors [deg]."""
+        return float(np.degrees(np.sqrt(np.mean(self.spreads_rad**2))))
+
+
+def save_calibration(calibration: Calibration, path: str | Path) -> None:
+    """Write a calibration that `load_calibration` reads back to the same values."""
+    tree: dict[str, Any] = {
+        'format': FORMAT,
+        'performer': calibration.performer,
+        'layout': calibration.layout,
+        'date': calibration.date,
+        'heading_deg': float(np.degrees(calibration.heading)),
+        'residual_m': calibration.residual_m,
+        'residual_deg': calibration.residual_deg,
+        'sensors': [
+            {
+                'sensor': name,
+                'segment': SEGMENTS[calibration.segments[i]],
+                'rotation_wxyz': calibration.rotations[i].tolist(),
+                'position_m': calibration.positions[i].tolist(),
+                'spread_m': float(calibration.spreads_m[i]),
+                'spread_deg': float(np.degrees(calibration.spreads_rad[i])),
+            }
+            | _uncertainty_tree(calibration, i)
+            for i, name in enumerate(calibration.sensors)
+        ],
+    }
+    if calibration.skeleton is not None:
+        tree['skeleton'] = skeleton_tree(calibration.skeleton)
+    if calibration.evaluation is not None:
+        tree['evaluation'] = evaluation_tree(calibration.evaluation)
+    write_text(path, dump_yaml(tree))
+
+
+def load_calibration(path: str | Path) -> Calibration:
+    """
+    Read a calibration file.
+
+    Raises
+    ------
+    InputFileError : naming file, line and key of what is missing, unknown or impossible.
+
+    """
+    source = load_yaml(path, FORMAT)
+    entries = source.sections('sensors')
+    rows = [_read_sensor(entry) for entry in entries]
+    if not rows:
+        raise source.error('sensors', 'at least one sensor', 'none')
+    names, segments, rotations, positions, spreads_m, spreads_deg, sds_m, sds_deg = zip(*rows)
+    for i, entry in enumerate(entries):
+        if names.count(names[i]) > 1:
+            raise entry.error('sensor', 'each sensor once', brief(names[i]))
+        if segments.count(segments[i]) > 1:
+            raise entry.error('segment', 'each segment once', SEGMENTS[segments[i]])
+    calibration = Calibration(
+        performer=source.text('performer'),
+        layout=source.text('layout', ''),
+        date=str(source.raw('date', '')),
+        sensors=names,
+        segments=np.array(segments),
+        rotations=np.array(rotations),
+        positions=np.array(positions),
+        spreads_m=np.array(spreads_m),
+        spreads_rad=np.radians(spreads_deg),
+        heading=float(np.radians(source.number('heading_deg', 0.0))),
+        sds_m=_known(sds_m),
+        sds_rad=_known([None if sd is None else np.radians(sd) for sd in sds_deg]),
+        skeleton=read_skeleton(source.section('skeleton')) if 'skeleton' in source else None,
+        evaluation=read_evaluation(source.section('evaluation'))
+        if 'evaluation' in source
+        else None,
+    )
+    for derived in ('residual_m', 'residual_deg'):
+        source.number(derived, 0.0, low=0.0)
+    source.finish()
+    return calibration
+
+
+def _uncertainty_tree(calibration: Calibration, sensor: int) -> dict[str, float]:
+    tree = {}
+    if calibration.sds_m is not None:
+        tree['sd_m'] = float(calibration.sds_m[sensor])
+    if calibration.sds_rad is not None:
+        tree['sd_deg'] = float(np.degrees(calibration.sds_rad[sensor]))
+    return tree
+
+
+def _known(values: Sequence[float | None]) -> Floats | None:
+    """Return values as an array, None unless all of them are known."""
+    return None if None in values else np.array(values, dtype=np.float64)
+
+
+def _read_sensor(entry: Section) -> _SensorRow:
+    segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS)]
+    rotation = entry.numbers('rotation_wxyz', 4)
+    if abs(np.linalg.norm(rotation) - 1.0) > UNIT_TOLERANCE:
+        raise entry.error('rotation_wxyz', 'a unit quaternion', rotation.tolist())
+    position = entry.numbers('position_m', 3)
+    if np.max(np.abs(position)) > MAX_MOUNTING_M:
+        expected = f'3 numbers in -{MAX_MOUNTING_M:g} .. {MAX_MOUNTING_M:g}'
+        raise entry.error('position_m', expected, position.tolist())
+    row = (
+        entry.text('sensor'),
+        segment,
+        rotation,
+        position,
+        entry.number('spread_m', 0.0, low=0.0),
+        entry.number('spread_deg', 0.0, low=0.0),
+        entry.number('sd_m', low=0.0) if 'sd_m' in entry else None,
+        entry.number('sd_deg', low=0.0) if 'sd_deg' in entry else None,
+    )
+    entry.finish()
+    return row

@@ -1,0 +1,511 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What is wrong with a calibration's recording: names, amounts and what to do about it.
+
+The checks themselves are in `swap_check`, `slip_check` and `joint_range`; here their answers
+become findings, with those that a joint's residual alone shows.
+
+Which sensors have been exchanged: an assignment of sensors to segments that fits better.
+
+Every two sensors get the residual of the best point fixed in both; sensors on neighbouring
+segments have a small one, others do not, because what lies between them moved. Exchanging two
+sensors is believed if it makes the residuals of the joints much smaller. Whole limbs worn on
+the wrong side fit each other perfectly; they are told by the sides of the known pose.
+
+Which sensor slipped on its segment during a recording, and when.
+
+A sensor that slips sees its joints in one place before and in another after. For each sensor
+and each instant the joints next to it are fitted again with two centres in that sensor's
+frame; the sensor and instant whose second centre removes most of the residual are named, if
+it removes much. A slip of the sensor's neighbour would not stay in one place in its frame.
+
+Whether the known pose was a T-pose: how the joint centres lie in it, and how the hinges.
+
+The motion tells the centres and hinges in the sensors' frames whatever the pose was. Put into
+the world by the sensors' poses while the performer held still they show limbs that hang, arms
+that are rolled, a trunk that leans. Where only the pose tells, in the hands, feet and head and
+in the roll of forearms and shanks, nothing can be checked.
+"""
+
+from collections.abc import Sequence
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import LIMB_SEGMENTS, SEGMENTS, Skeleton
+from puppet_core.clips import canonical_direction, canonical_hinge
+from puppet_core.io import CalibrationError
+from puppet_core.math import Floats, quaternions, Vec3
+from puppet_performer.calibration.calibration import (
+    Finding,
+    JointReport,
+    POSE,
+    RANGE,
+    RESIDUAL,
+    SLIPPED,
+    SWAPPED,
+)
+from puppet_performer.calibration.joint_centres import (
+    Centres,
+    fit_joint,
+    normal_equations,
+    plain_residual,
+    residual_vectors,
+)
+from puppet_performer.calibration.motion_recording import (
+    Joint,
+    MotionRecording,
+    relative_poses,
+    RelativePoses,
+)
+from puppet_performer.calibration.pose import CalibrationLimits, MeanPose, PoseRecording
+from puppet_performer.calibration.range_and_size import joint_range, Range, range_complaint
+from puppet_performer.calibration.segment_rotations import bone_joints, hinge_axis
+from puppet_performer.calibration.t_pose import require_t_pose, TPose
+from puppet_performer.sensor_layout import SensorLayout
+
+FRAMES = 250  # of the recording, evenly; enough to tell centimetres from decimetres
+CAP_M = 0.08  # residuals above it are all equally wrong
+MIN_GAIN_M = 0.03  # summed over the joints, below which nothing is exchanged
+MIN_GAIN_SHARE = 0.3
+MAX_SWAPS = 3
+FLEXION = {'forearm': 1.0, 'shank': -1.0}  # forward or backward
+MIN_BENDING_M = 0.02  # of elbows and knees together, to tell where the performer faces
+
+
+def swapped_sensors(
+    recording: MotionRecording, joints: Sequence[Joint], n_sensors: int
+) -> list[tuple[int, int]]:
+    """Return the pairs of sensors whose exchange explains the motion, none if all is well."""
+    costs = _pair_costs(recording, n_sensors)
+    order = np.arange(n_sensors)
+    swaps = []
+    for _ in range(MAX_SWAPS):
+        now = _cost(costs, joints, order)
+        best, pair = now, (-1, -1)
+        for i, j in itertools.combinations(range(n_sensors), 2):
+            tried = order.copy()
+            tried[[i, j]] = order[[j, i]]
+            cost = _cost(costs, joints, tried)
+            if cost < best:
+                best, pair = cost, (i, j)
+        if now - best < max(MIN_GAIN_M, MIN_GAIN_SHARE * now):
+            break
+        order[list(pair)] = order[list(pair)[::-1]]
+        swaps.append(pair)
+    return swaps
+
+
+def swapped_sides(
+    recording: MotionRecording, joints: Sequence[Joint], layout: SensorLayout, pose: MeanPose
+) -> list[tuple[int, int]]:
+    """
+    Return the left-right pairs that stand on the wrong sides in the known pose.
+
+    Where the performer faces is told by the knees, which bend backward on either side, and
+    the elbows, which bend forward.
+
+    """
+    forward = np.zeros(2)
+    for joint in joints:
+        sign = FLEXION.get(SEGMENTS[joint.segment].split('_', 1)[-1], 0.0)
+        if sign != 0.0:
+            forward += sign * _bending(recording, joint, layout, pose)
+    size = float(np.linalg.norm(forward))
+    if size < MIN_BENDING_M:
+        return []
+    leftward = np.array([-forward[1], forward[0]]) / size
+    return [
+        (int(left), int(right))
+        for left, right in layout.pairs
+        if (pose.positions[left] - pose.positions[right])[:2] @ leftward < 0.0
+    ]
+
+
+def _bending(
+    recording: MotionRecording, joint: Joint, layout: SensorLayout, pose: MeanPose
+) -> Floats:
+    """Return how far the child's sensor is from its place in the pose on average, in (2,) [m]."""
+    relative = relative_poses(recording, joint.parent, joint.child, names=layout.sensors)
+    q_parent = pose.rotations[joint.parent]
+    moved = quaternions.rotate(q_parent, np.mean(relative.positions, axis=0))
+    moved -= pose.positions[joint.child] - pose.positions[joint.parent]
+    return moved[:2]
+
+
+def _pair_costs(recording: MotionRecording, n: int) -> Floats:
+    costs = np.full((n, n), CAP_M)
+    step = max(recording.n_frames // FRAMES, 1)
+    for i, j in itertools.combinations(range(n), 2):
+        try:
+            relative = relative_poses(recording, i, j, step)
+        except CalibrationError:
+            continue
+        costs[i, j] = costs[j, i] = min(plain_residual(relative), CAP_M)
+    return costs
+
+
+def _cost(costs: Floats, joints: Sequence[Joint], order: np.ndarray) -> float:
+    return float(sum(costs[order[joint.parent], order[joint.child]] for joint in joints))
+
+
+CHUNKS = 50  # instants that are tried
+MARGIN = 3  # chunks that must lie on both sides
+MIN_SLIP_GAIN_M = 0.0045  # RMS movement that a slip must explain
+MIN_SLIP_GAIN_SHARE = 0.45  # of the sum of squares that it must explain
+CORRELATION_S = 0.5  # of the residuals: frames nearer to each other tell the same
+NOISE_M = 0.002  # below it a residual is as good as none
+RIDGE = 1e-9
+WILD_M = 0.2  # no slip moves a joint this far; an outlier does
+
+
+class Slip(NamedTuple):
+    """A sensor that changed its place on its segment."""
+
+    sensor: int
+    """Which."""
+
+    share: float
+    """When, as a share of the recording, 0 .. 1."""
+
+    moved_m: float
+    """RMS movement of its joints in its frame that this explains [m]."""
+
+
+class _Sums(NamedTuple):
+    """Normal equations of one joint, cumulated over the chunks of the recording."""
+
+    matrices: Floats  # (CHUNKS + 1, 6, 6)
+    rights: Floats  # (CHUNKS + 1, 6)
+    squares: Floats  # (CHUNKS + 1,)
+    counts: Floats  # (CHUNKS + 1,)
+
+
+def slipped_sensors(
+    joints: Sequence[Joint], relatives: Sequence[RelativePoses], n_frames: int, rate_hz: float
+) -> list[Slip]:
+    """Return the sensors that slipped, the worst first; none if all stayed."""
+    sums = [_cumulated(relative, n_frames) for relative in relatives]
+    left = list(range(len(joints)))
+    slips: list[Slip] = []
+    while left:
+        sensors = sorted({s for j in left for s in joints[j][1:]})
+        found = [_best_instant(s, joints, sums, left, rate_hz) for s in sensors]
+        score, slip = max(found, key=lambda pair: pair[0])
+        if score <= 0.0:
+            break
+        slips.append(slip)
+        left = [j for j in left if slip.sensor not in joints[j][1:]]
+    return slips
+
+
+def _best_instant(
+    sensor: int,
+    joints: Sequence[Joint],
+    sums: Sequence[_Sums],
+    left: Sequence[int],
+    rate_hz: float,
+) -> tuple[float, Slip]:
+    """Return how much better a slip of this sensor explains its joints, 0 if it does not."""
+    own = [j for j in left if sensor in joints[j][1:]]
+    count = sum(sums[j].counts[-1] for j in own)
+    before = np.array(
+        [_rss(s.matrices[-1], s.rights[-1], s.squares[-1]) for s in (sums[j] for j in own)]
+    )
+    best = (0.0, Slip(sensor, 0.0, 0.0))
+    for chunk in range(MARGIN, CHUNKS - MARGIN + 1):
+        after = np.array([_split_rss(sums[j], chunk, joints[j].child == sensor) for j in own])
+        gain = float(np.sum(before - after))
+        moved = np.sqrt(max(gain, 0.0) / max(count, 1.0))
+        if moved < MIN_SLIP_GAIN_M or gain < MIN_SLIP_GAIN_SHARE * float(np.sum(before)):
+            continue
+        counts = np.array([sums[j].counts[-1] for j in own])
+        floors = counts * NOISE_M**2
+        # Bayesian information criterion, a joint at a time, for a noise that is not known: a
+        # slip must pay for the three coordinates that it adds to each joint of the sensor
+        independent = np.maximum(counts / rate_hz / CORRELATION_S, 2.0)
+        gains = independent * np.log((before + floors) / (after + floors))
+        score = float(np.sum(gains - 3.0 * np.log(independent)))
+        if score > best[0]:
+            best = (score, Slip(sensor, chunk / CHUNKS, float(moved)))
+    return best
+
+
+def _cumulated(relative: RelativePoses, n_frames: int) -> _Sums:
+    matrices, rights = np.zeros((CHUNKS + 1, 6, 6)), np.zeros((CHUNKS + 1, 6))
+    squares, counts = np.zeros(CHUNKS + 1), np.zeros(CHUNKS + 1)
+    distances = np.linalg.norm(residual_vectors(relative, fit_joint(relative).centre), axis=1)
+    chunk_of = np.where(distances < WILD_M, relative.frames * CHUNKS // n_frames, -1)
+    for chunk in range(CHUNKS):
+        mine = chunk_of == chunk
+        part = RelativePoses(
+            relative.rotations[mine], relative.positions[mine], relative.frames[mine]
+        )
+        matrix, right, square = normal_equations(part, np.ones(int(np.sum(mine))))
+        matrices[chunk + 1] = matrices[chunk] + matrix
+        rights[chunk + 1] = rights[chunk] + right
+        squares[chunk + 1] = squares[chunk] + square
+        counts[chunk + 1] = counts[chunk] + np.sum(mine)
+    return _Sums(matrices, rights, squares, counts)
+
+
+def _split_rss(sums: _Sums, chunk: int, in_child: bool) -> float:
+    """Return the sum of squares with two centres in one sensor's frame, parted at a chunk."""
+    first, whole = sums.matrices[chunk], sums.matrices[-1]
+    split, kept = (slice(3, 6), slice(0, 3)) if in_child else (slice(0, 3), slice(3, 6))
+    parts = (first, whole - first)
+    rights = (sums.rights[chunk], sums.rights[-1] - sums.rights[chunk])
+    matrix, right = np.zeros((9, 9)), np.zeros(9)
+    for part, vector, rows in zip(parts, rights, (slice(3, 6), slice(6, 9))):
+        matrix[:3, :3] += part[kept, kept]
+        matrix[:3, rows] = part[kept, split]
+        matrix[rows, :3] = part[split, kept]
+        matrix[rows, rows] = part[split, split]
+        right[:3] += vector[kept]
+        right[rows] = vector[split]
+    return _rss(matrix, right, sums.squares[-1])
+
+
+def _rss(matrix: Floats, right: Floats, square: float) -> float:
+    ridge = RIDGE * np.trace(matrix) * np.eye(len(right))
+    return max(float(square - right @ np.linalg.solve(matrix + ridge, right)), 0.0)
+
+
+MAX_RESIDUAL_M = 0.03  # RMS; what no soft tissue moves by
+MAX_OUTLIERS = 0.1  # share of the samples
+MAX_POSE_OFF_M = 0.03  # of a joint in the pose from where the motion has it
+MIRRORED = ' (or all is upside down or mirrored: see where the tracker stands, and its axes)'
+LOOK = 'look for metal nearby and loose sensors'
+
+
+def joint_reports(
+    joints: Sequence[Joint], relatives: Sequence[RelativePoses], centres: Centres
+) -> tuple[JointReport, ...]:
+    """Return what there is to say about each joint."""
+    return tuple(
+        JointReport(joint.segment, float(residual), float(sd), _extents(relative))
+        for joint, relative, residual, sd in zip(
+            joints, relatives, centres.residuals_m, centres.sds_m()
+        )
+    )
+
+
+def _extents(relative: RelativePoses) -> tuple[float, float, float]:
+    first, second, third = (float(x) for x in joint_range(relative).extents_deg)
+    return first, second, third
+
+
+def swap_findings(
+    motion: MotionRecording, joints: Sequence[Joint], layout: SensorLayout, means: MeanPose
+) -> list[Finding]:
+    """Return the sensors that were exchanged, by the motion and by the sides in the pose."""
+    pairs = swapped_sensors(motion, joints, len(layout.sensors))
+    order = np.arange(len(layout.sensors))
+    for pair in pairs:
+        order[list(pair)] = order[list(pair)[::-1]]
+    poses = motion.poses
+    motion = MotionRecording(
+        motion.rate_hz,
+        PoseRecording(
+            poses.positions[:, order], poses.rotations[:, order], poses.usable[:, order]
+        ),
+    )
+    means = MeanPose(*(values[order] for values in means))
+    sides = swapped_sides(motion, joints, layout, means)
+    pairs += sides
+    hint = MIRRORED if 1 < len(sides) == len(layout.pairs) else ''
+    findings = []
+    for i, j in pairs:
+        names = (layout.sensors[min(i, j)], layout.sensors[max(i, j)])
+        text = f'{names[0]} and {names[1]} seem to be exchanged; exchange them and record again'
+        findings.append(Finding(SWAPPED, names, text + hint))
+    return findings
+
+
+def motion_findings(
+    joints: Sequence[Joint],
+    relatives: Sequence[RelativePoses],
+    centres: Centres,
+    reports: Sequence[JointReport],
+    layout: SensorLayout,
+    motion: MotionRecording,
+    means: MeanPose,
+) -> tuple[Finding, ...]:
+    """Return what is wrong with a recording whose sensors are where they belong."""
+    findings = []
+    slips = slipped_sensors(joints, relatives, motion.n_frames, motion.rate_hz)
+    for slip in slips:
+        name = layout.sensors[slip.sensor]
+        when = slip.share * motion.duration_s
+        findings.append(
+            Finding(
+                SLIPPED,
+                (name,),
+                (
+                    f'{name} slipped on its segment after {when:.0f} s, its joints moved by about '
+                    f'{2e3 * slip.moved_m:.0f} mm; fasten it and record again'
+                ),
+            )
+        )
+    blamed = {slip.sensor for slip in slips}
+    for j, (joint, report) in enumerate(zip(joints, reports)):
+        name = SEGMENTS[joint.segment]
+        if blamed.isdisjoint(joint[1:]):
+            findings += _joint_findings(joint, centres, j, means, name)
+        complaint = range_complaint(joint, Range(np.array(report.range_deg)), report.sd_m)
+        if complaint:
+            findings.append(Finding(RANGE, (name,), complaint))
+    return tuple(findings)
+
+
+def _joint_findings(
+    joint: Joint, centres: Centres, j: int, means: MeanPose, name: str
+) -> list[Finding]:
+    residual = centres.residuals_m[j]
+    if residual > MAX_RESIDUAL_M:
+        text = (
+            f'{name}: its sensors disagree by {1e3 * residual:.0f} mm, expected at most '
+            f'{1e3 * MAX_RESIDUAL_M:.0f}; {LOOK}'
+        )
+        return [Finding(RESIDUAL, (name,), text)]
+    if centres.outliers[j] > MAX_OUTLIERS:
+        text = (
+            f'{name}: {centres.outliers[j]:.0%} of the samples do not fit, expected at most '
+            f'{MAX_OUTLIERS:.0%}; {LOOK}'
+        )
+        return [Finding(RESIDUAL, (name,), text)]
+    off = float(np.linalg.norm(_pose_residual(joint, centres.points[j].reshape(6), means)))
+    if off > MAX_POSE_OFF_M + residual:
+        text = (
+            f'{name}: a sensor next to it moved by about {1e3 * off:.0f} mm between the pose '
+            'and the motion; fasten it and record both again'
+        )
+        return [Finding(POSE, (name,), text)]
+    return []
+
+
+def _pose_residual(joint: Joint, centre: Floats, means: MeanPose) -> Floats:
+    inverse = quaternions.conjugate(means.rotations[joint.parent])
+    turn = quaternions.multiply(inverse, means.rotations[joint.child])
+    apart = means.positions[joint.child] - means.positions[joint.parent]
+    relative = RelativePoses(
+        quaternions.to_matrix(turn)[None],
+        quaternions.rotate(inverse, apart)[None],
+        np.zeros(1, dtype=np.int64),
+    )
+    return residual_vectors(relative, centre)[0]
+
+
+MAX_LIMB_DEG = 18.0  # of a limb segment from where the T-pose has it
+MAX_ROLL_DEG = 25.0  # about its length, beyond twice what the hinge is unsure by
+MAX_TRUNK_DEG = 12.0  # of the line from hips to shoulders
+AGAIN = 'stand in the T-pose, upright, arms level, palms down, and record again'
+_LATERAL = np.array([0.0, 1.0, 0.0])
+
+
+def pose_findings(
+    joints: Sequence[Joint],
+    relatives: Sequence[RelativePoses],
+    centres: Centres,
+    layout: SensorLayout,
+    stance: TPose,
+    means: MeanPose,
+) -> list[Finding]:
+    """
+    Return how a pose differs from a T-pose.
+
+    Parameters
+    ----------
+    joints, relatives, centres : sequences and Centres
+        What the motion told.
+    layout : SensorLayout
+        Of the sensors.
+    stance : TPose
+        Where the performer faces.
+    means : MeanPose
+        The sensors in the pose.
+
+    """
+    to_body = quaternions.conjugate(stance.orientation)
+    turns = quaternions.multiply(to_body, means.rotations)
+    findings = []
+    for sensor, segment in enumerate(layout.segments):
+        name = SEGMENTS[segment]
+        bone = bone_joints(joints, sensor, int(segment))
+        if bone is None:
+            continue
+        length = centres.points[bone[1], 0] - centres.points[bone[0], 1]
+        off = _angle_deg(quaternions.rotate(turns[sensor], length), canonical_direction(name))
+        if off > MAX_LIMB_DEG:
+            findings.append(_finding(name, 'points', off, MAX_LIMB_DEG))
+            continue
+        hinge = hinge_axis(bone, joints, relatives, centres)
+        if hinge is None:
+            continue
+        limit = MAX_ROLL_DEG + 2.0 * float(np.degrees(hinge.sd))
+        rolled = _roll_deg(quaternions.rotate(turns[sensor], hinge.axis), name)
+        if rolled > limit:
+            findings.append(_finding(name, 'is rolled', rolled, limit))
+    return findings + _trunk_findings(joints, centres, stance, means)
+
+
+def place_findings(
+    layout: SensorLayout,
+    skeleton: Skeleton,
+    stance: TPose,
+    means: MeanPose,
+    limits: CalibrationLimits,
+) -> list[Finding]:
+    """Return why the sensors' places cannot be those of a T-pose; no more than one reason."""
+    try:
+        require_t_pose(layout, skeleton, stance, means.positions, limits.max_mismatch_m)
+    except CalibrationError as err:
+        return [Finding(POSE, (), f'{err}; record again')]
+    return []
+
+
+def _trunk_findings(
+    joints: Sequence[Joint], centres: Centres, stance: TPose, means: MeanPose
+) -> list[Finding]:
+    """Return whether the trunk leans, and whether shoulders or hips are turned or oblique."""
+    parents = [joint.parent for joint in joints]
+    places = stance.to_body(
+        means.positions[parents]
+        + quaternions.rotate(means.rotations[parents], centres.points[:, 0])
+    )
+    by_segment = {joint.segment: place for joint, place in zip(joints, places)}
+    firsts = LIMB_SEGMENTS[:, 0].tolist()
+    findings, middles = [], []
+    for left, right in (firsts[:2], firsts[2:]):
+        if left not in by_segment or right not in by_segment:
+            continue
+        middles.append(0.5 * (by_segment[left] + by_segment[right]))
+        off = _angle_deg(by_segment[left] - by_segment[right], _LATERAL)
+        if off > MAX_LIMB_DEG:
+            name = 'shoulders' if left == firsts[0] else 'hips'
+            findings.append(_finding(name, 'are turned', off, MAX_LIMB_DEG))
+    if len(middles) == 2:
+        off = _angle_deg(middles[0] - middles[1], np.array([0.0, 0.0, 1.0]))
+        if off > MAX_TRUNK_DEG:
+            findings.append(_finding('trunk', 'leans', off, MAX_TRUNK_DEG))
+    return findings
+
+
+def _finding(name: str, does: str, off: float, limit: float) -> Finding:
+    return Finding(
+        POSE,
+        (name,),
+        (f'{name} {does} {off:.0f} deg off the T-pose, expected at most {limit:.0f}; {AGAIN}'),
+    )
+
+
+def _roll_deg(hinge: Vec3, name: str) -> float:
+    """Return how far a hinge is turned about the segment's length from where it belongs [deg]."""
+    along, wanted = canonical_direction(name), canonical_hinge(name)
+    return abs(float(np.degrees(np.arctan2(hinge @ np.cross(along, wanted), hinge @ wanted))))
+
+
+def _angle_deg(vector: Vec3, wanted: Vec3) -> float:
+    cosine = vector @ wanted / max(float(np.linalg.norm(vector)), 1e-9)
+    return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))

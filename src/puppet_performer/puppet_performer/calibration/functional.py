@@ -1,0 +1,296 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Functional calibration: a known pose and a range of motion to mountings, lengths, a evaluation.
+
+The pose says how the performer stands and faces, the motion where the joint centres are
+(Bodenheimer1997; OBrien2000), both together how the sensors are turned on their segments.
+What cannot be trusted is named: a wrong unit, exchanged sensors, a pose that is no T-pose, a
+sensor that slipped, a joint that was hardly moved.
+
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import Character, LIMB_SEGMENTS, PARENTS, SEGMENTS, Skeleton
+from puppet_core.io import CalibrationError
+from puppet_core.math import Floats, quaternions, Vec3s
+from puppet_performer.calibration.calibration import Calibration, Evaluation, Finding, LengthReport
+from puppet_performer.calibration.checks import (
+    joint_reports,
+    motion_findings,
+    place_findings,
+    pose_findings,
+    swap_findings,
+)
+from puppet_performer.calibration.joint_centres import Centres, solve_joints
+from puppet_performer.calibration.measured_skeleton import measured_body, sized
+from puppet_performer.calibration.motion_recording import (
+    Joint,
+    measured_joints,
+    MotionRecording,
+    relative_poses,
+    RelativePoses,
+    rotation_noise,
+)
+from puppet_performer.calibration.pose import CalibrationLimits, mean_pose, MeanPose, PoseRecording
+from puppet_performer.calibration.range_and_size import size_findings
+from puppet_performer.calibration.segment_rotations import segment_rotations
+from puppet_performer.calibration.t_pose import fit_heading, fit_t_pose, TPose
+from puppet_performer.sensor_layout import SensorLayout
+
+EFFECTIVE_FRAMES = 10.0  # of a held pose: slow noise repeats itself
+
+
+class Outcome(NamedTuple):
+    """How a functional calibration ended."""
+
+    calibration: Calibration | None
+    """None if sensors were exchanged or the unit is wrong."""
+
+    evaluation: Evaluation
+    """What was found."""
+
+
+def calibrate_motion(
+    pose: PoseRecording,
+    motion: MotionRecording,
+    layout: SensorLayout,
+    performer: Character,
+    limits: CalibrationLimits,
+    date: str,
+) -> Outcome:
+    """
+    Return mountings, lengths and a evaluation.
+
+    Parameters
+    ----------
+    pose : PoseRecording
+        The T-pose, held for a second or so.
+    motion : MotionRecording
+        20 to 30 s in which all joints move through their ranges.
+    layout, performer : SensorLayout and Character
+        Where the sensors are; whose proportions fill in what is not measured.
+    limits : CalibrationLimits
+        How still the pose must be.
+    date : str
+        For the result.
+
+    Raises
+    ------
+    CalibrationError : if a sensor is missing or the performer moves in the pose.
+
+    """
+    means = mean_pose(pose, layout, limits)
+    motion = motion.without_spikes()
+    joints = measured_joints(layout)
+    if not joints:
+        raise CalibrationError(
+            'layout: expected sensors on neighbouring segments, got none; calibrate by pose'
+        )
+    wrong = size_findings(layout, performer.skeleton, means.positions) or swap_findings(
+        motion, joints, layout, means
+    )
+    if wrong:
+        return Outcome(None, Evaluation(findings=tuple(wrong)))
+    relatives = [
+        relative_poses(motion, joint.parent, joint.child, names=layout.sensors) for joint in joints
+    ]
+    skeleton = sized(performer.skeleton, layout, means.positions)
+    stance = fit_t_pose(layout, skeleton, means.positions)
+    centres = _solved(joints, relatives, motion, skeleton, stance, means)
+    stance = _faced(stance, joints, centres, means)
+    of_pose = pose_findings(joints, relatives, centres, layout, stance, means) or place_findings(
+        layout, skeleton, stance, means, limits
+    )
+    evaluation = _judged(joints, relatives, centres, layout, motion, means, of_pose)
+    calibration = _assemble(
+        joints, relatives, centres, layout, performer, stance, means, skeleton, date, evaluation
+    )
+    return Outcome(calibration, evaluation)
+
+
+def _solved(
+    joints: Sequence[Joint],
+    relatives: Sequence[RelativePoses],
+    motion: MotionRecording,
+    skeleton: Skeleton,
+    stance: TPose,
+    means: MeanPose,
+) -> Centres:
+    noise = rotation_noise(motion)
+    return solve_joints(
+        joints,
+        relatives,
+        _expected_centres(joints, skeleton, stance, means),
+        _pairs(joints, _bones(joints)),
+        motion.rate_hz,
+        np.array([[noise[joint.parent], noise[joint.child]] for joint in joints]),
+        straight_limbs(joints, means, stance),
+    )
+
+
+def _judged(
+    joints: Sequence[Joint],
+    relatives: Sequence[RelativePoses],
+    centres: Centres,
+    layout: SensorLayout,
+    motion: MotionRecording,
+    means: MeanPose,
+    of_pose: Sequence[Finding],
+) -> Evaluation:
+    bones = _bones(joints)
+    lengths, sds = centres.lengths(np.array([b for _, b in bones]).reshape(-1, 2))
+    reports = joint_reports(joints, relatives, centres)
+    of_motion = motion_findings(joints, relatives, centres, reports, layout, motion, means)
+    return Evaluation(
+        reports,
+        tuple(
+            LengthReport(s, float(length), float(sd))
+            for (s, _), length, sd in zip(bones, lengths, sds)
+        ),
+        (*of_pose, *of_motion),
+    )
+
+
+def _assemble(
+    joints: Sequence[Joint],
+    relatives: Sequence[RelativePoses],
+    centres: Centres,
+    layout: SensorLayout,
+    performer: Character,
+    stance: TPose,
+    means: MeanPose,
+    ordinary: Skeleton,
+    date: str,
+    evaluation: Evaluation,
+) -> Calibration:
+    to_segment = quaternions.conjugate(stance.orientation)
+    turned = segment_rotations(
+        joints,
+        relatives,
+        centres,
+        layout.segments,
+        quaternions.multiply(to_segment, means.rotations),
+        means.spreads_rad / np.sqrt(EFFECTIVE_FRAMES),
+    )
+    body = measured_body(
+        layout, joints, centres, turned.rotations, stance, means.positions, ordinary
+    )
+    sds_m = means.spreads_m / np.sqrt(EFFECTIVE_FRAMES)
+    for joint, sd in zip(joints, centres.sds_m()):
+        sds_m[joint.child] = sd
+    return Calibration(
+        performer=performer.name,
+        layout=layout.name,
+        date=date,
+        sensors=layout.sensors,
+        segments=layout.segments,
+        rotations=turned.rotations,
+        positions=body.positions,
+        spreads_m=means.spreads_m,
+        spreads_rad=means.spreads_rad,
+        heading=stance.heading,
+        sds_m=sds_m,
+        sds_rad=turned.sds,
+        skeleton=body.skeleton,
+        evaluation=evaluation,
+    )
+
+
+def _expected_centres(
+    joints: Sequence[Joint], skeleton: Skeleton, stance: TPose, means: MeanPose
+) -> Vec3s:
+    """Return the joints by the pose alone, in both their sensors' frames, (joints, 2, 3) [m]."""
+    rest = quaternions.rotate(stance.orientation, skeleton.rest_positions())
+    places = np.array([rest[joint.segment] + stance.pelvis for joint in joints])
+    expected = np.empty((len(joints), 2, 3))
+    for side in range(2):
+        sensors = [joint[1 + side] for joint in joints]
+        inverse = quaternions.conjugate(means.rotations[sensors])
+        expected[:, side] = quaternions.rotate(inverse, places - means.positions[sensors])
+    return expected
+
+
+def _faced(stance: TPose, joints: Sequence[Joint], centres: Centres, means: MeanPose) -> TPose:
+    """
+    Return the stance with the heading of the joint centres.
+
+    Joints are where they are however their sensors are mounted; left and right of a pair are
+    beside each other in the T-pose.
+
+    """
+    by_name = {SEGMENTS[joint.segment]: j for j, joint in enumerate(joints)}
+    sensors = [joint.child for joint in joints]
+    places = means.positions[sensors] + quaternions.rotate(
+        means.rotations[sensors], centres.points[:, 1]
+    )
+    across = np.array(
+        [
+            places[j] - places[by_name[name.replace('left_', 'right_')]]
+            for name, j in by_name.items()
+            if name.startswith('left_') and name.replace('left_', 'right_') in by_name
+        ]
+    )
+    if not len(across):
+        return stance
+    widths = np.linalg.norm(across, axis=1)
+    heading = fit_heading(across[:, :2], np.stack((np.zeros(len(widths)), widths), axis=1))
+    return TPose(heading, stance.pelvis)
+
+
+def straight_limbs(
+    joints: Sequence[Joint], means: MeanPose, stance: TPose
+) -> list[tuple[Floats, Floats]]:
+    """
+    Return rows that put elbows and knees between their neighbours, straight as in the T-pose.
+
+    They say where on its axis a hinge's centre is, which no bending tells.
+
+    """
+    index = {joint.segment: j for j, joint in enumerate(joints)}
+    turns = quaternions.to_matrix(means.rotations)
+    leftward = quaternions.rotate(stance.orientation, np.array([0.0, 1.0, 0.0]))
+    found = []
+    for chain in LIMB_SEGMENTS.tolist():
+        if not all(segment in index for segment in chain):
+            continue
+        near, middle, far = (index[segment] for segment in chain)
+        upper, lower = joints[middle].parent, joints[middle].child
+        places = np.zeros((3, 3, 6 * len(joints)))
+        # in world: p + R c, near and middle joint by the upper sensor, the far one by the lower
+        for row, (joint, side, sensor) in enumerate(
+            ((near, 1, upper), (middle, 0, upper), (far, 0, lower))
+        ):
+            first = 6 * joint + 3 * side
+            places[row, :, first : first + 3] = turns[sensor]
+        along = np.array([0.0, 0.0, 1.0]) if chain[0] in LIMB_SEGMENTS[2:] else leftward
+        across = np.eye(3) - np.outer(along, along)
+        # the share of the middle does not matter across: both ends are beside it
+        rows = across @ (places[1] - 0.5 * (places[0] + places[2]))
+        origin = means.positions[upper] - 0.5 * (means.positions[upper] + means.positions[lower])
+        found.append((rows, -across @ origin))
+    return found
+
+
+def _bones(joints: Sequence[Joint]) -> list[tuple[int, tuple[int, int]]]:
+    """Return the limb segments between two joints: (segment, (near joint, far joint))."""
+    index = {joint.segment: j for j, joint in enumerate(joints)}
+    return [
+        (int(PARENTS[far]), (index[int(PARENTS[far])], index[int(far)]))
+        for far in LIMB_SEGMENTS[:, 1:].reshape(-1)
+        if int(far) in index and int(PARENTS[far]) in index
+    ]
+
+
+def _pairs(
+    joints: Sequence[Joint], bones: Sequence[tuple[int, tuple[int, int]]]
+) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    by_name = {SEGMENTS[segment]: ends for segment, ends in bones}
+    return [
+        (ends, by_name[name.replace('left_', 'right_')])
+        for name, ends in by_name.items()
+        if name.startswith('left_') and name.replace('left_', 'right_') in by_name
+    ]

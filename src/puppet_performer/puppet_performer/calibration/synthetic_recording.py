@@ -1,0 +1,255 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of a performer whose motion is known: what sensors measure, what goes wrong."""
+
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import Character, Motion, N_SEGMENTS, PARENTS, Skeleton
+from puppet_core.math import Floats, quaternions, Vec3s
+from puppet_core.math import quaternions as quaternion_batch
+from puppet_core.procedural import range_of_motion
+from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
+from puppet_performer.calibration.calibration import Calibration
+from puppet_performer.calibration.functional import calibrate_motion, Outcome
+from puppet_performer.calibration.motion_recording import measured_joints, MotionRecording
+from puppet_performer.calibration.pose import CalibrationLimits, PoseRecording
+from puppet_performer.calibration.recorder import part_of
+from puppet_performer.calibration.virtual_sensors import (
+    Disturbances,
+    measure,
+    Mounting,
+    random_mounting,
+)
+from puppet_performer.sensor_layout import SensorLayout
+
+RATE_HZ = 60.0
+SYNTHETIC_T_POSE_S, RANGE_S = 2.0, 25.0
+FADE_S = 1.0  # in which the errors of a pose go when the motion begins
+LIMITS = CalibrationLimits()
+SLIP_M, SLIP_DEG = 0.025, 12.0
+
+
+class Take(NamedTuple):
+    """One performer's recording with its truth."""
+
+    skeleton: Skeleton
+    """The performer's own."""
+
+    motion: Motion
+    """What was done."""
+
+    mounting: Mounting
+    """How the sensors sit."""
+
+    recording: MotionRecording
+    """What they measured, the T-pose first."""
+
+    layout: SensorLayout
+    """Which sensors."""
+
+    ordinary: Character
+    """Whose proportions are known."""
+
+    def calibrate(self, recording: MotionRecording | None = None) -> Outcome:
+        """Return the calibration, by an ordinary body's proportions."""
+        whole = self.recording if recording is None else recording
+        return calibrate_motion(
+            part_of(whole, 0.0, SYNTHETIC_T_POSE_S).poses,
+            part_of(whole, SYNTHETIC_T_POSE_S, SYNTHETIC_T_POSE_S + RANGE_S),
+            self.layout,
+            self.ordinary,
+            LIMITS,
+            '2026-11-21',
+        )
+
+    def centre_errors(self, calibration: Calibration) -> Floats:
+        """Return how far each joint centre is off in both sensors' frames, (joints, 2) [m]."""
+        assert calibration.skeleton is not None
+        true = _centres(self.skeleton, self.mounting, self.layout)
+        found = _centres(
+            calibration.skeleton,
+            Mounting(calibration.positions, calibration.rotations),
+            self.layout,
+        )
+        return np.linalg.norm(found - true, axis=2)
+
+    def length_errors(self, calibration: Calibration) -> Floats:
+        """Return how far the limb segments' lengths are off, shape (4, 2) [m]."""
+        assert calibration.skeleton is not None
+        return np.abs(calibration.skeleton.limb_lengths - self.skeleton.limb_lengths)
+
+
+def make_take(
+    ordinary: Character,
+    layout: SensorLayout,
+    disturbances: Disturbances,
+    seed: int,
+    rate_hz: float = RATE_HZ,
+    stretch: float = 0.1,
+    pose_deg: float = 0.0,
+) -> Take:
+    """
+    Return what a performer does, measured with sensors put on anyhow.
+
+    Parameters
+    ----------
+    ordinary, layout : Character and SensorLayout
+        Whose proportions are known; the sensors.
+    disturbances : Disturbances
+        Of the measurement.
+    seed : int
+        Of proportions, mountings and disturbances.
+    rate_hz : float
+        Frames per second.
+    stretch : float
+        How much the performer differs from the ordinary body along each axis, as a share.
+    pose_deg : float
+        How far each segment is turned from the T-pose, standard deviation per axis [deg].
+
+    """
+    rng = np.random.default_rng(seed)
+    factors = 1.0 + rng.uniform(-stretch, stretch, 3)
+    body = ordinary.skeleton
+    skeleton = Skeleton(body.offsets * factors, body.interaction_points * factors)
+    off = np.radians(pose_deg) * np.random.default_rng(seed + 3000).normal(size=(N_SEGMENTS, 3))
+    motion = posed_badly(
+        range_of_motion(skeleton, rate_hz, SYNTHETIC_T_POSE_S), SYNTHETIC_T_POSE_S, off
+    )
+    mounting = random_mounting(layout, seed + 1000)
+    recording = measure(motion, layout, mounting, disturbances, seed + 2000)
+    return Take(skeleton, motion, mounting, recording, layout, ordinary)
+
+
+def posed_badly(motion: Motion, pose_s: float, off: Vec3s) -> Motion:
+    """
+    Return a motion in whose opening pose the segments are turned.
+
+    Parameters
+    ----------
+    motion : Motion
+        Begins with a held T-pose.
+    pose_s : float
+        How long; the errors fade in FADE_S after it [s].
+    off : ndarray, shape (16, 3)
+        Rotation vector of each segment's error, in the world and so not adding up [rad].
+
+    """
+    t = np.arange(motion.n_frames) / motion.rate_hz - pose_s
+    share = np.clip(1.0 - t / FADE_S, 0.0, 1.0)
+    world, _ = motion.world_segments()
+    world = quaternions.multiply(world, quaternions.exp(share[:, None, None] * off))
+    rotations = world.copy()
+    rotations[:, 1:] = quaternions.multiply(
+        quaternions.conjugate(world[:, PARENTS[1:]]), world[:, 1:]
+    )
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, motion.root_positions, rotations)
+
+
+def exchanged(recording: MotionRecording, layout: SensorLayout, *names: str) -> MotionRecording:
+    """Return the recording with pairs of sensors exchanged."""
+    order = np.arange(len(layout.sensors))
+    for first, second in zip(names[::2], names[1::2]):
+        i, j = layout.sensors.index(first), layout.sensors.index(second)
+        order[[i, j]] = order[[j, i]]
+    poses = recording.poses
+    return MotionRecording(
+        recording.rate_hz,
+        PoseRecording(
+            poses.positions[:, order], poses.rotations[:, order], poses.usable[:, order]
+        ),
+    )
+
+
+def slipped(
+    recording: MotionRecording, layout: SensorLayout, name: str, when_s: float, seed: int = 0
+) -> MotionRecording:
+    """Return the recording with a sensor that moves by SLIP_M and turns by SLIP_DEG."""
+    rng = np.random.default_rng(seed)
+    shift, axis = rng.normal(size=(2, 3))
+    shift, axis = SLIP_M * shift / np.linalg.norm(shift), axis / np.linalg.norm(axis)
+    poses, row = recording.poses, layout.sensors.index(name)
+    start = round((SYNTHETIC_T_POSE_S + when_s) * recording.rate_hz)
+    positions, rotations = poses.positions.copy(), poses.rotations.copy()
+    after = poses.rotations[start:, row]
+    positions[start:, row] += quaternions.rotate(after, shift)
+    rotations[start:, row] = quaternions.multiply(
+        after, quaternions.exp(np.radians(SLIP_DEG) * axis)
+    )
+    return MotionRecording(recording.rate_hz, PoseRecording(positions, rotations, poses.usable))
+
+
+def _centres(skeleton: Skeleton, mounting: Mounting, layout: SensorLayout) -> Vec3s:
+    """Return joint centres in the sensors' frames, shape (joints, 2, 3) [m]."""
+    inverse = quaternions.conjugate(mounting.rotations)
+    return np.array(
+        [
+            [
+                quaternions.rotate(
+                    inverse[joint.parent],
+                    skeleton.offsets[joint.segment] - mounting.positions[joint.parent],
+                ),
+                quaternions.rotate(inverse[joint.child], -mounting.positions[joint.child]),
+            ]
+            for joint in measured_joints(layout)
+        ]
+    )
+
+
+TRACKER_M = (0.0, 0.0, 1.0)
+
+
+def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:
+    """Return what a perfect tracker and filter make of a motion, frame by frame."""
+    q_world, p_world = motion.world_segments()
+    q = q_world[:, layout.segments]
+    mounted = quaternion_batch.rotate(q, layout.mountings)
+    positions = p_world[:, layout.segments] + mounted - TRACKER_M
+    quaternions = quaternion_batch.multiply(q, _mounting_rotations(layout))
+    linear, angular = np.zeros_like(positions), np.zeros_like(positions)
+    linear[1:] = np.diff(positions, axis=0) * motion.rate_hz
+    turns = quaternion_batch.multiply(q[1:], quaternion_batch.conjugate(q[:-1]))
+    angular[1:] = quaternion_batch.log(turns) * motion.rate_hz
+    n = len(layout.sensors)
+    covariances, status = np.zeros((n, 6, 6)), np.full(n, FILTER_OK, dtype=np.uint8)
+    period_ns = round(1e9 / motion.rate_hz)
+    return [
+        FilteredFrame(
+            i * period_ns,
+            i,
+            layout.sensors,
+            positions[i],
+            quaternions[i],
+            linear[i],
+            angular[i],
+            covariances,
+            status,
+        )
+        for i in range(motion.n_frames)
+    ]
+
+
+def known_calibration(layout: SensorLayout) -> Calibration:
+    """Return the calibration that knows how `sensor_frames` wears the sensors."""
+    zeros = np.zeros(len(layout.sensors))
+    return Calibration(
+        '',
+        layout.name,
+        '',
+        layout.sensors,
+        layout.segments,
+        _mounting_rotations(layout),
+        layout.mountings,
+        zeros,
+        zeros,
+    )
+
+
+def _mounting_rotations(layout: SensorLayout) -> Vec3s:
+    """Return how each sensor is turned on its segment: somehow, as in real life, shape (n, 4)."""
+    angles = np.arange(1.0, 1.0 + 3 * len(layout.sensors)).reshape(-1, 3)
+    return quaternion_batch.exp(np.sin(angles))
+
+
+def _identity() -> Floats:
+    return np.array([1.0, 0.0, 0.0, 0.0])

@@ -1,0 +1,217 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The performer as a whole: waits for a calibration, takes it, then estimates postures.
+
+A calibration is either waited for (a still T-pose, as long as it takes) or requested (what
+comes, a pose or a pose and a motion, is recorded and judged at the end). While a requested one
+runs, and after it failed, the calibration before it stays in force.
+
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import Character
+from puppet_core.io import CalibrationError, PuppetError
+from puppet_core.math import Quat, Vec3
+from puppet_core.sensor_frames import FilteredFrame
+from puppet_performer.calibration import (
+    calibrate_motion,
+    calibrate_pose,
+    Calibration,
+    PoseRecorder,
+    split_recording,
+    StreamRecorder,
+)
+from puppet_performer.parameters import PerformerConfig
+from puppet_performer.posture import EstimatedPosture, PostureEstimator
+from puppet_performer.sensor_layout import SensorLayout
+
+KINDS = POSE, MOTION = 'pose', 'motion'  # of a calibration, those of Calibrate.srv
+STRAY_FACTOR = 2.0  # the window's first frame is itself off the mean
+
+
+class CalibrationOutcome(NamedTuple):
+    """How an attempt to calibrate ended."""
+
+    calibration: Calibration | None
+    """None if it was refused."""
+
+    text: str
+    """Why it was refused; '' if it was not."""
+
+    requested: bool
+    """Whether somebody asked for it."""
+
+
+class PerformerModel:
+    """Sensor frames in, postures and calibration outcomes out."""
+
+    def __init__(
+        self,
+        character: Character,
+        layout: SensorLayout,
+        config: PerformerConfig,
+        date: Callable[[], str],
+    ) -> None:
+        """
+        Prepare without a calibration and without the tracker's place.
+
+        Parameters
+        ----------
+        character, layout, config : Character, SensorLayout, PerformerConfig
+            Whose body, which sensors, how.
+        date : callable
+            Returns the date and time for a calibration made now.
+
+        """
+        self._character = character
+        self._layout = layout
+        self._config = config
+        self._date = date
+        self._tracker: tuple[Vec3, Quat] | None = None
+        self._recorder: PoseRecorder | None = None
+        self._stream: StreamRecorder | None = None
+        self._stream_s = 0.0
+        self._requested = False
+        self._estimator: PostureEstimator | None = None
+        self.calibration: Calibration | None = None
+        """The one in force."""
+        self.outcome: CalibrationOutcome | None = None
+        """Of an attempt that ended in the last step."""
+
+    def configure(self, config: PerformerConfig) -> None:
+        """Take new tuning without a jump."""
+        self._config = config
+        if self._estimator is not None:
+            self._estimator.configure(config.posture)
+
+    def use(self, calibration: Calibration) -> None:
+        """
+        Take a calibration, made now or loaded.
+
+        Raises
+        ------
+        CalibrationError : if it is for other sensors, other segments or another body.
+
+        """
+        calibration.require_layout(self._layout)
+        if calibration.performer != self._character.name:
+            raise CalibrationError(
+                f'calibration: expected one of {self._character.name}, '
+                f'got one of {calibration.performer}; calibrate again'
+            )
+        self.calibration = calibration
+        self._rebuild()
+
+    def place_tracker(self, p_world_tracker: Vec3, q_world_tracker: Quat) -> None:
+        """Set where the tracker's frame stands in world, shapes (3,) [m] and (4,)."""
+        if self._tracker is not None and all(
+            np.array_equal(old, new)
+            for old, new in zip(self._tracker, (p_world_tracker, q_world_tracker))
+        ):
+            return
+        self._tracker = (np.array(p_world_tracker), np.array(q_world_tracker))
+        self._rebuild()
+        for recorder in (self._recorder, self._stream):
+            if recorder is not None:
+                recorder.restart()
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it is known where the tracker stands."""
+        return self._tracker is not None
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a requested calibration is being recorded."""
+        return self._requested
+
+    def request_calibration(self, duration_s: float, kind: str = POSE) -> None:
+        """Record from the next frame on; the outcome follows after the duration [s]."""
+        self.cancel_request()
+        self._requested = True
+        if kind == MOTION:
+            self._stream, self._stream_s = StreamRecorder(self._layout.sensors), duration_s
+        else:
+            self._recorder = self._make_recorder(duration_s, np.inf)
+
+    def cancel_request(self) -> None:
+        """Stop recording a requested calibration."""
+        self._recorder, self._stream, self._requested = None, None, False
+
+    def step(self, frame: FilteredFrame) -> EstimatedPosture | None:
+        """
+        Take a frame; return its posture, or None while there is no calibration.
+
+        `outcome` tells of a calibration that succeeded or failed with this frame.
+
+        """
+        self.outcome = None
+        if self._tracker is None:
+            return None
+        waits = self.calibration is None and self._config.auto_calibrate and not self._requested
+        if self._recorder is None and waits:
+            stray_m = STRAY_FACTOR * self._config.max_movement_m
+            self._recorder = self._make_recorder(self._config.calibration_duration_s, stray_m)
+        if self._recorder is not None and self._recorder.add(frame):
+            self._try_to_calibrate(self._recorder)
+        if self._stream is not None:
+            self._stream.add(frame, *self._tracker)
+            if self._stream.duration_s >= self._stream_s:
+                self._try_motion(self._stream)
+        return self._estimator.step(frame) if self._estimator is not None else None
+
+    def _try_to_calibrate(self, recorder: PoseRecorder) -> None:
+        requested = self._requested
+        self._recorder, self._requested = None, False
+        try:
+            calibration = calibrate_pose(
+                recorder.recording(),
+                self._layout,
+                self._character,
+                self._config.limits,
+                self._date(),
+            )
+        except CalibrationError as err:
+            self.outcome = CalibrationOutcome(None, str(err), requested)
+            return
+        self.use(calibration)
+        self.outcome = CalibrationOutcome(calibration, '', requested)
+
+    def _try_motion(self, stream: StreamRecorder) -> None:
+        self.cancel_request()
+        limits, performer = self._config.limits, self._character
+        try:
+            pose, motion = split_recording(stream.recording(), self._layout, performer, limits)
+            calibration, evaluation = calibrate_motion(
+                pose, motion, self._layout, performer, limits, self._date()
+            )
+        except PuppetError as err:
+            self.outcome = CalibrationOutcome(None, str(err), True)
+            return
+        if calibration is None or not evaluation.usable:
+            text = '; '.join(finding.text for finding in evaluation.findings)
+            self.outcome = CalibrationOutcome(None, text, True)
+            return
+        self.use(calibration)
+        self.outcome = CalibrationOutcome(calibration, '', True)
+
+    def _make_recorder(self, duration_s: float, max_stray_m: float) -> PoseRecorder:
+        assert self._tracker is not None
+        position, quaternion = self._tracker
+        return PoseRecorder(self._layout.sensors, quaternion, position, duration_s, max_stray_m)
+
+    def _rebuild(self) -> None:
+        if self.calibration is None or self._tracker is None:
+            return
+        position, quaternion = self._tracker
+        self._estimator = PostureEstimator(
+            self.calibration.skeleton or self._character.skeleton,
+            self.calibration,
+            quaternion,
+            position,
+            self._config.posture,
+        )

@@ -1,0 +1,258 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The performer node: filtered sensors to the performer's posture.
+
+Subscribes /tracker/filtered and /tf_static (world -> the sensors' frame), publishes
+/performer/posture with the input's stamp and rate, and /performer/robot_description, latched.
+The service ~/calibrate records a T-pose, or that and a range of motion; without a calibration
+the node waits for a T-pose.
+
+What the node performer and the replay do with a frame: arrays in, a message's bytes out.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+import sys
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from puppet_core.body import load_character
+from puppet_core.io import build_config
+from puppet_core.math import Quat, Vec3
+from puppet_core.robots import urdf_text
+from puppet_core.sensor_frames import FilteredFrame
+from puppet_msgs.msg import Posture
+from puppet_msgs.srv import Calibrate
+from puppet_performer.calibration import load_calibration, save_calibration
+from puppet_performer.parameters import PERFORMER_ROWS, PerformerConfig
+from puppet_performer.performer_model import CalibrationOutcome, KINDS, PerformerModel
+from puppet_performer.posture import warm_up
+from puppet_performer.sensor_layout import load_layout
+from puppet_ros import share
+from puppet_ros.messages import PoseFrameReader, PostureRecord, PostureWriter, WORLD
+from puppet_ros.node import (
+    DeferredService,
+    Diagnostics,
+    Framed,
+    NODE_OPTIONS,
+    ParameterTable,
+    RobotDescriptionPublisher,
+    spin_node,
+    StaticTransforms,
+    StreamPublisher,
+    subscribe,
+)
+from rclpy.node import Node
+
+
+class PerformerStage:
+    """
+    The performer with the place of its tracker and the message it fills.
+
+    Parameters
+    ----------
+    config : PerformerConfig
+        Performer, layout, tuning.
+    lookup : callable
+        Returns where a frame stands in another, or None, as StaticTransformTree.lookup.
+    date : callable
+        Returns the date and time for a calibration made now.
+
+    """
+
+    def __init__(
+        self,
+        config: PerformerConfig,
+        lookup: Callable[[str, str], tuple[Vec3, Quat] | None],
+        date: Callable[[], str],
+    ) -> None:
+        self.character = load_character(share.character_file(config.performer))
+        layout = load_layout(share.layout_file(config.layout))
+        warm_up(self.character.skeleton)
+        self.model = PerformerModel(self.character, layout, config, date)
+        self.tracker_frame = ''
+        """Frame of the sensors; '' while it is not known where that stands."""
+        self._lookup = lookup
+        self._leg_length = self.character.skeleton.leg_length
+        self._writer = PostureWriter(self.character.name, self._leg_length)
+
+    def load_calibration(self, config: PerformerConfig) -> bool:
+        """Take the calibration of the config's file; return whether there is one."""
+        path = Path(config.calibration_file).expanduser()
+        if not config.calibration_file or not path.is_file():
+            return False
+        self.model.use(load_calibration(path))
+        return True
+
+    def locate(self, tracker_frame: str) -> bool:
+        """Look up where the sensors' frame stands; return whether that is known."""
+        place = self._lookup(WORLD, tracker_frame)
+        if place is None:
+            return False
+        self.tracker_frame = tracker_frame
+        self.model.place_tracker(*place)
+        return True
+
+    def step(self, frame: FilteredFrame) -> PostureRecord | None:
+        """Return the posture of a frame, or None without a calibration."""
+        estimate = self.model.step(frame)
+        if estimate is None:
+            return None
+        return PostureRecord(
+            frame.stamp_ns,
+            frame.frame_index,
+            self.character.name,
+            estimate.posture,
+            estimate.p_world,
+            estimate.status,
+            self._leg_length,
+        )
+
+    def data(self, record: PostureRecord) -> bytes:
+        """Return the bytes of a posture."""
+        return self._writer.data(record)
+
+
+NODE_NAME = 'performer'
+INPUT_TOPIC = '/tracker/filtered'
+OUTPUT_TOPIC = '/performer/posture'
+DESCRIPTION_TOPIC = '/performer/robot_description'
+CALIBRATE_SERVICE = '~/calibrate'
+MAX_DURATION_S = 60.0
+REQUEST_SLACK_S = 5.0  # how much longer than asked a recording may take before it is given up
+
+
+class PerformerNode(Node):
+    """Sensors to posture, once calibrated."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
+        self._table = ParameterTable(
+            self,
+            PERFORMER_ROWS,
+            lambda values: build_config(PerformerConfig, values),
+            lambda config: self._model.configure(config),
+        )
+        self._stage = PerformerStage(
+            self._table.config, lambda *frames: self._transforms.lookup(*frames), _date
+        )
+        self._model = self._stage.model
+        self._load_calibration(self._table.config)
+        self._publisher = StreamPublisher(self, Posture, OUTPUT_TOPIC, self._stage.data)
+        self._description = RobotDescriptionPublisher(
+            self, DESCRIPTION_TOPIC, urdf_text(self._stage.character)
+        )
+        self._diagnostics = Diagnostics(self)
+        self._transforms = StaticTransforms(self, self._on_transforms)
+        self._subscription = subscribe(
+            self, INPUT_TOPIC, self._on_frame, self._diagnostics, PoseFrameReader
+        )
+        self._service = DeferredService(
+            self, Calibrate, CALIBRATE_SERVICE, self._on_calibrate, self._on_calibrate_deadline
+        )
+
+    def _on_frame(self, framed: Framed) -> None:
+        frame, frame_id = framed
+        if frame_id != self._stage.tracker_frame and not self._locate(frame_id):
+            self._diagnostics.drop('no_transform')
+            return
+        record = self._stage.step(frame)
+        if self._model.outcome is not None:
+            self._report(self._model.outcome)
+        if record is None:
+            self._diagnostics.drop('not_calibrated')
+            return
+        self._publisher.publish(record, WORLD)
+        self._diagnostics.frame(frame.stamp_ns)
+
+    def _on_transforms(self) -> None:
+        if self._stage.tracker_frame:
+            self._locate(self._stage.tracker_frame)
+
+    def _locate(self, tracker_frame: str) -> bool:
+        """Look up where the sensors' frame stands; return whether that is known."""
+        if not self._stage.locate(tracker_frame):
+            text = f'no transform {WORLD} -> {tracker_frame!r} on /tf_static'
+            self._diagnostics.condition(DiagnosticStatus.WARN, text)
+            return False
+        waiting = self._model.calibration is None
+        level = DiagnosticStatus.WARN if waiting else DiagnosticStatus.OK
+        self._diagnostics.condition(level, 'waiting for a still T-pose' if waiting else '')
+        return True
+
+    def _load_calibration(self, config: PerformerConfig) -> None:
+        path = config.calibration_file
+        if self._stage.load_calibration(config):
+            self.get_logger().info(f'calibration loaded from {path}')
+        elif path and not config.auto_calibrate:
+            self.get_logger().warning(f'{path}: no such calibration yet; call {CALIBRATE_SERVICE}')
+
+    def _report(self, outcome: CalibrationOutcome) -> None:
+        if outcome.calibration is None:
+            self._diagnostics.error(f'calibration refused: {outcome.text}')
+        else:
+            self._diagnostics.condition(DiagnosticStatus.OK, '')
+            self._diagnostics.value('calibrated', outcome.calibration.date)
+            self._diagnostics.value('calibration_residual_m', outcome.calibration.residual_m)
+            self.get_logger().info(
+                f'calibrated: residual {1e3 * outcome.calibration.residual_m:.1f} mm, '
+                f'{outcome.calibration.residual_deg:.2f} deg'
+            )
+            self._save(outcome)
+        if outcome.requested:
+            self._answer(outcome)
+
+    def _save(self, outcome: CalibrationOutcome) -> None:
+        path = self._table.config.calibration_file
+        if not path or outcome.calibration is None:
+            return
+        try:
+            save_calibration(outcome.calibration, Path(path).expanduser())
+        except OSError as err:
+            self._diagnostics.error(f'{path}: expected a writable file, got {err.strerror}')
+
+    def _on_calibrate(self, request: Calibrate.Request) -> Calibrate.Response | float:
+        refusal = self._refusal(request)
+        if refusal:
+            return Calibrate.Response(message=refusal)
+        self._model.request_calibration(request.duration_s, request.kind)
+        return request.duration_s + REQUEST_SLACK_S
+
+    def _refusal(self, request: Calibrate.Request) -> str:
+        if request.kind not in KINDS:
+            return f'kind: expected one of {", ".join(KINDS)}, got {request.kind!r}'
+        if not 0.0 < request.duration_s <= MAX_DURATION_S:
+            return f'duration_s: expected 0 < s <= {MAX_DURATION_S:g}, got {request.duration_s}'
+        if self._service.is_pending:
+            return 'calibrate: expected one request at a time, got another; wait for its answer'
+        if not self._model.is_placed:
+            return f'{INPUT_TOPIC}: expected frames and their transform to {WORLD}, got none yet'
+        return ''
+
+    def _on_calibrate_deadline(self) -> Calibrate.Response:
+        self._model.cancel_request()
+        return Calibrate.Response(message=f'{INPUT_TOPIC}: expected frames, got too few in time')
+
+    def _answer(self, outcome: CalibrationOutcome) -> None:
+        response = Calibrate.Response(message=outcome.text or 'calibrated')
+        if outcome.calibration is not None:
+            response.success = True
+            response.file = self._table.config.calibration_file
+            response.residual_m = outcome.calibration.residual_m
+            response.residual_deg = outcome.calibration.residual_deg
+        self._service.answer(response)
+
+
+def _date() -> str:
+    return datetime.now().astimezone().isoformat(timespec='seconds')
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the node; return its exit code."""
+    return spin_node(PerformerNode, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,17 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Posture."""
+
+from puppet_performer.posture.estimator import (
+    EstimatedPosture,
+    PostureConfig,
+    PostureEstimator,
+    warm_up,
+)
+
+__all__ = [
+    'EstimatedPosture',
+    'PostureConfig',
+    'PostureEstimator',
+    'warm_up',
+]

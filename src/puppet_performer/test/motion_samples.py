@@ -1,0 +1,80 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of the default fourteen sensors on performers much like the built-in adult."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from puppet_core.body.character import load_character
+from puppet_core.sensor_frames import FilteredFrame
+from puppet_performer.calibration import synthetic_recording
+from puppet_performer.calibration.calibration import Calibration
+from puppet_performer.calibration.pose import PoseRecording
+from puppet_performer.calibration.synthetic_recording import exchanged, RATE_HZ, slipped, Take
+from puppet_performer.calibration.virtual_sensors import Disturbances
+from puppet_performer.posture.estimator import EstimatedPosture, PostureConfig, PostureEstimator
+from puppet_performer.sensor_layout import load_layout, SensorLayout
+
+__all__ = [
+    'ADULT',
+    'CONFIG',
+    'estimates',
+    'EXACT',
+    'exchanged',
+    'LAYOUT',
+    'make_take',
+    'REAL',
+    'slipped',
+    'Take',
+]
+
+CONFIG = Path(__file__).resolve().parents[3] / 'config'
+EXACT = Disturbances()
+REAL = Disturbances(noise_mm=2.0, noise_deg=0.5, outliers=0.01, skin_mm=5.0)
+ADULT = load_character(CONFIG / 'characters' / 'performer.yaml')
+LAYOUT = load_layout(CONFIG / 'layouts' / 'default14.yaml')
+
+
+def make_take(
+    seed: int,
+    disturbances: Disturbances,
+    rate_hz: float = RATE_HZ,
+    layout: SensorLayout = LAYOUT,
+    stretch: float = 0.1,
+    pose_deg: float = 0.0,
+) -> Take:
+    """Return a recording of a performer of random proportions."""
+    return synthetic_recording.make_take(
+        ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg
+    )
+
+
+def estimates(
+    calibration: Calibration, poses: PoseRecording, frames: Iterable[int]
+) -> Iterator[EstimatedPosture]:
+    """Yield the posture of some frames of a recording in world, each as if it were the first."""
+    assert calibration.skeleton is not None
+    estimator = PostureEstimator(
+        calibration.skeleton,
+        calibration,
+        np.array([1.0, 0.0, 0.0, 0.0]),
+        np.zeros(3),
+        PostureConfig(),
+    )
+    n = len(calibration.sensors)
+    for k in frames:
+        estimator.reset()
+        yield estimator.step(
+            FilteredFrame(
+                int(k),
+                int(k),
+                calibration.sensors,
+                np.ascontiguousarray(poses.positions[k]),
+                np.ascontiguousarray(poses.rotations[k]),
+                np.zeros((n, 3)),
+                np.zeros((n, 3)),
+                np.zeros((n, 6, 6)),
+                np.zeros(n, dtype=np.uint8),
+            )
+        )

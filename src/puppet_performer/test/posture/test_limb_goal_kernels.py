@@ -1,0 +1,184 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Limbs put to where their ends are: exact when bent, least turns, steady when straight."""
+
+from collections.abc import Callable
+
+import numpy as np
+from puppet_core.math import quaternions
+from puppet_core.math.arrays import Floats, Quat, Vec3
+from puppet_core.math.quaternion import between
+from puppet_performer.posture import limb_goal
+from puppet_performer.posture.limb_goal import approach, follow_turn, LEVER_M, reach_goal
+import pytest
+
+TO_ELBOW, TO_WRIST = np.array([0.0, 0.3, 0.01]), np.array([0.0, 0.25, 0.0])
+UPPER, LOWER = np.linalg.norm(TO_ELBOW), np.linalg.norm(TO_WRIST)
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+WRIST_TOL_M = 1e-6  # the rest that is let be is at most half a micrometre
+WELL_BENT = (1.3, 2.5)  # where the elbow stands LEVER_M and more off the line [rad]
+both = pytest.mark.parametrize(
+    'reach', [reach_goal, limb_goal.reach_goal.py_func], ids=['jit', 'py']
+)
+
+
+def _wrist(q_upper: Quat, q_lower: Quat) -> Vec3:
+    return quaternions.rotate(q_upper, TO_ELBOW) + quaternions.rotate(q_lower, TO_WRIST)
+
+
+def _bent_limb(
+    rng: np.random.Generator, bends: tuple[float, float] = (0.5, 2.0)
+) -> tuple[Quat, Quat]:
+    """Return a limb bent by half a radian to two, or else."""
+    q_upper = quaternions.normalize(rng.normal(size=4))
+    bend = np.array([0.0, 0.0, rng.uniform(*bends)])
+    return q_upper, quaternions.multiply(q_upper, quaternions.exp(bend))
+
+
+def _turned(q_upper: Quat, q_lower: Quat, goal: Vec3) -> tuple[Quat, Quat]:
+    upper, lower = q_upper.copy(), q_lower.copy()
+    reach_goal(0, TO_ELBOW, TO_WRIST, goal, upper, lower)
+    return upper, lower
+
+
+def _bend(q_upper: Quat, q_lower: Quat) -> float:
+    """Return the angle between both segments' directions, by the law of cosines [rad]."""
+    distance = np.linalg.norm(_wrist(q_upper, q_lower))
+    cosine = (distance**2 - UPPER**2 - LOWER**2) / (2.0 * UPPER * LOWER)
+    return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
+def _distance(bend: float) -> float:
+    """Return the distance from shoulder to wrist of a limb bent so far [m]."""
+    return float(np.sqrt(UPPER**2 + LOWER**2 + 2.0 * UPPER * LOWER * np.cos(bend)))
+
+
+@both
+def test_wrist_of_a_bent_limb_comes_to_its_goal(reach: Callable, rng: np.random.Generator) -> None:
+    for _ in range(50):
+        q_upper, q_lower = _bent_limb(rng, WELL_BENT)
+        goal = rng.normal(size=3)
+        goal *= _distance(rng.uniform(*WELL_BENT)) / np.linalg.norm(goal)
+        reach(0, TO_ELBOW, TO_WRIST, goal, q_upper, q_lower)
+        np.testing.assert_allclose(_wrist(q_upper, q_lower), goal, atol=WRIST_TOL_M)
+
+
+def test_limb_bent_enough_stands_off_by_the_lever() -> None:
+    """Area of the triangle of shoulder, elbow and wrist by Heron's formula."""
+    for bend in np.linspace(*WELL_BENT, 20):
+        distance = _distance(bend)
+        half = 0.5 * (UPPER + LOWER + distance)
+        area = np.sqrt(half * (half - UPPER) * (half - LOWER) * (half - distance))
+        assert 2.0 * area / distance > LEVER_M
+
+
+@pytest.mark.parametrize('off_m', [-0.004, 0.004])
+def test_millimetres_along_the_limb_bend_it_by_a_degree_or_two(off_m: float) -> None:
+    """However straight; exactly they would need 14 degrees from full stretch."""
+    straight = np.empty(4)
+    between(TO_WRIST, TO_ELBOW, straight)
+    for bend in np.linspace(0.0, 2.5, 60):
+        q_lower = quaternions.exp(np.array([0.0, 0.0, bend]))
+        q_lower = quaternions.multiply(straight, q_lower)
+        wrist = _wrist(IDENTITY, q_lower)
+        goal = wrist * (1.0 + off_m / np.linalg.norm(wrist))
+        turned = _turned(IDENTITY, q_lower, goal)
+        assert abs(_bend(*turned) - _bend(IDENTITY, q_lower)) < np.radians(2.0)
+
+
+def test_goal_in_any_direction_is_pointed_at(rng: np.random.Generator) -> None:
+    """Also out of reach; the wrist goes towards it along that direction, not beyond."""
+    for _ in range(20):
+        q_upper, q_lower = _bent_limb(rng, (0.0, 2.5))
+        before = np.linalg.norm(_wrist(q_upper, q_lower))
+        goal = rng.normal(size=3)
+        distance = np.linalg.norm(goal)
+        wrist = _wrist(*_turned(q_upper, q_lower, goal))
+        after = np.linalg.norm(wrist)
+        np.testing.assert_allclose(wrist / after, goal / distance, atol=1e-9)
+        near, far = sorted((before, distance))
+        assert near - 1e-4 < after < min(far, UPPER + LOWER) + 1e-4
+
+
+def test_angles_that_agree_with_the_goal_stay(rng: np.random.Generator) -> None:
+    for _ in range(20):
+        q_upper, q_lower = _bent_limb(rng)
+        upper, lower = _turned(q_upper, q_lower, _wrist(q_upper, q_lower))
+        np.testing.assert_array_equal(upper, q_upper)
+        np.testing.assert_array_equal(lower, q_lower)
+
+
+def test_no_other_elbow_turns_the_segments_less(rng: np.random.Generator) -> None:
+    """Brute force: all elbows on the circle, cost length (1 - cos turn) of both segments."""
+    for _ in range(20):
+        q_upper, q_lower = _bent_limb(rng)
+        u, v = map(quaternions.rotate, (q_upper, q_lower), (TO_ELBOW, TO_WRIST))
+        turned = _turned(q_upper, q_lower, 0.95 * (u + v) + rng.normal(size=3) * 0.03)
+        goal, elbow = _wrist(*turned), quaternions.rotate(turned[0], TO_ELBOW)
+        distance = np.linalg.norm(goal)
+        axis = goal / distance
+        along = (UPPER**2 - LOWER**2 + distance**2) / (2.0 * distance)
+        square = np.linalg.svd(axis[None])[2][1:]
+        angles = np.linspace(0.0, 2.0 * np.pi, 3600)
+        circle = np.stack((np.cos(angles), np.sin(angles)), axis=1) @ square
+        elbows = along * axis + np.sqrt(UPPER**2 - along**2) * circle
+        assert _cost(elbow[None], goal, u, v)[0] < np.min(_cost(elbows, goal, u, v)) + 1e-9
+
+
+def _cost(elbows: Floats, goal: Vec3, u: Vec3, v: Vec3) -> Floats:
+    forearms = goal - elbows
+    return UPPER * (1.0 - elbows @ u / UPPER**2) + LOWER * (1.0 - forearms @ v / LOWER**2)
+
+
+def test_residual_is_shared_by_shoulder_and_elbow() -> None:
+    q_lower = quaternions.exp(np.array([0.0, 0.0, 1.2]))
+    goal = _wrist(IDENTITY, q_lower) * 1.05
+    turns = [
+        np.linalg.norm(quaternions.log(quaternions.multiply(quaternions.conjugate(a), b)))
+        for a, b in zip((IDENTITY, q_lower), _turned(IDENTITY, q_lower, goal))
+    ]
+    assert 0.4 < turns[0] / turns[1] < 2.5
+
+
+def test_elbow_is_continuous_through_full_stretch() -> None:
+    """A limb that is measured bent or straight while its goal goes out of reach and back."""
+    for bend in (0.0, 0.02, 0.3):
+        q_lower = quaternions.exp(np.array([0.0, 0.0, bend]))
+        elbows = []
+        for distance in np.arange(0.5492, 0.5507, 1e-6):
+            upper, _ = _turned(IDENTITY, q_lower, np.array([0.0, distance, 0.0]))
+            elbows.append(quaternions.rotate(upper, TO_ELBOW))
+        steps = np.linalg.norm(np.diff(elbows, axis=0), axis=1)
+        assert np.max(steps) < 1e-4  # a hundred times the goal's step, at the very stretch
+
+
+def test_straight_knee_bends_forward_and_elbow_back() -> None:
+    for limb, sign in ((0, -1.0), (2, 1.0)):
+        upper, lower = IDENTITY.copy(), IDENTITY.copy()
+        to_elbow = np.array([0.0, 0.3, 0.0])
+        reach_goal(limb, to_elbow, TO_WRIST, np.array([0.0, 0.5, 0.0]), upper, lower)
+        assert sign * quaternions.rotate(upper, to_elbow)[0] > 0.03
+
+
+def test_turns_follow_at_a_limited_speed(rng: np.random.Generator) -> None:
+    start, wanted = quaternions.normalize(rng.normal(size=(2, 4)))
+    turn, reached = IDENTITY.copy(), wanted.copy()
+    follow_turn(start, reached, 0.1, turn)
+    moved = quaternions.multiply(reached, quaternions.conjugate(start))
+    assert np.linalg.norm(quaternions.log(moved)) == pytest.approx(0.1)
+    for _ in range(40):
+        reached = wanted.copy()
+        follow_turn(start, reached, 0.1, turn)
+    np.testing.assert_array_equal(reached, wanted)
+
+
+def test_rotation_in_reach_is_not_held_back(rng: np.random.Generator) -> None:
+    last = quaternions.normalize(rng.normal(size=4))
+    wanted = quaternions.multiply(last, quaternions.exp(np.array([0.05, 0.0, 0.0])))
+    for sign in (1.0, -1.0):
+        reached = sign * wanted
+        assert not approach(last, reached, 0.06)
+        np.testing.assert_array_equal(reached, sign * wanted)
+        assert approach(last, reached, 0.04)
+        left = quaternions.multiply(quaternions.conjugate(reached), wanted)
+        assert np.linalg.norm(quaternions.log(left)) == pytest.approx(0.01)

@@ -1,0 +1,127 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Captured clips through virtual sensors and back: calibration, posture, joint positions."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from motion_samples import estimates, EXACT, LAYOUT, Take
+import numpy as np
+from puppet_core.body.character import Character, default_capsules
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.clips.load import load_clip
+from puppet_core.procedural.calibration_motion import range_of_motion
+from puppet_performer.calibration.calibration import Calibration
+from puppet_performer.calibration.virtual_sensors import measure, Mounting, random_mounting
+from puppet_performer.posture.estimator import EstimatedPosture
+from puppet_performer.sensor_layout import SensorLayout
+import pytest
+
+pytestmark = pytest.mark.mocap
+MOCAP = Path(__file__).resolve().parents[4] / 'shared' / 'mocap'
+CLIPS = {
+    '02_01': '02',
+    '02_03': '02',
+    '02_04': '02',
+    '02_10': '02',
+    '03_01': '03',
+    '01_14': '01',
+    'salsa_10': '',
+    'martial_04': '',
+    'indian_13': '',
+}
+MAX_RMS_M = 0.005
+JOINT_TOL_M = 5e-4  # of joints whose place two sensors tell, and of the trunk's between them
+POSE_TOL_M = 2e-4  # of a body whose left and right differ, taken as a mirror image in the T-pose
+N_FRAMES = 60  # of each clip, evenly spaced
+
+
+@pytest.fixture(scope='module', params=CLIPS)
+def clip(request: Any) -> Motion:
+    """Return some frames of each clip."""
+    if not MOCAP.is_dir():
+        pytest.skip(f'captured clips are not in {MOCAP}')
+    name, subject = request.param, CLIPS[request.param]
+    folder = MOCAP / ('cmu_asfamc' if subject else 'cmu_bvh')
+    whole = (
+        load_clip(folder / f'{name}.amc', folder / f'{subject}.asf')
+        if subject
+        else load_clip(folder / f'{name}.bvh')
+    )
+    frames = np.linspace(0, whole.n_frames - 1, N_FRAMES).astype(int)
+    return Motion.from_rotations(
+        whole.skeleton, whole.rate_hz, whole.root_positions[frames], whole.rotations[frames]
+    )
+
+
+def with_spine_and_head(layout: SensorLayout) -> SensorLayout:
+    """Return the layout with two more sensors."""
+    more = ('spine', 'head')
+    return replace(
+        layout,
+        name='all',
+        sensors=layout.sensors + more,
+        segments=np.append(layout.segments, [SEGMENT_INDEX[name] for name in more]),
+        mountings=np.vstack([layout.mountings, [[-0.1, 0.0, 0.05], [0.0, 0.0, 0.15]]]),
+    )
+
+
+def errors_m(clip: Motion, layout: SensorLayout, make_virtual: Any, seed: int) -> np.ndarray:
+    """Return distances of joints and end-effectors by a T-pose, shape (frames, 24) [m]."""
+    virtual = make_virtual(yaw=1.0, layout=layout, seed=seed)
+    virtual.character = Character('clip', '', clip.skeleton, default_capsules(clip.skeleton))
+    virtual.place = np.array([0.3, -0.2, clip.skeleton.rest_root_height])
+    estimator = virtual.estimator()
+    return _distances(
+        clip,
+        (
+            estimator.step(virtual.frame(*pose))
+            for pose in zip(clip.root_positions, clip.rotations)
+        ),
+    )
+
+
+def _distances(clip: Motion, estimates: Iterable[EstimatedPosture]) -> np.ndarray:
+    found = [np.vstack((e.p_world, e.posture.end_effectors)) for e in estimates]
+    true = np.concatenate((clip.world_segments()[1], clip.end_effectors), axis=1)
+    return np.linalg.norm(np.array(found) - true, axis=2)
+
+
+def test_a_sensor_on_every_segment_gives_the_clip_back(
+    clip: Motion, layout14: SensorLayout, make_virtual: Any
+) -> None:
+    errors = errors_m(clip, with_spine_and_head(layout14), make_virtual, 3)
+    # What is left is the T-pose of a body whose left and right differ by a millimetre.
+    assert errors.max() < 1e-4
+
+
+def test_fourteen_sensors_calibrated_by_a_pose_give_every_joint(
+    clip: Motion, layout14: SensorLayout, make_virtual: Any
+) -> None:
+    """Within 5 mm RMS, and much less; also above the spine that no sensor is on."""
+    errors = errors_m(clip, layout14, make_virtual, 4)
+    assert errors.max() < POSE_TOL_M
+
+
+def test_fourteen_sensors_calibrated_by_a_motion_give_every_joint(clip: Motion) -> None:
+    """Within 5 mm RMS; soles, which stand on the floor in the T-pose, are off most."""
+    calibration, mounting = _by_motion(clip.skeleton)
+    poses = measure(clip, LAYOUT, mounting, EXACT, 0).poses
+    errors = _distances(clip, estimates(calibration, poses, range(N_FRAMES)))
+    assert np.sqrt(np.mean(errors**2)) < MAX_RMS_M
+    assert errors[:, :16].max() < JOINT_TOL_M
+
+
+def _by_motion(skeleton: Skeleton) -> tuple[Calibration, Mounting]:
+    """Return what a range of motion of the clip's body gives, and how the sensors sit."""
+    motion, mounting = range_of_motion(skeleton, 15.0), random_mounting(LAYOUT, 5)
+    ordinary = Character('clip', '', skeleton, default_capsules(skeleton))
+    take = Take(
+        skeleton, motion, mounting, measure(motion, LAYOUT, mounting, EXACT, 0), LAYOUT, ordinary
+    )
+    calibration = take.calibrate().calibration
+    assert calibration is not None
+    return calibration, mounting

@@ -1,0 +1,277 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The performer node on topics: calibration by itself, by service, from a file; bad input."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.body.character import save_character  # noqa: E402,I100
+from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
+from puppet_core.io import CalibrationError, ConfigError  # noqa: E402
+from puppet_core.sensor_frames import FILTER_LOST  # noqa: E402
+from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
+from puppet_msgs.srv import Calibrate  # noqa: E402
+from puppet_performer.calibration.calibration import save_calibration  # noqa: E402
+from puppet_performer.performer_node import PerformerNode  # noqa: E402
+from puppet_ros.messages import pose_frame, posture_msg  # noqa: E402
+from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
+from puppet_ros.testing import spin_until  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from std_msgs.msg import Header, String  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
+
+DEADLINE_S = 60.0
+LAYOUT = Path(__file__).resolve().parents[3] / 'config' / 'layouts' / 'default14.yaml'
+
+pytestmark = pytest.mark.ros
+
+
+class Rig:
+    """A performer node, a node that plays the filter, and a hand to spin them."""
+
+    def __init__(self, context: Any, virtual: Any, character: Path, **parameters: Any) -> None:
+        values = {'performer': str(character), 'layout': str(LAYOUT), **parameters}
+        overrides = [Parameter(name, value=value) for name, value in values.items()]
+        self.node = PerformerNode(context=context, parameter_overrides=overrides)
+        self.virtual = virtual
+        self.feeder = Node('feeder', context=context)
+        self.executor = make_executor(context)
+        for node in (self.node, self.feeder):
+            self.executor.add_node(node)
+        self.postures: list[Any] = []
+        self.descriptions: list[str] = []
+        self._frames = self.feeder.create_publisher(PoseFrame, '/tracker/filtered', qos.STREAM)
+        self._statics = self.feeder.create_publisher(
+            TFMessage, '/tf_static', qos.STATIC_TRANSFORMS
+        )
+        self.feeder.create_subscription(
+            Posture, '/performer/posture', self.postures.append, qos.STREAM
+        )
+        self.feeder.create_subscription(
+            String,
+            '/performer/robot_description',
+            lambda msg: self.descriptions.append(msg.data),
+            qos.LATCHED,
+        )
+
+    def announce_tracker(self) -> None:
+        """Publish where the tracker stands."""
+        writer = TransformsWriter([('world', 'transmitter')])
+        position, quaternion = self.virtual.p_world_tracker, self.virtual.q_world_tracker
+        self._statics.publish(writer.fill(0, position[None], quaternion[None]))
+
+    def feed(self, pose: Any = None, lost: tuple[str, ...] = ()) -> Any:
+        """Publish a frame of the T-pose, or of another, and let the node work."""
+        frame = self.virtual.frame(*(self.virtual.t_pose() if pose is None else pose))
+        for row in map(frame.sensors.index, lost):
+            frame.positions[row] = frame.quaternions[row] = np.nan
+            frame.status[row] = FILTER_LOST
+        self._frames.publish(pose_frame.to_msg(frame, _header(frame.stamp_ns)))
+        for _ in range(4):  # one event each
+            self.executor.spin_once(timeout_sec=0.001)
+        return frame
+
+    def feed_until(
+        self, condition: Callable[[], bool], pose: Any = None, lost: tuple[str, ...] = ()
+    ) -> bool:
+        """Feed frames until the condition holds or the deadline passes."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition() and time.monotonic() < deadline:
+            self.feed(pose, lost)
+        return condition()
+
+    def spin_until(self, condition: Callable[[], bool]) -> bool:
+        """Spin without feeding."""
+        return spin_until(self.executor, condition)
+
+    def close(self) -> None:
+        """Destroy the nodes."""
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.feeder.destroy_node()
+
+
+def _header(stamp_ns: int) -> Header:
+    header = Header(frame_id='transmitter')
+    header.stamp.sec, header.stamp.nanosec = divmod(stamp_ns, 10**9)
+    return header
+
+
+@pytest.fixture
+def make_rig(ros_context: Any, virtual: Any, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+    """Yield a maker of rigs, each on a context of its own."""
+    save_character(virtual.character, tmp_path / 'random.yaml')
+    rigs: list[Rig] = []
+
+    def make(**parameters: Any) -> Rig:
+        rigs.append(Rig(ros_context, virtual, tmp_path / 'random.yaml', **parameters))
+        return rigs[-1]
+
+    yield make
+    for rig in rigs:
+        rig.close()
+
+
+def _calibrated(make_rig: Callable[..., Rig], **parameters: Any) -> Rig:
+    rig = make_rig(calibration_duration_s=0.2, **parameters)
+    rig.announce_tracker()
+    assert rig.feed_until(lambda: len(rig.postures) > 0)
+    return rig
+
+
+def test_t_pose_then_motion_gives_the_true_posture(
+    make_rig: Callable[..., Rig], pose_of: Callable, rng: np.random.Generator
+) -> None:
+    rig = _calibrated(make_rig)
+    pose = pose_of(rng, rig.virtual.place, 0.05)
+    start = rig.virtual.frame_index
+    assert rig.feed_until(lambda: rig.postures[-1].frame_index > start, pose)
+    record = posture_msg.from_msg(rig.postures[-1])
+    _, p, points = rig.virtual.truth(*pose)
+    np.testing.assert_allclose(record.segments, p, atol=1e-9)
+    np.testing.assert_allclose(record.posture.end_effectors, points, atol=1e-9)
+    assert (record.body, rig.postures[-1].header.frame_id) == ('random', 'world')
+    assert record.leg_length == pytest.approx(rig.virtual.character.skeleton.leg_length)
+
+
+def test_lost_sensors_degrade_to_what_is_inferred_and_come_back_without_a_jump(
+    make_rig: Callable[..., Rig], pose_of: Callable, rng: np.random.Generator
+) -> None:
+    """A still body that loses pelvis, an upper arm and a foot: nothing is faster than 4 m/s."""
+    rig = _calibrated(make_rig)
+    pose, arm = pose_of(rng, rig.virtual.place), SEGMENT_INDEX['left_upper_arm']
+    assert rig.feed_until(_settled(rig, pose), pose)
+    first = len(rig.postures) - 1
+    lost = ('pelvis', 'left_upper_arm', 'right_foot')
+    assert rig.feed_until(
+        lambda: rig.postures[-1].status[arm] == Posture.STATUS_INFERRED, pose, lost
+    )
+    assert rig.feed_until(_settled(rig, pose), pose)
+    records = [posture_msg.from_msg(msg) for msg in rig.postures[first:]]
+    points = np.array([np.vstack((r.segments, r.posture.end_effectors)) for r in records])
+    spans_s = np.diff([record.stamp_ns for record in records]) * 1e-9
+    speeds = np.linalg.norm(np.diff(points, axis=0), axis=2).max(axis=1) / spans_s
+    assert 0.01 < speeds.max() < 4.0
+    assert {int(record.status[arm]) for record in records} == {
+        Posture.STATUS_MEASURED,
+        Posture.STATUS_STALE,
+        Posture.STATUS_INFERRED,
+    }
+
+
+def _settled(rig: Rig, pose: Any) -> Callable[[], bool]:
+    """Return a predicate: the last posture is the pose."""
+    _, truth, _ = rig.virtual.truth(*pose)
+    return lambda: np.allclose(posture_msg.from_msg(rig.postures[-1]).segments, truth, atol=1e-9)
+
+
+def test_stamp_and_frame_index_travel_unchanged(make_rig: Callable[..., Rig]) -> None:
+    rig = _calibrated(make_rig)
+    assert rig.spin_until(lambda: rig.postures[-1].frame_index == rig.virtual.frame_index)
+    msg = rig.postures[-1]
+    assert posture_msg.from_msg(msg).stamp_ns == msg.frame_index * 8_333_333
+
+
+def test_robot_description_is_latched(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig()
+    assert rig.spin_until(lambda: bool(rig.descriptions))
+    assert rig.descriptions[0].startswith('<?xml')
+
+
+def _call(rig: Rig, kind: str = 'pose', duration_s: float = 0.3) -> Any:
+    client = rig.feeder.create_client(Calibrate, '/performer/calibrate')
+    assert rig.spin_until(client.service_is_ready)
+    return client.call_async(Calibrate.Request(kind=kind, duration_s=duration_s))
+
+
+def test_service_calibrates_and_saves(make_rig: Callable[..., Rig], tmp_path: Path) -> None:
+    path = str(tmp_path / 'new' / 'calibration.yaml')
+    rig = _calibrated(make_rig, calibration_file=path)
+    future = _call(rig)
+    assert rig.feed_until(future.done)
+    assert future.result().success
+    assert future.result().file == path
+    assert Path(path).read_text().startswith('format: puppet-calibration/1')
+
+
+def test_service_refuses_a_moving_performer(make_rig: Callable[..., Rig]) -> None:
+    """Calibration while the performer moves."""
+    rig = _calibrated(make_rig)
+    future = _call(rig)
+    root, rotations = rig.virtual.t_pose()
+    deadline = time.monotonic() + DEADLINE_S
+    while not future.done() and time.monotonic() < deadline:
+        root = root + [0.005, 0.0, 0.0]
+        rig.feed((root, rotations))
+    assert not future.result().success
+    assert 'hold the pose still' in future.result().message
+
+
+@pytest.mark.parametrize(
+    ('kind', 'duration_s', 'message'),
+    [
+        ('dance', 1.0, 'kind: expected one of pose'),
+        ('pose', 0.0, 'duration_s: expected'),
+        ('pose', float('nan'), 'duration_s: expected'),
+    ],
+    ids=['kind', 'zero', 'nan'],
+)
+def test_service_refuses_bad_requests(
+    make_rig: Callable[..., Rig], kind: str, duration_s: float, message: str
+) -> None:
+    rig = _calibrated(make_rig)
+    future = _call(rig, kind, duration_s)
+    assert rig.spin_until(future.done)
+    assert message in future.result().message
+
+
+def test_service_says_when_no_frames_have_come(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig()
+    future = _call(rig)
+    assert rig.spin_until(future.done)
+    assert '/tracker/filtered' in future.result().message
+
+
+def test_saved_calibration_is_used_at_once(
+    make_rig: Callable[..., Rig], tmp_path: Path, virtual: Any
+) -> None:
+    save_calibration(virtual.calibrate(), tmp_path / 'c.yaml')
+    rig = make_rig(calibration_file=str(tmp_path / 'c.yaml'))
+    rig.announce_tracker()
+    assert rig.feed_until(lambda: len(rig.postures) > 0)
+    start = posture_msg.from_msg(rig.postures[0]).frame_index
+    assert start - virtual.frame_index < 60
+
+
+def test_foreign_calibration_file_is_refused_at_start(
+    make_rig: Callable[..., Rig], make_virtual: Callable, tmp_path: Path
+) -> None:
+    save_calibration(make_virtual().calibrate(), tmp_path / 'c.yaml')
+    with pytest.raises(CalibrationError, match='got one of performer'):
+        make_rig(calibration_file=str(tmp_path / 'c.yaml'))
+
+
+def test_unknown_parameter_is_refused(make_rig: Callable[..., Rig]) -> None:
+    with pytest.raises(ConfigError, match='fade: expected a known parameter'):
+        make_rig(fade=1.0)
+
+
+def test_garbage_is_dropped_and_the_node_goes_on(make_rig: Callable[..., Rig]) -> None:
+    rig = _calibrated(make_rig)
+    bad = PoseFrame(sensors=['pelvis'], poses=[1.0, 2.0])
+    bad.header.frame_id = 'transmitter'
+    rig._frames.publish(bad)
+    rig._frames.publish(PoseFrame())
+    rig.postures.clear()
+    assert rig.feed_until(lambda: len(rig.postures) > 3)

@@ -1,0 +1,285 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Arguments that the subcommands of puppet_clip share, and what they stand for.
+
+Clips are read, characters and environments found by name in the installed configuration, and
+tuning is checked against the same rows as the nodes' parameters. Whatever does not fit is
+refused before any work is done.
+
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+import math
+from pathlib import Path
+import sys
+from typing import Any, Protocol
+
+from puppet_core.body import AUTO, Character, load_character, Motion
+from puppet_core.clips import add_reading_options, read_clip_as_told, SUFFIXES
+from puppet_core.io import (
+    check_values,
+    check_writable,
+    ConfigError,
+    InputFileError,
+    load_plain_yaml,
+    Row,
+)
+from puppet_core.procedural import procedural_motion
+from puppet_retarget.importance import (
+    Environment,
+    ImportanceConfig,
+    load_environment,
+    SelfInteractionConfig,
+)
+from puppet_retarget.parameters import (
+    importance_config,
+    IMPORTANCE_ROWS,
+    PRESETS,
+    SELF,
+    self_interaction_config,
+    solver_config,
+    SOLVER_ROWS,
+)
+from puppet_retarget.solvers import SolverConfig
+import yaml
+
+BAG_SUFFIXES = ('.mcap', '.db3')
+MAX_WORLD_SCALE = 100.0
+CLIP_ENVIRONMENT = 'floor'
+PROCEDURAL_ENVIRONMENT = 'demo'  # its hands lie on a table
+PROCEDURAL_RATE_HZ = 120.0
+PERFORMER = 'performer'
+_OWN_OPTIONS = ('solver', 'character', 'environment', 'preset')
+_LIVE_ONLY = ('surface_file',)
+
+
+class ConfigFiles(Protocol):
+    """Where the files are that go by short names; puppet_ros.share, or a test's own."""
+
+    def character_file(self, name_or_path: str) -> Path:
+        """Return the file of a character."""
+        ...
+
+    def environment_file(self, name_or_path: str) -> Path:
+        """Return the file of an environment."""
+        ...
+
+    def layout_file(self, name_or_path: str) -> Path:
+        """Return the file of a sensor layout."""
+        ...
+
+
+def tuning_rows() -> tuple[Row, ...]:
+    """Return the rows that --set may change, each name once."""
+    rows = {row.name: row for row in (*IMPORTANCE_ROWS, *SOLVER_ROWS)}
+    return tuple(row for name, row in rows.items() if name not in _OWN_OPTIONS + _LIVE_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class ClipTuning:
+    """Tuning of importance and solver, as the command line gives it."""
+
+    importance: ImportanceConfig
+    """Tuning of the importance."""
+
+    solver: SolverConfig
+    """Tuning of the solver."""
+
+    self_interaction: SelfInteractionConfig = SelfInteractionConfig()
+    """Tuning of the self-interaction."""
+
+
+def add_clip_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what can be said about how a clip is to be read."""
+    group = parser.add_argument_group('reading the clip')
+    add_reading_options(group)
+
+
+def add_tuning_options(parser: argparse.ArgumentParser, has_procedural: bool = False) -> None:
+    """Declare environment, world scale and tuning."""
+    group = parser.add_argument_group('retargeting')
+    group.add_argument(
+        '--environment',
+        metavar='E',
+        help=f'name or YAML file; default {CLIP_ENVIRONMENT}'
+        f'{f", {PROCEDURAL_ENVIRONMENT} for the built-in performer" if has_procedural else ""}',
+    )
+    group.add_argument(
+        '--world-scale', metavar='K', help=f"size of the puppet's world, a number or {AUTO}"
+    )
+    group.add_argument(
+        '--set',
+        action='append',
+        default=[],
+        metavar='NAME=VALUE',
+        dest='settings',
+        help='a parameter of importance or solver; may be repeated',
+    )
+
+
+def read_clip(
+    path: str | Path,
+    arguments: argparse.Namespace,
+    asf: str | Path | None = None,
+    mend: bool = True,
+) -> Motion:
+    """
+    Return the clip that a path names, read as the clip options say.
+
+    Without `mend` every frame stays where the file has it.
+
+    Raises
+    ------
+    InputFileError : naming file, line and what was expected.
+    ConfigError : if an option does not fit.
+
+    """
+    if is_bag(path):
+        raise InputFileError(
+            path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='retarget and replay read bags'
+        )
+    return read_clip_as_told(path, arguments, asf, _say, mend)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f'{text}\n')
+
+
+def procedural_clip(files: ConfigFiles) -> Motion:
+    """Return one pass of the built-in performer, an average adult."""
+    return procedural_motion(find_character(files, PERFORMER), PROCEDURAL_RATE_HZ)
+
+
+def is_bag(path: str | Path) -> bool:
+    """Return whether a path looks like a rosbag, a file or a folder."""
+    return Path(path).suffix.lower() in BAG_SUFFIXES or (Path(path) / 'metadata.yaml').is_file()
+
+
+def find_character(
+    files: ConfigFiles, name_or_path: str, world_scale: str | None = None
+) -> Character:
+    """Return a character, living in a world of the given scale instead of its own."""
+    character = load_character(files.character_file(name_or_path))
+    if world_scale is None:
+        return character
+    return replace(character, world_scale=parse_world_scale(world_scale))
+
+
+def find_environment(
+    files: ConfigFiles, name_or_path: str | None, is_procedural: bool = False
+) -> Environment:
+    """Return an environment, by default the one that suits the performer."""
+    usual = PROCEDURAL_ENVIRONMENT if is_procedural else CLIP_ENVIRONMENT
+    return load_environment(files.environment_file(name_or_path or usual))
+
+
+def tuning(settings: Sequence[str], preset: str) -> ClipTuning:
+    """
+    Return the tuning of a preset with single parameters set over it.
+
+    Raises
+    ------
+    ConfigError : for an unknown name or preset, a wrong type, or a value out of range.
+
+    """
+    if preset not in PRESETS:
+        raise ConfigError(f'preset: expected one of {", ".join(PRESETS)}, got {preset!r}')
+    given = dict(_setting(text) for text in settings)
+    values = check_values(tuning_rows(), given) | {'preset': preset}
+    return ClipTuning(
+        _over(importance_config(values), values, given),
+        _over(solver_config(values), values, given),
+        _over(self_interaction_config(values), values, given, SELF),
+    )
+
+
+def check_output(path: str | Path, name: str, suffix: str = '') -> None:
+    """
+    Refuse an output that cannot be written, before the work is done.
+
+    Raises
+    ------
+    ConfigError : naming the argument and what is in the way.
+
+    """
+    path = Path(path)
+    if suffix and path.suffix.lower() != suffix:
+        raise ConfigError(f'{name}: expected a {suffix} file, got {str(path)!r}')
+    check_writable(path, name)
+
+
+def require_other_files(
+    inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]
+) -> None:
+    """
+    Refuse an output that is an input or another output too; both are arguments by name.
+
+    Raises
+    ------
+    ConfigError : naming the two.
+
+    """
+    taken = {path.resolve(): name for name, path in inputs.items() if path is not None}
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        other = taken.setdefault(path.resolve(), name)
+        if other != name:
+            raise ConfigError(f'{name}: expected another file than {other}, got {str(path)!r}')
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the names of a list with commas; argparse shows the error."""
+    names = tuple(name.strip() for name in text.split(','))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f'expected names with commas between, got {text!r}')
+    return names
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition('=')
+    if not equals or not name.strip():
+        raise ConfigError(f'--set: expected NAME=VALUE, got {text!r}')
+    name = name.strip()
+    if name in _OWN_OPTIONS:
+        raise ConfigError(f'--set: expected a tuning parameter, got {name!r}; it has an option')
+    return name, _typed(value)
+
+
+def _typed(text: str) -> Any:
+    """Return a number, a truth value or the text itself."""
+    try:
+        value = load_plain_yaml(text)
+    except (yaml.YAMLError, RecursionError):
+        return text
+    if isinstance(value, str):
+        try:
+            return float(value)  # YAML takes 1e-3 for a text
+        except ValueError:
+            pass
+    return value
+
+
+def _over(
+    config: Any, values: Mapping[str, Any], given: Mapping[str, Any], prefix: str = ''
+) -> Any:
+    """Return a preset's config with the parameters that were given themselves."""
+    names = [name for name in type(config).__dataclass_fields__ if prefix + name in given]
+    return replace(config, **{name: values[prefix + name] for name in names})
+
+
+def parse_world_scale(text: str) -> float | str:
+    if text == AUTO:
+        return AUTO
+    try:
+        scale = float(text)
+    except ValueError:
+        scale = math.nan
+    if not 0.0 < scale <= MAX_WORLD_SCALE:
+        raise ConfigError(
+            f'--world-scale: expected {AUTO} or 0 < value <= {MAX_WORLD_SCALE:g}, got {text!r}'
+        )
+    return scale

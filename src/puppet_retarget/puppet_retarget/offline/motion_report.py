@@ -1,0 +1,107 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The report on one retargeted clip: how well it keeps what matters, and how fast it was."""
+
+from typing import Any
+
+import numpy as np
+from puppet_core.body import general_end_effectors, LIMB_SEGMENTS, Motion, world_segments
+from puppet_core.math import Floats, quaternions
+from puppet_retarget.importance import GOAL, IMPORTANCE, SELF_IMPORTANCE
+from puppet_retarget.offline import quality
+from puppet_retarget.offline.quality import impossible_share, MotionArrays
+from puppet_retarget.offline.whole_motion import performer_arrays, RetargetJob, RetargetResult
+from puppet_retarget.solvers import SolverConfig
+
+
+def report(
+    motion: Motion,
+    job: RetargetJob,
+    result: RetargetResult,
+    baseline: MotionArrays | None = None,
+) -> dict[str, Any]:
+    """
+    Return the figures of the retarget report as plain numbers with unit suffixes.
+
+    Parameters
+    ----------
+    motion : Motion
+        The performer.
+    job : RetargetJob
+        What was done.
+    result : RetargetResult
+        What came of it.
+    baseline : MotionArrays, optional
+        What `copied_angles` returns for the job, if that is at hand.
+
+    """
+    performer, puppet = performer_arrays(motion), result.puppet
+    planted = quality.planted_feet(performer, motion.rate_hz)
+    scale = job.character.scale_for(motion.skeleton.leg_length)
+    if baseline is None:
+        baseline = copied_angles(motion, job)
+    importances = result.rows[..., IMPORTANCE]
+    ms = result.frame_ms
+    slide = {
+        'performer': quality.slide_mm_s(performer, planted, motion.rate_hz),
+        'puppet': quality.slide_mm_s(puppet, planted, motion.rate_hz),
+        'joint_angles_baseline': quality.slide_mm_s(baseline, planted, motion.rate_hz),
+    }
+    deviation = quality.free_limb_deviation_deg(puppet, performer, limb_importances(result))
+    return {
+        'frames': motion.n_frames,
+        'solver': job.solver,
+        'character': job.character.name,
+        'ms_per_frame': {
+            'median': float(np.median(ms)),
+            'p99': float(np.percentile(ms, 99)),
+            'max': float(np.max(ms)),
+        },
+        'body_iterations': int(result.body_iterations.sum()),
+        'planted_foot_slide_mm_s': slide,
+        'planted_impossible_share': impossible_share(
+            job.character.skeleton,
+            motion.world_segments()[0],
+            scale * result.rows[:, 2:, GOAL : GOAL + 3],
+            planted,
+        ),
+        'goal_error_mm': quality.percentiles(
+            result.goal_errors[importances > quality.IMPORTANT], 1000.0
+        ),
+        'penetration_mm': {'environment_max': float(result.penetrations.max() * 1000.0)},
+        'free_limb_deviation_deg_max': deviation,
+        'jerk_ratio': quality.jerk_ratios(puppet, performer, scale),
+    }
+
+
+def copied_angles(motion: Motion, job: RetargetJob) -> MotionArrays:
+    """
+    Return the puppet of a job with the captured joint angles and nothing else.
+
+    The same as the solver `joint_angles` makes with the default tuning, for all frames at once.
+
+    """
+    skeleton, tuning = job.character.skeleton, SolverConfig()
+    leg_length = motion.skeleton.leg_length
+    hips = motion.world_segments()[1][:, LIMB_SEGMENTS[2:, 0]].mean(axis=1)
+    scale = job.character.scale_for(leg_length)
+    ratio = tuning.root_height_ratio or job.character.root_ratio_for(leg_length)
+    centre = skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0)
+    roots = hips * (scale, scale, ratio) - quaternions.rotate(motion.rotations[:, 0], centre)
+    q_world, p_world = world_segments(skeleton, roots, motion.rotations)
+    points = general_end_effectors(skeleton, q_world, p_world)
+    return MotionArrays(roots, motion.rotations, points)
+
+
+def limb_importances(result: RetargetResult) -> Floats:
+    """
+    Return how much each limb has to do with the environment or the body, shape (n, 4).
+
+    A limb that is at the puppet's own skin is there because it was moved out, or meets it.
+
+    """
+    near_self = result.self_rows[..., SELF_IMPORTANCE]
+    at_skin = (result.self_depths > 0.0).astype(np.float64)
+    strongest = np.maximum(near_self, at_skin)
+    own = np.maximum(strongest[:, :4], strongest[:, 4:])
+    return np.maximum(result.rows[..., IMPORTANCE], own)

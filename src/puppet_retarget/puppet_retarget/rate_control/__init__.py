@@ -1,0 +1,52 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rate control."""
+
+from puppet_retarget.rate_control.controller import AS_PRINTED, RateConfig, RateController
+from puppet_retarget.rate_control.kinematics import pose_tree
+from puppet_retarget.rate_control.state import (
+    ASTRAY,
+    ERROR,
+    Inputs,
+    inputs_of,
+    Script,
+    settings_of,
+    State,
+    state_of,
+    STEPS,
+    tree_of,
+    TreeArrays,
+    work_of,
+)
+from puppet_retarget.rate_control.step import advance, begin, play_packed, WISH_FIRST
+from puppet_retarget.rate_control.tasks import HORIZONTAL, ORIENTATION, POSITION, Task
+from puppet_retarget.rate_control.tree import BASE_DOFS, BodyTree
+
+__all__ = [
+    'ASTRAY',
+    'AS_PRINTED',
+    'BASE_DOFS',
+    'BodyTree',
+    'ERROR',
+    'HORIZONTAL',
+    'Inputs',
+    'ORIENTATION',
+    'POSITION',
+    'RateConfig',
+    'RateController',
+    'STEPS',
+    'Script',
+    'State',
+    'Task',
+    'TreeArrays',
+    'WISH_FIRST',
+    'advance',
+    'begin',
+    'inputs_of',
+    'play_packed',
+    'pose_tree',
+    'settings_of',
+    'state_of',
+    'tree_of',
+    'work_of',
+]

@@ -1,0 +1,446 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A step of closed-loop inverse rate control (ChoiKo2000 eq. 16), and what keeps it bounded.
+
+It takes the goals' displacement and the estimate of the error it will leave through the
+pseudo-inverse. It is shortened when it would bring the body farther from its goals than it was:
+so no gain and no rate of frames makes it swing up.
+
+A frame of rate control from sub-steps and corrections, and the calls from Python (kernels).
+
+A frame in which the goals go far is divided, so that each part is as short as the Jacobian
+holds. Corrections follow while the error is above a tolerance and falls.
+"""
+
+import math
+
+import numpy as np
+from puppet_core.math import angle_between, copy, Floats, kernel, Quats, slerp, Vec3s
+from puppet_retarget.rate_control.jacobian import (
+    clamp_rows,
+    error_rows,
+    fill_jacobian,
+    move_rows,
+    task_point,
+)
+from puppet_retarget.rate_control.kinematics import hang_on, move_tree, pose_tree, wish_rates
+from puppet_retarget.rate_control.pseudo_inverse import (
+    prepare_inverse,
+    pseudo_inverse,
+    through_jacobian,
+)
+from puppet_retarget.rate_control.state import (
+    DEXTERITY,
+    ERROR,
+    Inputs,
+    inputs_of,
+    Script,
+    Settings,
+    settings_of,
+    State,
+    state_of,
+    STEPS,
+    tree_of,
+    TreeArrays,
+    Work,
+    work_of,
+)
+from puppet_retarget.rate_control.tasks import POSITION
+
+NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST = 0, 1, 2, 3  # RateConfig.estimate
+MAX_SHORTENINGS = 4
+WORTH_A_STEP = 0.8  # share of the error that a correction may leave to be followed by another
+
+
+@kernel
+def _keep(tree: TreeArrays, state: State, work: Work) -> None:
+    base = tree.base[0]
+    copy(state.p_world[base], work.kept_base[:3])
+    copy(state.q_world[base], work.kept_base[3:7])
+    for joint in range(1, tree.sizes[0]):
+        copy(state.rotations[joint], work.kept_rotations[joint])
+
+
+@kernel
+def _restore(tree: TreeArrays, state: State, work: Work) -> None:
+    """Put base and joints back; the other segments follow with the next move."""
+    base = tree.base[0]
+    copy(work.kept_base[:3], state.p_world[base])
+    copy(work.kept_base[3:7], state.q_world[base])
+    for joint in range(1, tree.sizes[0]):
+        copy(work.kept_rotations[joint], state.rotations[joint])
+
+
+@kernel
+def length_of(rows: Floats, n: int) -> float:
+    square = 0.0
+    for i in range(n):
+        square += rows[i] * rows[i]
+    return math.sqrt(square)
+
+
+@kernel
+def goal_error(tree: TreeArrays, inputs: Inputs, state: State, work: Work) -> float:
+    """Return how far this sub-step's goals are, all rows together; fill `work.errors`."""
+    n = error_rows(
+        tree,
+        inputs,
+        state,
+        work.goal_positions,
+        work.goal_orientations,
+        work.goal_base,
+        work.errors,
+    )
+    return length_of(work.errors, n)
+
+
+@kernel
+def _limit_rates(
+    tree: TreeArrays, inputs: Inputs, settings: Settings, driven: Floats, rates: Floats
+) -> None:
+    """Shorten what is not driven, all together, until no joint turns too far; in place."""
+    share = 1.0
+    for d in range(tree.sizes[1]):
+        if inputs.mobilities[d] > 0.0:
+            limit = settings.max_input_m if d < 3 else settings.max_turn_rad
+            size = abs(rates[d])
+            if size * share > limit:
+                share = limit / size
+    if share < 1.0:
+        for d in range(tree.sizes[1]):
+            rates[d] = driven[d] + share * (rates[d] - driven[d])
+
+
+@kernel
+def fill_wish(
+    tree: TreeArrays,
+    inputs: Inputs,
+    state: State,
+    settings: Settings,
+    share: float,
+    gain: float,
+    work: Work,
+) -> None:
+    """Fill the secondary rate, by its gain, and its driven part, which has none."""
+    wish_rates(tree, inputs, state, share, work.wish)
+    for d in range(tree.sizes[1]):
+        if inputs.mobilities[d] == 0.0:
+            work.driven[d] = work.wish[d]
+        else:
+            work.driven[d] = 0.0
+            work.wish[d] *= gain
+    _limit_rates(tree, inputs, settings, work.driven, work.wish)
+
+
+@kernel
+def estimate_errors(
+    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, n: int, work: Work
+) -> None:
+    """
+    Turn `work.errors`, how far the goals are, into the error that is to be expected.
+
+    Steps 1 to 3 before ChoiKo2000 eq. 17. As printed the step that is tried out moves for the
+    goals alone; with ALL_RATES for the secondary task as well, whose curvature is as large.
+    With WISH_FIRST it moves for the secondary task alone, and the pseudo-inverse is left what
+    that misses: near singularities a wish that meets the goals is not projected away.
+    The error of the secondary task is not estimated: it would differ from the plain one by
+    what the tasks use, which the null space takes out again.
+
+    """
+    if settings.estimate == NO_ESTIMATE:
+        # that of the step before, ChoiKo2000 eq. 10
+        for i in range(n):
+            work.errors[i] -= work.moves[i]
+        return
+    if settings.estimate == WISH_FIRST:
+        for d in range(tree.sizes[1]):
+            work.rates[d] = work.wish[d]
+        through_jacobian(work.jacobian, work.wish, tree.sizes[1], n, work.moves)
+    else:
+        wish = work.wish if settings.estimate == ALL_RATES else work.driven
+        pseudo_inverse(work.moves, wish, inputs.mobilities, tree.sizes[1], n, work, work.rates)
+    _limit_rates(tree, inputs, settings, work.driven, work.rates)
+    _keep(tree, state, work)
+    move_tree(tree, work.rates, 1.0, work.tried, state)
+    goal_error(tree, inputs, state, work)
+    _restore(tree, state, work)
+    pose_tree(tree, state.rotations, state.q_world, state.p_world)
+
+
+@kernel
+def apply_step(
+    tree: TreeArrays,
+    inputs: Inputs,
+    state: State,
+    settings: Settings,
+    n: int,
+    bound: float,
+    work: Work,
+) -> None:
+    """
+    Move by `work.inputs` and `work.wish`, shortened until the error is within a bound.
+
+    What is wished is shortened faster: the direction that is left in the end leads towards the
+    goals, so that some share of it helps unless nothing does.
+
+    """
+    _keep(tree, state, work)
+    primary, secondary = 1.0, 1.0
+    for _ in range(MAX_SHORTENINGS + 1):
+        for d in range(tree.sizes[1]):
+            work.tried[d] = work.driven[d] + secondary * (work.wish[d] - work.driven[d])
+        for i in range(n):
+            work.moves[i] = primary * work.inputs[i]
+        pseudo_inverse(
+            work.moves, work.tried, inputs.mobilities, tree.sizes[1], n, work, work.rates
+        )
+        _limit_rates(tree, inputs, settings, work.driven, work.rates)
+        move_tree(tree, work.rates, 1.0, work.tried, state)
+        if not settings.guarded or goal_error(tree, inputs, state, work) <= bound:
+            return
+        _restore(tree, state, work)
+        primary, secondary = 0.5 * primary, 0.25 * secondary
+    move_tree(tree, work.driven, 1.0, work.tried, state)
+
+
+@kernel
+def prepare_step(
+    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, work: Work
+) -> int:
+    """Fill and factorise the Jacobian; return the number of rows."""
+    n = fill_jacobian(tree, inputs, state, work.jacobian)
+    prepare_inverse(
+        inputs.mobilities,
+        tree.sizes[1],
+        n,
+        settings.max_damping,
+        settings.damped_below,
+        state,
+        work,
+    )
+    return n
+
+
+@kernel
+def dexterity_gain(state: State, settings: Settings, n: int) -> float:
+    """Return K1 = K2: 1, less where the dexterity is small (ChoiKo2000 after eq. 21)."""
+    if n == 0 or settings.full_gain_dexterity <= 0.0:
+        return 1.0
+    share = state.measures[DEXTERITY] / settings.full_gain_dexterity
+    return min(max(share, settings.least_gain), 1.0)
+
+
+# share of the error that a correction may leave to be followed by another
+
+
+@kernel
+def _sub_goals(tree: TreeArrays, inputs: Inputs, state: State, share: float, work: Work) -> None:
+    """Write goals a share of the way from those of the step before."""
+    for k in range(3):
+        before = state.before_base[k]
+        work.goal_base[k] = before + share * (inputs.base_position[k] - before)
+    for task in range(tree.sizes[2]):
+        for k in range(3):
+            before = state.before_positions[task, k]
+            work.goal_positions[task, k] = before + share * (inputs.positions[task, k] - before)
+        slerp(
+            state.before_orientations[task],
+            inputs.orientations[task],
+            share,
+            work.goal_orientations[task],
+        )
+
+
+@kernel
+def _sub_step(
+    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, share: float, work: Work
+) -> None:
+    """Go a share of what is left of the frame."""
+    _sub_goals(tree, inputs, state, share, work)
+    n = prepare_step(tree, inputs, state, settings, work)
+    gain = dexterity_gain(state, settings, n)
+    # goals out of reach push back: what is wished against them would swing about
+    yielding = settings.full_gain_error / max(state.measures[ERROR], settings.full_gain_error)
+    fill_wish(tree, inputs, state, settings, share, gain * yielding, work)
+    through_jacobian(work.jacobian, work.driven, tree.sizes[1], n, work.spare)
+    carried = length_of(work.spare, n)
+    bound = max(goal_error(tree, inputs, state, work) + carried, settings.slack)
+    move_rows(
+        tree,
+        inputs,
+        state,
+        work.goal_positions,
+        work.goal_orientations,
+        work.goal_base,
+        work.moves,
+    )
+    estimate_errors(tree, inputs, state, settings, n, work)
+    for i in range(n):
+        work.inputs[i] = work.moves[i] + gain * work.errors[i]
+    clamp_rows(tree, inputs, settings.max_input_m, settings.max_input_rad, work.inputs)
+    apply_step(tree, inputs, state, settings, n, bound, work)
+    copy(work.goal_base, state.before_base)
+    for task in range(tree.sizes[2]):
+        copy(work.goal_positions[task], state.before_positions[task])
+        copy(work.goal_orientations[task], state.before_orientations[task])
+
+
+@kernel
+def _correct(
+    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, work: Work
+) -> int:
+    """Take further steps towards the goals until they are met; return how many."""
+    for d in range(tree.sizes[1]):
+        work.wish[d] = 0.0
+        work.driven[d] = 0.0
+    error = goal_error(tree, inputs, state, work)
+    for step in range(settings.max_corrections):
+        if error <= settings.tolerance:
+            return step
+        n = prepare_step(tree, inputs, state, settings, work)
+        gain = dexterity_gain(state, settings, n)
+        goal_error(tree, inputs, state, work)
+        for i in range(n):
+            work.inputs[i] = gain * work.errors[i]
+        clamp_rows(tree, inputs, settings.max_input_m, settings.max_input_rad, work.inputs)
+        apply_step(tree, inputs, state, settings, n, error, work)
+        before, error = error, goal_error(tree, inputs, state, work)
+        if error > WORTH_A_STEP * before:
+            return step + 1
+    return settings.max_corrections
+
+
+@kernel
+def _count_sub_steps(tree: TreeArrays, inputs: Inputs, state: State, settings: Settings) -> int:
+    """Return how many parts the frame is divided into, by how far goals and base go."""
+    most = 1.0
+    base = tree.base[0]
+    for task in range(tree.sizes[2]):
+        if inputs.active[task] == 0:
+            continue
+        if tree.task_kinds[task] == POSITION:
+            square = 0.0
+            for k in range(3):
+                step = inputs.positions[task, k] - state.before_positions[task, k]
+                square += step * step
+            most = max(most, math.sqrt(square) / settings.sub_step_m)
+        else:
+            turn = angle_between(state.before_orientations[task], inputs.orientations[task])
+            most = max(most, turn / settings.sub_step_rad)
+    if inputs.mobilities[0] == 0.0:
+        turn = angle_between(state.q_world[base], inputs.base_orientation)
+        most = max(most, turn / settings.sub_step_rad)
+    return int(math.ceil(min(most, 1.0 * settings.max_sub_steps)))
+
+
+@kernel
+def advance(
+    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, work: Work
+) -> None:
+    """Take a frame: bring the body from where it is to what the inputs ask for."""
+    for k in range(6):
+        state.gap[k] *= settings.kept_gap
+    parts = _count_sub_steps(tree, inputs, state, settings)
+    for part in range(parts):
+        _sub_step(tree, inputs, state, settings, 1.0 / (parts - part), work)
+    corrections = _correct(tree, inputs, state, settings, work)
+    state.measures[STEPS] = parts + corrections
+    state.measures[ERROR] = goal_error(tree, inputs, state, work)
+
+
+@kernel
+def begin(tree: TreeArrays, state: State) -> None:
+    """Pose the tree from its base and joints, and forget all that was before."""
+    pose_tree(tree, state.rotations, state.q_world, state.p_world)
+    copy(state.p_world[tree.base[0]], state.before_base)
+    for task in range(tree.sizes[2]):
+        task_point(tree, state, task, state.before_positions[task])
+        copy(state.q_world[tree.segments[task]], state.before_orientations[task])
+    for k in range(6):
+        state.gap[k] = 0.0
+    state.measures[ERROR] = 0.0
+
+
+@kernel
+def advance_packed(packed: np.ndarray) -> None:
+    """Take a frame, in place. `packed` holds RateArrays."""
+    record = packed[0]
+    advance(
+        tree_of(record.tree),
+        inputs_of(record.inputs),
+        state_of(record.state),
+        settings_of(record.settings),
+        work_of(record.work),
+    )
+
+
+@kernel
+def pose_packed(packed: np.ndarray) -> None:
+    """Pose the tree from its base and joints, and take where its tasks are as their goals."""
+    record = packed[0]
+    tree, state, inputs = tree_of(record.tree), state_of(record.state), inputs_of(record.inputs)
+    begin(tree, state)
+    copy(state.before_base, inputs.base_position)
+    for task in range(tree.sizes[2]):
+        copy(state.before_positions[task], inputs.positions[task])
+        copy(state.before_orientations[task], inputs.orientations[task])
+
+
+@kernel
+def jacobian_packed(packed: np.ndarray) -> int:
+    """Fill Jacobian and errors where the body is; return the number of rows."""
+    record = packed[0]
+    tree, inputs = tree_of(record.tree), inputs_of(record.inputs)
+    state, work = state_of(record.state), work_of(record.work)
+    error_rows(
+        tree,
+        inputs,
+        state,
+        inputs.positions,
+        inputs.orientations,
+        inputs.base_position,
+        work.errors,
+    )
+    return fill_jacobian(tree, inputs, state, work.jacobian)
+
+
+@kernel
+def play_packed(
+    packed: np.ndarray, script: Script, rotations: Quats, q_world: Quats, p_world: Vec3s
+) -> None:
+    """Take all frames of a script; write rotations, orientations and positions of each."""
+    record = packed[0]
+    tree, inputs = tree_of(record.tree), inputs_of(record.inputs)
+    state, settings = state_of(record.state), settings_of(record.settings)
+    for i in range(len(script.bases)):
+        if tree.base[0] != script.bases[i]:
+            copy(script.entry_positions[i], inputs.base_position)
+            copy(script.entry_orientations[i], inputs.base_orientation)
+            hang_on(tree, inputs, state, script.bases[i], work_of(record.work).tried)
+        copy(script.base_positions[i], inputs.base_position)
+        copy(script.base_orientations[i], inputs.base_orientation)
+        for task in range(tree.sizes[2]):
+            inputs.active[task] = script.active[i, task]
+            copy(script.positions[i, task], inputs.positions[task])
+            copy(script.orientations[i, task], inputs.orientations[task])
+        for joint in range(1, tree.sizes[0]):
+            copy(script.imitated[i, joint], inputs.imitated[joint])
+        advance(tree, inputs, state, settings, work_of(record.work))
+        for segment in range(tree.sizes[0]):
+            copy(state.rotations[segment], rotations[i, segment])
+            copy(state.q_world[segment], q_world[i, segment])
+            copy(state.p_world[segment], p_world[i, segment])
+
+
+@kernel
+def hang_on_packed(packed: np.ndarray, segment: int) -> None:
+    """Make a segment the base; `inputs` has its pose."""
+    record = packed[0]
+    hang_on(
+        tree_of(record.tree),
+        inputs_of(record.inputs),
+        state_of(record.state),
+        segment,
+        work_of(record.work).tried,
+    )

@@ -1,0 +1,145 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An articulated tree for inverse rate control: any segments, any joints, any base.
+
+A segment's frame is at its joint with its parent. A joint carries its child segment's name, its
+rotation takes vectors of the child into the parent, the identity at rest. Whatever segment is
+the base, rotations mean the same; only the way in which the tree is walked differs, so that the
+base can change without anything moving.
+
+Where a tree's segments are, how its joints turn, and what turns them towards others (kernels).
+
+Rates of a ball are a rotation vector in the child's frame; a hinge has one about its axis; a
+universal joint one about an axis in the parent and one about an axis in the child. None of them
+has angles that could wind up or lock.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from puppet_core.body import PARENTS, SEGMENTS, Skeleton
+from puppet_core.io import ConfigError
+from puppet_core.math import (
+    check_array,
+    Floats,
+    Ints,
+    read_only,
+    Vec3s,
+)
+
+FIXED, HINGE, UNIVERSAL, BALL = 0, 1, 2, 3
+"""Kinds of joints: their degrees of freedom. A joint of three successive axes is a ball."""
+
+MAX_SEGMENTS = 32
+BASE_DOFS = 6  # shift of the base segment and its turn, both by world axes
+_AXES = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  # where a tree gives none
+
+
+@dataclass(frozen=True, slots=True)
+class BodyTree:
+    """Segments, each after its parent, and the joints between them."""
+
+    names: tuple[str, ...]
+    """Of the segments, at most MAX_SEGMENTS."""
+
+    parents: Ints
+    """Index of each segment's parent, shape (n,); -1 for the first, the root."""
+
+    offsets: Vec3s
+    """Joint of each segment in its parent's frame, shape (n, 3) [m]; row 0 is not used."""
+
+    kinds: Ints = ()  # type: ignore[assignment]
+    """FIXED, HINGE, UNIVERSAL or BALL, shape (n,); row 0 is not used. Empty: all balls."""
+
+    axes: Vec3s = ()  # type: ignore[assignment]
+    """
+    Unit axes of hinges and universal joints, shape (n, 2, 3).
+
+    A hinge turns about the first. A universal joint turns about the first, which is fixed in the
+    parent, after the second, which is fixed in the child. By default Y, then Z.
+
+    """
+
+    def __post_init__(self) -> None:
+        n = len(self.names)
+        if not 1 <= n <= MAX_SEGMENTS or len(set(self.names)) < n:
+            raise ConfigError(f'names: expected 1 to {MAX_SEGMENTS} different ones, got {n}')
+        put = object.__setattr__
+        put(self, 'parents', _indices('parents', self.parents, n))
+        put(self, 'offsets', read_only(check_array('offsets', self.offsets, (n, 3))))
+        kinds = self.kinds if len(self.kinds) else np.full(n, BALL)
+        put(self, 'kinds', _indices('kinds', kinds, n))
+        axes = self.axes if len(self.axes) else np.tile(_AXES, (n, 1, 1))
+        axes = check_array('axes', axes, (n, 2, 3))
+        lengths = np.linalg.norm(axes, axis=2, keepdims=True)
+        if np.any(np.abs(lengths - 1.0) > 1e-6):
+            raise ConfigError('axes: expected unit vectors')
+        put(self, 'axes', read_only(axes / lengths))
+        if self.parents[0] != -1 or any(not 0 <= p < i for i, p in enumerate(self.parents) if i):
+            raise ConfigError(
+                f'parents: expected -1, then earlier segments, got {self.parents.tolist()}'
+            )
+        if np.any((self.kinds < FIXED) | (self.kinds > BALL)):
+            raise ConfigError(f'kinds: expected {FIXED} to {BALL}, got {self.kinds.tolist()}')
+
+    @classmethod
+    def of_skeleton(cls, skeleton: Skeleton) -> 'BodyTree':
+        """Return the suite's own skeleton: 15 ball joints, 51 degrees of freedom."""
+        return cls(SEGMENTS, PARENTS, skeleton.offsets)
+
+    def index(self, name: str) -> int:
+        """
+        Return the index of a segment.
+
+        Raises
+        ------
+        ConfigError : for an unknown name, listing the known ones.
+
+        """
+        if name not in self.names:
+            raise ConfigError(f'segment: expected one of {", ".join(self.names)}, got {name!r}')
+        return self.names.index(name)
+
+    @property
+    def first_dofs(self) -> Ints:
+        """Return the first degree of freedom of each joint, shape (n,); row 0 the base's."""
+        counts = np.concatenate(([BASE_DOFS], self.kinds[1:]))
+        return np.concatenate(([0], np.cumsum(counts)[:-1]))
+
+    @property
+    def n_dofs(self) -> int:
+        """Return the number of degrees of freedom, six of them the base's."""
+        return int(BASE_DOFS + self.kinds[1:].sum())
+
+    def walks(self) -> tuple[Ints, Ints]:
+        """
+        Return how the tree is walked from each base.
+
+        Returns
+        -------
+        orders : ndarray, shape (n, n)
+            Row b: the segments, base b first, each after its neighbour on the side of the base.
+        neighbours : ndarray, shape (n, n)
+            Row b: of each segment that neighbour, -1 of the base itself.
+
+        """
+        n = len(self.names)
+        orders, neighbours = np.zeros((n, n), dtype=np.int64), np.full((n, n), -1)
+        for base in range(n):
+            order = [base]
+            for segment in order:
+                for other in range(n):
+                    if other in order:
+                        continue
+                    if self.parents[other] == segment or self.parents[segment] == other:
+                        neighbours[base, other] = segment
+                        order.append(other)
+            orders[base] = order
+        return orders, neighbours
+
+
+def _indices(name: str, values: Ints | Sequence[int], n: int) -> Ints:
+    array: Floats = check_array(name, np.asarray(values, dtype=np.float64), (n,))
+    return read_only(array, np.int64)

@@ -1,0 +1,771 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The end of a frame's third step: limbs out of the own body, then out of objects (kernel).
+
+`self_push_out` and `push_out` say where a point is free, here the limbs go there.
+
+End-effectors out of objects (kernel, last part of Shin2002 5.3.3).
+
+The blend of captured and solved rotations obeys no constraint, so an end-effector may end
+inside an object. It is moved to where the line from its shoulder or hip enters the object, and
+the limb is solved once more. Where that is much farther than the nearest surface (a hand
+behind a bottle, a foot sliding along a wall) it takes the nearest surface: entering the far
+side by a micrometre must not move a hand to the near side.
+
+End-effectors, elbows and knees out of the rest of the body (kernel, last part of Shin2002 5.3.3).
+
+As `push_out` does for objects: neither the blend nor ranges whose sample points lie apart keep
+a palm out of a round belly exactly. What the performer's own body does, an elbow pressed
+into the side, is left as deep as it is there.
+
+Room that a swinging foot makes for the leg it passes (kernel).
+
+The legs of a character that stand closer together or are thicker than the performer's are in
+the way of the swing: the foot would be inside for a few frames, and to be taken out in those
+alone is a kick. Over so short a time its way relative to the other leg is nearly straight, so
+that the deepest place is known before it is there. The foot is out of the way by then, and
+takes as long to come back.
+"""
+
+import math
+
+from puppet_core.body import nearest_capsule_within, ShapeArrays
+from puppet_core.math import (
+    copy,
+    Floats,
+    follow,
+    kernel,
+    Quats,
+    rotate,
+    rotate_inverse,
+    Vec3,
+    Vec3s,
+    work_array,
+)
+from puppet_retarget.importance import (
+    from_object,
+    ObjectArrays,
+    RELEVANT,
+    SELF_DEPTH,
+    SELF_IMPORTANCE,
+    signed_distance,
+    to_object,
+)
+from puppet_retarget.solvers.correction_rate_limit import limit_correction_rate
+from puppet_retarget.solvers.frame_state import (
+    ATTACHED_TO,
+    Frame,
+    Goals,
+    STARTS,
+    update_kinematics,
+)
+from puppet_retarget.solvers.limb_ranges import ease, swing_elbow
+from puppet_retarget.solvers.limbs import solve_limb, solve_limb_on_circle
+from puppet_retarget.solvers.puppet_model import ELBOW_CIRCLE, PuppetModel, Tuning
+
+TOUCH_TOL_M = 1e-9
+STUCK_TOL_M = 1e-3  # depth at which the nearest surface counts as out of reach
+NEWTON_STEPS = 30
+MAX_SWEEPS = 8  # over overlapping objects
+RAY_FROM, RAY_ONLY = 0.2, 0.5  # share of the way along the line that is depth [-]
+
+
+@kernel
+def puppet_distance(objects: ObjectArrays, j: int, p: Vec3, local: Vec3, normal: Vec3) -> float:
+    """Return the signed distance of a world point from the puppet's object j [m]."""
+    to_object(objects.puppet_orientations[j], objects.puppet_positions[j], p, local)
+    return signed_distance(objects.shapes[j], objects.puppet_sizes[j], local, normal)
+
+
+@kernel
+def deepest(objects: ObjectArrays, p: Vec3) -> float:
+    """Return the smallest signed distance of a world point from all objects [m]."""
+    local, normal = work_array(3), work_array(3)
+    depth = 1e9
+    for j in range(len(objects.shapes)):
+        depth = min(depth, puppet_distance(objects, j, p, local, normal))
+    return depth
+
+
+@kernel
+def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3, work: Vec3) -> float:
+    """
+    Return how far back along a direction a point inside a solid enters it; infinity if never.
+
+    The signed distance of a convex solid is convex along a line, so that Newton steps from
+    outside come down to the surface and never pass it. All in the object's frame.
+
+    """
+    normal = work_array(3)
+    way = size[0] + size[1] + size[2]  # outside of any bounded shape
+    for _ in range(NEWTON_STEPS):
+        for k in range(3):
+            work[k] = p[k] - way * direction[k]
+        gap = signed_distance(shape, size, work, normal)
+        slope = -normal[0] * direction[0] - normal[1] * direction[1] - normal[2] * direction[2]
+        if slope < 1e-12:
+            return math.inf
+        way -= gap / slope
+        if abs(gap) < 0.1 * TOUCH_TOL_M:
+            break
+    return way
+
+
+@kernel
+def leave_object(
+    objects: ObjectArrays, j: int, start: Vec3, p: Vec3, ray_only: bool, out: Vec3
+) -> bool:
+    """
+    Write a point on the surface of the puppet's object j for a point inside; True if it was.
+
+    Parameters
+    ----------
+    objects : ObjectArrays
+        The environment.
+    j : int
+        Which object.
+    start, p : ndarray, shape (3,)
+        Shoulder or hip, and the end-effector, in world [m].
+    ray_only : bool
+        Whether to enter from `start` however far that is.
+    out : ndarray, shape (3,)
+        The point in world [m]; p where that is outside already. May be p itself.
+
+    """
+    shape, size = objects.shapes[j], objects.puppet_sizes[j]
+    local, origin, normal, work = work_array(3), work_array(3), work_array(3), work_array(3)
+    depth = -puppet_distance(objects, j, p, local, normal)
+    out[0], out[1], out[2] = p[0], p[1], p[2]
+    if depth <= (STUCK_TOL_M if ray_only else TOUCH_TOL_M):
+        return False
+    to_object(objects.puppet_orientations[j], objects.puppet_positions[j], start, origin)
+    length = math.sqrt(
+        (local[0] - origin[0]) ** 2 + (local[1] - origin[1]) ** 2 + (local[2] - origin[2]) ** 2
+    )
+    way = math.inf
+    if length > TOUCH_TOL_M:
+        for k in range(3):
+            origin[k] = (local[k] - origin[k]) / length
+        way = _way_back(shape, size, local, origin, work)
+    share = min(max((depth / way - RAY_FROM) / (RAY_ONLY - RAY_FROM), 0.0), 1.0)
+    share *= share * (3.0 - 2.0 * share)
+    if ray_only and way < math.inf:
+        share = 1.0
+    for k in range(3):
+        along = way * origin[k] if share > 0.0 else 0.0
+        work[k] = local[k] - share * along + (1.0 - share) * depth * normal[k]
+    # a point between two of the surface is inside
+    inside = -signed_distance(shape, size, work, normal)
+    for k in range(3):
+        work[k] += max(inside, 0.0) * normal[k]
+    from_object(objects.puppet_orientations[j], objects.puppet_positions[j], work, out)
+    return True
+
+
+@kernel
+def leave_objects(objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, out: Vec3) -> bool:
+    """Write a point outside of all objects, p itself if it is; return whether p moved."""
+    out[0], out[1], out[2] = p[0], p[1], p[2]
+    has_moved = False
+    for _ in range(MAX_SWEEPS):
+        moves = False
+        for j in range(len(objects.shapes)):
+            moves = leave_object(objects, j, start, out, ray_only, out) or moves
+        if not moves:
+            break
+        has_moved = True
+    return has_moved
+
+
+SELF_TOUCH_TOL_M = 1e-7
+ALLOWED_M = 1e-3  # flesh gives way
+_SWEEPS = 4  # over segments that overlap
+
+
+@kernel
+def bounding_centres(shape: ShapeArrays, q_world: Quats, p_world: Vec3s, out: Vec3s) -> None:
+    """Fill the centres of the balls around the segments in world, shape (16, 3) [m]."""
+    for segment in range(len(out)):
+        rotate(q_world[segment], shape.centres[segment], out[segment])
+        for k in range(3):
+            out[segment, k] += p_world[segment, k]
+
+
+@kernel
+def leave_segment(
+    shape: ShapeArrays,
+    segment: int,
+    q_world: Quats,
+    p_world: Vec3s,
+    allowed: float,
+    share: float,
+    point: Vec3,
+    ball: Vec3,
+) -> float:
+    """
+    Move a point out of a segment by a share of the way, in place.
+
+    Returns
+    -------
+    radius : float
+        That of the ball about `ball`, which is written, that the point should be outside of;
+        0 if the point is outside already and has not moved [m].
+
+    """
+    local, normal = work_array(3), work_array(3)
+    for k in range(3):
+        local[k] = point[k] - p_world[segment, k]
+    rotate_inverse(q_world[segment], local, local)
+    distance, capsule = nearest_capsule_within(shape, segment, local, -allowed, normal)
+    depth = -distance - allowed
+    if capsule < 0 or depth <= SELF_TOUCH_TOL_M:
+        return 0.0
+    radius = shape.radii[capsule]
+    rotate(q_world[segment], normal, normal)
+    for k in range(3):
+        ball[k] = point[k] - (distance + radius) * normal[k]
+        point[k] += share * depth * normal[k]
+    return radius - allowed - (1.0 - share) * depth
+
+
+@kernel
+def leave_body(
+    shape: ShapeArrays,
+    q_world: Quats,
+    p_world: Vec3s,
+    centres: Vec3s,
+    j: int,
+    allowed: float,
+    meets_half_way: bool,
+    point: Vec3,
+    ball: Vec3,
+) -> float:
+    """
+    Move a general end-effector out of its body, in place.
+
+    Parameters
+    ----------
+    shape : ShapeArrays
+        The puppet's shape.
+    q_world, p_world : ndarray, shapes (16, 4), (16, 3)
+        Its segments in world [m].
+    centres : ndarray, shape (16, 3)
+        As `bounding_centres` fills them [m].
+    j : int
+        Which end-effector.
+    allowed : float
+        Depth that may stay [m].
+    meets_half_way : bool
+        Whether the limb across the body moves out of the way by the other half.
+    point : ndarray, shape (3,)
+        The end-effector in world [m].
+    ball : ndarray, shape (3,)
+        Out: centre of the ball that it was deepest in [m].
+
+    Returns
+    -------
+    radius : float
+        That ball's radius, 0 if the point has not moved [m].
+
+    """
+    largest, deepest, centre = 0.0, 0.0, work_array(3)
+    across = (j % 4) ^ 1
+    for _ in range(_SWEEPS):
+        moves = False
+        for segment in range(16):
+            if not RELEVANT[j, segment]:
+                continue
+            dx, dy, dz = (
+                point[0] - centres[segment, 0],
+                point[1] - centres[segment, 1],
+                point[2] - centres[segment, 2],
+            )
+            bound = shape.bounds[segment] - allowed
+            if bound <= 0.0 or dx * dx + dy * dy + dz * dz >= bound * bound:
+                continue
+            is_across = 4 + 3 * across <= segment < 7 + 3 * across
+            share = 0.5 if meets_half_way and is_across else 1.0
+            x, y, z = point[0], point[1], point[2]
+            radius = leave_segment(shape, segment, q_world, p_world, allowed, share, point, centre)
+            if radius > 0.0:
+                moves = True
+                way = (point[0] - x) ** 2 + (point[1] - y) ** 2 + (point[2] - z) ** 2
+                if way > deepest:
+                    deepest, largest = way, radius
+                    copy(centre, ball)
+        if not moves or meets_half_way:
+            break
+    return largest
+
+
+@kernel
+def self_depths(
+    shape: ShapeArrays,
+    q_world: Quats,
+    p_world: Vec3s,
+    points: Vec3s,
+    centres: Vec3s,
+    out: Floats,
+) -> None:
+    """Fill how deep each general end-effector is inside its own body, shape (8,) [m]."""
+    local, normal = work_array(3), work_array(3)
+    bounding_centres(shape, q_world, p_world, centres)
+    for j in range(8):
+        out[j] = 0.0
+        for segment in range(16):
+            if not RELEVANT[j, segment]:
+                continue
+            dx, dy, dz = (
+                points[j, 0] - centres[segment, 0],
+                points[j, 1] - centres[segment, 1],
+                points[j, 2] - centres[segment, 2],
+            )
+            bound = shape.bounds[segment]
+            if bound <= 0.0 or dx * dx + dy * dy + dz * dz >= bound * bound:
+                continue
+            for k in range(3):
+                local[k] = points[j, k] - p_world[segment, k]
+            rotate_inverse(q_world[segment], local, local)
+            deepest = nearest_capsule_within(shape, segment, local, -out[j], normal)[0]
+            out[j] = max(out[j], -deepest)
+
+
+PASSING_S = 0.06  # before and after its deepest place a foot is aside
+SLOW_M_S, FAST_M_S = 0.5, 1.5  # past the leg, in the performer's size: no room yet, all of it
+ROOM_S = 0.01  # time constant of the room, against noise of the speed
+NOW_PREFERRED = 0.05  # share of a way's square that keeps its time near now [-]
+_SAME_M = 1e-9  # nearer than this, there is no direction from one place to another
+
+
+@kernel
+def approach(a: Vec3, b: Vec3, p: Vec3, velocity: Vec3, span: float, out: Vec3) -> float:
+    """
+    Return when a moving point is nearest to the line from a to b [s], 0 being now.
+
+    The time t in [-span, span] and the place on the line are those of the least
+    distance**2 + NOW_PREFERRED * (speed * t)**2. Without the second term the time could be any
+    for a point that moves along the line; with it, it is unique and continuous.
+
+    Parameters
+    ----------
+    a, b, p : ndarray, shape (3,)
+        Ends of the line, and the point now [m].
+    velocity : ndarray, shape (3,)
+        Of the point [m/s].
+    span : float
+        Time looked at, ahead and back [s].
+    out : ndarray, shape (3,)
+        Out: from the place on the line to the point at that time [m].
+
+    """
+    dd, dv, vv, dp, vp = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(3):
+        d, r = b[k] - a[k], p[k] - a[k]
+        dd += d * d
+        dv += d * velocity[k]
+        vv += velocity[k] * velocity[k]
+        dp += d * r
+        vp += velocity[k] * r
+    vv *= 1.0 + NOW_PREFERRED
+    # a convex quadratic in a box of two: the free time, then place, time and place in turn
+    determinant, t = dd * vv - dv * dv, 0.0
+    if determinant > 0.0:
+        t = min(max((dv * dp - dd * vp) / determinant, -span), span)
+    s = min(max((dp + dv * t) / dd, 0.0), 1.0) if dd > 0.0 else 0.0
+    if vv > 0.0:
+        t = min(max((dv * s - vp) / vv, -span), span)
+        s = min(max((dp + dv * t) / dd, 0.0), 1.0) if dd > 0.0 else 0.0
+    for k in range(3):
+        out[k] = p[k] + t * velocity[k] - a[k] - s * (b[k] - a[k])
+    return t
+
+
+@kernel
+def step_aside(
+    shape: ShapeArrays, segment: int, velocity: Vec3, allowed: float, point: Vec3
+) -> None:
+    """
+    Move a passing point aside, in place, by what it will be or was inside a segment.
+
+    Parameters
+    ----------
+    shape : ShapeArrays
+        The puppet's shape.
+    segment : int
+        The segment that is passed.
+    velocity : ndarray, shape (3,)
+        Of the point in the segment's frame [m/s].
+    allowed : float
+        Depth that may stay [m].
+    point : ndarray, shape (3,)
+        In the segment's frame [m].
+
+    """
+    apart = work_array(3)
+    for j in range(shape.first[segment], shape.first[segment + 1]):
+        t = approach(shape.starts[j], shape.ends[j], point, velocity, PASSING_S, apart)
+        distance = math.sqrt(apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2)
+        depth = shape.radii[j] - allowed - distance
+        if depth <= 0.0 or distance < _SAME_M:
+            continue
+        near = 1.0 - (t / PASSING_S) ** 2
+        for k in range(3):
+            point[k] += depth * near * near * near * apart[k] / distance
+
+
+@kernel
+def swing_leg_clearance(
+    shape: ShapeArrays,
+    first: int,
+    q_world: Quats,
+    p_world: Vec3s,
+    sole: Vec3,
+    allowed: float,
+    scale: float,
+    dt: float,
+    before: Vec3s,
+    room: Floats,
+    out: Vec3,
+) -> None:
+    """
+    Write the way by which a sole makes room for the other leg.
+
+    Parameters
+    ----------
+    shape : ShapeArrays
+        The puppet's shape.
+    first : int
+        The other leg's upper segment.
+    q_world, p_world : ndarray, shapes (16, 4), (16, 3)
+        The puppet's segments in world [m].
+    sole : ndarray, shape (3,)
+        In world [m].
+    allowed : float
+        Depth that may stay [m].
+    scale : float
+        Size of the puppet's world over the performer's.
+    dt : float
+        Time since the frame before [s]; infinity starts anew.
+    before : ndarray, shape (3, 3)
+        In and out: the sole in the frames of the other leg's segments [m].
+    room : ndarray, shape (3, 2)
+        In and out: smoothing of the way.
+    out : ndarray, shape (3,)
+        Out: in world [m].
+
+    """
+    velocity, local, aside = work_array(3), work_array(3), work_array(3)
+    out[0], out[1], out[2] = 0.0, 0.0, 0.0
+    for i in range(3):
+        segment, square = first + i, 0.0
+        for k in range(3):
+            local[k] = sole[k] - p_world[segment, k]
+            aside[k] = local[k] + out[k]
+        rotate_inverse(q_world[segment], local, local)
+        for k in range(3):
+            velocity[k] = (local[k] - before[i, k]) / dt if dt > 0.0 else 0.0
+            square += velocity[k] * velocity[k]
+        copy(local, before[i])
+        pace = (math.sqrt(square) / scale - SLOW_M_S) / (FAST_M_S - SLOW_M_S)
+        pace = min(max(pace, 0.0), 1.0)
+        if pace == 0.0:
+            continue
+        rotate_inverse(q_world[segment], aside, aside)
+        copy(aside, local)
+        step_aside(shape, segment, velocity, allowed, aside)
+        for k in range(3):
+            aside[k] -= local[k]
+        rotate(q_world[segment], aside, aside)
+        for k in range(3):
+            out[k] += pace * aside[k]
+    for k in range(3):
+        if dt < math.inf:
+            out[k] = follow(room[k], out[k], ROOM_S, dt)
+        else:
+            room[k, 0], room[k, 1], out[k] = 0.0, 0.0, 0.0
+
+
+PUSH_ATTEMPTS = 6
+SELF_PUSH_ATTEMPTS = 7
+REACH_SWEEPS = 40  # between a surface and a limb's reach
+STALLED = 0.9  # of what is missing is left: there is no such place
+ROOM_M = 1e-9  # less room for the other leg is none
+HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
+
+
+@kernel
+def _wrist_distance(frame: Frame, start: int) -> float:
+    square = 0.0
+    for k in range(3):
+        square += (frame.p_world[start + 2, k] - frame.p_world[start, k]) ** 2
+    return math.sqrt(square)
+
+
+@kernel
+def _take_end_to(model: PuppetModel, tuning: Tuning, limb: int, point: Vec3, frame: Frame) -> None:
+    """Bring a palm or sole to a point, with the orientation it has."""
+    start, palm, q_end = STARTS[limb], work_array(3), work_array(4)
+    for k in range(4):
+        q_end[k] = frame.q_world[start + 2, k]
+    rotate(q_end, model.interaction_points[limb], palm)
+    for k in range(3):
+        palm[k] = point[k] - palm[k]
+    current = _wrist_distance(frame, start)
+    solve_one_limb(model, tuning, frame, limb, palm, q_end, current, 1.0)
+
+
+@kernel
+def _take_elbow_out(model: PuppetModel, limb: int, firmness: float, frame: Frame) -> None:
+    """Bring an elbow or knee out of its ball; the hand stays as far as it is firm."""
+    start = STARTS[limb]
+    own = frame.rotations[start : start + 3]
+    swing_elbow(
+        frame.q_world[ATTACHED_TO[limb]],
+        frame.p_world[start],
+        own,
+        frame.q_world[start + 2],
+        model.offsets[start + 1 : start + 3],
+        model.upper_lengths[limb],
+        model.lower_lengths[limb],
+        frame.clear_points[limb + 4],
+        frame.clear_balls[limb],
+        frame.clear_radii[limb],
+        firmness,
+        frame.ranges,
+        own,
+    )
+
+
+@kernel
+def _find_inside(
+    model: PuppetModel, tuning: Tuning, goals: Goals, first: int, is_last: bool, frame: Frame
+) -> int:
+    """Fill where four end-effectors, from `first` on, are free; return a bit for each inside."""
+    shape, points, ball = model.body.shape, frame.clear_points, work_array(3)
+    bounding_centres(shape, frame.q_world, frame.p_world, frame.bounding_centres)
+    inside = 0
+    for j in range(first, first + 4):
+        copy(frame.end_effectors[j], points[j])
+        allowed = tuning.world_scale * (ALLOWED_M + goals.self_rows[j, SELF_DEPTH])
+        radius = leave_body(
+            shape,
+            frame.q_world,
+            frame.p_world,
+            frame.bounding_centres,
+            j,
+            allowed,
+            not is_last,
+            points[j],
+            ball,
+        )
+        if 2 <= j < 4:
+            # a foot that stands is not pushed away by the other
+            held = goals.importances[j] * goals.importances[j]
+            for k in range(3):
+                points[j, k] -= held * (points[j, k] - frame.end_effectors[j, k])
+            radius = 0.0 if goals.importances[j] == 1.0 else radius
+        if radius > 0.0:
+            inside |= 1 << (j - first)
+            copy(ball, frame.clear_balls[j - first])
+            frame.clear_radii[j - first] = radius
+    return inside
+
+
+@kernel
+def _limit_pushes(model: PuppetModel, tuning: Tuning, dt: float, frame: Frame) -> None:
+    """Let the limbs go where the push-out wants them no faster than they may."""
+    is_pushed = False
+    for limb in range(4):
+        start = STARTS[limb]
+        is_pushed |= limit_correction_rate(
+            limb,
+            frame.q_world[ATTACHED_TO[limb]],
+            frame.p_world[start],
+            frame.free_rotations[start : start + 3],
+            frame.q_world[start + 2],
+            model.offsets[start + 1 : start + 3],
+            model.upper_lengths[limb],
+            model.lower_lengths[limb],
+            tuning.world_scale,
+            dt,
+            frame.pushes[limb],
+            frame.rotations[start : start + 3],
+        )
+    if is_pushed:
+        update_kinematics(model, frame)
+
+
+@kernel
+def _swing_past(model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame) -> None:
+    """Let swinging feet make room for the leg they are about to pass."""
+    point, has_moved = work_array(3), False
+    for limb in range(2, 4):
+        swing_leg_clearance(
+            model.body.shape,
+            STARTS[5 - limb],
+            frame.q_world,
+            frame.p_world,
+            frame.end_effectors[limb],
+            tuning.world_scale * (ALLOWED_M + goals.self_rows[limb, SELF_DEPTH]),
+            tuning.world_scale,
+            dt,
+            frame.passed[limb - 2],
+            frame.room[limb - 2],
+            point,
+        )
+        # a foot that stands stays, as in the attempts that follow
+        free, way = 1.0 - goals.importances[limb] ** (2 * SELF_PUSH_ATTEMPTS), 0.0
+        for k in range(3):
+            way += abs(free * point[k])
+            point[k] = frame.end_effectors[limb, k] + free * point[k]
+        if way > ROOM_M:
+            _take_end_to(model, tuning, limb, point, frame)
+            has_moved = True
+    if has_moved:
+        update_kinematics(model, frame)
+
+
+@kernel
+def resolve_self_penetration(
+    model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame
+) -> None:
+    """
+    Move end-effectors, elbows and knees that ended inside the puppet to its surface.
+
+    Hands first, then elbows with the hands in place if those matter; where that fails only
+    what holds on to the environment still holds.
+
+    """
+    for segment in range(STARTS[0], 16):
+        copy(frame.rotations[segment], frame.free_rotations[segment])
+    _swing_past(model, tuning, goals, dt, frame)
+    for attempt in range(SELF_PUSH_ATTEMPTS):
+        is_last = attempt + 1 == SELF_PUSH_ATTEMPTS
+        hands = _find_inside(model, tuning, goals, 0, is_last, frame)
+        for limb in range(4):
+            if hands & (1 << limb):
+                _take_end_to(model, tuning, limb, frame.clear_points[limb], frame)
+        if hands:
+            update_kinematics(model, frame)
+        elbows = _find_inside(model, tuning, goals, 4, is_last, frame)
+        for limb in range(4):
+            if elbows & (1 << limb):
+                held = goals.importances[limb]
+                if attempt < HELD_ATTEMPTS:
+                    held = max(held, goals.self_rows[limb, SELF_IMPORTANCE])
+                _take_elbow_out(model, limb, ease(held), frame)
+        if elbows:
+            update_kinematics(model, frame)
+        elif not hands:
+            break
+    _limit_pushes(model, tuning, dt, frame)
+
+
+@kernel
+def _into_reach_and_out(
+    model: PuppetModel,
+    tuning: Tuning,
+    objects: ObjectArrays,
+    limb: int,
+    frame: Frame,
+    point: Vec3,
+) -> None:
+    """Move a free place of a palm or sole to one that the limb reaches, if there is one near."""
+    start, centre, trial = STARTS[limb], work_array(3), work_array(3)
+    reach = tuning.stretch_limit * (model.upper_lengths[limb] + model.lower_lengths[limb])
+    reach = max(reach, _wrist_distance(frame, start))
+    for k in range(3):
+        # where the palm is when the wrist is at the shoulder
+        centre[k] = frame.p_world[start, k] + frame.end_effectors[limb, k]
+        centre[k] -= frame.p_world[start + 2, k]
+    copy(point, trial)
+    missing = math.inf
+    for _ in range(REACH_SWEEPS):
+        square = 0.0
+        for k in range(3):
+            square += (trial[k] - centre[k]) ** 2
+        distance = math.sqrt(square)
+        if distance <= reach:
+            copy(trial, point)
+            return
+        if distance - reach > STALLED * missing:
+            return
+        missing = distance - reach
+        share = reach / distance
+        for k in range(3):
+            trial[k] = centre[k] + share * (trial[k] - centre[k])
+        leave_objects(objects, frame.p_world[start], trial, False, trial)
+
+
+@kernel
+def resolve_object_penetration(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: Frame
+) -> None:
+    """Move end-effectors that ended inside objects to their surface."""
+    point = work_array(3)
+    for attempt in range(PUSH_ATTEMPTS):
+        # a straight limb turns out of an object in a few attempts, or the surface is out of
+        # reach; the way back to the shoulder is not
+        ray_only = attempt == PUSH_ATTEMPTS - 1
+        has_moved = False
+        for limb in range(4):
+            if leave_objects(
+                objects, frame.p_world[STARTS[limb]], frame.end_effectors[limb], ray_only, point
+            ):
+                if attempt == PUSH_ATTEMPTS - 2:
+                    _into_reach_and_out(model, tuning, objects, limb, frame, point)
+                _take_end_to(model, tuning, limb, point, frame)
+                has_moved = True
+        if not has_moved:
+            break
+        update_kinematics(model, frame)
+
+
+@kernel
+def solve_one_limb(
+    model: PuppetModel,
+    tuning: Tuning,
+    frame: Frame,
+    limb: int,
+    goal: Vec3,
+    q_end: Floats,
+    current: float,
+    weight: float,
+) -> None:
+    """Bring the wrist of a limb to a goal, by the solver's form of a limb; see `solve_limb`."""
+    start, parent = STARTS[limb], ATTACHED_TO[limb]
+    own = frame.rotations[start : start + 3]
+    q_parent, shoulder = frame.q_world[parent], frame.p_world[start]
+    offsets = model.offsets[start + 1 : start + 3]
+    upper, lower = model.upper_lengths[limb], model.lower_lengths[limb]
+    if tuning.limb_form == ELBOW_CIRCLE:
+        solve_limb_on_circle(
+            limb,
+            q_parent,
+            shoulder,
+            own,
+            q_end,
+            offsets,
+            upper,
+            lower,
+            goal,
+            current,
+            weight,
+            own,
+        )
+    else:
+        solve_limb(
+            limb,
+            q_parent,
+            shoulder,
+            own,
+            q_end,
+            offsets,
+            upper,
+            lower,
+            goal,
+            current,
+            weight,
+            own,
+        )

@@ -1,0 +1,334 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Root position of the puppet from goals and importances (kernel, Shin2002 section 5.1).
+
+Balls in which the root reaches each limb's goal (kernel, Shin2002 eq. 5.2, errata 3).
+
+They are softened before the root's smoothing, and hold the root after it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.math import copy, Floats, follow, kernel, rotate, Vec3, Vec3s, work_array
+from puppet_retarget.solvers.ball_intersection import closest_in_balls
+from puppet_retarget.solvers.puppet_model import (
+    MEAN,
+    MEAN_AS_PRINTED,
+    PuppetModel,
+    REFERENCE,
+    Tuning,
+)
+
+SOFT_STEPS = 8  # radii over which the root is averaged [-]
+RESERVE = 0.11  # of the softness: kept in reserve for what smoothing makes the root late [-]
+HELD_POWER = 3  # importance to this power holds the smoothed root [-]
+HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
+HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
+MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
+
+
+class LimbBalls(NamedTuple):
+    """The balls in which the root reaches each limb's goal, and working space."""
+
+    centres: Vec3s  # (4, 3) [m]
+    radii: Floats  # (4,) [m]
+    slacks: Floats  # (4,) growth of a radius per unit of relaxation
+    strain: Floats  # (4,) how far captured angles miss the goal, in [0, 1)
+    inner_centres: Vec3s  # (4, 3) of the smaller balls of the softening
+    inner_radii: Floats  # (4,)
+    grown_radii: Floats  # (4,)
+
+
+def empty_balls() -> LimbBalls:
+    """Return balls of zeros."""
+    return LimbBalls(
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros(4),
+        np.zeros(4),
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros(4),
+    )
+
+
+@kernel
+def limb_balls(
+    model: PuppetModel,
+    tuning: Tuning,
+    wrist_goals: Vec3s,
+    importances: Floats,
+    p_world: Vec3s,
+    balls: LimbBalls,
+) -> None:
+    """
+    Fill the balls in which the root brings each goal within its limb's reach (eq. 5.2).
+
+    Parameters
+    ----------
+    model, tuning : PuppetModel, Tuning
+        The puppet.
+    wrist_goals : ndarray, shape (4, 3)
+        Goals of wrists and ankles in world [m].
+    importances : ndarray, shape (4,)
+        w; below MIN_IMPORTANCE there is no constraint (errata 3).
+    p_world : ndarray, shape (16, 3)
+        Joints of the puppet, pelvis in row 0 [m].
+    balls : LimbBalls
+        Out: centres, radii and slacks; an important ball gives way least when they do not
+        intersect.
+
+    """
+    for i in range(4):
+        w = importances[i]
+        reach = tuning.stretch_limit * (model.upper_lengths[i] + model.lower_lengths[i])
+        if w > MIN_IMPORTANCE:
+            balls.radii[i] = reach / w
+            balls.slacks[i] = 1.0 / (w * w)
+        else:
+            balls.radii[i] = math.inf
+            balls.slacks[i] = 1.0
+    centre_balls(wrist_goals, p_world, balls)
+
+
+@kernel
+def centre_balls(wrist_goals: Vec3s, p_world: Vec3s, balls: LimbBalls) -> None:
+    """Put each ball where the root is when its limb starts at the goal of wrist or ankle."""
+    starts = (4, 7, 10, 13)
+    for i in range(4):
+        for k in range(3):
+            balls.centres[i, k] = wrist_goals[i, k] - (p_world[starts[i], k] - p_world[0, k])
+
+
+@kernel
+def excess(balls: LimbBalls, root: Vec3) -> float:
+    """Return how much the balls must grow to hold the root where it is; 0 if they do."""
+    worst = 0.0
+    for i in range(len(balls.radii)):
+        square = 0.0
+        for k in range(3):
+            square += (root[k] - balls.centres[i, k]) ** 2
+        worst = max(worst, (math.sqrt(square) - balls.radii[i]) / balls.slacks[i])
+    return worst
+
+
+@kernel
+def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
+    """
+    Move the root to the mean of its nearest points in ever smaller balls.
+
+    The nearest point in the balls themselves moves with a kink when the root comes to a
+    ball's surface, and that kink is most of a puppet's added root jerk. Averaged over radii
+    from r (1 - softness) to nearly r the kink becomes a bend. The smaller balls touch
+    the full one from inside, straight above (or below) its centre, so that the pull sets in
+    early for a wide stance and not at all for straight legs under the body. A limb without
+    strain keeps its full ball.
+
+    """
+    nearest, mean = work_array(3), work_array(3)
+    mean[0], mean[1], mean[2] = 0.0, 0.0, 0.0
+    for step in range(SOFT_STEPS):
+        level = ((step + 0.5) / SOFT_STEPS) ** 2.5  # mostly near the full balls
+        for i in range(len(balls.radii)):
+            radius = balls.radii[i]
+            share = balls.strain[i] * softness * (RESERVE + (1.0 - RESERVE) * level)
+            balls.inner_radii[i] = (1.0 - share) * radius
+            for k in range(3):
+                balls.inner_centres[i, k] = balls.centres[i, k]
+            if radius < math.inf:
+                lift = root[2] - balls.centres[i, 2]
+                balls.inner_centres[i, 2] += share * min(max(lift, -radius), radius)
+        closest_in_balls(
+            root, balls.inner_centres, balls.inner_radii, balls.slacks, balls.grown_radii, nearest
+        )
+        for k in range(3):
+            mean[k] += nearest[k] / SOFT_STEPS
+    copy(mean, root)
+
+
+@kernel
+def hold_root(
+    model: PuppetModel, tuning: Tuning, importances: Floats, balls: LimbBalls, root: Vec3
+) -> None:
+    """
+    Move the smoothed root back to where it reaches what is wholly important.
+
+    The balls grow as the importance to the HELD_POWER falls below one, so that only limbs that
+    are all but planted hold the root. Where several of them leave the root little room, its
+    rim moves at any speed as they close. They give way then, the least important first, until
+    the room holds a ball of HELD_ROOM.
+
+    Parameters
+    ----------
+    model, tuning : PuppetModel, Tuning
+        The puppet.
+    importances : ndarray, shape (4,)
+        w.
+    balls : LimbBalls
+        In: centres; the radii and slacks are overwritten.
+    root : ndarray, shape (3,)
+        In and out [m].
+
+    """
+    for i in range(4):
+        held = min(max(importances[i], 0.0), 1.0) ** HELD_POWER
+        reach = tuning.stretch_limit * (model.upper_lengths[i] + model.lower_lengths[i])
+        balls.radii[i] = reach / held if held > MIN_IMPORTANCE else math.inf
+        balls.inner_radii[i] = balls.radii[i] - HELD_ROOM * reach
+        balls.slacks[i] = 1.0 + HELD_SLACK - min(importances[i], 1.0)
+    if excess(balls, root) <= 0.0:
+        return
+    nearest = work_array(3)
+    growth = closest_in_balls(
+        root, balls.centres, balls.inner_radii, balls.slacks, balls.grown_radii, nearest
+    )
+    for i in range(4):
+        balls.radii[i] += growth * balls.slacks[i]
+    closest_in_balls(root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, root)
+
+
+STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
+
+
+@kernel
+def reference_root(
+    model: PuppetModel, tuning: Tuning, performer_hips: Vec3, q_root: Floats, out: Vec3
+) -> None:
+    """
+    Write the root that puts the puppet's hips where its own leg length wants them.
+
+    The performer's hips are scaled horizontally with the world and vertically with the
+    reference height ratio (errata 2), so that with captured angles the feet are near the
+    floor when the performer's are, whether anything is important or not.
+
+    """
+    rotate(q_root, model.hip_centre, out)
+    out[0] = tuning.world_scale * performer_hips[0] - out[0]
+    out[1] = tuning.world_scale * performer_hips[1] - out[1]
+    out[2] = tuning.root_ratio * performer_hips[2] - out[2]
+
+
+@kernel
+def mean_offset(
+    goals: Vec3s, importances: Floats, positions: Vec3s, as_printed: bool, out: Vec3
+) -> None:
+    """
+    Write the importance-weighted mean displacement of the end-effectors (eq. 5.1).
+
+    As printed the mean of one barely important end-effector moves the root as far as that of
+    a planted one, and jumps to zero when nothing is important. The continuous form divides
+    by no less than one, so that a vanishing importance moves nothing (errata 2).
+
+    """
+    total = 0.0
+    out[0], out[1], out[2] = 0.0, 0.0, 0.0
+    for i in range(4):
+        total += importances[i]
+        for k in range(3):
+            out[k] += importances[i] * (goals[i, k] - positions[i, k])
+    if total > 0.0:
+        share = total if as_printed else max(total, 1.0)
+        for k in range(3):
+            out[k] /= share
+
+
+@kernel
+def place_root(
+    model: PuppetModel,
+    tuning: Tuning,
+    goals: Vec3s,
+    wrist_goals: Vec3s,
+    importances: Floats,
+    positions: Vec3s,
+    p_world: Vec3s,
+    balls: LimbBalls,
+    root: Vec3,
+) -> float:
+    """
+    Move the reference root to where it reaches the important goals.
+
+    Mean offset if so tuned, then the softened nearest point in the balls. The form `reference`
+    does not move it at all, which leaves all of the work to the body solver.
+
+    Parameters
+    ----------
+    model, tuning : PuppetModel, Tuning
+        The puppet.
+    goals, wrist_goals : ndarray, shape (4, 3)
+        Goals of end-effectors, and of wrists and ankles [m].
+    importances : ndarray, shape (4,)
+        w.
+    positions, p_world : ndarray, shapes (8, 3), (16, 3)
+        End-effectors and joints of the puppet at the reference root [m].
+    balls : LimbBalls
+        Out.
+    root : ndarray, shape (3,)
+        In: the reference root; out: the estimate [m].
+
+    Returns
+    -------
+    relaxation : float
+        0 if the root alone brings all goals within reach.
+
+    """
+    if tuning.root_form == MEAN or tuning.root_form == MEAN_AS_PRINTED:
+        offset = work_array(3)
+        mean_offset(goals, importances, positions, tuning.root_form == MEAN_AS_PRINTED, offset)
+        for k in range(3):
+            root[k] += offset[k]
+    limb_balls(model, tuning, wrist_goals, importances, p_world, balls)
+    if tuning.root_form == REFERENCE:
+        return excess(balls, root)
+    nearest = work_array(3)
+    relaxation = closest_in_balls(
+        root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, nearest
+    )
+    if relaxation > 0.0:  # one point is left, and nothing to soften
+        copy(nearest, root)
+        return relaxation
+    most = 0.0
+    for i in range(4):
+        reach = model.upper_lengths[i] + model.lower_lengths[i]
+        balls.strain[i] = strain(goals[i], positions[i], reach)
+        most = max(most, balls.strain[i])
+    if most * tuning.root_softness > 0.0:
+        soften(balls, tuning.root_softness, root)
+    return closest_in_balls(
+        root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, root
+    )
+
+
+@kernel
+def smooth_root(
+    tuning: Tuning, captured_root: Vec3, follower: Floats, dt: float, root: Vec3
+) -> None:
+    """
+    Smooth in time what is added to the performer's root (carried over with the world scale).
+
+    Only the difference is smoothed, so a puppet of the performer's size has no delay at all.
+
+    """
+    for k in range(3):
+        carried = tuning.world_scale * captured_root[k]
+        if dt < math.inf:
+            added = follow(follower[k], root[k] - carried, tuning.root_smoothing, dt)
+            root[k] = carried + added
+        else:
+            follower[k, 0], follower[k, 1] = root[k] - carried, 0.0
+
+
+@kernel
+def strain(goal: Vec3, position: Vec3, reach: float) -> float:
+    """
+    Return in [0, 1) how far a goal is from where captured angles bring the end-effector.
+
+    A puppet that is built like its performer has no strain anywhere, and keeps its posture.
+
+    """
+    square = 0.0
+    for k in range(3):
+        square += (goal[k] - position[k]) ** 2
+    return square / (square + (STRAIN_SHARE * reach) ** 2)

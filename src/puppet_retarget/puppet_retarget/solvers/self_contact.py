@@ -1,0 +1,216 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Range balls that keep a puppet's contacts with itself (kernel, Shin2002 5.3.1).
+
+The performer's displacement from each sample point, put on the same point of the puppet, says
+where the puppet's hand should be; the weighted mean over the points is the ball's centre. Of an
+elbow or knee only the distance from the surface is kept, not the place on it: a long upper arm
+hanging at the performer's side would otherwise be lifted until its elbow is at waist height. The
+place of a hand counts the more the nearer it is to touching: one that swings past the hip keeps
+its swing.
+
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import N_ROUND
+from puppet_core.math import (
+    copy,
+    Floats,
+    kernel,
+    Quat,
+    Quats,
+    rotate,
+    Vec3,
+    Vec3s,
+    work_array,
+    work_table,
+)
+from puppet_retarget.importance import (
+    CONTACT_WIDTH,
+    DISPLACEMENT,
+    FIRST_CONTACT,
+    MAX_CONTACTS,
+    N_SAMPLES,
+    SAMPLE,
+    SELF_IMPORTANCE,
+    SELF_PLACE,
+    SHARE,
+    WEIGHT,
+)
+
+
+class SelfBalls(NamedTuple):
+    """The range balls of the eight general end-effectors."""
+
+    centres: Vec3s  # (8, 3) in world [m]
+    radii: Floats  # (8,) [m]
+    importances: Floats  # (8,); 0: no ball
+
+
+def empty_self_balls() -> SelfBalls:
+    """Return no balls."""
+    return SelfBalls(np.zeros((8, 3)), np.zeros(8), np.zeros(8))
+
+
+@kernel
+def _add_contact(
+    contact: Floats,
+    samples: Floats,
+    world_scale: float,
+    q: Quat,
+    origin: Vec3,
+    point: Vec3,
+    of_segment: Floats,
+) -> float:
+    """Add what a sample point wants to what its segment does; return how far off it is [m]."""
+    gap, outward = work_array(3), work_array(3)
+    k = int(contact[SAMPLE]) % N_SAMPLES
+    ring, weight, square = k - k % N_ROUND, contact[WEIGHT], 0.0
+    for axis in range(3):
+        gap[axis] = world_scale * contact[DISPLACEMENT + axis]
+        square += gap[axis] * gap[axis]
+        gap[axis] += samples[axis, k]
+        middle = 0.0
+        for i in range(ring, ring + N_ROUND):
+            middle += samples[axis, i]
+        outward[axis] = gap[axis] - middle * (1.0 / N_ROUND)
+    rotate(q, gap, gap)
+    for axis in range(3):
+        # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
+        gap[axis] += origin[axis] - point[axis]
+        of_segment[axis] += weight * contact[SHARE] * gap[axis]
+        of_segment[3 + axis] += weight * outward[axis]
+    of_segment[6] += weight
+    return math.sqrt(square)
+
+
+@kernel
+def _add_segment(q: Quat, of_segment: Floats, sideways: float, shift: Vec3) -> None:
+    """Add a segment's sum of ways, with what of it is sideways scaled."""
+    outward = work_array(3)
+    square, along = 0.0, 0.0
+    rotate(q, of_segment[3:6], outward)
+    for k in range(3):
+        square += outward[k] * outward[k]
+        along += outward[k] * of_segment[k]
+    for k in range(3):
+        straight = along / square * outward[k] if square > 0.0 else 0.0
+        shift[k] += straight + sideways * (of_segment[k] - straight)
+
+
+@kernel
+def self_ball(
+    row: Floats,
+    importance: float,
+    samples: Floats,
+    world_scale: float,
+    q_world: Quats,
+    p_world: Vec3s,
+    point: Vec3,
+    sideways: float,
+    centre: Vec3,
+) -> float:
+    """
+    Write the centre of a general end-effector's range ball; return its radius.
+
+    Parameters
+    ----------
+    row : ndarray, shape (SELF_ROW,)
+        What the performer's end-effector is near.
+    importance : float
+        How much that counts.
+    samples : ndarray, shape (16, 3, 40)
+        The puppet's sample points in its segments' frames [m].
+    world_scale : float
+        Size of the puppet's world over the performer's.
+    q_world, p_world : ndarray, shapes (16, 4), (16, 3)
+        The puppet's segments in world [m].
+    point : ndarray, shape (3,)
+        The puppet's end-effector with captured angles [m].
+    sideways : float
+        Share of the way along the surface that is kept; 0 for the distance alone.
+    centre : ndarray, shape (3,)
+        Out [m].
+
+    Returns
+    -------
+    radius : float
+        Radius [m]; -1 if there is nothing to keep: all weights are zero (errata 6).
+
+    """
+    shift, sums = work_array(3), work_table(16, 7)
+    sums[:], shift[:] = 0.0, 0.0
+    total, nearest = 0.0, math.inf
+    for i in range(MAX_CONTACTS):
+        contact = row[FIRST_CONTACT + i * CONTACT_WIDTH : FIRST_CONTACT + (i + 1) * CONTACT_WIDTH]
+        if contact[SAMPLE] < 0.0 or contact[WEIGHT] <= 0.0:
+            continue
+        segment = int(contact[SAMPLE]) // N_SAMPLES
+        distance = _add_contact(
+            contact,
+            samples[segment],
+            world_scale,
+            q_world[segment],
+            p_world[segment],
+            point,
+            sums[segment],
+        )
+        nearest = min(nearest, distance)
+        total += contact[WEIGHT]
+    copy(point, centre)
+    if total <= 0.0:
+        return -1.0
+    for segment in range(16):
+        if sums[segment, 6] > 0.0:
+            _add_segment(q_world[segment], sums[segment], sideways, shift)
+    for axis in range(3):
+        centre[axis] += shift[axis] / total
+    # eq. 5.6 as it must be read (errata 5)
+    return (1.0 - importance) * nearest
+
+
+@kernel
+def limb_self_balls(
+    limb: int,
+    held: float,
+    rows: Floats,
+    samples: Floats,
+    world_scale: float,
+    q_world: Quats,
+    p_world: Vec3s,
+    points: Vec3s,
+    balls: SelfBalls,
+) -> None:
+    """
+    Fill the balls of a limb's end-effector and of its elbow or knee; see `self_ball`.
+
+    Legs pass each other closely at every step. Those of a foot that matters to the floor, by
+    its importance `held`, have that much less to do with each other.
+
+    """
+    for j in (limb, limb + 4):
+        w = rows[j, SELF_IMPORTANCE]
+        if limb >= 2:
+            w *= (1.0 - held) ** 4
+        balls.importances[j] = 0.0
+        if w > 0.0:
+            # the importance comes and goes smoothly, the place as fast as the hand
+            place = rows[j, SELF_PLACE] * rows[j, SELF_IMPORTANCE]
+            sideways = place * place if j < 4 else 0.0
+            radius = self_ball(
+                rows[j],
+                w,
+                samples,
+                world_scale,
+                q_world,
+                p_world,
+                points[j],
+                sideways,
+                balls.centres[j],
+            )
+            if radius >= 0.0:
+                balls.radii[j], balls.importances[j] = radius, w

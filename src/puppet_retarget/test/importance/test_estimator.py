@@ -1,0 +1,232 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Importance over all objects: the largest counts, goals pass smoothly, time is smoothed."""
+
+from collections.abc import Callable
+
+import numpy as np
+from puppet_core.math.arrays import Floats
+from puppet_retarget.importance.environment import Environment
+from puppet_retarget.importance.estimator import (
+    DISTANCE,
+    GOAL,
+    IMPORTANCE,
+    ImportanceConfig,
+    ImportanceEstimator,
+    MAX_STEP_S,
+    OBJECT,
+    RADIUS,
+    RATE,
+)
+from puppet_retarget.importance.importance_function import CONTACT_EXCESS, importance, saturate
+import pytest
+
+UNSMOOTHED = ImportanceConfig(smoothing_s=0.0)
+TICK_NS = 8_333_333
+STILL = np.zeros((8, 3))
+
+
+def at(*point: float) -> Floats:
+    """Return all end-effectors at one place."""
+    return np.tile(np.array(point), (8, 1))
+
+
+def rows_at(
+    environment: Environment,
+    positions: Floats,
+    velocities: Floats = STILL,
+    config: ImportanceConfig = UNSMOOTHED,
+) -> Floats:
+    """Return the rows of a first frame."""
+    rows = ImportanceEstimator(environment, config).step(0, positions, velocities)
+    return rows.copy()
+
+
+def test_row_tells_distance_rate_goal_and_object(floor: Environment) -> None:
+    row = rows_at(floor, at(0.3, 0.4, 0.2), at(1.0, 1.0, -0.5))[2]
+    np.testing.assert_allclose(row[[DISTANCE, RATE, RADIUS, OBJECT]], [0.2, -0.5, 0.6, 0.0])
+    np.testing.assert_allclose(row[GOAL : GOAL + 3], [0.3, 0.4, 0.2])
+    assert row[IMPORTANCE] == importance(0.2 - 0.03, -0.5, UNSMOOTHED.prediction_s, 0.6)
+
+
+def test_soles_within_the_contact_margin_are_wholly_important(floor: Environment) -> None:
+    """Errata 13: soles never measure exactly zero."""
+    assert rows_at(floor, at(0.0, 0.0, 0.029))[2, IMPORTANCE] == 1.0
+    assert rows_at(floor, at(0.0, 0.0, 0.08))[2, IMPORTANCE] < 1.0
+
+
+def test_eq_4_5_takes_the_largest_importance(scene: Callable) -> None:
+    near = scene.thing('sphere', np.zeros(3), np.full(3, 0.1))
+    far = scene.thing('sphere', np.array([1.0, 0.0, 0.0]), np.full(3, 0.1), name='far')
+    p = at(0.35, 0.0, 0.0)
+    alone = [rows_at(scene(thing), p)[0, IMPORTANCE] for thing in (near, far)]
+    both = rows_at(scene(near, far), p)[0]
+    assert both[IMPORTANCE] == max(alone)
+    assert both[OBJECT] == 0.0
+    assert rows_at(scene(far, near), p)[0, OBJECT] == 1.0
+
+
+def test_influence_belongs_to_each_end_effector(scene: Callable) -> None:
+    thing = scene.thing('plane', np.zeros(3), influence=np.array([0.3, 0.6, 0.9, np.nan]))
+    rows = rows_at(scene(thing), at(0.0, 0.0, 0.25))
+    wanted = [importance(0.22, 0.0, 0.1, d) for d in (0.3, 0.6, 0.9, 0.6)]
+    np.testing.assert_allclose(rows[:, IMPORTANCE], wanted)
+    np.testing.assert_allclose(rows[:, RADIUS], [0.3, 0.6, 0.9, 0.6])
+
+
+def test_goal_of_contact_is_on_the_counterpart(scene: Callable) -> None:
+    table = scene.thing(
+        'box',
+        np.array([1.0, 0.0, 0.4]),
+        np.array([1.0, 1.0, 0.8]),
+        puppet_position=np.array([0.5, 0.0, 0.2]),
+        puppet_size=np.array([0.5, 1.0, 0.4]),
+    )
+    row = rows_at(scene(table), at(0.75, 0.25, 0.8))[0]
+    np.testing.assert_allclose(row[GOAL : GOAL + 3], [0.375, 0.25, 0.4], atol=1e-12)
+
+
+def test_planted_foot_is_not_drawn_by_the_box_beside_it(scene: Callable) -> None:
+    """The box stands 20 cm away and its counterpart half a metre further."""
+    box = scene.thing(
+        'box',
+        np.array([0.3, 0.0, 0.5]),
+        np.array([0.2, 0.2, 1.0]),
+        puppet_position=np.array([0.8, 0.0, 0.5]),
+    )
+    row = rows_at(scene(scene.floor, box), at(0.0, 0.0, 0.0))[2]
+    np.testing.assert_allclose(row[GOAL : GOAL + 3], 0.0, atol=1e-5)
+
+
+def test_everything_out_of_influence_keeps_a_finite_goal(scene: Callable) -> None:
+    ball = scene.thing('sphere', np.zeros(3), np.full(3, 0.1))
+    row = rows_at(scene(ball), at(9.0, 0.0, 0.0))[0]
+    assert row[IMPORTANCE] == 0.0
+    np.testing.assert_allclose(row[GOAL : GOAL + 3], [9.0, 0.0, 0.0], atol=1e-9)
+
+
+def test_empty_environment_makes_nothing_important(scene: Callable) -> None:
+    rows = rows_at(scene(), at(0.1, 0.2, 0.3))
+    assert np.all(rows[:, IMPORTANCE] == 0.0)
+    assert np.all(rows[:, OBJECT] == -1.0)
+    np.testing.assert_array_equal(rows[:, GOAL : GOAL + 3], at(0.1, 0.2, 0.3)[:4])
+    assert np.all(rows[:, RADIUS] > 0.0)
+
+
+@pytest.mark.parametrize('smoothing_s', [0.0, 0.03])
+def test_nothing_jumps_while_the_nearest_object_changes(
+    scene: Callable, smoothing_s: float
+) -> None:
+    """Two balls with influences and counterparts of their own; only the index may jump."""
+    left = scene.thing(
+        'sphere',
+        np.array([-0.6, 0.0, 0.0]),
+        np.full(3, 0.2),
+        influence=0.5,
+        puppet_position=np.array([-0.6, 0.0, 0.4]),
+    )
+    right = scene.thing(
+        'sphere',
+        np.array([0.6, 0.0, 0.0]),
+        np.full(3, 0.2),
+        influence=0.9,
+        puppet_size=np.full(3, 0.4),
+    )
+    estimator = ImportanceEstimator(scene(left, right), ImportanceConfig(smoothing_s=smoothing_s))
+    n = 4000
+    rows = np.array(
+        [
+            estimator.step(i * TICK_NS, at(x, 0.05, 0.0), STILL)[0].copy()
+            for i, x in enumerate(np.linspace(-0.4, 0.4, n))
+        ]
+    )
+    assert set(rows[:, OBJECT]) == {0.0, 1.0}
+    moving = [IMPORTANCE, RADIUS, GOAL, GOAL + 1, GOAL + 2]
+    fastest = np.abs(np.diff(rows[:, moving], axis=0)).max() / (0.8 / n)
+    assert fastest < 30.0  # per metre of the hand; a jump would be some thousands
+
+
+def test_importance_is_smoothed_in_time(floor: Environment) -> None:
+    """Errata 12: a foot that leaves at once loses its importance over a few hundredths."""
+    estimator = ImportanceEstimator(floor, ImportanceConfig(smoothing_s=0.03))
+    estimator.step(0, at(0.0, 0.0, 0.0), STILL)
+    values = [
+        estimator.step((i + 1) * TICK_NS, at(0.0, 0.0, 2.0), STILL)[2, IMPORTANCE]
+        for i in range(60)
+    ]
+    t = np.arange(1, 61) * TICK_NS * 1e-9 / 0.03
+    followed = (1.0 + CONTACT_EXCESS) * (1.0 + t) * np.exp(-t)
+    np.testing.assert_allclose(values, [saturate(x) for x in followed], atol=1e-12)
+
+
+def test_touching_soles_become_wholly_important(floor: Environment) -> None:
+    """A follower of importance 1 comes near it for ever; planted feet have it exactly."""
+    estimator = ImportanceEstimator(floor, ImportanceConfig(smoothing_s=0.03))
+    estimator.step(0, at(0.0, 0.0, 2.0), STILL)
+    values = [
+        estimator.step((i + 1) * TICK_NS, at(0.0, 0.0, 0.0), STILL)[2, IMPORTANCE]
+        for i in range(60)
+    ]
+    assert values[0] < 0.1
+    assert np.all(np.diff(values) >= 0.0)
+    assert values[30] == 1.0  # a quarter of a second
+
+
+def test_first_frame_is_not_smoothed(floor: Environment) -> None:
+    config = ImportanceConfig(smoothing_s=0.5)
+    assert rows_at(floor, at(0.0, 0.0, 0.0), config=config)[2, IMPORTANCE] == 1.0
+
+
+@pytest.mark.parametrize(
+    'step_ns', [round(1.01e9 * MAX_STEP_S), -TICK_NS], ids=['gap', 'back in time']
+)
+def test_gap_and_step_back_restart_the_smoothing(floor: Environment, step_ns: int) -> None:
+    estimator = ImportanceEstimator(floor, ImportanceConfig(smoothing_s=0.5))
+    estimator.step(0, at(0.0, 0.0, 0.0), STILL)
+    assert estimator.step(step_ns, at(0.0, 0.0, 2.0), STILL)[2, IMPORTANCE] == 0.0
+
+
+def test_reset_restarts_the_smoothing(floor: Environment) -> None:
+    estimator = ImportanceEstimator(floor, ImportanceConfig(smoothing_s=0.5))
+    estimator.step(0, at(0.0, 0.0, 0.0), STILL)
+    estimator.reset()
+    assert estimator.step(TICK_NS, at(0.0, 0.0, 2.0), STILL)[2, IMPORTANCE] == 0.0
+
+
+def test_repeated_stamp_holds_the_smoothed_importance(floor: Environment) -> None:
+    estimator = ImportanceEstimator(floor, ImportanceConfig(smoothing_s=0.03))
+    estimator.step(0, at(0.0, 0.0, 0.0), STILL)
+    assert estimator.step(0, at(0.0, 0.0, 2.0), STILL)[2, IMPORTANCE] == 1.0
+
+
+def test_new_tuning_does_not_jump(floor: Environment) -> None:
+    config = ImportanceConfig(smoothing_s=0.03)
+    estimator = ImportanceEstimator(floor, config)
+    before = estimator.step(0, at(0.0, 0.0, 0.3), STILL)[2, IMPORTANCE]
+    estimator.retune(floor, ImportanceConfig(influence_distance_m=5.0, smoothing_s=0.03))
+    after = estimator.step(TICK_NS // 100, at(0.0, 0.0, 0.3), STILL)[2, IMPORTANCE]
+    assert after == pytest.approx(before, abs=1e-3)
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize('which', ['positions', 'velocities'])
+def test_absurd_input_is_refused_and_leaves_no_trace(
+    floor: Environment, bad: float, which: str
+) -> None:
+    """Non-finite input is never propagated."""
+    estimator = ImportanceEstimator(floor, ImportanceConfig())
+    good = estimator.step(0, at(0.0, 0.0, 0.1), STILL).copy()
+    broken = at(0.0, 0.0, 0.1)
+    broken[5, 1] = bad
+    arguments = (broken, STILL) if which == 'positions' else (at(0.0, 0.0, 0.1), broken)
+    assert estimator.step(TICK_NS, *arguments) is None
+    np.testing.assert_array_equal(estimator.step(TICK_NS, at(0.0, 0.0, 0.1), STILL), good)
+
+
+def test_importance_of_a_turned_object_uses_its_own_normal(scene: Callable) -> None:
+    """A wall: a plane whose normal points along x; only motion along x has a rate."""
+    wall = scene.thing(
+        'plane', np.array([1.0, 0.0, 0.0]), orientation=np.array([0.5, 0.5, 0.5, 0.5])
+    )
+    quarter = rows_at(scene(wall), at(1.2, 3.0, 3.0), at(-1.0, 5.0, 7.0))[0]
+    np.testing.assert_allclose(quarter[[DISTANCE, RATE]], [0.2, -1.0], atol=1e-12)

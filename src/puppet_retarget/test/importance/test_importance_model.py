@@ -1,0 +1,182 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is near a performer: whose skeleton it is, new calibrations, postures of nobody."""
+
+from collections.abc import Callable
+
+import numpy as np
+from puppet_core.body.capsules import default_capsules
+from puppet_core.body.posture import Motion, Posture
+from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.body.surface import surface_samples
+from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
+from puppet_retarget.importance.importance_model import ImportanceModel
+from puppet_retarget.importance.self_interaction import (
+    estimator_of,
+    SELF_DISTANCE,
+    SELF_IMPORTANCE,
+    SelfInteractionConfig,
+)
+import pytest
+
+TICK_NS = 8_333_333
+CHEST = SEGMENT_INDEX['chest']
+Frame = tuple[Posture, np.ndarray]
+
+
+def model_of(**options: object) -> ImportanceModel:
+    """Return a model on a floor."""
+    return ImportanceModel(floor_only(), ImportanceConfig(), SelfInteractionConfig(), **options)
+
+
+@pytest.fixture(scope='module')
+def frame(procedural: Motion) -> Callable[[int], Frame]:
+    """Return a maker of postures and joints from the built-in performance."""
+    _, segments = procedural.world_segments()
+    velocities = procedural.end_effector_velocities()
+
+    def make(i: int) -> Frame:
+        posture = Posture(
+            procedural.root_positions[i].copy(),
+            procedural.rotations[i].copy(),
+            procedural.end_effectors[i].copy(),
+            velocities[i].copy(),
+        )
+        return posture, segments[i].copy()
+
+    return make
+
+
+def test_rows_are_those_of_both_estimators(frame, procedural: Motion) -> None:
+    """The skeleton of the first posture is the performer's, to rounding."""
+    model = model_of()
+    environment = ImportanceEstimator(floor_only(), ImportanceConfig())
+    own = estimator_of(procedural.skeleton, SelfInteractionConfig())
+    for i in range(700, 720):
+        posture, segments = frame(i)
+        near = model.step(i * TICK_NS, posture, segments, 0.9)
+        rows = environment.step(
+            i * TICK_NS, posture.end_effectors, posture.end_effector_velocities
+        )
+        np.testing.assert_array_equal(near.rows, rows)
+        expected = own.step(i * TICK_NS, posture, segments, rows)
+        np.testing.assert_allclose(near.self_rows, expected, atol=1e-7)
+
+
+def test_palm_on_the_chest_matters(frame) -> None:
+    model = model_of()
+    posture, segments = frame(700)
+    assert model.step(0, posture, segments).self_rows[0, SELF_IMPORTANCE] == 0.0
+    posture.end_effectors[0] = segments[CHEST]
+    near = model.step(10**9, posture, segments)
+    assert near.self_rows[0, SELF_IMPORTANCE] > 0.99
+    assert near.self_rows[0, SELF_DISTANCE] < 0.0
+
+
+def test_skeleton_is_kept_until_another_leg_length_is_sent(frame) -> None:
+    """A new calibration; a length that is no number says nothing."""
+    model = model_of()
+    posture, segments = frame(700)
+    seen = []
+    for n, leg_length in enumerate((0.9, 0.9, 0.8, 0.8, np.nan, np.nan)):
+        model.step(n * TICK_NS, posture, segments, leg_length)
+        seen.append(model._self_estimator)
+    assert [a is b for a, b in zip(seen, seen[1:])] == [True, False, True, False, True]
+
+
+def test_body_after_a_calibration_is_the_new_one(frame) -> None:
+    """Someone half as tall: half as thick too, so half the depth."""
+    model = model_of()
+    depths = []
+    for n, scale in enumerate((1.0, 0.5)):
+        posture, segments = frame(700)
+        posture.root_position[:] *= scale
+        segments *= scale
+        posture.end_effectors[:] *= scale
+        posture.end_effectors[0] = segments[CHEST]
+        near = model.step(n * 10**10, posture, segments, 0.9 * scale)
+        depths.append(near.self_rows[0, SELF_DISTANCE])
+    assert depths[1] == pytest.approx(0.5 * depths[0], rel=0.02)
+
+
+def test_known_skeleton_is_taken(frame, tall_character) -> None:
+    model = model_of(skeleton=tall_character.skeleton)
+    before = model._self_estimator
+    assert model.step(0, *frame(700)) is not None
+    assert model._self_estimator is before
+
+
+def test_measured_points_take_the_place_of_ordinary_ones(frame, procedural: Motion) -> None:
+    measured = np.full((40, 3), 0.1)
+    model = model_of(measured={'chest': measured})
+    assert model.step(0, *frame(700)) is not None
+    expected = surface_samples(procedural.skeleton, default_capsules(procedural.skeleton))
+    expected[CHEST] = measured
+    samples = model._self_estimator._arrays.body.samples.transpose(0, 2, 1)
+    np.testing.assert_allclose(samples, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, 1e5], ids=str)
+@pytest.mark.parametrize(
+    'what', ['root_position', 'segments', 'rotations', 'end_effectors', 'end_effector_velocities']
+)
+def test_one_bad_number_gives_nothing_and_leaves_no_trace(frame, what: str, bad: float) -> None:
+    model, alone = model_of(), model_of()
+    posture, segments = frame(700)
+    values = segments if what == 'segments' else getattr(posture, what)
+    values.ravel()[1] = bad
+    assert model.step(0, posture, segments) is None
+    for n in range(1, 4):
+        ours = model.step(n * TICK_NS, *frame(700 + n))
+        theirs = alone.step(n * TICK_NS, *frame(700 + n))
+        np.testing.assert_array_equal(ours.self_rows, theirs.self_rows)
+        np.testing.assert_array_equal(ours.rows, theirs.rows)
+
+
+@pytest.mark.parametrize('what', ['segments', 'rotations'])
+def test_body_without_lengths_or_turns_is_nobody(frame, what: str) -> None:
+    posture, segments = frame(700)
+    (segments if what == 'segments' else posture.rotations)[:] = 0.0
+    assert model_of().step(0, posture, segments) is None
+
+
+def test_giants_are_nobody(frame) -> None:
+    posture, segments = frame(700)
+    for values in (posture.root_position, segments, posture.end_effectors):
+        values *= 50.0
+    assert model_of().step(0, posture, segments) is None
+
+
+def test_tuning_changes_without_a_new_skeleton(frame) -> None:
+    model = model_of()
+    posture, segments = frame(700)
+    model.step(0, posture, segments)
+    before = model._self_estimator
+    model.retune(ImportanceConfig(), SelfInteractionConfig(hand_influence_m=5.0))
+    near = model.step(10**10, posture, segments)
+    assert model._self_estimator is before
+    assert near.self_rows[0, SELF_IMPORTANCE] > 0.5
+
+
+def test_tuning_before_the_first_posture_is_kept(frame) -> None:
+    model = model_of()
+    model.retune(ImportanceConfig(), SelfInteractionConfig(hand_influence_m=5.0))
+    assert model.step(0, *frame(700)).self_rows[0, SELF_IMPORTANCE] > 0.5
+
+
+def test_reset_forgets_motion_but_not_the_performer(frame) -> None:
+    model, fresh = model_of(), model_of()
+    model.step(0, *frame(700))
+    before = model._self_estimator
+    model.reset()
+    again, first = model.step(TICK_NS, *frame(760)), fresh.step(TICK_NS, *frame(760))
+    assert model._self_estimator is before
+    np.testing.assert_array_equal(again.rows, first.rows)
+    np.testing.assert_allclose(again.self_rows, first.self_rows, atol=1e-7)
+
+
+def test_warm_up_leaves_the_model_as_it_was() -> None:
+    model = model_of()
+    model.warm_up()
+    assert model._self_estimator is None and model._estimator._stamp_ns is None

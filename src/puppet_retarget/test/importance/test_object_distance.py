@@ -1,0 +1,199 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Distances of all shapes against constrained minimisation, and the counterpart map."""
+
+from collections.abc import Callable
+
+import numpy as np
+from puppet_core.math import quaternions
+from puppet_core.math.arrays import Floats, Vec3
+from puppet_retarget.importance import objects as od
+from puppet_retarget.importance.objects import SHAPES
+import pytest
+from scipy.optimize import minimize
+
+POSITION_TOL_M = 1e-9
+SHALLOW_M = 1e-3
+MINIMISER_TOL_M = 1e-6  # of the independent computation
+SHAPE_IDS = pytest.mark.parametrize('shape', range(5), ids=SHAPES)
+SOLID_IDS = pytest.mark.parametrize('shape', range(1, 5), ids=SHAPES[1:])
+
+
+def random_size(rng: np.random.Generator, shape: int) -> Floats:
+    """Return a size whose row has the form of the shape."""
+    a, b, c = rng.uniform(0.1, 1.0, 3)
+    return {od.PLANE: np.ones(3), od.BOX: np.array([a, b, c]), od.SPHERE: np.full(3, a)}.get(
+        shape, np.array([a, a, c])
+    )
+
+
+def distance(shape: int, size: Floats, p: Vec3) -> tuple[float, Vec3]:
+    """Return the signed distance and its gradient."""
+    normal = np.empty(3)
+    return od.signed_distance(shape, size, np.ascontiguousarray(p), normal), normal
+
+
+def nearest_point_by_minimiser(shape: int, size: Floats, p: Vec3) -> Vec3:
+    """Return the point of a solid nearest to p, by its defining inequalities."""
+    half = 0.5 * size
+    inside: dict[int, Callable[[Vec3], list[float]]] = {
+        od.PLANE: lambda x: [-x[2]],
+        od.BOX: lambda x: [*(half - x), *(half + x)],
+        od.SPHERE: lambda x: [size[0] ** 2 - x @ x],
+        od.CYLINDER: lambda x: [size[0] ** 2 - x[:2] @ x[:2], half[2] - x[2], half[2] + x[2]],
+    }
+    if shape == od.CAPSULE:
+        # a fourth unknown says from where on the core line
+        inside[shape] = lambda x: [
+            size[0] ** 2 - (x[:3] - [0, 0, x[3]]) @ (x[:3] - [0, 0, x[3]]),
+            half[2] - x[3],
+            half[2] + x[3],
+        ]
+    start = np.zeros(4 if shape == od.CAPSULE else 3)
+    start[:3] = 0.1 * p
+    result = minimize(
+        lambda x: (x[:3] - p) @ (x[:3] - p),
+        start,
+        method='SLSQP',
+        constraints={'type': 'ineq', 'fun': inside[shape]},
+        options={'ftol': 1e-15, 'maxiter': 300},
+    )
+    return result.x[:3]
+
+
+@SHAPE_IDS
+def test_distance_outside_is_that_of_the_nearest_point(shape: int, rng) -> None:
+    checked = 0
+    while checked < 25:
+        size, p = random_size(rng, shape), rng.normal(size=3)
+        own, normal = distance(shape, size, p)
+        if own > 0.05:
+            nearest = nearest_point_by_minimiser(shape, size, p)
+            assert own == pytest.approx(np.linalg.norm(p - nearest), abs=MINIMISER_TOL_M)
+            np.testing.assert_allclose(p - own * normal, nearest, atol=1e-3)
+            checked += 1
+
+
+@SHAPE_IDS
+def test_distance_inside_is_the_largest_ball_that_fits(shape: int, rng) -> None:
+    """No surface point is nearer than the depth, and the normal leads to one that near."""
+    for _ in range(40):
+        size = random_size(rng, shape)
+        p = 0.45 * size * rng.uniform(-1.0, 1.0, 3)
+        depth, normal = distance(shape, size, p)
+        if depth >= 0.0:
+            continue
+        around = rng.normal(size=(100, 3))
+        around *= -0.999 * depth / np.linalg.norm(around, axis=1, keepdims=True)
+        assert all(distance(shape, size, p + step)[0] < 0.0 for step in around)
+        exit_point, _ = distance(shape, size, p - depth * normal)
+        assert exit_point == pytest.approx(0.0, abs=POSITION_TOL_M)
+
+
+@SHAPE_IDS
+def test_normal_is_the_gradient(shape: int, rng) -> None:
+    step = 1e-6
+    for _ in range(100):
+        size, p = random_size(rng, shape), rng.normal(size=3) * 0.6
+        own, normal = distance(shape, size, p)
+        assert np.linalg.norm(normal) == pytest.approx(1.0)
+        slopes = np.array(
+            [
+                distance(shape, size, p + step * e)[0] - distance(shape, size, p - step * e)[0]
+                for e in np.eye(3)
+            ]
+        ) / (2.0 * step)
+        # the gradient jumps on an inner edge only
+        if own > 1e-5 or np.linalg.norm(slopes) > 0.999:
+            np.testing.assert_allclose(normal, slopes, atol=1e-4)
+
+
+@SHAPE_IDS
+def test_distance_never_changes_faster_than_the_point_moves(shape: int, rng) -> None:
+    size = random_size(rng, shape)
+    for p, q in rng.normal(size=(500, 2, 3)):
+        change = abs(distance(shape, size, p)[0] - distance(shape, size, q)[0])
+        assert change <= np.linalg.norm(p - q) + 1e-12
+
+
+@SOLID_IDS
+def test_centre_is_inside_with_a_unit_normal(shape: int, rng) -> None:
+    """On the axis the direction out is free, but it must be one."""
+    depth, normal = distance(shape, random_size(rng, shape), np.zeros(3))
+    assert depth < 0.0
+    assert np.linalg.norm(normal) == pytest.approx(1.0)
+
+
+def test_compiled_and_plain_kernels_agree(rng) -> None:
+    for shape in range(5):
+        size, p, normal = random_size(rng, shape), rng.normal(size=3), np.empty(3)
+        assert od.signed_distance.py_func(shape, size, p, normal) == pytest.approx(
+            distance(shape, size, p)[0], abs=1e-15
+        )
+
+
+def counterpart(shape: int, size: Floats, other: Floats, p: Vec3) -> Vec3:
+    """Return the same place near the other object."""
+    out = np.empty(3)
+    od.counterpart_point(shape, size, other, np.ascontiguousarray(p), out)
+    return out
+
+
+@SHAPE_IDS
+def test_gap_to_the_counterpart_keeps_length_and_direction(shape: int, rng) -> None:
+    for _ in range(100):
+        size, other = random_size(rng, shape), random_size(rng, shape)
+        p = rng.normal(size=3)
+        gap, normal = distance(shape, size, p)
+        if gap > 1e-6:
+            mapped_gap, mapped_normal = distance(shape, other, counterpart(shape, size, other, p))
+            assert mapped_gap == pytest.approx(gap, abs=POSITION_TOL_M)
+            np.testing.assert_allclose(mapped_normal, normal, atol=1e-6)
+
+
+@SHAPE_IDS
+def test_touching_stays_touching_and_inside_comes_to_the_surface(shape: int, rng) -> None:
+    for _ in range(100):
+        size, other = random_size(rng, shape), random_size(rng, shape)
+        p = rng.normal(size=3) * 0.5
+        gap, normal = distance(shape, size, p)
+        surface = distance(shape, other, counterpart(shape, size, other, p - gap * normal))[0]
+        assert surface == pytest.approx(0.0, abs=POSITION_TOL_M)
+        if gap < 0.0:
+            inside = distance(shape, other, counterpart(shape, size, other, p))[0]
+            assert inside == pytest.approx(0.0, abs=POSITION_TOL_M)
+
+
+@SHAPE_IDS
+def test_equal_objects_have_equal_counterparts(shape: int, rng) -> None:
+    for _ in range(50):
+        size, p = random_size(rng, shape), rng.normal(size=3)
+        gap, normal = distance(shape, size, p)
+        outside = p - min(gap, 0.0) * normal
+        np.testing.assert_allclose(counterpart(shape, size, size, p), outside, atol=1e-12)
+
+
+@SHAPE_IDS
+def test_counterpart_moves_continuously(shape: int, rng) -> None:
+    """Its speed is bounded by the largest scale; no jump at edges, caps or the surface."""
+    # deep inside, where the nearest side changes hands, there is no continuous choice
+    size, other = random_size(rng, shape), random_size(rng, shape)
+    fastest = 2.0 * max(np.max(other / size), 1.0)
+    for start, end in rng.normal(size=(20, 2, 3)) * 0.7:
+        path = start + np.linspace(0.0, 1.0, 500)[:, None] * (end - start)
+        mapped = np.array([counterpart(shape, size, other, p) for p in path])
+        shallow = np.array([distance(shape, size, p)[0] > -SHALLOW_M for p in path])
+        steps = np.linalg.norm(np.diff(mapped, axis=0), axis=1)[shallow[1:] & shallow[:-1]]
+        jump_m = 2.0 * fastest * SHALLOW_M  # between the sides of an edge, from inside it
+        assert np.all(steps <= fastest * np.linalg.norm(end - start) / 499 + jump_m)
+
+
+def test_frames_are_inverse(rng) -> None:
+    q = quaternions.normalize(rng.normal(size=4))
+    origin, p, local, back = rng.normal(size=3), rng.normal(size=3), np.empty(3), np.empty(3)
+    od.to_object(q, origin, p, local)
+    od.from_object(q, origin, local, back)
+    np.testing.assert_allclose(back, p, atol=1e-14)
+    np.testing.assert_allclose(
+        local, quaternions.rotate(quaternions.conjugate(q), p - origin), atol=1e-14
+    )

@@ -1,0 +1,221 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of general end-effectors and segments: distance, rate, importance, and who counts."""
+
+import numpy as np
+from puppet_core.body.capsules import default_capsules
+from puppet_core.body.skeleton import GENERAL_END_EFFECTORS, LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats
+from puppet_retarget.importance.self_interaction import (
+    body_arrays,
+    DISTANCE,
+    estimate_self_pairs,
+    IMPORTANCE,
+    nearest_sample,
+    PAIR_COLUMNS,
+    RATE,
+    RELEVANT,
+    SelfInteractionConfig,
+    smooth_self_pairs,
+)
+import pytest
+from self_bodies import Body, body_of_rotations, curled_up, plain_distances
+
+TOL_M = 1e-12
+INFLUENCES = SelfInteractionConfig().influences_m
+MARGINS = SelfInteractionConfig().margins_m
+TICK_S = 1.0 / 120.0
+
+
+class Pairs:
+    """The kernel with its memory."""
+
+    def __init__(self, skeleton, prediction: float = 0.0, samples_only: bool = False) -> None:
+        self.body = body_arrays(skeleton)
+        self.prediction, self.samples_only = prediction, samples_only
+        self.passing = 0.0
+        self.q_world, self.q_before = np.zeros((16, 4)), np.zeros((16, 4))
+        self.p_before = np.zeros((16, 3))
+
+    def of(self, body: Body, velocities: Floats | None = None, dt: float = np.inf) -> Floats:
+        """Return the pairs (8, 16, 3) of the next posture."""
+        pairs = np.empty((8, 16, PAIR_COLUMNS))
+        speeds = np.zeros((8, 3)) if velocities is None else velocities
+        estimate_self_pairs(
+            self.body,
+            body.rotations,
+            body.p_world,
+            body.points,
+            speeds,
+            INFLUENCES,
+            MARGINS,
+            self.prediction,
+            self.passing,
+            self.samples_only,
+            dt,
+            self.q_world,
+            self.q_before,
+            self.p_before,
+            pairs,
+        )
+        return pairs
+
+
+@pytest.fixture
+def skeleton(adult_character):
+    """Return an ordinary body's lengths."""
+    return adult_character.skeleton
+
+
+def test_distances_are_the_least_over_capsules_wherever_they_matter(skeleton, rng) -> None:
+    """Farther off than anything matters a bound from below is enough."""
+    kernel, capsules = Pairs(skeleton), default_capsules(skeleton)
+    near = 0
+    for _ in range(40):
+        body = curled_up(skeleton, rng)
+        got, wanted = kernel.of(body)[..., DISTANCE], plain_distances(body, capsules)
+        np.testing.assert_allclose(kernel.q_world, body.q_world, atol=TOL_M)
+        close = RELEVANT & (wanted < INFLUENCES + MARGINS[:, None])
+        np.testing.assert_allclose(got[close], wanted[close], atol=TOL_M)
+        assert np.all(got[RELEVANT] <= wanted[RELEVANT] + TOL_M)
+        near += close.sum()
+    assert near > 50
+
+
+def test_importance_is_eq_4_4_of_the_gap_and_zero_beyond_its_influence(skeleton, rng) -> None:
+    kernel, capsules = Pairs(skeleton), default_capsules(skeleton)
+    for _ in range(20):
+        body = curled_up(skeleton, rng)
+        w = kernel.of(body)[..., IMPORTANCE]
+        gap = np.maximum(plain_distances(body, capsules) - MARGINS[:, None], 0.0)
+        d = np.minimum(gap / INFLUENCES, 1.0)
+        wanted = np.where(RELEVANT, 2.0 * d**3 - 3.0 * d**2 + 1.0, 0.0)
+        np.testing.assert_allclose(w, wanted, atol=1e-9)
+        assert np.all(w[d >= 1.0] == 0.0)
+
+
+def test_a_limb_never_counts_for_itself(skeleton, rng) -> None:
+    """Errata 6: an elbow is always near its own upper arm."""
+    kernel = Pairs(skeleton)
+    for _ in range(5):
+        pairs = kernel.of(curled_up(skeleton, rng))
+        for j in range(len(GENERAL_END_EFFECTORS)):
+            own = LIMB_SEGMENTS[j % 4]
+            assert np.all(pairs[j, own, IMPORTANCE] == 0.0)
+            assert np.all(np.isinf(pairs[j, own, DISTANCE]))
+
+
+def test_legs_do_not_see_arms_but_arms_see_legs(skeleton, rng) -> None:
+    """A palm on the knee is the arm's interaction."""
+    body = curled_up(skeleton, rng)
+    thigh, hand = SEGMENT_INDEX['left_thigh'], SEGMENT_INDEX['left_hand']
+    body.points[0] = body.p_world[thigh]
+    for j in (2, 3, 6, 7):
+        body.points[j] = body.p_world[hand]
+    pairs = Pairs(skeleton).of(body)
+    assert pairs[0, thigh, IMPORTANCE] == 1.0
+    for j in (2, 3, 6, 7):
+        assert np.all(pairs[j, LIMB_SEGMENTS[:2].ravel(), IMPORTANCE] == 0.0)
+
+
+def test_samples_only_takes_the_nearest_sample_point(skeleton, rng) -> None:
+    """As the thesis prints it."""
+    kernel = Pairs(skeleton, samples_only=True)
+    body = curled_up(skeleton, rng)
+    got = kernel.of(body)[..., DISTANCE]
+    found = 0
+    for j, segment in zip(*np.nonzero(RELEVANT)):
+        local = qb.rotate(
+            qb.conjugate(body.q_world[segment]), body.points[j] - body.p_world[segment]
+        )
+        samples = kernel.body.samples[segment]
+        wanted = np.linalg.norm(samples.T - local, axis=1).min()
+        assert nearest_sample(samples, local) == pytest.approx(wanted, abs=TOL_M)
+        if wanted < 0.06:
+            assert got[j, segment] == pytest.approx(wanted, abs=TOL_M)
+            found += 1
+    assert found > 0
+
+
+def test_rate_is_the_change_of_the_distance(skeleton, rng) -> None:
+    """Both the point and the segment move and turn; against differences of distances."""
+    kernel, dt = Pairs(skeleton), 1e-6
+    checked = 0
+    for _ in range(40):
+        vectors, spins = 1.2 * rng.normal(size=(16, 3)), rng.normal(size=(16, 3))
+        first = body_of_rotations(skeleton, qb.exp(vectors))
+        second = body_of_rotations(skeleton, qb.exp(vectors + dt * spins))
+        before = kernel.of(first)
+        pairs = kernel.of(second, (second.points - first.points) / dt, dt)
+        change = (pairs[RELEVANT] - before[RELEVANT])[:, DISTANCE] / dt
+        near = (pairs[..., DISTANCE] < 0.05)[RELEVANT]
+        rates = pairs[..., RATE][RELEVANT]
+        # a pair that cannot matter soon has a bound for its distance, and no rate
+        good = near & (np.abs(change) < 3.9) & (rates != 0.0)
+        np.testing.assert_allclose(rates[good], change[good], atol=1e-3)
+        checked += good.sum()
+    assert checked > 20
+
+
+def test_approach_is_foreseen_and_departure_is_not(skeleton) -> None:
+    """A palm that leaves has been touching until it is away."""
+    kernel = Pairs(skeleton, prediction=0.1)
+    body = curled_up(skeleton, np.random.default_rng(1))
+    chest = SEGMENT_INDEX['chest']
+    for step in np.linspace(0.0, 0.4, 400):  # from the chest's joint forwards out of it
+        body.points[0] = body.p_world[chest] + qb.rotate(body.q_world[chest], [step, 0.0, 0.1])
+        still = kernel.of(body)
+        if still[0, chest, DISTANCE] > 0.06:
+            break
+    forward = qb.rotate(body.q_world[chest], [1.0, 0.0, 0.0])
+    w = {}
+    for name, speed in (('in', -0.4), ('out', 0.4)):
+        velocities = np.zeros((8, 3))
+        velocities[0] = speed * forward
+        w[name] = kernel.of(body, velocities, TICK_S)[0, chest, IMPORTANCE]
+    assert w['in'] > still[0, chest, IMPORTANCE] == w['out'] > 0.0
+
+
+def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton) -> None:
+    body = curled_up(skeleton, np.random.default_rng(1))
+    sole, palm = 2, 0
+    shank, head = SEGMENT_INDEX['right_shank'], SEGMENT_INDEX['head']
+    forward, sideways = np.eye(3)[0], np.eye(3)[1]
+    for j, segment, speed in ((sole, shank, 0.2), (palm, head, 0.2)):
+        # beside the segment's joint, a little outside of it
+        at = body.p_world[segment] + qb.rotate(body.q_world[segment], [0.0, 0.0, 0.0])
+        kernel, passing = Pairs(skeleton), Pairs(skeleton)
+        passing.passing = 0.03
+        for step in np.linspace(0.0, 0.4, 2000):
+            body.points[j] = at + step * qb.rotate(body.q_world[segment], sideways)
+            if kernel.of(body)[j, segment, DISTANCE] > MARGINS[j] + 0.003:
+                break
+        velocities = np.zeros((8, 3))
+        velocities[j] = speed * qb.rotate(body.q_world[segment], forward)
+        passing.of(body)
+        w = [k.of(body, velocities, TICK_S)[j, segment, IMPORTANCE] for k in (kernel, passing)]
+        assert w[0] > 0.5
+        if j == sole:
+            # 6 mm more of the influence distance
+            gap = (0.003 + 0.03 * speed) / INFLUENCES[j, segment]
+            assert w[1] == pytest.approx(2.0 * gap**3 - 3.0 * gap**2 + 1.0, abs=0.02)
+        else:
+            assert w[1] == w[0]
+
+
+def test_smoothed_importance_is_exactly_one_in_lasting_contact_and_vanishes() -> None:
+    pairs, state = np.zeros((8, 16, PAIR_COLUMNS)), np.zeros((8, 16, 2))
+    values = []
+    for wanted in [0.0, *[1.0] * 60, *[0.0] * 120]:
+        pairs[..., IMPORTANCE] = wanted
+        smooth_self_pairs(pairs, state, 0.015, TICK_S)
+        values.append(pairs[3, 5, IMPORTANCE])
+    assert values[0] == 0.0 and values[60] == 1.0 and values[-1] == 0.0
+    assert np.all(np.diff(values[:61]) >= 0.0) and np.all(np.diff(values[61:]) <= 0.0)
+
+
+def test_no_smoothing_leaves_pairs_alone() -> None:
+    pairs, state = np.full((8, 16, PAIR_COLUMNS), 0.3), np.zeros((8, 16, 2))
+    smooth_self_pairs(pairs, state, 0.0, TICK_S)
+    assert np.all(pairs == 0.3) and not state.any()

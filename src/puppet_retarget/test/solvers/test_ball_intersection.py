@@ -1,0 +1,291 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Nearest points in balls, proven by duality rather than compared with another solver.
+
+For any multipliers lambda >= 0 the minimum over x of |x - p|^2 + sum lambda_i (|x - c_i|^2 -
+r_i^2) is a lower bound of the squared distance; the best multipliers come from a
+non-negative least-squares fit at the answer. Some problems go to scipy's SLSQP as well.
+
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.math.arrays import Floats, Vec3, Vec3s
+from puppet_retarget.solvers import ball_intersection
+from puppet_retarget.solvers.ball_intersection import closest_in_balls
+import pytest
+from scipy.optimize import minimize, nnls
+
+TOL_M = 1e-9  # errata 4, both for feasibility and for the distance
+N_PROBLEMS = 5_000
+
+
+class Problem(NamedTuple):
+    """A point and balls."""
+
+    p: Vec3
+    centres: Vec3s
+    radii: Floats
+    slacks: Floats
+
+
+def solve(problem: Problem) -> tuple[Vec3, float]:
+    """Return the answer and the relaxation."""
+    out = np.full(3, np.nan)
+    work = np.empty(len(problem.radii))
+    return out, closest_in_balls(*problem, work, out)
+
+
+def excess(problem: Problem, x: Vec3) -> float:
+    """Return how far x is outside the worst of the balls."""
+    finite = np.isfinite(problem.radii)
+    if not finite.any():
+        return -np.inf
+    away = np.linalg.norm(x - problem.centres[finite], axis=1)
+    return float(np.max(away - problem.radii[finite]))
+
+
+def least_distance(problem: Problem, x: Vec3) -> float:
+    """Return a distance from p that no feasible point undercuts, by weak duality."""
+    near = np.isfinite(problem.radii)
+    near[near] &= np.linalg.norm(x - problem.centres[near], axis=1) > problem.radii[near] - 1e-7
+    c, r = problem.centres[near], problem.radii[near]
+    if not near.any():
+        return 0.0
+    multipliers, _ = nnls((x - c).T, problem.p - x)
+    y = (problem.p + multipliers @ c) / (1.0 + multipliers.sum())
+    bound = (y - problem.p) @ (y - problem.p)
+    bound += multipliers @ (np.sum((y - c) ** 2, axis=1) - r * r)
+    return float(np.sqrt(max(bound, 0.0)))
+
+
+def least_relaxation(problem: Problem, x: Vec3, t: float) -> float:
+    """Return a relaxation that no point undercuts, by convexity of the distances."""
+    finite = np.isfinite(problem.radii)
+    c, r, s = problem.centres[finite], problem.radii[finite], problem.slacks[finite]
+    away = np.linalg.norm(x - c, axis=1)
+    acts = (away - r) / s > t - 1e-7
+    directions = ((x - c) / away[:, None])[acts].T
+    multipliers, _ = nnls(np.vstack((directions, 10.0 * s[acts])), np.array([0, 0, 0, 10.0]))
+    return float(multipliers @ (away - r)[acts] / (multipliers @ s[acts]))
+
+
+def problems(kind: str, count: int, seed: int) -> Iterator[Problem]:
+    """Yield random problems of a kind."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        n = rng.integers(1, 5)
+        c = rng.normal(size=(n, 3)) * rng.choice([0.05, 0.3, 1.0, 3.0])
+        r = rng.uniform(0.05, 1.8, n)
+        p = rng.normal(size=3) * rng.choice([0.1, 0.5, 1.5, 5.0])
+        noise = rng.choice([0.0, 1e-16, 1e-12, 1e-9, 1e-6]) * rng.normal(size=(n, 3))
+        if kind == 'meeting':  # a common point, so that the intersection is not empty
+            away = rng.normal(size=(n, 3))
+            away /= np.linalg.norm(away, axis=1, keepdims=True)
+            c = rng.normal(size=3) + away * (r * rng.uniform(0.5, 1.0, n))[:, None]
+        elif kind == 'equal centres':
+            c = c[0] + noise
+        elif kind == 'collinear centres':
+            c = c[0] + rng.normal(size=(n, 1)) * c[-1] + noise
+        elif kind == 'coplanar':
+            c[:, 2] = 0.0
+            p[2] *= rng.integers(0, 2)
+        elif kind == 'nested' and n > 1:
+            r[0] = np.linalg.norm(c[1] - c[0]) + r[1]
+        elif kind == 'infinite':
+            r[rng.integers(n)] = np.inf
+        elif kind == 'nearly unimportant':
+            r[rng.integers(n)] = 1e6
+        elif kind == 'on an axis' and n > 1:
+            p = c[0] + (c[1] - c[0]) * rng.normal()
+        elif kind == 'at a centre':
+            p = c[0].copy()
+        elif kind == 'on a sphere':
+            p = c[0] + r[0] * p / np.linalg.norm(p)
+        yield Problem(p, c, r, 1.0 / rng.uniform(0.05, 1.0, n) ** 2)
+
+
+KINDS = (
+    'random',
+    'meeting',
+    'equal centres',
+    'collinear centres',
+    'coplanar',
+    'nested',
+    'infinite',
+    'nearly unimportant',
+    'on an axis',
+    'at a centre',
+    'on a sphere',
+)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_answer_is_feasible_and_nothing_is_nearer(kind: str) -> None:
+    """Errata 4; empty intersections by the least relaxation."""
+    solved = 0
+    for problem in problems(kind, N_PROBLEMS // len(KINDS) + 1, seed=KINDS.index(kind)):
+        x, t = solve(problem)
+        if t == 0.0:
+            solved += 1
+            assert excess(problem, x) <= TOL_M
+            assert np.linalg.norm(x - problem.p) <= least_distance(problem, x) + TOL_M
+        else:
+            relaxed = problem._replace(radii=problem.radii + t * problem.slacks)
+            assert excess(relaxed, x) <= TOL_M
+            assert t <= least_relaxation(problem, x, t) + TOL_M
+    assert solved > 50
+
+
+def test_independent_solver_agrees() -> None:
+    for problem in problems('meeting', 100, seed=77):
+        x, _ = solve(problem)
+        p, c, r = problem[:3]
+        wanted = minimize(
+            lambda y: (y - p) @ (y - p),
+            c.mean(axis=0),
+            jac=lambda y: 2.0 * (y - p),
+            method='SLSQP',
+            options={'ftol': 1e-14, 'maxiter': 300},
+            constraints={
+                'type': 'ineq',
+                'fun': lambda y: r * r - np.sum((y - c) ** 2, axis=1),
+                'jac': lambda y: -2.0 * (y - c),
+            },
+        )
+        if wanted.success and excess(problem, wanted.x) < 1e-9:
+            assert np.linalg.norm(x - p) == pytest.approx(np.linalg.norm(wanted.x - p), abs=1e-6)
+
+
+def test_point_inside_one_ball_is_not_drawn_to_its_sphere() -> None:
+    """P is inside the large ball and outside the two others, whose common part is nearer."""
+    p = np.array([0.95, 0.0, 0.0])
+    c = np.array([[0.0, 0.0, 0.0], [1.0, 0.30, 0.0], [1.0, -0.30, 0.0]])
+    r = np.array([1.0, 0.301, 0.301])
+    x, t = solve(Problem(p, c, r, np.ones(3)))
+    assert t == 0.0
+    np.testing.assert_allclose(x, [1.0 - np.sqrt(0.301**2 - 0.3**2), 0.0, 0.0], atol=TOL_M)
+
+
+@pytest.mark.parametrize('inside', [1.0, -1.0], ids=['outside', 'inside'])
+def test_tangent_balls_have_one_answer(inside: float, rng) -> None:
+    """Appendix A's list misses them."""
+    for _ in range(300):
+        a, b, p = rng.normal(size=(3, 3))
+        apart = np.linalg.norm(b - a)
+        ra = apart * (rng.uniform(0.1, 0.9) if inside > 0 else rng.uniform(1.1, 2.0))
+        # from outside the tangent point is the only one; from inside, b's ball lies in a's
+        rb = inside * (apart - ra)
+        x, t = solve(Problem(p, np.array([a, b]), np.array([ra, rb]), np.ones(2)))
+        assert t <= TOL_M
+        if inside > 0:
+            np.testing.assert_allclose(x, a + ra / apart * (b - a), atol=1e-7)
+        else:
+            step = p - b
+            wanted = p if np.linalg.norm(step) <= rb else b + rb * step / np.linalg.norm(step)
+            np.testing.assert_allclose(x, wanted, atol=1e-7)
+
+
+def test_ball_of_no_radius_is_its_centre(rng) -> None:
+    for p, centre in rng.normal(size=(50, 2, 3)):
+        balls = np.array([centre, centre + 0.3])
+        x, t = solve(Problem(p, balls, np.array([0.0, 1.0]), np.ones(2)))
+        assert t == 0.0
+        np.testing.assert_allclose(x, centre, atol=TOL_M)
+
+
+def test_point_in_all_balls_stays_where_it_is(rng) -> None:
+    p = rng.normal(size=3)
+    x, t = solve(Problem(p, p + rng.normal(size=(4, 3)), np.full(4, 9.0), np.ones(4)))
+    assert t == 0.0
+    np.testing.assert_array_equal(x, p)
+
+
+def test_infinite_radii_are_no_constraint(rng) -> None:
+    """Errata 3."""
+    p = rng.normal(size=3)
+    x, t = solve(Problem(p, rng.normal(size=(4, 3)) * 9.0, np.full(4, np.inf), np.ones(4)))
+    assert t == 0.0
+    np.testing.assert_array_equal(x, p)
+
+
+def test_answer_may_overwrite_the_point() -> None:
+    p = np.array([3.0, 0.0, 0.0])
+    closest_in_balls(p, np.zeros((1, 3)), np.ones(1), np.ones(1), np.empty(1), p)
+    np.testing.assert_allclose(p, [1.0, 0.0, 0.0], atol=1e-15)
+
+
+def test_nearest_point_moves_no_faster_than_the_point(rng) -> None:
+    """A projection on a convex set shortens distances."""
+    for problem in problems('meeting', 30, seed=5):
+        path = problem.p + np.linspace(0.0, 1.0, 60)[:, None] * rng.normal(size=3)
+        answers = np.array([solve(problem._replace(p=p))[0] for p in path])
+        steps = np.linalg.norm(np.diff(answers, axis=0), axis=1)
+        assert np.all(steps <= np.linalg.norm(path[1] - path[0]) + 2.0 * TOL_M)
+
+
+@pytest.mark.parametrize('n_balls', [2, 3, 4])
+def test_empty_intersection_keeps_the_answer_continuous(n_balls: int) -> None:
+    """
+    Errata 4: the answer goes on where the last common point was.
+
+    While balls part by h their common part is some sqrt(h) wide, so that is how fast the
+    answer may move; discarding a ball would make it jump by a radius.
+
+    """
+    rng = np.random.default_rng(n_balls)
+    for _ in range(5):
+        away = rng.normal(size=(n_balls, 3))
+        away -= away.mean(axis=0) * (n_balls > 2)
+        away /= np.linalg.norm(away, axis=1, keepdims=True)
+        p = 3.0 * rng.normal(size=3)
+        problem = Problem(p, away, np.full(n_balls, 0.8), np.ones(n_balls))
+        scales, answers, empty = np.linspace(0.6, 1.4, 4001), [], []
+        for scale in scales:
+            x, t = solve(problem._replace(centres=scale * away))
+            answers.append(x)
+            empty.append(t > 0.0)
+        assert {True, False} <= set(empty) or n_balls == 2
+        steps = np.linalg.norm(np.diff(answers, axis=0), axis=1)
+        assert steps.max() < 3.0 * np.sqrt(scales[1] - scales[0])
+
+
+def test_relaxation_gives_way_where_it_matters_least() -> None:
+    centres = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+    x, t = solve(Problem(np.zeros(3), centres, np.ones(2), np.array([1.0, 9.0])))
+    assert t == pytest.approx(0.1)
+    np.testing.assert_allclose(x, [1.1, 0.0, 0.0], atol=TOL_M)
+
+
+def test_compiled_and_plain_kernels_agree(monkeypatch) -> None:
+    names = ('_nearest_feasible', 'keep_if_nearer', 'circle_of', 'vertices_of', 'onto_sphere')
+    for name in names:
+        kernel = getattr(ball_intersection, name)
+        monkeypatch.setattr(ball_intersection, name, kernel.py_func)
+    for problem in problems('random', 40, seed=3):
+        plain = np.empty(3)
+        t = closest_in_balls.py_func(*problem, np.empty(len(problem.radii)), plain)
+        x, wanted = solve(problem)
+        assert t == pytest.approx(wanted, abs=1e-12)
+        np.testing.assert_allclose(plain, x, atol=1e-9)
+
+
+def test_halving_agrees_with_the_closed_form(monkeypatch) -> None:
+    """The fallback alone, should no proof be found."""
+    monkeypatch.setattr(ball_intersection, 'least_growth', _no_proof)
+    for problem in problems('random', 60, seed=4):
+        halved = np.empty(3)
+        t = closest_in_balls.py_func(*problem, np.empty(len(problem.radii)), halved)
+        x, wanted = solve(problem)
+        assert t == pytest.approx(wanted, abs=1e-9)
+        np.testing.assert_allclose(halved, x, atol=2e-4)  # sqrt of the bracket's width
+
+
+def _no_proof(centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out: Vec3) -> bool:
+    out[:] = centres[0]
+    away = np.linalg.norm(centres - out, axis=1)
+    bounds[:] = 0.0, np.max((away - radii) / slacks)
+    return False

@@ -1,0 +1,255 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Self-interaction balls: one's own body gives one's own points; sizes and the lack of them."""
+
+from dataclasses import replace
+
+import numpy as np
+from puppet_core.body.capsules import default_capsules
+from puppet_core.body.character import Character
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.body.surface import N_ROUND
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats
+from puppet_retarget.importance.self_interaction import (
+    body_arrays,
+    CONTACT_WIDTH,
+    DISPLACEMENT,
+    estimator_of,
+    FIRST_CONTACT,
+    MAX_CONTACTS,
+    N_SAMPLES,
+    SAMPLE,
+    SELF_IMPORTANCE,
+    SELF_PLACE,
+    SELF_ROW,
+    SelfInteractionConfig,
+    SHARE,
+    WEIGHT,
+)
+from puppet_retarget.solvers.self_contact import (
+    empty_self_balls,
+    limb_self_balls,
+    self_ball,
+    SelfBalls,
+)
+import pytest
+from self_bodies import Body, body_of_rotations, curled_up
+
+TOL_M = 1e-12
+UNSMOOTHED = SelfInteractionConfig(smoothing_s=0.0, prediction_s=0.0)
+
+
+def empty_row(w: float = 0.0) -> Floats:
+    """Return a row that lists nothing."""
+    row = np.zeros(SELF_ROW)
+    row[FIRST_CONTACT + SAMPLE :: CONTACT_WIDTH] = -1.0
+    row[SELF_IMPORTANCE] = w
+    return row
+
+
+def random_row(rng: np.random.Generator, n: int, w: float, share: float = 1.0) -> Floats:
+    """Return a row of n contacts anywhere on the body."""
+    row = empty_row(w)
+    for i in range(n):
+        start = FIRST_CONTACT + i * CONTACT_WIDTH
+        row[start + SAMPLE] = rng.integers(16 * N_SAMPLES)
+        row[start + WEIGHT] = rng.uniform(0.1, 2.0)
+        row[start + DISPLACEMENT : start + DISPLACEMENT + 3] = 0.05 * rng.normal(size=3)
+        row[start + SHARE] = share
+    return row
+
+
+def contacts(row: Floats) -> Floats:
+    """Return the contacts that are taken, shape (n, CONTACT_WIDTH)."""
+    listed = row[FIRST_CONTACT:].reshape(MAX_CONTACTS, CONTACT_WIDTH)
+    return listed[listed[:, SAMPLE] >= 0.0]
+
+
+def rows_of(skeleton: Skeleton, body: Body) -> Floats:
+    """Return the rows of a posture."""
+    estimator = estimator_of(skeleton, UNSMOOTHED)
+    return estimator.step(0, body.posture(), body.p_world, np.zeros((4, 8))).copy()
+
+
+def balls_of(rows: Floats, character: Character, body: Body, scale: float = 1.0) -> SelfBalls:
+    """Return the balls of all limbs of a puppet."""
+    balls = empty_self_balls()
+    samples = body_arrays(character.skeleton, character.capsules).samples
+    for limb in range(4):
+        limb_self_balls(
+            limb, 0.0, rows, samples, scale, body.q_world, body.p_world, body.points, balls
+        )
+    return balls
+
+
+def nearest_sample(row: Floats) -> float:
+    """Return the length of the shortest displacement of a row [m]."""
+    ways = contacts(row)[:, DISPLACEMENT : DISPLACEMENT + 3]
+    return float(np.linalg.norm(ways, axis=1).min())
+
+
+@pytest.fixture
+def own_body(adult_character) -> Character:
+    """Return a character with the very shape that a performer is taken to have."""
+    return replace(adult_character, capsules=default_capsules(adult_character.skeleton))
+
+
+def test_own_body_gets_its_own_points_and_eq_5_6_radii(own_body, rng) -> None:
+    """Errata 5: r = (1 - w) min |v|."""
+    checked = 0
+    for _ in range(40):
+        body = curled_up(own_body.skeleton, rng)
+        rows = rows_of(own_body.skeleton, body)
+        balls = balls_of(rows, own_body, body)
+        for j in np.flatnonzero(rows[:, SELF_IMPORTANCE]):
+            np.testing.assert_allclose(balls.centres[j], body.points[j], atol=TOL_M)
+            w = rows[j, SELF_IMPORTANCE]
+            assert balls.importances[j] == w
+            assert balls.radii[j] == pytest.approx((1.0 - w) * nearest_sample(rows[j]), abs=TOL_M)
+            checked += 1
+        assert not balls.importances[rows[:, SELF_IMPORTANCE] == 0.0].any()
+    assert checked > 20
+
+
+@pytest.mark.parametrize('scale', [0.5, 3.0])
+def test_scaled_body_in_a_scaled_world_gets_its_own_points(
+    own_body, scaled, rng, scale: float
+) -> None:
+    giant = scaled(own_body, scale)
+    body = curled_up(own_body.skeleton, rng)
+    big = body_of_rotations(giant.skeleton, body.rotations)
+    rows = rows_of(own_body.skeleton, body)
+    balls = balls_of(rows, giant, big, scale)
+    near = np.flatnonzero(rows[:, SELF_IMPORTANCE])
+    assert len(near) > 0
+    np.testing.assert_allclose(balls.centres[near], big.points[near], atol=1e-9)
+
+
+def test_radius_never_exceeds_the_nearest_sample_distance(tall_character, own_body, rng) -> None:
+    for _ in range(10):
+        body = curled_up(own_body.skeleton, rng)
+        puppet = body_of_rotations(tall_character.skeleton, body.rotations)
+        rows = rows_of(own_body.skeleton, body)
+        balls = balls_of(rows, tall_character, puppet)
+        for j in np.flatnonzero(balls.importances):
+            assert 0.0 <= balls.radii[j] <= nearest_sample(rows[j]) + TOL_M
+            if rows[j, SELF_IMPORTANCE] == 1.0:
+                assert balls.radii[j] == 0.0
+
+
+def test_all_weights_zero_means_no_ball(tall_character, rng) -> None:
+    """Errata 6: also where the importance is not zero, and contacts are listed."""
+    body = curled_up(tall_character.skeleton, rng)
+    row = random_row(rng, 5, 0.7)
+    row[FIRST_CONTACT + WEIGHT :: CONTACT_WIDTH] = 0.0
+    for rows in (np.tile(row, (8, 1)), np.tile(empty_row(0.7), (8, 1)), np.zeros((8, SELF_ROW))):
+        balls = balls_of(rows, tall_character, body)
+        assert not balls.importances.any()
+    samples = body_arrays(tall_character.skeleton, tall_character.capsules).samples
+    centre = np.full(3, np.nan)
+    radius = self_ball(
+        row, 0.0, samples, 1.0, body.q_world, body.p_world, body.points[0], 1.0, centre
+    )
+    assert radius == -1.0
+    np.testing.assert_array_equal(centre, body.points[0])
+
+
+def ball(row: Floats, character: Character, body: Body, j: int, sideways: float) -> Floats:
+    """Return the centre of one ball."""
+    centre = np.empty(3)
+    samples = body_arrays(character.skeleton, character.capsules).samples
+    self_ball(
+        row,
+        row[SELF_IMPORTANCE],
+        samples,
+        1.0,
+        body.q_world,
+        body.p_world,
+        body.points[j],
+        sideways,
+        centre,
+    )
+    return centre
+
+
+def plain_gaps(row: Floats, character: Character, body: Body, j: int) -> tuple[Floats, Floats]:
+    """Return what leads from the puppet's point, and from the ring's middle, to each demand."""
+    samples = body_arrays(character.skeleton, character.capsules).samples
+    gaps, ways = [], []
+    for contact in contacts(row):
+        segment, k = divmod(int(contact[SAMPLE]), N_SAMPLES)
+        q, way = body.q_world[segment], contact[DISPLACEMENT : DISPLACEMENT + 3]
+        rings = samples[segment].T.reshape(-1, N_ROUND, 3)
+        wanted = samples[segment][:, k] + way
+        gaps.append(body.p_world[segment] + qb.rotate(q, wanted) - body.points[j])
+        ways.append(qb.rotate(q, wanted - rings[k // N_ROUND].mean(axis=0)))
+    return np.array(gaps), np.array(ways)
+
+
+@pytest.mark.parametrize('share', [0.0, 0.5, 1.0])
+def test_eq_5_8_centre_is_the_weighted_mean_of_what_the_samples_want(
+    tall_character, rng, share: float
+) -> None:
+    """With the share of eq. 5.9."""
+    for n in (1, 3, MAX_CONTACTS):
+        body = curled_up(tall_character.skeleton, rng)
+        row = random_row(rng, n, 0.4, share)
+        gaps, _ = plain_gaps(row, tall_character, body, 1)
+        weights = contacts(row)[:, WEIGHT]
+        wanted = body.points[1] + share * (weights @ gaps) / weights.sum()
+        np.testing.assert_allclose(ball(row, tall_character, body, 1, 1.0), wanted, atol=TOL_M)
+
+
+def test_without_sideways_only_the_distance_is_kept(tall_character, rng) -> None:
+    """An elbow keeps its distance from the waist, not the height at which it has it."""
+    for n in (1, 4):
+        body = curled_up(tall_character.skeleton, rng)
+        row = random_row(rng, n, 0.4)
+        gaps, ways = plain_gaps(row, tall_character, body, 4)
+        weights, segments = contacts(row)[:, WEIGHT], contacts(row)[:, SAMPLE] // N_SAMPLES
+        along = np.zeros(3)
+        for segment in np.unique(segments):
+            of = segments == segment
+            outward = weights[of] @ ways[of]
+            outward /= np.linalg.norm(outward)
+            along += (weights[of] @ gaps[of] @ outward) * outward / weights.sum()
+        whole = ball(row, tall_character, body, 4, 1.0) - body.points[4]
+        straight = ball(row, tall_character, body, 4, 0.0) - body.points[4]
+        half = ball(row, tall_character, body, 4, 0.5) - body.points[4]
+        np.testing.assert_allclose(straight, along, atol=TOL_M)
+        np.testing.assert_allclose(half, 0.5 * (whole + straight), atol=TOL_M)
+
+
+def test_elbow_that_comes_through_a_surface_has_a_ball_that_does_not_jump(own_body, rng) -> None:
+    """The displacement from the sample points turns about there; the way out does not."""
+    checked, centre = 0, np.empty(3)
+    samples = body_arrays(own_body.skeleton, own_body.capsules).samples
+    for _ in range(40):
+        body = curled_up(own_body.skeleton, rng)
+        row = random_row(rng, 1, 1.0)
+        start = FIRST_CONTACT + DISPLACEMENT
+        ways = np.linspace(-1e-4, 1e-4, 21)[:, np.newaxis] * rng.normal(size=3)
+        centres = []
+        for way in ways:
+            row[start : start + 3] = way
+            self_ball(
+                row, 1.0, samples, 1.0, body.q_world, body.p_world, body.points[4], 0.0, centre
+            )
+            centres.append(centre.copy())
+        steps = np.linalg.norm(np.diff(centres, axis=0), axis=1)
+        far = np.linalg.norm(centres[0] - body.points[4])
+        assert steps.max() < 1e-2
+        checked += far > 0.1
+    assert checked > 20
+
+
+def test_place_counts_for_hands_and_never_for_elbows(tall_character, rng) -> None:
+    body = curled_up(tall_character.skeleton, rng)
+    rows = np.array([random_row(rng, 3, 0.6) for _ in range(8)])
+    rows[:, SELF_PLACE] = 1.0
+    balls = balls_of(rows, tall_character, body)
+    for j in range(8):
+        w = rows[j, SELF_IMPORTANCE]
+        wanted = ball(rows[j], tall_character, body, j, w * w if j < 4 else 0.0)
+        np.testing.assert_allclose(balls.centres[j], wanted, atol=TOL_M)

@@ -1,0 +1,115 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Flat message fields as numpy rows, without copying, and the one change of quaternion order.
+
+Unbounded fields arrive as `array.array`; the views returned here share their memory, so copy
+what outlives the message. A writer keeps one message and a view of each of its fields and
+refills it every frame, which is far cheaper than building a message.
+
+"""
+
+from array import array
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.io import PuppetError
+from puppet_core.math import Floats, Quats
+
+Number = TypeVar('Number', bound=np.generic)
+STAMP_UNIT_NS = 1_000_000_000
+MAX_MESSAGE_BYTES = 1 << 20  # of streams, some kB; many are kept until their partners come
+
+
+class MessageError(PuppetError, ValueError):
+    """A message whose arrays do not have the documented layout."""
+
+
+def require_size(data: bytes, name: str) -> None:
+    """Raise MessageError for the bytes of a message that is far too large for a stream."""
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise MessageError(f'{name}: expected up to {MAX_MESSAGE_BYTES} bytes, got {len(data)}')
+
+
+def float_rows(name: str, field: Any, n: int, width: int) -> Floats:
+    """
+    Return a float64 message field as a view of shape (n, width).
+
+    Raises
+    ------
+    MessageError : if the field does not have n * width numbers.
+
+    """
+    if len(field) != n * width:
+        raise MessageError(f'{name}: expected {n} x {width} numbers, got {len(field)}')
+    if n == 0:
+        return np.empty((0, width))
+    return np.frombuffer(field).reshape(n, width)
+
+
+def bytes_row(name: str, field: Any, n: int) -> NDArray[np.uint8]:
+    """Return a uint8 message field as a view of shape (n,); raise as `float_rows` does."""
+    if len(field) != n:
+        raise MessageError(f'{name}: expected {n} values, got {len(field)}')
+    if n == 0:
+        return np.empty(0, dtype=np.uint8)
+    return np.frombuffer(field, dtype=np.uint8)
+
+
+def keep_floats(msg: Any, name: str, n: int, width: int) -> Floats:
+    """
+    Zero a float64 field for n * width numbers and return the writable view (n, width) of it.
+
+    The view is taken from the message after the assignment, because the setter may copy.
+
+    """
+    setattr(msg, name, array('d', bytes(8 * n * width)))
+    return float_rows(name, getattr(msg, name), n, width)
+
+
+def keep_bytes(msg: Any, name: str, n: int) -> NDArray[np.uint8]:
+    """Zero a uint8 field for n values and return the writable view (n,) of it."""
+    setattr(msg, name, array('B', bytes(n)))
+    return bytes_row(name, getattr(msg, name), n)
+
+
+def wxyz(xyzw_rows: NDArray[Number]) -> NDArray[Number]:
+    """Return rows (n, 4) of message quaternions in the numerics' order, contiguous copy."""
+    out = np.empty(xyzw_rows.shape, xyzw_rows.dtype)
+    out[:, 0] = xyzw_rows[:, 3]
+    out[:, 1:] = xyzw_rows[:, :3]
+    return out
+
+
+def write_xyzw(quaternions: Quats, out_xyzw: Floats) -> None:
+    """Write quaternions (n, 4) into message rows (n, 4)."""
+    out_xyzw[:, :3] = quaternions[:, 1:]
+    out_xyzw[:, 3] = quaternions[:, 0]
+
+
+def stamp_ns(stamp: Any) -> int:
+    """Return a builtin_interfaces Time as integer nanoseconds; raise as `checked_ns` does."""
+    return checked_ns(stamp.sec, stamp.nanosec)
+
+
+def checked_ns(seconds: int, nanoseconds: int) -> int:
+    """
+    Return the parts of a stamp as integer nanoseconds.
+
+    Raises
+    ------
+    MessageError : for a time that rclpy takes for none: before zero, or with a whole second and
+        more in its nanoseconds.
+
+    """
+    if seconds < 0 or nanoseconds >= STAMP_UNIT_NS:
+        raise MessageError(
+            f'stamp: expected s >= 0 and ns < 1000000000, got {seconds} s {nanoseconds} ns'
+        )
+    return seconds * STAMP_UNIT_NS + nanoseconds
+
+
+def write_stamp(ns: int, stamp: Any) -> None:
+    """Write integer nanoseconds into a builtin_interfaces Time."""
+    stamp.sec, stamp.nanosec = divmod(ns, STAMP_UNIT_NS)

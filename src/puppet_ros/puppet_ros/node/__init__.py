@@ -1,0 +1,86 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node."""
+
+from puppet_ros.node import qos
+from puppet_ros.node.clock import ClockJumpDetector, NodeClock, RateLimit
+from puppet_ros.node.deferred_service import DeferredService
+from puppet_ros.node.diagnostics import (
+    Diagnostics,
+    DIAGNOSTICS_TOPIC,
+    ERROR_HOLD_S,
+    FrameStatistics,
+    PERIOD_S,
+    READERS,
+    WRITERS,
+)
+from puppet_ros.node.exact_time import ExactTimeSynchronizer
+from puppet_ros.node.intra_process_bus import IntraProcessBus, share
+from puppet_ros.node.parameters import NODE_OPTIONS, ParameterTable
+from puppet_ros.node.pose_array import pose_row, PoseArrayOutput
+from puppet_ros.node.sensor_transforms import SensorTransforms, TRANSMITTER, WORLD
+from puppet_ros.node.spin import (
+    COMPILE_ONLY,
+    cores_of,
+    EXIT_BAD_INPUT,
+    EXIT_OK,
+    make_executor,
+    observing,
+    own_context,
+    running_first,
+    Scheduling,
+    spin_node,
+    spin_nodes,
+    split_words,
+)
+from puppet_ros.node.static_transforms import (
+    RobotDescriptionPublisher,
+    StaticTransforms,
+    StaticTransformTree,
+    TF_STATIC_TOPIC,
+)
+from puppet_ros.node.streams import Framed, StreamPublisher, subscribe
+
+__all__ = [
+    'COMPILE_ONLY',
+    'ClockJumpDetector',
+    'DIAGNOSTICS_TOPIC',
+    'DeferredService',
+    'Diagnostics',
+    'ERROR_HOLD_S',
+    'EXIT_BAD_INPUT',
+    'EXIT_OK',
+    'ExactTimeSynchronizer',
+    'FrameStatistics',
+    'Framed',
+    'IntraProcessBus',
+    'NODE_OPTIONS',
+    'NodeClock',
+    'PERIOD_S',
+    'ParameterTable',
+    'PoseArrayOutput',
+    'READERS',
+    'RateLimit',
+    'RobotDescriptionPublisher',
+    'Scheduling',
+    'SensorTransforms',
+    'StaticTransformTree',
+    'StaticTransforms',
+    'StreamPublisher',
+    'TF_STATIC_TOPIC',
+    'TRANSMITTER',
+    'WORLD',
+    'WRITERS',
+    'cores_of',
+    'make_executor',
+    'observing',
+    'own_context',
+    'pose_row',
+    'qos',
+    'running_first',
+    'share',
+    'spin_node',
+    'spin_nodes',
+    'split_words',
+    'subscribe',
+]

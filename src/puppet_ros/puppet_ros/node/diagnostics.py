@@ -1,0 +1,285 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One DiagnosticArray a second: rate, latency, drops, last error, causes, and a level that ages out.
+
+It also says to how many others each publisher and subscription of the node is connected, which
+nobody else can know: others may have found the node before these have found each other.
+
+A node makes one `Diagnostics`, tells it about frames, drops and errors, and wraps its hot
+callbacks in `guarded`, so that bad input is counted and never ends the node.
+
+Rate, latency and drops of a stream over the last period (no ROS, no clock of its own).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+import time
+from typing import Any, NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import numpy as np
+from puppet_core.io import PuppetError
+from puppet_ros.node.clock import NodeClock
+from puppet_ros.node.publisher_check import PublisherCheck
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+
+MAX_LATENCIES = 1024  # several seconds at any tracker's rate
+
+
+class FrameReport(NamedTuple):
+    """One period of a stream."""
+
+    rate_hz: float
+    """Frames per second over the period."""
+
+    latency_ms: tuple[float, float, float]
+    """Median, 99th percentile, maximum [ms]; NaN without frames."""
+
+    frames: int
+    """Frames in the period."""
+
+    drops: int
+    """Drops in the period."""
+
+    age_s: float
+    """Time since the last frame [s]; infinite if there never was one."""
+
+
+class FrameStatistics:
+    """Counters of one stream; the caller brings the time."""
+
+    def __init__(self) -> None:
+        self._latencies = np.zeros(MAX_LATENCIES)
+        self._frames = 0
+        self._drops = 0
+        self._last_frame_ns: int | None = None
+        self._period_start_ns: int | None = None
+        self.total_frames = 0
+        """Frames since the start."""
+        self.drops_by_reason: dict[str, int] = {}
+        """Drops since the start."""
+
+    def frame(self, now_ns: int, stamp_ns: int) -> None:
+        """Count a frame that left now and was acquired at its stamp."""
+        self._latencies[self._frames % MAX_LATENCIES] = (now_ns - stamp_ns) * 1e-6
+        self._frames += 1
+        self.total_frames += 1
+        self._last_frame_ns = now_ns
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count frames that were dropped."""
+        if count > 0:
+            self.drops_by_reason[reason] = self.drops_by_reason.get(reason, 0) + count
+            self._drops += count
+
+    def close_period(self, now_ns: int) -> FrameReport:
+        """Return the report since the last call and begin the next period."""
+        start_ns = self._period_start_ns if self._period_start_ns is not None else now_ns
+        elapsed_s = (now_ns - start_ns) * 1e-9
+        # a clock set back gives no rate rather than a negative one
+        rate_hz = self._frames / elapsed_s if elapsed_s > 0.0 else 0.0
+        age_s = float('inf')
+        if self._last_frame_ns is not None:
+            age_s = max(now_ns - self._last_frame_ns, 0) * 1e-9
+        latencies = self._latencies[: min(self._frames, MAX_LATENCIES)]
+        latency_ms = (float('nan'),) * 3
+        if len(latencies):
+            p50, p99 = np.percentile(latencies, (50, 99))
+            latency_ms = (float(p50), float(p99), float(latencies.max()))
+        report = FrameReport(rate_hz, latency_ms, self._frames, self._drops, age_s)
+        self._frames = self._drops = 0
+        self._period_start_ns = now_ns
+        return report
+
+
+DIAGNOSTICS_TOPIC = '/diagnostics'
+PERIOD_S = 1.0
+ERROR_HOLD_S = 5.0  # how long an error keeps the level up after it happened
+STALE_AFTER_S = 1.0
+READERS, WRITERS = 'readers ', 'writers '  # keys of the connections begin so; a topic follows
+OF_ROS = (DIAGNOSTICS_TOPIC, '/rosout', '/parameter_events')  # nobody asks about these
+RATE_TOLERANCE = 0.9  # of the expected rate; below it the level is WARN
+LOG_THROTTLE_S = 5.0
+
+# What outweighs what: a reason says more than the silence it causes.
+SEVERITY = {
+    DiagnosticStatus.OK: 0,
+    DiagnosticStatus.STALE: 1,
+    DiagnosticStatus.WARN: 2,
+    DiagnosticStatus.ERROR: 3,
+}
+
+
+class Diagnostics:
+    """
+    The diagnostics of one node.
+
+    Parameters
+    ----------
+    node : Node
+        Gives name, clock, logger and publisher.
+    expected_rate_hz : float, optional
+        Rate below nine tenths of which the node warns [Hz]; 0 for any rate.
+    hardware_id : str, optional
+        Device the node talks to.
+
+    """
+
+    def __init__(self, node: Node, expected_rate_hz: float = 0.0, hardware_id: str = '') -> None:
+        self._node = node
+        self._clock = node.get_clock()
+        self._frame_clock = NodeClock(node)
+        self._statistics = FrameStatistics()
+        self._values: dict[str, str] = {}
+        self._error = ''
+        self._error_ns = 0
+        self._condition: tuple[bytes, str] | None = None
+        self._watches: list[PublisherCheck] = []
+        self._causes: dict[str, None] = {}  # of the period, each once
+        self.expected_rate_hz = expected_rate_hz
+        """May be set anew when the expectation changes [Hz]."""
+        self._status = DiagnosticStatus(
+            name=f'{node.get_fully_qualified_name().lstrip("/")}: stream',
+            hardware_id=hardware_id,
+        )
+        self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
+        # a steady timer: a simulated clock that stands still must not silence the diagnostics
+        self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(PERIOD_S, self._on_timer, clock=self._steady_clock)
+
+    @property
+    def total_frames(self) -> int:
+        """Frames since the start."""
+        return self._statistics.total_frames
+
+    @property
+    def total_drops(self) -> int:
+        """Return the drops since the start, of all reasons."""
+        return sum(self._statistics.drops_by_reason.values())
+
+    def frame(self, stamp_ns: int) -> None:
+        """Count a published frame; the latency is the node's clock less its stamp."""
+        self._statistics.frame(self._frame_clock.now_ns(), stamp_ns)
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count dropped input by reason, a word or two in snake case."""
+        self._statistics.drop(reason, count)
+
+    def error(self, text: str) -> None:
+        """Remember an error, raise the level for a while, log it throttled."""
+        self._error = text
+        self._error_ns = self._clock.now().nanoseconds
+        self._node.get_logger().warning(text, throttle_duration_sec=LOG_THROTTLE_S)
+
+    def value(self, key: str, value: Any) -> None:
+        """Set a further key of the report; it stays until set again."""
+        self._values[key] = f'{value:.6g}' if isinstance(value, float) else str(value)
+
+    def condition(self, level: bytes, text: str) -> None:
+        """Set a lasting condition of the node; it outweighs what is not more severe; OK clears."""
+        self._condition = (level, text) if level != DiagnosticStatus.OK else None
+
+    def cause(self, text: str) -> None:
+        """Say in the next report why the stream is not as it should be."""
+        self._causes[text] = None
+
+    def watch(self, topic: str) -> PublisherCheck:
+        """Return a watch on a topic of the input whose findings are reported as causes."""
+        self._watches.append(PublisherCheck(topic))
+        return self._watches[-1]
+
+    def guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return the callback such that no exception leaves it: it is counted and reported."""
+
+        @wraps(callback)
+        def run(message: Any) -> None:
+            try:
+                callback(message)
+            except PuppetError as err:
+                self.drop('bad_input')
+                self.error(str(err))
+            except Exception as err:  # a node must outlive whatever one message does to it
+                if not self._node.context.ok():
+                    return  # shutting down: its publishers have gone
+                self.drop('failed')
+                self.error(f'{callback.__name__}: {type(err).__name__}: {err}')
+
+        return run
+
+    def _on_timer(self) -> None:
+        self._frame_clock.look()
+        now = self._clock.now()
+        report = self._statistics.close_period(now.nanoseconds)
+        error_age_s = abs(now.nanoseconds - self._error_ns) * 1e-9
+        error = self._error if error_age_s < ERROR_HOLD_S else ''
+        level, message = judge(report, self.expected_rate_hz, error)
+        if self._condition is not None and SEVERITY[self._condition[0]] >= SEVERITY[level]:
+            level, message = self._condition
+        level, message = with_causes(level, message, self._take_causes())
+        self._status.level, self._status.message = level, message
+        self._status.values = self._key_values(report)
+        array = DiagnosticArray(status=[self._status])
+        array.header.stamp = now.to_msg()
+        self._publisher.publish(array)
+
+    def _take_causes(self) -> list[str]:
+        now_ns = time.monotonic_ns()
+        found, self._causes = list(self._causes), {}
+        return found + [text for watch in self._watches for text in watch.causes(now_ns)]
+
+    def _key_values(self, report: FrameReport) -> list[KeyValue]:
+        p50, p99, worst = report.latency_ms
+        values = {
+            'rate_hz': f'{report.rate_hz:.2f}',
+            'latency_ms_p50': f'{p50:.3f}',
+            'latency_ms_p99': f'{p99:.3f}',
+            'latency_ms_max': f'{worst:.3f}',
+            'frames': str(self._statistics.total_frames),
+            'drops': str(self.total_drops),
+            'last_error': self._error,
+        }
+        for reason, count in self._statistics.drops_by_reason.items():
+            values[f'drops_{reason}'] = str(count)
+        values.update(self._values)
+        values.update((key, str(count)) for key, count in connections(self._node).items())
+        return [KeyValue(key=key, value=value) for key, value in values.items()]
+
+
+def connections(node: Node) -> dict[str, int]:
+    """Return how many are connected to each publisher and subscription of a node, by key."""
+    counts = {}
+    for publisher in node.publishers:
+        if publisher.topic_name not in OF_ROS:
+            counts[READERS + publisher.topic_name] = publisher.get_subscription_count()
+    for subscription in node.subscriptions:
+        if subscription.topic_name not in OF_ROS:
+            counts[WRITERS + subscription.topic_name] = subscription.get_publisher_count()
+    return counts
+
+
+def judge(report: FrameReport, expected_rate_hz: float, error: str) -> tuple[bytes, str]:
+    """Return the level and the sentence for one period; `error` is the recent one or ''."""
+    if error:
+        return DiagnosticStatus.ERROR, error
+    if report.age_s == float('inf'):
+        return DiagnosticStatus.STALE, 'waiting for input'
+    if report.frames == 0 and report.age_s > STALE_AFTER_S:
+        return DiagnosticStatus.STALE, f'no frame for {report.age_s:.1f} s'
+    if report.drops:
+        return DiagnosticStatus.WARN, f'{report.drops} dropped in the last second'
+    if 0.0 < report.rate_hz < RATE_TOLERANCE * expected_rate_hz:
+        rates = f'{report.rate_hz:.1f} Hz of {expected_rate_hz:.1f} Hz'
+        return DiagnosticStatus.WARN, f'slow: {rates}'
+    return DiagnosticStatus.OK, f'{report.rate_hz:.1f} Hz'
+
+
+def with_causes(level: bytes, message: str, causes: Sequence[str]) -> tuple[bytes, str]:
+    """Return level and sentence with the causes: instead of that all is well, after all else."""
+    if not causes:
+        return level, message
+    if level == DiagnosticStatus.OK:
+        return DiagnosticStatus.WARN, '; '.join(causes)
+    return level, '; '.join((message, *causes))

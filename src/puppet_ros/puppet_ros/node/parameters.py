@@ -1,0 +1,167 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Parameter rows declared on a node, and the frozen config that is always consistent with them.
+
+The node asks for `table.config` and never for a parameter. A change builds a whole new config
+from the old values and the proposed ones: it is taken as one, or refused as one with a text
+that names the parameter.
+
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from puppet_core.io import check_values, ConfigError, Row
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+Config = TypeVar('Config')
+
+# Pass these to Node.__init__: only so does rclpy say which parameters the user set, and the
+# table can refuse the names that no row has.
+NODE_OPTIONS: Mapping[str, Any] = {'automatically_declare_parameters_from_overrides': True}
+
+# Declared by rclpy itself, in every node.
+_RCLPY_NAMES = ('use_sim_time', 'start_type_description_service')
+_RCLPY_PREFIXES = ('qos_overrides.',)
+
+# Descriptor bounds for rows open at one end; tools show them as the slider's ends.
+_FLOAT_BOUND = 1e300
+_INT_BOUND = 2**62
+
+
+class ParameterTable(Generic[Config]):
+    """
+    Rows -> declared parameters -> frozen config.
+
+    Parameters
+    ----------
+    node : Node
+        Made with NODE_OPTIONS.
+    rows : sequence of Row
+        All parameters of the node.
+    build : callable
+        Makes the config from name -> value; raises ConfigError to refuse a combination.
+    on_change : callable, optional
+        Called with the new config after a change while running.
+
+    Raises
+    ------
+    ConfigError : for an unknown name, a wrong type, or a value or combination out of range.
+
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        rows: Sequence[Row],
+        build: Callable[[Mapping[str, Any]], Config],
+        on_change: Callable[[Config], None] | None = None,
+    ) -> None:
+        self._rows = {row.name: row for row in rows}
+        self._build = build
+        self._on_change = on_change
+        self._refusal = ''
+        self._values = check_values(rows, _take_overrides(node))
+        self._config = build(self._values)
+        self._next: tuple[dict[str, Any], Config] | None = None
+        node.declare_parameters(
+            '',
+            [(row.name, _plain(self._values[row.name]), _descriptor(row)) for row in rows],
+            ignore_override=True,
+        )
+        node.add_pre_set_parameters_callback(self._before_set)
+        node.add_on_set_parameters_callback(self._on_set)
+        node.add_post_set_parameters_callback(self._after_set)
+
+    @property
+    def config(self) -> Config:
+        """Return the config in force."""
+        return self._config
+
+    def _before_set(self, parameters: list[Parameter]) -> list[Parameter]:
+        """
+        Check the proposed values before rclpy does, whose refusals do not name the parameter.
+
+        This callback cannot refuse, so it hands on the old value and leaves the text for
+        `_on_set`, which can. It also lets a whole number stand for a float.
+
+        """
+        self._refusal = ''
+        checked = []
+        for parameter in parameters:
+            row = self._rows.get(parameter.name)
+            if row is None:
+                checked.append(parameter)
+                continue
+            value = self._values[row.name]
+            try:
+                value = row.check(parameter.value)
+            except ConfigError as err:
+                self._refusal = self._refusal or str(err)
+            checked.append(Parameter(row.name, value=_plain(value)))
+        return checked
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        if self._refusal:
+            reason, self._refusal = self._refusal, ''
+            return SetParametersResult(successful=False, reason=reason)
+        values = dict(self._values)
+        try:
+            for parameter in parameters:
+                if parameter.name in self._rows:
+                    values[parameter.name] = self._rows[parameter.name].check(parameter.value)
+            self._next = (values, self._build(values))
+        except ConfigError as err:
+            return SetParametersResult(successful=False, reason=str(err))
+        return SetParametersResult(successful=True)
+
+    def _after_set(self, parameters: list[Parameter]) -> None:
+        if self._next is None or not any(p.name in self._rows for p in parameters):
+            return
+        (self._values, self._config), self._next = self._next, None
+        if self._on_change is not None:
+            self._on_change(self._config)
+
+
+def _take_overrides(node: Node) -> dict[str, Any]:
+    """Return what the user set, and undeclare it so that the rows can be declared."""
+    overrides: dict[str, Any] = {}
+    for name in node.list_parameters([], 0).names:
+        if name in _RCLPY_NAMES or name.startswith(_RCLPY_PREFIXES):
+            continue
+        overrides[name] = node.get_parameter(name).value
+        node.undeclare_parameter(name)
+    return overrides
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _descriptor(row: Row) -> ParameterDescriptor:
+    unit = f' [{row.unit}]' if row.unit not in ('', '-') else ''
+    descriptor = ParameterDescriptor(
+        name=row.name,
+        description=row.description + unit,
+        additional_constraints=row.range_text(),
+        read_only=not row.live,
+    )
+    if row.low is None and row.high is None:
+        return descriptor
+    if row.element_type is float:
+        low = -_FLOAT_BOUND if row.low is None else float(row.low)
+        high = _FLOAT_BOUND if row.high is None else float(row.high)
+        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+    elif row.element_type is int:
+        low_int = -_INT_BOUND if row.low is None else int(row.low)
+        high_int = _INT_BOUND if row.high is None else int(row.high)
+        descriptor.integer_range = [IntegerRange(from_value=low_int, to_value=high_int)]
+    return descriptor

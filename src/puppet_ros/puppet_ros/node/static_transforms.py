@@ -1,0 +1,141 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The static frames that others announced on /tf_static, looked up by name.
+
+Nodes that need one fixed transform, such as world <- transmitter, do not need tf2's buffer
+and its thread: a dictionary of child frames and a walk up the parents will do.
+
+A latched robot description topic, for RViz' RobotModel and robot_state_publisher.
+"""
+
+from collections.abc import Callable
+
+from geometry_msgs.msg import TransformStamped
+import numpy as np
+from puppet_core.math import Quat, quaternions, Vec3
+from puppet_ros.node import qos
+from rclpy.node import Node
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+TF_STATIC_TOPIC = '/tf_static'
+MAX_FRAMES = 4096  # of a tree; somebody may make up names for ever
+MAX_NAME = 256  # characters
+MAX_COORDINATE_M = 1e6
+
+
+class StaticTransformTree:
+    """Fixed transforms between named frames, a tree or a forest (no ROS)."""
+
+    def __init__(self) -> None:
+        self._edges: dict[str, tuple[str, Vec3, Quat]] = {}
+
+    def set(self, parent: str, child: str, position: Vec3, quaternion: Quat) -> bool:  # noqa: A003
+        """Set where `child` stands in `parent`; return whether that is new."""
+        if max(len(parent), len(child)) > MAX_NAME:
+            return False
+        # every comparison is false for NaN
+        if not np.all(np.abs(position) <= MAX_COORDINATE_M):
+            return False
+        if not np.all(np.abs(quaternion) <= 2.0):
+            return False
+        norm = float(np.linalg.norm(quaternion))
+        if norm < 1e-6 or parent == child:
+            return False
+        if child not in self._edges and len(self._edges) >= MAX_FRAMES:
+            return False
+        edge = (parent, np.array(position, dtype=float), np.asarray(quaternion) / norm)
+        old = self._edges.get(child)
+        self._edges[child] = edge
+        return (
+            old is None
+            or old[0] != parent
+            or not (np.array_equal(old[1], edge[1]) and np.array_equal(old[2], edge[2]))
+        )
+
+    def add(self, stamped: TransformStamped) -> bool:
+        """Take an announced transform; return whether it is new."""
+        t, r = stamped.transform.translation, stamped.transform.rotation
+        return self.set(
+            stamped.header.frame_id.lstrip('/'),
+            stamped.child_frame_id.lstrip('/'),
+            np.array([t.x, t.y, t.z]),
+            np.array([r.w, r.x, r.y, r.z]),
+        )
+
+    def lookup(self, target: str, source: str) -> tuple[Vec3, Quat] | None:
+        """
+        Return the position (3,) [m] and quaternion (4,) of `source` in `target` axes.
+
+        None if the two are not connected yet.
+
+        """
+        to_target, to_source = self._chain(target), self._chain(source)
+        for frame, (p_source, q_source) in to_source.items():
+            if frame in to_target:
+                p_target, q_target = to_target[frame]
+                inverse = quaternions.conjugate(q_target)
+                position = quaternions.rotate(inverse, p_source - p_target)
+                return position, quaternions.multiply(inverse, q_source)
+        return None
+
+    def _chain(self, frame: str) -> dict[str, tuple[Vec3, Quat]]:
+        """Return `frame` in the axes of itself and of each of its ancestors."""
+        position, quaternion = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+        chain = {frame: (position, quaternion)}
+        while frame in self._edges:
+            frame, p_edge, q_edge = self._edges[frame]
+            if frame in chain:
+                break  # somebody announced a loop: what was found so far still holds
+            position = p_edge + quaternions.rotate(q_edge, position)
+            quaternion = quaternions.multiply(q_edge, quaternion)
+            chain[frame] = (position, quaternion)
+        return chain
+
+
+class StaticTransforms:
+    """
+    The tree of a node, fed by /tf_static.
+
+    Parameters
+    ----------
+    node : Node
+        Owner of the subscription.
+    on_change : callable, optional
+        Called without arguments after a message brought something new.
+
+    """
+
+    def __init__(self, node: Node, on_change: Callable[[], None] | None = None) -> None:
+        self._tree = StaticTransformTree()
+        self._on_change = on_change
+        self._subscription = node.create_subscription(
+            TFMessage, TF_STATIC_TOPIC, self._on_transforms, qos.STATIC_TRANSFORMS
+        )
+
+    def lookup(self, target: str, source: str) -> tuple[Vec3, Quat] | None:
+        """Return `source` in `target` axes as StaticTransformTree.lookup does."""
+        return self._tree.lookup(target, source)
+
+    def _on_transforms(self, msg: TFMessage) -> None:
+        changed = False
+        for stamped in msg.transforms:
+            changed |= self._tree.add(stamped)
+        if changed and self._on_change is not None:
+            self._on_change()
+
+
+class RobotDescriptionPublisher:
+    """Publish a URDF text on a transient-local topic; a late subscriber gets the last one."""
+
+    def __init__(self, node: Node, topic: str, text: str) -> None:
+        self._publisher = node.create_publisher(String, topic, qos.LATCHED)
+        self._text = ''
+        self.publish(text)
+
+    def publish(self, text: str) -> None:
+        """Publish another description, if it is another."""
+        if text != self._text:
+            self._text = text
+            self._publisher.publish(String(data=text))

@@ -1,0 +1,170 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""One publisher is followed while it lives, whatever others and the clock do."""
+
+import numpy as np
+from puppet_ros.node.publisher_check import MOST_LOST, PublisherCheck, TAKEOVER_NS
+import pytest
+
+PERIOD_NS = 8_333_333
+START_NS = 1_000_000_000_000
+
+
+class Publisher:
+    """Numbered frames with the stamps of their time."""
+
+    def __init__(self, index: int = 0, shift_ns: int = 0) -> None:
+        self.index, self._shift_ns = index, shift_ns
+
+    def frame(self, now_ns: int) -> tuple[int, int]:
+        """Return stamp and index of the next frame."""
+        self.index += 1
+        return now_ns + self._shift_ns, self.index
+
+
+def take(check: PublisherCheck, stamp_ns: int, index: int, now_ns: int) -> bool:
+    """Return whether a message was taken; it could be read."""
+    is_taken = check.takes(stamp_ns, index, now_ns)
+    if is_taken:
+        check.follow(stamp_ns, index, now_ns)
+    return is_taken
+
+
+def run(
+    check: PublisherCheck, publishers: list[Publisher], n_frames: int, now_ns: int
+) -> np.ndarray:
+    """Return which messages were taken, shape (n_frames, n_publishers)."""
+    return np.array(
+        [
+            [take(check, *publisher.frame(at), at) for publisher in publishers]
+            for at in range(now_ns, now_ns + n_frames * PERIOD_NS, PERIOD_NS)
+        ]
+    )
+
+
+@pytest.mark.parametrize('shift_ns', [3_000_000, -2_500_000])
+@pytest.mark.parametrize('ahead', [-100_000, -300, -7, -2, -1, 0, MOST_LOST + 1, 300, 100_000])
+def test_a_second_publisher_is_refused_and_named(ahead: int, shift_ns: int) -> None:
+    """Wherever its numbers are; all of the first one's frames are taken."""
+    check = PublisherCheck('/tracker/raw')
+    first = Publisher(200_000)
+    assert run(check, [first], 50, START_NS).all()
+    now_ns = START_NS + 50 * PERIOD_NS
+    taken = run(check, [first, Publisher(first.index + ahead, shift_ns)], 240, now_ns)
+    assert taken[:, 0].all() and not taken[:, 1].any()
+    (said,) = check.causes(now_ns + 240 * PERIOD_NS)
+    assert 'another publisher' in said and ': 240 ' in said and said.endswith('messages refused')
+    assert not check.causes(now_ns + 240 * PERIOD_NS)
+
+
+def test_the_second_takes_over_when_the_first_dies() -> None:
+    """Within the time of a takeover, and keeps the place when the first comes again."""
+    check = PublisherCheck('/tracker/raw')
+    first, second = Publisher(200_000), Publisher(0)
+    run(check, [first, second], 60, START_NS)
+    now_ns = START_NS + 60 * PERIOD_NS
+    taken = run(check, [second], 120, now_ns)[:, 0]
+    n_waits = int(np.argmax(taken))
+    assert n_waits * PERIOD_NS <= TAKEOVER_NS + PERIOD_NS and taken[n_waits:].all()
+    taken = run(check, [first, second], 120, now_ns + 120 * PERIOD_NS)
+    assert taken[:, 1].all() and not taken[:, 0].any()
+
+
+@pytest.mark.parametrize('step_s', [-7200.0, -3.0, -0.3, 0.4, 2.0, 7200.0])
+def test_a_clock_that_steps_does_not_end_a_stream(step_s: float) -> None:
+    check = PublisherCheck('/tracker/raw')
+    publisher = Publisher()
+    run(check, [publisher], 60, START_NS)
+    now_ns = START_NS + 60 * PERIOD_NS
+    publisher._shift_ns = int(step_s * 1e9)
+    assert run(check, [publisher], 60, now_ns).all()
+    causes = check.causes(now_ns + 60 * PERIOD_NS)
+    if step_s < -0.5:
+        assert causes == [f'clock stepped back by {-step_s:.1f} s on /tracker/raw']
+    elif step_s >= 2.0:
+        assert causes[0].startswith('clock stepped forward by')
+
+
+def test_lost_frames_and_jitter_are_of_the_same_stream() -> None:
+    """Any number of lost ones, up to a silence; stamps off by a fifth of a period."""
+    rng = np.random.default_rng(3)
+    check, publisher, at = PublisherCheck('/t'), Publisher(), START_NS
+    for k in range(3000):
+        lost = int(rng.integers(1, 25)) if k > 20 and rng.random() < 0.1 else 0
+        publisher.index += lost
+        at += (1 + lost) * PERIOD_NS
+        stamp_ns, index = publisher.frame(at + int(rng.uniform(-0.2, 0.2) * PERIOD_NS))
+        assert take(check, stamp_ns, index, at)
+    assert not check.causes(at)
+
+
+@pytest.mark.parametrize('step_s', [0.0, -0.3, -0.02, 0.005, 0.1, 0.3, 3.0])
+def test_a_lone_publisher_loses_nothing(step_s: float) -> None:
+    """Arrivals in bursts, lost frames, a clock that steps, another rate."""
+    rng = np.random.default_rng(4)
+    check, publisher, sent, at = PublisherCheck('/t'), Publisher(), START_NS, START_NS
+    for k in range(3000):
+        lost = int(rng.integers(1, 20)) if k % 200 > 100 and rng.random() < 0.1 else 0
+        publisher.index += lost
+        sent += (1 + lost) * (PERIOD_NS if k < 2000 else 2 * PERIOD_NS)
+        steps = k in (500, 1000, 1600)
+        publisher._shift_ns += int(step_s * 1e9) if steps else 0
+        delay_ns = 0 if steps or k in (499, 999, 1599) else rng.exponential(0.5 * PERIOD_NS)
+        at = max(at + 1000, sent + int(delay_ns))
+        stamp_ns, index = publisher.frame(sent + int(rng.uniform(-0.1, 0.1) * PERIOD_NS))
+        assert take(check, stamp_ns, index, at), k
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_a_lone_publisher_that_stands_still_is_not_refused(seed: int) -> None:
+    """
+    A busy machine: the device misses ticks, bytes are late, frames are lost and come all at once.
+
+    All of it a hundred times as often as anywhere; one frame in 4000 may then be refused, but not
+    those after it.
+
+    """
+    rng = np.random.default_rng(seed)
+    check, publisher, sent, at = PublisherCheck('/t'), Publisher(), START_NS, START_NS
+    held_until, refused = at, 0
+    for k in range(4000):
+        missed = int(rng.integers(1, 40)) if k > 20 and rng.random() < 0.02 else 0
+        lost = int(rng.integers(1, 20)) if k > 20 and rng.random() < 0.02 else 0
+        publisher.index += lost
+        sent += (1 + lost + missed) * PERIOD_NS
+        if rng.random() < 0.02:  # the subscriber sleeps
+            held_until = sent + int(rng.uniform(0.0, 20.0) * PERIOD_NS)
+        late = rng.uniform(0.0, 0.9) if k > 20 and rng.random() < 0.02 else 0.0  # its first byte
+        at = max(at + 50_000, held_until, sent + int((late + rng.exponential(0.1)) * PERIOD_NS))
+        stamp_ns, index = publisher.frame(
+            sent + int((late + rng.uniform(-0.05, 0.05)) * PERIOD_NS)
+        )
+        refused += not take(check, stamp_ns, index, at)
+    assert refused <= 1
+
+
+def test_frames_without_numbers_are_taken() -> None:
+    """Of a publisher that is not the suite's; and a message that is sent again."""
+    check = PublisherCheck('/t')
+    assert all(take(check, START_NS + k * PERIOD_NS, 0, k * PERIOD_NS) for k in range(100))
+    check = PublisherCheck('/t')
+    assert all(take(check, START_NS, 7, k * PERIOD_NS) for k in range(100))
+
+
+def test_silence_is_named() -> None:
+    check = PublisherCheck('/t')
+    assert not check.causes(START_NS)  # nothing came yet: the node waits
+    take(check, START_NS, 1, START_NS)
+    assert not check.causes(START_NS + 900_000_000)
+    assert check.causes(START_NS + 2_100_000_000) == ['no input on /t for 2.1 s']
+
+
+def test_what_cannot_be_read_does_not_take_the_place() -> None:
+    """Neither that of nobody nor the next one of a stream."""
+    check, publisher = PublisherCheck('/t'), Publisher()
+    assert check.takes(START_NS, 2**63, START_NS)
+    assert run(check, [publisher], 50, START_NS).all()
+    now_ns = START_NS + 50 * PERIOD_NS
+    assert check.takes(now_ns, publisher.index + 1, now_ns)
+    assert run(check, [publisher], 50, now_ns).all()
+    assert not check.causes(now_ns + 50 * PERIOD_NS)

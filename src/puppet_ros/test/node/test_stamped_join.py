@@ -1,0 +1,100 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""exact_time: pairs on equal stamps, bounded, nothing lost uncounted."""
+
+import numpy as np
+from puppet_ros.node.exact_time import ExactTimeSynchronizer
+import pytest
+
+pytestmark = pytest.mark.ros
+
+
+def test_pairs_come_out_whichever_side_is_first() -> None:
+    join: ExactTimeSynchronizer[str, str] = ExactTimeSynchronizer()
+    assert join.push_left(1, 'l1') is None
+    assert join.push_right(1, 'r1') == ('l1', 'r1')
+    assert join.push_right(2, 'r2') is None
+    assert join.push_left(2, 'l2') == ('l2', 'r2')
+    assert (join.unmatched_left, join.unmatched_right, join.n_waiting) == (0, 0, 0)
+
+
+def test_what_a_pair_passed_over_is_counted_and_forgotten() -> None:
+    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer()
+    for stamp in (1, 2, 3):
+        join.push_left(stamp, stamp)
+    join.push_right(2, 2)
+    assert (join.unmatched_left, join.n_waiting) == (1, 1)
+    assert join.push_right(3, 3) == (3, 3)
+
+
+def test_lagging_partner_still_pairs_later_stamps() -> None:
+    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer()
+    pairs = [join.push_left(i, i) for i in range(10)] + [join.push_right(i, i) for i in range(10)]
+    assert [p for p in pairs if p] == [(i, i) for i in range(10)]
+    assert join.unmatched_left == 0
+
+
+def test_dead_partner_costs_bounded_memory() -> None:
+    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
+    for stamp in range(100):
+        join.push_left(stamp, stamp)
+    assert (join.n_waiting, join.unmatched_left) == (4, 96)
+
+
+def test_repeated_stamp_keeps_the_newer_and_counts_the_older() -> None:
+    join: ExactTimeSynchronizer[str, str] = ExactTimeSynchronizer()
+    join.push_left(1, 'old')
+    join.push_left(1, 'new')
+    assert join.push_right(1, 'r') == ('new', 'r')
+    assert join.unmatched_left == 1
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_what_waits_is_among_the_last_of_its_topic(seed: int) -> None:
+    """As many as are kept in a ring: also where stamps repeat, go back, or find their partners."""
+    rng = np.random.default_rng(seed)
+    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
+    counts = [0, 0]
+    for _ in range(2000):
+        side, stamp = int(rng.integers(2)), int(rng.integers(8))
+        push = (join.push_left, join.push_right)[side]
+        counts[side] += 1
+        pair = push(stamp, counts[side])
+        if pair is not None:
+            assert all(0 <= n - number < 4 for n, number in zip(counts, pair))
+
+
+def test_clock_set_back_does_not_block_the_join() -> None:
+    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
+    for stamp in range(1000, 1004):
+        join.push_left(stamp, stamp)
+    assert [join.push_left(i, i) or join.push_right(i, i) for i in range(5)] == [
+        (i, i) for i in range(5)
+    ]
+
+
+def test_random_order_and_loss_pairs_every_stamp_that_came_twice(
+    rng: np.random.Generator,
+) -> None:
+    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=64)
+    kept_left = [i for i in range(500) if rng.random() > 0.1]
+    kept_right = [i for i in range(500) if rng.random() > 0.1]
+    arrivals = [(i + rng.uniform(0, 3), 0, i) for i in kept_left]
+    arrivals += [(i + rng.uniform(0, 3), 1, i) for i in kept_right]
+    # in order within each side, as topics are
+    for side in (0, 1):
+        times = sorted(a[0] for a in arrivals if a[1] == side)
+        own = [a for a in arrivals if a[1] != side]
+        stamps = sorted(a[2] for a in arrivals if a[1] == side)
+        arrivals = own + [(t, side, s) for t, s in zip(times, stamps)]
+    push = (join.push_left, join.push_right)
+    pairs = [push[side](stamp, stamp) for _, side, stamp in sorted(arrivals)]
+    found = {pair[0] for pair in pairs if pair}
+    assert found == set(kept_left) & set(kept_right)
+    total = len(kept_left) + len(kept_right) - 2 * len(found)
+    assert join.unmatched_left + join.unmatched_right + join.n_waiting == total
+
+
+def test_no_capacity_is_refused() -> None:
+    with pytest.raises(ValueError, match='capacity: expected value >= 1, got 0'):
+        ExactTimeSynchronizer(capacity=0)

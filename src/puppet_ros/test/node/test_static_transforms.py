@@ -1,0 +1,122 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""static_transforms: chains, loops, changes, and the latched topic."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from puppet_core.math import quaternions
+from puppet_ros.messages.tf_message import TransformsWriter
+from puppet_ros.node import qos
+from puppet_ros.node.static_transforms import (
+    StaticTransforms,
+    StaticTransformTree,
+    TF_STATIC_TOPIC,
+)
+import pytest
+from rclpy.node import Node
+from tf2_msgs.msg import TFMessage
+
+pytestmark = pytest.mark.ros
+
+TOL = 1e-12  # a few roundings of numbers near one
+QUARTER_TURN_Z = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
+
+
+def random_pose(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return a position and a unit quaternion."""
+    q = rng.normal(size=4)
+    return rng.normal(size=3), q / np.linalg.norm(q)
+
+
+def matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+    """Return the homogeneous matrix of a pose."""
+    out = np.eye(4)
+    out[:3, :3] = quaternions.to_matrix(quaternion)
+    out[:3, 3] = position
+    return out
+
+
+def test_single_edge_is_what_was_said() -> None:
+    tree = StaticTransformTree()
+    assert tree.set('world', 'transmitter', np.array([1.0, 2.0, 3.0]), QUARTER_TURN_Z)
+    position, quaternion = tree.lookup('world', 'transmitter')
+    np.testing.assert_allclose(position, [1, 2, 3], atol=TOL)
+    np.testing.assert_allclose(quaternion, QUARTER_TURN_Z, atol=TOL)
+
+
+def test_chain_across_a_fork_is_the_product_of_matrices(rng: np.random.Generator) -> None:
+    tree = StaticTransformTree()
+    edges = {
+        ('world', 'a'): random_pose(rng),
+        ('a', 'b'): random_pose(rng),
+        ('world', 'c'): random_pose(rng),
+    }
+    for (parent, child), pose in edges.items():
+        tree.set(parent, child, *pose)
+    expected = (
+        np.linalg.inv(matrix(*edges['world', 'c']))
+        @ matrix(*edges['world', 'a'])
+        @ matrix(*edges['a', 'b'])
+    )
+    np.testing.assert_allclose(matrix(*tree.lookup('c', 'b')), expected, atol=TOL)
+
+
+def test_inverse_direction_cancels(rng: np.random.Generator) -> None:
+    tree = StaticTransformTree()
+    tree.set('world', 'a', *random_pose(rng))
+    product = matrix(*tree.lookup('world', 'a')) @ matrix(*tree.lookup('a', 'world'))
+    np.testing.assert_allclose(product, np.eye(4), atol=TOL)
+
+
+def test_unconnected_frames_are_none_and_a_frame_is_itself() -> None:
+    tree = StaticTransformTree()
+    assert tree.lookup('world', 'transmitter') is None
+    position, quaternion = tree.lookup('x', 'x')
+    assert position.tolist() == [0, 0, 0] and quaternion.tolist() == [1, 0, 0, 0]
+
+
+def test_loop_does_not_hang() -> None:
+    tree = StaticTransformTree()
+    tree.set('a', 'b', np.zeros(3), QUARTER_TURN_Z)
+    tree.set('b', 'a', np.ones(3), QUARTER_TURN_Z)
+    assert tree.lookup('c', 'a') is None
+    assert tree.lookup('a', 'b') is not None
+
+
+@pytest.mark.parametrize('bad', [np.zeros(4), np.full(4, np.nan)], ids=['zero', 'nan'])
+def test_impossible_rotation_is_ignored(bad: np.ndarray) -> None:
+    tree = StaticTransformTree()
+    assert not tree.set('world', 'a', np.zeros(3), bad)
+    assert tree.lookup('world', 'a') is None
+
+
+def test_endless_names_are_ignored() -> None:
+    tree = StaticTransformTree()
+    upright = np.array([1.0, 0.0, 0.0, 0.0])
+    assert not tree.set('world', 'x' * 10_000, np.zeros(3), upright)
+    assert not tree.set('x' * 10_000, 'tracker', np.zeros(3), upright)
+    assert tree.set('world', 'tracker', np.zeros(3), upright)
+
+
+def test_repetition_is_no_change_but_a_new_place_is() -> None:
+    tree = StaticTransformTree()
+    assert tree.set('world', 'a', np.zeros(3), QUARTER_TURN_Z)
+    assert not tree.set('world', 'a', np.zeros(3), QUARTER_TURN_Z)
+    assert tree.set('world', 'a', np.ones(3), QUARTER_TURN_Z)
+
+
+def test_latched_transform_reaches_a_late_node(
+    ros_context: Any, spin_until: Callable, rng: np.random.Generator
+) -> None:
+    talker, listener = (Node(name, context=ros_context) for name in ('talker', 'listener'))
+    publisher = talker.create_publisher(TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS)
+    position, quaternion = random_pose(rng)
+    writer = TransformsWriter([('world', 'transmitter')])
+    publisher.publish(writer.fill(5, position[None], quaternion[None]))
+    calls: list[int] = []
+    transforms = StaticTransforms(listener, lambda: calls.append(1))
+    assert spin_until([talker, listener], lambda: bool(calls))
+    found = transforms.lookup('world', 'transmitter')
+    np.testing.assert_allclose(matrix(*found), matrix(position, quaternion), atol=TOL)

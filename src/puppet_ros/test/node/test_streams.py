@@ -1,0 +1,310 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Streams over the real middleware, and within one process."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
+pytest.importorskip('puppet_msgs', reason='needs the built messages')
+
+from puppet_core.sensor_frames import SensorFrame  # noqa: E402,I100
+from puppet_msgs.msg import TrackerFrame  # noqa: E402
+from puppet_ros.messages import tracker_frame  # noqa: E402
+from puppet_ros.messages.tracker_frame import TrackerFrameReader  # noqa: E402
+from puppet_ros.node import qos  # noqa: E402
+from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
+from puppet_ros.node.exact_time import ExactTimeSynchronizer  # noqa: E402
+from puppet_ros.node.intra_process_bus import IntraProcessBus, share  # noqa: E402
+from puppet_ros.node.publisher_check import PublisherCheck  # noqa: E402
+from puppet_ros.node.spin import make_executor  # noqa: E402
+from puppet_ros.node.streams import Framed, StreamPublisher, subscribe  # noqa: E402
+from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from rclpy.context import Context  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+SENSORS = ('pelvis', 'chest')
+
+
+@pytest.fixture
+def context() -> Iterator[Context]:
+    """Return an own domain."""
+    with isolated_context() as made:
+        yield made
+
+
+def _frame(rng: np.random.Generator, stamp_ns: int) -> SensorFrame:
+    n = len(SENSORS)
+    return SensorFrame(
+        stamp_ns,
+        stamp_ns,
+        SENSORS,
+        rng.normal(size=(n, 3)),
+        rng.normal(size=(n, 4)),
+        rng.uniform(size=n),
+        np.zeros(n, dtype=np.uint8),
+    )
+
+
+def _as_row(msg: TrackerFrame) -> tuple:
+    return msg.header.stamp.nanosec, msg.frame_index, tuple(msg.sensors), tuple(msg.poses)
+
+
+class _Plain:
+    """A reporter that only counts."""
+
+    def __init__(self) -> None:
+        self.drops: list[str] = []
+
+    def guarded(self, callback: Any) -> Any:
+        """Return the callback."""
+        return callback
+
+    def drop(self, reason: str) -> None:
+        """Count."""
+        self.drops.append(reason)
+
+    def watch(self, topic: str) -> PublisherCheck:
+        """Return a watch."""
+        return PublisherCheck(topic)
+
+
+_plain = _Plain()
+
+
+def _row_of(frame: SensorFrame) -> tuple:
+    """Return the same of a record."""
+    xyzw = np.roll(frame.quaternions, -1, axis=1)
+    poses = np.hstack([frame.positions, xyzw]).ravel()
+    return frame.stamp_ns % 10**9, frame.frame_index, frame.sensors, tuple(poses)
+
+
+def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
+    context: Context, rng: np.random.Generator
+) -> None:
+    """A kept message is published; both our subscription and rclpy's own read every frame."""
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    kept, own = [], []
+    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
+    subscribe(
+        node,
+        '/raw',
+        lambda f: kept.append((f.frame_id, _row_of(f.record))),
+        _plain,
+        TrackerFrameReader,
+    )
+    node.create_subscription(TrackerFrame, '/raw', lambda m: own.append(_as_row(m)), qos.STREAM)
+    frames = [_frame(rng, stamp) for stamp in range(1, 6)]
+    expected = [_as_row(tracker_frame.to_msg(f, _header(f.stamp_ns))) for f in frames]
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 2)
+    for frame in frames:
+        publisher.publish(frame)
+    assert spin_until(executor, lambda: len(kept) >= 5 and len(own) >= 5)
+    assert own == expected and kept == [('transmitter', row) for row in expected]
+
+
+def _header(stamp_ns: int) -> Any:
+    header = TrackerFrame().header
+    header.frame_id = 'transmitter'
+    header.stamp.nanosec = stamp_ns
+    return header
+
+
+@pytest.mark.parametrize('batch', [1, 2, 5])
+def test_held_records_are_not_written_over(
+    context: Context, rng: np.random.Generator, batch: int
+) -> None:
+    """However many are held, and wherever all are let go."""
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    held: list[SensorFrame] = []
+    told: list[tuple] = []
+
+    def on_frame(framed: Framed) -> None:
+        held.append(framed.record)
+        if len(held) == batch:
+            told.extend(map(_row_of, held))
+            held.clear()
+
+    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
+    subscribe(
+        node, '/raw', on_frame, _plain, TrackerFrameReader, held=4, is_held=lambda: bool(held)
+    )
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
+    frames = [_frame(rng, stamp) for stamp in range(1, 1 + 3 * batch)]
+    for frame in frames:
+        publisher.publish(frame)
+    assert spin_until(executor, lambda: len(told) == len(frames))
+    assert told == [_row_of(frame) for frame in frames]
+
+
+def test_joined_topics_fill_the_same_arrays_again_while_none_of_theirs_waits(
+    context: Context, rng: np.random.Generator
+) -> None:
+    """The first topic waits for the second, which finds its partner at once."""
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    join: ExactTimeSynchronizer[SensorFrame, SensorFrame] = ExactTimeSynchronizer()
+    pairs: list[tuple[int, int, tuple, tuple]] = []
+
+    def on_pair(pair: tuple[SensorFrame, SensorFrame] | None) -> None:
+        if pair is not None:
+            left, right = pair
+            pairs.append((id(left.positions), id(right.positions), *map(_row_of, pair)))
+
+    def on_left(framed: Framed) -> None:
+        on_pair(join.push_left(framed.record.stamp_ns, framed.record))
+
+    def on_right(framed: Framed) -> None:
+        on_pair(join.push_right(framed.record.stamp_ns, framed.record))
+
+    publishers = []
+    for topic, callback, is_held in (
+        ('/left', on_left, join.has_left),
+        ('/right', on_right, join.has_right),
+    ):
+        writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+        publishers.append(StreamPublisher(node, TrackerFrame, topic, writer.data))
+        subscribe(node, topic, callback, _plain, TrackerFrameReader, held=8, is_held=is_held)
+    assert spin_until(
+        executor, lambda: all(node.count_subscribers(topic) == 1 for topic in ('/left', '/right'))
+    )
+    expected = []
+    for stamp in range(1, 20):
+        frames = _frame(rng, stamp), _frame(rng, stamp)
+        expected.append(tuple(map(_row_of, frames)))
+        publishers[0].publish(frames[0])
+        # in their order, which two topics do not keep by themselves
+        assert spin_until(executor, lambda: join.has_left())
+        publishers[1].publish(frames[1])
+        assert spin_until(executor, lambda stamp=stamp: len(pairs) == stamp)
+    assert [pair[2:] for pair in pairs] == expected
+    # the first message of a form is read by its fields
+    assert len({pair[0] for pair in pairs[1:]}) == len({pair[1] for pair in pairs[1:]}) == 1
+
+
+def test_what_may_be_held_is_not_written_over_without_being_asked(
+    context: Context, rng: np.random.Generator
+) -> None:
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    held: list[SensorFrame] = []
+    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
+    subscribe(node, '/raw', lambda f: held.append(f.record), _plain, TrackerFrameReader, held=4)
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
+    frames = [_frame(rng, stamp) for stamp in range(1, 6)]
+    for frame in frames:
+        publisher.publish(frame)
+    assert spin_until(executor, lambda: len(held) == 5)
+    assert list(map(_row_of, held)) == list(map(_row_of, frames))
+
+
+def test_bytes_that_are_no_message_are_counted(context: Context) -> None:
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    diagnostics, seen = Diagnostics(node), []
+    subscribe(node, '/raw', seen.append, diagnostics, TrackerFrameReader)
+    publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
+    publisher.publish(b'\x00\x01\x00\x00' + 40 * b'\xff')
+    assert spin_until(executor, lambda: diagnostics.total_drops == 1)
+    publisher.publish(TrackerFrame(frame_index=7))
+    assert spin_until(executor, lambda: bool(seen))
+    assert seen[0].record.frame_index == 7
+
+
+def test_a_malformed_next_frame_does_not_end_a_stream(
+    context: Context, rng: np.random.Generator
+) -> None:
+    """It is counted; the genuine next one is taken, another publisher's not, and none is lost."""
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    diagnostics, held = Diagnostics(node), []
+    subscription = subscribe(
+        node, '/raw', lambda f: held.append(_row_of(f.record)), diagnostics, TrackerFrameReader
+    )
+    assert subscription is not None
+    publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
+
+    def message(index: int) -> TrackerFrame:
+        return tracker_frame.to_msg(_frame(rng, index), _header(index * 10_000_000))
+
+    good = [message(index) for index in (11, 12, 13, 14)]
+    wrong, other = message(13), message(9000)
+    wrong.ages_s = [0.0]
+    for msg in (*good[:2], wrong, other, wrong, *good[2:]):
+        publisher.publish(msg)
+    assert spin_until(executor, lambda: len(held) + diagnostics.total_drops == 7)
+    assert held == [_as_row(msg) for msg in good]
+    assert diagnostics.total_drops == 3
+
+
+def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterwards(
+    context: Context, rng: np.random.Generator
+) -> None:
+    share(context, IntraProcessBus(('/raw',)))
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    outside, log = [], []
+    assert subscribe(node, '/raw', log.append, _plain, TrackerFrameReader) is None
+    node.create_subscription(TrackerFrame, '/raw', outside.append, qos.STREAM)
+    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
+    frame = _frame(rng, 3)
+    publisher.publish(frame, 'transmitter')
+    # at once, without spinning
+    assert log[0].record is frame and log[0].frame_id == 'transmitter'
+    assert spin_until(executor, lambda: bool(outside))
+    assert _as_row(outside[0]) == _as_row(tracker_frame.to_msg(frame, _header(3)))
+    assert len(log) == 1
+
+
+def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
+    context: Context, rng: np.random.Generator
+) -> None:
+    """On the real middleware; what is refused is counted."""
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    reporter, seen = _Plain(), []
+    subscription = subscribe(
+        node, '/raw', lambda f: seen.append(f.record.frame_index), reporter, TrackerFrameReader
+    )
+    assert subscription is not None
+    first, second = publishers = tuple(
+        StreamPublisher(
+            node, TrackerFrame, '/raw', tracker_frame.TrackerFrameWriter(SENSORS, 'a').data
+        )
+        for _ in range(2)
+    )
+    assert spin_until(
+        executor,
+        lambda: (
+            subscription.get_publisher_count() == 2
+            and all(publisher._publisher.get_subscription_count() == 1 for publisher in publishers)
+        ),
+    )
+    sent = iter(range(1, 100_000))
+
+    def send_both() -> None:
+        stamp = next(sent)
+        first.publish(_frame(rng, stamp))
+        second.publish(_frame(rng, stamp + 10_000))
+
+    assert spin_until(executor, lambda: len(seen) > 20, before=send_both)
+    assert max(seen) < 10_000 and len(reporter.drops) >= 10
+    assert set(reporter.drops) == {'other_publisher'}
+    assert spin_until(
+        executor,
+        lambda: max(seen) > 10_000,
+        before=lambda: second.publish(_frame(rng, next(sent) + 10_000)),
+    )

@@ -1,0 +1,732 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`puppet_view`: the running graph in a browser, bound to this machine.
+
+A process of its own, so that drawing delays nothing that is measured. Shows the bodies of the
+latched robot descriptions in the latest postures, of every puppet that somebody publishes, and
+/markers; its controls set the parameters of the nodes.
+
+The browser's picture: all bodies, the objects around them, what matters and how it runs.
+
+Draws with viser and knows no ROS.
+
+The viewer's calibrate button: one call of the performer's service, and what it says.
+
+The viewer's panel: how the graph runs, how much each hand and foot matters, the controls.
+
+The viewer's controls and the parameters of the nodes, kept equal through their services.
+
+The ends of a slider are those that the node's own description of the parameter gives, and what
+changes a parameter elsewhere moves the control: every node says so on /parameter_events.
+"""
+
+import argparse
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+import math
+import os
+import queue
+import sys
+import time
+from typing import Any, Protocol
+
+import numpy as np
+from puppet_core.body import END_EFFECTORS
+from puppet_core.io import PuppetError
+from puppet_core.math import Floats, Quats, Vec3, Vec3s
+from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
+from puppet_msgs.msg import Importance, Posture
+from puppet_msgs.srv import Calibrate
+from puppet_ros import share
+from puppet_ros.messages import decoded, importance_msg, posture_of, raw_header
+from puppet_ros.node import qos, spin_node
+from puppet_view.browser.body import BodyNodes
+from puppet_view.browser.expiring_markers import ExpiringMarkers
+from puppet_view.browser.panel import (
+    HtmlText,
+    importance_html,
+    numbers_html,
+    QuietPanel,
+    ScreenshotButton,
+    text_html,
+)
+from puppet_view.browser.stage import (
+    BrowserStage,
+    is_open,
+    LOOPBACK,
+    OPEN_WARNING,
+    SceneSolid,
+    SolidScene,
+    STAGE,
+)
+from rcl_interfaces.msg import ParameterDescriptor, ParameterEvent
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.parameter_client import AsyncParameterClient
+from rclpy.qos import qos_profile_parameter_events
+from rclpy.task import Future
+from rclpy.utilities import remove_ros_args
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+import viser
+from visualization_msgs.msg import MarkerArray
+
+CHARACTER, CALIBRATE = 'character', 'calibrate'
+# name of the control, which is the parameter's: title and, until the node has said what it
+# takes, the ends of the slider
+SLIDERS = {
+    'prediction_s': ('prediction λ [s]', 0.0, 1.0),
+    'influence_distance_m': ('influence D [m]', 0.0, 10.0),
+    'smoothing_s': ('smoothing [s]', 0.0, 1.0),
+    'stretch_limit': ('stretch limit', 0.5, 1.0),
+    'root_smoothing_s': ('root settles [s]', 0.0, 1.0),
+}
+STEPS = 200  # of a slider, at least
+MAX_LATENCY_MS = 60e3  # more is no latency: the stamps are of another clock, as of a played bag
+
+
+class ViewPanel(QuietPanel):
+    """Text and controls beside the scene."""
+
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        on_setting: Callable[[str, object], None],
+        characters: tuple[str, ...],
+        on_arrange: Callable[[], None],
+        follow: bool,
+    ) -> None:
+        """
+        Build the panel.
+
+        Parameters
+        ----------
+        gui : viser.GuiApi
+            Where.
+        on_setting : callable
+            Called with the name of a control and its value, from another thread.
+        characters : tuple of str
+            Names for the drop-down list.
+        on_arrange : callable
+            Called when the bodies are to stand otherwise.
+        follow : bool
+            Whether to follow the performer at first.
+
+        """
+        super().__init__(gui, 'puppet')
+        self._on_setting = on_setting
+        self._numbers = HtmlText(gui, _numbers(None, None))
+        tabs = gui.add_tab_group()
+        with tabs.add_tab('Importance'):
+            self._bars = HtmlText(gui, importance_html({}))
+        with tabs.add_tab('Tuning'):
+            self.controls: dict[str, viser.GuiDropdownHandle | viser.GuiSliderHandle] = {
+                CHARACTER: gui.add_dropdown('character', characters or ('-',))
+            }
+            """What sets parameters, by the parameters' names."""
+            for name, (title, low, high) in SLIDERS.items():
+                self.controls[name] = gui.add_slider(
+                    title, min=low, max=high, step=slider_step(low, high), initial_value=low
+                )
+            self._refusal = HtmlText(gui)
+        with tabs.add_tab('View'):
+            self._side = gui.add_checkbox('side by side', True)
+            self._follow = gui.add_checkbox('follow', follow)
+            self._names = gui.add_checkbox('names', False)
+            self._balls = gui.add_checkbox('range balls', False)
+            self.screenshot = ScreenshotButton(gui, 'puppet')
+        with tabs.add_tab('Calibrate'):
+            gui.add_html(text_html('Stand in the T-pose, still, and press.'))
+            self._calibrate = gui.add_button('calibrate')
+            self._outcome = HtmlText(gui)
+        for name, control in self.controls.items():
+            control.on_update(lambda _, name=name: self._changed(name))
+        self._calibrate.on_click(lambda _: on_setting(CALIBRATE, None))
+        for box in (self._side, self._names):
+            box.on_update(lambda _: on_arrange())
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether performer and puppets stand beside each other."""
+        return bool(self._side.value)
+
+    @property
+    def follow(self) -> bool:
+        """Whether the picture follows the performer."""
+        return bool(self._follow.value)
+
+    @property
+    def names(self) -> bool:
+        """Whether names are written above the heads."""
+        return bool(self._names.value)
+
+    @property
+    def range_balls(self) -> bool:
+        """Whether the balls are drawn into which hands and feet are drawn."""
+        return bool(self._balls.value)
+
+    def show_numbers(self, rate_hz: float | None, latency_ms: tuple[float, float] | None) -> None:
+        """Show the frame rate, and median and 99th percentile of the latency [ms] if it is one."""
+        self._numbers.show(_numbers(rate_hz, latency_ms))
+
+    def show_importance(self, values: Mapping[str, float]) -> None:
+        """Show importance in [0, 1] by end-effector."""
+        self._bars.show(importance_html(values))
+
+    def show_settings(self, values: Mapping[str, object]) -> None:
+        """Move the controls to what the nodes have, without telling the nodes."""
+        with self.silently():
+            for name, value in values.items():
+                control = self.controls[name]
+                if name == CHARACTER and value not in control.options:
+                    control.options = (*control.options, str(value))
+                if control.value != value:
+                    control.value = value
+
+    def show_range(self, name: str, low: float, high: float) -> None:
+        """Give a slider the ends that its parameter has."""
+        slider = self.controls[name]
+        with self.silently():
+            slider.min, slider.max, slider.step = low, high, slider_step(low, high)
+
+    def show_refusal(self, text: str) -> None:
+        """Show why a value was refused; '' when the next one was taken."""
+        self._refusal.show(text_html(text, is_error=True) if text else '')
+
+    def show_calibration(self, text: str, is_error: bool, is_running: bool) -> None:
+        """Show what came of a calibration, or that one runs."""
+        self._outcome.show(text_html(text, is_error))
+        self._calibrate.disabled = is_running
+
+    def _changed(self, name: str) -> None:
+        if not self.is_silent:
+            self._on_setting(name, self.controls[name].value)
+
+
+def slider_step(low: float, high: float) -> float:
+    """Return the largest of 1, 2, 5 times a power of ten that gives STEPS steps or more."""
+    wanted = (high - low) / STEPS
+    power = 10.0 ** math.floor(math.log10(wanted) + 1e-9)
+    return max(k * power for k in (1.0, 2.0, 5.0) if k * power <= wanted * (1.0 + 1e-9))
+
+
+def _numbers(rate_hz: float | None, latency_ms: tuple[float, float] | None) -> str:
+    rate = 'waiting' if rate_hz is None else f'{rate_hz:.1f} Hz'
+    latency = '-'
+    if latency_ms is not None and abs(latency_ms[0]) < MAX_LATENCY_MS:
+        latency = '{:.1f} ms (p99 {:.1f})'.format(*latency_ms)
+    return numbers_html({'rate': rate, 'latency': latency})
+
+
+PERFORMER, PUPPET = 'performer', 'puppet'
+REAL, RANGE_BALLS = 'real', 'range_balls'
+# between neighbours in the row: the performer, the puppet, and what other puppets there are
+SIDE_STEP_M = np.array([2.4, 0.0, 0.0])
+CAMERA_FROM, CAMERA_TO = (4.6, -3.5, 2.4), (0.0, 0.0, 0.8)
+STEP_BACK = 0.22  # of the camera's distance, for each puppet after the first
+FOLLOW_SHARE = 0.03  # of the way to the bodies that the stage moves in a frame
+FLAT_M = 0.02  # thinner and wider objects are the floor, which the grid shows already
+WIDE_M = 5.0
+
+
+class LiveView:
+    """One page with a scene and a panel."""
+
+    def __init__(
+        self,
+        on_setting: Callable[[str, object], None],
+        characters: tuple[str, ...],
+        host: str = LOOPBACK,
+        port: int = 0,
+        follow: bool = False,
+    ) -> None:
+        """
+        Start the server.
+
+        Parameters
+        ----------
+        on_setting : callable
+            Called with name and value when somebody moves a control; from another thread.
+        characters : tuple of str
+            For the drop-down list.
+        host, port : str, int
+            Where to listen; port 0 takes 8080 or, if that is taken, any free one.
+        follow : bool
+            Whether to keep the bodies in the middle of the picture from the start.
+
+        """
+        self._stage = BrowserStage(host, port)
+        server = self._stage.server
+        self.address = self._stage.address
+        """What to open in a browser."""
+        self.panel = ViewPanel(server.gui, on_setting, characters, self._arrange, follow)
+        self._solids: dict[str, SolidScene] = {}
+        self._bodies: dict[str, BodyNodes] = {}
+        self._captions: dict[str, str] = {}
+        self._roots: dict[str, Vec3] = {}
+        for who in (PERFORMER, PUPPET):
+            self._bodies[who] = BodyNodes(server.scene, who)
+        self._arrange()
+
+    @property
+    def is_side_by_side(self) -> bool:
+        """Whether the performer's world stands beside the puppet's."""
+        return self.panel.side_by_side
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a browser shows the page."""
+        return self._stage.is_watched
+
+    def set_body(self, who: str, parts: Sequence[Part], caption: str = '') -> None:
+        """
+        Show another body.
+
+        Parameters
+        ----------
+        who : str
+            PERFORMER, PUPPET, or another name: that of one more puppet at the end of the row.
+        parts : sequence of Part
+            What it looks like.
+        caption : str
+            Written above its head.
+
+        """
+        if who not in self._bodies:
+            self._bodies[who] = BodyNodes(self._stage.server.scene, who)
+        self._captions[who] = caption
+        self._bodies[who].set_caption('')
+        self._bodies[who].set_parts(parts, is_pale=who == PERFORMER)
+        self._arrange()
+
+    def move_bodies(self, postures: dict[str, tuple[Quats, Vec3s]]) -> None:
+        """Put bodies' segments by name, shapes (16, 4) and (16, 3) [m], all in one instant."""
+        with self._stage.at_once():
+            for who, (q_world, p_world) in postures.items():
+                if who in self._bodies:
+                    self._bodies[who].move(q_world, p_world)
+                    self._roots[who] = p_world[0]
+            self._follow()
+
+    def set_importance(self, importances: Floats) -> None:
+        """Turn the puppets' hands and feet, and a little their limbs, to importance's colour."""
+        for who, body in self._bodies.items():
+            if who != PERFORMER:
+                body.set_importance(importances)
+
+    def set_solids(self, group: str, solids: list[SceneSolid]) -> None:
+        """Show exactly these solids of a group."""
+        if group == RANGE_BALLS and not self.panel.range_balls:
+            solids = []
+        if group not in self._solids:
+            world = PERFORMER if group == REAL else PUPPET
+            self._solids[group] = SolidScene(self._stage.server.scene, f'{STAGE}/{world}/{group}')
+        self._solids[group].show([solid for solid in solids if not _is_floor(solid)])
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._stage.close()
+
+    def _arrange(self) -> None:
+        """Put the worlds beside each other, or into one, and look at all of them."""
+        others = [who for who in self._bodies if who not in (PERFORMER, PUPPET)]
+        for number, who in enumerate((PERFORMER, PUPPET, *sorted(others)), start=-1):
+            shift = number * SIDE_STEP_M if self.panel.side_by_side else np.zeros(3)
+            self._bodies[who].world.position = shift
+        for who, body in self._bodies.items():
+            body.set_caption(self._captions.get(who, '') if self.panel.names else '')
+        back = 1.0 + STEP_BACK * len(others)
+        place = CAMERA_TO + back * np.subtract(CAMERA_FROM, CAMERA_TO)
+        self._stage.look(tuple(place.tolist()), CAMERA_TO)
+
+    def _follow(self) -> None:
+        """Move the stage so that the bodies stay in the picture, if that is wanted."""
+        if not self.panel.follow or not self._roots:
+            return
+        places = [root + self._bodies[who].world.position for who, root in self._roots.items()]
+        middle = 0.5 * (np.min(places, axis=0) + np.max(places, axis=0)) * (1.0, 1.0, 0.0)
+        step = FOLLOW_SHARE * (-middle - self._stage.root.position)
+        if np.linalg.norm(step) > 1e-4:
+            self._stage.root.position = self._stage.root.position + step
+
+
+def _is_floor(solid: SceneSolid) -> bool:
+    return bool(solid.size[2] < FLAT_M and min(solid.size[:2]) > WIDE_M)
+
+
+SERVICE = '/performer/calibrate'
+DURATION_S = 2.0
+
+
+class CalibrationPanel(Protocol):
+    """What shows the outcome."""
+
+    def show_calibration(self, text: str, is_error: bool, is_running: bool) -> None:
+        """Show a line."""
+        ...
+
+
+class CalibrationCall:
+    """Calls the service and shows the answer."""
+
+    def __init__(self, node: Node, panel: CalibrationPanel) -> None:
+        self._client = node.create_client(Calibrate, SERVICE)
+        self._panel = panel
+        self._pending: Future | None = None
+
+    def start(self) -> None:
+        """Call, unless a call is under way or nobody offers the service."""
+        if self._pending is not None and not self._pending.done() and self.is_there:
+            return
+        if not self.is_there:
+            self._panel.show_calibration(f'{SERVICE}: nobody offers it', True, False)
+            return
+        self._panel.show_calibration(f'stand still for {DURATION_S:g} s', False, True)
+        request = Calibrate.Request(kind=Calibrate.Request.KIND_POSE, duration_s=DURATION_S)
+        self._pending = self._client.call_async(request)
+        self._pending.add_done_callback(self._show)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether somebody offers the service."""
+        return bool(self._client.service_is_ready())
+
+    def step(self) -> None:
+        """Give up a call that nobody will answer any more."""
+        if self._pending is not None and not self._pending.done() and not self.is_there:
+            self._pending.cancel()
+            self._pending = None
+            self._panel.show_calibration(f'{SERVICE}: gone without an answer', True, False)
+
+    def _show(self, future: Future) -> None:
+        if future.cancelled():
+            return
+        answer = future.result()
+        text = answer.message
+        if answer.success:
+            text += f': residual {1e3 * answer.residual_m:.1f} mm, {answer.residual_deg:.2f} deg'
+        self._panel.show_calibration(text, not answer.success, False)
+
+
+# control -> nodes that have a parameter of that name; the first one's value is shown
+TARGETS = {
+    'character': ('retarget', 'visualization'),
+    'prediction_s': ('importance',),
+    'influence_distance_m': ('importance',),
+    'smoothing_s': ('importance',),
+    'stretch_limit': ('retarget',),
+    'root_smoothing_s': ('retarget',),
+}
+UNBOUNDED = 1e12  # a wider range is none
+
+
+class SettingsPanel(Protocol):
+    """What shows the values."""
+
+    def show_settings(self, values: dict[str, object]) -> None:
+        """Move the controls."""
+        ...
+
+    def show_range(self, name: str, low: float, high: float) -> None:
+        """Give a slider its ends."""
+        ...
+
+    def show_refusal(self, text: str) -> None:
+        """Show why a value was refused, or '' when one was taken."""
+        ...
+
+
+class NodeSettings:
+    """Carries changes from the controls to the nodes, and the nodes' values to the controls."""
+
+    def __init__(
+        self, node: Node, changes: 'queue.SimpleQueue[tuple[str, object]]', panel: SettingsPanel
+    ) -> None:
+        self._node = node
+        self._changes = changes
+        self._panel = panel
+        names = {name for nodes in TARGETS.values() for name in nodes}
+        self._clients = {name: AsyncParameterClient(node, name) for name in sorted(names)}
+        self._unread = set(TARGETS)
+        self._undescribed = set(TARGETS)
+        self._under_way = dict.fromkeys(TARGETS, 0)
+        self._events = node.create_subscription(
+            ParameterEvent, '/parameter_events', self._on_event, qos_profile_parameter_events
+        )
+
+    def step(self) -> None:
+        """Send what was changed since the last step, and ask for what is not known yet."""
+        self._ask()
+        latest: dict[str, object] = {}
+        while not self._changes.empty():
+            setting, value = self._changes.get()
+            latest[setting] = value  # a slider on its way; only where it is now counts
+        for setting, value in latest.items():
+            self._send(setting, value)
+
+    def _ask(self) -> None:
+        for setting in tuple(self._unread | self._undescribed):
+            client = self._clients[TARGETS[setting][0]]
+            if not client.services_are_ready():
+                continue
+            if setting in self._undescribed:
+                self._undescribed.discard(setting)
+                future = client.describe_parameters([setting])
+                future.add_done_callback(lambda f, setting=setting: self._describe(setting, f))
+            if setting in self._unread:
+                self._unread.discard(setting)
+                future = client.get_parameters([setting])
+                future.add_done_callback(lambda f, setting=setting: self._show(setting, f))
+
+    def _send(self, setting: str, value: object) -> None:
+        for name in TARGETS[setting]:
+            client = self._clients[name]
+            if not client.services_are_ready():
+                self._refuse(setting, f'{name}: not there to take {setting}')
+                continue
+            self._under_way[setting] += 1
+            future = client.set_parameters([Parameter(setting, value=value)])
+            future.add_done_callback(lambda f, setting=setting: self._check(setting, f))
+
+    def _refuse(self, setting: str, reason: str) -> None:
+        self._node.get_logger().warning(reason)
+        self._panel.show_refusal(reason)
+        self._unread.add(setting)  # show what is in force
+
+    def _describe(self, setting: str, future: Future) -> None:
+        for described in future.result().descriptors:
+            ends = _ends(described)
+            if ends is not None:
+                self._panel.show_range(setting, *ends)
+        self._unread.add(setting)  # the control may have been at another end
+
+    def _show(self, setting: str, future: Future) -> None:
+        values = future.result().values
+        if values:
+            self._panel.show_settings({setting: parameter_value_to_python(values[0])})
+
+    def _check(self, setting: str, future: Future) -> None:
+        self._under_way[setting] -= 1
+        for result in future.result().results:
+            if result.successful:
+                self._panel.show_refusal('')
+            else:
+                self._refuse(setting, result.reason)
+
+    def _on_event(self, event: ParameterEvent) -> None:
+        node = event.node.strip('/')
+        for changed in (*event.new_parameters, *event.changed_parameters):
+            nodes = TARGETS.get(changed.name, ())
+            # while somebody moves the control here, it is where they want it
+            if not nodes or nodes[0] != node or self._under_way[changed.name]:
+                continue
+            if self._changes.empty():
+                value = parameter_value_to_python(changed.value)
+                self._panel.show_settings({changed.name: value})
+
+
+def _ends(described: ParameterDescriptor) -> tuple[float, float] | None:
+    for bounds in described.floating_point_range:
+        if max(abs(bounds.from_value), abs(bounds.to_value)) < UNBOUNDED:
+            return bounds.from_value, bounds.to_value
+    return None
+
+
+NODE_NAME = 'puppet_view'
+DRAW_PERIOD_S = 1.0 / 60.0
+SOLIDS_PERIOD_S = 1.0 / 30.0
+PANEL_PERIOD_S = 0.1
+SEARCH_PERIOD_S = 1.0
+LATENCY_FRAMES = 480
+WINDOW_NS = 2_000_000_000  # of rate and latency
+COMPLAINT_PERIOD_S = 5.0
+NICENESS = 5  # drawing gives way to the graph
+MAX_PUPPETS = 8
+POSTURE, POSTURE_NAME = 'puppet_msgs/msg/Posture', '/posture'
+EXIT_OK, EXIT_BAD_INPUT = 0, 2
+EXAMPLE = 'example: puppet_view --port 8080'
+Changes = queue.SimpleQueue[tuple[str, object]]
+Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of each body
+
+
+class ViewNode(Node):
+    """Topics to the picture, controls to the parameters."""
+
+    def __init__(self, view: LiveView, changes: Changes, **kwargs: Any) -> None:
+        super().__init__(NODE_NAME, **kwargs)
+        self._view = view
+        self._changes = changes
+        self._set: Changes = queue.SimpleQueue()
+        self._settings = NodeSettings(self, self._set, view.panel)
+        self._calibration = CalibrationCall(self, view.panel)
+        self._latest: dict[str, bytes] = {}
+        self._solids = ExpiringMarkers()
+        self._arrivals: deque[tuple[int, int]] = deque(maxlen=LATENCY_FRAMES)
+        self._shown: list[str] = []
+        for who in (PERFORMER, PUPPET):
+            self._show_body(who)
+        self._keep_latest(Importance, '/importance', 'importance')
+        guarded = self._guarded
+        self.create_subscription(MarkerArray, '/markers', guarded(self._on_markers), 10)
+        self.create_subscription(
+            JointState, '/joint_states', guarded(self._on_joints), qos.STREAM, raw=True
+        )
+        self.create_timer(DRAW_PERIOD_S, guarded(self._draw))
+        self.create_timer(SOLIDS_PERIOD_S, guarded(self._draw_solids))
+        self.create_timer(PANEL_PERIOD_S, guarded(self._fill_panel))
+        self.create_timer(SEARCH_PERIOD_S, self._search)
+
+    def _show_body(self, who: str) -> None:
+        """Draw what moves on /WHO/posture, in the shape that /WHO/robot_description gives."""
+        self._shown.append(who)
+        self._keep_latest(Posture, f'/{who}{POSTURE_NAME}', who)
+        self.create_subscription(
+            String, f'/{who}/robot_description', self._description_callback(who), qos.LATCHED
+        )
+
+    def _guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """Return the callback such that a message that is none is told and not shown."""
+
+        @wraps(callback)
+        def run(*given: object) -> None:
+            try:
+                callback(*given)
+            except PuppetError as err:
+                self.get_logger().warning(str(err), throttle_duration_sec=COMPLAINT_PERIOD_S)
+
+        return run
+
+    def _search(self) -> None:
+        """Draw every other posture that somebody publishes, too: puppets of other nodes."""
+        for topic, types in sorted(self.get_topic_names_and_types()):
+            who = topic.removesuffix(POSTURE_NAME).strip('/')
+            if POSTURE in types and topic == f'/{who}{POSTURE_NAME}' and who not in self._shown:
+                if len(self._shown) <= MAX_PUPPETS:
+                    self._show_body(who)
+
+    def _keep_latest(self, kind: type, topic: str, key: str) -> None:
+        def keep(data: Any) -> None:
+            self._latest[key] = data
+
+        self.create_subscription(kind, topic, keep, qos.STREAM, raw=True)
+
+    def _description_callback(self, who: str) -> Callable[[String], None]:
+        return self._guarded(lambda msg: self._on_description(who, msg))
+
+    def _on_joints(self, data: bytes) -> None:
+        now_ns = time.time_ns()
+        self._arrivals.append((raw_header.stamp_ns(data), now_ns))
+
+    def _on_description(self, who: str, msg: String) -> None:
+        parts, name = merged_parts(read_shape(msg.data)), robot_name(msg.data)
+        self._view.set_body(who, parts, name or who)
+
+    def _on_markers(self, msg: MarkerArray) -> None:
+        for marker in msg.markers:
+            self._solids.add(marker)
+
+    def _draw(self) -> None:
+        if not self._view.is_watched:
+            return
+        postures: Postures = {}
+        for who in self._shown:
+            data = self._latest.pop(who, None)
+            if data is not None:
+                self._guarded(self._keep_posture)(postures, who, data)
+        if postures:
+            self._view.move_bodies(postures)
+
+    def _keep_posture(self, postures: Postures, who: str, data: bytes) -> None:
+        record = posture_of(data)
+        postures[who] = world_orientations(record.posture.rotations), record.segments
+
+    def _draw_solids(self) -> None:
+        if self._view.is_watched:
+            for group in self._solids.groups():
+                shown = self._solids.shown(group, self._view.is_side_by_side)
+                self._view.set_solids(group, shown)
+
+    def _do_changes(self) -> None:
+        while not self._changes.empty():
+            name, value = self._changes.get()
+            if name == CALIBRATE:
+                self._calibration.start()
+            else:
+                self._set.put((name, value))
+        self._settings.step()
+        self._calibration.step()
+
+    def _fill_panel(self) -> None:
+        self._do_changes()
+        if not self._view.is_watched:
+            return
+        self._view.panel.show_numbers(*self._rate_and_latency())
+        data = self._latest.get('importance')
+        if data is not None:
+            rows = importance_msg.from_msg(decoded(data, Importance)).rows
+            values = rows[:, Importance.COLUMN_IMPORTANCE]
+            self._view.panel.show_importance(
+                {name: float(values[i]) for i, name in enumerate(END_EFFECTORS)}
+            )
+            self._view.set_importance(values)
+
+    def _rate_and_latency(self) -> tuple[float | None, tuple[float, float] | None]:
+        """Return frames per second, and median and 99th percentile of the latency [ms]."""
+        since_ns = time.time_ns() - WINDOW_NS
+        recent = np.array([row for row in self._arrivals if row[1] > since_ns])
+        if len(recent) < 2 or recent[-1, 0] <= recent[0, 0]:
+            return None, None
+        rate_hz = 1e9 * (len(recent) - 1) / (recent[-1, 0] - recent[0, 0])
+        p50, p99 = np.percentile(1e-6 * (recent[:, 1] - recent[:, 0]), (50, 99))
+        return float(rate_hz), (float(p50), float(p99))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = argparse.ArgumentParser(
+        prog='puppet_view', description='Show the running graph in a browser.', epilog=EXAMPLE
+    )
+    p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
+    p.add_argument(
+        '--follow',
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help='keep the bodies in the middle of the picture from the start',
+    )
+    p.add_argument('--host', default=LOOPBACK, help='default %(default)s: only this machine')
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serve the page until interrupted; return the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    options = parser().parse_args(remove_ros_args(words))
+    changes: Changes = queue.SimpleQueue()
+    try:
+        view = LiveView(
+            lambda name, value: changes.put((name, value)),
+            share.available('characters'),
+            options.host,
+            options.port,
+            options.follow,
+        )
+    except (PuppetError, OSError) as err:
+        print(f'puppet_view: {err}', file=sys.stderr)
+        return EXIT_BAD_INPUT
+    try:
+        print(f'open {view.address} in a browser', flush=True)
+        if is_open(options.host):
+            print(f'puppet_view: {OPEN_WARNING}', file=sys.stderr, flush=True)
+        os.nice(NICENESS)
+        own = [word for word in words if word not in remove_ros_args(words)]
+        return spin_node(lambda: ViewNode(view, changes), own)
+    except KeyboardInterrupt:  # Ctrl-C before the node spins, which takes it for a wish to end
+        return EXIT_OK
+    finally:
+        view.close()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

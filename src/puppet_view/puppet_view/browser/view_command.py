@@ -1,0 +1,185 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`view_clip`: clips and bags in the browser, and an edit file made by dragging.
+
+Bound to this machine unless told otherwise. Clips alone can be edited: what is dragged on the
+first is written as the EDIT.yaml that `./puppet edit` reads. Bags, and clips with puppets, are
+only looked at.
+
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+import sys
+from typing import Protocol
+
+from puppet_core.io import check_writable, ConfigError
+from puppet_edit import edit_session
+from puppet_edit.edit_session import EditSession
+from puppet_edit.files import load_edit, load_edit_tree
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_ros import share
+from puppet_ros.command import run_command
+from puppet_ros.node import EXIT_OK
+from puppet_view import recording
+from puppet_view.browser.bag_page import TakeView
+from puppet_view.browser.clip_page import ClipView, ShownClip
+from puppet_view.browser.stage import BrowserStage, is_open, LOOPBACK, OPEN_WARNING
+from puppet_view.shown_motion import Take
+
+NAME = 'view'
+MAX_CLIPS = 8
+COLOURS = ((0.25, 0.45, 0.75), (0.30, 0.60, 0.42), (0.80, 0.52, 0.25), (0.58, 0.42, 0.68))
+EXAMPLE = (
+    'examples: ./puppet view walk.bvh --write reach.yaml; '
+    './puppet view session.mcap; ./puppet view walk.bvh --characters sally,blubby'
+)
+
+
+class Page(Protocol):
+    """What is served."""
+
+    def run(self) -> None:
+        """Serve until interrupted."""
+        ...
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = argparse.ArgumentParser(
+        prog='view_clip',
+        epilog=EXAMPLE,
+        description='Show clips and bags in a browser; edit the first of clips by dragging.',
+    )
+    p.add_argument(
+        'clips', nargs='+', type=Path, metavar='FILE', help='.bvh, .amc, .c3d, or a bag'
+    )
+    p.add_argument(
+        '--characters',
+        type=clip_arguments.listed,
+        metavar='A,B',
+        default=(),
+        help='names or files of puppets that the performance is given to',
+    )
+    p.add_argument('--edit', type=Path, metavar='EDIT.yaml', help='an edit file to go on with')
+    p.add_argument(
+        '--write',
+        type=Path,
+        metavar='EDIT.yaml',
+        help='what the button writes; default: --edit, or CLIP_edit.yaml in this folder',
+    )
+    p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
+    p.add_argument('--host', default=LOOPBACK, help='default %(default)s: only this machine')
+    edit_session.add_reading_arguments(p)
+    clip_arguments.add_tuning_options(p)
+    return p
+
+
+def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[ShownClip]]:
+    """
+    Return the session and the clips that a command line asks for.
+
+    Raises
+    ------
+    PuppetError : naming the file or option that does not fit.
+
+    """
+    if len(arguments.clips) > MAX_CLIPS:
+        raise ConfigError(f'FILE: expected at most {MAX_CLIPS}, got {len(arguments.clips)}')
+    path = _write_path(arguments)
+    clips = [
+        ShownClip(clip.stem, edit_session.read_clip(clip, arguments), COLOURS[i % len(COLOURS)])
+        for i, clip in enumerate(arguments.clips)
+    ]
+    readers = edit_session.readers(arguments, share)
+    tree = None
+    if arguments.edit:
+        load_edit(arguments.edit, clips[0].motion, readers)  # an error has the file's own lines
+        tree = load_edit_tree(arguments.edit)
+    return EditSession(clips[0].motion, tree, path, readers), clips
+
+
+def _write_path(arguments: argparse.Namespace) -> Path:
+    """Return the file that the button writes; never one that somebody has made without it."""
+    path = arguments.write or arguments.edit
+    if path is None:
+        path = Path(f'{arguments.clips[0].stem}_edit.yaml')
+    if path.suffix.lower() not in ('.yaml', '.yml'):
+        raise ConfigError(f'--write: expected a .yaml file, got {str(path)!r}')
+    if arguments.edit is None and path.exists():
+        raise ConfigError(
+            f'--write: expected a new file, got {str(path)!r}, which exists; '
+            f'go on with it by --edit {path}'
+        )
+    if arguments.edit and path.resolve().parent != arguments.edit.resolve().parent:
+        raise ConfigError(
+            '--write: expected a file beside --edit, whose own files are named from its folder, '
+            f'got {str(path)!r}'
+        )
+    check_writable(path, '--write')
+    return Path(path)
+
+
+def serve(argv: Sequence[str] | None = None) -> int:
+    """Show the page until interrupted."""
+    arguments = parser().parse_args(argv)
+    if not 0 <= arguments.port <= 65535:
+        raise ConfigError(f'--port: expected 0 .. 65535, got {arguments.port}')
+    if arguments.characters or any(clip_arguments.is_bag(path) for path in arguments.clips):
+        takes = open_takes(arguments)
+        _run(arguments, lambda stage: TakeView(stage, takes))
+        return EXIT_OK
+    if arguments.environment or arguments.world_scale or arguments.settings:
+        raise ConfigError(
+            '--environment, --world-scale, --set: expected with --characters, got without'
+        )
+    session, clips = open_session(arguments)
+    _run(arguments, lambda stage: ClipView(stage, session, clips))
+    if not session.is_saved and session.can_undo:
+        print(f'{session.path}: not written since the last drag', file=sys.stderr)
+    return EXIT_OK
+
+
+def open_takes(arguments: argparse.Namespace) -> list[Take]:
+    """
+    Return what a command line asks to look at.
+
+    Raises
+    ------
+    PuppetError : naming the file or option that does not fit.
+
+    """
+    if arguments.edit or arguments.write:
+        raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')
+    if len(arguments.clips) > MAX_CLIPS:
+        raise ConfigError(f'FILE: expected at most {MAX_CLIPS}, got {len(arguments.clips)}')
+    if len(arguments.characters) > MAX_CLIPS:
+        raise ConfigError(
+            f'--characters: expected at most {MAX_CLIPS}, got {len(arguments.characters)}'
+        )
+    return [recording.read_take(path, arguments, share) for path in arguments.clips]
+
+
+def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], Page]) -> None:
+    stage = BrowserStage(arguments.host, arguments.port)
+    try:
+        view = page(stage)
+        print(f'open {stage.address} in a browser', flush=True)
+        if is_open(arguments.host):
+            print(f'{NAME}: {OPEN_WARNING}', file=sys.stderr, flush=True)
+        view.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        stage.close()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    return run_command(NAME, lambda: serve(argv), 'nothing was written')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,345 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The visualization node: TF of both bodies, and markers, for RViz.
+
+Subscribes /performer/posture, /puppet/posture and /importance; publishes /tf, thinned to a
+rate, with the stamps of the postures, /markers at 30 Hz or less, and /puppet/markers, which
+turn the colour of the puppet's limbs. A puppet that is a robot has the frames of its own
+links, from /joint_states, and those of its fixed joints on /tf_static. What nobody subscribes
+to is not computed, and messages that are not due are not even decoded. The range balls of the
+puppet's own body need all three of a frame: they wait for each other by their stamp. When time
+jumps back or the puppet becomes another, all markers are taken away first.
+
+Parameters of the visualization node, as data.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+import sys
+import time
+from typing import Any
+
+from puppet_core.body import Character, load_character
+from puppet_core.io import build_config, ConfigError, PuppetError, Row
+from puppet_core.marker_spec import MarkerSpec
+from puppet_msgs.msg import Importance, Posture
+from puppet_retarget.importance import GOAL, IMPORTANCE, load_environment, RADIUS
+from puppet_ros import share
+from puppet_ros.messages import decoded, importance_msg, marker_message, posture_of, raw_header
+from puppet_ros.node import (
+    ClockJumpDetector,
+    Diagnostics,
+    ExactTimeSynchronizer,
+    NODE_OPTIONS,
+    ParameterTable,
+    qos,
+    RateLimit,
+    spin_node,
+)
+from puppet_view.rviz import body_tint
+from puppet_view.rviz.body_frames import BodyView
+from puppet_view.rviz.body_tint import BodyTint
+from puppet_view.rviz.frames import PERFORMER_TOPIC, PUPPET_TOPIC, RawFrames, WORLD
+from puppet_view.rviz.markers import (
+    body_names,
+    environment_markers,
+    goal_markers,
+    label_markers,
+    MarkerBoard,
+    range_ball_markers,
+    self_ball_markers,
+    SelfBallView,
+)
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+VISUALIZATION_ROWS = (
+    Row('environment', 'floor', description='Environment, by name or path of its YAML file.'),
+    Row(
+        'character',
+        'blubby',
+        live=True,
+        description='Puppet, by name or path of its YAML file; its world scale is drawn.',
+    ),
+    Row(
+        'tf_rate_hz',
+        60.0,
+        'Hz',
+        0.0,
+        240.0,
+        live=True,
+        description='Rate of /tf for each body; 0 is none.',
+    ),
+    Row(
+        'marker_rate_hz',
+        20.0,
+        'Hz',
+        0.0,
+        30.0,
+        live=True,
+        description='Rate of /markers and, up to 10 Hz, of /puppet/markers; 0 is none.',
+    ),
+    Row('show_range_balls', True, live=True, description='Draw the range balls of the goals.'),
+    Row(
+        'show_labels',
+        True,
+        live=True,
+        description='Write names over the bodies, and importance over the goals.',
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VisualizationConfig:
+    """Parameters of the visualization node; see VISUALIZATION_ROWS."""
+
+    environment: str = 'floor'
+    character: str = 'blubby'
+    tf_rate_hz: float = 60.0
+    marker_rate_hz: float = 20.0
+    show_range_balls: bool = True
+    show_labels: bool = True
+
+
+NODE_NAME = 'visualization'
+BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
+IMPORTANCE_TOPIC = '/importance'
+JOINT_STATES_TOPIC = '/joint_states'
+TF_TOPIC, TF_STATIC_TOPIC = '/tf', '/tf_static'
+MARKERS_TOPIC, BODY_MARKERS_TOPIC = '/markers', '/puppet/markers'
+ENVIRONMENT_PERIOD_S = 1.0
+ENVIRONMENT_LIFETIME_S = 3.0
+GOAL_LIFETIME_S = 0.25
+BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
+
+
+class VisualizationNode(Node):
+    """Postures and importance to TF and markers."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._drawn: list[Any] = []  # publishers of markers; also of a node that is refused
+        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
+        self._table = ParameterTable(self, VISUALIZATION_ROWS, self._build_config, self._on_config)
+        config = self._table.config
+        self._environment = load_environment(share.environment_file(config.environment))
+        self._views = {topic: BodyView(prefix) for topic, prefix in BODIES.items()}
+        self._diagnostics = Diagnostics(self)
+        self._joints_input: Any = None
+        self._tf_static: Any = None
+        self._shown = config.character
+        self._importance_watch = ClockJumpDetector()
+        self._tf = self.create_publisher(TFMessage, TF_TOPIC, qos.TRANSFORMS)
+        self._markers = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
+        self._body_markers = self.create_publisher(MarkerArray, BODY_MARKERS_TOPIC, 10)
+        self._drawn += [self._markers, self._body_markers]
+        self._on_config(config)
+        self._inputs = [
+            self._subscribe(Posture, topic, self._posture_callback(topic, view))
+            for topic, view in self._views.items()
+        ]
+        self._inputs.append(self._subscribe(Importance, IMPORTANCE_TOPIC, self._on_importance))
+        self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self.create_timer(
+            ENVIRONMENT_PERIOD_S, self._on_timer, clock=self._steady_clock
+        )
+
+    def _posture_callback(self, topic: str, view: BodyView) -> Callable[[bytes], None]:
+        def on_posture(data: bytes) -> None:
+            self._show_self_balls(topic, data)
+            if view.robot is None:
+                self._show_body(view, data)
+            else:
+                self._show_robot(self._robot_join.push_left(raw_header.stamp_ns(data), data))
+
+        return on_posture
+
+    def _on_joints(self, data: bytes) -> None:
+        self._show_robot(self._robot_join.push_right(raw_header.stamp_ns(data), data))
+
+    def _show_robot(self, pair: tuple[bytes, bytes] | None) -> None:
+        if pair is not None:
+            self._show_body(self._views[PUPPET_TOPIC], *pair)
+
+    def _show_body(self, view: BodyView, data: bytes, joints: bytes | None = None) -> None:
+        """Publish the frames of a posture, and of the joints with its stamp, if they are due."""
+        watched = self._tf.get_subscription_count() > 0
+        if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
+            return
+        record = posture_of(data)
+        view.note(record)
+        self._diagnostics.frame(record.stamp_ns)
+        if not watched:
+            return
+        states = None if joints is None else decoded(joints, JointState)
+        transforms = view.transforms(record, states)
+        if transforms is None:
+            self._diagnostics.drop('joints_of_another_robot')
+        else:
+            self._tf.publish(transforms)
+
+    def _show_self_balls(self, topic: str, data: bytes) -> None:
+        """Keep the balls of the puppet's own body if this completes a frame that is due."""
+        if not self._table.config.show_range_balls or not self._markers.get_subscription_count():
+            return
+        frame = self._raw_frames.push(topic, data)
+        if frame is None or not self._board.wants_balls(time.monotonic_ns()):
+            return
+        captured = posture_of(frame[0])
+        near = importance_msg.from_msg(decoded(frame[1], Importance))
+        puppet = posture_of(frame[2])
+        balls = self._self_balls.balls(
+            puppet.posture,
+            captured.posture.rotations,
+            near.rows,
+            near.self_rows,
+            self._world_scale(),
+        )
+        self._board.put_balls(
+            puppet.stamp_ns, self_ball_markers(balls.importances, balls.centres, balls.radii)
+        )
+
+    def _on_importance(self, data: bytes) -> None:
+        if self._importance_watch.went_back(raw_header.stamp_ns(data)):
+            self._restart(self._table.config)
+            self._take_away()
+        self._show_self_balls(IMPORTANCE_TOPIC, data)
+        now_ns = time.monotonic_ns()
+        draws = self._markers.get_subscription_count() > 0 and self._board.frame(now_ns)
+        tints = self._body_markers.get_subscription_count() > 0
+        tints = tints and self._body_limit.passes(now_ns)
+        if not draws and not tints:
+            return
+        record = importance_msg.from_msg(decoded(data, Importance))
+        if draws:
+            self._draw(record.stamp_ns, self._frame_markers(record))
+        if tints:
+            limbs = self._tint.step(record.rows[:, IMPORTANCE], now_ns)
+            self._publish(self._body_markers, [(0, body_tint.LIFETIME_S, limbs)])
+
+    def _frame_markers(self, record: importance_msg.ImportanceRecord) -> tuple[MarkerSpec, ...]:
+        """Return what an importance shows by itself."""
+        importances, scale = record.rows[:, IMPORTANCE], self._world_scale()
+        goals = scale * record.rows[:, GOAL : GOAL + 3]
+        markers = goal_markers(importances, goals)
+        if self._table.config.show_labels:
+            markers += label_markers(importances, goals)
+        if self._table.config.show_range_balls:
+            markers += range_ball_markers(importances, goals, scale * record.rows[:, RADIUS])
+        return markers
+
+    def _on_timer(self) -> None:
+        watched = self._markers.get_subscription_count() > 0
+        if watched and self._board.tick(time.monotonic_ns()):
+            self._draw(0, ())
+
+    def _draw(self, stamp_ns: int, markers: tuple[MarkerSpec, ...]) -> None:
+        """Publish the markers of a frame with all that waits, in one message."""
+        balls_ns, balls = self._board.take_balls()
+        groups = [(stamp_ns, GOAL_LIFETIME_S, markers), (balls_ns, GOAL_LIFETIME_S, balls)]
+        if self._board.take_environment():
+            # stamp zero: RViz takes the latest transform
+            groups.append((0, ENVIRONMENT_LIFETIME_S, self._lasting_markers()))
+        self._publish(self._markers, groups)
+
+    def _lasting_markers(self) -> tuple[MarkerSpec, ...]:
+        markers = environment_markers(self._environment, self._world_scale())
+        if self._table.config.show_labels and self._table.config.tf_rate_hz > 0.0:
+            seen = {view.prefix: (view.body, view.leg_length) for view in self._views.values()}
+            markers += body_names(seen, self._character)
+        return markers
+
+    def _publish(
+        self, publisher: Any, groups: Sequence[tuple[int, float, tuple[MarkerSpec, ...]]]
+    ) -> None:
+        """Publish groups of one stamp and lifetime each, unless all of them are empty."""
+        message = MarkerArray()
+        for stamp_ns, lifetime_s, markers in groups:
+            message.markers += marker_message.to_msg(markers, WORLD, stamp_ns, lifetime_s).markers
+        if message.markers:
+            publisher.publish(message)
+
+    def _restart(self, config: VisualizationConfig) -> None:
+        """Forget what waits to be drawn."""
+        self._raw_frames = RawFrames()
+        self._board = MarkerBoard(config.marker_rate_hz)
+        self._body_limit = RateLimit(min(BODY_RATE_HZ, config.marker_rate_hz))
+        self._tint = BodyTint(self._character, BODIES[PUPPET_TOPIC])
+
+    def _take_away(self) -> None:
+        """Delete all markers wherever they are shown."""
+        for publisher in self._drawn:
+            publisher.publish(marker_message.delete_all(WORLD))
+
+    def destroy_node(self) -> None:
+        """Take all markers away while that is possible; after a signal they expire."""
+        if self.context.ok():
+            self._take_away()
+        self._drawn.clear()
+        super().destroy_node()
+
+    def _world_scale(self) -> float:
+        leg_length = self._views[PERFORMER_TOPIC].leg_length
+        return self._character.scale_for(leg_length) if leg_length > 0.0 else 1.0
+
+    def _subscribe(self, kind: type, topic: str, callback: Callable[[bytes], None]) -> Any:
+        return self.create_subscription(
+            kind, topic, self._diagnostics.guarded(callback), qos.STREAM, raw=True
+        )
+
+    def _build_config(self, values: Any) -> VisualizationConfig:
+        """Return the config, refusing a character that cannot be read."""
+        config = build_config(VisualizationConfig, values)
+        try:
+            _load(config)
+        except PuppetError as err:
+            raise ConfigError(f'character: {err}') from err
+        return config
+
+    def _on_config(self, config: VisualizationConfig) -> None:
+        self._character = _load(config)
+        self._self_balls = SelfBallView(self._character)
+        self._views[PUPPET_TOPIC].become(self._character.robot)
+        self._robot_join: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
+        if self._joints_input is not None:
+            self.destroy_subscription(self._joints_input)
+            self._joints_input = None
+        if self._character.robot is not None:
+            self._joints_input = self._subscribe(JointState, JOINT_STATES_TOPIC, self._on_joints)
+        self._announce_fixed(config)
+        for view in self._views.values():
+            view.limit = RateLimit(config.tf_rate_hz)
+        self._restart(config)
+        if config.character != self._shown:
+            self._shown = config.character
+            self._take_away()
+
+    def _announce_fixed(self, config: VisualizationConfig) -> None:
+        """Publish the frames that never move; late listeners get those of this puppet only."""
+        if self._tf_static is not None:
+            self.destroy_publisher(self._tf_static)
+            self._tf_static = None
+        now_ns = self.get_clock().now().nanoseconds
+        fixed = self._views[PUPPET_TOPIC].fixed_transforms(now_ns)
+        if fixed is not None and config.tf_rate_hz > 0.0:
+            self._tf_static = self.create_publisher(
+                TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS
+            )
+            self._tf_static.publish(fixed)
+
+
+def _load(config: VisualizationConfig) -> Character:
+    return load_character(share.character_file(config.character))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the node; return its exit code."""
+    return spin_node(VisualizationNode, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,102 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A body in the browser: it stands where it was put, and sends no more than what has changed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import world_segments
+from puppet_core.math import quaternions
+from puppet_core.robots.description import urdf_text
+from puppet_core.robots.visuals import merged_parts, read_shape
+import pytest
+
+pytest.importorskip('viser', reason='viser is not installed')
+
+from puppet_view.browser.body import BodyNodes  # noqa: E402,I100
+from puppet_view.browser.stage import BrowserStage  # noqa: E402
+
+CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+SALLY = load_character(CHARACTERS / 'sally.yaml')
+
+
+@pytest.fixture
+def stage() -> Iterator[BrowserStage]:
+    """Yield an empty page."""
+    opened = BrowserStage()
+    yield opened
+    opened.close()
+
+
+def _posture(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    rotations = quaternions.exp(rng.normal(size=(1, 16, 3)))
+    q_world, p_world = world_segments(SALLY.skeleton, rng.normal(size=(1, 3)), rotations)
+    return q_world[0], p_world[0]
+
+
+def _sent(stage: BrowserStage, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that fills with what is sent to browsers."""
+    sent: list[object] = []
+    scene = stage.server.scene
+    queue = scene._queue_scene_message
+
+    def keep(message: object) -> None:
+        sent.append(message)
+        queue(message)
+
+    monkeypatch.setattr(scene, '_queue_scene_message', keep)
+    return sent
+
+
+def test_body_stands_where_it_was_put(stage: BrowserStage) -> None:
+    body = BodyNodes(stage.server.scene, 'body')
+    for seed in range(3):
+        q_world, p_world = _posture(seed)
+        body.move(q_world, p_world)
+        np.testing.assert_allclose(body.places(), p_world, atol=1e-4)
+
+
+def test_any_place_of_a_segment_is_shown(stage: BrowserStage) -> None:
+    """Recorded segments need not keep their distances."""
+    body = BodyNodes(stage.server.scene, 'body')
+    q_world, p_world = _posture(1)
+    p_world = p_world + np.random.default_rng(2).normal(size=p_world.shape)
+    body.move(q_world, p_world)
+    np.testing.assert_allclose(body.places(), p_world, atol=1e-4)
+
+
+def test_posture_is_seventeen_messages_and_a_still_one_none(
+    stage: BrowserStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = BodyNodes(stage.server.scene, 'body')
+    body.move(*_posture(0))
+    sent = _sent(stage, monkeypatch)
+    body.move(*_posture(1))
+    assert len(sent) == 17  # sixteen orientations, one place
+    sent.clear()
+    body.move(*_posture(1))
+    assert sent == []
+
+
+def test_importance_turns_colours_only_where_it_changed(
+    stage: BrowserStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = BodyNodes(stage.server.scene, 'body')
+    body.set_parts(merged_parts(read_shape(urdf_text(SALLY))))
+    before = [handle.color for _, handle in body.parts]
+    body.set_importance(np.zeros(4))
+    assert [handle.color for _, handle in body.parts] == before
+    body.set_importance(np.array([1.0, 0.0, 0.0, 0.0]))
+    segments = {
+        part.segment for (part, handle), old in zip(body.parts, before) if handle.color != old
+    }
+    assert segments == {5, 6}  # forearm and hand
+    body.set_caption('sally')
+    body.set_caption('')
+
+
+def test_browser_cannot_have_the_page_shared(stage: BrowserStage) -> None:
+    assert stage.server.request_share_url() is None

@@ -1,0 +1,129 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The viewer without a browser: bound to this machine, bodies and solids come and go."""
+
+from collections.abc import Iterator
+from pathlib import Path
+import socket
+from typing import Any
+import urllib.request
+
+import numpy as np
+from puppet_core.body.character import load_character
+from puppet_core.robots.description import urdf_text
+import pytest
+
+pytest.importorskip('viser', reason='viser is not installed')
+
+from puppet_core.robots.visuals import merged_parts, read_shape  # noqa: E402
+from puppet_view.browser.live_page import (  # noqa: E402,I100
+    LiveView,
+    PERFORMER,
+    PUPPET,
+    slider_step,  # noqa: E402
+)
+from puppet_view.browser.stage import (  # noqa: E402
+    BrowserStage,
+    is_open,
+    SceneSolid,  # noqa: E402
+)
+
+CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+
+
+@pytest.fixture
+def view() -> Iterator[tuple[LiveView, list]]:
+    """Yield a view and the settings that its controls sent."""
+    sent: list[tuple[str, object]] = []
+    live = LiveView(lambda name, value: sent.append((name, value)), ('blubby', 'sally'))
+    yield live, sent
+    live.close()
+
+
+def _parts(name: str) -> list[Any]:
+    return merged_parts(read_shape(urdf_text(load_character(CHARACTERS / f'{name}.yaml'))))
+
+
+def _solid(name: str = '0', size: float = 0.4, group: str = 'goals') -> SceneSolid:
+    return SceneSolid(
+        group,
+        name,
+        'sphere',
+        np.zeros(3),
+        np.array([1.0, 0.0, 0.0, 0.0]),
+        np.full(3, size),
+        (1.0, 0.0, 0.0, 1.0),
+    )
+
+
+def test_page_is_served_on_this_machine_only(view: tuple[LiveView, list]) -> None:
+    live, _ = view
+    assert live.address.startswith('http://127.0.0.1:')
+    with urllib.request.urlopen(live.address, timeout=10) as answer:
+        assert b'<html' in answer.read().lower()
+    port = int(live.address.rsplit(':', 1)[1])
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as outside:
+        outside.bind(('127.0.0.2', port))  # free: nothing listens on all addresses
+
+
+def test_two_views_find_different_ports(view: tuple[LiveView, list]) -> None:
+    other = LiveView(lambda name, value: None, ())
+    try:
+        assert other.address != view[0].address
+    finally:
+        other.close()
+
+
+def test_bodies_are_made_moved_and_changed(view: tuple[LiveView, list]) -> None:
+    live, _ = view
+    q, p = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)), np.zeros((16, 3))
+    for who, name in (
+        (PERFORMER, 'performer'),
+        (PUPPET, 'blubby'),
+        (PUPPET, 'sally'),
+        ('other', 'frog'),
+    ):
+        live.set_body(who, _parts(name))
+        live.move_bodies({who: (q, p + 1.0)})
+    live.set_importance(np.array([0.0, 0.3, 1.0, 1.0]))
+    places = [tuple(live._bodies[who].world.position) for who in (PERFORMER, PUPPET, 'other')]
+    assert len(set(places)) == 3  # in a row
+    assert not live.is_watched
+
+
+def test_solids_that_are_not_named_again_disappear(view: tuple[LiveView, list]) -> None:
+    live, _ = view
+    live.set_solids('goals', [_solid('0'), _solid('1')])
+    live.set_solids('goals', [_solid('1', 0.8)])
+    live.set_solids('goals', [])
+
+
+def test_settings_of_the_nodes_are_shown_without_echo(view: tuple[LiveView, list]) -> None:
+    live, sent = view
+    live.panel.show_settings({'prediction_s': 0.2, 'character': 'frog'})
+    assert sent == []
+
+
+def test_slider_has_the_ends_of_the_parameter_and_fine_steps(view: tuple[LiveView, list]) -> None:
+    live, sent = view
+    live.panel.show_range('influence_distance_m', 0.0, 10.0)
+    slider = live.panel.controls['influence_distance_m']
+    assert (slider.min, slider.max, slider.step) == (0.0, 10.0, pytest.approx(0.05))
+    assert slider_step(0.5, 1.0) == pytest.approx(0.002)
+    assert slider_step(0.0, 1.0) == pytest.approx(0.005)
+    assert sent == []
+
+
+def test_nobody_opens_a_way_in_from_the_internet(view: tuple[LiveView, list]) -> None:
+    """Any browser may ask the server for it."""
+    assert view[0]._stage.server.request_share_url() is None
+
+
+def test_address_that_listens_everywhere_can_be_opened() -> None:
+    stage = BrowserStage('0.0.0.0')
+    try:
+        assert is_open('0.0.0.0') and not is_open('127.0.0.1') and not is_open('localhost')
+        with urllib.request.urlopen(stage.address, timeout=10) as answer:
+            assert b'<html' in answer.read().lower()
+    finally:
+        stage.close()

@@ -1,0 +1,84 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Cameras over time: they follow, stay or go round, and every body stays in its frame."""
+
+import numpy as np
+from puppet_core.io import ConfigError
+from puppet_view.render.actors import Actor, line_up
+from puppet_view.render.camera import cameras_along, smooth_path, View
+from puppet_view.render.labels import Texts
+import pytest
+
+SIZE_PX = (320, 180)
+TIMES_S = np.linspace(0.0, 0.9, 10)
+
+
+@pytest.fixture
+def actors(performer, steps):
+    """Return two that walk."""
+    return [Actor(performer, steps, 'one'), Actor(performer, steps, 'other')]
+
+
+def _pixels(scenes, i):
+    """Return pixels of spheres' outlines of all bodies at instant i, shape (n, 2)."""
+    camera, found = scenes.cameras[i], []
+    axes = camera.axes()
+    for body in scenes.shots[i]:
+        starts, ends, radii, _ = body.capsules()
+        for angle in np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False):
+            aside = np.cos(angle) * axes[0] + np.sin(angle) * axes[1]
+            for points in (starts, ends):
+                found.append(camera.project(points + radii[:, None] * aside, SIZE_PX))
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize('kind', ['fixed', 'follow', 'orbit'])
+@pytest.mark.parametrize('azimuth_deg', [0.0, -90.0, 35.0])
+def test_bodies_keep_clear_of_the_margins_at_all_instants(actors, kind, azimuth_deg):
+    texts = Texts(SIZE_PX, ('one', 'other'))
+    scenes = line_up(actors, TIMES_S, View(azimuth_deg, 8.0, kind), texts)
+    pixels = np.concatenate([_pixels(scenes, i) for i in range(len(TIMES_S))])
+    left, top, right, bottom = texts.margins_px
+    tol = 0.5
+    assert np.all(pixels >= (left - tol, top - tol))
+    assert np.all(pixels <= (SIZE_PX[0] - right + tol, SIZE_PX[1] - bottom + tol))
+    spans = np.ptp(pixels, axis=0) / (SIZE_PX[0] - left - right, SIZE_PX[1] - top - bottom)
+    assert spans.max() > 0.97  # as near as that allows
+
+
+def test_a_fixed_camera_stays_and_one_that_follows_keeps_the_body_in_place(actors):
+    columns = {}
+    for kind in ('fixed', 'follow'):
+        texts = Texts(SIZE_PX, ('one',))
+        scenes = line_up(actors[:1], TIMES_S, View(-90.0, 8.0, kind), texts)
+        places = np.array([camera.position for camera in scenes.cameras])
+        assert np.ptp(places, axis=0).max() == pytest.approx(0.0, abs=1e-9) or kind == 'follow'
+        pelvis = [
+            camera.project(shot[0].p_world[0], SIZE_PX)[0, 0]
+            for camera, shot in zip(scenes.cameras, scenes.shots)
+        ]
+        columns[kind] = np.ptp(pelvis)
+    assert columns['fixed'] > 3.0 * columns['follow']
+
+
+def test_a_following_camera_does_not_shake_with_the_body():
+    rate_hz = 30.0
+    times = np.arange(90) / rate_hz
+    sway = np.stack((1.2 * times, 0.03 * np.sin(2.0 * np.pi * 2.0 * times), 0.0 * times), axis=1)
+    path = smooth_path(sway, rate_hz)
+    np.testing.assert_allclose(path[44:46, 0], sway[44:46, 0], atol=1e-3)  # without lag
+    assert np.abs(path[20:-20, 1]).max() < 2e-3  # of 30 mm
+
+
+def test_an_orbit_goes_once_round(actors):
+    scenes = line_up(actors[:1], TIMES_S, View(0.0, 8.0, 'orbit'), Texts(SIZE_PX))
+    ahead = np.array([camera.target - camera.position for camera in scenes.cameras])
+    turns = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
+    np.testing.assert_allclose(np.diff(turns), 2.0 * np.pi / len(TIMES_S), atol=1e-9)
+
+
+def test_a_picture_without_room_is_refused(actors):
+    with pytest.raises(ConfigError, match='size: expected room between the labels'):
+        cameras_along(
+            [[actors[0].body(0)]], np.zeros((1, 3)), View(margins_px=(200, 0, 200, 0)), (320, 180)
+        )

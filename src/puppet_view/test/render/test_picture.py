@@ -1,0 +1,279 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures: what is drawn is where it projects, throws a shadow and hides what is behind."""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from puppet_core.body.character import Capsule as SegmentCapsule
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import Motion
+from puppet_core.drawing.images import save_png
+from puppet_core.io import ConfigError
+from puppet_core.math.arrays import read_only
+from puppet_core.math.quaternions import exp
+from puppet_retarget.importance.environment import Environment, Placement, SceneObject
+from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
+from puppet_view.render.camera import Camera
+from puppet_view.render.cast import objects_of
+from puppet_view.render.image import (
+    FLOOR,
+    GAMMA,
+    Label,
+    light_direction,
+    NOTHING,
+    OBJECT,
+    render_scene,
+    to_screen,
+    Tracer,
+)
+from puppet_view.render.scene import (
+    Body,
+    Capsule,
+    joined,
+    Solid,
+)
+import pytest
+
+SIZE_PX = (160, 120)
+RED, GREEN, BLUE = (0.8, 0.1, 0.1), (0.1, 0.7, 0.1), (0.1, 0.1, 0.8)
+
+
+@pytest.fixture
+def rng():
+    """Return a seeded source of numbers."""
+    return np.random.default_rng(3)
+
+
+@pytest.fixture
+def camera():
+    """Return a camera in front of the origin, slightly above."""
+    return Camera([4.0, 1.0, 1.6], [0.0, 0.0, 0.7], 35.0)
+
+
+@pytest.fixture(scope='module')
+def adult():
+    """Return the built-in adult."""
+    config = Path(__file__).resolve().parents[4] / 'config'
+    return load_character(config / 'characters' / 'performer.yaml')
+
+
+def _ball(place, radius, colour):
+    return Capsule(place, place, radius, colour)
+
+
+def _pixel(picture, camera, place):
+    column, row = camera.project(np.array(place), SIZE_PX)[0]
+    return picture[int(row), int(column)].astype(int)
+
+
+@pytest.mark.parametrize('place', [(0, 0, 0.7), (0.3, -0.8, 0.4), (-1.0, 0.9, 1.2)])
+def test_a_ball_is_seen_where_it_projects(camera, place):
+    picture = render_scene([], camera, SIZE_PX, (), [_ball(place, 0.1, RED)])
+    red, green, blue = _pixel(picture, camera, place)
+    assert red > 1.5 * green and red > 1.5 * blue
+    aside = _pixel(picture, camera, np.add(place, [0.0, 0.3, 0.2]))
+    assert aside[0] < 1.2 * aside[2]
+
+
+def test_a_capsule_is_seen_along_its_whole_length(camera):
+    start, end = np.array([0.2, -0.6, 0.3]), np.array([-0.2, 0.5, 1.2])
+    picture = render_scene([], camera, SIZE_PX, (), [Capsule(start, end, 0.08, BLUE)])
+    for share in np.linspace(0.0, 1.0, 9):
+        red, _, blue = _pixel(picture, camera, start + share * (end - start))
+        assert blue > 1.5 * red
+
+
+@pytest.mark.parametrize('is_cylinder', [False, True])
+def test_a_solid_is_seen_where_it_projects(camera, is_cylinder):
+    solid = Solid([0.0, 0.3, 0.4], [0.3, 0.3, 0.8], is_cylinder=is_cylinder, colour=GREEN)
+    picture = render_scene([], camera, SIZE_PX, (), [solid])
+    red, green, blue = _pixel(picture, camera, [0.0, 0.3, 0.4])
+    assert green > 1.3 * red and green > 1.3 * blue
+
+
+def test_the_nearer_of_two_hides_the_other(camera):
+    near = camera.target + 0.4 * (camera.position - camera.target)
+    balls = [_ball(camera.target, 0.2, RED), _ball(near, 0.2, BLUE)]
+    for order in (balls, balls[::-1]):
+        red, _, blue = _pixel(render_scene([], camera, SIZE_PX, (), order), camera, near)
+        assert blue > red
+
+
+def test_a_ball_throws_its_shadow_on_the_floor(camera):
+    ball = _ball((0.0, 0.3, 0.9), 0.25, RED)
+    light = light_direction(camera)
+    foot = ball.start - light * (ball.start[2] / light[2])
+    lit = render_scene([], camera, SIZE_PX)
+    shaded = render_scene([], camera, SIZE_PX, (), [ball])
+    before, after = (_pixel(p, camera, foot) for p in (lit, shaded))
+    assert np.all(after < 0.8 * before)
+    far = foot + [0.0, -1.2, 0.0]
+    np.testing.assert_allclose(_pixel(shaded, camera, far), _pixel(lit, camera, far), atol=2)
+
+
+def test_light_is_finite_and_in_range_everywhere(camera, adult):
+    things = [Solid([0.3, 0.5, 0.4], [0.4, 0.6, 0.8]), _ball((0.0, 0.0, 0.1), 0.1, RED)]
+    surface = joined([Body.at_rest(adult)], things)
+    columns, rows = (grid.ravel() + 0.5 for grid in np.meshgrid(*map(np.arange, SIZE_PX)))
+    tracer = Tracer(surface, camera, SIZE_PX, light_direction(camera), 8)
+    light, kinds = tracer.trace(columns, rows)
+    assert np.all(np.isfinite(light)) and np.min(light) >= 0.0
+    assert set(np.unique(kinds)) == {NOTHING, FLOOR, OBJECT}
+
+
+def test_screen_values_follow_the_gamma():
+    light = np.linspace(0.0, 1.2, 10000)
+    wanted = 255.0 * np.clip(light, 0.0, 1.0) ** (1.0 / GAMMA)
+    np.testing.assert_allclose(to_screen(light), wanted, atol=0.6)
+
+
+def test_more_rays_on_edges_come_nearer_to_a_large_picture_made_small(camera, adult):
+    large = render_scene([Body.at_rest(adult)], camera, (960, 720), samples=1)
+    exact = (large.astype(float) ** 2.2).reshape(120, 6, 160, 6, 3).mean(axis=(1, 3))
+    errors = [
+        np.mean(
+            np.abs(render_scene([Body.at_rest(adult)], camera, SIZE_PX, samples=n) ** 2.2 - exact)
+        )
+        for n in (1, 2, 4)
+    ]
+    assert errors[1] < 0.8 * errors[0] and errors[2] < errors[1]
+
+
+def test_an_eye_inside_a_body_or_under_the_floor_still_gives_a_picture(adult):
+    body = Body.at_rest(adult)
+    for place in (body.p_world[2], np.array([1.0, 0.0, -1.0]), np.array([1.0, 0.0, 0.0])):
+        picture = render_scene([body], Camera(place, [-1.0, 0.2, 1.0]), (40, 30))
+        assert picture.shape == (30, 40, 3)
+
+
+def test_the_picture_is_the_same_each_time(camera, adult):
+    one, other = (render_scene([Body.at_rest(adult)], camera, SIZE_PX) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize('size_px', [(0, 10), (10, -1), (100_000, 10)])
+def test_impossible_sizes_are_refused(camera, size_px):
+    with pytest.raises(ConfigError, match='size_px: expected 1 .. 8192 each, got'):
+        render_scene([], camera, size_px)
+
+
+def test_segment_colours_replace_the_characters_own_where_given(camera, adult):
+    colours = np.full((16, 3), np.nan)
+    colours[2] = GREEN
+    plain = Body.at_rest(adult)
+    painted = Body(adult, plain.q_world, plain.p_world, colours)
+    segments = np.array(sorted(c.segment for c in adult.capsules))
+    before, after = plain.capsules()[3], painted.capsules()[3]
+    np.testing.assert_array_equal(after[segments == 2], np.tile(GREEN, (sum(segments == 2), 1)))
+    np.testing.assert_array_equal(after[segments != 2], before[segments != 2])
+
+
+def test_segment_colours_need_one_row_a_segment(adult):
+    body = Body.at_rest(adult)
+    with pytest.raises(ConfigError, match=r'segment_colours: expected shape \(16, 3\)'):
+        Body(adult, body.q_world, body.p_world, np.zeros((15, 3)))
+
+
+def test_capsules_of_a_body_are_where_its_segments_are(rng, adult):
+    rotations = exp(0.4 * rng.normal(size=(3, 16, 3)))
+    motion = Motion.from_rotations(adult.skeleton, 60.0, rng.normal(size=(3, 3)), rotations)
+    body = Body.in_posture(adult, motion.posture(1), shift=np.array([0.0, 2.0, 0.0]))
+    q_world, p_world = motion.world_segments()
+    np.testing.assert_allclose(body.p_world, p_world[1] + [0.0, 2.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(body.q_world, q_world[1], atol=1e-12)
+    starts, ends, radii, _ = body.capsules()
+    lengths = sorted(np.linalg.norm(c.end - c.start) for c in adult.capsules)
+    np.testing.assert_allclose(sorted(np.linalg.norm(ends - starts, axis=1)), lengths, atol=1e-12)
+    assert len(radii) == len(adult.capsules)
+
+
+def test_a_body_at_rest_stands_on_the_floor(adult):
+    starts, ends, radii, _ = Body.at_rest(adult).capsules()
+    assert np.min(np.minimum(starts, ends)[:, 2] - radii) == pytest.approx(0.0, abs=2e-3)
+
+
+def test_a_body_that_is_not_finite_is_refused(adult):
+    body = Body.at_rest(adult)
+    with pytest.raises(ConfigError, match='p_world: expected finite numbers'):
+        Body(adult, body.q_world, np.full((16, 3), np.nan))
+
+
+def test_a_title_is_written_below_the_feet(adult):
+    camera = Camera([6.0, 0.0, 1.6], [0.0, 0.0, 0.7], 35.0)
+    without = render_scene([Body.at_rest(adult)], camera, (320, 240))
+    titled = render_scene([Body.at_rest(adult, 'performer')], camera, (320, 240))
+    rows, columns = np.nonzero(np.any(without != titled, axis=2))
+    foot = camera.project(np.zeros(3), (320, 240))[0]
+    assert np.mean(columns) == pytest.approx(foot[0], abs=6)
+    assert np.min(rows) > foot[1]
+
+
+def test_a_label_is_written_at_its_pixel_and_one_behind_the_eye_is_not(camera):
+    labels = [Label('here', (40.0, 20.0)), Label('gone', np.array([9.0, 2.0, 2.5]))]
+    plain = render_scene([], camera, SIZE_PX)
+    changed = np.any(render_scene([], camera, SIZE_PX, labels) != plain, axis=2)
+    rows, columns = np.nonzero(changed)
+    assert np.mean(rows) == pytest.approx(20.0, abs=6)
+    assert np.mean(columns) == pytest.approx(40.0, abs=6)
+
+
+def test_png_holds_the_picture(tmp_path, camera):
+    picture = render_scene([], camera, SIZE_PX, (), [_ball((0, 0, 0.5), 0.3, RED)])
+    save_png(tmp_path / 'a.png', picture)
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / 'a.png')), picture)
+
+
+def _object(name, shape, size, at, puppet_at=None):
+    place = Placement(at, [1.0, 0.0, 0.0, 0.0], size)
+    other = Placement(at if puppet_at is None else puppet_at, [1.0, 0.0, 0.0, 0.0], size)
+    nan = read_only(np.full(4, np.nan))
+    return SceneObject(name, shape, place, other, nan, nan)
+
+
+def test_an_environments_objects_are_drawn_as_they_are():
+    objects = objects_of(
+        Environment(
+            (
+                _object('floor', PLANE, np.ones(3), np.zeros(3)),
+                _object('table', BOX, np.array([1.0, 0.6, 0.7]), np.array([1.0, 0.0, 0.35])),
+                _object('ball', SPHERE, np.full(3, 0.2), np.array([0.0, 1.0, 0.2])),
+                _object('post', CYLINDER, np.array([0.1, 0.1, 2.0]), np.array([0.0, 2.0, 1.0])),
+                _object('rail', CAPSULE, np.array([0.1, 0.1, 2.0]), np.array([3.0, 0.0, 1.2])),
+            )
+        )
+    )
+    assert len(objects) == 4
+    np.testing.assert_array_equal(objects[0].size, [1.0, 0.6, 0.7])
+    assert objects[1].radius == 0.2
+    assert objects[2].is_cylinder
+    np.testing.assert_allclose(objects[3].end, [3.0, 0.0, 2.2])
+
+
+def test_the_puppets_objects_are_its_own_and_scaled():
+    table = _object('table', BOX, np.ones(3), np.array([1.0, 0, 0]), np.array([2.0, 0, 0]))
+    environment = Environment((table,))
+    (own,) = objects_of(environment, puppet=True, world_scale=0.5)
+    np.testing.assert_array_equal(own.position, [1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(own.size, [0.5, 0.5, 0.5])
+
+
+def test_a_character_without_any_capsule_is_nothing_to_see(camera, adult):
+    empty = type(adult)('x', '', adult.skeleton, ())
+    plain = render_scene([], camera, SIZE_PX)
+    body = Body(empty, *_rest(adult))
+    np.testing.assert_array_equal(render_scene([body], camera, SIZE_PX), plain)
+
+
+def test_one_ball_for_a_body_is_enough(camera, adult):
+    only = SegmentCapsule(0, np.zeros(3), np.zeros(3), 0.3, RED)
+    ball = type(adult)('x', '', adult.skeleton, (only,))
+    body = Body(ball, *_rest(adult))
+    red, green, _ = _pixel(render_scene([body], camera, SIZE_PX), camera, body.p_world[0])
+    assert red > 1.5 * green
+
+
+def _rest(character):
+    body = Body.at_rest(character)
+    return body.q_world, body.p_world

@@ -1,0 +1,261 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of all packages: bodies, environments, motions, clips, a ROS context of its own."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from puppet_core.body.character import Character, load_character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.clips.load import load_clip
+from puppet_core.math import quaternions
+from puppet_core.math.arrays import Floats
+from puppet_core.procedural.performer import procedural_motion
+from puppet_retarget.importance.environment import Environment, floor_only, Placement, SceneObject
+from puppet_retarget.importance.objects import SHAPES
+from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+CHARACTERS = REPOSITORY / 'config' / 'characters'
+TICK_NS = 8_333_333  # 120 Hz
+NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Return a seeded source of numbers."""
+    return np.random.default_rng(20025)
+
+
+@pytest.fixture(scope='session')
+def repository() -> Path:
+    """Return the root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope='session')
+def adult_character() -> Character:
+    """Return a body of ordinary proportions."""
+    return load_character(CHARACTERS / 'performer.yaml')
+
+
+@pytest.fixture(scope='session')
+def tall_character() -> Character:
+    """Return a body with very long limbs."""
+    return load_character(CHARACTERS / 'sally.yaml')
+
+
+@pytest.fixture(scope='session')
+def short_character() -> Character:
+    """Return a body with very short limbs."""
+    return load_character(CHARACTERS / 'blubby.yaml')
+
+
+@pytest.fixture(scope='session')
+def scaled() -> Callable[[Character, float], Character]:
+    """Return a maker of characters of the same proportions and another size."""
+
+    def make(character: Character, factor: float) -> Character:
+        own = character.skeleton
+        skeleton = Skeleton(own.offsets * factor, own.interaction_points * factor)
+        capsules = tuple(
+            replace(c, start=c.start * factor, end=c.end * factor, radius=c.radius * factor)
+            for c in character.capsules
+        )
+        return replace(character, skeleton=skeleton, capsules=capsules)
+
+    return make
+
+
+def make_object(
+    shape: str,
+    position: Floats,
+    size: Floats = (1.0, 1.0, 1.0),
+    *,
+    puppet_position: Floats | None = None,
+    puppet_size: Floats | None = None,
+    orientation: Floats = NO_TURN,
+    puppet_orientation: Floats | None = None,
+    influence: float | Floats = np.nan,
+    margin: float = np.nan,
+    name: str = 'thing',
+) -> SceneObject:
+    """Return a scene object; the counterpart is the object itself unless said otherwise."""
+
+    def other(value: Floats | None, own: Floats) -> Floats:
+        return own if value is None else value
+
+    real = Placement(position, orientation, size)
+    puppet = Placement(
+        other(puppet_position, position),
+        other(puppet_orientation, orientation),
+        other(puppet_size, size),
+    )
+    return SceneObject(
+        name, SHAPES.index(shape), real, puppet, np.full(4, influence), np.full(4, margin)
+    )
+
+
+@pytest.fixture(scope='session')
+def scene() -> Callable[..., Environment]:
+    """Return a maker of environments from the arguments of several `make_object`."""
+
+    def make(*objects: SceneObject) -> Environment:
+        return Environment(objects)
+
+    make.thing = make_object
+    make.floor = make_object('plane', np.zeros(3), name='floor')
+    return make
+
+
+@pytest.fixture(scope='session')
+def floor() -> Environment:
+    """Return the level floor."""
+    return floor_only()
+
+
+def _stepping(skeleton: Skeleton, duration_s: float, rate_hz: float) -> Motion:
+    """
+    Return a smooth motion with bent knees: arms wave, feet lift in turn, body sways.
+
+    The lower sole always is at the height of the floor.
+
+    """
+    amplitude = 0.35
+    t = np.arange(round(duration_s * rate_hz)) / rate_hz
+    vectors = np.zeros((len(t), 16, 3))
+    for k, name in enumerate(
+        ('left_upper_arm', 'right_upper_arm', 'left_forearm', 'right_forearm', 'chest', 'head')
+    ):
+        vectors[:, SEGMENT_INDEX[name]] = amplitude * np.sin(
+            2.0 * np.pi * t[:, None] * np.array([0.5, 0.7, 0.9]) + k + np.arange(3)
+        )
+    for k, side in enumerate(('left', 'right')):
+        # heel up the back of the thigh: hip and ankle take up what the knee bends
+        bend = 0.5 + amplitude * (1.0 - np.cos(2.0 * np.pi * t + k * np.pi))
+        vectors[:, SEGMENT_INDEX[f'{side}_thigh'], 1] = -0.5 * bend
+        vectors[:, SEGMENT_INDEX[f'{side}_shank'], 1] = bend
+        vectors[:, SEGMENT_INDEX[f'{side}_foot'], 1] = -0.5 * bend
+    vectors[:, 0, 2] = 0.3 * amplitude * np.sin(2.0 * np.pi * 0.4 * t)
+    rotations = quaternions.exp(vectors)
+    sway = 0.05 * amplitude * np.sin(2.0 * np.pi * 0.5 * t)
+    roots = np.stack((0.2 * t, sway, np.zeros_like(t)), axis=-1)
+    motion = Motion.from_rotations(skeleton, rate_hz, roots, rotations)
+    roots[:, 2] = -motion.end_effectors[:, 2:4, 2].min(axis=1)
+    return Motion.from_rotations(skeleton, rate_hz, roots, rotations)
+
+
+@pytest.fixture(scope='session')
+def stepping_motion(adult_character: Character) -> Motion:
+    """Return two seconds of stepping with bent knees."""
+    return _stepping(adult_character.skeleton, 2.0, 120.0)
+
+
+@pytest.fixture(scope='session')
+def procedural(adult_character: Character) -> Motion:
+    """Return one pass of the built-in performance."""
+    return procedural_motion(adult_character, 120.0)
+
+
+@pytest.fixture(scope='session')
+def retarget() -> Callable[..., RetargetResult]:
+    """Return a function that puts a motion on another body, on a floor if not said otherwise."""
+
+    def run(
+        motion: Motion,
+        character: Character,
+        environment: Environment | None = None,
+        **job: object,
+    ) -> RetargetResult:
+        where = floor_only() if environment is None else environment
+        return retarget_motion(motion, RetargetJob(character, where, **job))
+
+    return run
+
+
+@pytest.fixture(scope='session')
+def mocap_dir() -> Path:
+    """Return the folder of captured clips; skip where it is absent."""
+    folder = REPOSITORY.parent / 'shared' / 'mocap'
+    if not folder.is_dir():
+        pytest.skip(f'captured clips are not in {folder}')
+    return folder
+
+
+@pytest.fixture(scope='session')
+def captured(mocap_dir: Path) -> Callable[[str], Motion]:
+    """Return a loader of captured clips by name, each read once."""
+    loaded: dict[str, Motion] = {}
+
+    def load(name: str) -> Motion:
+        if name not in loaded:
+            folder = mocap_dir / 'cmu_asfamc'
+            if (folder / f'{name}.amc').is_file():
+                asf = folder / f'{name.split("_")[0]}.asf'
+                loaded[name] = load_clip(folder / f'{name}.amc', asf)
+            else:
+                loaded[name] = load_clip(mocap_dir / 'cmu_bvh' / f'{name}.bvh')
+        return loaded[name]
+
+    return load
+
+
+@pytest.fixture
+def ros_context() -> Iterator[Any]:
+    """Yield an initialised ROS context of its own, on a domain of this process."""
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    from puppet_ros.testing import isolated_context
+
+    with isolated_context() as context:
+        yield context
+
+
+@pytest.fixture(scope='session')
+def postures(procedural: Motion) -> Callable[[int], Any]:
+    """Return a maker of posture messages: frame n of the built-in performance."""
+    pytest.importorskip('puppet_msgs', reason='needs the built messages')
+    from puppet_ros.messages import posture_msg
+    from std_msgs.msg import Header
+
+    _, segments = procedural.world_segments()
+
+    def make(index: int) -> Any:
+        frame = 700 + index
+        record = posture_msg.PostureRecord(
+            index * TICK_NS,
+            index,
+            'performer',
+            procedural.posture(frame),
+            segments[frame],
+            np.zeros(16, dtype=np.uint8),
+            procedural.skeleton.leg_length,
+        )
+        msg = posture_msg.to_msg(record, Header(frame_id='world'))
+        msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(record.stamp_ns, 10**9)
+        return msg
+
+    return make
+
+
+@pytest.fixture(scope='session')
+def characters_dir() -> Path:
+    """Return the folder of the built-in characters."""
+    return CHARACTERS
+
+
+@pytest.fixture(scope='session')
+def walk_clip(mocap_dir: Path) -> Motion:
+    """Return a captured walk on a flat floor."""
+    folder = mocap_dir / 'cmu_asfamc'
+    return load_clip(folder / '02_01.amc', folder / '02.asf')
+
+
+@pytest.fixture(scope='session')
+def dance_clip(mocap_dir: Path) -> Motion:
+    """Return a captured dance, converted to BVH."""
+    return load_clip(mocap_dir / 'cmu_bvh' / 'indian_13.bvh')
