@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What RViz and the viewers draw besides the bodies, as plain descriptions (no messages).
-
-The colour scale of importance, the same in RViz, in the browser and in pictures.
-"""
+"""Markers that RViz and the viewers draw, as plain descriptions, and the importance colours."""
 
 from typing import NamedTuple
 
@@ -19,6 +15,9 @@ NO_POINTS: Vec3s = read_only(np.zeros((0, 3)))
 NO_COLOURS: Floats = read_only(np.zeros((0, 4)))
 
 Colour = tuple[float, float, float, float]
+
+STOPS = np.array([0.0, 0.5, 1.0])
+COLOURS = np.array([[0.45, 0.58, 0.72], [0.95, 0.78, 0.25], [0.88, 0.20, 0.16]])
 
 
 class MarkerSpec(NamedTuple):
@@ -122,10 +121,6 @@ def text_marker(
     return MarkerSpec(
         namespace, identifier, TEXT_SHAPE, position, IDENTITY, size, colour, text, frame=frame
     )
-
-
-STOPS = np.array([0.0, 0.5, 1.0])
-COLOURS = np.array([[0.45, 0.58, 0.72], [0.95, 0.78, 0.25], [0.88, 0.20, 0.16]])
 
 
 def importance_colour(importance: float) -> tuple[float, float, float]:

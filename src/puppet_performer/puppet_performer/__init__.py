@@ -1,3 +1,3 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""From sensor poses to the performer's posture, and the calibration of both."""
+"""The performer: sensors are calibrated to segments, and each frame of them becomes a posture."""

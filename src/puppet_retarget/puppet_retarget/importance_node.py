@@ -1,12 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The importance node: what of the world and of the own body matters now.
+The importance node: how much objects and the own body matter to each end-effector now.
 
 Subscribes /performer/posture, publishes /importance with the same stamp and rate. Tuning may
-change while running.
-
-What the node importance and the replay do with a posture: arrays in, a message's bytes out.
+change while running. `ImportanceStage` is one frame of it, also used by the replay.
 """
 
 from pathlib import Path

@@ -1,17 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-From one performer posture and its importance to the puppet's frame, with all that lives.
+From one performer posture and its importance to the puppet's frame.
 
-Holds the solver, the joint split and the easing; knows time only as the stamps it is given.
-The retarget node is this class with messages around it.
-
-The last posture that a puppet took, kept in a file for a node that is started again.
-
-The file is mapped into memory and written with every frame, 10 us, so a process that is killed
-loses nothing that it published. Two records take turns, each with its checksum: one that was
-being written is not believed, and the one before is there. A second node, of another graph that
-was given the same folder, is kept from it by a lock that ends with the process.
+`RetargetModel` holds the solver, the continuous Euler angles and the blend after gaps and
+discontinuities; knows time only as the stamps it is given. The retarget node is this class with
+messages around it. `LastPostureFile` keeps the puppet's last posture for a restarted node.
 """
 
 from collections.abc import Sequence
@@ -70,6 +64,16 @@ MAX_ANGLE_RAD = 1e6  # finite, and adding to it still means something
 _DIGEST_SIZE = 32
 _HEAD_SIZE = len(MAGIC) + _DIGEST_SIZE
 _CHECKSUM_SIZE = 8
+
+LEAP, LATE = 'eases after a leap of the input', 'eases after a late frame'
+
+
+# The last posture, in a file that outlives the node.
+#
+# The file is mapped into memory and written with every frame, 10 us, so a process that is killed
+# loses nothing that it published. Two records take turns, each with its checksum: one that was
+# being written is not believed, and the one before is there. A second node, of another graph that
+# was given the same folder, is kept from it by a lock that ends with the process.
 
 
 class LastPosture(NamedTuple):
@@ -271,7 +275,7 @@ def _checksum(record: bytes | memoryview) -> int:
     return zlib.crc32(record[_CHECKSUM_SIZE:]) + 1  # zeros are no record
 
 
-LEAP, LATE = 'eases after a leap of the input', 'eases after a late frame'
+# The model.
 
 
 @dataclass(frozen=True, slots=True)

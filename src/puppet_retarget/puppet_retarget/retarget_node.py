@@ -7,9 +7,7 @@ Subscribes /performer/posture and /importance, joined on equal stamps; publishes
 /joint_states, /puppet/posture and /retarget/status with that stamp and rate, and
 /robot_description and /puppet/robot_description, latched: the robot's own URDF if the puppet is
 one, and always that of our sixteen segments. Solver, character and tuning may change while
-running.
-
-What the node retarget and the replay do with a joined pair: arrays in, bytes out.
+running. `RetargetStage` is one frame of it, also used by the replay.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Body."""
+"""The body: skeleton, kinematics, posture, joint limits, shape, and characters from YAML."""
 
 from puppet_core.body import motion_measures
 from puppet_core.body.capsules import (

@@ -1,18 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The one building block of a body's shape: a capsule fixed in a segment.
+A body's shape as capsules fixed in its segments: distances, line crossings, default shape.
 
-Distance of a point from a segment of a body made of capsules (kernel layer).
-
-`shape_arrays` packs a character's capsules once; `segment_distance` is for the frame path.
-
-Where straight lines enter and leave capsules, many at a time (offline, in plain numpy).
-
-A human shape for any skeleton that comes without one, such as a clip's performer.
-
-The tables are the shape of an adult of 1.75 m. Along a bone they are stretched to the
-skeleton's own length, across it and at head, hands and feet they scale with the legs.
+`shape_arrays` packs a character's capsules once; `segment_distance` is the kernel of the frame
+path. `crossings` intersects many lines offline. `default_capsules` gives a human shape to a
+skeleton that has none. Sample points on the surface are in `body.surface`.
 """
 
 from collections.abc import Sequence
@@ -23,6 +16,107 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.math import Floats, Ints, kernel, read_only, Vec3, Vec3s
+
+_ROUNDING = 1.0 + 1e-12  # of squares that are compared for whether a root is worth taking
+ON_CORE_M = 1e-12  # nearer to the core line than this, there is no direction from it
+
+Colour = tuple[float, float, float] | None
+
+ADULT_LEG_M = 0.928  # hip to sole of the adult that the tables describe
+ADULT_HIP_M, ADULT_SHOULDER_M = 0.09, 0.185  # its joints' distances from the middle
+SKIN = (0.87, 0.67, 0.54)
+SHADE = (0.84, 0.61, 0.48)
+HAIR = (0.26, 0.18, 0.14)
+DARK = (0.12, 0.10, 0.10)
+SHOES = (0.16, 0.18, 0.22)
+
+# level bars: share of the way to the next joint (of the pelvis: from the hips' level), half
+# width, ahead, radius [m]
+_BARS = {
+    'pelvis': (
+        (0.09, 0.072, 0.000, 0.098),
+        (0.38, 0.070, -0.005, 0.102),
+        (0.69, 0.058, 0.000, 0.100),
+    ),
+    'spine': (
+        (0.00, 0.050, 0.000, 0.098),
+        (0.31, 0.048, 0.003, 0.098),
+        (0.62, 0.052, 0.003, 0.101),
+        (0.93, 0.060, 0.000, 0.105),
+    ),
+    'chest': (
+        (0.11, 0.066, 0.000, 0.109),
+        (0.28, 0.074, 0.003, 0.111),
+        (0.44, 0.086, 0.002, 0.102),
+        (0.57, 0.110, -0.004, 0.083),
+        (0.67, 0.140, -0.007, 0.062),
+    ),
+}
+# limbs: from and to as shares of the bone, radius, ahead at both ends [m]
+_LIMBS = {
+    'upper_arm': (
+        (0.00, 0.09, 0.054, -0.003, 0.0),
+        (0.09, 0.31, 0.0505, 0.0, 0.0),
+        (0.18, 0.58, 0.0475, 0.0, 0.0),
+        (0.31, 0.77, 0.044, 0.0, 0.0),
+        (0.00, 1.0, 0.0405, 0.0, 0.0),
+    ),
+    'forearm': (
+        (0.00, 0.16, 0.0395, 0.0, 0.0),
+        (0.16, 0.39, 0.0415, 0.0, 0.0),
+        (0.16, 0.55, 0.039, 0.0, 0.0),
+        (0.16, 0.70, 0.0355, 0.0, 0.0),
+        (0.16, 0.84, 0.032, 0.0, 0.0),
+        (0.40, 1.0, 0.0285, 0.0, 0.0),
+    ),
+    'thigh': (
+        (0.05, 0.23, 0.081, 0.002, 0.004),
+        (0.12, 0.40, 0.076, 0.002, 0.005),
+        (0.23, 0.54, 0.070, 0.002, 0.005),
+        (0.23, 0.70, 0.064, 0.0, 0.004),
+        (0.47, 1.0, 0.057, 0.0, 0.0),
+    ),
+    'shank': (
+        (0.00, 0.23, 0.0535, 0.0, 0.0),
+        (0.16, 0.35, 0.0565, -0.008, -0.010),
+        (0.16, 0.46, 0.053, -0.006, -0.008),
+        (0.23, 0.58, 0.047, -0.004, -0.006),
+        (0.23, 0.70, 0.042, -0.003, -0.004),
+        (0.46, 0.96, 0.037, -0.004, -0.004),
+    ),
+}
+# head: start, end, radius [m], colour; y is mirrored where it is not zero
+_HEAD = (
+    ((-0.006, 0.0, -0.04), (0.004, 0.0, 0.06), 0.052, SKIN),
+    ((0.0, 0.0, 0.13), (-0.01, 0.0, 0.14), 0.085, SKIN),
+    ((0.018, 0.0, 0.12), (0.03, 0.0, 0.062), 0.062, SKIN),
+    ((0.082, 0.0, 0.118), (0.096, 0.0, 0.094), 0.013, SHADE),
+    ((0.0865, 0.004, 0.052), (0.08, 0.022, 0.06), 0.007, (0.70, 0.40, 0.36)),
+    ((-0.004, 0.079, 0.118), (-0.004, 0.079, 0.092), 0.014, SHADE),
+    ((0.073, 0.032, 0.12), (0.073, 0.032, 0.12), 0.011, DARK),
+    ((-0.008, 0.0, 0.15), (-0.026, 0.0, 0.14), 0.085, HAIR),
+    ((-0.04, 0.0, 0.12), (-0.034, 0.0, 0.08), 0.066, HAIR),
+)
+# left hand: palm, four fingers, thumb
+_HAND = (
+    ((0.014, 0.01, 0.0), (0.022, 0.085, 0.0), 0.020),
+    ((-0.012, 0.01, 0.0), (-0.02, 0.085, 0.0), 0.020),
+    ((0.029, 0.09, 0.0), (0.03, 0.152, -0.006), 0.0105),
+    ((0.009, 0.09, 0.0), (0.009, 0.164, -0.006), 0.011),
+    ((-0.011, 0.09, 0.0), (-0.011, 0.158, -0.006), 0.0105),
+    ((-0.03, 0.085, 0.0), (-0.033, 0.136, -0.006), 0.0095),
+    ((0.02, 0.03, -0.004), (0.056, 0.078, -0.012), 0.0125),
+)
+# left foot: heights count from the sole
+_FOOT = (
+    ((-0.032, 0.0, 0.029), (0.118, 0.016, 0.029), 0.029),
+    ((-0.032, 0.0, 0.029), (0.112, -0.018, 0.029), 0.029),
+    ((0.1, 0.006, 0.025), (0.166, 0.004, 0.025), 0.025),
+    ((0.1, -0.014, 0.024), (0.15, -0.02, 0.024), 0.024),
+    ((0.1, 0.016, 0.024), (0.146, 0.02, 0.024), 0.024),
+    ((-0.006, 0.0, 0.066), (0.095, 0.0, 0.036), 0.034),
+    ((-0.02, 0.0, 0.04), (-0.01, 0.0, 0.068), 0.033),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +143,7 @@ class Capsule:
         object.__setattr__(self, 'end', read_only(self.end))
 
 
-_ROUNDING = 1.0 + 1e-12  # of squares that are compared for whether a root is worth taking
-ON_CORE_M = 1e-12  # nearer to the core line than this, there is no direction from it
+# Signed distance from a segment (kernels).
 
 
 class ShapeArrays(NamedTuple):
@@ -198,6 +291,9 @@ def segment_distance(shape: ShapeArrays, segment: int, p: Vec3, normal: Vec3) ->
     return nearest_capsule(shape, segment, p, normal)[0]
 
 
+# Where straight lines enter and leave capsules, many at a time, in plain numpy.
+
+
 def crossings(
     origins: Vec3s, directions: Vec3s, capsules: Sequence[Capsule]
 ) -> tuple[Floats, Floats]:
@@ -276,103 +372,10 @@ def _tube_interval(
     return np.maximum(side[0], floor), np.minimum(side[1], roof)
 
 
-Colour = tuple[float, float, float] | None
-
-ADULT_LEG_M = 0.928  # hip to sole of the adult that the tables describe
-ADULT_HIP_M, ADULT_SHOULDER_M = 0.09, 0.185  # its joints' distances from the middle
-SKIN = (0.87, 0.67, 0.54)
-SHADE = (0.84, 0.61, 0.48)
-HAIR = (0.26, 0.18, 0.14)
-DARK = (0.12, 0.10, 0.10)
-SHOES = (0.16, 0.18, 0.22)
-
-# level bars: share of the way to the next joint (of the pelvis: from the hips' level), half
-# width, ahead, radius [m]
-_BARS = {
-    'pelvis': (
-        (0.09, 0.072, 0.000, 0.098),
-        (0.38, 0.070, -0.005, 0.102),
-        (0.69, 0.058, 0.000, 0.100),
-    ),
-    'spine': (
-        (0.00, 0.050, 0.000, 0.098),
-        (0.31, 0.048, 0.003, 0.098),
-        (0.62, 0.052, 0.003, 0.101),
-        (0.93, 0.060, 0.000, 0.105),
-    ),
-    'chest': (
-        (0.11, 0.066, 0.000, 0.109),
-        (0.28, 0.074, 0.003, 0.111),
-        (0.44, 0.086, 0.002, 0.102),
-        (0.57, 0.110, -0.004, 0.083),
-        (0.67, 0.140, -0.007, 0.062),
-    ),
-}
-# limbs: from and to as shares of the bone, radius, ahead at both ends [m]
-_LIMBS = {
-    'upper_arm': (
-        (0.00, 0.09, 0.054, -0.003, 0.0),
-        (0.09, 0.31, 0.0505, 0.0, 0.0),
-        (0.18, 0.58, 0.0475, 0.0, 0.0),
-        (0.31, 0.77, 0.044, 0.0, 0.0),
-        (0.00, 1.0, 0.0405, 0.0, 0.0),
-    ),
-    'forearm': (
-        (0.00, 0.16, 0.0395, 0.0, 0.0),
-        (0.16, 0.39, 0.0415, 0.0, 0.0),
-        (0.16, 0.55, 0.039, 0.0, 0.0),
-        (0.16, 0.70, 0.0355, 0.0, 0.0),
-        (0.16, 0.84, 0.032, 0.0, 0.0),
-        (0.40, 1.0, 0.0285, 0.0, 0.0),
-    ),
-    'thigh': (
-        (0.05, 0.23, 0.081, 0.002, 0.004),
-        (0.12, 0.40, 0.076, 0.002, 0.005),
-        (0.23, 0.54, 0.070, 0.002, 0.005),
-        (0.23, 0.70, 0.064, 0.0, 0.004),
-        (0.47, 1.0, 0.057, 0.0, 0.0),
-    ),
-    'shank': (
-        (0.00, 0.23, 0.0535, 0.0, 0.0),
-        (0.16, 0.35, 0.0565, -0.008, -0.010),
-        (0.16, 0.46, 0.053, -0.006, -0.008),
-        (0.23, 0.58, 0.047, -0.004, -0.006),
-        (0.23, 0.70, 0.042, -0.003, -0.004),
-        (0.46, 0.96, 0.037, -0.004, -0.004),
-    ),
-}
-# head: start, end, radius [m], colour; y is mirrored where it is not zero
-_HEAD = (
-    ((-0.006, 0.0, -0.04), (0.004, 0.0, 0.06), 0.052, SKIN),
-    ((0.0, 0.0, 0.13), (-0.01, 0.0, 0.14), 0.085, SKIN),
-    ((0.018, 0.0, 0.12), (0.03, 0.0, 0.062), 0.062, SKIN),
-    ((0.082, 0.0, 0.118), (0.096, 0.0, 0.094), 0.013, SHADE),
-    ((0.0865, 0.004, 0.052), (0.08, 0.022, 0.06), 0.007, (0.70, 0.40, 0.36)),
-    ((-0.004, 0.079, 0.118), (-0.004, 0.079, 0.092), 0.014, SHADE),
-    ((0.073, 0.032, 0.12), (0.073, 0.032, 0.12), 0.011, DARK),
-    ((-0.008, 0.0, 0.15), (-0.026, 0.0, 0.14), 0.085, HAIR),
-    ((-0.04, 0.0, 0.12), (-0.034, 0.0, 0.08), 0.066, HAIR),
-)
-# left hand: palm, four fingers, thumb
-_HAND = (
-    ((0.014, 0.01, 0.0), (0.022, 0.085, 0.0), 0.020),
-    ((-0.012, 0.01, 0.0), (-0.02, 0.085, 0.0), 0.020),
-    ((0.029, 0.09, 0.0), (0.03, 0.152, -0.006), 0.0105),
-    ((0.009, 0.09, 0.0), (0.009, 0.164, -0.006), 0.011),
-    ((-0.011, 0.09, 0.0), (-0.011, 0.158, -0.006), 0.0105),
-    ((-0.03, 0.085, 0.0), (-0.033, 0.136, -0.006), 0.0095),
-    ((0.02, 0.03, -0.004), (0.056, 0.078, -0.012), 0.0125),
-)
-# left foot: heights count from the sole
-_FOOT = (
-    ((-0.032, 0.0, 0.029), (0.118, 0.016, 0.029), 0.029),
-    ((-0.032, 0.0, 0.029), (0.112, -0.018, 0.029), 0.029),
-    ((0.1, 0.006, 0.025), (0.166, 0.004, 0.025), 0.025),
-    ((0.1, -0.014, 0.024), (0.15, -0.02, 0.024), 0.024),
-    ((0.1, 0.016, 0.024), (0.146, 0.02, 0.024), 0.024),
-    ((-0.006, 0.0, 0.066), (0.095, 0.0, 0.036), 0.034),
-    ((-0.02, 0.0, 0.04), (-0.01, 0.0, 0.068), 0.033),
-)
+# The default human shape.
+#
+# The tables are the shape of an adult of 1.75 m. Along a bone they are stretched to the
+# skeleton's own length, across it and at head, hands and feet they scale with the legs.
 
 
 def default_capsules(skeleton: Skeleton) -> tuple[Capsule, ...]:

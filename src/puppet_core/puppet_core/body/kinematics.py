@@ -1,9 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Forward kinematics of the sixteen-segment tree (kernel layer).
+Forward kinematics: the sixteen-segment tree, and any tree of joints over a whole clip (kernels).
 
-Forward kinematics of whole clips, for any tree of joints (kernel layer).
+Also end-effector positions and their causal velocities. Inverse kinematics is with the solvers.
 """
 
 import math
@@ -107,6 +107,9 @@ def hip_centre(p_world: Vec3s, out: Vec3) -> None:
     """Write the mid-point of the hip joints of a body, shape (16, 3) [m]."""
     for k in range(3):
         out[k] = 0.5 * (p_world[_LEFT_HIP, k] + p_world[_RIGHT_HIP, k])
+
+
+# Any tree of joints, for clips.
 
 
 @kernel

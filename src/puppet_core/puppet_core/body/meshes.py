@@ -1,13 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One smooth surface around many balls and rods that overlap, for drawing.
+Triangle meshes for drawing: a smooth surface around rods and balls, and unit solids.
 
 The surface is that of the union, found on a grid (Gibson1998: a vertex in each cell that the
 surface crosses, at the mean of its crossings), and then smoothed without shrinking (Taubin1995),
-so that the seams between the solids are not seen.
-
-Triangle meshes of unit solids, which the viewer draws many times at different sizes.
+so that the seams between the solids are not seen. The unit sphere and cylinders are drawn many
+times at different sizes.
 """
 
 from typing import NamedTuple
@@ -27,6 +26,8 @@ _EDGES = [
     for b in range(a + 1, 8)
     if np.sum(np.abs(_CORNERS[a] - _CORNERS[b])) == 1
 ]
+
+ROUND_STEPS = 24  # around; half as many from pole to pole
 
 
 class Rods(NamedTuple):
@@ -129,7 +130,7 @@ def _smoothed(vertices: Vec3s, triangles: Ints) -> Vec3s:
     return vertices
 
 
-ROUND_STEPS = 24  # around; half as many from pole to pole
+# Unit solids.
 
 
 def unit_sphere() -> tuple[Floats, Ints]:

@@ -1,15 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How much planted feet slide: the one definition that reports and the live demo share.
+Measures of motion shared by reports and live code: foot slide, and the fastest human motion.
 
 A foot of the performer is planted in a frame where its sole is near the floor and slow; the
-slide is the mean speed of a body's soles over all those frames.
-
-How fast anything on a body moves: what is faster is no motion but an error or a leap.
-
-The fastest limbs that sport science measures are kicking feet, 17 m/s, and elbows that extend
-in a pitch, 2400 deg/s = 42 rad/s (Corcoran2024, Fleisig1999).
+slide is the mean speed of a body's soles over all those frames. Faster motion than the limits
+here is an error or a discontinuity: the fastest limbs that sport science measures are kicking
+feet, 17 m/s, and elbows that extend in a pitch, 2400 deg/s = 42 rad/s (Corcoran2024,
+Fleisig1999).
 """
 
 import numpy as np
@@ -20,6 +18,15 @@ PLANTED_HEIGHT_M = 0.05
 PLANTED_SPEED_M_S = 0.25
 MIN_CONTACT_S = 0.1  # a shorter contact is none
 MAX_GAP_S = 0.07  # a shorter interruption is none
+
+FASTEST_M_S = 20.0
+FASTEST_RAD_S = 60.0
+
+# A performer's body is slower: above the 42 rad/s of that elbow and the 12.4 m/s of a sprinter.
+PERFORMER_RATIO = 0.75
+
+SHORTEST_S = 1.0 / 240.0  # frames are not nearer; stamps may be
+LONGEST_S = 1.0 / 24.0  # nothing goes on at its fastest for longer than a frame of a film
 
 
 def speeds(positions: Vec3s, rate_hz: float) -> Floats:
@@ -51,13 +58,3 @@ def slide_mm_s(soles: Vec3s, planted: NDArray[np.bool_], rate_hz: float) -> floa
     """Return the mean speed [mm/s] of soles (n, 2, 3) over the planted frames; NaN if none."""
     moving = speeds(soles, rate_hz)[planted]
     return float(np.mean(moving) * 1000.0) if moving.size else float('nan')
-
-
-FASTEST_M_S = 20.0
-FASTEST_RAD_S = 60.0
-
-# A performer's body is slower: above the 42 rad/s of that elbow and the 12.4 m/s of a sprinter.
-PERFORMER_RATIO = 0.75
-
-SHORTEST_S = 1.0 / 240.0  # frames are not nearer; stamps may be
-LONGEST_S = 1.0 / 24.0  # nothing goes on at its fastest for longer than a frame of a film

@@ -1,24 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The robot that a character is: its joints, in their own names, by the segments they move.
+URDF files as plain data, the robot's tree at its zero pose, and the robot of a character.
 
-The optional section `robot` of a character file. Axes and places are those of the robot's zero
-pose in the axes of the pelvis (X forward, Y left, Z up; origin the root link's), so a pose is a
-product of turns about fixed lines. The zero pose is hardly ever a T-pose: `rest_wxyz` says for
-each segment what turns it from there into ours.
-
-A robot at its zero pose: every turning joint's axis and place in the axes of the root link.
-
-Written so, a pose is a product of turns about fixed lines, and the frames that the file gives
-its links do not matter. Links that are fixed to each other are one body, named by the joint
-that moves it; the root's body is ROOT.
-
-What a URDF file says of a robot, as plain data: links with their shapes, joints, the tree.
-
-A URDF file read as data: its links with their shapes, its joints with axes and limits.
-
-Only what a body's motion and outline need is kept.
+`read_urdf` keeps what motion and outline need: links with shapes, joints with axes and limits.
+`make_tree` gives every turning joint's axis and place in the axes of the root link. `Robot` is
+the optional section `robot` of a character file: the robot's joints, in their own names, by the
+segments they move. Which joints move which segments is found in `robots.limbs`.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -43,6 +31,20 @@ from puppet_core.math import quaternions as qb
 from scipy.spatial.transform import Rotation
 
 TURNING = ('revolute', 'continuous')
+
+MAX_URDF_BYTES = 10_000_000
+JOINT_TYPES = (*TURNING, 'prismatic', 'fixed', 'floating', 'planar')
+SHAPE_SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
+
+SECTION = 'robot'
+MAX_AXES = 3  # of one segment
+UPRIGHT = read_only(np.array([1.0, 0.0, 0.0, 0.0]))
+UNIT_TOL = 1e-3  # what hand-edited axes and rotations may be off unit length by
+
+ROOT = -1
+
+
+# URDF files: links with their shapes, joints with axes and limits.
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +126,6 @@ class UrdfRobot:
 
     joints: tuple[UrdfJoint, ...]
     """Parents before children."""
-
-
-MAX_URDF_BYTES = 10_000_000
-JOINT_TYPES = (*TURNING, 'prismatic', 'fixed', 'floating', 'planar')
-SHAPE_SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
 
 
 def read_urdf(path: str | Path) -> UrdfRobot:
@@ -364,10 +361,12 @@ class _Reader:
         return tops[0], tuple(ordered)
 
 
-SECTION = 'robot'
-MAX_AXES = 3  # of one segment
-UPRIGHT = read_only(np.array([1.0, 0.0, 0.0, 0.0]))
-UNIT_TOL = 1e-3  # what hand-edited axes and rotations may be off unit length by
+# The robot of a character.
+#
+# The optional section `robot` of a character file. Axes and places are those of the robot's zero
+# pose in the axes of the pelvis (X forward, Y left, Z up; origin the root link's), so a pose is a
+# product of turns about fixed lines. The zero pose is hardly ever a T-pose: `rest_wxyz` says for
+# each segment what turns it from there into ours.
 
 
 @dataclass(frozen=True, slots=True)
@@ -552,7 +551,11 @@ def _unit(section: Section, key: str, count: int) -> Floats:
     return values
 
 
-ROOT = -1
+# A robot at its zero pose.
+#
+# Written so, a pose is a product of turns about fixed lines, and the frames that the file gives
+# its links do not matter. Links that are fixed to each other are one body, named by the joint
+# that moves it; the root's body is ROOT.
 
 
 @dataclass(frozen=True, slots=True)

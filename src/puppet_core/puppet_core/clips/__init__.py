@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Clips."""
+"""Motion-capture clips: BVH, ASF/AMC and C3D read into motions of our skeleton, BVH written."""
 
 from puppet_core.clips import c3d
 from puppet_core.clips.asf_amc import read_asf

@@ -1,19 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reader of Acclaim skeleton files (ASF).
+Reader of Acclaim skeletons (ASF) and of the motions for them (AMC).
 
 A bone's local rotation is C · M · C⁻¹: C turns to the bone's own axes (`axis`, in the file's
 global axes), M is the product of the rotations that the motion file gives for its `dof`. In
-both, what is named first turns first, about fixed axes. Directions are in global axes at rest,
+both, the axis named first turns first, about fixed axes. Directions are in global axes at rest,
 so with all rotations zero every joint has the axes of the file.
-
-The sections of an ASF file: rows with their lines, bones, and the tree they form.
-
-Reader of Acclaim motion files (AMC), for a skeleton read from the ASF.
-
-A frame is its number on a line, then one line for each bone with degrees of freedom: name and
-values in the order of the ASF's `dof`. The file names no rate; CMU's clips are at 120 Hz.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,6 +32,16 @@ MAX_BONES = 1000  # far above any body; bounds what a malformed file can cost
 _REQUIRED = ('root', 'bonedata', 'hierarchy')
 _BONE_KEYS = ('name', 'direction', 'length', 'axis')
 DOFS = ('tx', 'ty', 'tz', 'rx', 'ry', 'rz')
+
+INCH_M = 0.0254
+# With `length 0.45` a length of 0.45 in the file is one inch.
+DEFAULT_LENGTH_UNIT = 1.0
+
+DEFAULT_RATE_HZ = 120.0  # CMU Graphics Lab Motion Capture Database
+_Row = tuple[int, list[str]]  # line, words
+
+
+# Sections of an ASF file: rows with their lines, bones, and the tree they form.
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +245,7 @@ def read_hierarchy(
     return order[1:]
 
 
-INCH_M = 0.0254
-# With `length 0.45` a length of 0.45 in the file is one inch.
-DEFAULT_LENGTH_UNIT = 1.0
+# The skeleton (ASF).
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,8 +399,10 @@ def _read_root(path: Path, rows: list[AsfRow]) -> _Root:
     return _Root(order, turn_order, position, orientation[list(turn_order)])
 
 
-DEFAULT_RATE_HZ = 120.0  # CMU Graphics Lab Motion Capture Database
-_Row = tuple[int, list[str]]  # line, words
+# The motion (AMC).
+#
+# A frame is its number on a line, then one line for each bone with degrees of freedom: name and
+# values in the order of the ASF's `dof`. The file names no rate; CMU's clips are at 120 Hz.
 
 
 def read_amc(

@@ -1,22 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reader of BVH files: any hierarchy, any channels per joint in any order, any line wrapping.
+Reader and writer of BVH files.
 
-A BVH file says neither its unit nor its up axis: the unit is an argument, the axis is left to
-`clip_skeleton_map`. The rest of the format's freedom is settled here: angles are degrees and
-intrinsic in the order of the channels; position channels stand for the joint's OFFSET (so
-Blender, MotionBuilder and the CMU conversions write them) unless the channel stays nearer to
-zero than to the OFFSET of a joint that is not the root, where they are added to it. A joint
-whose place is in its channels alone (OFFSET 0 0 0) has their median as its place at rest.
-
-The HIERARCHY section of a BVH file: its tokens, its tree, its channels.
-
-Writer of BVH files: Y up, centimetres, T-pose at rest, joints named as our segments.
-
-The front is +Z, the left +X. The ends of hands and feet are the interaction points, so a motion
-read back has the same palms and soles. Angles are continuous over the frames. Each joint has
-the order of rotations whose gimbal lock is where the joint hardly gets.
+Read: any hierarchy, any channels of a joint in any order, any line wrapping. The unit is an
+argument; the up axis is left to `clips.detect`. Channel order: angles are degrees, intrinsic,
+applied in the order in which the CHANNELS line names them (`_assemble`).
+Written: Y up, centimetres, T-pose at rest, joints named as our segments; the order of a joint's
+rotations is chosen to keep it away from gimbal lock (`_rotation_order`).
 """
 
 from collections.abc import Iterator
@@ -46,6 +37,34 @@ from puppet_core.math.quaternions import conjugate, multiply, rotate
 
 MAX_JOINTS = 1000  # far above any body; bounds what a malformed file can cost
 _KINDS = {'position': False, 'rotation': True}
+
+DEFAULT_UNIT_M = 0.01  # BVH names no unit; centimetres are what nearly all exporters write
+_SHORTEST_FRAME_S = 1e-4  # 10 kHz: ten times the fastest motion capture
+_LONGEST_FRAME_S = 10.0
+_RATE_HINT = 'or give the rate, --rate-hz'
+_RATE_ROUNDING = 2e-5  # relative; frame times have at least five digits
+_MOTION_LINE = re.compile(r'^[ \t]*MOTION\b', re.MULTILINE | re.IGNORECASE)
+_FRAMES = re.compile(r'\s*Frames[ \t]*:[ \t]*([^\n]*)', re.IGNORECASE)
+_FRAME_TIME = re.compile(r'\s*Frame[ \t]*Time[ \t]*:[ \t]*([^\s]*)', re.IGNORECASE)
+
+_CM_PER_M = 100.0
+_DIGITS = 8  # decimals of centimetres and degrees: far below 1e-6 m and 1e-6 rad after chains
+_HEAD_PER_LEG = 0.2  # length drawn for the head, which our skeleton does not have
+_AXIS_LETTERS = 'XYZ'
+# Axes in the file: X to the left, Y up, Z to the front. The middle one locks at a quarter turn,
+# so it is the axis about which the joint turns least far.
+_ROOT_ORDER = (1, 0, 2)
+_ORDERS = {
+    'thigh': (1, 2, 0),
+    'shank': (1, 2, 0),
+    'foot': (1, 2, 0),
+    'forearm': (1, 2, 0),
+    'hand': (2, 1, 0),
+}
+_OTHER_ORDER = (2, 0, 1)
+
+
+# The HIERARCHY section: its tokens, its tree, its channels.
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,14 +254,7 @@ def _channel(word: str) -> BvhChannel | None:
     return None if kind is None or axis < 0 else BvhChannel(axis, kind)
 
 
-DEFAULT_UNIT_M = 0.01  # BVH names no unit; centimetres are what nearly all exporters write
-_SHORTEST_FRAME_S = 1e-4  # 10 kHz: ten times the fastest motion capture
-_LONGEST_FRAME_S = 10.0
-_RATE_HINT = 'or give the rate, --rate-hz'
-_RATE_ROUNDING = 2e-5  # relative; frame times have at least five digits
-_MOTION_LINE = re.compile(r'^[ \t]*MOTION\b', re.MULTILINE | re.IGNORECASE)
-_FRAMES = re.compile(r'\s*Frames[ \t]*:[ \t]*([^\n]*)', re.IGNORECASE)
-_FRAME_TIME = re.compile(r'\s*Frame[ \t]*Time[ \t]*:[ \t]*([^\s]*)', re.IGNORECASE)
+# The reader.
 
 
 def read_bvh(
@@ -417,21 +429,11 @@ def _positions(values: Floats, offset: float, is_root: bool) -> Floats:
     return values + offset if is_added else values
 
 
-_CM_PER_M = 100.0
-_DIGITS = 8  # decimals of centimetres and degrees: far below 1e-6 m and 1e-6 rad after chains
-_HEAD_PER_LEG = 0.2  # length drawn for the head, which our skeleton does not have
-_AXIS_LETTERS = 'XYZ'
-# Axes in the file: X to the left, Y up, Z to the front. The middle one locks at a quarter turn,
-# so it is the axis about which the joint turns least far.
-_ROOT_ORDER = (1, 0, 2)
-_ORDERS = {
-    'thigh': (1, 2, 0),
-    'shank': (1, 2, 0),
-    'foot': (1, 2, 0),
-    'forearm': (1, 2, 0),
-    'hand': (2, 1, 0),
-}
-_OTHER_ORDER = (2, 0, 1)
+# The writer.
+#
+# The front is +Z, the left +X. The ends of hands and feet are the interaction points, so a motion
+# read back has the same palms and soles. Angles are continuous over the frames. Each joint has
+# the order of rotations whose gimbal lock is where the joint hardly gets.
 
 
 def write_bvh(motion: Motion, path: str | Path) -> None:

@@ -6,8 +6,6 @@ Euler angles of clip files to quaternions and back, for whole clips at once.
 Angles are intrinsic: with axes (a, b, c) the rotation is R_a · R_b · R_c, so the axes turn with
 the body, first about a; the same as transforms3d's 'rabc' codes. Any number of axes from zero to
 three is allowed on the way in (BVH and ASF joints have as many as they have channels).
-
-Rotations from angles, and which of the angles that mean the same follow on (kernel layer).
 """
 
 from collections.abc import Sequence
@@ -17,6 +15,9 @@ import numpy as np
 from puppet_core.math import Floats, Ints, kernel, Quats, to_matrix
 
 _TURN = 2.0 * math.pi
+
+# Below this cosine of the middle angle the first angle is not observable and is held.
+_LOCK_COSINE = 1e-7
 
 
 @kernel
@@ -87,10 +88,6 @@ def follow_turns(triples: Floats, previous: Floats) -> None:
             else:
                 angles[0], angles[1], angles[2] = other_a, other_b, other_c
             before[0], before[1], before[2] = angles[0], angles[1], angles[2]
-
-
-# Below this cosine of the middle angle the first angle is not observable and is held.
-_LOCK_COSINE = 1e-7
 
 
 def euler_to_quats(axes: Sequence[int], angles: Floats) -> Quats:

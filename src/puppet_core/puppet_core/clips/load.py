@@ -3,7 +3,8 @@
 """
 Load a clip of any known format as a Motion of our skeleton.
 
-Places where a clip is torn: joints at a speed that no body has.
+`load_clip` is for callers that want the motion alone, `read_clip` also reports what was
+detected. Discontinuities, joints faster than any body, are described but not corrected.
 """
 
 from dataclasses import dataclass, replace
@@ -31,6 +32,9 @@ from puppet_core.io import ConfigError, InputFileError
 # fastest of all, stays below.
 MAX_LEGS_PER_S = 30.0
 _ONE_PLACE_S = 0.25  # tears this near to each other are one
+
+SUFFIXES = ('.bvh', '.amc', c3d.SUFFIX)
+_FRAMES_TO_JUDGE = 500  # for the up axis
 
 
 def describe_discontinuities(motion: Motion) -> str | None:
@@ -63,10 +67,6 @@ def describe_discontinuities(motion: Motion) -> str | None:
         f'torn in frames {worst[0] + 1} to {worst[-1] + 2}: {SEGMENTS[segment]} at '
         f'{speeds[worst].max():.0f} m/s, which no body reaches{others}'
     )
-
-
-SUFFIXES = ('.bvh', '.amc', c3d.SUFFIX)
-_FRAMES_TO_JUDGE = 500  # for the up axis
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-From markers to a skeleton and its motion: joint centres, segment axes, robust lengths.
+From optical markers to a skeleton and its motion: joint centres, segment axes, robust lengths.
 
 The result is a ClipFile whose joints are our segments, Z up, T-pose at zero rotation: floor
 and end-effectors are then found as in any other clip. Offsets are medians over the frames, so
-that noise and a marker that slips for a while do not change the body.
-
-Points of a body from the markers on its skin: means, steps, hips by regression, chords.
-
-Every function takes and gives trajectories, shape (n, 3) [m]; NaN where something is missing.
+that noise and a marker that slips for a while do not change the body. Which markers make which
+joints is in `clips.marker_set`.
 """
 
 from collections.abc import Mapping
@@ -33,6 +30,13 @@ Bools = NDArray[np.bool_]  # shape (n,)
 _HIP_FRONT_PER_DEPTH, _HIP_FRONT_M = -0.24, -0.0099
 _HIP_OUT_PER_WIDTH, _HIP_OUT_M = 0.33, 0.0073
 _HIP_UP_PER_WIDTH, _HIP_UP_M = -0.30, -0.0109
+
+MAX_GAP_S = 0.25  # bridged; the hands of a fast throw are some centimetres off after that
+MARKER_RADIUS_M = 0.007  # of the usual 14 mm
+_NAME_MAP = {segment: (segment,) for segment in SEGMENTS}
+
+
+# Points of a body from trajectories, shape (n, 3) [m]; NaN where something is missing.
 
 
 def fill_gaps(positions: Floats, max_frames: int) -> Floats:
@@ -173,9 +177,7 @@ def hinge_centre(
     return marker + inside + np.sqrt(np.maximum(rest, 0.0)) * normal
 
 
-MAX_GAP_S = 0.25  # bridged; the hands of a fast throw are some centimetres off after that
-MARKER_RADIUS_M = 0.007  # of the usual 14 mm
-_NAME_MAP = {segment: (segment,) for segment in SEGMENTS}
+# From markers to a ClipFile.
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,7 @@ Names are compared without case and separators (blank, dot, hyphen, underscore),
 namespace ('mixamorig:Hips', 'Bip01 L Thigh') and without a prefix that all joints of the file
 share ('Actor1_Hips'). Joints that no map names (fingers, twist bones, helpers) are passed over.
 Hands, feet and the head may be missing if the chain has an end there; the spine may be missing
-altogether.
-
-The skeleton namings we know: which joint of a file carries which of our segments.
-
-Data only. A role is a segment of SPEC 2, or one of EXTRA_ROLES; each has its candidates, the
-first that the file has is taken. `{S}`, `{s}` and `{side}` stand for Left/Right, l/r, left/right.
-Case, blanks, dots, hyphens and underscores do not count: 'Bip01 L Thigh' is 'LThigh' here.
+altogether. `match_joints` is the search.
 """
 
 from collections.abc import Mapping, Sequence
@@ -237,6 +231,18 @@ _TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 
+PUPPET = 'puppet'  # our own names, as written by clip_bvh_write
+
+FORMAT = 'puppet-name-map/1'
+DERIVE = 'derive'
+T_POSE = 't_pose'
+REST_POSES = (DERIVE, T_POSE)
+
+# Segments that end a chain: without a joint of their own they sit at their parent's end.
+_END_SEGMENTS = frozenset(('head', 'left_hand', 'right_hand', 'left_foot', 'right_foot'))
+_NAMESPACE = re.compile(r'^(.*:|mixamorig\d*_?|(bn_)?bip\d+[ _.-]+)', re.IGNORECASE)
+_SEPARATORS = str.maketrans('', '', ' _.-')
+
 
 def _expand(template: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Return the table with both sides written out."""
@@ -248,22 +254,13 @@ def _expand(template: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...
     return table
 
 
-PUPPET = 'puppet'  # our own names, as written by clip_bvh_write
 BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     PUPPET: {segment: (segment,) for segment in SEGMENTS},
     **{name: _expand(template) for name, template in _TEMPLATES.items()},
 }
 
 
-FORMAT = 'puppet-name-map/1'
-DERIVE = 'derive'
-T_POSE = 't_pose'
-REST_POSES = (DERIVE, T_POSE)
 KNOWN_MAPS = tuple(BUILT_IN)
-# Segments that end a chain: without a joint of their own they sit at their parent's end.
-_END_SEGMENTS = frozenset(('head', 'left_hand', 'right_hand', 'left_foot', 'right_foot'))
-_NAMESPACE = re.compile(r'^(.*:|mixamorig\d*_?|(bn_)?bip\d+[ _.-]+)', re.IGNORECASE)
-_SEPARATORS = str.maketrans('', '', ' _.-')
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,10 @@
 From a file's skeleton, axes and rest pose to a Motion of ours.
 
 Segment orientations come from the file's joints by one constant rotation each
-(`clip_rest_pose`). Offsets are the file's rest offsets in those axes; joints between two of ours
+(`clips.rest_pose`). Offsets are the file's rest offsets in those axes; joints between two of ours
 (clavicles, more vertebrae) are folded into them at rest. The end-effectors are taken from the
 file's own joints, so what the folding costs does not show in them. The file's world is turned
 to Z up: of a Y-up file, z (the front) becomes X and x (the left) becomes Y.
-
-The artificial first frame of converted clips.
-
-The BVH conversions of the CMU database begin with a T-pose somewhere else, and their resampling
-rings for some frames after it. Both show as joint speeds that no body has.
 """
 
 import numpy as np
@@ -45,6 +40,31 @@ _MIN_RATIO = 5.0  # of the first step to the steps after the start
 _RINGING_S = 0.1  # the start lasts no longer
 _SETTLED_RATIO = 2.0  # steps up to this much above the later ones are motion
 _REFERENCE_S = 0.3  # of motion after the start to compare with
+
+# Our world's axes from the file's: z -> x, x -> y, y -> z is a third of a turn about (1, 1, 1).
+Q_WORLD_Y_UP = np.array([0.5, 0.5, 0.5, 0.5])
+Q_WORLD_Z_UP = np.array([1.0, 0.0, 0.0, 0.0])
+# Where an axis points down, the one that becomes our x stays: half a turn about it comes after.
+Q_WORLD_FILE = {
+    'x': np.array([0.5, -0.5, -0.5, -0.5]),  # y -> x, z -> y, x -> z
+    'y': Q_WORLD_Y_UP,
+    'z': Q_WORLD_Z_UP,
+    '-x': np.array([0.5, 0.5, 0.5, -0.5]),  # y -> x, z -> -y, x -> -z
+    '-y': np.array([-0.5, 0.5, -0.5, 0.5]),  # z -> x, x -> -y, y -> -z
+    '-z': np.array([0.0, 1.0, 0.0, 0.0]),  # x -> x, y -> -y, z -> -z
+}
+# Where a file has no hand or foot: usual places relative to the segment above.
+_PALM_PER_FOREARM = 0.3
+_SOLE_FORWARD_PER_SHANK = 0.15
+_MIN_BONE_M = 1e-4
+_SPINE, _CHEST = SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest']
+_LEFT_FOOT, _RIGHT_FOOT = SEGMENT_INDEX['left_foot'], SEGMENT_INDEX['right_foot']
+
+
+# Artificial first frames of converted clips.
+#
+# The BVH conversions of the CMU database begin with a T-pose somewhere else, and their resampling
+# rings for some frames after it. Both show as joint speeds that no body has.
 
 
 def count_artificial_frames(p_world: Vec3s, rate_hz: float, body_height: float) -> int:
@@ -80,26 +100,6 @@ def count_artificial_frames(p_world: Vec3s, rate_hz: float, body_height: float) 
         return 0
     restless = np.flatnonzero(steps[:n_start] > _SETTLED_RATIO * usual)
     return int(restless[-1]) + 1
-
-
-# Our world's axes from the file's: z -> x, x -> y, y -> z is a third of a turn about (1, 1, 1).
-Q_WORLD_Y_UP = np.array([0.5, 0.5, 0.5, 0.5])
-Q_WORLD_Z_UP = np.array([1.0, 0.0, 0.0, 0.0])
-# Where an axis points down, the one that becomes our x stays: half a turn about it comes after.
-Q_WORLD_FILE = {
-    'x': np.array([0.5, -0.5, -0.5, -0.5]),  # y -> x, z -> y, x -> z
-    'y': Q_WORLD_Y_UP,
-    'z': Q_WORLD_Z_UP,
-    '-x': np.array([0.5, 0.5, 0.5, -0.5]),  # y -> x, z -> -y, x -> -z
-    '-y': np.array([-0.5, 0.5, -0.5, 0.5]),  # z -> x, x -> -y, y -> -z
-    '-z': np.array([0.0, 1.0, 0.0, 0.0]),  # x -> x, y -> -y, z -> -z
-}
-# Where a file has no hand or foot: usual places relative to the segment above.
-_PALM_PER_FOREARM = 0.3
-_SOLE_FORWARD_PER_SHANK = 0.15
-_MIN_BONE_M = 1e-4
-_SPINE, _CHEST = SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest']
-_LEFT_FOOT, _RIGHT_FOOT = SEGMENT_INDEX['left_foot'], SEGMENT_INDEX['right_foot']
 
 
 def to_motion(

@@ -1,16 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Text of a clip file, and numbers out of it.
+Text of a clip file, and numbers out of it and into it.
 
 Shared by the BVH, ASF and AMC readers: reads the bytes once, refuses what is not text, keeps line
-numbers for errors, and turns tokens into finite floats. Knows nothing of any format's grammar.
-
-Decimal numbers from text and to text, exactly as Python's float() and '%.nf' (kernel layer).
-
-Both take only what they can do exactly and say so where they cannot; the caller then does it
-the general way. A decimal of at most fifteen digits is an integer that a float holds, divided
-or multiplied by a power of ten that it holds too, so that one rounding is all there is.
+numbers for errors, and turns tokens into finite floats. The kernels convert decimals exactly as
+Python's float() and '%.nf'. Knows nothing of any format's grammar.
 """
 
 from collections.abc import Sequence
@@ -35,6 +30,22 @@ _ZERO, _NINE, _PLUS, _MINUS, _POINT = 48, 57, 43, 45, 46
 _LOWER_E, _UPPER_E = 101, 69
 
 Bytes = NDArray[np.uint8]
+
+# Control characters that no text file has; tab, line ends, form feed and Ctrl-Z (DOS end of file)
+# are left out.
+_BINARY_BYTES = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1A}) + b'\x7f'
+_OTHER_BYTES = ((b'\x1a', b' '), (b'\r\n', b'\n'), (b'\r', b'\n'))
+_PROBE_BYTES = 65536
+_FEW = 4  # of so many numbers one may have to be read alone
+_NUMBER_BYTES = 20  # sign, digits before the point, point and space
+MAX_FILE_BYTES = 512 * 2**20  # hours of motion; bounds what a file that is none can cost
+
+
+# Decimal numbers from text and to text (kernels).
+#
+# Both take only what they can do exactly and say so where they cannot; the caller then does it
+# the general way. A decimal of at most fifteen digits is an integer that a float holds, divided
+# or multiplied by a power of ten that it holds too, so that one rounding is all there is.
 
 
 @kernel
@@ -244,14 +255,7 @@ def write_decimals(values: Floats, places: int, scale: float, out: Bytes) -> int
     return at
 
 
-# Control characters that no text file has; tab, line ends, form feed and Ctrl-Z (DOS end of file)
-# are left out.
-_BINARY_BYTES = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1A}) + b'\x7f'
-_OTHER_BYTES = ((b'\x1a', b' '), (b'\r\n', b'\n'), (b'\r', b'\n'))
-_PROBE_BYTES = 65536
-_FEW = 4  # of so many numbers one may have to be read alone
-_NUMBER_BYTES = 20  # sign, digits before the point, point and space
-MAX_FILE_BYTES = 512 * 2**20  # hours of motion; bounds what a file that is none can cost
+# Files and tokens.
 
 
 def read_text(path: Path, kind: str) -> str:

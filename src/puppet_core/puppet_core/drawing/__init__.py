@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Drawing."""
+"""Charts in one style, by matplotlib, and images as PNG files."""
 
 from puppet_core.drawing import figures
 from puppet_core.drawing.figures import (

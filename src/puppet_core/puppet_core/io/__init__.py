@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of the suite: read with line numbers, checked, written whole; and how errors are said."""
+"""Files of the suite: YAML read with line numbers, validated parameters, atomic writes, errors."""
 
 from puppet_core.io.errors import (
     CalibrationError,

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Math."""
+"""Vectors, quaternions, small linear systems, and how kernels are compiled by numba."""
 
 from puppet_core.math import quaternion, quaternions
 from puppet_core.math.arrays import (

@@ -1,53 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How the kernels of a frame are compiled.
+How the kernels of a frame are compiled: `kernel`, arrays on the stack, packed arguments.
 
-A kernel works on arrays that its caller holds, and neither makes nor keeps any. So it need not
-count who holds an array: compiled code otherwise does that at every slice, which takes as long as
-what is done with the three numbers. Division by zero gives infinity or NaN, as in C, without a
-check for an exception.
-
-Working space is from `work_array`, and `copy` copies, since `a[:] = b` may want memory. A kernel
-that wants memory, or returns an array that it was not given, is refused by the compiler. Only
-tuples are not looked into: never return one that holds an argument, which a caller that does
-count would then let go of twice. What a kernel calls is compiled in the same way unless it says
-otherwise.
-
-Small working arrays of a kernel on its stack.
-
-`np.empty(3)` inside a kernel asks the heap for memory, which takes longer than most of what is
-done with three numbers; a frame has hundreds of them. These arrays lie on the stack, where the
-compiler may keep them in registers:
-
-    @kernel
-    def step(q, v, out):
-        work = work_array(3)
-        rotate(q, v, work)
-
-They hold anything at first, and live as long as the kernel that made them runs: it must not
-return them or store them in anything that outlives it. Each call in the kernel's text is one
-array, so in a loop it is the same one every time. Sizes are written as numbers in place.
-
-Many small arrays as one argument of a kernel.
-
-A call from Python into a compiled kernel costs time for every array it passes, also for those
-inside named tuples, and for a model of forty arrays more than its arithmetic. A structured
-array of one row costs as much as a single array, whatever it holds. Python writes and reads
-it through ordinary views; a kernel puts the named tuple that its callees take together again,
-which costs nothing there:
-
-    @kernel
-    def body_arrays(record) -> BodyArrays:
-        return BodyArrays(record.rotations[:], record.root[:])
-
-    @kernel
-    def step(packed, dt):
-        advance(body_arrays(packed[0].body), dt)
-
-The `[:]` turns a field into a plain contiguous array, so that `advance` is compiled for that
-one layout and not for every record's. Shapes are part of the array's type: each combination
-compiles the kernel anew, so what differs from run to run does not belong here.
+A kernel works on arrays that its caller holds, and neither makes nor keeps any; `kernel`
+compiles it without reference counting. `work_array` gives it working space on its stack.
+`pack_arrays` makes one argument of many arrays. Each section says why and what to observe.
 """
 
 from collections.abc import Callable
@@ -66,6 +24,24 @@ if TYPE_CHECKING:
 Function = TypeVar('Function', bound=Callable[..., object])
 _OPTIONS: dict[str, Any] = {'cache': True, 'error_model': 'numpy', '_nrt': False}
 
+Named = TypeVar('Named', bound=tuple)
+
+_KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bools
+
+
+# Kernels.
+#
+# A kernel works on arrays that its caller holds, and neither makes nor keeps any. So it need not
+# count who holds an array: compiled code otherwise does that at every slice, which takes as long
+# as what is done with the three numbers. Division by zero gives infinity or NaN, as in C, without
+# a check for an exception.
+#
+# Working space is from `work_array`, and `copy` copies, since `a[:] = b` may want memory. A
+# kernel that wants memory, or returns an array that it was not given, is refused by the compiler.
+# Only tuples are not looked into: never return one that holds an argument, which a caller that
+# does count would then let go of twice. What a kernel calls is compiled in the same way unless it
+# says otherwise.
+
 
 def kernel(function: Function) -> 'Dispatcher[Function]':
     """Return the compiled function."""
@@ -77,6 +53,22 @@ def copy(values: Floats, out: Floats) -> None:
     """Write values, shape (n,), to an array of the same shape."""
     for i in range(len(out)):
         out[i] = values[i]
+
+
+# Small working arrays of a kernel on its stack.
+#
+# `np.empty(3)` inside a kernel asks the heap for memory, which takes longer than most of what is
+# done with three numbers; a frame has hundreds of them. These arrays lie on the stack, where the
+# compiler may keep them in registers:
+#
+#     @kernel
+#     def step(q, v, out):
+#         work = work_array(3)
+#         rotate(q, v, work)
+#
+# They hold anything at first, and live as long as the kernel that made them runs: it must not
+# return them or store them in anything that outlives it. Each call in the kernel's text is one
+# array, so in a loop it is the same one every time. Sizes are written as numbers in place.
 
 
 def _on_stack(sizes: tuple[Any, ...]) -> tuple[Any, Any] | None:
@@ -130,10 +122,29 @@ work_table = cast(Callable[[int, int], Floats], _table)
 """Return an array of shape (rows, columns)."""
 
 
-Named = TypeVar('Named', bound=tuple)
 _RECORD_TYPES: dict[np.dtype, np.dtype] = {}
 """Every record type once: a call compares the very type at once, an equal one field by field."""
-_KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bools
+
+
+# Many small arrays as one argument of a kernel.
+#
+# A call from Python into a compiled kernel costs time for every array it passes, also for those
+# inside named tuples, and for a model of forty arrays more than its arithmetic. A structured
+# array of one row costs as much as a single array, whatever it holds. Python writes and reads it
+# through ordinary views; a kernel puts the named tuple that its callees take together again,
+# which costs nothing there:
+#
+#     @kernel
+#     def body_arrays(record) -> BodyArrays:
+#         return BodyArrays(record.rotations[:], record.root[:])
+#
+#     @kernel
+#     def step(packed, dt):
+#         advance(body_arrays(packed[0].body), dt)
+#
+# The `[:]` turns a field into a plain contiguous array, so that `advance` is compiled for that
+# one layout and not for every record's. Shapes are part of the array's type: each combination
+# compiles the kernel anew, so what differs from run to run does not belong here.
 
 
 def pack_arrays(example: Named) -> tuple[np.ndarray, Named]:

@@ -1,14 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Rotation kernels on single unit quaternions (kernel layer).
+Rotation kernels on single unit quaternions, and on arrays of them.
 
-Hamilton convention, unit, `(w, x, y, z)`, active: `q_a_b` takes vectors from b coordinates
+Hamilton convention, unit, `(w, x, y, z)`, active: `q_a_b` maps vectors from b coordinates
 into a, and products read with inner names cancelling. Rotation vectors have the rotation
 angle in radians as their length. Every function writes into `out`, which may be
-one of its inputs. Unless said otherwise the inputs must be unit quaternions.
-
-Rotations over arrays: products of any shape, and those of frames (kernel layer).
+one of its inputs. Unless noted otherwise the inputs must be unit quaternions.
 """
 
 import math
@@ -186,6 +184,9 @@ def between(u: Vec3, v: Vec3, out: Quat) -> None:
     x, y, z = x - along * ux, y - along * uy, z - along * uz
     scale = math.sqrt((1.0 - cosine * cosine) / (x * x + y * y + z * z))
     out[0], out[1], out[2], out[3] = cosine, scale * x, scale * y, scale * z
+
+
+# Arrays of rotations.
 
 
 @guvectorize(['f8[:], f8[:], f8[:]'], '(q),(q)->(q)', nopython=True, cache=True)

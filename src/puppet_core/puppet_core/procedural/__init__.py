@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Procedural."""
+"""A performer animated by formulas, for demonstrations and tests that have no captured clip."""
 
 from puppet_core.procedural.arms import (
     add_arms,

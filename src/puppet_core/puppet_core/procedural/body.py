@@ -1,15 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Pelvis, torso and legs of the procedural performer.
+Pelvis, torso, legs and feet of the procedural performer.
 
 The pelvis follows the mean of the feet, smoothed; its height is what the legs allow. Bending,
-squatting and jumping are added on top. In the T-pose everything is exactly at rest.
-
-The feet of the procedural performer: planted flat, swung from plant to plant, lifted in jumps.
-
-A planted sole does not move at all. A swing begins with the heel, the toes staying where
-they are, and ends on a slightly raised toe.
+squatting and jumping are added on top. In the T-pose everything is exactly at rest. A planted
+sole does not move at all; a swing begins with the heel, the toes staying where they are, and
+ends on a slightly raised toe.
 """
 
 from typing import NamedTuple
@@ -28,6 +25,33 @@ HEEL_RISE = 0.60  # pitch of the foot as it leaves the floor [rad]
 TOE_RISE = 0.22  # pitch before it lands [rad]
 ROLL_SHARE = 0.14  # of a swing: how long the foot only rolls before it travels
 EDGE = 0.03  # [rad]; rounds the corner of |pitch|
+
+GRAVITY_M_S2 = 9.81
+LEG_STRETCH = 0.992  # of a standing leg; the rest is bent
+TRAVEL_WIDTH_S = 0.17  # smoothing of the way; a third of a step leaves a hint of its rhythm
+HEIGHT_WIDTH_S = 0.06
+HEIGHT_MARGIN_S = 0.07  # the smoothed height keeps below what the legs allow so long around
+SWAY_M = 0.022  # towards the standing foot
+HIP_DROP = 0.06  # on the swinging side [rad]
+PELVIS_TWIST = 0.08  # with each step [rad]
+CHEST_TWIST = 0.10  # against it
+WALKING_LEAN = 0.05  # forward [rad]
+
+SQUAT_M, SQUAT_BACK_M, SQUAT_LEAN = 0.40, 0.16, 0.62
+REACH_M, REACH_BACK_M, REACH_LEAN = 0.08, 0.03, 0.78
+CROUCH_M, CROUCH_BACK_M, CROUCH_LEAN = 0.27, 0.08, 0.55
+LANDING_M = 0.20
+FLIGHT_S = 0.42
+PUSH_S, ABSORB_S = 0.30, 0.28
+TAKE_OFF_M = 0.02  # pelvis above standing when the toes leave the floor
+TUCK_M = 0.43  # rise of the feet in the jump
+JUMP_PITCH = 0.75  # of the feet in the air [rad]
+ROLL_S = 0.16  # from flat to the toes before the jump, and back after it
+
+_Y_AXIS, _Z_AXIS, _X_AXIS = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.eye(3)[0]
+
+
+# Feet: planted flat, swung from plant to plant, lifted in jumps.
 
 
 class Feet(NamedTuple):
@@ -90,29 +114,7 @@ def edge_height(pitch: Floats, scale: float) -> Floats:
     return scale * TOE_M * (np.sqrt(np.sin(pitch) ** 2 + EDGE**2) - EDGE)
 
 
-GRAVITY_M_S2 = 9.81
-LEG_STRETCH = 0.992  # of a standing leg; the rest is bent
-TRAVEL_WIDTH_S = 0.17  # smoothing of the way; a third of a step leaves a hint of its rhythm
-HEIGHT_WIDTH_S = 0.06
-HEIGHT_MARGIN_S = 0.07  # the smoothed height keeps below what the legs allow so long around
-SWAY_M = 0.022  # towards the standing foot
-HIP_DROP = 0.06  # on the swinging side [rad]
-PELVIS_TWIST = 0.08  # with each step [rad]
-CHEST_TWIST = 0.10  # against it
-WALKING_LEAN = 0.05  # forward [rad]
-
-SQUAT_M, SQUAT_BACK_M, SQUAT_LEAN = 0.40, 0.16, 0.62
-REACH_M, REACH_BACK_M, REACH_LEAN = 0.08, 0.03, 0.78
-CROUCH_M, CROUCH_BACK_M, CROUCH_LEAN = 0.27, 0.08, 0.55
-LANDING_M = 0.20
-FLIGHT_S = 0.42
-PUSH_S, ABSORB_S = 0.30, 0.28
-TAKE_OFF_M = 0.02  # pelvis above standing when the toes leave the floor
-TUCK_M = 0.43  # rise of the feet in the jump
-JUMP_PITCH = 0.75  # of the feet in the air [rad]
-ROLL_S = 0.16  # from flat to the toes before the jump, and back after it
-
-_Y_AXIS, _Z_AXIS, _X_AXIS = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.eye(3)[0]
+# Pelvis, torso and legs.
 
 
 class Body(NamedTuple):

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Robots."""
+"""Humanoid robots as characters: from URDF to a character, and from a posture to joint angles."""
 
 from puppet_core.robots.character_check import findings
 from puppet_core.robots.description import description_text, link_chain, urdf_text

@@ -1,30 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A robot's joint angles from the orientations of our segments, within limits (kernel layer).
+A robot's joint angles from the orientations of our segments, within limits (kernels).
 
 From the pelvis outwards each segment's joints turn it as near to its orientation in world as
-they can, so what a limited waist leaves undone the shoulders make up for. Where axes do not
-meet in one point, or are fewer than three, or a limit stops a joint, palms and soles are not where
-they should be: `robot_reach_kernels.reach` then moves the limb's own joints.
-
-Angles move by at most SPEED_RATIO times what the joints asked for, from the pelvis to theirs, have
-turned since the frame before, and REST_STEP_RAD, whatever the branch: near gimbal lock, past half
-a turn, at the change from one solution to the other. Meanwhile the other axes do what they can.
-
-One rotation as turns about one, two or three fixed axes, any axes in any order (kernel layer).
-
-With half angles h, e_i = cos h_i + sin h_i a_i, and <q, e_1 e_2 ..> is the cosine of half the
-angle that is left between q and the product. It is linear in (cos h_i, sin h_i) for each i:
-
-- one axis: the greatest |m . u| over unit u = (cos h, sin h) is at u along m;
-- two axes: the greatest |u1 M u2| is at the first singular vectors of the 2 x 2 matrix M;
-- three axes: a1 . R a3 depends on the middle angle alone, A cos t + B sin t + C
-  (PiovanBullo2012), which gives two angles, or the one that comes nearest to a1 . R a3 where
-  the axes cannot reach R; with it the outer two are a case of two axes.
-
-For one and two axes what comes out is the nearest rotation that they have. For three it is the
-rotation itself where they have it, and else near it: `refine_angles` goes on from there.
+they can, so the shoulders make up for what a limited waist leaves undone. Angles move by at most
+SPEED_RATIO times what the joints asked for, from the pelvis to theirs, have turned since the
+frame before, and REST_STEP_RAD, whatever the branch: near gimbal lock, past half a turn, at the
+change from one solution to the other. Palms and soles are then placed by `robots.reach`.
 """
 
 import math
@@ -51,6 +34,29 @@ from puppet_core.math import (
 TINY = 1e-12  # [-]
 SWEEPS = 12
 SWEEP_TOL_RAD = 1e-7
+
+SPEED_RATIO = 8.0  # a motor's, so less than that of `joint_split`; exact 7 degrees off a lock [-]
+REST_STEP_RAD = 0.002  # a frame
+STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
+CLAMPED_RAD = 1e-12
+_PARENTS = tuple(int(p) for p in PARENTS)
+_MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
+_ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
+
+
+# One rotation as turns about one, two or three fixed axes, any axes in any order.
+#
+# With half angles h, e_i = cos h_i + sin h_i a_i, and <q, e_1 e_2 ..> is the cosine of half the
+# angle that is left between q and the product. It is linear in (cos h_i, sin h_i) for each i:
+#
+# - one axis: the greatest |m . u| over unit u = (cos h, sin h) is at u along m;
+# - two axes: the greatest |u1 M u2| is at the first singular vectors of the 2 x 2 matrix M;
+# - three axes: a1 . R a3 depends on the middle angle alone, A cos t + B sin t + C
+#   (PiovanBullo2012), which gives two angles, or the one that comes nearest to a1 . R a3 where
+#   the axes cannot reach R; with it the outer two are a case of two axes.
+#
+# For one and two axes what comes out is the nearest rotation that they have. For three it is the
+# rotation itself where they have it, and else near it: `refine_angles` goes on from there.
 
 
 @kernel
@@ -236,13 +242,7 @@ def turn_left(q: Quat, axes: Vec3s, angles: Floats, first: int, count: int) -> f
     return 2.0 * math.atan2(sine, abs(product[0]))
 
 
-SPEED_RATIO = 8.0  # a motor's, so less than that of `joint_split`; exact 7 degrees off a lock [-]
-REST_STEP_RAD = 0.002  # a frame
-STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
-CLAMPED_RAD = 1e-12
-_PARENTS = tuple(int(p) for p in PARENTS)
-_MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
-_ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
+# The robot, from the pelvis outwards.
 
 
 class RobotArrays(NamedTuple):

@@ -5,17 +5,8 @@ Which joints of a humanoid robot move which of our segments.
 
 Found from the tree: legs are the pair of mirrored rows of joints that hang on the root's body
 and reach lowest, arms the pair that begins highest, the waist is what lies between, the head
-what else goes up from where the arms begin, near the middle. What is named in a map is taken
-as named. X is forward, Y left, Z up.
-
-A limb's joints shared out to its three segments, by where their axes meet.
-
-A shoulder's or hip's axes nearly meet in one point, the elbow's or knee's lies across the limb,
-and the two parts of a limb are of similar length. Of all ways to cut the row of joints the one
-that fits this best is taken; a joint whose name speaks of another part of the limb counts
-against it.
-
-What a user says about a robot that its tree does not: facing, and joints by segment.
+what else goes up from where the arms begin, near the middle. A map (`load_robot_map`) states the
+facing and joints that the search gets wrong. X is forward, Y left, Z up.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +39,26 @@ MIN_LIMB_M = 0.02
 NAME_COST, EXTRA_COST, AXIS_COST, TWIST_COST, DROP_COST = 1.0, 0.3, 10.0, 2.0, 0.7
 LEAD_COST = 1.0
 _REGULAR = 1e-4  # how much a joint's origin says where on parallel axes its centre is
+
+Groups = dict[str, tuple[int, ...]]
+"""Joints of each segment that has any, from the trunk outwards."""
+
+PARTS = {'arm': ('upper_arm', 'forearm', 'hand'), 'leg': ('thigh', 'shank', 'foot')}
+MIRROR_TOL_M = 0.02  # how far a robot may be from symmetric
+MIN_LIMB_JOINTS = 3
+MOST_ROWS = 4  # told of when no two of them mirror each other
+HINT = 'name the joints of each segment in a file for --map'
+
+FORMAT = 'puppet-robot-map/1'
+MAX_LEAN = 1e-3  # cosine between forward and up
+
+
+# A limb's joints divided among its three segments, by where their axes meet.
+#
+# A shoulder's or hip's axes nearly meet in one point, the elbow's or knee's lies across the limb,
+# and the two parts of a limb are of similar length. Of all ways to cut the row of joints the one
+# that fits this best is taken; a joint whose name speaks of another part of the limb counts
+# against it.
 
 
 def axes_centre(axes: Vec3s, origins: Vec3s) -> Vec3:
@@ -174,14 +185,7 @@ def _is_not_ours(name: str) -> bool:
     return any(word in name.lower() for word in NOT_OURS)
 
 
-Groups = dict[str, tuple[int, ...]]
-"""Joints of each segment that has any, from the trunk outwards."""
-
-PARTS = {'arm': ('upper_arm', 'forearm', 'hand'), 'leg': ('thigh', 'shank', 'foot')}
-MIRROR_TOL_M = 0.02  # how far a robot may be from symmetric
-MIN_LIMB_JOINTS = 3
-MOST_ROWS = 4  # told of when no two of them mirror each other
-HINT = 'name the joints of each segment in a file for --map'
+# The search in the tree.
 
 
 def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: list[str]) -> Groups:
@@ -462,8 +466,7 @@ def _listed(tree: RobotTree, row: tuple[int, ...]) -> str:
     return ', '.join(tree.names[j] for j in row) or 'none'
 
 
-FORMAT = 'puppet-robot-map/1'
-MAX_LEAN = 1e-3  # cosine between forward and up
+# What a user states about a robot: facing, and joints by segment.
 
 
 @dataclass(frozen=True, slots=True)

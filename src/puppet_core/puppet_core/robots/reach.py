@@ -1,25 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A robot's limb moved within its limits until palm or sole is where it should be (kernel layer).
+A robot's limb moved within its limits until palm or sole is where it should be (kernels).
 
 Damped least squares on the limb's own joints: J'J + lambda I with lambda from the error that is
-left, which stays well behaved where there is no solution (Sugihara2011); it shrinks while steps
-better the place, or the search ends before its end. Each step is the best that limits allow.
-The place of palm or sole counts far more than its orientation: where a limit lets only one of
-them be right, the foot stays where it is and tilts. Elbow and knee count too: with six joints a
-hand or foot that is turned as no wrist or ankle turns would else swing them about. So do the
-orientations of upper arm and forearm, or an arm that cannot get where it should rolls over for
-little. Of arms the way of each joint from where it was counts as well, or angles rush past where
-two axes are one.
-
-The least of a quadratic within a box: of 1/2 x' H x - g' x with low <= x <= high (kernel layer).
-
-By active sets (NocedalWright2006, section 16.5): along the way to the least of the free variables
-the first that gets to its bound stays there, and the others go on; where they are at their
-least, the variable that would gain most by leaving its bound is let go. What is found is the
-least of all since H is positive definite. To cut each variable's step by itself, or to go without
-a variable for good, ends in corners that are none.
+left, which stays well behaved where there is no solution (Sugihara2011). Each step is the
+minimum of a quadratic within the box of the joint limits.
 """
 
 import math
@@ -45,6 +31,33 @@ from puppet_core.robots.follow import body_point, move_body
 MAX_VARIABLES = 9
 MAX_CHANGES = 40  # of the variables at their bounds; some 10 are usual
 LEAVE_TOL = 1e-12  # of the greatest gradient, what a variable gains at least [-]
+
+# what a radian of a hand's or foot's orientation counts as of its place
+ORIENTATION_M = (0.01, 0.01, 0.004, 0.004)
+PART_M = (0.006, 0.006, 0.0, 0.0)  # of those of the parts above it
+MIDDLE = (0.3, 0.3, 0.02, 0.02)  # what an elbow's or knee's place counts, of the end's [-]
+HOLD_M = (0.006, 0.006, 0.0, 0.0)  # what a radian of a joint's way since the last frame does
+MAX_ITERATIONS = 30
+MAX_FIRST_ITERATIONS = 300
+PLACE_TOL_M = 1e-9
+STEP_TOL_RAD = 1e-7
+ERRORS = 15
+MIN_DAMPING = 1e-9  # [m^2]
+ERROR_DAMPING = 0.5  # of the squared error, at first [-]
+MIN_SHARE = 1e-4
+DAMPING_CHANGE = 4.0  # a better place lowers the share so many times, a worse one raises it
+MAX_STEP_RAD = 0.3
+_ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
+_ABOVE = tuple(int(PARENTS[s]) for s in LIMB_SEGMENTS[:, 0])
+
+
+# The least of 1/2 x' H x - g' x with low <= x <= high.
+#
+# By active sets (NocedalWright2006, section 16.5): along the way to the least of the free
+# variables the first that gets to its bound stays there, and the others go on; where they are at
+# their least, the variable that would gain most by leaving its bound is let go. What is found is
+# the least of all since H is positive definite. To cut each variable's step by itself, or to go
+# without a variable for good, ends in corners that are none.
 
 
 @kernel
@@ -144,23 +157,17 @@ def _free_way(matrix: Floats, left: Floats, stopped: Floats, count: int, out: Fl
         out[i] = total / lower[i, i]
 
 
-# what a radian of a hand's or foot's orientation counts as of its place
-ORIENTATION_M = (0.01, 0.01, 0.004, 0.004)
-PART_M = (0.006, 0.006, 0.0, 0.0)  # of those of the parts above it
-MIDDLE = (0.3, 0.3, 0.02, 0.02)  # what an elbow's or knee's place counts, of the end's [-]
-HOLD_M = (0.006, 0.006, 0.0, 0.0)  # what a radian of a joint's way since the last frame does
-MAX_ITERATIONS = 30
-MAX_FIRST_ITERATIONS = 300
-PLACE_TOL_M = 1e-9
-STEP_TOL_RAD = 1e-7
-ERRORS = 15
-MIN_DAMPING = 1e-9  # [m^2]
-ERROR_DAMPING = 0.5  # of the squared error, at first [-]
-MIN_SHARE = 1e-4
-DAMPING_CHANGE = 4.0  # a better place lowers the share so many times, a worse one raises it
-MAX_STEP_RAD = 0.3
-_ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
-_ABOVE = tuple(int(PARENTS[s]) for s in LIMB_SEGMENTS[:, 0])
+# Which errors count, and how much.
+#
+# Damped least squares on the limb's own joints: J'J + lambda I with lambda from the error that is
+# left, which stays well behaved where there is no solution (Sugihara2011); it shrinks while steps
+# better the place, or the search ends before its end. Each step is the best that limits allow.
+# The place of palm or sole counts far more than its orientation: where a limit lets only one of
+# them be right, the foot stays where it is and tilts. Elbow and knee count too: with six joints a
+# hand or foot that is turned as no wrist or ankle turns would else swing them about. So do the
+# orientations of upper arm and forearm, or an arm that cannot get where it should rolls over for
+# little. Of arms the way of each joint from where it was counts as well, or angles rush past
+# where two axes are one.
 
 
 @kernel

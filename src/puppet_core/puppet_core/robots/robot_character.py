@@ -4,10 +4,9 @@
 A humanoid robot's URDF made into a character: joint centres, T-pose, soles and palms, shape.
 
 At the robot's zero pose arms may hang and elbows may be bent. The hinge of an elbow or knee,
-and the side to which it bends, say how its limb stands in our T-pose: arms sideways with
-forearms that bend forward, legs down with shanks that bend backward.
-
-A robot's boxes, cylinders and balls as capsules of our segments, inside what they stand for.
+and the side to which it bends, define how its limb stands in our T-pose: arms sideways with
+forearms that bend forward, legs down with shanks that bend backward. The robot's boxes,
+cylinders and balls become capsules of our segments, inside the originals.
 """
 
 from collections.abc import Sequence
@@ -50,6 +49,17 @@ from puppet_core.robots.limbs import (
 
 MAX_BARS = 5  # capsules beside each other in one box
 MIN_RADIUS_M = 1e-3
+
+PALM_SHARE = 0.45  # of the way from the wrist to the tip of the hand
+WRIST_SHARE = 0.75  # of the way from the elbow to the tip, where there is no wrist
+NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
+SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
+EVEN = 0.2  # share of its range by which a hinge must bend farther to one side
+_IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+_LEFT, _DOWN = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, -1.0])
+
+
+# The robot's shapes as capsules.
 
 
 def robot_capsules(
@@ -112,13 +122,7 @@ def _bars(shape: BodyShape) -> list[tuple[Floats, Floats, float]]:
     ]
 
 
-PALM_SHARE = 0.45  # of the way from the wrist to the tip of the hand
-WRIST_SHARE = 0.75  # of the way from the elbow to the tip, where there is no wrist
-NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
-SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
-EVEN = 0.2  # share of its range by which a hinge must bend farther to one side
-_IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-_LEFT, _DOWN = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, -1.0])
+# The character.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration."""
+"""From a T-pose and a range of motion to sensor mountings, segment lengths and an evaluation."""
 
 from puppet_performer.calibration.calibration import (
     Calibration,

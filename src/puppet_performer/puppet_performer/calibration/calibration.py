@@ -3,12 +3,9 @@
 """
 A calibration: how each sensor sits on its segment, with the residuals it was found with.
 
-Saved as YAML and loaded back; how it is found from a recording is `pose_calibration`'s and
-`functional_calibration`'s. A file without lengths and evaluation is one of a pose alone.
-
-What a functional calibration found, judged: findings, and the table that people read.
-
-The part of a calibration file that a range of motion adds: lengths, joints, findings.
+Owns the data, its evaluation (findings, and the reports on joints and lengths) and the YAML
+file. How it is found from a recording is the matter of `calibration.pose` and
+`calibration.functional`. A file without lengths and evaluation is one of a pose alone.
 """
 
 from collections.abc import Sequence
@@ -39,6 +36,14 @@ SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT = (
     'unit',
 )
 KINDS = (SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT)
+
+_SensorRow = tuple[str, int, Floats, Floats, float, float, float | None, float | None]
+
+FORMAT = 'puppet-calibration/1'
+UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
+
+
+# The evaluation of a functional calibration.
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,9 @@ class Evaluation:
         lines += [f'{finding.kind}: {finding.text}' for finding in self.findings]
         lines.append('evaluation: ' + ('good to use' if self.usable else 'should not be used'))
         return '\n'.join(lines)
+
+
+# Its sections in the file.
 
 
 def skeleton_tree(skeleton: Skeleton) -> dict[str, Any]:
@@ -231,10 +239,7 @@ def _read_finding(entry: Section) -> Finding:
     return finding
 
 
-_SensorRow = tuple[str, int, Floats, Floats, float, float, float | None, float | None]
-
-FORMAT = 'puppet-calibration/1'
-UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
+# The calibration.
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,29 +3,9 @@
 """
 What is wrong with a calibration's recording: names, amounts and what to do about it.
 
-The checks themselves are in `swap_check`, `slip_check` and `joint_range`; here their answers
-become findings, with those that a joint's residual alone shows.
-
-Which sensors have been exchanged: an assignment of sensors to segments that fits better.
-
-Every two sensors get the residual of the best point fixed in both; sensors on neighbouring
-segments have a small one, others do not, because what lies between them moved. Exchanging two
-sensors is believed if it makes the residuals of the joints much smaller. Whole limbs worn on
-the wrong side fit each other perfectly; they are told by the sides of the known pose.
-
-Which sensor slipped on its segment during a recording, and when.
-
-A sensor that slips sees its joints in one place before and in another after. For each sensor
-and each instant the joints next to it are fitted again with two centres in that sensor's
-frame; the sensor and instant whose second centre removes most of the residual are named, if
-it removes much. A slip of the sensor's neighbour would not stay in one place in its frame.
-
-Whether the known pose was a T-pose: how the joint centres lie in it, and how the hinges.
-
-The motion tells the centres and hinges in the sensors' frames whatever the pose was. Put into
-the world by the sensors' poses while the performer held still they show limbs that hang, arms
-that are rolled, a trunk that leans. Where only the pose tells, in the hands, feet and head and
-in the roll of forearms and shanks, nothing can be checked.
+Checks for exchanged sensors, sensors worn on the wrong side, a sensor that slipped, joints with
+large residuals, and a known pose that was no T-pose; their results become findings. Ranges of
+motion are measured in `calibration.range_and_size`.
 """
 
 from collections.abc import Sequence
@@ -72,6 +52,35 @@ MIN_GAIN_SHARE = 0.3
 MAX_SWAPS = 3
 FLEXION = {'forearm': 1.0, 'shank': -1.0}  # forward or backward
 MIN_BENDING_M = 0.02  # of elbows and knees together, to tell where the performer faces
+
+CHUNKS = 50  # instants that are tried
+MARGIN = 3  # chunks that must lie on both sides
+MIN_SLIP_GAIN_M = 0.0045  # RMS movement that a slip must explain
+MIN_SLIP_GAIN_SHARE = 0.45  # of the sum of squares that it must explain
+CORRELATION_S = 0.5  # of the residuals: frames nearer to each other tell the same
+NOISE_M = 0.002  # below it a residual is as good as none
+RIDGE = 1e-9
+WILD_M = 0.2  # no slip moves a joint this far; an outlier does
+
+MAX_RESIDUAL_M = 0.03  # RMS; what no soft tissue moves by
+MAX_OUTLIERS = 0.1  # share of the samples
+MAX_POSE_OFF_M = 0.03  # of a joint in the pose from where the motion has it
+MIRRORED = ' (or all is upside down or mirrored: see where the tracker stands, and its axes)'
+LOOK = 'look for metal nearby and loose sensors'
+
+MAX_LIMB_DEG = 18.0  # of a limb segment from where the T-pose has it
+MAX_ROLL_DEG = 25.0  # about its length, beyond twice what the hinge is unsure by
+MAX_TRUNK_DEG = 12.0  # of the line from hips to shoulders
+AGAIN = 'stand in the T-pose, upright, arms level, palms down, and record again'
+_LATERAL = np.array([0.0, 1.0, 0.0])
+
+
+# Exchanged sensors: an assignment of sensors to segments that fits better.
+#
+# Every two sensors get the residual of the best point fixed in both; sensors on neighbouring
+# segments have a small one, others do not, because what lies between them moved. Exchanging two
+# sensors is believed if it makes the residuals of the joints much smaller. Whole limbs worn on
+# the wrong side fit each other perfectly; they are told by the sides of the known pose.
 
 
 def swapped_sensors(
@@ -150,14 +159,12 @@ def _cost(costs: Floats, joints: Sequence[Joint], order: np.ndarray) -> float:
     return float(sum(costs[order[joint.parent], order[joint.child]] for joint in joints))
 
 
-CHUNKS = 50  # instants that are tried
-MARGIN = 3  # chunks that must lie on both sides
-MIN_SLIP_GAIN_M = 0.0045  # RMS movement that a slip must explain
-MIN_SLIP_GAIN_SHARE = 0.45  # of the sum of squares that it must explain
-CORRELATION_S = 0.5  # of the residuals: frames nearer to each other tell the same
-NOISE_M = 0.002  # below it a residual is as good as none
-RIDGE = 1e-9
-WILD_M = 0.2  # no slip moves a joint this far; an outlier does
+# Which sensor slipped on its segment during a recording, and when.
+#
+# A sensor that slips sees its joints in one place before and in another after. For each sensor
+# and each instant the joints next to it are fitted again with two centres in that sensor's frame;
+# the sensor and instant whose second centre removes most of the residual are named, if it removes
+# much. A slip of the sensor's neighbour would not stay in one place in its frame.
 
 
 class Slip(NamedTuple):
@@ -272,11 +279,7 @@ def _rss(matrix: Floats, right: Floats, square: float) -> float:
     return max(float(square - right @ np.linalg.solve(matrix + ridge, right)), 0.0)
 
 
-MAX_RESIDUAL_M = 0.03  # RMS; what no soft tissue moves by
-MAX_OUTLIERS = 0.1  # share of the samples
-MAX_POSE_OFF_M = 0.03  # of a joint in the pose from where the motion has it
-MIRRORED = ' (or all is upside down or mirrored: see where the tracker stands, and its axes)'
-LOOK = 'look for metal nearby and loose sensors'
+# Findings.
 
 
 def joint_reports(
@@ -397,11 +400,12 @@ def _pose_residual(joint: Joint, centre: Floats, means: MeanPose) -> Floats:
     return residual_vectors(relative, centre)[0]
 
 
-MAX_LIMB_DEG = 18.0  # of a limb segment from where the T-pose has it
-MAX_ROLL_DEG = 25.0  # about its length, beyond twice what the hinge is unsure by
-MAX_TRUNK_DEG = 12.0  # of the line from hips to shoulders
-AGAIN = 'stand in the T-pose, upright, arms level, palms down, and record again'
-_LATERAL = np.array([0.0, 1.0, 0.0])
+# Whether the known pose was a T-pose: how the joint centres and the hinges lie in it.
+#
+# The motion tells the centres and hinges in the sensors' frames whatever the pose was. Put into
+# the world by the sensors' poses while the performer held still they show limbs that hang, arms
+# that are rolled, a trunk that leans. Where only the pose tells, in the hands, feet and head and
+# in the roll of forearms and shanks, nothing can be checked.
 
 
 def pose_findings(

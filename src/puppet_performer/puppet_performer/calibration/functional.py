@@ -1,13 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Functional calibration: a known pose and a range of motion to mountings, lengths, a evaluation.
+Functional calibration: from a known pose and a range of motion to mountings and lengths.
 
-The pose says how the performer stands and faces, the motion where the joint centres are
+The pose shows how the performer stands and faces, the motion where the joint centres are
 (Bodenheimer1997; OBrien2000), both together how the sensors are turned on their segments.
-What cannot be trusted is named: a wrong unit, exchanged sensors, a pose that is no T-pose, a
-sensor that slipped, a joint that was hardly moved.
-
+The evaluation names what cannot be trusted: a wrong unit, exchanged sensors, a pose that is no
+T-pose, a sensor that slipped, a joint that was hardly moved.
 """
 
 from collections.abc import Sequence

@@ -1,16 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How far each joint moved, about which axes, and what to do where it was not enough.
+How far each joint moved and about which axes, and whether the recording's unit can be metres.
 
 The relative rotations' spread about their mean has three principal axes. A ball joint must
 have moved about two of them: one alone leaves its centre open along the axis. Elbows and
-knees move about one axis mainly, their hinge, which also tells how their segments are rolled.
-
-Whether a recording's unit can be metres: the size of the body that the sensors are on.
-
-By how far the sensors are apart in the known pose, over how far they would be on an ordinary
-body; the floor's height does not matter, and the middle of all pairs not the pose much.
+knees move about one axis mainly, their hinge, which also shows how their segments are rolled.
+The body's size is the distances between sensors in the known pose over those on an ordinary
+body; the floor's height does not matter, and the middle of all pairs hardly the pose.
 """
 
 import itertools
@@ -43,6 +40,8 @@ PROMPTS = {
     'chest': 'bow, turn the chest to both sides, and lean to both sides',
     'spine': 'bow, turn the chest to both sides, and lean to both sides',
 }
+
+MIN_APART_M = 0.15  # of two sensors on an ordinary body, to tell a size by
 
 
 class Range(NamedTuple):
@@ -95,9 +94,6 @@ def range_complaint(joint: Joint, moved: Range, sd_m: float = math.inf) -> str:
     else:
         return ''
     return f'{name}: {text}; {PROMPTS.get(part, "move it more")}'
-
-
-MIN_APART_M = 0.15  # of two sensors on an ordinary body, to tell a size by
 
 
 def stature_m(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> float:

@@ -1,15 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A window of recent sensor frames, which can wait for the performer to stand still.
+Recording sensor frames for a calibration: a window that waits for a still pose, or a stream.
 
-In waiting mode a frame that has moved away from the window's first one empties the window,
-so that a full window is a still one; whether it is a T-pose, the calibration decides.
-
-A stream of sensor frames to what a calibration needs: the held pose, and the motion after it.
-
-The pose is the first second in which all sensors are still and stand as in a T-pose; if none
-does, the first still one, whose sensors may have been exchanged.
+`PoseRecorder` empties its window when a frame has moved away from the first, so that a full
+window is a still one; whether it is a T-pose, the calibration decides. `StreamRecorder` keeps
+everything; `find_pose` then picks the first second in which all sensors are still and stand as
+in a T-pose, or else the first still one, whose sensors may have been exchanged.
 """
 
 from collections.abc import Callable
@@ -38,6 +35,14 @@ from puppet_performer.sensor_layout import SensorLayout
 
 MAX_FRAMES = 20_000  # two minutes at the fastest tracker's rate
 STRAY_SHARE = 0.25  # of the sensors may stray (outliers) before a frame counts as moved
+
+POSE_S = 1.0
+PATIENCE_S = 5.0  # after the first still pose, for one that is a T-pose
+MIN_MOTION_S = 8.0
+MAX_RECORDED_FRAMES = 200_000
+
+
+# A window of recent frames.
 
 
 class PoseRecorder:
@@ -153,10 +158,7 @@ def in_world(
     )
 
 
-POSE_S = 1.0
-PATIENCE_S = 5.0  # after the first still pose, for one that is a T-pose
-MIN_MOTION_S = 8.0
-MAX_RECORDED_FRAMES = 200_000
+# A stream: the held pose, and the motion after it.
 
 
 class StreamRecorder:

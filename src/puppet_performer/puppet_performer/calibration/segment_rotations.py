@@ -1,18 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How each sensor is turned on its segment: what pose, bones and hinges say, weighed.
+How each sensor is turned on its segment: known pose, bones and hinges, weighted.
 
 Nobody holds a T-pose to the degree. The line between a segment's two joint centres is its
 long axis, whatever the pose; the plane that the forearm or shank sweeps is normal to the
-hinge of elbow or knee, which tells how the upper arm or thigh is rolled. Each is a row of a
+hinge of elbow or knee, which shows how the upper arm or thigh is rolled. Each is a row of a
 small least-squares problem with the pose, weighted by how far it can be trusted.
-
-The hinge of an elbow or knee: the normal of the plane that the bone beyond it sweeps.
-
-Turning the palm or the toes moves that bone about itself and does not disturb the plane. Where
-the centres lie need not be exact either: a bone that is not at a right angle to the hinge sweeps
-a cone, whose circle lies in a plane with the same normal.
 """
 
 from collections.abc import Sequence
@@ -32,6 +26,22 @@ HINGES = ('upper_arm', 'thigh')  # segments with a hinge at their far end
 MIN_BULGE = 0.001
 MAX_UNSURE_RAD = 0.25
 EFFECTIVE_FRAMES = 10.0  # soft tissue and pronation repeat themselves
+
+POSE_TILT_DEG = 3.0  # how far a segment points from where the T-pose wants it
+# How far it is rolled about its own length, which on a straight limb nobody sees: the palm may
+# be turned by shoulder or forearm.
+POSE_ROLL_DEG = 10.0
+TRUNK_DEG = 3.0
+SKIN_M = 0.004  # by which soft tissue moves the centres that a bone lies between
+HINGE_DEG = 5.0  # how far a body's hinge is from the anatomical axis that it stands for
+ITERATIONS = 10
+
+
+# The hinge of an elbow or knee: the normal of the plane that the bone beyond it sweeps.
+#
+# Turning the palm or the toes moves that bone about itself and does not disturb the plane. Where
+# the centres lie need not be exact either: a bone that is not at a right angle to the hinge
+# sweeps a cone, whose circle lies in a plane with the same normal.
 
 
 class Hinge(NamedTuple):
@@ -95,14 +105,7 @@ def _plane(directions: Floats) -> tuple[Vec3, Floats]:
     return normal, variances
 
 
-POSE_TILT_DEG = 3.0  # how far a segment points from where the T-pose wants it
-# How far it is rolled about its own length, which on a straight limb nobody sees: the palm may
-# be turned by shoulder or forearm.
-POSE_ROLL_DEG = 10.0
-TRUNK_DEG = 3.0
-SKIN_M = 0.004  # by which soft tissue moves the centres that a bone lies between
-HINGE_DEG = 5.0  # how far a body's hinge is from the anatomical axis that it stands for
-ITERATIONS = 10
+# The rotations.
 
 
 class Turned(NamedTuple):

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Posture."""
+"""One frame of calibrated sensors to the performer's joint rotations and end-effectors."""
 
 from puppet_performer.posture.estimator import (
     EstimatedPosture,

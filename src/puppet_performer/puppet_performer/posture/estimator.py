@@ -5,22 +5,10 @@ Calibrated sensors to the performer's posture, frame by frame.
 
 Segment orientations come from the sensors' rotations, end-effector positions from their
 positions and velocities from the filter's twist; shoulders and elbows, hips and knees turn as
-little as makes the angles agree with the positions. What has no sensor, or has lost it, is
-inferred from what the neighbours and the limb's end tell, or held and faded to rest where
-nothing tells.
-
-One frame of the posture in one call (kernel layer).
-
-All arrays of a performer travel packed: passed one by one they would cost more time than the
-arithmetic (see `packed_arrays`).
-
-One frame of sensors on their segments to joint rotations and end-effectors (kernel layer).
-
-A segment without a usable sensor takes what is inferred from its neighbours, eased as
-`ease_kernels` does: slots 0 to 15 are the rotations of the segments (the chest's in the
-pelvis' frame, so that the torso bends evenly), 16 the root, 17 to 24 the end-effectors.
-
-Compile the performer's kernels before the first frame, with the types that frames have.
+little as makes the angles agree with the positions. A segment without a usable sensor is
+inferred from its neighbours and the limb's end, or held and faded to rest, and blended
+(`posture.blend`): slots 0 to 15 are the rotations of the segments (the chest's in the pelvis'
+frame, so that the torso bends evenly), 16 the root, 17 to 24 the end-effectors.
 """
 
 from dataclasses import dataclass
@@ -50,6 +38,12 @@ from puppet_performer.posture.sensors import ABSENT, Mounting, PREDICTED, read_s
 from puppet_performer.posture.trunk import settle_trunk
 
 STATUS_MEASURED, STATUS_INFERRED, STATUS_STALE = 0, 1, 2  # as in the Posture message
+
+MAX_STEP_S = 0.25  # over a longer gap, or a step back, no source goes on
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+
+
+# One frame, as arrays (kernels).
 
 
 @kernel
@@ -99,6 +93,9 @@ def grade_segments(sensed: Sensed, ease: Ease, times: EaseTimes, status: NDArray
             status[segment] = STATUS_STALE if stale else STATUS_INFERRED
         else:
             status[segment] = STATUS_STALE if quality == PREDICTED else STATUS_MEASURED
+
+
+# The same with all arrays packed into one argument (see `math.compiled`).
 
 
 class PostureArrays(NamedTuple):
@@ -211,8 +208,7 @@ def _body(record: Any) -> BodyArrays:
     )
 
 
-MAX_STEP_S = 0.25  # over a longer gap, or a step back, no source goes on
-IDENTITY = (1.0, 0.0, 0.0, 0.0)
+# The estimator.
 
 
 @dataclass(frozen=True, slots=True)

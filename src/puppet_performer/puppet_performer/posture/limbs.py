@@ -1,27 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Arms and legs of one frame (kernel layer).
+Arms and legs of one frame (kernels).
 
-In four steps: what the sensors say, or what is inferred, of each segment; that eased; the
-hand's or foot's point from position data, eased as well; and the segments turned so that the
-limb ends at the point. So the posture's hand is where the point is at every instant, also
-while sensors come and go. What a segment is inferred from counts as a source of its own: a
-hand that is lost eases the elbow that it told.
-
-A limb of which only hand or foot is measured (kernel layer).
-
-Wrist and segment lengths leave the elbow a circle, and something must say where on it the
-elbow is. That is the sum of three vectors square to the line from shoulder to wrist: one
-that the trunk carries, turned with the line by the least rotation from the middle of the
-workspace, one fixed in the hand, and one square to another vector fixed in the hand. The first
-is a unit vector and the other two together are shorter, so that the sum never vanishes:
-the elbow is continuous wherever the hand goes, but straight away from the middle of the
-workspace, where no limb can point.
-
-The numbers are fitted by least squares to elbows and knees of captured people (nine clips of
-the CMU Graphics Lab database: walk, run, jump, climbing, washing, fight, three dances) and of
-the procedural performer.
+In four steps: each segment as measured or inferred; that blended over time; the hand's or
+foot's point from position data, blended as well; and the segments turned so that the limb ends
+at the point. So the posture's hand is where the point is at every instant, also while sensors
+come and go. What a segment is inferred from counts as a source of its own: when a hand is lost,
+the elbow that was inferred from it is blended too.
 """
 
 import math
@@ -95,6 +81,11 @@ _LEG = [
     [0.026, 0.048, -0.008],
 ]
 
+_SEGMENTS = np.array(LIMB_SEGMENTS)
+_TRUNK = np.array(PARENTS[LIMB_SEGMENTS[:, 0]])
+# about X: an arm of which nothing is known hangs down [rad]
+_REST_TURNS = np.array([-1.3, 1.3, 0.0, 0.0])
+
 
 def _mirrored(rows: list[list[float]]) -> list[list[float]]:
     """Return the right side's: the last row goes through a cross product, hence the sign."""
@@ -131,6 +122,21 @@ def _elbow_side(limb: int, q_trunk: Quat, q_end: Quat, axis: Vec3, out: Vec3) ->
     out[2] += own[2] + axis[0] * given[1] - axis[1] * given[0]
     take_out(axis, out)
     _to_unit(out)
+
+
+# A limb of which only hand or foot is measured.
+#
+# Wrist and segment lengths leave the elbow a circle, and something must say where on it the elbow
+# is. That is the sum of three vectors square to the line from shoulder to wrist: one that the
+# trunk carries, turned with the line by the least rotation from the middle of the workspace, one
+# fixed in the hand, and one square to another vector fixed in the hand. The first is a unit
+# vector and the other two together are shorter, so that the sum never vanishes: the elbow is
+# continuous wherever the hand goes, but straight away from the middle of the workspace, where no
+# limb can point.
+#
+# The numbers are fitted by least squares to elbows and knees of captured people (nine clips of
+# the CMU Graphics Lab database: walk, run, jump, climbing, washing, fight, three dances) and of
+# the procedural performer.
 
 
 @kernel
@@ -247,10 +253,7 @@ def _to_unit(v: Vec3) -> float:
     return length
 
 
-_SEGMENTS = np.array(LIMB_SEGMENTS)
-_TRUNK = np.array(PARENTS[LIMB_SEGMENTS[:, 0]])
-# about X: an arm of which nothing is known hangs down [rad]
-_REST_TURNS = np.array([-1.3, 1.3, 0.0, 0.0])
+# A limb of one frame.
 
 
 @kernel

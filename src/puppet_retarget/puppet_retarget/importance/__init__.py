@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Performer's posture to the importance of each end-effector (Shin2002 ch. 4)."""
+"""Importance of each end-effector near objects and the own body (Shin2002 ch. 4)."""
 
 from puppet_retarget.importance import objects
 from puppet_retarget.importance.environment import (

@@ -1,6 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Importance of one distance (kernel layer, Shin2002 eqs. 4.2-4.4)."""
+"""
+Importance of one distance (kernels): Shin2002 eqs. 4.2 and 4.3 predict, eq. 4.4 is the cubic.
+
+`importance` is eq. 4.4; `saturate` makes a smoothed importance reach exactly 1.
+"""
 
 from puppet_core.math import kernel
 

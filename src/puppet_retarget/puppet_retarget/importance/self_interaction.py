@@ -1,27 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Self-interaction: what of the body's own is near a hand, foot, elbow or knee (Shin2002 4.2).
+Self-interaction: which of the body's own segments are near a hand, foot, elbow or knee.
 
-One row for each of the eight general end-effectors: its importance, distance, distance rate
-and depth, then the sample points that it is near with its displacement from each: all that a
-solver needs to give a puppet of another shape the same contact (eqs. 5.6-5.9).
-
-Importance of every pair of general end-effector and segment of one body (kernel, Shin2002 4.2).
-
-The thesis takes the distance to the nearest of forty points of a segment. Between the points
-of a chest a touching palm is 8 cm from the nearest, so unless told otherwise the distance is
-that to the surface, and the points only say where on it.
-
-Where on the body a general end-effector's contacts are (kernel, Shin2002 5.3.1).
-
-The weights of eq. 5.7 are those of the importance function of how much farther than the nearest
-a point is, 0 as far off as a segment's points lie apart; the printed three nearest points would
-jump when the third nearest changes. A touched segment outweighs one of importance 1/2 a
-thousandfold, but one of 0.99 by less than twofold: between parts of the body that are all but
-touched the weights must not turn over within a frame.
-
-The shape of a body as the kernels of self-interaction need it.
+Shin2002 4.2; the range balls made from it are in `solvers.self_contact`. The result is one row
+for each of the eight general end-effectors: its importance, distance, distance rate and depth,
+then the sample points that it is near with its displacement from each: all that a solver needs
+to give a puppet of another shape the same contact (eqs. 5.6-5.9). `SelfInteractionEstimator` is
+the class around the kernels.
 """
 
 from collections.abc import Sequence
@@ -66,6 +52,28 @@ from puppet_retarget.importance.importance_function import CONTACT_EXCESS, impor
 
 MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
 CAPSULE_BLOCK = 128  # arrays of capsules are filled up to a multiple, or each body compiles anew
+
+IMPORTANCE, DISTANCE, RATE = 0, 1, 2
+PAIR_COLUMNS = 3
+MAX_APPROACH_M_S = 4.0  # the prediction looks no farther
+PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how far off [-]
+VANISHED = 1e-9  # importance at which a pair is forgotten [-]
+_PARENTS = tuple(int(p) for p in PARENTS)
+
+MAX_CONTACTS = 32
+# a row: importance, distance, rate, depth, importance of the very place, then contacts
+SELF_IMPORTANCE, SELF_DISTANCE, SELF_RATE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(6)
+# a contact: number of the sample point, weight, displacement in the segment's frame, share
+SAMPLE, WEIGHT, DISPLACEMENT, SHARE = 0, 1, 2, 5
+CONTACT_WIDTH = 6
+SELF_ROW = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
+N_SAMPLES = 40
+_CONTACT_SHARE = 0.03  # lack of importance at which a touched segment's weight saturates [-]
+
+MAX_STEP_S = 0.25  # a longer gap restarts the smoothing
+
+
+# The shape of a body.
 
 
 class BodyArrays(NamedTuple):
@@ -138,14 +146,6 @@ def sample_spacings(samples: Floats) -> Floats:
     return np.maximum(np.maximum(around, along), MIN_SPACING_M)
 
 
-IMPORTANCE, DISTANCE, RATE = 0, 1, 2
-PAIR_COLUMNS = 3
-MAX_APPROACH_M_S = 4.0  # the prediction looks no farther
-PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how far off [-]
-VANISHED = 1e-9  # importance at which a pair is forgotten [-]
-_PARENTS = tuple(int(p) for p in PARENTS)
-
-
 def _relevant() -> np.ndarray:
     """Return which segments count for which end-effector, shape (8, 16)."""
     table = np.array(CONSIDERED)
@@ -156,6 +156,13 @@ def _relevant() -> np.ndarray:
 
 
 RELEVANT = _relevant()
+
+
+# Importance of every pair of general end-effector and segment (Shin2002 4.2).
+#
+# The thesis takes the distance to the nearest of forty points of a segment. Between the points of
+# a chest a touching palm is 8 cm from the nearest, so unless told otherwise the distance is that
+# to the surface, and the points only say where on it.
 
 
 @kernel
@@ -329,17 +336,6 @@ def smooth_self_pairs(pairs: Floats, state: Floats, time_constant: float, dt: fl
             pairs[j, segment, IMPORTANCE] = saturate(follow(memory, target, time_constant, step))
 
 
-MAX_CONTACTS = 32
-# a row: importance, distance, rate, depth, importance of the very place, then contacts
-SELF_IMPORTANCE, SELF_DISTANCE, SELF_RATE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(6)
-# a contact: number of the sample point, weight, displacement in the segment's frame, share
-SAMPLE, WEIGHT, DISPLACEMENT, SHARE = 0, 1, 2, 5
-CONTACT_WIDTH = 6
-SELF_ROW = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
-N_SAMPLES = 40
-_CONTACT_SHARE = 0.03  # lack of importance at which a touched segment's weight saturates [-]
-
-
 @kernel
 def _limb_of(segment: int) -> int:
     """Return the limb that a segment belongs to; -1 for the torso and head."""
@@ -355,6 +351,15 @@ def _yields(pairs: Floats, limb: int, other: int, rows: Floats) -> float:
             strongest = max(strongest, pairs[j, segment, IMPORTANCE])
     eased = strongest * strongest * (3.0 - 2.0 * strongest)
     return eased * (1.0 - rows[limb, IMPORTANCE])
+
+
+# Where on the body a general end-effector's contacts are (Shin2002 5.3.1).
+#
+# The weights of eq. 5.7 are those of the importance function of how much farther than the nearest
+# a point is, 0 as far off as a segment's points lie apart; the printed three nearest points would
+# jump when the third nearest changes. A touched segment outweighs one of importance 1/2 a
+# thousandfold, but one of 0.99 by less than twofold: between parts of the body that are all but
+# touched the weights must not turn over within a frame.
 
 
 @kernel
@@ -510,7 +515,7 @@ def list_contacts(
                 row[SELF_PLACE] = max(row[SELF_PLACE], place)
 
 
-MAX_STEP_S = 0.25  # a longer gap restarts the smoothing
+# The estimator.
 
 
 @dataclass(frozen=True, slots=True)

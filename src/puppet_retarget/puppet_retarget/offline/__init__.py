@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The live models over files: clips in, clips, reports and pictures out."""
+"""The live models run over whole clips, and the reports on their results."""
 
 from puppet_retarget.offline import arguments, quality
 from puppet_retarget.offline.arguments import (

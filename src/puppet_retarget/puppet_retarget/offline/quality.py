@@ -3,11 +3,10 @@
 """
 Quality of a retargeted motion: the figures of the retarget report, from arrays.
 
-Definitions. Planted feet and their slide are those of `puppet_core.body.motion_measures`, for the
+Planted feet and their slide are defined in `puppet_core.body.motion_measures`, for the
 performer and for the same frames of the puppet. Jerk ratio is the RMS third difference of
-positions, puppet over performer, both divided by the world scale.
-
-Which goals of a retargeted motion could be met at all, and how well those were.
+positions, puppet over performer, both divided by the world scale. Errors count in frames whose
+goals can be met at all (`are_reachable`).
 """
 
 from dataclasses import dataclass
@@ -22,6 +21,9 @@ IMPORTANT = 0.99
 FREE = 0.01
 FEET = slice(2, 4)
 HANDS = slice(0, 2)
+
+REACH_TOL_M = 1e-9
+FEET_LIMBS = np.array([2, 3])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,7 @@ def percentiles(values: Floats, scale: float = 1.0) -> dict[str, float]:
     return {'p50': float(p50), 'p99': float(p99), 'max': float(top)}
 
 
-REACH_TOL_M = 1e-9
-FEET_LIMBS = np.array([2, 3])
+# Which goals could be met at all, and how well those were.
 
 
 def root_balls(

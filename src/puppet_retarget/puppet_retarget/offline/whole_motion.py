@@ -3,10 +3,9 @@
 """
 One clip through the live models in a loop: importance and solver.
 
-Many frames of a clip through importance and solver in one call (kernel layer).
-
-What `ImportanceModel.step` and the end-effector solver do one after the other for a frame, without
-coming back to Python between: for libraries of clips, where that takes a third of it.
+`retarget_motion` is the entry. Where it can, it solves many frames in one call of
+`retarget_frames`, which does what `ImportanceModel.step` and the end-effector solver do, without
+returning to Python between frames; for libraries of clips that saves a third of the time.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,6 +40,12 @@ from puppet_retarget.solvers import (
     SolverConfig,
     SolverOutput,
 )
+
+CHUNK = 64  # frames that are worth one call, and not too many between two words of progress
+TOLD = 100  # frames from one word of progress to the next
+
+
+# Many frames in one call (kernels).
 
 
 class PerformerFrames(NamedTuple):
@@ -196,8 +201,7 @@ def _keep_posture(solver: np.ndarray, puppet: PuppetFrames, i: int) -> None:
     copy(frame.penetrations[:], puppet.penetrations[i])
 
 
-CHUNK = 64  # frames that are worth one call, and not too many between two words of progress
-TOLD = 100  # frames from one word of progress to the next
+# A whole clip.
 
 
 @dataclass(frozen=True, slots=True)

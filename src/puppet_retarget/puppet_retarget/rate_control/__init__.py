@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rate control."""
+"""Closed-loop inverse rate control of any articulated tree (ChoiKo2000)."""
 
 from puppet_retarget.rate_control.controller import AS_PRINTED, RateConfig, RateController
 from puppet_retarget.rate_control.kinematics import pose_tree

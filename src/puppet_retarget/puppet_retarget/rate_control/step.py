@@ -1,16 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A step of closed-loop inverse rate control (ChoiKo2000 eq. 16), and what keeps it bounded.
+A step of closed-loop inverse rate control (ChoiKo2000 eq. 16), and a frame made of steps.
 
-It takes the goals' displacement and the estimate of the error it will leave through the
+A step maps the goals' displacement, and the estimate of the error it will leave, through the
 pseudo-inverse. It is shortened when it would bring the body farther from its goals than it was:
-so no gain and no rate of frames makes it swing up.
-
-A frame of rate control from sub-steps and corrections, and the calls from Python (kernels).
-
-A frame in which the goals go far is divided, so that each part is as short as the Jacobian
-holds. Corrections follow while the error is above a tolerance and falls.
+so no gain and no frame rate makes it oscillate. A frame in which the goals go far is divided, so
+that each part is as short as the Jacobian holds. Corrections follow while the error is above a
+tolerance and falls. The functions named `*_packed` are the calls from Python.
 """
 
 import math
@@ -220,6 +217,9 @@ def prepare_step(
         work,
     )
     return n
+
+
+# A frame of sub-steps and corrections, and the calls from Python.
 
 
 @kernel

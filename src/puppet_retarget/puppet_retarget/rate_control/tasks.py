@@ -1,13 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Primary tasks of inverse rate control: where points are, how segments are turned.
+Primary tasks of inverse rate control: points to be placed, segments to be oriented.
 
-Primary tasks as rows: how far their goals are, and the stacked Jacobian (ChoiKo2000 eqs. 2-3).
-
-Rows of tasks that are not active are left out, so the number of rows changes with them. A row is
-in metres or radians times the task's weight. The Jacobian of an orientation is that of its
-angular velocity, which for small errors is that of the rotation vector to the goal.
+As rows of the stacked Jacobian (ChoiKo2000 eqs. 2-3, `rate_control.jacobian`): tasks that are
+not active are left out, so the number of rows changes with them. A row is in metres or radians
+times the task's weight. The Jacobian of an orientation is that of its angular velocity, which
+for small errors is that of the rotation vector to the goal.
 """
 
 from dataclasses import dataclass

@@ -4,15 +4,10 @@
 An articulated tree for inverse rate control: any segments, any joints, any base.
 
 A segment's frame is at its joint with its parent. A joint carries its child segment's name, its
-rotation takes vectors of the child into the parent, the identity at rest. Whatever segment is
-the base, rotations mean the same; only the way in which the tree is walked differs, so that the
-base can change without anything moving.
-
-Where a tree's segments are, how its joints turn, and what turns them towards others (kernels).
-
-Rates of a ball are a rotation vector in the child's frame; a hinge has one about its axis; a
-universal joint one about an axis in the parent and one about an axis in the child. None of them
-has angles that could wind up or lock.
+rotation maps vectors of the child into the parent, the identity at rest. Whatever segment is
+the base, rotations mean the same; the base can change without anything moving. Rates of a ball
+are a rotation vector in the child's frame; a hinge has one about its axis; a universal joint one
+about an axis in the parent and one about an axis in the child: no angles that wind up or lock.
 """
 
 from collections.abc import Sequence

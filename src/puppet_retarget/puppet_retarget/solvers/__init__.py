@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Performer's posture and importance to the puppet's posture (Shin2002 ch. 5)."""
+"""Solvers: performer's posture and importance to the puppet's posture (Shin2002 ch. 5)."""
 
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAndBlend, is_usable

@@ -3,51 +3,10 @@
 """
 The point nearest to a given one inside some balls and outside others (Shin2002 app. A).
 
-The nearest point is the given point itself, or lies on one sphere, on the circle of two or on
-a vertex of three; all of these are tried and the nearest feasible one is the answer
-(errata 4, 5.7). Where it is not unique, as from a point in the centre or on an axis, a whole
-sphere or circle is equally near: one point of it is tried, and if that is not feasible, what
-bounds the feasible part of it is. When nothing is feasible, all constraints give way together
-by the least amount that helps: the answer then moves continuously as balls drift apart, which
-discarding balls would not.
-
-The least growth that gives balls a common point (kernel, fills a gap of Shin2002 app. A).
-
-Ball i grows by slack i per unit of growth t; sought are the least t for which all balls meet
-and the one point in which they then do, that is, the minimum over x of the largest
-(|x - c_i| - r_i) / s_i. By Helly's theorem two, three or four of the balls decide it. Two meet
-on the line of their centres; three in the plane of their centres, and four, by Newton steps.
-Multipliers prove that a meeting cannot be had for less; halving is left for the case that no
-proof succeeds.
-
-Balls to stay outside of have radii below zero, as in sphere_geometry. They shrink by their
-slack; they do not help to decide the growth here, but count in how much of it a point needs.
-
-Where spheres meet, and which point of that is nearest to a given one (kernels).
-
-Radii carry a sign: a constraint of radius r >= 0 keeps a point inside the ball, one of -r
-keeps it outside, and an infinite one is none. The spheres' equations see squares only, so
-everything here serves both kinds (errata 4, 5.7; Shin2002 app. A). No case list for tangent,
-nested or equal balls: what does not exist is not a candidate, and what exists is tried.
-
-The point of a sphere nearest to a given one, inside some balls and outside others (kernel).
-
-An elbow moves on a sphere about its shoulder (Shin2002 section 5.3.3), and so does a hand
-about its elbow. This is the problem of `ball_intersection` with the sphere as one more
-constraint, which always holds with equality: the nearest point is the given one cast on the
-sphere, or lies on the circle in which a ball cuts the sphere, or where two such circles cross
-(errata 4, 5.7). A shell without thickness, which is a ball to stay inside of and the same one
-to stay outside of, leaves its circle.
-
-The least relaxation that leaves something of a sphere (kernel, fills a gap of Shin2002).
-
-For a point centre + radius x of the sphere, |x| = 1, being inside a ball of radius r about
-centre + n is a half-space, n.x >= b with b = (radius^2 + |n|^2 - r^2) / (2 radius); outside
-turns both signs. Relaxed by t it is n.x >= b - t s with the slack s, so what is sought is the
-minimum over the sphere of the largest of (b_i - n_i.x) / s_i. In the minimum one, two or three
-of these are the largest: one is least at x = n / |n|; where two are, they are equal, and x is
-in the plane of both n; three are equal in two points at most. All of these are tried; those of
-three only if no one or two prove that it cannot be had for less.
+The root's position is `closest_in_balls` (its balls are made in `solvers.root`), a hand's or
+elbow's range `closest_in_range`, an elbow on its circle or sphere `closest_on_sphere`.
+Constraints that contradict each other are relaxed together by the least amount that helps, so
+the answer moves continuously as balls drift apart. Each section explains its method.
 """
 
 import math
@@ -71,6 +30,32 @@ MEET_TOL_M = 1e-11  # how far the deciding spheres may miss their common point
 PROOF_TOL = 1e-11  # gap between the bounds at which the growth counts as known
 SIGN_TOL = 1e-9  # how negative a multiplier may be [-]
 NEWTON_STEPS = 20
+
+Bools = NDArray[np.bool_]  # shape (n,)
+
+MAX_BALLS = 8  # of a problem; on a sphere what is more is not looked at
+FEASIBLE_TOL_M = 1e-10  # ten times finer than errata 4 asks
+NO_DISTANCE_M = 1e-15  # between centres that count as equal
+
+GROWTH_TOL = 1e-12  # width of the bracket at which halving ends
+MAX_HALVINGS = 48
+
+TIE_TOL_M = 1e-12  # of constraints missed equally: the point nearer to the given one is taken
+PARALLEL = 1e-10  # sine below which two planes count as parallel
+TOUCH = 1e-9  # how far a line may miss the unit sphere, squared
+
+
+# The least growth that gives balls a common point (fills a gap of Shin2002 app. A).
+#
+# Ball i grows by slack i per unit of growth t; sought are the least t for which all balls meet
+# and the one point in which they then do, that is, the minimum over x of the largest (|x - c_i| -
+# r_i) / s_i. By Helly's theorem two, three or four of the balls decide it. Two meet on the line
+# of their centres; three in the plane of their centres, and four, by Newton steps. Multipliers
+# prove that a meeting cannot be had for less; halving is left for the case that no proof
+# succeeds.
+#
+# Balls to stay outside of have radii below zero, as in sphere_geometry. They shrink by their
+# slack; they do not help to decide the growth here, but count in how much of it a point needs.
 
 
 @kernel
@@ -250,11 +235,12 @@ def least_growth(centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, 
     return bounds[1] - bounds[0] <= PROOF_TOL
 
 
-Bools = NDArray[np.bool_]  # shape (n,)
-
-MAX_BALLS = 8  # of a problem; on a sphere what is more is not looked at
-FEASIBLE_TOL_M = 1e-10  # ten times finer than errata 4 asks
-NO_DISTANCE_M = 1e-15  # between centres that count as equal
+# Where spheres meet, and which point of that is nearest to a given one.
+#
+# Radii carry a sign: a constraint of radius r >= 0 keeps a point inside the ball, one of -r keeps
+# it outside, and an infinite one is none. The spheres' equations see squares only, so everything
+# here serves both kinds (errata 4, 5.7; Shin2002 app. A). No case list for tangent, nested or
+# equal balls: what does not exist is not a candidate, and what exists is tried.
 
 
 @kernel
@@ -403,8 +389,15 @@ def keep_if_nearer(
     return square
 
 
-GROWTH_TOL = 1e-12  # width of the bracket at which halving ends
-MAX_HALVINGS = 48
+# The nearest point in balls.
+#
+# The nearest point is the given point itself, or lies on one sphere, on the circle of two or on a
+# vertex of three; all of these are tried and the nearest feasible one is the answer (errata 4,
+# 5.7). Where it is not unique, as from a point in the centre or on an axis, a whole sphere or
+# circle is equally near: one point of it is tried, and if that is not feasible, what bounds the
+# feasible part of it is. When nothing is feasible, all constraints give way together by the least
+# amount that helps: the answer then moves continuously as balls drift apart, which discarding
+# balls would not.
 
 
 @kernel
@@ -540,9 +533,15 @@ def _halve(
             bounds[0] = middle
 
 
-TIE_TOL_M = 1e-12  # of constraints missed equally: the point nearer to the given one is taken
-PARALLEL = 1e-10  # sine below which two planes count as parallel
-TOUCH = 1e-9  # how far a line may miss the unit sphere, squared
+# The least relaxation that leaves something of a sphere (fills a gap of Shin2002).
+#
+# For a point centre + radius x of the sphere, |x| = 1, being inside a ball of radius r about
+# centre + n is a half-space, n.x >= b with b = (radius^2 + |n|^2 - r^2) / (2 radius); outside
+# turns both signs. Relaxed by t it is n.x >= b - t s with the slack s, so what is sought is the
+# minimum over the sphere of the largest of (b_i - n_i.x) / s_i. In the minimum one, two or three
+# of these are the largest: one is least at x = n / |n|; where two are, they are equal, and x is
+# in the plane of both n; three are equal in two points at most. All of these are tried; those of
+# three only if no one or two prove that it cannot be had for less.
 
 
 @kernel
@@ -783,6 +782,16 @@ def least_relaxation(
         out[k] = centre[k] + radius * direction[k]
     least = max(best[0], 0.0)
     return -constant if 0.0 < constant >= least - best[2] else least
+
+
+# The nearest point of a sphere.
+#
+# An elbow moves on a sphere about its shoulder (Shin2002 section 5.3.3), and so does a hand about
+# its elbow. This is the problem of `ball_intersection` with the sphere as one more constraint,
+# which always holds with equality: the nearest point is the given one cast on the sphere, or lies
+# on the circle in which a ball cuts the sphere, or where two such circles cross (errata 4, 5.7).
+# A shell without thickness, which is a ball to stay inside of and the same one to stay outside
+# of, leaves its circle.
 
 
 @kernel

@@ -1,26 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Objective of the body posture, its gradient and curvature (kernel, Shin2002 eqs. 5.3-5.5).
+The body's posture, second step of a frame: the objective and its minimiser (Shin2002 5.2).
 
-Twelve unknowns: displacement of the root position, then rotation vectors r of pelvis, spine
-and chest, each joint rotation being its captured one times exp(r). The geodesic distance of
-eq. 5.5 to the captured rotation is then simply |r|. A rigid torso (n = 1) has the first nine:
-its chest keeps the captured rotation on the spine.
-
-Derivatives are by increments (v, w_0, w_1, w_2): v moves the root, and w_j turns segment j and
-all that it carries about its joint, both in world axes. So a shoulder at an arm a_j from the
-joint moves by v + sum_j w_j x a_j to first order, and no chart of rotations is differentiated.
-
-Body posture by nonlinear conjugate gradients (kernel, Shin2002 section 5.2).
-
-Polak-Ribiere with restarts, preconditioned by the curvature. With the exact one a few steps
-reach the minimum, and only the minimum itself moves continuously with the goals, whatever the
-start. Where the exact curvature is not positive definite, far from the minimum, that of
-straight paths takes its place.
-
-Every step that is tried costs one evaluation of the objective, and the cap counts those that
-fail as well, so it bounds the time of a frame.
+`body_energy` is the objective (eqs. 5.3-5.5), `minimise_body` finds its minimum over twelve
+unknowns: displacement of the root position, then rotation vectors r of pelvis, spine and chest,
+each joint rotation being its captured one times exp(r). The geodesic distance of eq. 5.5 to the
+captured rotation is then simply |r|. A rigid torso (n = 1) has the first nine: its chest keeps
+the captured rotation on the spine. (Kernels.)
 """
 
 import math
@@ -48,6 +35,19 @@ from puppet_core.math import (
 N_UNKNOWNS = 12
 _STARTS = (4, 7, 10, 13)  # upper segments of the limbs
 _TOP = (2, 2, 0, 0)  # body segment that carries the shoulder or hip
+
+GRADIENT_TOL = 1e-8  # [m]; at the default weights within a micrometre of the minimum
+SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo) [-]
+ROUNDING = 1e-14  # promised fall that the objective's rounding hides, of its value [-]
+LARGEST_TURN = 0.7  # of one segment in one step [rad]
+SHORTEST_STEP = 1e-9  # of the promised one: nothing left to gain [-]
+
+
+# The objective, its gradient and curvature.
+#
+# Derivatives are by increments (v, w_0, w_1, w_2): v moves the root, and w_j turns segment j and
+# all that it carries about its joint, both in world axes. So a shoulder at an arm a_j from the
+# joint moves by v + sum_j w_j x a_j to first order, and no chart of rotations is differentiated.
 
 
 class BodyTask(NamedTuple):
@@ -321,11 +321,15 @@ def _add_inward_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature
                 curvature[at + row, 3 + 3 * i + row] += weight * inward
 
 
-GRADIENT_TOL = 1e-8  # [m]; at the default weights within a micrometre of the minimum
-SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo) [-]
-ROUNDING = 1e-14  # promised fall that the objective's rounding hides, of its value [-]
-LARGEST_TURN = 0.7  # of one segment in one step [rad]
-SHORTEST_STEP = 1e-9  # of the promised one: nothing left to gain [-]
+# Nonlinear conjugate gradients.
+#
+# Polak-Ribiere with restarts, preconditioned by the curvature. With the exact one a few steps
+# reach the minimum, and only the minimum itself moves continuously with the goals, whatever the
+# start. Where the exact curvature is not positive definite, far from the minimum, that of
+# straight paths takes its place.
+#
+# Every step that is tried costs one evaluation of the objective, and the cap counts those that
+# fail as well, so it bounds the time of a frame.
 
 
 @kernel

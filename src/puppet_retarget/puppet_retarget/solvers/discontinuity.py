@@ -1,33 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Whether a body moves as one can, and as it did.
+Discontinuities of a posture detected and blended away; unusable input refused.
 
-What is farther from where it was than a body moves in that time has not moved: it is another body,
-another calibration or another clock.
-
-After a gap, a leap or a change of puppet the output eases from where it was to where it should be.
-
-While there is no usable input nothing new is published, so everyone holds the last good
-posture; when input comes back the puppet may be elsewhere, and must not jump there.
-What decays is the difference between the two postures at that moment, on top of the new
-motion: the puppet stays alive meanwhile, and the short way round is chosen once only.
-
-A performer who is farther from where he was than a body moves in that time has not moved: it is
-another one, another calibration or another clock. Such a leap is eased like a gap; so is one of
-the puppet alone, whose goals may have leapt. What is published therefore moves by no more than
-PUPPET_RATIO times as fast as the fastest body, and what the easing adds.
-
-A frame that is late by several, too few to be called a gap, may have it all to make up at once. If
-that is far it is eased too, in as much time as the frame was late or EASE_RAD_S and EASE_M_S take.
-Of frames that go on coming late, those of the first second are.
-
-Where something has just gone wrong more may follow: sensors come back one after the other, a
-filter finds its way. So for a second from the cause on, while the posture is on its way back, a
-step need not be impossible: what is fast, or does not go on as the motion was, is waited for. Not
-longer, or the puppet of a runner would stand still.
-
-Whether numbers that came over a topic can be solved at all (kernel layer).
+`DiscontinuityDetector` decides whether a body moved as a body can, and as it did before.
+`HoldAndBlend` holds the last posture while there is no usable input, and blends to the new one
+after a gap, a discontinuity or a change of puppet. `is_usable` checks numbers that came over a
+topic (kernel). Discontinuities of the sensors are handled by the performer.
 """
 
 import math
@@ -81,6 +60,29 @@ WARY_RAD_S, WARY_M_S = 30.0, 2.4
 WARY_RAD_S2, WARY_M_S2 = 2900.0, 200.0
 # what `watch_step` finds, as bits
 LEAPS, BREAKS = 1, 2
+
+# A limb of other proportions that goes where the performer's goes may have to turn faster: the
+# goldens do so up to 96 rad/s where their performer does not exceed 14.
+PUPPET_RATIO = 2.0
+EASE_RAD_S, EASE_M_S = 15.0, 2.5  # at most, on top of the motion: a fast one, not the fastest
+RESUME_S = 0.25  # held after a restart: listeners are still finding the new node
+WARY_S = 1.0  # from the cause on
+# A frame is late that comes after more than so many periods, and may not go far then: no farther
+# than what is fast goes in one and a half.
+LATE_PERIODS, FAR_PERIODS = 2.5, 1.5
+PERIOD_SHARE = 0.1  # of each interval in the running mean
+STEEPEST = 1.5  # of the ease 3 s^2 - 2 s^3, over a straight line
+
+MAX_RADIUS_M = 1e4
+MAX_BODY_M = 100.0  # of what is on one body; the tallest puppet is far smaller
+MAX_WEIGHT = 1e12  # of a contact [-]; its sums stay finite
+_LAST_SAMPLE = N_SEGMENTS * N_SAMPLES - 1
+
+
+# The detector.
+#
+# What is farther from where it was than a body moves in that time has not moved: it is another
+# body, another calibration or another clock.
 
 
 class DetectorArrays(NamedTuple):
@@ -285,17 +287,26 @@ def furthest(step: Vec3s, other: Vec3s, share: float, out: Floats) -> None:
     out[1] = math.sqrt(most)
 
 
-# A limb of other proportions that goes where the performer's goes may have to turn faster: the
-# goldens do so up to 96 rad/s where their performer does not exceed 14.
-PUPPET_RATIO = 2.0
-EASE_RAD_S, EASE_M_S = 15.0, 2.5  # at most, on top of the motion: a fast one, not the fastest
-RESUME_S = 0.25  # held after a restart: listeners are still finding the new node
-WARY_S = 1.0  # from the cause on
-# A frame is late that comes after more than so many periods, and may not go far then: no farther
-# than what is fast goes in one and a half.
-LATE_PERIODS, FAR_PERIODS = 2.5, 1.5
-PERIOD_SHARE = 0.1  # of each interval in the running mean
-STEEPEST = 1.5  # of the ease 3 s^2 - 2 s^3, over a straight line
+# Hold and blend.
+#
+# While there is no usable input nothing new is published, so everyone holds the last good
+# posture; when input comes back the puppet may be elsewhere, and must not jump there. What decays
+# is the difference between the two postures at that moment, on top of the new motion: the puppet
+# stays alive meanwhile, and the short way round is chosen once only.
+#
+# A performer who is farther from where he was than a body moves in that time has not moved: it is
+# another one, another calibration or another clock. Such a leap is eased like a gap; so is one of
+# the puppet alone, whose goals may have leapt. What is published therefore moves by no more than
+# PUPPET_RATIO times as fast as the fastest body, and what the easing adds.
+#
+# A frame that is late by several, too few to be called a gap, may have it all to make up at once.
+# If that is far it is eased too, in as much time as the frame was late or EASE_RAD_S and EASE_M_S
+# take. Of frames that go on coming late, those of the first second are.
+#
+# Where something has just gone wrong more may follow: sensors come back one after the other, a
+# filter finds its way. So for a second from the cause on, while the posture is on its way back, a
+# step need not be impossible: what is fast, or does not go on as the motion was, is waited for.
+# Not longer, or the puppet of a runner would stand still.
 
 
 class HoldAndBlend:
@@ -450,10 +461,7 @@ def add_gap(share: float, root_gap: Vec3, turn_gaps: Vec3s, root: Vec3, rotation
         multiply(turn, rotations[segment], rotations[segment])
 
 
-MAX_RADIUS_M = 1e4
-MAX_BODY_M = 100.0  # of what is on one body; the tallest puppet is far smaller
-MAX_WEIGHT = 1e12  # of a contact [-]; its sums stay finite
-_LAST_SAMPLE = N_SEGMENTS * N_SAMPLES - 1
+# Whether numbers that came over a topic can be solved at all.
 
 
 @kernel

@@ -1,32 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The third step of a frame: limbs into their ranges, and out of what they are in (kernel).
+Limbs, third step of a frame: the hand into its range, the elbow, the rotations (Shin2002 5.3).
 
-Legs first: what an arm does on a leg is done on the leg as it finally stands.
-
-Where a limb's end goes, and the elbow that lets it (kernel, Shin2002 5.3).
-
-The hand must come into a range ball about its goal (eq. 5.10). The elbow then lies on the
-circle about the line from shoulder to hand that the two segment lengths leave it, and of
-that circle the point on the captured side is taken. Limbs that touch the body are in
-`limb_ranges`.
-
-Joint rotations of one limb from its goal, and their blend (kernel, Shin2002 5.3.3).
-
-Shoulder and elbow turn by the least rotation that takes the captured segment direction to
-the solved one (eqs. 5.11-5.13); the wrist keeps the captured orientation of the hand in
-world; every joint is then blended with its captured rotation by importance (eq. 5.14).
-
-One limb of a frame to one goal, in the form of limb that the solver has (kernel).
-
-Joint rotations of one limb by its swivel angle (kernel, ShinSlides 3.3).
-
-A wrist at its goal leaves the elbow a circle about the line from shoulder to wrist. The limb
-is bent in its own plane until the wrist is as far from the shoulder as the goal, turned onto
-the goal's line, and swivelled about that line to where the upper segment is oriented most
-like the captured one. The joint between the segments only bends, about the axis about which
-it was captured bent; `limb_rotation` keeps the elbow's side instead and lets that axis turn.
+`solve_limb` keeps the captured side of the elbow: range ball (eq. 5.10), rotations
+(eqs. 5.11-5.13), and `blend_joint`, the blend with the captured rotation (eq. 5.14).
+`solve_limb_on_circle` solves by swivel angle instead (ShinSlides 3.3). Limbs that touch the
+own body are in `solvers.limb_ranges`, limbs inside objects in `solvers.penetration`. (Kernels.)
 """
 
 import math
@@ -53,6 +33,20 @@ HINT_SHARE = 0.3  # weight of the hint for a perfectly straight limb [-]
 EXACT_SHARE = 0.998  # of the limb's length, as the default stretch_limit [-]
 REACH_ROOM = 0.5  # share of the reach within which a goal of no importance is slowed [-]
 HINT_CHANGE_RAD = 0.05  # correction at which half of that weight is there
+
+# where a straight limb bends to, in its upper segment's frame: knees forward, elbows back
+_KNEE_HINT = np.array([1.0, 0.0, 0.0])
+_ELBOW_HINT = np.array([-1.0, 0.0, 0.0])
+
+NO_SWIVEL = 1e-12  # amplitude below which all swivel angles are equally good [-]
+MIN_DISTANCE_M = 1e-9  # shorter lines have no direction, as in `place_elbow`
+
+
+# Where a limb's end goes, and the elbow that lets it.
+#
+# The hand must come into a range ball about its goal (eq. 5.10). The elbow then lies on the
+# circle about the line from shoulder to hand that the two segment lengths leave it, and of that
+# circle the point on the captured side is taken. Limbs that touch the body are in `limb_ranges`.
 
 
 @kernel
@@ -237,9 +231,11 @@ def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal:
         goal[k] = shoulder[k] + share * (goal[k] - shoulder[k])
 
 
-# where a straight limb bends to, in its upper segment's frame: knees forward, elbows back
-_KNEE_HINT = np.array([1.0, 0.0, 0.0])
-_ELBOW_HINT = np.array([-1.0, 0.0, 0.0])
+# Joint rotations of one limb from its goal, and their blend.
+#
+# Shoulder and elbow turn by the least rotation that takes the captured segment direction to the
+# solved one (eqs. 5.11-5.13); the wrist keeps the captured orientation of the hand in world;
+# every joint is then blended with its captured rotation by importance (eq. 5.14).
 
 
 @kernel
@@ -367,8 +363,13 @@ def blend_joint(
     slerp(captured, work, weight, out)
 
 
-NO_SWIVEL = 1e-12  # amplitude below which all swivel angles are equally good [-]
-MIN_DISTANCE_M = 1e-9  # shorter lines have no direction, as in `place_elbow`
+# Joint rotations of one limb by its swivel angle (ShinSlides 3.3).
+#
+# A wrist at its goal leaves the elbow a circle about the line from shoulder to wrist. The limb is
+# bent in its own plane until the wrist is as far from the shoulder as the goal, turned onto the
+# goal's line, and swivelled about that line to where the upper segment is oriented most like the
+# captured one. The joint between the segments only bends, about the axis about which it was
+# captured bent; `limb_rotation` keeps the elbow's side instead and lets that axis turn.
 
 
 @kernel

@@ -1,31 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The end of a frame's third step: limbs out of the own body, then out of objects (kernel).
+Resolving penetration, the end of a frame's third step (Shin2002 5.3.3): limbs out of bodies.
 
-`self_push_out` and `push_out` say where a point is free, here the limbs go there.
-
-End-effectors out of objects (kernel, last part of Shin2002 5.3.3).
-
-The blend of captured and solved rotations obeys no constraint, so an end-effector may end
-inside an object. It is moved to where the line from its shoulder or hip enters the object, and
-the limb is solved once more. Where that is much farther than the nearest surface (a hand
-behind a bottle, a foot sliding along a wall) it takes the nearest surface: entering the far
-side by a micrometre must not move a hand to the near side.
-
-End-effectors, elbows and knees out of the rest of the body (kernel, last part of Shin2002 5.3.3).
-
-As `push_out` does for objects: neither the blend nor ranges whose sample points lie apart keep
-a palm out of a round belly exactly. What the performer's own body does, an elbow pressed
-into the side, is left as deep as it is there.
-
-Room that a swinging foot makes for the leg it passes (kernel).
-
-The legs of a character that stand closer together or are thicker than the performer's are in
-the way of the swing: the foot would be inside for a few frames, and to be taken out in those
-alone is a kick. Over so short a time its way relative to the other leg is nearly straight, so
-that the deepest place is known before it is there. The foot is out of the way by then, and
-takes as long to come back.
+First out of the own body (`resolve_self_penetration`), then out of objects
+(`resolve_object_penetration`); `swing_leg_clearance` makes room for a swinging foot beforehand.
+The blend of captured and solved rotations obeys no constraint, so this is needed after it. How
+fast a correction may change is in `solvers.correction_rate_limit`. (Kernels.)
 """
 
 import math
@@ -69,6 +50,32 @@ STUCK_TOL_M = 1e-3  # depth at which the nearest surface counts as out of reach
 NEWTON_STEPS = 30
 MAX_SWEEPS = 8  # over overlapping objects
 RAY_FROM, RAY_ONLY = 0.2, 0.5  # share of the way along the line that is depth [-]
+
+SELF_TOUCH_TOL_M = 1e-7
+ALLOWED_M = 1e-3  # flesh gives way
+_SWEEPS = 4  # over segments that overlap
+
+PASSING_S = 0.06  # before and after its deepest place a foot is aside
+SLOW_M_S, FAST_M_S = 0.5, 1.5  # past the leg, in the performer's size: no room yet, all of it
+ROOM_S = 0.01  # time constant of the room, against noise of the speed
+NOW_PREFERRED = 0.05  # share of a way's square that keeps its time near now [-]
+_SAME_M = 1e-9  # nearer than this, there is no direction from one place to another
+
+PUSH_ATTEMPTS = 6
+SELF_PUSH_ATTEMPTS = 7
+REACH_SWEEPS = 40  # between a surface and a limb's reach
+STALLED = 0.9  # of what is missing is left: there is no such place
+ROOM_M = 1e-9  # less room for the other leg is none
+HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
+
+
+# End-effectors out of objects.
+#
+# The blend of captured and solved rotations obeys no constraint, so an end-effector may end
+# inside an object. It is moved to where the line from its shoulder or hip enters the object, and
+# the limb is solved once more. Where that is much farther than the nearest surface (a hand behind
+# a bottle, a foot sliding along a wall) it takes the nearest surface: entering the far side by a
+# micrometre must not move a hand to the near side.
 
 
 @kernel
@@ -178,9 +185,11 @@ def leave_objects(objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, o
     return has_moved
 
 
-SELF_TOUCH_TOL_M = 1e-7
-ALLOWED_M = 1e-3  # flesh gives way
-_SWEEPS = 4  # over segments that overlap
+# End-effectors, elbows and knees out of the rest of the body.
+#
+# As `push_out` does for objects: neither the blend nor ranges whose sample points lie apart keep
+# a palm out of a round belly exactly. What the performer's own body does, an elbow pressed into
+# the side, is left as deep as it is there.
 
 
 @kernel
@@ -331,11 +340,13 @@ def self_depths(
             out[j] = max(out[j], -deepest)
 
 
-PASSING_S = 0.06  # before and after its deepest place a foot is aside
-SLOW_M_S, FAST_M_S = 0.5, 1.5  # past the leg, in the performer's size: no room yet, all of it
-ROOM_S = 0.01  # time constant of the room, against noise of the speed
-NOW_PREFERRED = 0.05  # share of a way's square that keeps its time near now [-]
-_SAME_M = 1e-9  # nearer than this, there is no direction from one place to another
+# Room that a swinging foot makes for the leg it passes.
+#
+# The legs of a character that stand closer together or are thicker than the performer's are in
+# the way of the swing: the foot would be inside for a few frames, and to be taken out in those
+# alone is a kick. Over so short a time its way relative to the other leg is nearly straight, so
+# that the deepest place is known before it is there. The foot is out of the way by then, and
+# takes as long to come back.
 
 
 @kernel
@@ -486,12 +497,7 @@ def swing_leg_clearance(
             room[k, 0], room[k, 1], out[k] = 0.0, 0.0, 0.0
 
 
-PUSH_ATTEMPTS = 6
-SELF_PUSH_ATTEMPTS = 7
-REACH_SWEEPS = 40  # between a surface and a limb's reach
-STALLED = 0.9  # of what is missing is left: there is no such place
-ROOM_M = 1e-9  # less room for the other leg is none
-HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
+# The limbs follow their points.
 
 
 @kernel

@@ -3,11 +3,10 @@
 """
 Closed-loop inverse rate control of the whole puppet at once (ChoiKo2000), live.
 
-Rate control of the puppet in a frame of the live pipeline (kernels).
-
 What ChoiKo2000 calls the reference end-effector trajectory of the animated character is made of
-what importance says: an end-effector that matters goes where the performer's is, in the puppet's
-world; one that does not goes where the captured angles take it; between them, a share of the way.
+importance: an end-effector that matters goes where the performer's is, in the puppet's world;
+one that does not goes where the captured angles lead it; between them, a fraction of the way.
+The controller itself is the package `rate_control`.
 """
 
 import math
@@ -86,6 +85,11 @@ PATIENCE_S = 0.2  # .. for so long: astray
 RETURN_S = 0.3  # in which it is brought back
 RELAXED_M = 0.01  # so far out of the root's reach, goals are half the whole body's [m]
 _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
+
+TURN_WEIGHT = 0.3  # of the orientations of hands and feet: a radian counts as 0.3 m
+SHIFT_MOBILITY, TURN_MOBILITY, TORSO_MOBILITY = 0.2, 0.1, 0.2
+"""How readily pelvis and torso move for hands and feet; the joints of the limbs 1 [-]."""
+CONFIG = RateConfig(tolerance=1e-4, estimate=WISH_FIRST)
 
 
 @kernel
@@ -267,6 +271,9 @@ def _take(state: State, rotations: Quats, frame: Frame) -> None:
         align_sign(rotations[joint], state.rotations[joint], frame.rotations[joint])
 
 
+# One frame.
+
+
 @kernel
 def solve_rate_packed(
     packed: np.ndarray,
@@ -333,10 +340,7 @@ def solve_rate_packed(
     return int(state.measures[STEPS])
 
 
-TURN_WEIGHT = 0.3  # of the orientations of hands and feet: a radian counts as 0.3 m
-SHIFT_MOBILITY, TURN_MOBILITY, TORSO_MOBILITY = 0.2, 0.1, 0.2
-"""How readily pelvis and torso move for hands and feet; the joints of the limbs 1 [-]."""
-CONFIG = RateConfig(tolerance=1e-4, estimate=WISH_FIRST)
+# The solver.
 
 
 class RateControlSolver(EndEffectorSolver):

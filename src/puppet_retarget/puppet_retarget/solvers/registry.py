@@ -1,15 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Solvers by name, as the parameter `solver` and the command line know them.
+The solvers by name, as the parameter `solver` and the command line know them.
 
-The thesis' solver: what is important is kept, the rest stays as captured (Shin2002 ch. 5).
-
-Baseline of Shin2002 figs. 7.2a and 7.3a: the captured joint angles and nothing else.
-
-Baseline of Shin2002 figs. 7.2b and 7.3b: all end-effector positions, always.
-
-The earlier form of the thesis' solver: limbs by their swivel angle (ShinSlides 3.3).
+`ImportanceBasedSolver` is the thesis' own (Shin2002 ch. 5), `ElbowCircleSolver` its earlier form
+(ShinSlides 3.3); `JointAnglesSolver` and `PositionSolver` are its baselines (figs. 7.2 and 7.3).
+`RateControlSolver` (ChoiKo2000) is in a module of its own.
 """
 
 from collections.abc import Callable

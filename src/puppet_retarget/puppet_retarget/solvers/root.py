@@ -1,11 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Root position of the puppet from goals and importances (kernel, Shin2002 section 5.1).
+The root's position, first step of a frame: reference and limits (kernels, Shin2002 5.1).
 
-Balls in which the root reaches each limb's goal (kernel, Shin2002 eq. 5.2, errata 3).
-
-They are softened before the root's smoothing, and hold the root after it.
+`place_root` is the step (eqs. 5.1-5.2): a reference from goals and importances, brought into the
+balls in which the root reaches each limb's goal (eq. 5.2, errata 3). The balls are softened
+before the root's smoothing, and hold the root after it. The intersection of balls (Shin2002
+app. A) is computed in `solvers.ball_intersection`.
 """
 
 import math
@@ -28,6 +29,11 @@ HELD_POWER = 3  # importance to this power holds the smoothed root [-]
 HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
+
+STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
+
+
+# Balls in which the root reaches each limb's goal.
 
 
 class LimbBalls(NamedTuple):
@@ -190,7 +196,7 @@ def hold_root(
     closest_in_balls(root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, root)
 
 
-STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
+# The root.
 
 
 @kernel

@@ -3,7 +3,9 @@
 """
 The interface of all solvers: captured posture and importance in, puppet posture out.
 
-What solvers that place end-effectors share: the puppet, the frame and the compiled call.
+`Solver` is the abstract base. `EndEffectorSolver` is what solvers that place end-effectors
+share: the puppet, the frame and the compiled call. The solvers themselves are in
+`solvers.registry` and `solvers.rate_control`.
 """
 
 from dataclasses import dataclass
@@ -41,6 +43,8 @@ from puppet_retarget.solvers.puppet_model import (
     Tuning,
     tuning,
 )
+
+NOTHING_NEAR = np.zeros((8, SELF_ROW))
 
 
 @dataclass(slots=True)
@@ -86,6 +90,9 @@ class SolverOutput:
     """Whether some root position brings every goal in reach; true where nothing looked."""
 
 
+# The interface.
+
+
 class Solver(Protocol):
     """What retargets one frame; the smoothing of the root is all it remembers."""
 
@@ -122,7 +129,7 @@ class Solver(Protocol):
         ...
 
 
-NOTHING_NEAR = np.zeros((8, SELF_ROW))
+# Solvers that place end-effectors.
 
 
 class SolverArrays(NamedTuple):
