@@ -52,6 +52,10 @@ LAST = ARRIVALS.stop - 1  # /joint_states
 
 Figures = dict[str, Any]
 
+MAX_DOMAIN_ID = 232  # what the ports of DDS leave room for
+VIEWER = 'puppet_view'
+EXAMPLE = 'example: puppet_demo --headless --duration 20 --character sally --json demo.json'
+
 
 def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = False) -> Figures:
     """
@@ -164,11 +168,6 @@ def _number(value: float) -> float | None:
 
 def _text(value: float | None, digits: int) -> str:
     return '-' if value is None else f'{value:.{digits}f}'
-
-
-MAX_DOMAIN_ID = 232  # what the ports of DDS leave room for
-VIEWER = 'puppet_view'
-EXAMPLE = 'example: puppet_demo --headless --duration 20 --character sally --json demo.json'
 
 
 def parser() -> argparse.ArgumentParser:

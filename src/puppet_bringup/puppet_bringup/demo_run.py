@@ -34,6 +34,21 @@ NEXT_STEP = {
 }
 ANSWER_TIMEOUT_S = 3.0  # a call to a driver that has just died is never answered
 
+DRIVER = 'tracker_driver'
+EMULATOR = 'tracker_emulator'
+RAW_TOPIC = TOPICS[0]  # the driver's
+READY_MARK = 'ready'  # what the emulator says once its ports are there
+SET_UP_TIMEOUT_S = 270.0  # a first compilation on a slow machine fits
+FIRST_FRAME_TIMEOUT_S = 45.0
+SILENCE_TIMEOUT_S = 10.0
+SETTLE_S = 0.5  # of streaming before the figures begin
+GRACE_S = 0.3  # for the last frames to arrive
+STATUS_PERIOD_S = 5.0
+SPIN_S = 0.05
+SHOWN_LINES = 8
+
+Say = Callable[[str], None]
+
 
 class DriverSwitch:
     """
@@ -79,22 +94,6 @@ class DriverSwitch:
             self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
         self._is_active = state == State.PRIMARY_STATE_ACTIVE
         return self._is_active
-
-
-DRIVER = 'tracker_driver'
-EMULATOR = 'tracker_emulator'
-RAW_TOPIC = TOPICS[0]  # the driver's
-READY_MARK = 'ready'  # what the emulator says once its ports are there
-SET_UP_TIMEOUT_S = 270.0  # a first compilation on a slow machine fits
-FIRST_FRAME_TIMEOUT_S = 45.0
-SILENCE_TIMEOUT_S = 10.0
-SETTLE_S = 0.5  # of streaming before the figures begin
-GRACE_S = 0.3  # for the last frames to arrive
-STATUS_PERIOD_S = 5.0
-SPIN_S = 0.05
-SHOWN_LINES = 8
-
-Say = Callable[[str], None]
 
 
 class PipelineError(PuppetError):

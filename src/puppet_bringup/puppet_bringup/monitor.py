@@ -50,6 +50,28 @@ WIDTH = N_JOINTS + 1
 FIRST_CAPACITY = 4096
 RECENT_FRAMES = 1000  # still found by stamp; messages are never that late
 
+PUPPET_TOPIC, STATUS_TOPIC = '/puppet/posture', '/retarget/status'
+JOINTS_TOPIC = TOPICS[-1]
+KINDS = {
+    TOPICS[0]: TrackerFrame,
+    TOPICS[1]: PoseFrame,
+    TOPICS[2]: Posture,
+    TOPICS[3]: Importance,
+    JOINTS_TOPIC: JointState,
+    PUPPET_TOPIC: Posture,
+    STATUS_TOPIC: RetargetStatus,
+}
+# Nodes that must listen before the tracker starts: topic -> who.
+READY_WHEN_HEARD = {
+    '/tracker/raw': 'pose_filter',
+    '/tracker/filtered': 'performer',
+    '/performer/posture': 'retarget',
+    '/importance': 'retarget',
+    '/puppet/posture': 'visualization',
+}
+FEET = slice(2, 4)
+MAX_PENDING = 2000  # messages that wait while no joint states come
+
 
 class FrameLog:
     """
@@ -124,29 +146,6 @@ class FrameLog:
         if len(self._recent) > RECENT_FRAMES:
             self._recent.popitem(last=False)
         return index
-
-
-PUPPET_TOPIC, STATUS_TOPIC = '/puppet/posture', '/retarget/status'
-JOINTS_TOPIC = TOPICS[-1]
-KINDS = {
-    TOPICS[0]: TrackerFrame,
-    TOPICS[1]: PoseFrame,
-    TOPICS[2]: Posture,
-    TOPICS[3]: Importance,
-    JOINTS_TOPIC: JointState,
-    PUPPET_TOPIC: Posture,
-    STATUS_TOPIC: RetargetStatus,
-}
-# Nodes that must listen before the tracker starts: topic -> who.
-READY_WHEN_HEARD = {
-    '/tracker/raw': 'pose_filter',
-    '/tracker/filtered': 'performer',
-    '/performer/posture': 'retarget',
-    '/importance': 'retarget',
-    '/puppet/posture': 'visualization',
-}
-FEET = slice(2, 4)
-MAX_PENDING = 2000  # messages that wait while no joint states come
 
 
 class Monitor(Node):

@@ -27,6 +27,72 @@ VARIANTS = {
     REPLAY: 'the graph behind a recorded /tracker/raw, or a later topic',
 }
 
+PLAYER = 'bag'  # the program that plays one
+PIPELINE = 'puppet_pipeline'  # the process that nodes share
+EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
+# where the data comes from; stopped before the others
+SOURCES = (PLAYER, 'tracker_driver', 'pose_topics', PIPELINE)
+TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
+
+
+# node parameters that an argument sets: argument -> (node, parameter) ..
+_PARAMETERS = {
+    'character': (('retarget', 'character'), ('visualization', 'character')),
+    'solver': (('retarget', 'solver'),),
+    'environment': (
+        ('importance', 'environment'),
+        ('retarget', 'environment'),
+        ('visualization', 'environment'),
+    ),
+    'performer': (('performer', 'performer'),),
+    'layout': (('performer', 'layout'),),
+    'calibration_file': (('performer', 'calibration_file'),),
+    'rate_hz': (
+        ('tracker_driver', 'rate_hz'),
+        ('pose_topics', 'rate_hz'),
+        ('pose_filter', 'expected_rate_hz'),
+    ),
+    'ports': (('tracker_driver', 'ports'),),
+    'topics': (('pose_topics', 'topics'),),
+    'autostart': (('tracker_driver', 'autostart'),),
+}
+
+# of the second puppet and further ones
+_PUPPET_TOPICS = (
+    ('/joint_states', '/puppet_{}/joint_states'),
+    ('/puppet/posture', '/puppet_{}/posture'),
+    ('/retarget/status', '/puppet_{}/status'),
+    ('/robot_description', '/puppet_{}/robot_description'),
+    ('/puppet/robot_description', '/puppet_{}/body_description'),
+)
+
+# nodes before each topic at which a recording may enter, in the order of the data
+_BEFORE_ENTRY = {
+    '': (),
+    '/tracker/raw': (),
+    '/tracker/filtered': ('pose_filter',),
+    '/performer/posture': ('pose_filter', 'performer'),
+    '/importance': ('pose_filter', 'performer', 'importance'),
+}
+
+# where the poses come from
+_TRACKERS = {SIM: 'tracker_driver', HARDWARE: 'tracker_driver', TOPICS: 'pose_topics'}
+
+# in the order of the data
+_NODES = (
+    ('puppet_driver', 'tracker_driver'),
+    ('puppet_driver', 'pose_topics'),
+    ('puppet_filter', 'pose_filter'),
+    ('puppet_performer', 'performer'),
+    ('puppet_retarget', 'importance'),
+    ('puppet_retarget', 'retarget'),
+    ('puppet_view', 'visualization'),
+    ('puppet_filter', 'tracker_markers'),
+)
+MARKERS = 'tracker_markers'  # the node that only RViz needs
+OFF_THE_PATH = ('visualization', MARKERS)  # nodes that frames need not wait for
+RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -122,73 +188,6 @@ ARGUMENTS = (
 def arguments_of(variant: str) -> tuple[Argument, ...]:
     """Return the arguments of a launch description."""
     return tuple(argument for argument in ARGUMENTS if variant in argument.variants)
-
-
-PLAYER = 'bag'  # the program that plays one
-PIPELINE = 'puppet_pipeline'  # the process that nodes share
-EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
-# where the data comes from; stopped before the others
-SOURCES = (PLAYER, 'tracker_driver', 'pose_topics', PIPELINE)
-TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
-
-
-# node parameters that an argument sets: argument -> (node, parameter) ..
-_PARAMETERS = {
-    'character': (('retarget', 'character'), ('visualization', 'character')),
-    'solver': (('retarget', 'solver'),),
-    'environment': (
-        ('importance', 'environment'),
-        ('retarget', 'environment'),
-        ('visualization', 'environment'),
-    ),
-    'performer': (('performer', 'performer'),),
-    'layout': (('performer', 'layout'),),
-    'calibration_file': (('performer', 'calibration_file'),),
-    'rate_hz': (
-        ('tracker_driver', 'rate_hz'),
-        ('pose_topics', 'rate_hz'),
-        ('pose_filter', 'expected_rate_hz'),
-    ),
-    'ports': (('tracker_driver', 'ports'),),
-    'topics': (('pose_topics', 'topics'),),
-    'autostart': (('tracker_driver', 'autostart'),),
-}
-
-# of the second puppet and further ones
-_PUPPET_TOPICS = (
-    ('/joint_states', '/puppet_{}/joint_states'),
-    ('/puppet/posture', '/puppet_{}/posture'),
-    ('/retarget/status', '/puppet_{}/status'),
-    ('/robot_description', '/puppet_{}/robot_description'),
-    ('/puppet/robot_description', '/puppet_{}/body_description'),
-)
-
-# nodes before each topic at which a recording may enter, in the order of the data
-_BEFORE_ENTRY = {
-    '': (),
-    '/tracker/raw': (),
-    '/tracker/filtered': ('pose_filter',),
-    '/performer/posture': ('pose_filter', 'performer'),
-    '/importance': ('pose_filter', 'performer', 'importance'),
-}
-
-# where the poses come from
-_TRACKERS = {SIM: 'tracker_driver', HARDWARE: 'tracker_driver', TOPICS: 'pose_topics'}
-
-# in the order of the data
-_NODES = (
-    ('puppet_driver', 'tracker_driver'),
-    ('puppet_driver', 'pose_topics'),
-    ('puppet_filter', 'pose_filter'),
-    ('puppet_performer', 'performer'),
-    ('puppet_retarget', 'importance'),
-    ('puppet_retarget', 'retarget'),
-    ('puppet_view', 'visualization'),
-    ('puppet_filter', 'tracker_markers'),
-)
-MARKERS = 'tracker_markers'  # the node that only RViz needs
-OFF_THE_PATH = ('visualization', MARKERS)  # nodes that frames need not wait for
-RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
 
 
 def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:

@@ -18,6 +18,14 @@ from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from puppet_core.io import ConfigError
 from puppet_ros.process import middleware_settings
 
+# Small arrays only: pools of threads for linear algebra cost more than they give.
+ONE_THREAD = {
+    'OMP_NUM_THREADS': '1',
+    'OPENBLAS_NUM_THREADS': '1',
+    'MKL_NUM_THREADS': '1',
+    'NUMBA_NUM_THREADS': '1',
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Process:
@@ -69,15 +77,6 @@ class Process:
         for old, new in self.remappings:
             words += ['-r', f'{old}:={new}']
         return words
-
-
-# Small arrays only: pools of threads for linear algebra cost more than they give.
-ONE_THREAD = {
-    'OMP_NUM_THREADS': '1',
-    'OPENBLAS_NUM_THREADS': '1',
-    'MKL_NUM_THREADS': '1',
-    'NUMBA_NUM_THREADS': '1',
-}
 
 
 def command_line(process: Process, config_dir: Path) -> list[str]:

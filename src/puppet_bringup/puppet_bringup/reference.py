@@ -59,6 +59,68 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+PARSERS = ('parser', 'make_parser')
+"""Functions of a program's module, the first of which returns its parser."""
+
+_SAID_TWICE = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
+
+MORE_PARSERS = 'MORE_PARSERS'
+"""Tuple in a program's module: functions that return what else it may read its arguments with."""
+
+_FIELD = re.compile(r'(?P<type>[\w/]+(?:\[\d*\])?)\s+(?P<name>\w+)\s*(?:=\s*(?P<value>[^#]+))?')
+_COLUMN = re.compile(r'(\S) {2,}(?=\S)')
+_ITEM = re.compile(r' {1,7}\S')  # a comment line that is a line of a list
+BREAK = '<br>'
+RESPONSE = ['**response**', '', '']
+
+ROWS = 'ROWS'  # ends the name of a node's rows
+
+LAB = 'lab'
+STEP_NS = 10_000_000
+
+POLICY = Path('config') / 'security' / 'puppet.policy.xml'
+VERSION = '0.2.0'
+ENCLAVES = '/puppet'
+OF_EVERY_NODE = ('/rosout', '/parameter_events')
+ROS_TYPES = ('rcl_interfaces/', 'lifecycle_msgs/', 'type_description_interfaces/')
+POLICY_HEAD = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<!-- Written from the nodes by ./puppet dev reference; doc/security.md says how to use it. -->
+"""
+PUBLISH, SUBSCRIBE, REPLY, REQUEST = 'publish', 'subscribe', 'reply', 'request'
+POLICY_KINDS = {PUBLISH: 'topic', SUBSCRIBE: 'topic', REPLY: 'service', REQUEST: 'service'}
+# what nodes have besides where a parameter asks for it: simulated time, a puppet that is a robot
+OF_EVERY_OPTION = {SUBSCRIBE: (CLOCK,)}
+OF_OPTIONS = {'visualization': {PUBLISH: (TF_STATIC,), SUBSCRIBE: (JOINTS,)}}
+
+EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
+PAGE = Path('doc') / 'reference.md'
+TOOLS = Path('tools')
+COMMANDS = 'puppet_setup.commands'
+MESSAGES, KINDS = Path('src') / 'puppet_msgs', ('msg', 'srv')
+SHOWN_DIFFERENCES = 20
+EXAMPLE = """\
+examples:
+  ./puppet dev reference --write
+  ./puppet dev reference --check"""
+HEAD = """\
+# Reference
+
+Written from the code by `./puppet dev reference --write`; a test fails where it differs, or where
+the running nodes have a topic, service or parameter that is not in it. What they mean together is
+in [topics.md](topics.md)."""
+PARAMETERS_HEAD = """\
+The files in `config/`, one for each node, set them. A *live* parameter may be changed with
+`ros2 param set`; an unknown name or a value out of its range is refused with a text that names it.
+Every node has `use_sim_time` besides, which is ROS's own."""
+SERVICES_HEAD = """\
+Every node has ROS's services for parameters besides, and `tracker_driver` those of a lifecycle
+node."""
+FRAMES_HEAD = 'All frames follow REP-103. `<segment>` is one of the names in the message Posture.'
+LAUNCH_HEAD = """\
+`./puppet up DESCRIPTION NAME:=VALUE ..`, or `ros2 launch puppet_bringup DESCRIPTION.launch.py`.
+Without a default, the parameter file's value stays."""
+
 
 def cell(text: str) -> str:
     """Return a text on one line in which nothing is taken for a tag or the end of a cell."""
@@ -79,15 +141,6 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table whose cells are Markdown already, and an empty one."""
     lines = [list(heads), ['---'] * len(heads), *map(list, rows)]
     return [f'| {" | ".join(line)} |' for line in lines] + ['']
-
-
-PARSERS = ('parser', 'make_parser')
-"""Functions of a program's module, the first of which returns its parser."""
-
-_SAID_TWICE = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
-
-MORE_PARSERS = 'MORE_PARSERS'
-"""Tuple in a program's module: functions that return what else it may read its arguments with."""
 
 
 def module_of(package: str, program: str) -> ModuleType:
@@ -223,13 +276,6 @@ def _default(action: argparse.Action) -> str:
     return code(f'{value:g}' if isinstance(value, float) else str(value))
 
 
-_FIELD = re.compile(r'(?P<type>[\w/]+(?:\[\d*\])?)\s+(?P<name>\w+)\s*(?:=\s*(?P<value>[^#]+))?')
-_COLUMN = re.compile(r'(\S) {2,}(?=\S)')
-_ITEM = re.compile(r' {1,7}\S')  # a comment line that is a line of a list
-BREAK = '<br>'
-RESPONSE = ['**response**', '', '']
-
-
 class Entry(NamedTuple):
     """A field or constant."""
 
@@ -325,9 +371,6 @@ def _row(block: Block) -> list[str]:
     )
     types = BREAK.join(dict.fromkeys(code(entry.type) for entry in block.entries))
     return [names, types, BREAK.join(said)]
-
-
-ROWS = 'ROWS'  # ends the name of a node's rows
 
 
 def node_programs() -> dict[str, str]:
@@ -473,10 +516,6 @@ def _value(value: object) -> str:
     return f"'{value}'" if isinstance(value, str) else repr(value)
 
 
-LAB = 'lab'
-STEP_NS = 10_000_000
-
-
 class Graph(NamedTuple):
     """The running nodes, and one that looks at them."""
 
@@ -558,22 +597,6 @@ def _make(name: str, context: Any) -> Any:
     )
 
 
-POLICY = Path('config') / 'security' / 'puppet.policy.xml'
-VERSION = '0.2.0'
-ENCLAVES = '/puppet'
-OF_EVERY_NODE = ('/rosout', '/parameter_events')
-ROS_TYPES = ('rcl_interfaces/', 'lifecycle_msgs/', 'type_description_interfaces/')
-POLICY_HEAD = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<!-- Written from the nodes by ./puppet dev reference; doc/security.md says how to use it. -->
-"""
-PUBLISH, SUBSCRIBE, REPLY, REQUEST = 'publish', 'subscribe', 'reply', 'request'
-POLICY_KINDS = {PUBLISH: 'topic', SUBSCRIBE: 'topic', REPLY: 'service', REQUEST: 'service'}
-# what nodes have besides where a parameter asks for it: simulated time, a puppet that is a robot
-OF_EVERY_OPTION = {SUBSCRIBE: (CLOCK,)}
-OF_OPTIONS = {'visualization': {PUBLISH: (TF_STATIC,), SUBSCRIBE: (JOINTS,)}}
-
-
 class Rule(NamedTuple):
     """Names that a node may use in one way."""
 
@@ -633,35 +656,6 @@ def _relative(name: str, node: str) -> str:
     """Return a name as policies write it: those of the node by ~, others from the namespace."""
     private = f'/{node}/'
     return f'~/{name[len(private) :]}' if name.startswith(private) else name.lstrip('/')
-
-
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
-PAGE = Path('doc') / 'reference.md'
-TOOLS = Path('tools')
-COMMANDS = 'puppet_setup.commands'
-MESSAGES, KINDS = Path('src') / 'puppet_msgs', ('msg', 'srv')
-SHOWN_DIFFERENCES = 20
-EXAMPLE = """\
-examples:
-  ./puppet dev reference --write
-  ./puppet dev reference --check"""
-HEAD = """\
-# Reference
-
-Written from the code by `./puppet dev reference --write`; a test fails where it differs, or where
-the running nodes have a topic, service or parameter that is not in it. What they mean together is
-in [topics.md](topics.md)."""
-PARAMETERS_HEAD = """\
-The files in `config/`, one for each node, set them. A *live* parameter may be changed with
-`ros2 param set`; an unknown name or a value out of its range is refused with a text that names it.
-Every node has `use_sim_time` besides, which is ROS's own."""
-SERVICES_HEAD = """\
-Every node has ROS's services for parameters besides, and `tracker_driver` those of a lifecycle
-node."""
-FRAMES_HEAD = 'All frames follow REP-103. `<segment>` is one of the names in the message Posture.'
-LAUNCH_HEAD = """\
-`./puppet up DESCRIPTION NAME:=VALUE ..`, or `ros2 launch puppet_bringup DESCRIPTION.launch.py`.
-Without a default, the parameter file's value stays."""
 
 
 def parser() -> argparse.ArgumentParser:

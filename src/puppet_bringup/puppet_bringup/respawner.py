@@ -17,6 +17,10 @@ GROWTH = 3.0
 MAX_DELAY_S = 8.1
 LASTING_S = 10.0  # a program that ran longer starts with the first delay again
 
+WATCH_PERIOD_S = 0.05  # how often to call `tick`
+
+Command = tuple[str, Sequence[str]]
+
 
 class Restarts:
     """
@@ -62,11 +66,6 @@ class Restarts:
     def is_waiting(self) -> bool:
         """Whether a program is still to be started."""
         return bool(self._due)
-
-
-WATCH_PERIOD_S = 0.05  # how often to call `tick`
-
-Command = tuple[str, Sequence[str]]
 
 
 class News(NamedTuple):

@@ -40,6 +40,9 @@ HANDS, FEET = LIMB_SEGMENTS[:2, 2], LIMB_SEGMENTS[2:, 2]
 PARTS = ('palms', 'elbows', 'soles', 'knees')
 _POINTS = {'palms': [0, 1], 'soles': [2, 3], 'elbows': [4, 5], 'knees': [6, 7]}
 
+EXAMPLE = 'example: ./puppet character new robot.yaml --from-urdf robot.urdf'
+_COLOUR = re.compile(r'#?([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})')
+
 
 @dataclass(frozen=True, slots=True)
 class RobotFigures:
@@ -125,10 +128,6 @@ def _cells(one: RobotFigures) -> list[str]:
 
 def _pair(values: Floats, digits: int) -> str:
     return f'{number(float(np.median(values)), digits)} / {number(float(values.max()), digits)}'
-
-
-EXAMPLE = 'example: ./puppet character new robot.yaml --from-urdf robot.urdf'
-_COLOUR = re.compile(r'#?([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

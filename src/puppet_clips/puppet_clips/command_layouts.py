@@ -31,6 +31,18 @@ from puppet_retarget.offline import ConfigFiles, number, PERFORMER, table
 _N_ENDS = len(END_EFFECTORS)
 _PLURALS = {'hand': 'hands', 'foot': 'feet'}
 
+EXAMPLE = 'example: ./puppet layouts walk.bvh --layouts six_point,default14'
+LAYOUTS = (
+    'six_point',
+    'enhance11',
+    'no_feet12',
+    'choi_ko13',
+    'default14',
+    'head15',
+    'girdle17',
+)
+RATE_HZ = 30.0  # of the built-in performer: no error depends on it
+
 
 @dataclass(frozen=True, slots=True)
 class LayoutErrors:
@@ -131,19 +143,6 @@ def _estimated(motion: Motion, layout: SensorLayout) -> tuple[Quats, Vec3s]:
 
 def _rms(values: Floats) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
-
-
-EXAMPLE = 'example: ./puppet layouts walk.bvh --layouts six_point,default14'
-LAYOUTS = (
-    'six_point',
-    'enhance11',
-    'no_feet12',
-    'choi_ko13',
-    'default14',
-    'head15',
-    'girdle17',
-)
-RATE_HZ = 30.0  # of the built-in performer: no error depends on it
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

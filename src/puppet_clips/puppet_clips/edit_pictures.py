@@ -17,6 +17,15 @@ MEASURED_MARK_M = 0.035  # edge of the cube where an end-effector was measured
 MARK_COLOUR = (0.85, 0.12, 0.10)
 MEASURED_AZIMUTH_DEG = 25.0
 
+INSTANTS = 5
+MARK_M = 0.045  # radius of the ball at a goal
+DISC_M = np.array([0.17, 0.17, 0.012])  # radii and height of the disc below a planted point
+GOAL_COLOUR, PLANT_COLOUR = (0.85, 0.12, 0.10), (0.10, 0.42, 0.75)
+GROUND_COLOUR = (0.70, 0.68, 0.60)
+GROUND_M, PLATE_M, PLATE_THICK_M = 0.8, 0.32, 0.02  # of plates drawn around a body
+AZIMUTH_DEG = 35.0
+CELL_PX = (320, 360)
+
 
 def before_and_after(
     character: Character,
@@ -66,16 +75,6 @@ def _instants(n_frames: int, keyframes: Sequence[int]) -> list[int]:
     if len(inner) < INSTANTS:
         return [int(frame) for frame in even_instants(n_frames, INSTANTS)]
     return [inner[int(i)] for i in even_instants(len(inner), INSTANTS)]
-
-
-INSTANTS = 5
-MARK_M = 0.045  # radius of the ball at a goal
-DISC_M = np.array([0.17, 0.17, 0.012])  # radii and height of the disc below a planted point
-GOAL_COLOUR, PLANT_COLOUR = (0.85, 0.12, 0.10), (0.10, 0.42, 0.75)
-GROUND_COLOUR = (0.70, 0.68, 0.60)
-GROUND_M, PLATE_M, PLATE_THICK_M = 0.8, 0.32, 0.02  # of plates drawn around a body
-AZIMUTH_DEG = 35.0
-CELL_PX = (320, 360)
 
 
 def edit_preview(

@@ -15,13 +15,6 @@ from puppet_driver.devices import flock_protocol as flock
 from puppet_driver.tracker import Tracker
 from puppet_driver.transport import burst_seconds, is_network_name, parse_endpoint, SCHEMES, spread
 
-
-def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
-    """Return the rotation by roll about X, then pitch about Y, then yaw about Z, shape (4,)."""
-    roll, pitch, yaw = np.radians(rpy_deg)[:, None] * np.eye(3)
-    return multiply(exp(yaw), multiply(exp(pitch), exp(roll)))
-
-
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
 COLLECTING_S = 0.02  # and that adapters collect bytes before they hand them over
 BAUD_RATES_BPS = (2400, 4800, 9600, 19200, 38400, 57600, 115200)  # of all that have RS-232
@@ -191,6 +184,12 @@ DRIVER_ROWS = (
         description='Configure and activate at once; false waits for a lifecycle manager.',
     ),
 )
+
+
+def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
+    """Return the rotation by roll about X, then pitch about Y, then yaw about Z, shape (4,)."""
+    roll, pitch, yaw = np.radians(rpy_deg)[:, None] * np.eye(3)
+    return multiply(exp(yaw), multiply(exp(pitch), exp(roll)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,12 @@ from puppet_retarget.offline import ConfigFiles, PERFORMER, table, write_report
 MET_PERCENT = 0.1  # of the body's height: below it an entry counts as met
 MAX_LINES = 12  # of entries in the printed report
 
+EXAMPLE = (
+    'example: ./puppet edit walk.bvh reach.yaml out.bvh --report report.json --preview strip.png'
+)
+# Returns a strip of a body in a clip, in what an edit file prepared of it, and in the result.
+Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
+
 
 def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str, Any]:
     """
@@ -141,13 +147,6 @@ def _entries(entries: list[Mapping[str, Any]]) -> str:
 
 def _height(config: EditConfig, motion: Motion) -> float:
     return config.body_height_m or body_height(motion.skeleton)
-
-
-EXAMPLE = (
-    'example: ./puppet edit walk.bvh reach.yaml out.bvh --report report.json --preview strip.png'
-)
-# Returns a strip of a body in a clip, in what an edit file prepared of it, and in the result.
-Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

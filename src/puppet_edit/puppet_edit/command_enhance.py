@@ -46,6 +46,14 @@ OTHER_BODY_M = 0.5  # a median error above it is another body or another world
 _DEFAULT = EnhanceConfig()
 _SPACING = KeyframeSpacing()
 
+EXAMPLE = (
+    'example: ./puppet enhance take.bvh better.bvh --targets hands.csv '
+    '--meet left_hand,right_hand:0.09 --report report.json'
+)
+MAX_SEEDS = 1000
+# Returns a strip of a body in motions before and after, with measured places and keyframes.
+Draw = Callable[[Character, tuple[Motion, Motion], Vec3s, list[int]], Picture]
+
 
 def add_target_options(parser: argparse.ArgumentParser) -> None:
     """Declare what was measured, and where it has to be right."""
@@ -276,15 +284,6 @@ def _require_same_body(motion: Motion, targets: Targets) -> None:
         raise ConfigError(
             '--targets: expected positions that differ from those of the angles, got the same'
         )
-
-
-EXAMPLE = (
-    'example: ./puppet enhance take.bvh better.bvh --targets hands.csv '
-    '--meet left_hand,right_hand:0.09 --report report.json'
-)
-MAX_SEEDS = 1000
-# Returns a strip of a body in motions before and after, with measured places and keyframes.
-Draw = Callable[[Character, tuple[Motion, Motion], Vec3s, list[int]], Picture]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -55,6 +55,15 @@ from puppet_retarget.offline import ConfigFiles
 
 KNOTS_REACHED = 7  # of the coarsest level, by one constraint (LeeShin1999 section 6)
 
+FRAMES = 2  # of a clip, enough for every step
+
+POINTS = (*GENERAL_END_EFFECTORS, 'pelvis', 'chest', 'head')
+FEET = END_EFFECTORS[2:]
+REACH_S = 0.4  # to both sides of a drag
+DRAG_LEVELS = 3
+DRAG_RIGIDITY = {'spine': 5.0, 'chest': 5.0}  # an arm reaches before the trunk bends
+PLACE_DIGITS = 4  # of a dragged place in the file: a tenth of a millimetre
+
 
 def point_of(motion: Motion, frame: int, point: BodyPoint) -> Vec3:
     """Return where a point of the body is in a frame, shape (3,) [m]."""
@@ -104,9 +113,6 @@ def drag_config(reach_s: float, rate_hz: float, levels: int = 4) -> EditConfig:
     return EditConfig(levels=levels, frames_per_knot=max(spacing, 0.5))
 
 
-FRAMES = 2  # of a clip, enough for every step
-
-
 def warm_up(clip: Motion) -> None:
     """Edit a little of a clip, so that the next edit does not wait and its times are its own."""
     few = slice(0, min(FRAMES, clip.n_frames))
@@ -151,14 +157,6 @@ def readers(arguments: argparse.Namespace, files: ConfigFiles) -> Readers:
 
     kinds = {'z_m': flat, 'function': function_of, 'heights': heights_of}
     return Readers(kinds, partial(do_tasks, sources=TaskSources(clip, skeleton)), limits_of)
-
-
-POINTS = (*GENERAL_END_EFFECTORS, 'pelvis', 'chest', 'head')
-FEET = END_EFFECTORS[2:]
-REACH_S = 0.4  # to both sides of a drag
-DRAG_LEVELS = 3
-DRAG_RIGIDITY = {'spine': 5.0, 'chest': 5.0}  # an arm reaches before the trunk bends
-PLACE_DIGITS = 4  # of a dragged place in the file: a tenth of a millimetre
 
 
 class EditSession:

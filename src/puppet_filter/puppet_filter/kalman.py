@@ -21,6 +21,8 @@ from puppet_core.math import Floats, kernel, Quat, quaternion, Vec3, work_array
 
 TWO_PI = 2.0 * math.pi
 
+LEAST_SHARE = 1e-8  # of a variance that a difference leaves with half of its digits
+
 
 @kernel
 def predict_covariance(p: Floats, dt: float, q: Floats, out: Floats) -> None:
@@ -299,9 +301,6 @@ def rotation_matrix(q: Quat, m: Floats) -> None:
     m[0, 0], m[0, 1], m[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
     m[1, 0], m[1, 1], m[1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
     m[2, 0], m[2, 1], m[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
-
-
-LEAST_SHARE = 1e-8  # of a variance that a difference leaves with half of its digits
 
 
 @kernel

@@ -34,6 +34,12 @@ from puppet_ros.node import (
 )
 from rclpy.node import Node
 
+NODE_NAME = 'pose_filter'
+RAW_TOPIC = '/tracker/raw'
+FILTERED_TOPIC = '/tracker/filtered'
+POSE_ARRAY_TOPIC = '/tracker/filtered_poses'
+COUNTS_PERIOD_S = 1.0
+
 
 class PoseFilterStage:
     """
@@ -73,13 +79,6 @@ class PoseFilterStage:
         if key != self._key:
             self._writer, self._key = PoseFrameWriter(*key), key
         return self._writer
-
-
-NODE_NAME = 'pose_filter'
-RAW_TOPIC = '/tracker/raw'
-FILTERED_TOPIC = '/tracker/filtered'
-POSE_ARRAY_TOPIC = '/tracker/filtered_poses'
-COUNTS_PERIOD_S = 1.0
 
 
 class PoseFilterNode(Node):

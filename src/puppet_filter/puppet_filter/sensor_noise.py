@@ -25,6 +25,31 @@ HEADER = """\
 # Order: x y z [m], rotation vector x y z in the sensor's axes [rad].
 """
 
+MIN_SAMPLES = 50  # R has 21 numbers; fewer samples leave it ill-determined
+MEAN_ITERATIONS = 10  # the mean rotation converges quadratically for small spreads
+N_WINDOWS = 4
+DRIFT_LIMIT = 4.0  # standard errors between window means that white noise does not reach
+SPREAD_LIMIT_M = 0.02  # no tracker is this noisy: the sensor was moved
+SPREAD_LIMIT_RAD = 0.05
+LEAST_POSITION_M = 1e-5  # no tracker is this quiet; keeps R from being singular
+LEAST_ROTATION_RAD = 1e-5
+# A hand that holds a sensor sways evenly about a mean, which no drift tells. White noise has
+# squared steps of twice its variance on average, a sway far less.
+SWAY_LIMIT = 0.3
+SWAY_LEAST_M = 2e-4  # below it steps of the device's resolution look like sway
+SWAY_LEAST_RAD = 5e-4
+# A smaller sway is a line in the spectrum. The ordinates of white noise are exponential about its
+# variance, so the largest of K exceeds ln(K / ALARM) variances in ALARM of all recordings. What is
+# faster than a tenth of the rate is not a body's, but mains hum.
+ALARM, SLOW = 1e-4, 0.1
+# The filter's gate keeps out what is somewhere else altogether; R is that of the others.
+OUTLIER_DEVIATIONS = 10.0  # from the median, by the median deviation
+OUTLIER_LEAST_M, OUTLIER_LEAST_RAD = 5e-3, 1e-2
+NORMAL_BY_MEDIAN = 1.4826  # standard deviation of normal numbers, by their median deviation
+OUTLIER_SHARE, OUTLIER_RUN = 0.05, 5  # more, or more in a row, are none: the sensor was moved
+GRAIN_M, GRAIN = 1e-6, 1e-5  # finer than any device reports: [m], quaternion
+QUANTISED = 4  # samples for each different value that tell steps of the device from noise
+
 
 @dataclass(frozen=True, slots=True)
 class SensorNoise:
@@ -66,32 +91,6 @@ def save_noise(noise: SensorNoise, path: str | Path) -> None:
         key = yaml.safe_dump(name, default_style=None).split('\n')[0]
         lines.append(f'  {key}: [\n    ' + ',\n    '.join(rows) + ']\n')
     write_text(path, ''.join(lines))
-
-
-MIN_SAMPLES = 50  # R has 21 numbers; fewer samples leave it ill-determined
-MEAN_ITERATIONS = 10  # the mean rotation converges quadratically for small spreads
-N_WINDOWS = 4
-DRIFT_LIMIT = 4.0  # standard errors between window means that white noise does not reach
-SPREAD_LIMIT_M = 0.02  # no tracker is this noisy: the sensor was moved
-SPREAD_LIMIT_RAD = 0.05
-LEAST_POSITION_M = 1e-5  # no tracker is this quiet; keeps R from being singular
-LEAST_ROTATION_RAD = 1e-5
-# A hand that holds a sensor sways evenly about a mean, which no drift tells. White noise has
-# squared steps of twice its variance on average, a sway far less.
-SWAY_LIMIT = 0.3
-SWAY_LEAST_M = 2e-4  # below it steps of the device's resolution look like sway
-SWAY_LEAST_RAD = 5e-4
-# A smaller sway is a line in the spectrum. The ordinates of white noise are exponential about its
-# variance, so the largest of K exceeds ln(K / ALARM) variances in ALARM of all recordings. What is
-# faster than a tenth of the rate is not a body's, but mains hum.
-ALARM, SLOW = 1e-4, 0.1
-# The filter's gate keeps out what is somewhere else altogether; R is that of the others.
-OUTLIER_DEVIATIONS = 10.0  # from the median, by the median deviation
-OUTLIER_LEAST_M, OUTLIER_LEAST_RAD = 5e-3, 1e-2
-NORMAL_BY_MEDIAN = 1.4826  # standard deviation of normal numbers, by their median deviation
-OUTLIER_SHARE, OUTLIER_RUN = 0.05, 5  # more, or more in a row, are none: the sensor was moved
-GRAIN_M, GRAIN = 1e-6, 1e-5  # finer than any device reports: [m], quaternion
-QUANTISED = 4  # samples for each different value that tell steps of the device from noise
 
 
 @dataclass(frozen=True, slots=True)

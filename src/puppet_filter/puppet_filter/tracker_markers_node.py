@@ -101,19 +101,6 @@ TRACKER_MARKERS_ROWS = (
     Row('show_names', True, live=True, description='Write the names of the sensors.'),
 )
 
-
-@dataclass(frozen=True, slots=True)
-class TrackerMarkersConfig:
-    """Parameters of the tracker's markers; see TRACKER_MARKERS_ROWS."""
-
-    rate_hz: float = 20.0
-    trail_s: float = 2.0
-    axis_m: float = 0.08
-    residual_gain: float = 50.0
-    residual_full_mm: float = 3.0
-    show_names: bool = True
-
-
 STATUS, AXES, NAMES = 'status', 'axes', 'names'
 TRAILS, RESIDUALS = 'trails', 'residuals'
 NAMESPACES = (STATUS, AXES, NAMES, TRAILS, RESIDUALS)
@@ -144,6 +131,24 @@ AXIS_COLOURS = np.array(
 )
 RESIDUAL_STOPS = np.array([0.0, 0.5, 1.0])
 RESIDUAL_COLOURS = np.array([[0.45, 0.85, 0.5], [0.95, 0.85, 0.25], [0.95, 0.2, 0.2]])
+
+NODE_NAME = 'tracker_markers'
+RAW_TOPIC, FILTERED_TOPIC = '/tracker/raw', '/tracker/filtered'
+MARKERS_TOPIC = '/tracker/markers'
+LIFETIME_S = 0.5
+KEPT_FRAMES = 32  # raw ones, until the filter has had its turn
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerMarkersConfig:
+    """Parameters of the tracker's markers; see TRACKER_MARKERS_ROWS."""
+
+    rate_hz: float = 20.0
+    trail_s: float = 2.0
+    axis_m: float = 0.08
+    residual_gain: float = 50.0
+    residual_full_mm: float = 3.0
+    show_names: bool = True
 
 
 class _Place(NamedTuple):
@@ -312,13 +317,6 @@ def _turns(quaternions: Quats) -> Quats:
 def _pairs(starts: Floats, ends: Floats) -> Floats:
     """Return the rows of both in turn."""
     return np.stack((starts, ends), axis=1).reshape(2 * len(starts), starts.shape[1])
-
-
-NODE_NAME = 'tracker_markers'
-RAW_TOPIC, FILTERED_TOPIC = '/tracker/raw', '/tracker/filtered'
-MARKERS_TOPIC = '/tracker/markers'
-LIFETIME_S = 0.5
-KEPT_FRAMES = 32  # raw ones, until the filter has had its turn
 
 
 class TrackerMarkersNode(Node):

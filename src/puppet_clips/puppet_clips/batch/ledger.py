@@ -36,6 +36,9 @@ LIBRARIES = ('numba', 'llvmlite', 'numpy', 'scipy', 'ezc3d', 'mcap', 'zstandard'
 PACKAGES = ('puppet_core', 'puppet_retarget', 'puppet_clips', 'puppet_ros')
 _Hash = Any  # what hashlib makes
 
+FORMAT = 'puppet-batch-record/2'
+_State = tuple[tuple[int, int, int], ...]
+
 
 def file_digest(path: str | Path) -> str:
     """Return the SHA-256 of a file's bytes."""
@@ -129,10 +132,6 @@ def _feed(total: _Hash, value: Any) -> None:
 
 def _open(total: _Hash, kind: str, size: int) -> None:
     total.update(f'{kind}:{size};'.encode())
-
-
-FORMAT = 'puppet-batch-record/2'
-_State = tuple[tuple[int, int, int], ...]
 
 
 def task_key(task: Task) -> str:

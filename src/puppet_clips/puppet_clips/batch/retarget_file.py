@@ -29,6 +29,9 @@ from puppet_retarget.offline import CHUNK, report, require_finite, retarget_moti
 MEMORY_EXIT = 77  # exit code of a process that got no memory outside of a task
 STAGES = ('hash', 'read', 'retarget', 'quality', 'write')
 
+_FRAMES = 8
+_RATE_HZ = 100.0
+
 
 def run_task(task: Task) -> Outcome:
     """
@@ -164,10 +167,6 @@ def _flat(figures: Mapping[str, Any], prefix: str = '') -> Row:
         else:
             row[prefix + name] = value.item() if isinstance(value, np.generic) else value
     return row
-
-
-_FRAMES = 8
-_RATE_HZ = 100.0
 
 
 def warm_up(tasks: Iterable[Task]) -> None:

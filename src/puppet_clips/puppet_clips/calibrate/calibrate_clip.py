@@ -38,6 +38,13 @@ from puppet_performer.sensor_layout import SensorLayout
 
 T_POSE_S = 2.0
 
+SORTS = {
+    'upper arms and thighs': ('upper_arm', 'thigh'),
+    'forearms and shanks': ('forearm', 'shank'),
+    'others': ('pelvis', 'spine', 'chest', 'head', 'hand', 'foot'),
+}
+SLIP_TIMES = (0.2, 0.85)  # as shares of the range of motion
+
 
 class SyntheticRecording(NamedTuple):
     """A recording whose truth is known."""
@@ -90,14 +97,6 @@ def record_clip(
     mounting = random_mounting(layout, seed)
     recording = measure(motion, layout, mounting, disturbances, seed + 1)
     return SyntheticRecording(motion, mounting, recording)
-
-
-SORTS = {
-    'upper arms and thighs': ('upper_arm', 'thigh'),
-    'forearms and shanks': ('forearm', 'shank'),
-    'others': ('pelvis', 'spine', 'chest', 'head', 'hand', 'foot'),
-}
-SLIP_TIMES = (0.2, 0.85)  # as shares of the range of motion
 
 
 def bench_lines(

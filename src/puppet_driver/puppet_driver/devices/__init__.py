@@ -72,57 +72,6 @@ DEVICES: dict[str, type[Tracker]] = {
 }
 _OF_THE_LINE = {'sensors', 'port', 'first_row', 'n_all_sensors'}
 
-
-def _parameters(device: type[Tracker]) -> set[str]:
-    return {field.name for field in fields(device.Config)} - _OF_THE_LINE
-
-
-def make_trackers(
-    device: str,
-    parameters: Any,
-    ports: Sequence[str],
-    sensors: Sequence[str],
-    sensors_per_line: Sequence[int],
-) -> tuple[Tracker, ...]:
-    """
-    Return the device on each line, in the order of the ports.
-
-    Parameters
-    ----------
-    device : str
-        A key of DEVICES.
-    parameters : object
-        Has the driver's parameters as attributes; the device takes those that it knows.
-    ports, sensors : sequence of str
-        Names; the sensors in the order of the lines.
-    sensors_per_line : sequence of int
-        How many sensors each port carries.
-
-    """
-    kind = DEVICES[device]
-    taken = {name: getattr(parameters, name) for name in _parameters(kind)}
-    known = {field.name for field in fields(kind.Config)}
-    trackers = []
-    first = 0
-    for port, count in zip(ports, sensors_per_line):
-        line = {
-            'sensors': tuple(sensors[first : first + count]),
-            'port': port,
-            'first_row': first,
-            'n_all_sensors': len(sensors),
-        }
-        line = {name: value for name, value in line.items() if name in known}
-        trackers.append(kind(kind.Config(**taken, **line)))
-        first += count
-    return tuple(trackers)
-
-
-def ignored_parameters(device: str) -> list[str]:
-    """Return the names of other devices' parameters that mean nothing to this one."""
-    known = set().union(*(_parameters(kind) for kind in DEVICES.values()))
-    return sorted(known - _parameters(DEVICES[device]))
-
-
 __all__ = [
     'ANSWERS',
     'ANYWHERE',
@@ -185,3 +134,53 @@ __all__ = [
     'record_bytes',
     'setup_byte',
 ]
+
+
+def _parameters(device: type[Tracker]) -> set[str]:
+    return {field.name for field in fields(device.Config)} - _OF_THE_LINE
+
+
+def make_trackers(
+    device: str,
+    parameters: Any,
+    ports: Sequence[str],
+    sensors: Sequence[str],
+    sensors_per_line: Sequence[int],
+) -> tuple[Tracker, ...]:
+    """
+    Return the device on each line, in the order of the ports.
+
+    Parameters
+    ----------
+    device : str
+        A key of DEVICES.
+    parameters : object
+        Has the driver's parameters as attributes; the device takes those that it knows.
+    ports, sensors : sequence of str
+        Names; the sensors in the order of the lines.
+    sensors_per_line : sequence of int
+        How many sensors each port carries.
+
+    """
+    kind = DEVICES[device]
+    taken = {name: getattr(parameters, name) for name in _parameters(kind)}
+    known = {field.name for field in fields(kind.Config)}
+    trackers = []
+    first = 0
+    for port, count in zip(ports, sensors_per_line):
+        line = {
+            'sensors': tuple(sensors[first : first + count]),
+            'port': port,
+            'first_row': first,
+            'n_all_sensors': len(sensors),
+        }
+        line = {name: value for name, value in line.items() if name in known}
+        trackers.append(kind(kind.Config(**taken, **line)))
+        first += count
+    return tuple(trackers)
+
+
+def ignored_parameters(device: str) -> list[str]:
+    """Return the names of other devices' parameters that mean nothing to this one."""
+    known = set().union(*(_parameters(kind) for kind in DEVICES.values()))
+    return sorted(known - _parameters(DEVICES[device]))

@@ -42,6 +42,36 @@ ERROR_NAMES = {
 
 _HEADER = struct.Struct('>HHIBBBBHH')
 
+FULL_SCALE = 32767.0  # counts at the end of the range, of the unit interval and of half a turn
+BUTTONS_FLAG = 0x80  # in the address
+NO_DATA, THROUGH_DATA, BAD_SAMPLE = 0, 14, 15
+POSITION_ANGLES, POSITION_MATRIX, POSITION_QUATERNION = 4, 5, 8
+
+HEAD_BYTES, BUTTON_BYTES = 2, 2
+INVALID = -1
+
+SYSTEM_STATUS_BYTES = 16  # the bytes of the units follow
+UNIT_STATUS_BYTES = 70
+RATE_RANGE_HZ = (20.0, 144.0)
+SCALING_MASK = 0x0FFF  # the upper bits name the kind of system
+
+SYSTEM_RUNNING, SYSTEM_ERROR, SYSTEM_BUS_ERROR = 0x80, 0x40, 0x20
+SYSTEM_CHASSIS_ERROR, SYSTEM_POWER_ERROR, SYSTEM_MASTER = 0x10, 0x08, 0x04
+SYSTEM_PROBLEMS = {
+    SYSTEM_ERROR: 'a system error',
+    SYSTEM_BUS_ERROR: 'an error on the Fast Bird Bus',
+    SYSTEM_CHASSIS_ERROR: 'an error of the chassis',
+    SYSTEM_POWER_ERROR: 'a failing power supply',
+}
+UNIT_ERROR, UNIT_RUNNING, UNIT_HAS_BUTTONS, UNIT_HAS_SENSOR = 0x80, 0x40, 0x08, 0x04
+SETUP_SUDDEN_CHANGE, SETUP_XYZ_REFERENCE, SETUP_APPEND_BUTTONS = 0x20, 0x10, 0x08
+SETUP_AC_NARROW, SETUP_AC_WIDE, SETUP_DC = 0x04, 0x02, 0x01
+
+HEMISPHERES = {'front': 0, 'aft': 1, 'upper': 2, 'lower': 3, 'left': 4, 'right': 5}
+
+_SYSTEM = struct.Struct('>BBBBB6sBBB2s')
+_UNIT = struct.Struct('>BBHBBBBHBBBBH7H7H7H3H3H')
+
 
 class Message(IntEnum):
     """What a packet says; the device's answers and data have numbers of their own."""
@@ -193,14 +223,8 @@ def packet_error_text(header: Header) -> str:
     return code
 
 
-FULL_SCALE = 32767.0  # counts at the end of the range, of the unit interval and of half a turn
-BUTTONS_FLAG = 0x80  # in the address
-NO_DATA, THROUGH_DATA, BAD_SAMPLE = 0, 14, 15
-POSITION_ANGLES, POSITION_MATRIX, POSITION_QUATERNION = 4, 5, 8
 FORMATS = {known.status_code: known for known in RECORD_FORMATS.values()}
 WORD_COUNTS = frozenset(known.n_words for known in FORMATS.values())
-HEAD_BYTES, BUTTON_BYTES = 2, 2
-INVALID = -1
 
 
 class Record(NamedTuple):
@@ -310,29 +334,6 @@ def counts(values: Floats, full_scale: float) -> Ints:
     """Return values as the nearest words, saturated at full scale."""
     words = np.rint(np.asarray(values) * (FULL_SCALE / full_scale))
     return np.clip(words, -FULL_SCALE, FULL_SCALE).astype(np.int64)
-
-
-SYSTEM_STATUS_BYTES = 16  # the bytes of the units follow
-UNIT_STATUS_BYTES = 70
-RATE_RANGE_HZ = (20.0, 144.0)
-SCALING_MASK = 0x0FFF  # the upper bits name the kind of system
-
-SYSTEM_RUNNING, SYSTEM_ERROR, SYSTEM_BUS_ERROR = 0x80, 0x40, 0x20
-SYSTEM_CHASSIS_ERROR, SYSTEM_POWER_ERROR, SYSTEM_MASTER = 0x10, 0x08, 0x04
-SYSTEM_PROBLEMS = {
-    SYSTEM_ERROR: 'a system error',
-    SYSTEM_BUS_ERROR: 'an error on the Fast Bird Bus',
-    SYSTEM_CHASSIS_ERROR: 'an error of the chassis',
-    SYSTEM_POWER_ERROR: 'a failing power supply',
-}
-UNIT_ERROR, UNIT_RUNNING, UNIT_HAS_BUTTONS, UNIT_HAS_SENSOR = 0x80, 0x40, 0x08, 0x04
-SETUP_SUDDEN_CHANGE, SETUP_XYZ_REFERENCE, SETUP_APPEND_BUTTONS = 0x20, 0x10, 0x08
-SETUP_AC_NARROW, SETUP_AC_WIDE, SETUP_DC = 0x04, 0x02, 0x01
-
-HEMISPHERES = {'front': 0, 'aft': 1, 'upper': 2, 'lower': 3, 'left': 4, 'right': 5}
-
-_SYSTEM = struct.Struct('>BBBBB6sBBB2s')
-_UNIT = struct.Struct('>BBHBBBBHBBBBH7H7H7H3H3H')
 
 
 class SystemStatus(NamedTuple):

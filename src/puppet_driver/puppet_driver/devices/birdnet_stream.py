@@ -71,6 +71,14 @@ ANSWERS_WHILE_RUNNING = (
     int(Message.UNKNOWN),
 )
 
+NO_SEQUENCE = -1
+REORDER_WINDOW = 64  # datagrams by which one may be overtaken
+MAX_OLD = 3  # old ones in a row after which it is the count that has begun anew
+
+N_ADDRESSES = 128
+ROOM_BYTES = MAX_PACKET_BYTES + HEADER_BYTES + MAX_READ_BYTES
+LEAST_POSE_BYTES = record_bytes(POSITION_ANGLES)
+
 
 class Decoding(NamedTuple):
     """What the bytes mean on one line, and room to work."""
@@ -279,11 +287,6 @@ def take_records(
     return count
 
 
-NO_SEQUENCE = -1
-REORDER_WINDOW = 64  # datagrams by which one may be overtaken
-MAX_OLD = 3  # old ones in a row after which it is the count that has begun anew
-
-
 @njit(cache=True)
 def packet_at(pending: np.ndarray, start: int, end: int, d: Decoding) -> int:
     """Return the length of the packet at `start` if what follows allows it; see examine."""
@@ -412,11 +415,6 @@ def take_datagram(
         state[DISCARDED] += n_bytes
         return 0
     return take_records(data, 0, n_bytes, d, state, ordinals, stamps_ns, poses, 0)
-
-
-N_ADDRESSES = 128
-ROOM_BYTES = MAX_PACKET_BYTES + HEADER_BYTES + MAX_READ_BYTES
-LEAST_POSE_BYTES = record_bytes(POSITION_ANGLES)
 
 
 class BirdnetStream(RecordStream):

@@ -32,6 +32,14 @@ CONFIRMATIONS = 2
 LAST, DOUBTED, N_DOUBTED = 0, 7, 14
 MEMORY_SIZE = 15
 
+NOISE_M = 0.01  # of a sensor far from its transmitter
+
+KEPT_NS = 5_000_000_000
+
+# columns of a table with a row for each sensor; codes are 0 for no error
+SAID, ERROR, ERROR_NS, HEARD_NS = 0, 1, 2, 3
+N_COLUMNS = 4
+
 
 class Paths(NamedTuple):
     """Where the sensors of a line are: one array, for each costs time in every read."""
@@ -90,9 +98,6 @@ def has_begun(ordinal: int, paths: Paths) -> bool:
     return not (np.isnan(memory[ordinal, LAST]) and np.isnan(memory[ordinal, LAST + 3]))
 
 
-NOISE_M = 0.01  # of a sensor far from its transmitter
-
-
 @dataclass(frozen=True, slots=True)
 class Reach:
     """What a sensor on a body can do between two of its records."""
@@ -122,13 +127,6 @@ class Reach:
 
 USUAL = Reach()
 ANYWHERE = Reach(max_speed_mps=math.inf)
-
-
-KEPT_NS = 5_000_000_000
-
-# columns of a table with a row for each sensor; codes are 0 for no error
-SAID, ERROR, ERROR_NS, HEARD_NS = 0, 1, 2, 3
-N_COLUMNS = 4
 
 
 @njit(cache=True)

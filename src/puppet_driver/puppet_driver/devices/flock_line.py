@@ -27,6 +27,11 @@ from puppet_driver.tracker import (
 )
 from puppet_driver.transport import Port
 
+LEAST_BYTES = 6.0  # a tick that are no record: half of the shortest one
+
+NEVER_NS = 1 << 62
+HOLD_NS = 1_000_000  # quiet that confirms a held record: a dozen byte times at 115200 bps
+
 
 class LineState(Enum):
     """Where a line stands."""
@@ -139,9 +144,6 @@ class StartSequence:
         self.deadline_ns = now_ns + round(1e9 * wait_s)
 
 
-LEAST_BYTES = 6.0  # a tick that are no record: half of the shortest one
-
-
 class SensorWatchdog:
     """
     Remembers when each sensor of a line was heard last.
@@ -195,10 +197,6 @@ class SensorWatchdog:
                 f'expected records of sensor {number} of this line, got bytes that are none; it '
                 'may have lost power and is configured again'
             )
-
-
-NEVER_NS = 1 << 62
-HOLD_NS = 1_000_000  # quiet that confirms a held record: a dozen byte times at 115200 bps
 
 
 class Line:

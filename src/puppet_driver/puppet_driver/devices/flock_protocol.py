@@ -66,33 +66,9 @@ VALUE_BYTES = {
 UNITS_OF_ADDRESSING_MODE = {0: 14, 1: 30, 3: 126}
 MAX_ADDRESS = 126
 
-
-class RecordFormat(NamedTuple):
-    """One of the device's record layouts."""
-
-    name: str
-    """As the manual calls it."""
-
-    status_code: int
-    """Bits 4 to 1 of the status word."""
-
-    n_words: int
-    """Two bytes each."""
-
-
 POSITION_QUATERNION = b'\x5d'
-RECORD_FORMATS = {
-    b'\x56': RecordFormat('POSITION', 1, 3),
-    b'\x57': RecordFormat('ANGLES', 2, 3),
-    b'\x58': RecordFormat('MATRIX', 3, 9),
-    b'\x59': RecordFormat('POSITION/ANGLES', 4, 6),
-    b'\x5a': RecordFormat('POSITION/MATRIX', 5, 12),
-    b'\x5c': RecordFormat('QUATERNION', 7, 4),
-    b'\x5d': RecordFormat('POSITION/QUATERNION', 8, 7),
-}
-FORMAT_COMMANDS = {f.name.lower().replace('/', '_'): c for c, f in RECORD_FORMATS.items()}
+
 POSE_FORMATS = ('position_quaternion', 'position_angles', 'position_matrix')
-POSITION_QUATERNION_BYTES = 2 * RECORD_FORMATS[POSITION_QUATERNION].n_words
 
 HEMISPHERES = {
     'front': b'\x00\x00',
@@ -137,6 +113,32 @@ ERROR_NAMES = {
     34: 'watchdog',
     35: 'over-temperature',
 }
+
+
+class RecordFormat(NamedTuple):
+    """One of the device's record layouts."""
+
+    name: str
+    """As the manual calls it."""
+
+    status_code: int
+    """Bits 4 to 1 of the status word."""
+
+    n_words: int
+    """Two bytes each."""
+
+
+RECORD_FORMATS = {
+    b'\x56': RecordFormat('POSITION', 1, 3),
+    b'\x57': RecordFormat('ANGLES', 2, 3),
+    b'\x58': RecordFormat('MATRIX', 3, 9),
+    b'\x59': RecordFormat('POSITION/ANGLES', 4, 6),
+    b'\x5a': RecordFormat('POSITION/MATRIX', 5, 12),
+    b'\x5c': RecordFormat('QUATERNION', 7, 4),
+    b'\x5d': RecordFormat('POSITION/QUATERNION', 8, 7),
+}
+FORMAT_COMMANDS = {f.name.lower().replace('/', '_'): c for c, f in RECORD_FORMATS.items()}
+POSITION_QUATERNION_BYTES = 2 * RECORD_FORMATS[POSITION_QUATERNION].n_words
 
 
 def error_text(code: int) -> str:

@@ -43,6 +43,18 @@ ANGLE_UNIT = np.pi / FULL_SCALE  # [rad]
 PITCH_LIMIT = 0.5 * np.pi + 4.0 * ANGLE_UNIT
 IMPOSSIBLE = 2.0
 
+# rows of the integer state; the counters are in the order of tracker.StreamCounters
+RECORDS, RESYNCS, DISCARDED, REJECTED, IMPLAUSIBLE = 0, 1, 2, 3, 4
+LENGTH, FIRST_NS, IN_PHASE, HELD, LAST_ORDINAL, DOUBTFUL = 5, 6, 7, 8, 9, 10
+STATE_SIZE = 11
+
+# A phasing bit so early in a record is rather a stray byte than a loss of all the rest; the
+# record that it seems to begin may then be the old one with a wrong first byte.
+STRAY_LENGTH = 7
+
+# 14-bit components put the length off by 1.3e-4 at most; the rest is the device's own.
+NORM_TOLERANCE = 0.004
+
 
 @kernel
 def word_at(record: np.ndarray, i: int) -> float:
@@ -136,16 +148,6 @@ def decode_record(
     pose[5] *= -turn
     pose[6] *= -turn
     return error
-
-
-# rows of the integer state; the counters are in the order of tracker.StreamCounters
-RECORDS, RESYNCS, DISCARDED, REJECTED, IMPLAUSIBLE = 0, 1, 2, 3, 4
-LENGTH, FIRST_NS, IN_PHASE, HELD, LAST_ORDINAL, DOUBTFUL = 5, 6, 7, 8, 9, 10
-STATE_SIZE = 11
-
-# A phasing bit so early in a record is rather a stray byte than a loss of all the rest; the
-# record that it seems to begin may then be the old one with a wrong first byte.
-STRAY_LENGTH = 7
 
 
 @kernel
@@ -287,10 +289,6 @@ def scan(
         else:
             state[HELD] = ordinal + 1
     return count
-
-
-# 14-bit components put the length off by 1.3e-4 at most; the rest is the device's own.
-NORM_TOLERANCE = 0.004
 
 
 class PhasedRecordStream(RecordStream):

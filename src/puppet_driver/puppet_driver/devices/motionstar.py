@@ -58,6 +58,15 @@ from puppet_driver.transport import (
 BOTH = 'tcp+udp'
 REQUESTS_FOR_DATA = (Message.RUN_CONTINUOUS, Message.SINGLE_SHOT)
 
+DEVICE = 'motionstar'
+ATTEMPTS = 3
+STOP_PAUSE_S = 0.1  # data that is under way arrives
+RATE_TOLERANCE = 0.01  # the device rounds the rate it is asked for
+
+UNKNOWN_M = 0.0  # full scale of a unit that has not told it
+
+Steps = Generator[Exchange, bytes, Packet]
+
 
 def parse_way(name: str) -> Endpoint:
     """
@@ -138,16 +147,6 @@ class SplitPort:
 def open_motionstar_port(name: str) -> Port:
     """Return the port of a name; raises as NetworkPort does."""
     return SplitPort(name) if parse_way(name).scheme == BOTH else open_network_port(name)
-
-
-DEVICE = 'motionstar'
-ATTEMPTS = 3
-STOP_PAUSE_S = 0.1  # data that is under way arrives
-RATE_TOLERANCE = 0.01  # the device rounds the rate it is asked for
-
-UNKNOWN_M = 0.0  # full scale of a unit that has not told it
-
-Steps = Generator[Exchange, bytes, Packet]
 
 
 @dataclass(frozen=True, slots=True)

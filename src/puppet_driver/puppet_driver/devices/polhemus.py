@@ -48,6 +48,22 @@ _DIGITS = b'0123456789'
 _PRINTABLE = bytes(range(0x20, 0x7F))
 _ANY = bytes(range(256))
 
+LIBERTY_HEADER_BYTES = 8
+PREAMBLES = {b'LY': 'LIBERTY', b'PA': 'PATRIOT', b'LU': 'LATUS'}
+
+_BINARY_BYTES = {'stylus': 4, 'time stamp': 4, 'frame count': 4}  # LIBERTY's
+
+# Four decimals put the length of a quaternion off by 1e-4, a matrix by 2e-4 at most.
+NORM_TOLERANCE = 1e-3
+
+RATE_SLACK = 1.001  # for rates such as 120 / 7
+START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
+STOP_PAUSE_S = 0.1
+XON, XOFF = b'\x11', b'\x13'
+SETTLE_PAUSE_S = 0.05  # between commands that the device works on
+
+Steps = Generator[Exchange, bytes, None]
+
 
 class Item(NamedTuple):
     """Something that a record can be asked to hold."""
@@ -96,15 +112,12 @@ LIBERTY_ITEMS = {
     9: FRAME_COUNT,
     10: STYLUS,
 }
-LIBERTY_HEADER_BYTES = 8
-PREAMBLES = {b'LY': 'LIBERTY', b'PA': 'PATRIOT', b'LU': 'LATUS'}
 
 _FORMS = {
     (QUATERNION,): kernels.QUATERNION,
     (EULER,): kernels.EULER,
     COSINES: kernels.COSINES,
 }
-_BINARY_BYTES = {'stylus': 4, 'time stamp': 4, 'frame count': 4}  # LIBERTY's
 
 
 @dataclass(frozen=True)
@@ -275,10 +288,6 @@ def liberty_layout(
     return layout(layout(0).record_bytes - LIBERTY_HEADER_BYTES)
 
 
-# Four decimals put the length of a quaternion off by 1e-4, a matrix by 2e-4 at most.
-NORM_TOLERANCE = 1e-3
-
-
 class StationStatus(NamedTuple):
     """What a sensor's last record said beside its pose."""
 
@@ -396,15 +405,6 @@ class FramedRecordStream(RecordStream):
             batch.poses,
         )
         return batch.count
-
-
-RATE_SLACK = 1.001  # for rates such as 120 / 7
-START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
-STOP_PAUSE_S = 0.1
-XON, XOFF = b'\x11', b'\x13'
-SETTLE_PAUSE_S = 0.05  # between commands that the device works on
-
-Steps = Generator[Exchange, bytes, None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,22 @@ QUATERNION, EULER, COSINES = 0, 1, 2  # forms of the orientation
 
 _BLANK, _PLUS, _MINUS, _DOT, _ZERO = 0x20, 0x2B, 0x2D, 0x2E, 0x30
 
+# rows of the integer state; the counters are in the order of tracker.StreamCounters
+RECORDS, RESYNCS, DISCARDED, REJECTED, IMPLAUSIBLE = 0, 1, 2, 3, 4
+LENGTH, IN_PHASE, HELD, LAST_ORDINAL = 5, 6, 7, 8
+STATE_SIZE = 9
+
+# rows of RecordShape.places
+STATION_AT, STATUS_AT, STYLUS_AT, TIME_AT, FRAME_AT = 0, 1, 2, 3, 4
+IS_ASCII, FORM, HAS_END = 5, 6, 7
+N_PLACES = 8
+
+NO_ERROR = ord(' ')
+
+# columns of Scanner.last_extras
+STATUS, STYLUS, TIME_MS, FRAME, FAULT = 0, 1, 2, 3, 4
+N_EXTRAS = FAULT + N_COLUMNS  # those of fault_kernels
+
 
 @njit(cache=True)
 def unsigned_at(data: np.ndarray, at: int) -> int:
@@ -164,23 +180,6 @@ def decode_pose(
     length = orientation(form, values[3:], pose[3:])
     pose[4], pose[5], pose[6] = turn * pose[4], -turn * pose[5], -turn * pose[6]
     return abs(length - 1.0) <= tolerance
-
-
-# rows of the integer state; the counters are in the order of tracker.StreamCounters
-RECORDS, RESYNCS, DISCARDED, REJECTED, IMPLAUSIBLE = 0, 1, 2, 3, 4
-LENGTH, IN_PHASE, HELD, LAST_ORDINAL = 5, 6, 7, 8
-STATE_SIZE = 9
-
-# rows of RecordShape.places
-STATION_AT, STATUS_AT, STYLUS_AT, TIME_AT, FRAME_AT = 0, 1, 2, 3, 4
-IS_ASCII, FORM, HAS_END = 5, 6, 7
-N_PLACES = 8
-
-NO_ERROR = ord(' ')
-
-# columns of Scanner.last_extras
-STATUS, STYLUS, TIME_MS, FRAME, FAULT = 0, 1, 2, 3, 4
-N_EXTRAS = FAULT + N_COLUMNS  # those of fault_kernels
 
 
 class RecordShape(NamedTuple):

@@ -42,6 +42,12 @@ from puppet_driver.emulator.pty_transport import PtyTransport
 from puppet_driver.emulator.server import DeviceSimulator, EmulatedLine, EmulatorServer
 from puppet_driver.transport import Endpoint, spread
 
+RANGE_M = 3.0  # of Polhemus devices with the large transmitter
+
+SHOW, RANGE = 'show', 'range'
+SCRIPTS = {SHOW: procedural_motion, RANGE: range_of_motion}  # without a clip
+RANGE_MARGIN = 0.98  # of full scale
+
 
 class SimulatorKind(NamedTuple):
     """What the emulator must know of a kind of device."""
@@ -82,9 +88,6 @@ def _motionstar(config: 'EmulatorConfig', n_sensors: int) -> DeviceSimulator:
             f'got {config.first_address} to {last}'
         )
     return MotionStarSimulator(n_sensors, config.first_address, config.range_in, config.rate_hz)
-
-
-RANGE_M = 3.0  # of Polhemus devices with the large transmitter
 
 
 def _fastrak(config: 'EmulatorConfig', n_sensors: int) -> DeviceSimulator:
@@ -133,11 +136,6 @@ def make_simulators(config: 'EmulatorConfig', counts: tuple[int, ...]) -> list[D
             f'{kind.max_sensors} each, got {len(counts)}'
         )
     return [kind.make(config, count) for count in counts]
-
-
-SHOW, RANGE = 'show', 'range'
-SCRIPTS = {SHOW: procedural_motion, RANGE: range_of_motion}  # without a clip
-RANGE_MARGIN = 0.98  # of full scale
 
 
 @dataclass(frozen=True, slots=True)

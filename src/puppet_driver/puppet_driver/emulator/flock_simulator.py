@@ -18,6 +18,30 @@ from puppet_driver.devices import flock_protocol as flock
 ANGLE_FULL_SCALE = np.pi  # counts at 180 degrees are full scale
 GIMBAL_LOCK = 1e-7  # cosine of Y below which Z and X cannot be told apart
 
+POWER_UP_FORMAT = b'\x59'
+
+AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
+SOFTWARE_REVISION = bytes((67, 3))
+CRYSTAL_MHZ = 25
+HELD_BYTES = 256  # of answers while the host has said XOFF
+MODEL_NAME = b'6DERC     '
+ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
+ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
+CHANGEABLE = (
+    flock.FILTER_SWITCHES,
+    flock.ALPHA_MIN,
+    flock.RATE_COUNT,
+    flock.MEASUREMENT_RATE,
+    flock.DATA_READY,
+    flock.VM_TABLE,
+    flock.ALPHA_MAX,
+)
+MASTER_ADDRESS = 1
+_XON, _XOFF = 0x11, 0x13
+# commands with data, and how much of it
+_DATA_BYTES = {0x4F: 1, 0x50: 1, 0x4C: 2, 0x4D: 1, 0x4A: 12, 0x71: 6, 0x48: 12, 0x72: 6, 0x30: 1}
+_LONG_PREFIX = 0xA0
+
 
 def device_quaternions(quaternions: Quats) -> Quats:
     """Return REP-103 orientations, shape (..., 4), in the device's axes."""
@@ -87,9 +111,6 @@ def matrix_columns(q: Quats) -> Floats:
     return np.swapaxes(matrix, -1, -2).reshape(*q.shape[:-1], 9)
 
 
-POWER_UP_FORMAT = b'\x59'
-
-
 @dataclass(slots=True)
 class Unit:
     """One unit on the bus."""
@@ -121,29 +142,6 @@ class Bus:
         self.is_configured = False
         for unit in self.units.values():
             unit.power_cycle()
-
-
-AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
-SOFTWARE_REVISION = bytes((67, 3))
-CRYSTAL_MHZ = 25
-HELD_BYTES = 256  # of answers while the host has said XOFF
-MODEL_NAME = b'6DERC     '
-ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
-ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
-CHANGEABLE = (
-    flock.FILTER_SWITCHES,
-    flock.ALPHA_MIN,
-    flock.RATE_COUNT,
-    flock.MEASUREMENT_RATE,
-    flock.DATA_READY,
-    flock.VM_TABLE,
-    flock.ALPHA_MAX,
-)
-MASTER_ADDRESS = 1
-_XON, _XOFF = 0x11, 0x13
-# commands with data, and how much of it
-_DATA_BYTES = {0x4F: 1, 0x50: 1, 0x4C: 2, 0x4D: 1, 0x4A: 12, 0x71: 6, 0x48: 12, 0x72: 6, 0x30: 1}
-_LONG_PREFIX = 0xA0
 
 
 class FlockSimulator:

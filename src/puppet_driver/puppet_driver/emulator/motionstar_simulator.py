@@ -41,6 +41,12 @@ from puppet_driver.emulator.faults import Faults
 from puppet_driver.emulator.flock_simulator import angles_zyx, device_quaternions, matrix_columns
 from puppet_driver.errors import ProtocolError
 
+UNEXPECTED, BAD_PACKET, ILLEGAL_STATUS, ILLEGAL_SETUP, NOT_READY = 5, 6, 7, 8, 9
+CONTROLLER_MODEL, BIRD_MODEL = 2, 6
+SOFTWARE_REVISION = (3, 7)
+FILTERS = status.SETUP_AC_NARROW | status.SETUP_DC
+ALPHA_MIN, ALPHA_MAX, VM = (655,) * 7, (29490,) * 7, (2, 4, 8, 32, 64, 256, 512)
+
 
 def encode_records(unit: status.UnitStatus, poses: Floats, range_in: int) -> np.ndarray:
     """
@@ -103,13 +109,6 @@ def record_words(code: int, poses: Floats, range_in: int) -> Ints:
         'MATRIX': lambda: counts(matrix_columns(q), 1.0),
     }
     return np.concatenate([words[part]() for part in FORMATS[code].name.split('/')], axis=-1)
-
-
-UNEXPECTED, BAD_PACKET, ILLEGAL_STATUS, ILLEGAL_SETUP, NOT_READY = 5, 6, 7, 8, 9
-CONTROLLER_MODEL, BIRD_MODEL = 2, 6
-SOFTWARE_REVISION = (3, 7)
-FILTERS = status.SETUP_AC_NARROW | status.SETUP_DC
-ALPHA_MIN, ALPHA_MAX, VM = (655,) * 7, (29490,) * 7, (2, 4, 8, 32, 64, 256, 512)
 
 
 class MotionStarSimulator:

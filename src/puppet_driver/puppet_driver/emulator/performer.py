@@ -43,6 +43,15 @@ _ADULT_JOINTS_M = {
 _ADULT_PALM_M, _ADULT_SOLE_M = (0.0, 0.080, -0.015), (0.055, 0.0, -0.068)
 _MIRROR = np.array([1.0, -1.0, 1.0])
 
+SPREAD_M = 0.015  # how far a strapped-on sensor ends up from its sensible place, per axis
+BACK_M = 0.10  # from the spine to the back, where pelvis and chest sensors are worn
+SKIN_M = 0.035  # from an arm's or shank's bone to the sensor on it; twice that for thighs
+
+N_WAVES = 8  # per sensor and axis; enough for a sum that looks random
+SLOW_BAND_HZ = (1.0, 10.0)
+
+MeasurementModel = Callable[[Floats, int], Floats]
+
 
 def default_body() -> Character:
     """Return an average adult."""
@@ -64,9 +73,6 @@ def clip_body(clip: Motion, name: str) -> Character:
 DEFAULT_SENSORS = tuple(
     name for name in SEGMENTS if name not in ('spine', 'head')
 )  # the usual fourteen
-SPREAD_M = 0.015  # how far a strapped-on sensor ends up from its sensible place, per axis
-BACK_M = 0.10  # from the spine to the back, where pelvis and chest sensors are worn
-SKIN_M = 0.035  # from an arm's or shank's bone to the sensor on it; twice that for thighs
 
 
 class Mounting(NamedTuple):
@@ -122,10 +128,6 @@ def _place(segment: int, skeleton: Skeleton) -> Vec3:
     }
     part = 'arm' if name.endswith('arm') else name.split('_')[-1]
     return middle + outward.get(part, (-BACK_M, 0.0, 0.0))
-
-
-N_WAVES = 8  # per sensor and axis; enough for a sum that looks random
-SLOW_BAND_HZ = (1.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +186,6 @@ def add_noise(poses: Floats, noise: Floats) -> Floats:
 
 def _per_axis(millimetres: float, degrees: float) -> Floats:
     return np.repeat((1e-3 * millimetres, np.radians(degrees)), 3)
-
-
-MeasurementModel = Callable[[Floats, int], Floats]
 
 
 class TransmitterPose(NamedTuple):

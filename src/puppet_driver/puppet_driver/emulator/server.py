@@ -21,6 +21,13 @@ import numpy as np
 from puppet_core.math import Floats
 from puppet_driver.emulator.performer import SensorPoses
 
+BLOCK_S = 0.5  # encoded ahead
+MAX_LATE_S = 0.1  # ticks later than this are lost
+LOOK_S = 0.02  # how often closed ports are looked at
+BACKLOG_CHECK_S = 0.1
+LAST_LINE_S = 3.0  # how long the performance waits for a line that nobody opens
+JOIN_TIMEOUT_S = 5.0
+
 
 class DeviceSimulator(Protocol):
     """The emulated device on one line."""
@@ -105,14 +112,6 @@ class PacketSource(Protocol):
 
     def burst(self, tick: int) -> bytes:
         """Return what is sent at a tick of the block."""
-
-
-BLOCK_S = 0.5  # encoded ahead
-MAX_LATE_S = 0.1  # ticks later than this are lost
-LOOK_S = 0.02  # how often closed ports are looked at
-BACKLOG_CHECK_S = 0.1
-LAST_LINE_S = 3.0  # how long the performance waits for a line that nobody opens
-JOIN_TIMEOUT_S = 5.0
 
 
 class EmulatedLine(NamedTuple):

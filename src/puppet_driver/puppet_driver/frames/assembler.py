@@ -41,6 +41,8 @@ MAX_SKIPPED = 16  # incomplete ticks at the very start that are not frames
 STAMP_NS, ARRIVAL_NS, TICK_NS, FRAMES, INCOMPLETE, MISSING_ROWS, SKIPPED = range(7)
 N_EMITTED = 7
 
+_COUNTED = slice(FRAMES, MISSING_ROWS + 1)
+
 
 def new_emitted() -> Ints:
     """Return the state before the first frame."""
@@ -156,9 +158,6 @@ def emit_frame(
         for row in range(len(missing)):
             missing_by_row[row] += missing[row]
     return True
-
-
-_COUNTED = slice(FRAMES, MISSING_ROWS + 1)
 
 
 class FrameCounters(NamedTuple):

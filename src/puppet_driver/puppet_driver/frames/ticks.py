@@ -23,21 +23,6 @@ MEMORY = 0.1  # weight of one tick in a line's phase
 MAX_STEP = 0.02  # of a period: the most that one tick, perhaps held up, changes it
 SAME_TIME, OTHER_TIME = 0.1, 0.2  # of a period: lines so far apart measure at one time, at two
 
-
-@kernel
-def next_phase(phase_ns: float, delay_ns: float, period_ns: float) -> float:
-    """Return a line's phase after a tick that came with some delay after the first line's."""
-    change_ns = MEMORY * (delay_ns - phase_ns)
-    return phase_ns + min(max(change_ns, -MAX_STEP * period_ns), MAX_STEP * period_ns)
-
-
-@kernel
-def own_phase(phase_ns: float, period_ns: float) -> float:
-    """Return the part of a phase that is the device's own, 0 for what delays can explain [ns]."""
-    certainty = (phase_ns / period_ns - SAME_TIME) / (OTHER_TIME - SAME_TIME)
-    return phase_ns * min(max(certainty, 0.0), 1.0)
-
-
 N_SLOTS = 32  # a quarter of a second at 120 Hz
 LATE = 0.6  # of a period: from when on a line is late for a tick
 ONE_PERIOD_LATE = 0.15  # of a period: how close to a whole one looks like a lost tick
@@ -55,6 +40,23 @@ LAST_NS, BEGUN_NS, HELD_UNTIL_NS = 5, 6, 7
 N_COUNTERS = 8
 # rows of `timing`
 PERIOD_NS, TIMEOUT_NS = 0, 1
+
+HOLD = 0.25  # of a period: how long a tick at an odd time waits for others that follow at once
+ODD = 0.5  # of a period: how far a step from tick to tick is from one period if it is odd
+
+
+@kernel
+def next_phase(phase_ns: float, delay_ns: float, period_ns: float) -> float:
+    """Return a line's phase after a tick that came with some delay after the first line's."""
+    change_ns = MEMORY * (delay_ns - phase_ns)
+    return phase_ns + min(max(change_ns, -MAX_STEP * period_ns), MAX_STEP * period_ns)
+
+
+@kernel
+def own_phase(phase_ns: float, period_ns: float) -> float:
+    """Return the part of a phase that is the device's own, 0 for what delays can explain [ns]."""
+    certainty = (phase_ns / period_ns - SAME_TIME) / (OTHER_TIME - SAME_TIME)
+    return phase_ns * min(max(certainty, 0.0), 1.0)
 
 
 class Assembly(NamedTuple):
@@ -236,10 +238,6 @@ def tick_at(a: Assembly, line: int, arrival_ns: int) -> int:
     if tick == 0:
         a.row_ns[:] = arrival_ns
     return tick
-
-
-HOLD = 0.25  # of a period: how long a tick at an odd time waits for others that follow at once
-ODD = 0.5  # of a period: how far a step from tick to tick is from one period if it is odd
 
 
 @kernel

@@ -25,6 +25,21 @@ FIRST_WAIT_S = 0.1  # the usual look-up is much faster
 Found = list[tuple[Any, ...]]
 Key = tuple[str, int, socket.SocketKind]
 
+DEFAULT_PORT = 6000  # the MotionStar's
+SCHEMES = ('tcp', 'udp')
+CONNECT_TIMEOUT_S = 1.0
+DRAIN_BYTES = 65536
+
+_PROBLEMS = {
+    errno.ECONNREFUSED: 'a refusal: nothing listens there; check the device and the port number',
+    errno.ECONNRESET: 'a reset connection',
+    errno.EPIPE: 'a closed connection',
+    errno.EMFILE: 'too many open files; close what is not needed or start the node anew',
+    errno.ETIMEDOUT: 'no answer from the host; check its power, the network and its address',
+    errno.EHOSTUNREACH: 'no way to the host; check its power, the network and its address',
+    errno.ENETUNREACH: 'no way to the network; check the cable and the address',
+}
+
 
 class _Lookup:
     """One look-up, from its beginning until its result was fetched."""
@@ -104,21 +119,7 @@ def _is_address(host: str) -> bool:
     return True
 
 
-DEFAULT_PORT = 6000  # the MotionStar's
-SCHEMES = ('tcp', 'udp')
-CONNECT_TIMEOUT_S = 1.0
-DRAIN_BYTES = 65536
 _LOOKUP = HostLookup()
-
-_PROBLEMS = {
-    errno.ECONNREFUSED: 'a refusal: nothing listens there; check the device and the port number',
-    errno.ECONNRESET: 'a reset connection',
-    errno.EPIPE: 'a closed connection',
-    errno.EMFILE: 'too many open files; close what is not needed or start the node anew',
-    errno.ETIMEDOUT: 'no answer from the host; check its power, the network and its address',
-    errno.EHOSTUNREACH: 'no way to the host; check its power, the network and its address',
-    errno.ENETUNREACH: 'no way to the network; check the cable and the address',
-}
 
 
 class Endpoint(NamedTuple):

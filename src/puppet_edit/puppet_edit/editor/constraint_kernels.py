@@ -68,6 +68,11 @@ UPPER_RADIUS, LOWER_RADIUS, ALONG, REACH, CURRENT, TURN, N_LIMB = 11, 12, 13, 14
 # columns of PoseTask.limits
 HAS, TWIST_AXIS, FIRST, SWING_SECOND, CENTRE, SWINGS, TWISTS, N_LIMIT = 0, 1, 4, 7, 10, 14, 16, 18
 
+KEPT_INSIDE = 0.99  # share of a limit at which the penalty begins, so that it is kept
+
+LEVER_M = 0.1  # at which an angle counts as a length: a hand's
+NO_DIRECTION_M = 1e-9
+
 
 class PoseTask(NamedTuple):
     """One frame's problem."""
@@ -129,9 +134,6 @@ def to_matrix(q: Floats, rows: Floats) -> None:
     rows[1, 1], rows[1, 2] = 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
     rows[2, 0], rows[2, 1] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x)
     rows[2, 2] = 1.0 - 2.0 * (x * x + y * y)
-
-
-KEPT_INSIDE = 0.99  # share of a limit at which the penalty begins, so that it is kept
 
 
 @kernel
@@ -311,10 +313,6 @@ def keep_limits(limits: Floats, before: Quats, rotations: Quats) -> int:
             multiply(turn, q, q)
             align_sign(before[frame, segment], q, rotations[frame, segment])
     return n_changed
-
-
-LEVER_M = 0.1  # at which an angle counts as a length: a hand's
-NO_DIRECTION_M = 1e-9
 
 
 class Residual(NamedTuple):

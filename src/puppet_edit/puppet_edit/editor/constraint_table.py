@@ -77,6 +77,13 @@ from puppet_edit.editor.pose_solver_kernels import (
     place_frames,
 )
 
+_SIDES = {ABOVE: 1.0, BELOW: -1.0}
+
+_COUNTS = {ORIENTATION: 3, PLANE: 1, LOOK: 2, VECTOR: 3, DISTANCE: 1}
+
+DECIDED_M = 1e-5  # change of a plane or place that needs no further round
+SETTLED = 1e4  # say of a frame in which a goal settles a plant's place, where others have 1
+
 
 def limit_table(limits: Sequence[JointLimit], skeleton: Skeleton) -> Floats:
     """Return the limits of all joints, shape (16, N_LIMIT)."""
@@ -150,9 +157,7 @@ def _end_effectors(interaction: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3
         end_effector_positions(interaction[frame], q_world[frame], p_world[frame], out[frame])
 
 
-_SIDES = {ABOVE: 1.0, BELOW: -1.0}
 _ENDS = {int(segment): i for i, segment in enumerate(LIMB_SEGMENTS[:, 2])}
-_COUNTS = {ORIENTATION: 3, PLANE: 1, LOOK: 2, VECTOR: 3, DISTANCE: 1}
 
 
 class Part(NamedTuple):
@@ -291,10 +296,6 @@ def check_surface(values: Floats) -> None:
     """Raise ConfigError if what was made of a surface is not finite."""
     if not np.all(np.isfinite(values)):
         raise ConfigError('surface: expected finite heights and gradients')
-
-
-DECIDED_M = 1e-5  # change of a plane or place that needs no further round
-SETTLED = 1e4  # say of a frame in which a goal settles a plant's place, where others have 1
 
 
 class ConstraintTable:

@@ -29,6 +29,29 @@ from puppet_core.math import quaternions as qb
 
 _END_SEGMENTS = LIMB_SEGMENTS[:, 2].tolist()
 
+__all__ = [
+    'ABOVE',
+    'BELOW',
+    'BodyPoint',
+    'check_frames',
+    'Constraint',
+    'FlatSurface',
+    'frame_range',
+    'LookAt',
+    'ON',
+    'OnSurface',
+    'OrientationGoal',
+    'Plant',
+    'PointGoal',
+    'Relative',
+    'Surface',
+]
+
+MAX_COORDINATE_M = 1e4  # of a goal from the origin
+MAX_WEIGHT = 1e3
+ON, ABOVE, BELOW = 'on', 'above', 'below'
+SIDES = (ON, ABOVE, BELOW)
+
 
 @dataclass(frozen=True, slots=True)
 class BodyPoint:
@@ -104,30 +127,6 @@ class FlatSurface:
     def gradient(self, x: Floats, y: Floats) -> Floats:
         """Return zeros, shape (..., 2)."""
         return np.zeros((*np.broadcast(x, y).shape, 2))
-
-
-__all__ = [
-    'ABOVE',
-    'BELOW',
-    'BodyPoint',
-    'check_frames',
-    'Constraint',
-    'FlatSurface',
-    'frame_range',
-    'LookAt',
-    'ON',
-    'OnSurface',
-    'OrientationGoal',
-    'Plant',
-    'PointGoal',
-    'Relative',
-    'Surface',
-]
-
-MAX_COORDINATE_M = 1e4  # of a goal from the origin
-MAX_WEIGHT = 1e3
-ON, ABOVE, BELOW = 'on', 'above', 'below'
-SIDES = (ON, ABOVE, BELOW)
 
 
 @dataclass(frozen=True, slots=True)

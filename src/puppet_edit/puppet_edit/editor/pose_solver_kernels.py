@@ -60,6 +60,12 @@ PENALTY = 1e5  # w of a constraint of weight 1 [1/m^2], where turning a joint co
 LIMIT_PENALTY = 1e4  # of going beyond a joint's limit [1/rad^2]
 MET_M = 1e-9  # residuals below it have no say
 
+SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo) [-]
+LARGEST_TURN = 0.7  # of one segment in one step [rad]
+SHORTEST_STEP = 1e-6  # of the promised one
+
+TORSO_SAY = 0.05  # or a pelvis could hardly be moved while feet are planted before and after
+
 
 @kernel
 def _is_moving(task: PoseTask, segment: int) -> bool:
@@ -239,11 +245,6 @@ def _follows(task: PoseTask, index: int) -> bool:
     return limb >= 0 and task.limbs[limb, MODE] == CLOSED
 
 
-SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo) [-]
-LARGEST_TURN = 0.7  # of one segment in one step [rad]
-SHORTEST_STEP = 1e-6  # of the promised one
-
-
 @kernel
 def _inner(a: Floats, b: Floats, n: int) -> float:
     total = 0.0
@@ -355,9 +356,6 @@ def solve_pose(
         pose, trial = trial, pose
     copy_pose(pose, out)
     return steps
-
-
-TORSO_SAY = 0.05  # or a pelvis could hardly be moved while feet are planted before and after
 
 
 class FrameTasks(NamedTuple):

@@ -32,6 +32,8 @@ from scipy.interpolate import BSpline
 MAX_ROUNDS = 30  # of keyframes added where errors are too large
 _AT_ONCE = 256  # frames that are solved together: a matter of memory
 
+MM_PER_M = 1000.0
+
 
 class Enhanced(NamedTuple):
     """A motion made better."""
@@ -139,9 +141,6 @@ class _Solved:
                 self._progress(len(part))
         found = [self._known[frame] for frame in frames]
         return np.array([v for v, _ in found]), np.array([s for _, s in found], dtype=np.int64)
-
-
-MM_PER_M = 1000.0
 
 
 def joint_angles_between(a: Quats, b: Quats) -> Floats:

@@ -34,6 +34,12 @@ from puppet_edit.enhancement.targets import is_measured
 GENERAL_SEGMENTS = np.concatenate((LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]))
 """The segment that each general end-effector is fixed in, shape (8,)."""
 
+ROOT_LENGTH_M = 0.1  # root displacement that counts as much as one radian of a joint
+MAX_ITERATIONS = 60
+STEP_TOL = 1e-9  # [rad] and [m]; a step as short as that ends the search
+_DAMPING_START, _DAMPING_MAX = 1e-12, 1e6
+_N_ANGLES = 3 * N_SEGMENTS
+
 
 def _ancestors() -> np.ndarray:
     above = np.eye(N_SEGMENTS, dtype=bool)
@@ -103,13 +109,6 @@ def right_jacobian_inverse(rotvec: Vec3s) -> Floats:
         (1.0 / safe - 0.5 / np.tan(0.5 * safe)) / safe,
     )
     return np.eye(3) + 0.5 * cross + factor * (cross @ cross)
-
-
-ROOT_LENGTH_M = 0.1  # root displacement that counts as much as one radian of a joint
-MAX_ITERATIONS = 60
-STEP_TOL = 1e-9  # [rad] and [m]; a step as short as that ends the search
-_DAMPING_START, _DAMPING_MAX = 1e-12, 1e6
-_N_ANGLES = 3 * N_SEGMENTS
 
 
 @dataclass(frozen=True, slots=True)

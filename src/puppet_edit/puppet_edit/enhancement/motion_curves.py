@@ -42,6 +42,10 @@ DEGREE = 3
 BENDING_SHARE = 1e-11  # of the misfit's scale: decides only what measurements leave open
 _GAUSS = 0.5 / np.sqrt(3.0)  # two points integrate the square of a piecewise linear function
 
+AUTO, FIXED, FREE = 'auto', 'fixed', 'free'
+MIN_DETAIL_S = 1e-3  # knots closer than frames ever are
+ROOT_CHOICES = (AUTO, FIXED, FREE)
+
 
 def fit_spline(
     times: Floats,
@@ -121,9 +125,6 @@ def _derivative_matrix(knots: Floats, degree: int) -> sparse.csr_matrix:
     return sparse.diags([-scale, scale], [0, 1], shape=(count - 1, count), format='csr')
 
 
-AUTO, FIXED, FREE = 'auto', 'fixed', 'free'
-MIN_DETAIL_S = 1e-3  # knots closer than frames ever are
-ROOT_CHOICES = (AUTO, FIXED, FREE)
 _FEET = [GENERAL_END_EFFECTORS.index(name) for name in ('left_foot', 'right_foot')]
 
 

@@ -47,6 +47,39 @@ from puppet_retarget.offline import table
 
 TRUNK = (1, 2, 3)
 
+PERIOD_S = 1.5  # from one meeting to the next
+N_MEETINGS = 3
+FIST_M = 0.09  # between palm centres when the knuckles touch
+AHEAD_M, UP_M = 0.36, 0.02  # of where they meet, from the chest joint
+LEFT, RIGHT = 0, 1  # rows of the end-effectors
+_X_AXIS, _Y_AXIS, _Z_AXIS = np.eye(3)
+
+METHODS = (
+    'forward_kinematics',
+    'online',
+    'online_exact',
+    'offline',
+    'offline_soft',
+    'paper',
+)
+
+FIST_CURVES = {
+    "the paper's curve": EnhanceConfig(detail_s=0.0),
+    'with detail': EnhanceConfig(follow=False),
+    'with detail, followed': EnhanceConfig(),
+}
+WALK = (690, 1650, 2)  # frames of the built-in performance at 120 Hz
+_JOINTS = slice(1, None)  # all but the root
+
+_NAMES = {
+    'forward_kinematics': 'angles alone',
+    'online': f'online, w1 = {SOFT_WEIGHT:g}',
+    'online_exact': 'online, exact',
+    'offline': 'keyframes, exact',
+    'offline_soft': f'keyframes, w1 = {SOFT_WEIGHT:g}',
+    'paper': "keyframes, the paper's curve",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class TakeErrors:
@@ -132,14 +165,6 @@ def believed_lengths(skeleton: Skeleton, factors: np.ndarray) -> Skeleton:
     return Skeleton(offsets, points)
 
 
-PERIOD_S = 1.5  # from one meeting to the next
-N_MEETINGS = 3
-FIST_M = 0.09  # between palm centres when the knuckles touch
-AHEAD_M, UP_M = 0.36, 0.02  # of where they meet, from the chest joint
-LEFT, RIGHT = 0, 1  # rows of the end-effectors
-_X_AXIS, _Y_AXIS, _Z_AXIS = np.eye(3)
-
-
 class FistMotion(NamedTuple):
     """What was really done."""
 
@@ -215,22 +240,7 @@ CONDITIONS = {
     'these, and positions 3 mm': TakeErrors(3.0, 1.0, 3.0),
     'these, and lengths 2 %': TakeErrors(3.0, 1.0, 3.0, 2.0),
 }
-METHODS = (
-    'forward_kinematics',
-    'online',
-    'online_exact',
-    'offline',
-    'offline_soft',
-    'paper',
-)
 FIST_ERRORS = TakeErrors(3.0, 1.0, 3.0)
-FIST_CURVES = {
-    "the paper's curve": EnhanceConfig(detail_s=0.0),
-    'with detail': EnhanceConfig(follow=False),
-    'with detail, followed': EnhanceConfig(),
-}
-WALK = (690, 1650, 2)  # frames of the built-in performance at 120 Hz
-_JOINTS = slice(1, None)  # all but the root
 
 
 def study(
@@ -371,16 +381,6 @@ def _fists(fist: FistMotion, seed: int, config: EnhanceConfig) -> dict[str, floa
         'joint_before_rms_deg': real[0]['joint_rms_deg'],
         'joint_after_rms_deg': real[1]['joint_rms_deg'],
     }
-
-
-_NAMES = {
-    'forward_kinematics': 'angles alone',
-    'online': f'online, w1 = {SOFT_WEIGHT:g}',
-    'online_exact': 'online, exact',
-    'offline': 'keyframes, exact',
-    'offline_soft': f'keyframes, w1 = {SOFT_WEIGHT:g}',
-    'paper': "keyframes, the paper's curve",
-}
 
 
 def study_tables(

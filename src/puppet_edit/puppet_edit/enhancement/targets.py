@@ -32,6 +32,12 @@ MEETING_WITHIN_M = 0.05  # more than the distance that is given: a keyframe so n
 MAX_MEETING_M = 1.0
 MAX_DISTANCE_M = 1e4  # of a position from the origin
 
+FORMAT = 'puppet-targets/1'
+SUFFIXES = ('.csv', '.yaml', '.yml')
+_UNITS_M = {'m': 1.0, 'cm': 0.01, 'mm': 0.001}
+_COLUMN = re.compile(r'(\w+)_([xyz])_(m|cm|mm)')
+_FRAME, _TIME = 'frame', 'time_s'
+
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
@@ -201,13 +207,6 @@ def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s
             same = np.abs(frame_times_s - t[sample]) <= close
             out[same, row] = p[sample[same]]
     return out
-
-
-FORMAT = 'puppet-targets/1'
-SUFFIXES = ('.csv', '.yaml', '.yml')
-_UNITS_M = {'m': 1.0, 'cm': 0.01, 'mm': 0.001}
-_COLUMN = re.compile(r'(\w+)_([xyz])_(m|cm|mm)')
-_FRAME, _TIME = 'frame', 'time_s'
 
 
 class TargetFile(NamedTuple):

@@ -38,6 +38,19 @@ from puppet_edit.editor import (
 
 POINTS = tuple(dict.fromkeys(GENERAL_END_EFFECTORS + SEGMENTS))
 
+FRAME, FRAMES, TIME, TIMES = 'frame', 'frames', 'time_s', 'times_s'
+INTERVALS = (('from_frame', 'to_frame'), ('from_s', 'to_s'))
+FRAME_KEYS = (FRAME, FRAMES, TIME, TIMES, *INTERVALS[0], *INTERVALS[1])
+WAYS = 'frame, frames, time_s, times_s, from_frame and to_frame, or from_s and to_s'
+
+OBJECTS, SURFACES, FLOOR = 'objects', 'surfaces', 'floor'
+MAX_HEIGHT_M = 1e3
+SurfaceMaker = Callable[[Section], Surface]
+
+POSITION, ORIENTATION, LOOK_AT = 'position', 'orientation', 'look_at'
+ON_SURFACE, RELATIVE, PLANT = 'on_surface', 'relative', 'plant'
+MAX_MOVE_M = 20.0  # a goal farther from where the point was is in other units
+
 
 def one_of(entry: Section, ways: Sequence[str]) -> str:
     """Return which one of some keys an entry has; raise if it has none or two of them."""
@@ -122,12 +135,6 @@ def read_axes(entry: Section) -> tuple[bool, bool, bool]:
     return ('x' in text, 'y' in text, 'z' in text)
 
 
-FRAME, FRAMES, TIME, TIMES = 'frame', 'frames', 'time_s', 'times_s'
-INTERVALS = (('from_frame', 'to_frame'), ('from_s', 'to_s'))
-FRAME_KEYS = (FRAME, FRAMES, TIME, TIMES, *INTERVALS[0], *INTERVALS[1])
-WAYS = 'frame, frames, time_s, times_s, from_frame and to_frame, or from_s and to_s'
-
-
 class BodyTrack:
     """Where each point of a body was in a motion, computed once."""
 
@@ -204,11 +211,6 @@ def _frame(entry: Section, key: str, value: object, motion: Motion) -> int:
 
 def _way_of(key: str) -> tuple[str, ...]:
     return next((pair for pair in INTERVALS if key in pair), (key,))
-
-
-OBJECTS, SURFACES, FLOOR = 'objects', 'surfaces', 'floor'
-MAX_HEIGHT_M = 1e3
-SurfaceMaker = Callable[[Section], Surface]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +295,6 @@ def _read_object(entry: Section, motion: Motion) -> EditObject:
         raise entry.error('path', 'at least one place', 'none')
     entry.finish()
     return EditObject(np.array(frames), np.array(positions))
-
-
-POSITION, ORIENTATION, LOOK_AT = 'position', 'orientation', 'look_at'
-ON_SURFACE, RELATIVE, PLANT = 'on_surface', 'relative', 'plant'
-MAX_MOVE_M = 20.0  # a goal farther from where the point was is in other units
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,14 @@ from puppet_edit.files.edit_entries import (
 AGREEMENT_M = 1e-6  # what is nearer is the same
 AGREEMENT_RAD = 1e-6
 
+FORMAT = 'puppet-edit/1'
+OPTIONS, CONSTRAINTS = 'options', 'constraints'
+MAX_ENTRIES = 1000  # each is compared with each
+MIN_SPACING = 0.1  # frames per knot at the finest level: more knots say no more
+_NUMBERS = ('frames_per_knot', 'tolerance_percent', 'root_rigidity')
+_WHOLE = ('levels', 'max_iterations')
+_FLAGS = ('exact', 'root_shift')
+
 
 def check_agreement(path: Path, entries: Sequence[EditEntry]) -> None:
     """
@@ -161,15 +169,6 @@ def _worst(apart: Floats, frames: np.ndarray, limit: float, unit: str) -> str | 
     if apart[worst] <= limit:
         return None
     return f'goals {apart[worst]:.3g} {unit} apart in frame {frames[worst]}'
-
-
-FORMAT = 'puppet-edit/1'
-OPTIONS, CONSTRAINTS = 'options', 'constraints'
-MAX_ENTRIES = 1000  # each is compared with each
-MIN_SPACING = 0.1  # frames per knot at the finest level: more knots say no more
-_NUMBERS = ('frames_per_knot', 'tolerance_percent', 'root_rigidity')
-_WHOLE = ('levels', 'max_iterations')
-_FLAGS = ('exact', 'root_shift')
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,10 @@ UNKNOWN_GROUND_S = 0.7  # to both sides: the lowest place of a foot in this time
 
 Bools = NDArray[np.bool_]
 
+CLEARANCE_M = 0.03  # of a swinging heel or toe above the surface, if it had as much
+CLEARANCE_WIDTH_S = 0.07  # over which a lift that clears the ground comes and goes
+_UP = np.array([0.0, 0.0, 1.0])
+
 
 class FootPlant(NamedTuple):
     """A time in which a foot stands with heel, toe or both."""
@@ -203,11 +207,6 @@ def _mended(loose: Bools, core: Bools, rate_hz: float) -> Bools:
         if not core[first:end].any() or (end - first < MIN_CONTACT_S * rate_hz and not at_edge):
             joined[first:end] = False
     return joined
-
-
-CLEARANCE_M = 0.03  # of a swinging heel or toe above the surface, if it had as much
-CLEARANCE_WIDTH_S = 0.07  # over which a lift that clears the ground comes and goes
-_UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, slots=True)

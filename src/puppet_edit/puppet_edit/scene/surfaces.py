@@ -37,6 +37,40 @@ MIN_GRID = 4  # heights along each side: a cubic needs so many
 ROUGH_SPACING = 0.8  # of the body's height, between control points (LeeShin1999 section 6)
 ROUGH_RANGE = 1.2  # of the body's height, over which control points vary (ditto)
 
+FLOOR: Surface = FlatSurface()
+
+SUFFIXES = ('.npy', '.csv', '.png')
+MAX_CELLS = 4_000_000
+MAX_FILE_BYTES = 32 * MAX_CELLS  # a height of numpy's own text takes 25
+_MAX_HEADER = 10_000  # characters; numpy's own bound, as Python reads them as a literal
+_REASON_LENGTH = 120
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+# of what damaged files make numpy and Python's tokenizer raise in a header
+_HEADER_ERRORS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    SyntaxError,
+    tokenize.TokenError,
+    MemoryError,
+    RecursionError,
+    OverflowError,
+)
+# of what damaged chunks make PIL raise
+_PNG_ERRORS = (
+    OSError,
+    ValueError,
+    SyntaxError,
+    EOFError,
+    LookupError,
+    struct.error,
+    Image.DecompressionBombError,
+)
+_GREY_DEPTHS = {'L': 255.0, 'I;16': 65535.0, 'I': 65535.0, '1': 1.0}
+
 
 def normals(surface: Surface, x: Floats, y: Floats) -> Vec3s:
     """Return unit normals that point up, shape (..., 3)."""
@@ -125,9 +159,6 @@ class Profile:
     def _way(self, x: Floats, y: Floats) -> Floats:
         dx, dy = np.asarray(x) - self.start_m[0], np.asarray(y) - self.start_m[1]
         return np.asarray(np.cos(self.heading_rad) * dx + np.sin(self.heading_rad) * dy)
-
-
-FLOOR: Surface = FlatSurface()
 
 
 def sine(height_m: float = 0.15, length_m: float = 2.0, heading_rad: float = 0.0) -> Surface:
@@ -226,39 +257,6 @@ def _positive(name: str, value: float) -> float:
     if not 1e-3 <= value <= 1e4:
         raise ConfigError(f'{name}: expected 0.001 <= value <= 10000, got {value:g}')
     return value
-
-
-SUFFIXES = ('.npy', '.csv', '.png')
-MAX_CELLS = 4_000_000
-MAX_FILE_BYTES = 32 * MAX_CELLS  # a height of numpy's own text takes 25
-_MAX_HEADER = 10_000  # characters; numpy's own bound, as Python reads them as a literal
-_REASON_LENGTH = 120
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-# of what damaged files make numpy and Python's tokenizer raise in a header
-_HEADER_ERRORS = (
-    ValueError,
-    TypeError,
-    LookupError,
-    SyntaxError,
-    tokenize.TokenError,
-    MemoryError,
-    RecursionError,
-    OverflowError,
-)
-# of what damaged chunks make PIL raise
-_PNG_ERRORS = (
-    OSError,
-    ValueError,
-    SyntaxError,
-    EOFError,
-    LookupError,
-    struct.error,
-    Image.DecompressionBombError,
-)
-_GREY_DEPTHS = {'L': 255.0, 'I;16': 65535.0, 'I': 65535.0, '1': 1.0}
 
 
 def read_height_field(

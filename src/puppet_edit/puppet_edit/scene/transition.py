@@ -38,6 +38,19 @@ from scipy.interpolate import CubicHermiteSpline
 
 VELOCITY_S = 0.15  # a difference of 1 m/s counts as this many metres
 
+CONTACTS, DYNAMIC, LINEAR = 'contacts', 'dynamic', 'linear'
+ALIGNMENTS = (CONTACTS, DYNAMIC, LINEAR)
+MATCH_WITHIN = 0.3  # of the seam: moments this much apart do not belong together
+LEAST_APART = 0.12  # of the seam, between pairs of moments
+LEAST_SPEED, MOST_SPEED = 0.4, 2.5  # of a clip between two pairs
+
+Window = tuple[int, int]  # first and last frame
+Pairs = Sequence[tuple[float, float]]
+
+FADE_S = 0.6
+SEARCH_S = 1.5  # of each clip that may be cut off for a better seam
+MIN_SEAM = 3  # frames that a seam takes of each clip, at least
+
 
 def posture_features(motion: Motion) -> Floats:
     """
@@ -60,13 +73,6 @@ def distances(first: Floats, second: Floats) -> Floats:
     """Return the distances of all pairs of features (n, c) and (m, c), RMS of joints [m]."""
     squares = (first**2).sum(1)[:, None] + (second**2).sum(1) - 2.0 * first @ second.T
     return np.asarray(np.sqrt(np.maximum(squares, 0.0) / 16.0))
-
-
-CONTACTS, DYNAMIC, LINEAR = 'contacts', 'dynamic', 'linear'
-ALIGNMENTS = (CONTACTS, DYNAMIC, LINEAR)
-MATCH_WITHIN = 0.3  # of the seam: moments this much apart do not belong together
-LEAST_APART = 0.12  # of the seam, between pairs of moments
-LEAST_SPEED, MOST_SPEED = 0.4, 2.5  # of a clip between two pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +101,6 @@ class Seam:
     def end(self) -> int:
         """Return the last frame of the seam in the result."""
         return self.start + self.n_frames - 1
-
-
-Window = tuple[int, int]  # first and last frame
-Pairs = Sequence[tuple[float, float]]
 
 
 def warp(window_a: Window, window_b: Window, pairs: Pairs) -> Seam:
@@ -239,11 +241,6 @@ def _alignment(costs: Floats) -> Floats:
         i, j = min(ways, key=lambda way: total[way[0] + 1, way[1] + 1])
         path.append((i, j))
     return np.array(path[::-1], dtype=np.float64)
-
-
-FADE_S = 0.6
-SEARCH_S = 1.5  # of each clip that may be cut off for a better seam
-MIN_SEAM = 3  # frames that a seam takes of each clip, at least
 
 
 @dataclass(frozen=True, slots=True)

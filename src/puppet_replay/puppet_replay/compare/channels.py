@@ -35,6 +35,9 @@ SKELETON = 'skeleton'
 _AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 _WXYZ = [3, 0, 1, 2]
 
+# Lists that name rows; their order says nothing.
+NAMES = ('sensors', 'name')
+
 
 class Channel(NamedTuple):
     """One field of n messages of equal shape."""
@@ -165,8 +168,6 @@ MESSAGES: dict[str, dict[str, Column]] = {
         'effort': Column('ratio', '', 'name'),
     },
 }
-# Lists that name rows; their order says nothing.
-NAMES = ('sensors', 'name')
 
 
 def decode(msgtype: str, fields: Fields) -> Decoded:

@@ -18,6 +18,15 @@ from typing import Any, NamedTuple
 
 from puppet_core.io import brief, ConfigError, load_yaml, Section
 
+FORMAT = 'puppet-tolerances/1'
+DEFAULT, EXACT = 'default', 'exact'
+PRESETS = (DEFAULT, EXACT)
+STATISTICS = ('max', 'p99', 'rms')
+COUNT = 'count'  # of this unit's fields only the number of mismatches counts
+MOST_MESSAGES = 10**9
+
+Limits = dict[str, Any]
+
 
 class Unit(NamedTuple):
     """A unit that a difference is measured in."""
@@ -40,15 +49,6 @@ UNITS = {
     'ratio': Unit('', 1e-4),  # importance; other numbers, of the greater of 1 and their size
     'count': Unit('', 0.0),  # flags, counts, texts: 1 where they differ; messages
 }
-
-FORMAT = 'puppet-tolerances/1'
-DEFAULT, EXACT = 'default', 'exact'
-PRESETS = (DEFAULT, EXACT)
-STATISTICS = ('max', 'p99', 'rms')
-COUNT = 'count'  # of this unit's fields only the number of mismatches counts
-MOST_MESSAGES = 10**9
-
-Limits = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

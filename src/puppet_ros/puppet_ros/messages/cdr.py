@@ -46,6 +46,10 @@ FORMATS = {
 }
 _LIST = re.compile(r'sequence<(.+?)(?:, \d+)?>|(.+)\[(\d+)\]')
 
+ENCAPSULATION = 4
+_LENGTH = struct.Struct('<I')
+_ARRAY = re.compile(r'(?:sequence<(\w+)(?:, \d+)?>|(\w+)\[(\d+)\])')
+
 
 def plain_bytes(msg: Any) -> bytes:
     """Return a message's bytes."""
@@ -80,11 +84,6 @@ def _number(value: Any, code: str, out: bytearray) -> None:
     layout = struct.Struct('<' + code)
     out += bytes(-len(out) % layout.size)
     out += layout.pack(value[0] if isinstance(value, bytes) else value)
-
-
-ENCAPSULATION = 4
-_LENGTH = struct.Struct('<I')
-_ARRAY = re.compile(r'(?:sequence<(\w+)(?:, \d+)?>|(\w+)\[(\d+)\])')
 
 
 class Place(NamedTuple):

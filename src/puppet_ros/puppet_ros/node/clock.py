@@ -16,6 +16,13 @@ import time
 
 from rclpy.node import Node
 
+BACK_NS = 500_000_000  # more than messages of a stream ever overtake each other
+
+# What comes a little early passes, so that a jittery stream at a multiple of the rate is thinned
+# evenly; less than a frame of any tracker.
+EARLY_NS = 3_000_000
+EARLY_SHARE = 0.25  # of a period, at most
+
 
 class NodeClock:
     """
@@ -41,9 +48,6 @@ class NodeClock:
         return self._clock.now().nanoseconds if self._is_simulated else time.time_ns()
 
 
-BACK_NS = 500_000_000  # more than messages of a stream ever overtake each other
-
-
 class ClockJumpDetector:
     """Watches the stamps of one stream."""
 
@@ -56,12 +60,6 @@ class ClockJumpDetector:
         if jumped or self._last_ns is None or stamp_ns > self._last_ns:
             self._last_ns = stamp_ns
         return jumped
-
-
-# What comes a little early passes, so that a jittery stream at a multiple of the rate is thinned
-# evenly; less than a frame of any tracker.
-EARLY_NS = 3_000_000
-EARLY_SHARE = 0.25  # of a period, at most
 
 
 class RateLimit:

@@ -28,6 +28,23 @@ from rclpy.node import Node
 
 MAX_LATENCIES = 1024  # several seconds at any tracker's rate
 
+DIAGNOSTICS_TOPIC = '/diagnostics'
+PERIOD_S = 1.0
+ERROR_HOLD_S = 5.0  # how long an error keeps the level up after it happened
+STALE_AFTER_S = 1.0
+READERS, WRITERS = 'readers ', 'writers '  # keys of the connections begin so; a topic follows
+OF_ROS = (DIAGNOSTICS_TOPIC, '/rosout', '/parameter_events')  # nobody asks about these
+RATE_TOLERANCE = 0.9  # of the expected rate; below it the level is WARN
+LOG_THROTTLE_S = 5.0
+
+# What outweighs what: a reason says more than the silence it causes.
+SEVERITY = {
+    DiagnosticStatus.OK: 0,
+    DiagnosticStatus.STALE: 1,
+    DiagnosticStatus.WARN: 2,
+    DiagnosticStatus.ERROR: 3,
+}
+
 
 class FrameReport(NamedTuple):
     """One period of a stream."""
@@ -93,24 +110,6 @@ class FrameStatistics:
         self._frames = self._drops = 0
         self._period_start_ns = now_ns
         return report
-
-
-DIAGNOSTICS_TOPIC = '/diagnostics'
-PERIOD_S = 1.0
-ERROR_HOLD_S = 5.0  # how long an error keeps the level up after it happened
-STALE_AFTER_S = 1.0
-READERS, WRITERS = 'readers ', 'writers '  # keys of the connections begin so; a topic follows
-OF_ROS = (DIAGNOSTICS_TOPIC, '/rosout', '/parameter_events')  # nobody asks about these
-RATE_TOLERANCE = 0.9  # of the expected rate; below it the level is WARN
-LOG_THROTTLE_S = 5.0
-
-# What outweighs what: a reason says more than the silence it causes.
-SEVERITY = {
-    DiagnosticStatus.OK: 0,
-    DiagnosticStatus.STALE: 1,
-    DiagnosticStatus.WARN: 2,
-    DiagnosticStatus.ERROR: 3,
-}
 
 
 class Diagnostics:

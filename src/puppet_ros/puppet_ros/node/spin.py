@@ -38,6 +38,17 @@ PRIORITY = 10  # of 1 to 99: before all ordinary programs, after what the system
 NO_CLASSES = 'realtime: expected a system with scheduling classes, got another'
 SLEEP_STATES = '/dev/cpu_dma_latency'  # the kernel's PM QoS: held open, it bounds the wake-up
 
+COMPLAINT_PERIOD_NS = 5_000_000_000
+SPIN_TIMEOUT_S = 0.5  # only bounds how late a shutdown without a wake-up is noticed
+
+TIME_SOURCE = 'rclpy.time_source'  # the module that listens to /clock
+
+# An argument of every node: make it, which compiles its kernels, and end.
+COMPILE_ONLY = '--compile-only'
+
+EXIT_OK = 0
+EXIT_BAD_INPUT = 2
+
 
 class Scheduling(NamedTuple):
     """How a program wants to run."""
@@ -164,18 +175,6 @@ def _stay_awake() -> list[str]:
             'processors may sleep between frames'
         ]
     return []
-
-
-COMPLAINT_PERIOD_NS = 5_000_000_000
-SPIN_TIMEOUT_S = 0.5  # only bounds how late a shutdown without a wake-up is noticed
-
-TIME_SOURCE = 'rclpy.time_source'  # the module that listens to /clock
-
-# An argument of every node: make it, which compiles its kernels, and end.
-COMPILE_ONLY = '--compile-only'
-
-EXIT_OK = 0
-EXIT_BAD_INPUT = 2
 
 
 def make_executor(context: Context | None = None) -> Executor:

@@ -24,6 +24,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
+REFUSED = 'other_publisher'  # a reason for drops
+
 
 class Framed(NamedTuple):
     """What comes on a stream."""
@@ -36,7 +38,6 @@ class Framed(NamedTuple):
 
 
 Callback = Callable[[Framed], None]
-REFUSED = 'other_publisher'  # a reason for drops
 
 
 class StreamPublisher:

@@ -33,6 +33,9 @@ import viser
 ARRANGE = 'arrange'
 UNKNOWN = 'not recorded'
 
+SIDE_STEP_M = 1.5  # between neighbours in the row
+FOLLOW_SHARE = 0.15  # of the way to the bodies that the stage moves in a frame
+
 
 class TakeViewPanel(QuietPanel):
     """Controls and texts beside the scene."""
@@ -99,10 +102,6 @@ def _facts(take: Take) -> dict[str, str]:
         'latency': latency,
         'length': f'{take.duration_s:.1f} s',
     }
-
-
-SIDE_STEP_M = 1.5  # between neighbours in the row
-FOLLOW_SHARE = 0.15  # of the way to the bodies that the stage moves in a frame
 
 
 class TakeView:

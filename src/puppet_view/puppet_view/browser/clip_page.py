@@ -39,6 +39,16 @@ MAX_ROWS = 8  # of the list; the panel is to leave the bodies in sight
 NO_ENTRY = 'none yet: drag a point'
 _ROW = '<div style="margin:2px 0">{number}. {text}{error}</div>'
 
+DRAG, READY = 'drag', 'ready'
+EDITED, BEFORE = 'clip0', 'before'
+SIDE_STEP_M = 1.3  # between neighbouring clips
+FOLLOW_SHARE = 0.15  # of the way to the body that the stage moves in a frame
+GIZMO_M, HANDLE_M, GOAL_M = 0.28, 0.035, 0.07
+HANDLES_M = {'elbow': 0.055, 'knee': 0.07}  # those inside a limb are larger, to be seen
+HANDLE_COLOUR = (245, 166, 35)
+GOAL_COLOUR = (0.85, 0.12, 0.10, 0.9)
+FAR_OPACITY, FAR_FRAMES = 0.18, 40.0  # of goals in other frames
+
 
 class ClipViewPanel(QuietPanel):
     """Controls and texts beside the scene."""
@@ -166,17 +176,6 @@ class ClipViewPanel(QuietPanel):
     def _say(self, name: str, value: object) -> None:
         if not self.is_silent:
             self._on_event(name, value)
-
-
-DRAG, READY = 'drag', 'ready'
-EDITED, BEFORE = 'clip0', 'before'
-SIDE_STEP_M = 1.3  # between neighbouring clips
-FOLLOW_SHARE = 0.15  # of the way to the body that the stage moves in a frame
-GIZMO_M, HANDLE_M, GOAL_M = 0.28, 0.035, 0.07
-HANDLES_M = {'elbow': 0.055, 'knee': 0.07}  # those inside a limb are larger, to be seen
-HANDLE_COLOUR = (245, 166, 35)
-GOAL_COLOUR = (0.85, 0.12, 0.10, 0.9)
-FAR_OPACITY, FAR_FRAMES = 0.18, 40.0  # of goals in other frames
 
 
 class ShownClip(NamedTuple):

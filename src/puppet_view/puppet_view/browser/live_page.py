@@ -86,6 +86,46 @@ SLIDERS = {
 STEPS = 200  # of a slider, at least
 MAX_LATENCY_MS = 60e3  # more is no latency: the stamps are of another clock, as of a played bag
 
+PERFORMER, PUPPET = 'performer', 'puppet'
+REAL, RANGE_BALLS = 'real', 'range_balls'
+# between neighbours in the row: the performer, the puppet, and what other puppets there are
+SIDE_STEP_M = np.array([2.4, 0.0, 0.0])
+CAMERA_FROM, CAMERA_TO = (4.6, -3.5, 2.4), (0.0, 0.0, 0.8)
+STEP_BACK = 0.22  # of the camera's distance, for each puppet after the first
+FOLLOW_SHARE = 0.03  # of the way to the bodies that the stage moves in a frame
+FLAT_M = 0.02  # thinner and wider objects are the floor, which the grid shows already
+WIDE_M = 5.0
+
+SERVICE = '/performer/calibrate'
+DURATION_S = 2.0
+
+# control -> nodes that have a parameter of that name; the first one's value is shown
+TARGETS = {
+    'character': ('retarget', 'visualization'),
+    'prediction_s': ('importance',),
+    'influence_distance_m': ('importance',),
+    'smoothing_s': ('importance',),
+    'stretch_limit': ('retarget',),
+    'root_smoothing_s': ('retarget',),
+}
+UNBOUNDED = 1e12  # a wider range is none
+
+NODE_NAME = 'puppet_view'
+DRAW_PERIOD_S = 1.0 / 60.0
+SOLIDS_PERIOD_S = 1.0 / 30.0
+PANEL_PERIOD_S = 0.1
+SEARCH_PERIOD_S = 1.0
+LATENCY_FRAMES = 480
+WINDOW_NS = 2_000_000_000  # of rate and latency
+COMPLAINT_PERIOD_S = 5.0
+NICENESS = 5  # drawing gives way to the graph
+MAX_PUPPETS = 8
+POSTURE, POSTURE_NAME = 'puppet_msgs/msg/Posture', '/posture'
+EXIT_OK, EXIT_BAD_INPUT = 0, 2
+EXAMPLE = 'example: puppet_view --port 8080'
+Changes = queue.SimpleQueue[tuple[str, object]]
+Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of each body
+
 
 class ViewPanel(QuietPanel):
     """Text and controls beside the scene."""
@@ -220,17 +260,6 @@ def _numbers(rate_hz: float | None, latency_ms: tuple[float, float] | None) -> s
     return numbers_html({'rate': rate, 'latency': latency})
 
 
-PERFORMER, PUPPET = 'performer', 'puppet'
-REAL, RANGE_BALLS = 'real', 'range_balls'
-# between neighbours in the row: the performer, the puppet, and what other puppets there are
-SIDE_STEP_M = np.array([2.4, 0.0, 0.0])
-CAMERA_FROM, CAMERA_TO = (4.6, -3.5, 2.4), (0.0, 0.0, 0.8)
-STEP_BACK = 0.22  # of the camera's distance, for each puppet after the first
-FOLLOW_SHARE = 0.03  # of the way to the bodies that the stage moves in a frame
-FLAT_M = 0.02  # thinner and wider objects are the floor, which the grid shows already
-WIDE_M = 5.0
-
-
 class LiveView:
     """One page with a scene and a panel."""
 
@@ -356,10 +385,6 @@ def _is_floor(solid: SceneSolid) -> bool:
     return bool(solid.size[2] < FLAT_M and min(solid.size[:2]) > WIDE_M)
 
 
-SERVICE = '/performer/calibrate'
-DURATION_S = 2.0
-
-
 class CalibrationPanel(Protocol):
     """What shows the outcome."""
 
@@ -408,18 +433,6 @@ class CalibrationCall:
         if answer.success:
             text += f': residual {1e3 * answer.residual_m:.1f} mm, {answer.residual_deg:.2f} deg'
         self._panel.show_calibration(text, not answer.success, False)
-
-
-# control -> nodes that have a parameter of that name; the first one's value is shown
-TARGETS = {
-    'character': ('retarget', 'visualization'),
-    'prediction_s': ('importance',),
-    'influence_distance_m': ('importance',),
-    'smoothing_s': ('importance',),
-    'stretch_limit': ('retarget',),
-    'root_smoothing_s': ('retarget',),
-}
-UNBOUNDED = 1e12  # a wider range is none
 
 
 class SettingsPanel(Protocol):
@@ -532,23 +545,6 @@ def _ends(described: ParameterDescriptor) -> tuple[float, float] | None:
         if max(abs(bounds.from_value), abs(bounds.to_value)) < UNBOUNDED:
             return bounds.from_value, bounds.to_value
     return None
-
-
-NODE_NAME = 'puppet_view'
-DRAW_PERIOD_S = 1.0 / 60.0
-SOLIDS_PERIOD_S = 1.0 / 30.0
-PANEL_PERIOD_S = 0.1
-SEARCH_PERIOD_S = 1.0
-LATENCY_FRAMES = 480
-WINDOW_NS = 2_000_000_000  # of rate and latency
-COMPLAINT_PERIOD_S = 5.0
-NICENESS = 5  # drawing gives way to the graph
-MAX_PUPPETS = 8
-POSTURE, POSTURE_NAME = 'puppet_msgs/msg/Posture', '/posture'
-EXIT_OK, EXIT_BAD_INPUT = 0, 2
-EXAMPLE = 'example: puppet_view --port 8080'
-Changes = queue.SimpleQueue[tuple[str, object]]
-Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of each body
 
 
 class ViewNode(Node):

@@ -37,6 +37,9 @@ SKY_TOP, SKY_BOTTOM = (198, 208, 220), (240, 242, 244)
 FLOOR_COLOUR, LINE_COLOUR, SECTION_COLOUR = (232, 233, 235), (214, 217, 221), (190, 195, 201)
 FLOOR_EXTENT_M = 40.0
 
+OPAQUE = 0.999
+MAX_NODES = 4000  # of a group, hidden ones included
+
 
 class _OwnServer(viser.ViserServer):
     """Serves only where it was told to."""
@@ -203,10 +206,6 @@ def _free_port(host: str, port: int) -> int:
         except OSError:
             return free
     return PREFERRED_PORT
-
-
-OPAQUE = 0.999
-MAX_NODES = 4000  # of a group, hidden ones included
 
 
 class SceneSolid(NamedTuple):

@@ -28,6 +28,10 @@ from puppet_ros.node import ExactTimeSynchronizer
 _PARENTS = tuple(int(p) for p in PARENTS)
 LINKS_PER_SEGMENT = 3  # after the z, the y and the x joint
 
+WORLD = 'world'
+
+PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
+
 
 @njit(cache=True)
 def link_transforms(
@@ -75,9 +79,6 @@ def link_transforms(
             q = quaternions[first + link]
             q[0], q[1], q[2], q[3] = math.cos(half), 0.0, 0.0, 0.0
             q[3 - link] = math.sin(half)
-
-
-WORLD = 'world'
 
 
 class LinkFrames:
@@ -135,9 +136,6 @@ def _frame_pairs(prefix: str) -> tuple[tuple[str, str], ...]:
             pairs.append((prefix + above, prefix + link))
             above = link
     return tuple(pairs)
-
-
-PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
 
 
 class RawFrames:

@@ -93,6 +93,17 @@ VISUALIZATION_ROWS = (
     ),
 )
 
+NODE_NAME = 'visualization'
+BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
+IMPORTANCE_TOPIC = '/importance'
+JOINT_STATES_TOPIC = '/joint_states'
+TF_TOPIC, TF_STATIC_TOPIC = '/tf', '/tf_static'
+MARKERS_TOPIC, BODY_MARKERS_TOPIC = '/markers', '/puppet/markers'
+ENVIRONMENT_PERIOD_S = 1.0
+ENVIRONMENT_LIFETIME_S = 3.0
+GOAL_LIFETIME_S = 0.25
+BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
+
 
 @dataclass(frozen=True, slots=True)
 class VisualizationConfig:
@@ -104,18 +115,6 @@ class VisualizationConfig:
     marker_rate_hz: float = 20.0
     show_range_balls: bool = True
     show_labels: bool = True
-
-
-NODE_NAME = 'visualization'
-BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
-IMPORTANCE_TOPIC = '/importance'
-JOINT_STATES_TOPIC = '/joint_states'
-TF_TOPIC, TF_STATIC_TOPIC = '/tf', '/tf_static'
-MARKERS_TOPIC, BODY_MARKERS_TOPIC = '/markers', '/puppet/markers'
-ENVIRONMENT_PERIOD_S = 1.0
-ENVIRONMENT_LIFETIME_S = 3.0
-GOAL_LIFETIME_S = 0.25
-BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
 
 
 class VisualizationNode(Node):
