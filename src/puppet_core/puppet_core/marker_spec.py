@@ -99,7 +99,7 @@ def text_marker(
     frame: str = '',
 ) -> MarkerSpec:
     """
-    Return a text that faces who looks at it.
+    Return a text that faces the viewer.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The performer as a whole: waits for a calibration, takes it, then estimates postures.
+The performer as a whole: waits for a calibration, applies it, then estimates postures.
 
 A calibration is either waited for (a still T-pose, as long as it takes) or requested (what
-comes, a pose or a pose and a motion, is recorded and judged at the end). While a requested one
+comes, a pose or a pose and a motion, is recorded and evaluated at the end). While a requested one
 runs, and after it failed, the calibration before it stays in force.
 
 """
@@ -146,7 +146,7 @@ class PerformerModel:
         """
         Take a frame; return its posture, or None while there is no calibration.
 
-        `outcome` tells of a calibration that succeeded or failed with this frame.
+        `outcome` reports a calibration that succeeded or failed with this frame.
 
         """
         self.outcome = None

@@ -44,6 +44,14 @@ from puppet_ros.node import (
 )
 from rclpy.node import Node
 
+NODE_NAME = 'performer'
+INPUT_TOPIC = '/tracker/filtered'
+OUTPUT_TOPIC = '/performer/posture'
+DESCRIPTION_TOPIC = '/performer/robot_description'
+CALIBRATE_SERVICE = '~/calibrate'
+MAX_DURATION_S = 60.0
+REQUEST_SLACK_S = 5.0  # how much longer than asked a recording may take before it is given up
+
 
 class PerformerStage:
     """
@@ -111,15 +119,6 @@ class PerformerStage:
     def data(self, record: PostureRecord) -> bytes:
         """Return the bytes of a posture."""
         return self._writer.data(record)
-
-
-NODE_NAME = 'performer'
-INPUT_TOPIC = '/tracker/filtered'
-OUTPUT_TOPIC = '/performer/posture'
-DESCRIPTION_TOPIC = '/performer/robot_description'
-CALIBRATE_SERVICE = '~/calibrate'
-MAX_DURATION_S = 60.0
-REQUEST_SLACK_S = 5.0  # how much longer than asked a recording may take before it is given up
 
 
 class PerformerNode(Node):

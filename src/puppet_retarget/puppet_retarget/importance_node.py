@@ -39,6 +39,10 @@ from puppet_ros.node import (
 )
 from rclpy.node import Node
 
+NODE_NAME = 'importance'
+INPUT_TOPIC = '/performer/posture'
+OUTPUT_TOPIC = '/importance'
+
 
 class ImportanceStage:
     """
@@ -76,11 +80,6 @@ class ImportanceStage:
         return self._writer.data(
             record.stamp_ns, record.frame_index, record.rows, record.self_rows
         )
-
-
-NODE_NAME = 'importance'
-INPUT_TOPIC = '/performer/posture'
-OUTPUT_TOPIC = '/importance'
 
 
 class ImportanceNode(Node):

@@ -348,10 +348,10 @@ class RetargetConfig:
     """Overrides the messages' where > 0."""
 
     hold_after_s: float = 0.25
-    """Gap after which the puppet eases back."""
+    """Gap after which the puppet blends back."""
 
     ease_s: float = 0.5
-    """Duration of the easing."""
+    """Duration of the blend."""
 
     last_posture_file: str = ''
     """Where the last posture is kept; empty is nowhere."""

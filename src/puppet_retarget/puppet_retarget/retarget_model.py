@@ -283,7 +283,7 @@ class RetargetedFrame:
     """One frame of the puppet; the arrays are overwritten by the next step."""
 
     solution: SolverOutput
-    """Posture and figures of the solver, the posture eased where `eased` says so."""
+    """Posture and figures of the solver, the posture blended where `eased` says so."""
 
     angles: Floats
     """Joint angles in the order of the model's `joint_names`, shape (n,) [rad]."""
@@ -298,7 +298,7 @@ class RetargetedFrame:
     """Whether the posture is on its way back after a gap or a change."""
 
     cause: str = ''
-    """Why the easing begins with this frame, in words; '' if it does not."""
+    """Why the blend begins with this frame, in words; '' if it does not."""
 
 
 class RetargetModel:
@@ -309,12 +309,12 @@ class RetargetModel:
     ) -> None:
         self._environment = environment
         self._split = ContinuousEuler()
-        self._ease = HoldAndBlend()
+        self._blend = HoldAndBlend()
         self._performer = DiscontinuityDetector(PERFORMER_RATIO)
         self._solver: Solver
         self._leg_length = 0.0  # of the performer the solver was made for; 0 wants another
         self._stamp_ns: int | None = None
-        self._cause = ''  # of an easing that begins with the next frame
+        self._cause = ''  # of a blend that begins with the next frame
         self._positions = np.zeros((8, 3))
         self._hips = np.zeros(3)
         self._robot: RobotFollower | None = None
@@ -323,7 +323,7 @@ class RetargetModel:
         self.configure(character, config)
 
     def configure(self, character: Character, config: RetargetConfig) -> None:
-        """Take another character or tuning; the puppet eases into what comes of it."""
+        """Take another character or tuning; the puppet blends into what comes of it."""
         if character is not self._robot_of:
             # the angles of the same robot go on from where they are
             self._robot_of, self._robot = character, follower_of(character)
@@ -332,12 +332,12 @@ class RetargetModel:
         self._points = character.skeleton.interaction_points.copy()
         self._config = config
         self._leg_length = 0.0
-        self._ease.size = max(1.0, character.skeleton.leg_length / ADULT_LEG_M)
+        self._blend.size = max(1.0, character.skeleton.leg_length / ADULT_LEG_M)
 
     def resume(self, last: LastPosture) -> None:
-        """Hold, then ease from, what a model with the same joints published before."""
+        """Hold, then blend from, what a model with the same joints published before."""
         self._cause = 'eases from the last posture before a restart'
-        self._ease.resume(last.root, last.rotations)
+        self._blend.resume(last.root, last.rotations)
         if self._robot is None:
             self._split.resume(last.angles, last.rotations)
             return
@@ -410,10 +410,10 @@ class RetargetModel:
             return None
         dt_s = self._advance(stamp_ns)
         if self._performer.leaps(root, rotations, dt_s):
-            self._ease.start()
+            self._blend.start()
             self._cause = self._cause or LEAP
-        elif self._ease.is_wary and self._performer.breaks():
-            self._ease.wait()
+        elif self._blend.is_wary and self._performer.breaks():
+            self._blend.wait()
         is_new = self._renew_solver(leg_length)
         hip_centre(segments, self._hips)
         start = perf_counter()
@@ -421,13 +421,13 @@ class RetargetModel:
             root, self._hips, rotations, rows, np.inf if is_new else dt_s, self_rows
         )
         solve_time_us = (perf_counter() - start) * 1e6
-        leaps, late_frames = self._ease.leaps, self._ease.late_frames
-        eased = self._ease.step(
+        leaps, late_frames = self._blend.leaps, self._blend.late_frames
+        eased = self._blend.step(
             solution.root_position, solution.rotations, dt_s, self._config.ease_s
         )
-        if self._ease.leaps != leaps:
+        if self._blend.leaps != leaps:
             self._cause = self._cause or LEAP
-        elif self._ease.late_frames != late_frames:
+        elif self._blend.late_frames != late_frames:
             self._cause = self._cause or LATE
         if eased:
             forward_kinematics(
@@ -450,12 +450,12 @@ class RetargetModel:
         return RetargetedFrame(solution, angles, self._velocities, solve_time_us, eased, cause)
 
     def _advance(self, stamp_ns: int) -> float:
-        """Return the time since the last frame [s]; infinity, and easing, after a gap."""
+        """Return the time since the last frame [s]; infinity, and a blend, after a gap."""
         dt_s = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else np.inf
         self._stamp_ns = stamp_ns
         if 0.0 <= dt_s <= self._config.hold_after_s:
             return dt_s
-        self._ease.start()
+        self._blend.start()
         if dt_s < 0.0:
             self._cause = f'eases after the clock stepped back by {-dt_s:.1f} s'
         elif np.isfinite(dt_s):
@@ -474,6 +474,6 @@ class RetargetModel:
             leg_length,
             self._config.tuning,
         )
-        self._ease.start()
+        self._blend.start()
         self._cause = self._cause or 'eases after a change of solver, character or tuning'
         return True

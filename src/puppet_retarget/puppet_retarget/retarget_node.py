@@ -53,6 +53,14 @@ from sensor_msgs.msg import JointState
 
 MEASURED = np.zeros(16, dtype=np.uint8)  # Posture.STATUS_MEASURED for every segment
 
+NODE_NAME = 'retarget'
+POSTURE_TOPIC = '/performer/posture'
+IMPORTANCE_TOPIC = '/importance'
+JOINT_STATES_TOPIC = '/joint_states'
+PUPPET_TOPIC = '/puppet/posture'
+STATUS_TOPIC = '/retarget/status'
+DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
+
 
 class CharacterShelf:
     """The last character that was read: 0.1 s, too long for every slider."""
@@ -70,7 +78,7 @@ class CharacterShelf:
 
 
 class PuppetFrame(NamedTuple):
-    """A frame of the puppet with what its messages say of it besides."""
+    """A frame of the puppet with what else its messages contain."""
 
     performer: PostureRecord
     """Whom it follows."""
@@ -105,12 +113,12 @@ class RetargetStage:
         self.solved = 0
         """Frames since the start."""
         self._status_writer = RetargetStatusWriter(posture_msg.WORLD)
-        self._take(character, config)
+        self._configure(character, config)
 
     def configure(self, character: Character, config: RetargetConfig) -> None:
         """Take another character or tuning."""
         self.model.configure(character, config)
-        self._take(character, config)
+        self._configure(character, config)
 
     def step(
         self, performer: PostureRecord, importance: ImportanceRecord
@@ -179,20 +187,11 @@ class RetargetStage:
             frames_dropped=puppet.dropped,
         )
 
-    def _take(self, character: Character, config: RetargetConfig) -> None:
+    def _configure(self, character: Character, config: RetargetConfig) -> None:
         self._character, self._config = character, config
         self._leg_length = character.skeleton.leg_length
         self._joint_writer = JointStateWriter(self.model.joint_names)
         self._posture_writer = PostureWriter(character.name, self._leg_length)
-
-
-NODE_NAME = 'retarget'
-POSTURE_TOPIC = '/performer/posture'
-IMPORTANCE_TOPIC = '/importance'
-JOINT_STATES_TOPIC = '/joint_states'
-PUPPET_TOPIC = '/puppet/posture'
-STATUS_TOPIC = '/retarget/status'
-DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
 
 
 class RetargetNode(Node):
@@ -265,7 +264,7 @@ class RetargetNode(Node):
         self._status.publish(puppet)
 
     def _take_up_last(self, is_start: bool = True) -> LastPostureFile | None:
-        """Return the file of the last posture, None for none; a start eases from what it held."""
+        """Return the file of the last posture, None for none; a start blends from what it held."""
         path = self._table.config.last_posture_file
         if not path:
             return None

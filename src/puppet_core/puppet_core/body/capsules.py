@@ -30,7 +30,7 @@ HAIR = (0.26, 0.18, 0.14)
 DARK = (0.12, 0.10, 0.10)
 SHOES = (0.16, 0.18, 0.22)
 
-# level bars: share of the way to the next joint (of the pelvis: from the hips' level), half
+# level bars: fraction of the way to the next joint (of the pelvis: from the hips' level), half
 # width, ahead, radius [m]
 _BARS = {
     'pelvis': (
@@ -52,7 +52,7 @@ _BARS = {
         (0.67, 0.140, -0.007, 0.062),
     ),
 }
-# limbs: from and to as shares of the bone, radius, ahead at both ends [m]
+# limbs: from and to as fractions of the bone, radius, ahead at both ends [m]
 _LIMBS = {
     'upper_arm': (
         (0.00, 0.09, 0.054, -0.003, 0.0),

@@ -3,7 +3,7 @@
 """
 Postures at one instant and motions over time, as plain arrays with their meaning.
 
-Whether a posture that came over a topic is one (kernel).
+`is_posture` checks one that came over a topic (kernel).
 """
 
 from dataclasses import dataclass
@@ -26,6 +26,9 @@ from puppet_core.math import (
 )
 
 _MIN_NORM = 1e-6  # of a quaternion that means a rotation
+
+MAX_COORDINATE_M = 1e4  # no tracker reaches so far; beyond it squares lose digits
+UNIT_TOL = 1e-3  # of a quaternion's squared length [-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +157,6 @@ def general_end_effectors(skeleton: Skeleton, q_world: Quats, p_world: Vec3s) ->
     ends, middles = LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]
     points = quaternions.rotate(q_world[:, ends], skeleton.interaction_points)
     return np.concatenate((points + p_world[:, ends], p_world[:, middles]), axis=1)
-
-
-MAX_COORDINATE_M = 1e4  # no tracker reaches so far; beyond it squares lose digits
-UNIT_TOL = 1e-3  # of a quaternion's squared length [-]
 
 
 @kernel

@@ -365,7 +365,7 @@ class _Reader:
 #
 # The optional section `robot` of a character file. Axes and places are those of the robot's zero
 # pose in the axes of the pelvis (X forward, Y left, Z up; origin the root link's), so a pose is a
-# product of turns about fixed lines. The zero pose is hardly ever a T-pose: `rest_wxyz` says for
+# product of turns about fixed lines. The zero pose is hardly ever a T-pose: `rest_wxyz` gives for
 # each segment what turns it from there into ours.
 
 

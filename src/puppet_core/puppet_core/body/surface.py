@@ -147,7 +147,7 @@ def save_surface(samples: Vec3s, path: str | Path, segments: Sequence[str] = SEG
     Parameters
     ----------
     samples : ndarray, shape (16, 40, 3)
-        In the segments' frames [m]; rows of other segments are not looked at.
+        In the segments' frames [m]; rows of other segments are ignored.
     path : str or Path
         The file.
     segments : sequence of str

@@ -281,7 +281,7 @@ def read_asf(path: str | Path, unit_m: float | None = None) -> AsfSkeleton:
     path : str or Path
         The file.
     unit_m : float, optional
-        Length of the file's unit [m], in place of what its :units section says.
+        Length of the file's unit [m], in place of that of its :units section.
 
     Raises
     ------
@@ -345,7 +345,7 @@ def fixed_axes_rotation(turn_order: tuple[int, ...], angles: Floats) -> Quats:
 
 
 def _axis(bone: AsfBone, angle_unit_rad: float) -> Quat:
-    # `axis a b c XYZ` lists the angles about x, y, z; the word says which turns first.
+    # `axis a b c XYZ` lists the angles about x, y, z; the word gives the order.
     angles = angle_unit_rad * bone.axis[list(bone.turn_order)]
     return fixed_axes_rotation(bone.turn_order, angles)
 
@@ -509,7 +509,7 @@ def _chain(first: _Row, rest: Iterator[_Row]) -> Iterator[_Row]:
 
 
 def _read_flags(path: Path, head: list[_Row], angle_unit_rad: float) -> float:
-    """Return the angle unit [rad]; refuse what the flags say we cannot read."""
+    """Return the angle unit [rad]; refuse flags that we cannot read."""
     for line, words in head:
         flag = words[0][1:].upper()
         if flag.startswith(('DEG', 'RAD')):

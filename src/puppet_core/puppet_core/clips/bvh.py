@@ -270,7 +270,7 @@ def read_bvh(
     unit_m : float
         Length of the file's unit [m].
     rate_hz : float, optional
-        Frames per second, in place of what the file says or does not say.
+        Frames per second, in place of the rate of the file.
 
     Returns
     -------
@@ -374,7 +374,7 @@ def _locate(text: str, body: int, index: int) -> tuple[int, int, str]:
 def _count_error(
     path: Path, text: str, body: int, n_frames: int, n_channels: int
 ) -> InputFileError:
-    """Return the error that says best why the block's size is wrong."""
+    """Return the error that explains best why the block has the wrong size."""
     rows = _numbered_lines(text, body)
     total = sum(len(words) for _, words in rows)
     last = rows[-1][0] if rows else _line_at(text, body)

@@ -5,7 +5,7 @@ Reader of C3D marker files, through ezc3d, which is an optional dependency.
 
 Only labelled points are taken; analog channels and what a program computed from the markers
 are passed over. The unit is the file's own (POINT:UNITS), as is the vertical where the file
-says how it wants to be shown (POINT:Y_SCREEN).
+states how it is to be shown (POINT:Y_SCREEN).
 
 """
 

@@ -151,7 +151,7 @@ def main(path: str, out: str) -> int:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, hard))
     try:
         _pack(ezc3d.c3d(path), Path(out))
-    except Exception as err:  # whatever compiled code says of a bad file
+    except Exception as err:  # whatever compiled code raises on a bad file
         sys.stderr.write((str(err).split('\n')[0] or type(err).__name__) + '\n')
         return 1
     return 0

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options of every command that reads a clip: what the file does not say, or says wrongly."""
+"""Command-line options for reading a clip: what its file leaves open or states wrongly."""
 
 import argparse
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def read_clip_as_told(
     mend: bool = True,
 ) -> Motion:
     """
-    Return the clip, read as the options say; tell what was found out about it.
+    Return the clip, read with the options; report what was detected.
 
     The skeleton of an .amc is `asf`, or the one beside it. Without `mend` the floor is not
     levelled or moved and no first frames are dropped.
@@ -76,7 +76,7 @@ def read_clip_as_told(
 
 def clip_options(arguments: argparse.Namespace, mend: bool = True) -> ClipOptions:
     """
-    Return what the options say; see `read_clip_as_told`.
+    Return the options as data; see `read_clip_as_told`.
 
     Raises
     ------

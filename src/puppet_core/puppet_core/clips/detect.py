@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What a clip file does not say, found from the body in it: its unit and its vertical axis.
+Unit and vertical axis of a clip file, detected from the body in it.
 
 The unit is the one in which the legs are a human's; bones do not depend on the pose, so that
 no motion can mislead it. The vertical is the axis along which the head is above the feet.

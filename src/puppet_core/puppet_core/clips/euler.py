@@ -109,7 +109,7 @@ def euler_to_quats(axes: Sequence[int], angles: Floats) -> Quats:
     """
     halves = 0.5 * np.asarray(angles, dtype=np.float64)
     leading = halves.shape[:-1]
-    # the size of the first axis, which cannot be told where there are no angles
+    # the size of the first axis, which cannot be known where there are no angles
     halves = np.ascontiguousarray(halves.reshape(int(np.prod(leading)), len(axes)))
     quats = np.empty((len(halves), 4))
     chain_turns(np.array(axes, dtype=np.int64), np.cos(halves), np.sin(halves), quats)

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Where the floor is in a clip, and how far below the ankle a sole is: files say neither.
+A clip's floor, and how far a sole is below its ankle: no file states them.
 
 Both are read off the feet while they stand. A stand is a run of frames in which a foot hardly
 moves; the stands near the lowest one are on the floor. The captured floor is often tilted by a
@@ -170,7 +170,7 @@ def _fit_tilt(stands: Stands, leg_length: float) -> tuple[Vec3, Vec3]:
     sides = np.stack([stands.feet == 0, stands.feet == 1], axis=1).astype(np.float64)
     directions = _spread_directions(stands.points[:, :2], sides, weights)
     # Unknowns: one slope per direction in which the stands are spread, and one level per foot,
-    # or one for both where there are too few stands to tell.
+    # or one for both where there are too few stands to distinguish.
     spare = len(weights) - directions.shape[1]
     if directions.shape[1] == 0 or spare < 2:
         return flat

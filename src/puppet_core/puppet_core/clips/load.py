@@ -39,7 +39,7 @@ _FRAMES_TO_JUDGE = 500  # for the up axis
 
 def describe_discontinuities(motion: Motion) -> str | None:
     """
-    Return what to tell about the tears of a clip, None if it has none.
+    Describe the discontinuities of a clip in words; None if it has none.
 
     Frames are counted from 1 as read, without those that were dropped.
 
@@ -93,7 +93,7 @@ class ReadClip:
 
     @property
     def text(self) -> str:
-        """Return one line that says all this."""
+        """Return all this as one line."""
         parts = [f'names of {self.names}']
         for what, finding, option in (
             ('unit', self.unit, '--unit'),
@@ -123,7 +123,7 @@ def load_clip(
         Name of a built-in map, or a puppet-name-map/1 file; without it the built-in maps are
         tried.
     options : ClipOptions
-        What the file does not say: unit, rate, up axis; what to mend.
+        What the file leaves open: unit, rate, up axis; what to correct.
 
     Returns
     -------

@@ -231,7 +231,7 @@ _TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 
-PUPPET = 'puppet'  # our own names, as written by clip_bvh_write
+PUPPET = 'puppet'  # our own names, as `write_bvh` writes them
 
 FORMAT = 'puppet-name-map/1'
 DERIVE = 'derive'

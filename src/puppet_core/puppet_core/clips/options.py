@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user can say about a clip file that the file itself does not say, or says wrongly."""
+"""Options for reading a clip file: what the file itself leaves open or states wrongly."""
 
 from dataclasses import dataclass
 
@@ -16,16 +16,16 @@ class ClipOptions:
     """Overrides for reading a clip; the defaults suit the known sources."""
 
     unit_m: float | None = None
-    """Length of the file's unit [m]; None for what the file says, or for what suits a body."""
+    """Length of the file's unit [m]; None for that of the file, or the one that suits a body."""
 
     rate_hz: float | None = None
-    """Frames per second; None for what the file says, 120 for AMC."""
+    """Frames per second; None for that of the file, 120 for AMC."""
 
     up_axis: str = AUTO
     """
     The file's axis that points up, x, y or z, with a minus if it points down.
 
-    auto takes what the file says, or how the body stands.
+    auto takes that of the file, or how the body stands.
 
     """
 

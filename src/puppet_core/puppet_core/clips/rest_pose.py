@@ -7,8 +7,8 @@ For each segment one constant rotation q_joint_segment, so that the segment's or
 world is q_world_joint · q_joint_segment. It is carried from the parent segment (with zero
 rotations all joints of a file have the same axes) and corrected as little as the bone needs to
 lie as in our T-pose. Where the carried bone lies far off, the file's axes follow its bones
-(LAFAN1 and others) and say nothing about the twist; then the hinge of knee or elbow does, as it
-shows over the clip.
+(LAFAN1 and others) and leave the twist open; then the hinge of knee or elbow, measured
+over the clip, defines it.
 
 """
 

@@ -160,7 +160,7 @@ def _world_axes(clip: ClipFile, joints: SegmentJoints, p_file: Vec3s, up_axis: s
 def _find_floor(
     clip: ClipFile, joints: SegmentJoints, q_world_file: Quat, world: tuple[Quats, Vec3s]
 ) -> FloorFit | None:
-    """Return the floor under the clip, None where the file says its soles itself."""
+    """Return the floor under the clip, None where the file has soles of its own."""
     if _has_own_soles(clip, joints):
         return None
     q_file, p_file = world

@@ -43,7 +43,7 @@ MAX_FILE_BYTES = 512 * 2**20  # hours of motion; bounds what a file that is none
 
 # Decimal numbers from text and to text (kernels).
 #
-# Both take only what they can do exactly and say so where they cannot; the caller then does it
+# Both take only what they can do exactly and report where they cannot; the caller then does it
 # the general way. A decimal of at most fifteen digits is an integer that a float holds, divided
 # or multiplied by a power of ten that it holds too, so that one rounding is all there is.
 

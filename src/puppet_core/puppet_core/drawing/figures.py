@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The look of all charts, and how they become files: the same bytes every time.
+The style of all charts, and how they become files: the same bytes every time.
 
 Matplotlib is imported where something is drawn, so that nothing else waits for it.
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WIDTH_PX, DPI = 1000, 100
 SUFFIXES = ('.png', '.svg', '.pdf')
-# Told apart with every kind of colour vision: Okabe and Ito's palette.
+# Distinguishable with every kind of colour vision: Okabe and Ito's palette.
 BLUE, RED, GREEN, PURPLE, SKY = '#0072B2', '#D55E00', '#009E73', '#CC79A7', '#56B4E9'
 DARK, GREY, PALE = '#2d323a', '#868c95', '#dde1e6'
 NO_DATES: dict[str, dict[str, Any]] = {
@@ -204,7 +204,7 @@ def svg_text(figure: 'Figure') -> str:
 
 
 def save(figure: 'Figure', path: Path) -> None:
-    """Write a figure as its suffix says, all or nothing."""
+    """Write a figure in the format of the suffix, all or nothing."""
     suffix = path.suffix.lower()
     with replacing(path) as temporary:
         figure.savefig(temporary, format=suffix[1:], metadata=NO_DATES[suffix])

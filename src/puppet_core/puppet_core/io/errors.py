@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class PuppetError(Exception):
-    """Base of all errors of the suite that a user can cause or mend."""
+    """Base of all errors of the suite that a user can cause or correct."""
 
 
 class ConfigError(PuppetError, ValueError):

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs that are files, and outputs whole or not at all: written beside and renamed."""
+"""Required input files, and atomic output files: written beside the old one, then renamed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ def require_file(path: str | Path, kind: str = 'file') -> int:
     Raises
     ------
     InputFileError : for what is no file.
-    OSError : if it cannot be looked at.
+    OSError : if it cannot be read.
 
     """
     found = Path(path).stat()
@@ -45,7 +45,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     Yield a temporary path beside `path` that takes its place when the block succeeds.
 
     The temporary file is deleted when the block raises, so `path` is either what it
-    was before or wholly new. The suffix of `path` is kept, for writers that look at it.
+    was before or wholly new. The suffix of `path` is kept, for writers that depend on it.
     A link is followed: what it points to is replaced. Something that is no file, such as
     /dev/stdout or a named pipe, is not replaced but written to, when the block has succeeded.
 

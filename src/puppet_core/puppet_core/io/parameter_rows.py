@@ -33,7 +33,7 @@ class Row:
     """Snake case, nested by dots, unit suffix."""
 
     default: Scalar | tuple[Scalar, ...]
-    """Value when nobody says otherwise; a list needs at least one element here."""
+    """Value if none is given; a list needs at least one element here."""
 
     unit: str = '-'
     """Unit for people, '-' if none."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""How far long work has come: a bar on a terminal, now and then a line in a log, by tqdm."""
+"""Progress of long work: a bar on a terminal, now and then a line in a log, by tqdm."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _BAR = '{desc}: {n_fmt} of {total_fmt} {unit}s, {rate_fmt}, {remaining} left{pos
 
 
 class Advance(Protocol):
-    """Told how much was done since its last call."""
+    """Called with how much was done since its last call."""
 
     def __call__(
         self, count: int, is_free: bool = False, /, *, note: str = '', total: int | None = None
@@ -21,7 +21,7 @@ class Advance(Protocol):
         """
         Count so many.
 
-        What is free, and the time since the last call, say nothing of a rate. A note is shown
+        What is free, and the time since the last call, do not define a rate. A note is shown
         beside the count, in a log always. The total may become known only now.
         """
         ...
@@ -32,7 +32,7 @@ def progress(
     title: str, total: int | None, stream: TextIO | None = None, unit: str = 'frame'
 ) -> Iterator[Advance]:
     """
-    Yield a function that is told how much was done since its last call.
+    Yield a function to call with how much was done since its last call.
 
     Parameters
     ----------

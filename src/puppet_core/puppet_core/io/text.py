@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of files in messages: one line whatever the file holds, and no terminal commands."""
+"""Text from files quoted in messages: always one line, without control characters."""
 
 from collections.abc import Collection
 from itertools import islice

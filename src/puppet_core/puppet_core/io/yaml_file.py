@@ -25,8 +25,8 @@ from puppet_core.io.text import brief, cut, listed
 import yaml
 
 _MISSING = object()
-_PROBLEM_LENGTH = 200  # characters of what the YAML reader says
-_REASON_LENGTH = 60  # characters of what a text says itself
+_PROBLEM_LENGTH = 200  # characters of a message of the YAML reader
+_REASON_LENGTH = 60  # characters of a text that are quoted
 MAX_FILE_BYTES = 1_000_000  # far above any sensible configuration; takes 4 s to read
 _SCALAR_TAGS = tuple(f'tag:yaml.org,2002:{kind}' for kind in ('bool', 'int', 'float', 'null'))
 _PLAIN_TAGS = _SCALAR_TAGS + tuple(f'tag:yaml.org,2002:{kind}' for kind in ('str', 'seq', 'map'))

@@ -188,7 +188,7 @@ def placed_arm(
     chests : tuple of ndarray
         Orientations (n, 4) and joint positions (n, 3) of the chest in world.
     palm : Palm
-        The place; its share is not looked at.
+        The place; its blend factor is not used.
 
     """
     q_chest, p_chest = chests
@@ -210,14 +210,14 @@ def placed_arm(
 
 
 def _twist(q: Quats, axis: Vec3, share: float) -> Quats:
-    """Return a share of the rotation about `axis` that is nearest to q."""
+    """Return a fraction of the rotation about `axis` that is nearest to q."""
     angle = 2.0 * np.arctan2(q[..., 1:] @ axis, q[..., 0])
     angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
     return _about(axis, share * angle)
 
 
 def hand_rotations(side: int, fingers: Vec3s, palm_normal: Vec3) -> Quats:
-    """Return the hand's orientation from where fingers point and the palm looks."""
+    """Return the hand's orientation from where the fingers point and the palm faces."""
     y = fingers if side == 0 else -fingers
     z = -np.broadcast_to(palm_normal, y.shape)
     x = np.cross(y, z)

@@ -151,7 +151,7 @@ def jump_moments(plan: Plan) -> Moments:
 
 
 def share_of(plan: Plan, activity: str, t: Floats, ramps_s: tuple[float, float]) -> Floats:
-    """Return 0 outside of an activity and 1 inside, eased over `ramps_s` at both ends."""
+    """Return 0 outside of an activity and 1 inside, blended over `ramps_s` at both ends."""
     start = plan.starts_s[activity]
     later = [s for s in plan.starts_s.values() if s > start]
     steps = [step.lift_s for step in plan.steps if step.lift_s > start]

@@ -6,7 +6,6 @@ A range-of-motion script for calibration, performed by formulas.
 After the T-pose the joints go through their ranges one after another, shoulders, elbows,
 wrists, each leg, trunk and head, and then together; 25 s in all, and back in the T-pose without a
 seam. The standing foot stays where it is: the pelvis leans about the hips' axis only.
-
 """
 
 from collections.abc import Sequence
@@ -22,6 +21,9 @@ T_POSE_S = 2.0
 RANGE_S = 25.0  # without the T-pose
 _X, _Y, _Z = np.eye(3)
 _SIDES = ('left', 'right')
+
+_LEG_START_S = (12.0, 15.5)  # left, right
+_LEG_TOGETHER_S = (21.2, 22.9)
 
 
 class Turn(NamedTuple):
@@ -57,8 +59,6 @@ _LEG = {
     'flap': (Turn(0.2, 3.5, (30.0, -35.0, 30.0, -30.0)), Turn(8.3, 9.7, (25.0,))),
     'wave': (Turn(0.5, 3.5, (20.0, -20.0, 20.0)), Turn(8.4, 9.8, (-18.0,))),
 }
-_LEG_START_S = (12.0, 15.5)  # left, right
-_LEG_TOGETHER_S = (21.2, 22.9)
 _TRUNK = {
     'lean': (Turn(18.4, 20.0, (30.0,)), Turn(21.4, 24.8, (12.0, 0.0, 10.0))),
     'bow': (Turn(18.4, 20.2, (35.0, -10.0)), Turn(21.4, 24.8, (15.0, -5.0))),
@@ -177,7 +177,7 @@ def _curve(t: Floats, turns: Sequence[Turn]) -> Floats:
     curve = np.zeros(len(t))
     for turn in turns:
         values = (0.0, *turn.angles_deg, 0.0)
-        # the way of each piece takes its share of the time
+        # the way of each piece takes its fraction of the time
         ways = np.abs(np.diff(values))
         times = turn.start_s + (turn.end_s - turn.start_s) * np.append(0.0, np.cumsum(ways)) / (
             np.sum(ways)

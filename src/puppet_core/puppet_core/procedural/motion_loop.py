@@ -3,7 +3,7 @@
 """
 Motions made to be played without end, opened by the T-pose that calibration needs.
 
-A clip is played forward and backward in turn, its time eased to rest at both ends, so that
+A clip is played forward and backward in turn, its time slowed to rest at both ends, so that
 velocities do not jump and planted feet stay planted. Between frames, positions and rotations
 are interpolated by cubic curves whose slopes come from the neighbouring frames.
 
@@ -55,7 +55,7 @@ def clip_loop(motion: Motion, rate_hz: float, t_pose_s: float = 2.0) -> LoopedMo
     """
     if t_pose_s < 0.0 or not rate_hz > 0.0:
         raise ConfigError(f'expected t_pose_s >= 0 and rate_hz > 0, got {t_pose_s}, {rate_hz}')
-    out_and_back = _eased_times((motion.n_frames - 1) / motion.rate_hz, rate_hz)
+    out_and_back = _there_and_back_times((motion.n_frames - 1) / motion.rate_hz, rate_hz)
     loop_roots, loop_rotations = sample(motion, out_and_back)
     roots, rotations = _opening(motion, rate_hz, t_pose_s)
     looped = Motion.from_rotations(
@@ -116,10 +116,10 @@ def _opening(motion: Motion, rate_hz: float, t_pose_s: float) -> tuple[Vec3s, Qu
     return roots, quaternions.slerp(rest, first_rotations, share[:, None])
 
 
-def _eased_times(duration_s: float, rate_hz: float) -> Floats:
+def _there_and_back_times(duration_s: float, rate_hz: float) -> Floats:
     """Return the clip's time at each frame of one way out and back, at rest at both ends."""
     ease_s = min(EASE_S, 0.5 * duration_s)
-    # playing speed rises by a smooth step over twice the ease, which costs one ease each end
+    # playing speed rises by a smooth step over twice the fade, which costs one fade at each end
     one_way_s = duration_s + 2.0 * ease_s
     n = max(round(one_way_s * rate_hz), 1)
     t = np.arange(n) / n * one_way_s

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is odd about a character that can be used all the same."""
+"""Warnings about a character that is usable but odd."""
 
 from collections.abc import Iterator
 import math
@@ -117,7 +117,7 @@ def _shape(character: Character) -> Iterator[str]:
 
 
 def _limit(skeleton: Skeleton, limit: JointLimit) -> Iterator[str]:
-    """Tell of a limit that does not let the rest rotation be, the identity."""
+    """Report a limit that does not let the rest rotation be, the identity."""
     axis = segment_axis(skeleton, limit.segment)
     x, y, z, w = np.roll(qb.conjugate(limit.centre), -1)
     twist = 2.0 * math.atan2(np.array([x, y, z]) @ axis, w)
@@ -155,7 +155,7 @@ def _robot(robot: Robot, skeleton: Skeleton) -> Iterator[str]:
 
 
 def _description(robot: Robot) -> Iterator[str]:
-    """Tell of joints that are not moved, and of meshes that are not there."""
+    """Report joints that are not moved, and meshes that are missing."""
     if robot.held:
         names = [name for name, _ in robot.held]
         more = f' and {len(names) - MOST_NAMES} more' if len(names) > MOST_NAMES else ''

@@ -5,7 +5,7 @@ A character as URDF text, for RViz, robot_state_publisher and anything else that
 
 Each joint of three degrees of freedom becomes three `continuous` joints (URDF's unlimited
 revolute) in the order z, y, x with massless links between them, in the names of
-`joint_split.JOINT_NAMES`. Link names carry no prefix: RViz and robot_state_publisher put
+`continuous_euler.JOINT_NAMES`. Link names carry no prefix: RViz and robot_state_publisher put
 `puppet/` or `performer/` before them.
 
 """

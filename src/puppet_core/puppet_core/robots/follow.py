@@ -35,7 +35,7 @@ TINY = 1e-12  # [-]
 SWEEPS = 12
 SWEEP_TOL_RAD = 1e-7
 
-SPEED_RATIO = 8.0  # a motor's, so less than that of `joint_split`; exact 7 degrees off a lock [-]
+SPEED_RATIO = 8.0  # a motor's, so less than in `continuous_euler`; exact 7 degrees off a lock [-]
 REST_STEP_RAD = 0.002  # a frame
 STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
 CLAMPED_RAD = 1e-12

@@ -38,7 +38,7 @@ MAX_SPREAD = 0.15  # of a limb is the RMS distance of a joint's axes from its ce
 MIN_LIMB_M = 0.02
 NAME_COST, EXTRA_COST, AXIS_COST, TWIST_COST, DROP_COST = 1.0, 0.3, 10.0, 2.0, 0.7
 LEAD_COST = 1.0
-_REGULAR = 1e-4  # how much a joint's origin says where on parallel axes its centre is
+_REGULAR = 1e-4  # how much a joint's origin determines where on parallel axes its centre is
 
 Groups = dict[str, tuple[int, ...]]
 """Joints of each segment that has any, from the trunk outwards."""
@@ -46,7 +46,7 @@ Groups = dict[str, tuple[int, ...]]
 PARTS = {'arm': ('upper_arm', 'forearm', 'hand'), 'leg': ('thigh', 'shank', 'foot')}
 MIRROR_TOL_M = 0.02  # how far a robot may be from symmetric
 MIN_LIMB_JOINTS = 3
-MOST_ROWS = 4  # told of when no two of them mirror each other
+MOST_ROWS = 4  # reported when no two of them mirror each other
 HINT = 'name the joints of each segment in a file for --map'
 
 FORMAT = 'puppet-robot-map/1'
@@ -136,7 +136,7 @@ def share_out(
 def left_over(
     tree: RobotTree, row: Sequence[int], groups: Sequence[Sequence[int]]
 ) -> tuple[int, ...]:
-    """Return the joints of a row that move no segment and whose names do not say why."""
+    """Return the joints of a row that move no segment and whose names do not explain it."""
     taken = {j for group in groups for j in group}
     return tuple(j for j in row if j not in taken and not _is_not_ours(tree.names[j]))
 
@@ -197,7 +197,7 @@ def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: li
     tree : RobotTree
         The robot, all its joints moving, those that follow others too.
     named : mapping
-        Joint names by segment: limbs, trunk or head that are not to be looked for.
+        Joint names by segment: limbs, trunk or head that are not to be searched for.
     notes : list of str
         Out: what a user should know is appended.
 
@@ -340,7 +340,7 @@ def _pair(
             f'root link {tree.urdf.root}; {HINT}',
         )
     left, right = sorted(best, key=lambda row: -_side(tree, row))
-    if _says(tree, left, 'right') and _says(tree, right, 'left'):
+    if _is_named(tree, left, 'right') and _is_named(tree, right, 'left'):
         _fail(
             tree,
             f'the left {kind} at positive Y',
@@ -362,7 +362,7 @@ def _rows_found(
     return found
 
 
-def _says(tree: RobotTree, row: tuple[int, ...], side: str) -> bool:
+def _is_named(tree: RobotTree, row: tuple[int, ...], side: str) -> bool:
     return all(side in tree.names[j].lower() for j in row)
 
 
@@ -471,7 +471,7 @@ def _listed(tree: RobotTree, row: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RobotMap:
-    """Facing and names; by default X is forward, Z up, and all joints are looked for."""
+    """Facing and names; by default X is forward, Z up, and all joints are searched for."""
 
     facing: Floats = field(default_factory=lambda: read_only(np.eye(3)))
     """Rotation that takes the root link's axes to X forward, Y left, Z up, shape (3, 3)."""

@@ -45,7 +45,7 @@ ERRORS = 15
 MIN_DAMPING = 1e-9  # [m^2]
 ERROR_DAMPING = 0.5  # of the squared error, at first [-]
 MIN_SHARE = 1e-4
-DAMPING_CHANGE = 4.0  # a better place lowers the share so many times, a worse one raises it
+DAMPING_CHANGE = 4.0  # a better place lowers the damping so many times, a worse one raises it
 MAX_STEP_RAD = 0.3
 _ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
 _ABOVE = tuple(int(PARENTS[s]) for s in LIMB_SEGMENTS[:, 0])
@@ -234,7 +234,7 @@ def _way(state: Any, first: int, count: int) -> float:
 
 @kernel
 def _move(robot: Any, state: Any, limb: int) -> None:
-    """Put the bodies of a limb where its angles say."""
+    """Put the bodies of a limb where its angles put them."""
     for segment in range(_ENDS[limb] - 2, _ENDS[limb] + 1):
         move_body(robot, segment, state.angles, state.q_body, state.p_body)
 

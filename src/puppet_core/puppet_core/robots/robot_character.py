@@ -54,7 +54,7 @@ PALM_SHARE = 0.45  # of the way from the wrist to the tip of the hand
 WRIST_SHARE = 0.75  # of the way from the elbow to the tip, where there is no wrist
 NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
 SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
-EVEN = 0.2  # share of its range by which a hinge must bend farther to one side
+EVEN = 0.2  # fraction of its range by which a hinge must bend farther to one side
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _LEFT, _DOWN = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, -1.0])
 

@@ -98,7 +98,7 @@ def robot_name(text: str) -> str:
 
 def merged_parts(solids: Sequence[Solid]) -> list[Part]:
     """
-    Return few meshes that look like the solids: one for each segment and colour.
+    Return few meshes that resemble the solids: one for each segment and colour.
 
     The ends of cylinders are rounded, as they are where
     `puppet_core.robots.description` writes them, and the seams between the solids smoothed; a

@@ -45,25 +45,25 @@ from puppet_performer.calibration.segment_rotations import bone_joints, hinge_ax
 from puppet_performer.calibration.t_pose import require_t_pose, TPose
 from puppet_performer.sensor_layout import SensorLayout
 
-FRAMES = 250  # of the recording, evenly; enough to tell centimetres from decimetres
+FRAMES = 250  # of the recording, evenly; enough to distinguish centimetres from decimetres
 CAP_M = 0.08  # residuals above it are all equally wrong
 MIN_GAIN_M = 0.03  # summed over the joints, below which nothing is exchanged
 MIN_GAIN_SHARE = 0.3
 MAX_SWAPS = 3
 FLEXION = {'forearm': 1.0, 'shank': -1.0}  # forward or backward
-MIN_BENDING_M = 0.02  # of elbows and knees together, to tell where the performer faces
+MIN_BENDING_M = 0.02  # of elbows and knees together, to determine where the performer faces
 
 CHUNKS = 50  # instants that are tried
 MARGIN = 3  # chunks that must lie on both sides
 MIN_SLIP_GAIN_M = 0.0045  # RMS movement that a slip must explain
 MIN_SLIP_GAIN_SHARE = 0.45  # of the sum of squares that it must explain
-CORRELATION_S = 0.5  # of the residuals: frames nearer to each other tell the same
+CORRELATION_S = 0.5  # of the residuals: frames nearer to each other are correlated
 NOISE_M = 0.002  # below it a residual is as good as none
 RIDGE = 1e-9
 WILD_M = 0.2  # no slip moves a joint this far; an outlier does
 
 MAX_RESIDUAL_M = 0.03  # RMS; what no soft tissue moves by
-MAX_OUTLIERS = 0.1  # share of the samples
+MAX_OUTLIERS = 0.1  # fraction of the samples
 MAX_POSE_OFF_M = 0.03  # of a joint in the pose from where the motion has it
 MIRRORED = ' (or all is upside down or mirrored: see where the tracker stands, and its axes)'
 LOOK = 'look for metal nearby and loose sensors'
@@ -80,7 +80,7 @@ _LATERAL = np.array([0.0, 1.0, 0.0])
 # Every two sensors get the residual of the best point fixed in both; sensors on neighbouring
 # segments have a small one, others do not, because what lies between them moved. Exchanging two
 # sensors is believed if it makes the residuals of the joints much smaller. Whole limbs worn on
-# the wrong side fit each other perfectly; they are told by the sides of the known pose.
+# the wrong side fit each other perfectly; they are recognised by the sides of the known pose.
 
 
 def swapped_sensors(
@@ -112,7 +112,7 @@ def swapped_sides(
     """
     Return the left-right pairs that stand on the wrong sides in the known pose.
 
-    Where the performer faces is told by the knees, which bend backward on either side, and
+    Where the performer faces is determined by the knees, which bend backward on either side, and
     the elbows, which bend forward.
 
     """
@@ -174,7 +174,7 @@ class Slip(NamedTuple):
     """Which."""
 
     share: float
-    """When, as a share of the recording, 0 .. 1."""
+    """When, as a fraction of the recording, 0 .. 1."""
 
     moved_m: float
     """RMS movement of its joints in its frame that this explains [m]."""
@@ -285,7 +285,7 @@ def _rss(matrix: Floats, right: Floats, square: float) -> float:
 def joint_reports(
     joints: Sequence[Joint], relatives: Sequence[RelativePoses], centres: Centres
 ) -> tuple[JointReport, ...]:
-    """Return what there is to say about each joint."""
+    """Return a report on each joint."""
     return tuple(
         JointReport(joint.segment, float(residual), float(sd), _extents(relative))
         for joint, relative, residual, sd in zip(
@@ -402,10 +402,10 @@ def _pose_residual(joint: Joint, centre: Floats, means: MeanPose) -> Floats:
 
 # Whether the known pose was a T-pose: how the joint centres and the hinges lie in it.
 #
-# The motion tells the centres and hinges in the sensors' frames whatever the pose was. Put into
+# The motion gives the centres and hinges in the sensors' frames whatever the pose was. Put into
 # the world by the sensors' poses while the performer held still they show limbs that hang, arms
-# that are rolled, a trunk that leans. Where only the pose tells, in the hands, feet and head and
-# in the roll of forearms and shanks, nothing can be checked.
+# that are rolled, a trunk that leans. Where only the pose is known, in the hands, feet and head
+# and in the roll of forearms and shanks, nothing can be checked.
 
 
 def pose_findings(
@@ -422,7 +422,7 @@ def pose_findings(
     Parameters
     ----------
     joints, relatives, centres : sequences and Centres
-        What the motion told.
+        The results from the motion.
     layout : SensorLayout
         Of the sensors.
     stance : TPose

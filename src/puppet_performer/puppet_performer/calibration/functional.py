@@ -104,7 +104,7 @@ def calibrate_motion(
     of_pose = pose_findings(joints, relatives, centres, layout, stance, means) or place_findings(
         layout, skeleton, stance, means, limits
     )
-    evaluation = _judged(joints, relatives, centres, layout, motion, means, of_pose)
+    evaluation = _evaluated(joints, relatives, centres, layout, motion, means, of_pose)
     calibration = _assemble(
         joints, relatives, centres, layout, performer, stance, means, skeleton, date, evaluation
     )
@@ -131,7 +131,7 @@ def _solved(
     )
 
 
-def _judged(
+def _evaluated(
     joints: Sequence[Joint],
     relatives: Sequence[RelativePoses],
     centres: Centres,
@@ -246,7 +246,7 @@ def straight_limbs(
     """
     Return rows that put elbows and knees between their neighbours, straight as in the T-pose.
 
-    They say where on its axis a hinge's centre is, which no bending tells.
+    They determine where on its axis a hinge's centre is, which no bending shows.
 
     """
     index = {joint.segment: j for j, joint in enumerate(joints)}
@@ -267,7 +267,7 @@ def straight_limbs(
             places[row, :, first : first + 3] = turns[sensor]
         along = np.array([0.0, 0.0, 1.0]) if chain[0] in LIMB_SEGMENTS[2:] else leftward
         across = np.eye(3) - np.outer(along, along)
-        # the share of the middle does not matter across: both ends are beside it
+        # the fraction of the middle does not matter across: both ends are beside it
         rows = across @ (places[1] - 0.5 * (places[0] + places[2]))
         origin = means.positions[upper] - 0.5 * (means.positions[upper] + means.positions[lower])
         found.append((rows, -across @ origin))

@@ -52,7 +52,7 @@ class Fit(NamedTuple):
     """RMS distance of the two sensors' ideas of the centre, outliers left out [m]."""
 
     outliers: float
-    """Share of the frames that were left out or nearly so."""
+    """Fraction of the frames that were left out or nearly so."""
 
 
 class Centres(NamedTuple):
@@ -68,7 +68,7 @@ class Centres(NamedTuple):
     """RMS movement of each centre between its two sensors, shape (joints,) [m]."""
 
     outliers: Floats
-    """Share of each joint's frames that were left out, shape (joints,)."""
+    """Fraction of each joint's frames that were left out, shape (joints,)."""
 
     def sds_m(self) -> Floats:
         """Return the standard deviation of each joint's worst direction, shape (joints,) [m]."""
@@ -162,7 +162,7 @@ def solve_joints(
     noise : ndarray, shape (joints, 2)
         White noise of both sensors' rotations per axis [rad].
     straight : sequence of (rows (k, 6 joints), values (k,)), optional
-        What the known pose says of several centres together: rows @ x = values, within
+        What the known pose implies for several centres together: rows @ x = values, within
         STRAIGHT_M.
 
     """
@@ -196,7 +196,7 @@ def solve_joints(
 
 
 def correlation_frames(vectors: Vec3s, weights: Floats, rate_hz: float) -> float:
-    """Return how many frames tell no more than a single one, >= 1: the correlation time."""
+    """Return how many frames are worth no more than a single one, >= 1: the correlation time."""
     used = vectors * np.sqrt(weights)[:, None]
     energy = float(np.sum(used**2))
     total = 1.0
@@ -215,8 +215,8 @@ def _without_noise(
     Return the normal equations without what the rotations' noise adds to them.
 
     Noise of variance s^2 per axis turns a centre c by n x c, which adds 2 s^2 |c|^2 to the
-    squares of each frame: a hinge would seem to tell where on its axis the centre is, and
-    tell it wrong. Directions of which nothing is left are dropped; the third matrix projects
+    squares of each frame: a hinge would seem to show where on its axis the centre is, and
+    show it wrong. Directions of which nothing is left are dropped; the third matrix projects
     on those that are kept.
 
     """

@@ -6,7 +6,7 @@ A performer's own skeleton from joint centres: measured where it can be, else in
 Limb segments are the distances between their joint centres. What no two sensors have a joint
 between, spine, head, palms and where the pelvis' origin lies between the hips, is taken from
 an ordinary body's skeleton at the scale of the trunk or limb that it belongs to; the pose
-then tells how far chest and pelvis are apart, and how high the ankles are above the floor.
+then shows how far chest and pelvis are apart, and how high the ankles are above the floor.
 
 """
 

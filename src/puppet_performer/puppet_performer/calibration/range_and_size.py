@@ -41,7 +41,7 @@ PROMPTS = {
     'spine': 'bow, turn the chest to both sides, and lean to both sides',
 }
 
-MIN_APART_M = 0.15  # of two sensors on an ordinary body, to tell a size by
+MIN_APART_M = 0.15  # of two sensors on an ordinary body, to estimate a size from
 
 
 class Range(NamedTuple):

@@ -301,7 +301,7 @@ def left_to_move(
     layout: SensorLayout,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[int, int]:
-    """Tell what has not been moved enough yet; return how many joints have, and of how many."""
+    """Report what has not been moved enough yet; return how many joints have, and of how many."""
     joints = measured_joints(layout)
     cleaned = recording.without_spikes()
     n_left = 0

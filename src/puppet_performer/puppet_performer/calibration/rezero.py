@@ -3,8 +3,8 @@
 """
 One sensor calibrated anew, after it was moved or exchanged: the others stay as they are.
 
-The performer stands in the T-pose once more. The other sensors tell where the performer
-stands and faces, with what they were calibrated to; the one sensor's mounting follows.
+The performer stands in the T-pose once more. With their existing mountings the other sensors
+show where the performer stands and faces; the one sensor's mounting follows.
 
 """
 

@@ -21,8 +21,8 @@ from puppet_performer.calibration.motion_recording import Joint, RelativePoses
 from puppet_performer.calibration.robust_mean import tukey_weights
 
 HINGES = ('upper_arm', 'thigh')  # segments with a hinge at their far end
-# The plane is told by how far the arc bulges from its chord: its second largest variance. One
-# swing through 60 degrees has 0.0016; a limb that is straight most of the time not much more.
+# The plane is determined by how far the arc bulges from its chord: its second largest variance.
+# One swing through 60 degrees has 0.0016; a limb that is straight most of the time not much more.
 MIN_BULGE = 0.001
 MAX_UNSURE_RAD = 0.25
 EFFECTIVE_FRAMES = 10.0  # soft tissue and pronation repeat themselves
@@ -68,7 +68,7 @@ def hinge_axis(
     bone : tuple of int
         Joints at the segment's near and far end.
     joints, relatives, centres : sequences and Centres
-        What the motion told.
+        The results from the motion.
 
     """
     near, far = bone
@@ -140,7 +140,7 @@ def segment_rotations(
     Parameters
     ----------
     joints, relatives, centres : sequences and Centres
-        What the motion told.
+        The results from the motion.
     segments : ndarray of int, shape (n,)
         Segment of each sensor.
     by_pose : ndarray, shape (n, 4)

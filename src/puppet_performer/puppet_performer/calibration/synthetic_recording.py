@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of a performer whose motion is known: what sensors measure, what goes wrong."""
+"""Synthetic recordings: a known motion, measured by sensors with chosen faults."""
 
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ SYNTHETIC_T_POSE_S, RANGE_S = 2.0, 25.0
 FADE_S = 1.0  # in which the errors of a pose go when the motion begins
 LIMITS = CalibrationLimits()
 SLIP_M, SLIP_DEG = 0.025, 12.0
+
+TRACKER_M = (0.0, 0.0, 1.0)
 
 
 class Take(NamedTuple):
@@ -103,7 +105,7 @@ def make_take(
     rate_hz : float
         Frames per second.
     stretch : float
-        How much the performer differs from the ordinary body along each axis, as a share.
+        How much the performer differs from the ordinary body along each axis, as a fraction.
     pose_deg : float
         How far each segment is turned from the T-pose, standard deviation per axis [deg].
 
@@ -194,9 +196,6 @@ def _centres(skeleton: Skeleton, mounting: Mounting, layout: SensorLayout) -> Ve
             for joint in measured_joints(layout)
         ]
     )
-
-
-TRACKER_M = (0.0, 0.0, 1.0)
 
 
 def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:

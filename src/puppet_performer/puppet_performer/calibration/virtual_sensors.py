@@ -33,7 +33,7 @@ class Disturbances:
     """White noise of rotations, standard deviation per axis [deg]."""
 
     outliers: float = 0.0
-    """Share of the samples that are wild."""
+    """Fraction of the samples that are wild."""
 
     skin_mm: float = 0.0
     """Movement of a sensor on its segment at the largest angle of its joint [mm]."""

@@ -4,11 +4,11 @@
 Values that do not jump when what they come from changes (kernel layer).
 
 Every value has a slot that remembers its source. When the source changes, the difference
-between what was given out and what the new source says is kept, and decays.
+between the last output and the value of the new source is kept, and decays.
 
-A sensor may come and go many times within one easing, so a change begins nothing anew. What was
-given out goes on moving for that one frame as its source moves, else every change would leave
-the value behind by a frame's motion; no body accelerates so that a leap would go on likewise.
+A sensor may come and go many times within one blend, so a change does not restart it. The output
+goes on moving for that one frame as its source moves, else every change would leave the value
+behind by a frame's motion; the accelerations of a body bound how far it may go on so.
 And the difference goes on shrinking at the speed at which it shrank before, so that frames in
 which a sensor is seen add up.
 
@@ -45,15 +45,15 @@ BY_END = -6  # from hand or foot alone
 
 # What a change was, for `ease_rotation` and `ease_point`
 SAME = 0  # none
-SWITCHED = 1  # to a source that did not tell of late
+SWITCHED = 1  # to a source that was not used recently
 KNOWN_SOURCE = 2  # back to the source before the last one
 JUMPED = 3  # the source is the same and began anew
 
 # How fast a step may change: a body accelerates no faster
 MAX_TURN_RATE_RAD_S2 = 1000.0
 MAX_RATE_M_S2 = 100.0
-MEMORY_S = 0.3  # after a loss so long the speed of the easing before it counts no more
-MAX_HEAD_START = 4.5 / 0.625  # speed over difference and 1/time three quarters through an ease
+MEMORY_S = 0.3  # after a loss so long the speed of the blend before it counts no more
+MAX_HEAD_START = 4.5 / 0.625  # speed over difference and 1/time three quarters through a blend
 
 
 class Ease(NamedTuple):
@@ -68,23 +68,23 @@ class Ease(NamedTuple):
 
 
 # Of `numbers`
-SINCE = 0  # the source before told last [s]
-AHEAD = 1  # by how much the ease is further than its age [s]
+SINCE = 0  # time since the previous source was last used [s]
+AHEAD = 1  # by how much the blend is further than its age [s]
 WHOLE = 2  # what the decay began with at the last change
 SPEED = 3  # at which the difference shrank last [rad/s], [m/s]
 # Of `rotations` and `points`
 DIFFERENCE = 0  # from the new source's value to the one then given out
-TARGET = 1  # what the source said last
-EARLIER = 2  # what the source before said last
+TARGET = 1  # the last value of the source
+EARLIER = 2  # the last value of the previous source
 STEP = 3  # how far the source's value went in the last frame
 
 
 class EaseTimes(NamedTuple):
     """How fast differences decay."""
 
-    hold: float  # a rotation of which nothing tells any more is kept as it was [s]
+    hold: float  # a rotation of which nothing is known any more is kept as it was [s]
     fade: float  # then it goes over to that of a body at rest [s]
-    back: float  # a measurement that is there again, or others that tell, take over [s]
+    back: float  # a measurement that is there again, or other sources, take over [s]
 
 
 def fresh_ease(n_rotations: int, n_points: int) -> Ease:
@@ -194,7 +194,7 @@ def ease_point(
 def _follow_rotation(
     target: Quat, source: int, change: int, dt: float, numbers: Floats, own: Floats
 ) -> None:
-    """Find how far the source turned in this frame, and remember what it says."""
+    """Find how far the source turned in this frame, and remember its value."""
     step, last, earlier = own[STEP], own[TARGET], own[EARLIER]
     since = numbers[SINCE]
     if dt == 0.0 or source == NOTHING:
@@ -225,7 +225,7 @@ def _follow_rotation(
 def _follow_point(
     target: Vec3, source: int, change: int, dt: float, numbers: Floats, own: Floats
 ) -> None:
-    """Find how far the source went in this frame, and remember what it says."""
+    """Find how far the source went in this frame, and remember its value."""
     move, last, earlier = own[STEP], own[TARGET], own[EARLIER]
     since = numbers[SINCE]
     if dt == 0.0 or source == NOTHING:

@@ -1,17 +1,17 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A performer who is elsewhere at once (kernel layer).
+A discontinuity of the whole performer: the body is elsewhere from one frame to the next (kernels).
 
-Where the filter says that the pelvis' pose does not go on, or stamps leave a gap, and the whole
-body is farther away than one moves in a few frames, nobody went there: he was not seen meanwhile,
-or another one is. Eased, he would cross the room faster than anybody, and turn through his own
-hands. So all that is remembered of him in the world is carried there as one piece, over the floor
-and about the vertical: what differs besides is eased as ever. Who follows the performer sees a
-leap, by the same measure (`DiscontinuityDetector`), and eases that.
+Where the filter reports that the pelvis' pose does not go on, or stamps leave a gap, and the whole
+body is farther away than one moves in a few frames, nobody walked there: the performer was not
+measured meanwhile, or it is another one. Blended, the body would cross the room faster than
+anybody, and turn through its own hands. So all remembered poses in the world are carried there as
+one piece, over the floor and about the vertical; only the remaining difference is blended.
+Subscribers detect the discontinuity by the same measure (`DiscontinuityDetector`).
 
-A pelvis alone has not gone anywhere: its sensor was lost. Nor has a body of which a hand is seen
-where it was.
+A pelvis alone has not gone anywhere: its sensor was lost. Nor has a body of which a hand is
+measured where it was.
 
 """
 
@@ -31,8 +31,8 @@ from puppet_performer.posture.blend import CHANGED, DIFFERENCE, EARLIER, Ease, F
 from puppet_performer.posture.body import BodyArrays, PELVIS, Proportions
 from puppet_performer.posture.sensors import ABSENT, joint_of_sensor, Mounting, RESTARTED, Sensed
 
-# A leap is farther than a body goes in so many frames: whoever misses one of two messages of the
-# posture sees it still, and to whom more are missing they are late (`hold_and_blend`).
+# A discontinuity is farther than a body goes in so many frames. A subscriber that misses one of
+# two messages still detects it; if more are missing, frames are late (`HoldAndBlend`).
 LEAP_FRAMES = 3.0
 # A limb has gone along if, where the body went, it is nearer than so by far.
 GONE_SHARE, GONE_M = 0.5, 0.1
@@ -57,11 +57,11 @@ def carry_after_leap(
     skeleton : Proportions
         Of the body.
     mounting, sensed : Mounting, Sensed
-        How the sensors sit, and what they say now.
+        How the sensors are mounted, and what they measure now.
     dt : float
         Since the last frame, >= 0 [s].
     ease : Ease
-        Memory of the easing, carried along.
+        State of the blending, carried along.
     body : BodyArrays
         As it was given out last, carried along.
 

@@ -67,7 +67,7 @@ def estimate_posture(
     dt : float
         Since the last frame, >= 0 [s].
     ease, times : Ease, EaseTimes
-        Memory of the easing, and its times.
+        State of the blending, and its times.
     body : BodyArrays
         In and out.
     status : ndarray of uint8, shape (16,)

@@ -11,7 +11,7 @@ the elbow's place on its circle about n, and least where the elbow lies to the s
 u0 - l0. Twists stay as measured. A limb measured straight has no such side; there its joint's
 own way of bending decides, as far as the bend has to change.
 
-How far the limb is bent, its angles tell as well, and near full stretch better: 5 mm less from
+Its angles also show how far the limb is bent, and near full stretch better: 5 mm less from
 shoulder to wrist bend a straight arm by 15 deg and move its elbow by 4 cm, far more than
 sensors' rotations are off. So there positions along the limb give way to angles; square to
 the limb they always win.
@@ -211,13 +211,13 @@ def _bend_side(
 @kernel
 def _weighed_bend(upper: float, lower: float, by_angles: float, by_end: float) -> float:
     """
-    Return the bend of a limb that its angles and its end tell differently [rad].
+    Return the bend of a limb on which its angles and its end disagree [rad].
 
     The wrist goes along the line from the shoulder by as much as the elbow stands off that
-    line, per radian of bend. Where that lever is long the end tells the bend, and by the
+    line, per radian of bend. Where that lever is long the end determines the bend, and by the
     angles' errors the wrist would be off by centimetres. Where the limb is nearly straight the
     lever is short, and the end's errors would bend it by many degrees for millimetres: there
-    the angles tell the bend, and the wrist stays off along the line by these millimetres.
+    the angles determine the bend, and the wrist stays off along the line by these millimetres.
 
     """
     middle = 0.5 * (by_angles + by_end)

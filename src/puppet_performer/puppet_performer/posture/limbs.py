@@ -126,7 +126,7 @@ def _elbow_side(limb: int, q_trunk: Quat, q_end: Quat, axis: Vec3, out: Vec3) ->
 
 # A limb of which only hand or foot is measured.
 #
-# Wrist and segment lengths leave the elbow a circle, and something must say where on it the elbow
+# Wrist and segment lengths leave the elbow a circle, and something must fix where on it the elbow
 # is. That is the sum of three vectors square to the line from shoulder to wrist: one that the
 # trunk carries, turned with the line by the least rotation from the middle of the workspace, one
 # fixed in the hand, and one square to another vector fixed in the hand. The first is a unit
@@ -329,10 +329,10 @@ def settle_segments(
     q: Quats,
 ) -> None:
     """
-    Write orientations in world: what they are eased to, and as they are eased now.
+    Write orientations in world: the targets of the blend, and its value now.
 
     An inferred segment turns no faster than a person's: while a lost trunk comes back its
-    shoulder may go past the hand, and where the hand is at the shoulder nothing tells an elbow.
+    shoulder may go past the hand, and where the hand is at the shoulder nothing fixes an elbow.
 
     """
     target, last = work_array(4), work_array(4)
@@ -414,8 +414,8 @@ def _settle_end(
     Fill palm or sole from position data, else from the angles.
 
     A hand that comes back must not go straight to where it is, which may be through its own
-    shoulder: while it takes over, it goes where the limb's eased angles lead, off by what
-    the angles that are eased to are off. These leap where a segment's source changes.
+    shoulder: while it takes over, it goes where the limb's blended angles lead, off by what
+    the angles that are blended to are off. These jump where a segment's source changes.
 
     """
     target, by_angles, detour = work_array(3), work_array(3), work_array(3)

@@ -4,7 +4,7 @@
 Pelvis, spine, chest and head of one frame (kernel layer).
 
 An unmeasured spine is turned halfway between pelvis and chest, and leans to where the chest's
-sensor has the chest. An unmeasured chest goes with the head: it takes a share of the head's
+sensor has the chest. An unmeasured chest goes with the head: it takes a fraction of the head's
 turn, and leans so that the neck comes to where the head's sensor has it. Without a sensor of
 its own the head follows the chest.
 
@@ -82,14 +82,14 @@ def settle_pelvis(
     Fill the root's rotation: its sensor's, else carried by the chest, else held.
 
     The chest carries the pelvis at the angle they had at first, not in the last frame: what is
-    eased is already in that, and the pelvis would turn on and on. A chest that flickers carries
+    blended is already in that, and the pelvis would turn on and on. A chest that flickers carries
     it at that angle again.
 
     """
     last = ease.sources[PELVIS]
     if sensed.quality[PELVIS] == ABSENT and last != INFERRED and last != NOTHING:
         copy(body.torso, body.carrying)
-        ease.befores[PELVIS] = FRESH  # at another angle, so not the source that told before
+        ease.befores[PELVIS] = FRESH  # at another angle, so not the source that was used before
     if sensed.quality[PELVIS] != ABSENT:
         source = PELVIS
         copy(sensed.orientations[PELVIS], target)

@@ -5,7 +5,7 @@ Importance and goal of each end-effector over all objects (Shin2002 eqs. 4.1-4.5
 
 One row per end-effector: importance, distance, distance rate, radius of the range ball at
 zero importance, goal x y z, object index. These four rows are the environment's;
-those of the own body are in `contact_rows`.
+those of the own body are in `self_interaction`.
 
 Every pair of end-effector and object has a row of that form first; what the end-effector
 gets of them changes smoothly while the nearest object changes hands.
@@ -49,7 +49,7 @@ class ImportanceConfig:
     """lambda of Shin2002 eq. 4.2 [s]."""
 
     influence_distance_m: float = 0.6
-    """D of eq. 4.3 where the environment file gives none [m]."""
+    """D of Shin2002 eq. 4.3 where the environment file gives none [m]."""
 
     contact_margin_m: float = 0.03
     """Distance that counts as contact where the file gives none (errata 13) [m]."""

@@ -3,7 +3,7 @@
 """
 Importance of one distance (kernels): Shin2002 eqs. 4.2 and 4.3 predict, eq. 4.4 is the cubic.
 
-`importance` is eq. 4.4; `saturate` makes a smoothed importance reach exactly 1.
+`importance` is Shin2002 eq. 4.4; `saturate` makes a smoothed importance reach exactly 1.
 """
 
 from puppet_core.math import kernel
@@ -30,7 +30,7 @@ def importance(distance: float, rate: float, prediction: float, influence: float
     d_bar = (distance + prediction * rate) / influence
     # errata 1: clamped, or a fast approach would lower the cubic again
     d_bar = min(max(d_bar, 0.0), 1.0)
-    # Shin2002 eq. 4.4: cubic ease, 1 at contact, 0 at d_bar = 1
+    # Shin2002 eq. 4.4: cubic smooth step, 1 at contact, 0 at d_bar = 1
     return (2.0 * d_bar - 3.0) * d_bar * d_bar + 1.0
 
 

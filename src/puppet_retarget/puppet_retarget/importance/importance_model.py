@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-From one performer posture to all that a solver needs to know of what is near.
+From one performer posture to importance and distances: all that a solver needs to know.
 
 Holds the importance of the environment and the self-interaction. The importance node is this
 class with messages around it, the offline commands a loop.

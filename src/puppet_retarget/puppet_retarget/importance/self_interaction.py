@@ -55,7 +55,7 @@ CAPSULE_BLOCK = 128  # arrays of capsules are filled up to a multiple, or each b
 
 IMPORTANCE, DISTANCE, RATE = 0, 1, 2
 PAIR_COLUMNS = 3
-MAX_APPROACH_M_S = 4.0  # the prediction looks no farther
+MAX_APPROACH_M_S = 4.0  # the prediction goes no farther
 PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how far off [-]
 VANISHED = 1e-9  # importance at which a pair is forgotten [-]
 _PARENTS = tuple(int(p) for p in PARENTS)
@@ -63,7 +63,7 @@ _PARENTS = tuple(int(p) for p in PARENTS)
 MAX_CONTACTS = 32
 # a row: importance, distance, rate, depth, importance of the very place, then contacts
 SELF_IMPORTANCE, SELF_DISTANCE, SELF_RATE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(6)
-# a contact: number of the sample point, weight, displacement in the segment's frame, share
+# a contact: number of the sample point, weight, displacement in the segment's frame, blend factor
 SAMPLE, WEIGHT, DISPLACEMENT, SHARE = 0, 1, 2, 5
 CONTACT_WIDTH = 6
 SELF_ROW = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
@@ -161,8 +161,8 @@ RELEVANT = _relevant()
 # Importance of every pair of general end-effector and segment (Shin2002 4.2).
 #
 # The thesis takes the distance to the nearest of forty points of a segment. Between the points of
-# a chest a touching palm is 8 cm from the nearest, so unless told otherwise the distance is that
-# to the surface, and the points only say where on it.
+# a chest a touching palm is 8 cm from the nearest, so by default the distance is that
+# to the surface, and the points only locate it.
 
 
 @kernel
@@ -365,7 +365,7 @@ def _yields(pairs: Floats, limb: int, other: int, rows: Floats) -> float:
 @kernel
 def moved_share(pairs: Floats, j: int, segment: int, rows: Floats) -> float:
     """
-    Return the share of the way that an end-effector goes to meet a segment.
+    Return the fraction of the way that an end-effector goes to meet a segment.
 
     All of it to a segment that stays; half of it to a limb that comes to meet it (eq. 5.9). A
     limb that is held by the environment, or has nothing to do with this one, does not come.

@@ -93,7 +93,7 @@ class ClipTuning:
 
 
 def add_clip_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what can be said about how a clip is to be read."""
+    """Declare the options for reading a clip."""
     group = parser.add_argument_group('reading the clip')
     add_reading_options(group)
 
@@ -127,7 +127,7 @@ def read_clip(
     mend: bool = True,
 ) -> Motion:
     """
-    Return the clip that a path names, read as the clip options say.
+    Return the clip that a path names, read with the clip options.
 
     Without `mend` every frame stays where the file has it.
 
@@ -141,10 +141,10 @@ def read_clip(
         raise InputFileError(
             path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='retarget and replay read bags'
         )
-    return read_clip_as_told(path, arguments, asf, _say, mend)
+    return read_clip_as_told(path, arguments, asf, _report, mend)
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     sys.stderr.write(f'{text}\n')
 
 
@@ -154,7 +154,7 @@ def procedural_clip(files: ConfigFiles) -> Motion:
 
 
 def is_bag(path: str | Path) -> bool:
-    """Return whether a path looks like a rosbag, a file or a folder."""
+    """Return whether a path seems to be a rosbag, a file or a folder."""
     return Path(path).suffix.lower() in BAG_SUFFIXES or (Path(path) / 'metadata.yaml').is_file()
 
 

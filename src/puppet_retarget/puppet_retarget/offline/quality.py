@@ -165,7 +165,7 @@ def impossible_share(
     skeleton: Skeleton, q_world: Quats, soles: Vec3s, planted: NDArray[np.bool_]
 ) -> float:
     """
-    Return the share of frames in which no root brings all planted feet within leg length.
+    Return the fraction of frames in which no root brings all planted feet within leg length.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def impossible_share(
     starts = quaternions.rotate(q_world[both, :1], hips)
     centres, radii = root_balls(skeleton, FEET_LIMBS, q_world[both], starts, soles[both])
     apart = np.linalg.norm(centres[:, 0] - centres[:, 1], axis=-1)
-    for i in np.flatnonzero(~(apart < radii.sum())):  # other balls share a point for certain
+    for i in np.flatnonzero(~(apart < radii.sum())):  # other balls certainly have a common point
         impossible += not are_reachable(centres[i], radii)
     return float(impossible / len(planted))
 

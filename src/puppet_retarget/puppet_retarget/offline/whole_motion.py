@@ -173,13 +173,13 @@ def retarget_frames(
         puppet.body_iterations[i] = solve_packed(
             models.solver, root, performer.hips[i], rotations, rows, self_rows, solver_s[i]
         )
-        _keep_nearness(rows, self_rows, puppet, i)
+        _keep_proximity(rows, self_rows, puppet, i)
         _keep_posture(models.solver, puppet, i)
     return end
 
 
 @kernel
-def _keep_nearness(rows: Floats, self_rows: Floats, puppet: PuppetFrames, i: int) -> None:
+def _keep_proximity(rows: Floats, self_rows: Floats, puppet: PuppetFrames, i: int) -> None:
     for limb in range(4):
         copy(rows[limb], puppet.rows[i, limb])
     for point in range(8):
@@ -308,7 +308,7 @@ def retarget_motion(
         solver = make_solver(job.solver, job.character, job.environment, leg_length, job.tuning)
     robot = follower_of(job.character)
     run = _Run(motion, job, () if robot is None else robot.names, self_columns)
-    done = progress or _tell_nobody
+    done = progress or _no_progress
     one_call = solver if isinstance(solver, EndEffectorSolver) and solver.is_one_call else None
     if chunk > 1 and robot is None and one_call is not None:
         run.in_chunks(one_call.packed, chunk, done)
@@ -430,7 +430,7 @@ class _Run:
                 progress(TOLD)
 
 
-def _tell_nobody(n_frames: int) -> None:
+def _no_progress(n_frames: int) -> None:
     """Take the progress of a run that nobody watches."""
 
 

@@ -86,7 +86,7 @@ def turn_joint(kind: int, axes: Vec3s, rates: Floats, q: Quat) -> None:
 
 @kernel
 def move_tree(tree: TreeArrays, rates: Floats, share: float, tried: Floats, state: State) -> None:
-    """Move base and joints by a share of their rates, shape (D,), and pose the tree."""
+    """Move base and joints by a fraction of their rates, shape (D,), and pose the tree."""
     for d in range(tree.sizes[1]):
         tried[d] = share * rates[d]
     base = tree.base[0]

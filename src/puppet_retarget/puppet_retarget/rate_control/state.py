@@ -41,7 +41,7 @@ class Inputs(NamedTuple):
     """What is asked of a frame; the controller keeps the views, callers fill them."""
 
     active: Ints  # (T,) 1 where the task counts
-    carried: Floats  # (T,) share of the base's way from its given place that a goal goes along
+    carried: Floats  # (T,) fraction of the base's way from its given place that a goal goes along
     positions: Vec3s  # (T, 3) goals in world [m]
     orientations: Quats  # (T, 4) goals in world
     frames: Quats  # (T, 4) in which each task's axes are given
@@ -49,7 +49,7 @@ class Inputs(NamedTuple):
     base_position: Floats  # (3,) of the base segment's frame [m]
     base_orientation: Floats  # (4,)
     mobilities: Floats  # (D,) W: how readily each moves for the tasks; 0 is driven
-    gains: Floats  # (D,) K2: share of what is to imitate that a frame takes up
+    gains: Floats  # (D,) K2: fraction of what is to imitate that a frame takes up
     extra: Floats  # (D,) another secondary rate, added to the imitation
 
 

@@ -47,7 +47,7 @@ from puppet_retarget.rate_control.tasks import POSITION
 
 NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST = 0, 1, 2, 3  # RateConfig.estimate
 MAX_SHORTENINGS = 4
-WORTH_A_STEP = 0.8  # share of the error that a correction may leave to be followed by another
+WORTH_A_STEP = 0.8  # fraction of the error that a correction may leave to be followed by another
 
 
 @kernel
@@ -179,7 +179,7 @@ def apply_step(
     Move by `work.inputs` and `work.wish`, shortened until the error is within a bound.
 
     What is wished is shortened faster: the direction that is left in the end leads towards the
-    goals, so that some share of it helps unless nothing does.
+    goals, so that some fraction of it helps unless nothing does.
 
     """
     _keep(tree, state, work)
@@ -231,12 +231,12 @@ def dexterity_gain(state: State, settings: Settings, n: int) -> float:
     return min(max(share, settings.least_gain), 1.0)
 
 
-# share of the error that a correction may leave to be followed by another
+# fraction of the error that a correction may leave to be followed by another
 
 
 @kernel
 def _sub_goals(tree: TreeArrays, inputs: Inputs, state: State, share: float, work: Work) -> None:
-    """Write goals a share of the way from those of the step before."""
+    """Write goals a fraction of the way from those of the step before."""
     for k in range(3):
         before = state.before_base[k]
         work.goal_base[k] = before + share * (inputs.base_position[k] - before)
@@ -256,7 +256,7 @@ def _sub_goals(tree: TreeArrays, inputs: Inputs, state: State, share: float, wor
 def _sub_step(
     tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, share: float, work: Work
 ) -> None:
-    """Go a share of what is left of the frame."""
+    """Go a fraction of what is left of the frame."""
     _sub_goals(tree, inputs, state, share, work)
     n = prepare_step(tree, inputs, state, settings, work)
     gain = dexterity_gain(state, settings, n)

@@ -33,7 +33,7 @@ NEWTON_STEPS = 20
 
 Bools = NDArray[np.bool_]  # shape (n,)
 
-MAX_BALLS = 8  # of a problem; on a sphere what is more is not looked at
+MAX_BALLS = 8  # of a problem; on a sphere what is more is ignored
 FEASIBLE_TOL_M = 1e-10  # ten times finer than errata 4 asks
 NO_DISTANCE_M = 1e-15  # between centres that count as equal
 
@@ -54,7 +54,7 @@ TOUCH = 1e-9  # how far a line may miss the unit sphere, squared
 # prove that a meeting cannot be had for less; halving is left for the case that no proof
 # succeeds.
 #
-# Balls to stay outside of have radii below zero, as in sphere_geometry. They shrink by their
+# Balls to stay outside of have radii below zero, as for `sign_radii`. They shrink by their
 # slack; they do not help to decide the growth here, but count in how much of it a point needs.
 
 
@@ -286,7 +286,7 @@ def onto_sphere(p: Vec3, centre: Vec3, radius: float, out: Vec3) -> None:
 
 @kernel
 def circle_of(a: Vec3, ra: float, b: Vec3, rb: float, centre: Vec3, normal: Vec3) -> float:
-    """Fill centre and unit normal of the circle two spheres share; return its radius or NaN."""
+    """Fill centre and unit normal of the circle of two spheres; return its radius or NaN."""
     if abs(ra) > abs(rb):  # seen from the smaller sphere, so that rounding is in proportion
         a, ra, b, rb = b, rb, a, ra
     dist = 0.0
@@ -498,7 +498,7 @@ def closest_in_range(
     """
     Write the point nearest to p inside some balls and outside others (errata 7).
 
-    As `closest_in_balls` but for `outside`, shape (n,), which tells the balls to stay outside
+    As `closest_in_balls` but for `outside`, shape (n,), which marks the balls to stay outside
     of; such a one without radius is no constraint. At most MAX_BALLS constraints.
 
     """
@@ -787,7 +787,7 @@ def least_relaxation(
 # The nearest point of a sphere.
 #
 # An elbow moves on a sphere about its shoulder (Shin2002 section 5.3.3), and so does a hand about
-# its elbow. This is the problem of `ball_intersection` with the sphere as one more constraint,
+# its elbow. This is the problem of `closest_in_range` with the sphere as one more constraint,
 # which always holds with equality: the nearest point is the given one cast on the sphere, or lies
 # on the circle in which a ball cuts the sphere, or where two such circles cross (errata 4, 5.7).
 # A shell without thickness, which is a ball to stay inside of and the same one to stay outside

@@ -37,7 +37,7 @@ _STARTS = (4, 7, 10, 13)  # upper segments of the limbs
 _TOP = (2, 2, 0, 0)  # body segment that carries the shoulder or hip
 
 GRADIENT_TOL = 1e-8  # [m]; at the default weights within a micrometre of the minimum
-SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo) [-]
+SUFFICIENT = 1e-4  # fraction of the promised fall that a step must bring (Armijo) [-]
 ROUNDING = 1e-14  # promised fall that the objective's rounding hides, of its value [-]
 LARGEST_TURN = 0.7  # of one segment in one step [rad]
 SHORTEST_STEP = 1e-9  # of the promised one: nothing left to gain [-]
@@ -57,7 +57,7 @@ class BodyTask(NamedTuple):
     root: Vec3  # (3,) estimated root [m]
     rotations: Quats  # (16, 4) captured
     wrist_goals: Vec3s  # (4, 3) goals of wrists and ankles [m]
-    radii: Floats  # (4,) reach over importance (eq. 5.2); infinity is no goal [m]
+    radii: Floats  # (4,) reach over importance (Shin2002 eq. 5.2); infinity is no goal [m]
     weights: Vec3  # (3,) alpha, beta, gamma
 
 
@@ -468,7 +468,7 @@ def minimise_body(
     p_body: Vec3s,
 ) -> int:
     """
-    Minimise eqs. 5.3 to 5.5; return the number of steps tried.
+    Minimise Shin2002 eqs. 5.3 to 5.5; return the number of steps tried.
 
     Parameters
     ----------
@@ -536,7 +536,7 @@ def minimise_body(
         tried += trials
         if step == 0.0:
             break
-        # a shortened step says that the curvature was not to be trusted
+        # a shortened step shows that the curvature was not to be trusted
         was_full, old_fall = step == 1.0, fall
         copy(gradient, old_gradient)
         state, trial = trial, state

@@ -1,10 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A bound on how fast the push-out of the own body may change what it adds (kernel).
+Rate limit of the correction that resolves self-penetration (kernel).
 
 No rule that takes all of a body to its surface is continuous: in its middle two ways out are
-equally near, and a knee that has to leave a belly can turn to either side. Where the push-out
+equally near, and a knee that has to leave a belly can turn to either side. Where the correction
 changes its mind, the limb goes over at a bounded speed. What it adds is kept as the way of the
 wrist and the turn of the elbow about the line from shoulder to wrist, so that a planted foot
 stays where it is while its knee goes round. Slower changes pass as they are.
@@ -123,7 +123,7 @@ def limit_correction_rate(
     own: Quats,
 ) -> bool:
     """
-    Bring a limb from where it would be without push-out to where that may take it.
+    Bring a limb from where it would be without correction to where the correction may bring it.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def limit_correction_rate(
     q_parent, shoulder : ndarray, shapes (4,), (3,)
         What carries the limb, and where it starts, in world [m].
     free : ndarray, shape (3, 4)
-        Its joint rotations before the push-out.
+        Its joint rotations before resolving penetration.
     q_end : ndarray, shape (4,)
         Orientation of hand or foot in world, which stays.
     offsets : ndarray, shape (2, 3)
@@ -146,7 +146,7 @@ def limit_correction_rate(
     push : ndarray, shape (PUSH_SIZE,)
         In and out: what was added to the frame before, and is to this one.
     own : ndarray, shape (3, 4)
-        In: joint rotations after the push-out; out: those that may be.
+        In: joint rotations after resolving penetration; out: those that are allowed.
 
     Returns
     -------

@@ -54,7 +54,7 @@ from puppet_retarget.importance import (
     WEIGHT,
 )
 
-# Is fast where more may go wrong: with the easing 45 rad/s and 5 m/s.
+# Is fast where more may go wrong: with the blend 45 rad/s and 5 m/s.
 WARY_RAD_S, WARY_M_S = 30.0, 2.4
 # Against the step before: beyond the impacts of a landing and what a leg swings with.
 WARY_RAD_S2, WARY_M_S2 = 2900.0, 200.0
@@ -71,7 +71,7 @@ WARY_S = 1.0  # from the cause on
 # than what is fast goes in one and a half.
 LATE_PERIODS, FAR_PERIODS = 2.5, 1.5
 PERIOD_SHARE = 0.1  # of each interval in the running mean
-STEEPEST = 1.5  # of the ease 3 s^2 - 2 s^3, over a straight line
+STEEPEST = 1.5  # of the blend 3 s^2 - 2 s^3, over a straight line
 
 MAX_RADIUS_M = 1e4
 MAX_BODY_M = 100.0  # of what is on one body; the tallest puppet is far smaller
@@ -153,7 +153,7 @@ class DiscontinuityDetector:
         """
         Return whether the last posture came fast, or not as the motion was.
 
-        That may be as in the step before, or as before a leap: one leap is one.
+        That may be as in the step before, or as before a discontinuity: it counts once.
 
         """
         return self._found & BREAKS != 0
@@ -197,14 +197,14 @@ def watch_step(
     dt_s : float
         Time since the posture before [s].
     ratio : float
-        Of the fastest motion, from which on it is a leap [-].
+        Of the fastest motion, from which on it is a discontinuity [-].
     size : float
         Of the body over a grown-up's [-].
 
     """
     watch = detector_arrays(packed[0])
     times_s, far = watch.times_s, watch.far
-    # a step that leapt or was another motion is not what is usual
+    # a step that was a discontinuity or another motion is not what is usual
     if goes_on(watch.step, watch.before, times_s[0], times_s[1], 1.0, far):
         copy_rows(watch.step, watch.usual)
         times_s[2] = times_s[0]
@@ -273,7 +273,7 @@ def measure_gap(
 
 @kernel
 def furthest(step: Vec3s, other: Vec3s, share: float, out: Floats) -> None:
-    """Fill how far a step is from a share of another, (17, 3): root [m] and most of the turns."""
+    """Fill how far a step is from a part of another, (17, 3): root [m] and most of the turns."""
     most = 0.0
     for i in range(len(step)):
         square = 0.0
@@ -295,13 +295,13 @@ def furthest(step: Vec3s, other: Vec3s, share: float, out: Floats) -> None:
 # stays alive meanwhile, and the short way round is chosen once only.
 #
 # A performer who is farther from where he was than a body moves in that time has not moved: it is
-# another one, another calibration or another clock. Such a leap is eased like a gap; so is one of
-# the puppet alone, whose goals may have leapt. What is published therefore moves by no more than
-# PUPPET_RATIO times as fast as the fastest body, and what the easing adds.
+# another one, another calibration or another clock. Such a discontinuity is blended like a gap; so
+# is one of the puppet alone, whose goals may have jumped. What is published therefore moves by no
+# more than PUPPET_RATIO times as fast as the fastest body, and what the blend adds.
 #
-# A frame that is late by several, too few to be called a gap, may have it all to make up at once.
-# If that is far it is eased too, in as much time as the frame was late or EASE_RAD_S and EASE_M_S
-# take. Of frames that go on coming late, those of the first second are.
+# A frame that is late by several periods, too few to be called a gap, may have a long way to make
+# up at once. If so it is blended too, in as much time as the frame was late or EASE_RAD_S and
+# EASE_M_S require. Of frames that go on coming late, those of the first second are.
 #
 # Where something has just gone wrong more may follow: sensors come back one after the other, a
 # filter finds its way. So for a second from the cause on, while the posture is on its way back, a
@@ -310,7 +310,7 @@ def furthest(step: Vec3s, other: Vec3s, share: float, out: Floats) -> None:
 
 
 class HoldAndBlend:
-    """Remembers the last posture and lets its difference decay after `start` or a leap."""
+    """Holds the last posture and lets its difference decay after `start` or a discontinuity."""
 
     def __init__(self) -> None:
         self._root = np.zeros(3)
@@ -325,13 +325,13 @@ class HoldAndBlend:
         self._has_posture = False
         self._wary_s = self._held_s = 0.0  # left
         self._period_s = 0.0  # between frames, mostly; 0 is not known
-        self._easing_s = 0.0  # since the last time that nothing was eased
+        self._blending_s = 0.0  # since the last time that nothing was blended
         self.size = 1.0
         """Of the puppet over a grown-up's: a larger one moves faster, never slower [-]."""
         self.leaps = 0
-        """Leaps that were eased since the start."""
+        """Discontinuities that were blended since the start."""
         self.late_frames = 0
-        """Late frames that were eased since the start."""
+        """Late frames that were blended since the start."""
 
     @property
     def is_easing(self) -> bool:
@@ -344,16 +344,16 @@ class HoldAndBlend:
         return self.is_easing and self._wary_s > 0.0
 
     def start(self) -> None:
-        """Ease from the last posture, beginning with the next step."""
+        """Blend from the last posture, beginning with the next step."""
         self._is_due = self._has_posture
         self._wary_s = WARY_S
 
     def wait(self) -> None:
-        """Begin the easing anew, without another WARY_S."""
+        """Begin the blend anew, without another WARY_S."""
         self._is_due = self._has_posture
 
     def resume(self, root: Vec3, rotations: Quats) -> None:
-        """Hold, then ease from, a posture published before, shapes (3,) [m] and (16, 4)."""
+        """Hold, then blend from, a posture published before, shapes (3,) [m] and (16, 4)."""
         self._root[:] = root
         self._rotations[:] = rotations
         self._has_posture = True
@@ -371,9 +371,9 @@ class HoldAndBlend:
         rotations : ndarray, shape (16, 4)
             Joint rotations.
         dt_s : float
-            Time since the frame before [s]; a gap does not count towards the easing.
+            Time since the frame before [s]; a gap does not count towards the blend.
         ease_s : float
-            How long easing takes, longer if it would be faster than a body then, shorter after a
+            How long the blend lasts, longer if it would be faster than a body, shorter after a
             late frame [s].
 
         """
@@ -386,7 +386,7 @@ class HoldAndBlend:
         elif self._is_late_and_far(dt_s):
             self.late_frames += 1
             self.wait()
-            # what is left of another cause's easing keeps its time
+            # what is left of another cause's blend keeps its time
             ease_s = min(ease_s, max(dt_s, self._duration_s - self._elapsed_s))
         if self._held_s > 0.0:
             self._held_s -= dt_s if math.isfinite(dt_s) else 0.0
@@ -400,7 +400,7 @@ class HoldAndBlend:
             self._elapsed_s += min(self._last_s, dt_s, LONGEST_S)
         self._last_s = dt_s if math.isfinite(dt_s) else 0.0
         changed = self.is_easing
-        self._easing_s = self._easing_s + self._last_s if changed else 0.0
+        self._blending_s = self._blending_s + self._last_s if changed else 0.0
         if changed:
             share = min(self._elapsed_s / self._duration_s, 1.0)
             left = 1.0 - share * share * (3.0 - 2.0 * share)
@@ -416,7 +416,7 @@ class HoldAndBlend:
         """Return whether the last posture came after a time [s] for which it goes too far."""
         if not 0.0 < LATE_PERIODS * self._period_s < dt_s < math.inf:
             return False
-        if self._is_due or self._held_s > 0.0 or self._easing_s > WARY_S:
+        if self._is_due or self._held_s > 0.0 or self._blending_s > WARY_S:
             return False
         span_s = FAR_PERIODS * self._period_s
         return self._watch.is_farther(WARY_RAD_S * span_s, self.size * WARY_M_S * span_s)
@@ -450,7 +450,7 @@ def _length(vector: Vec3) -> float:
 
 @kernel
 def add_gap(share: float, root_gap: Vec3, turn_gaps: Vec3s, root: Vec3, rotations: Quats) -> None:
-    """Move root and rotations by a share of the gap, in place."""
+    """Move root and rotations by a fraction of the gap, in place."""
     turn, rotvec = work_array(4), work_array(3)
     for k in range(3):
         root[k] += share * root_gap[k]

@@ -59,9 +59,9 @@ class Frame(NamedTuple):
     p_body: Vec3s  # (3, 3)
     unknowns: Floats  # (12,)
     relaxation: Floats  # (1,) growth of the balls that gives them a common point; 0 in reach
-    free_rotations: Quats  # (16, 4) of the limbs before the push-out of the body
+    free_rotations: Quats  # (16, 4) of the limbs before resolving self-penetration
     follower: Floats  # (3, 2) smoothing of the root; with those below, the memory between frames
-    pushes: Floats  # (4, PUSH_SIZE) what the push-out of the body adds to each limb
+    pushes: Floats  # (4, PUSH_SIZE) what resolving self-penetration adds to each limb
     passed: Vec3s  # (2, 3, 3) each sole in the frames of the other leg, the frame before
     room: Floats  # (2, 3, 2) smoothing of the room that each swinging foot makes
 

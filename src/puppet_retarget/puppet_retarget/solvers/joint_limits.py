@@ -10,7 +10,7 @@ towards the centre: an elbow that is asked to bend a little sideways must not st
 
 No continuous rule can bring all rotations to the limit they have passed: at a swing of half a
 turn the twist is undefined, and from there every side is as near. So what is asked for beyond
-150 degrees from the middle, far out of all limits, eases back to the middle, which half a turn
+150 degrees from the middle, far out of all limits, fades back to the middle, which half a turn
 gives exactly. The whole then is continuous with its first derivative everywhere.
 
 """
@@ -35,7 +35,7 @@ from puppet_core.math import (
     work_array,
 )
 
-KEPT = 0.9  # share of a limit up to which nothing changes [-]
+KEPT = 0.9  # fraction of a limit up to which nothing changes [-]
 FADE_START_RAD = math.radians(MAX_ANGLE_DEG)  # no limit is beyond this
 NO_TWIST = 1e-12  # cosine of half the swing below which the twist is undefined [-]
 NEWTON_STEPS = 20

@@ -3,8 +3,8 @@
 """
 A limb with self-interaction: five ranges for the elbow, two for the hand (kernel, Shin2002 5.3).
 
-The hand has a range ball from the environment (eq. 5.10) and one from the body itself
-(eq. 5.6), each of which is a shell for the elbow: inside one sphere and outside another
+The hand has a range ball from the environment (Shin2002 eq. 5.10) and one from the body itself
+(Shin2002 eq. 5.6), each of which is a shell for the elbow: inside one sphere and outside another
 (fig. 5.6, errata 7). The elbow has a ball of its own. A range draws by its importance, so that
 ranges come and go without a jump. The hand is settled first, the environment's ball having the
 last word; both shells then hold the sphere about the wrist, on which the elbow turns to its ball.
@@ -36,7 +36,7 @@ from puppet_retarget.solvers.limbs import (
     turn_limb,
 )
 
-_PUSH_SLACK = 1e-3  # of what an elbow has to leave, beside a hand's 1 less its firmness [-]
+_PUSH_SLACK = 1e-3  # of what an elbow has to leave, beside a hand's 1 less its weight [-]
 # which of the balls to stay outside of
 _PUSH_OUTSIDE = np.array([True, False, True])
 _SIDE_SHARE = 0.4  # how far ahead of the captured side an elbow turns unhindered [-]
@@ -71,7 +71,7 @@ def ease(w: float) -> float:
 def _draw(
     point: Vec3, centre: Vec3, radius: float, slack: float, share: float, work: Vec3
 ) -> None:
-    """Move a point by a share of the way into a ball, in place."""
+    """Move a point by a fraction of the way into a ball, in place."""
     into_range_ball(point, centre, radius, slack, work)
     for k in range(3):
         point[k] += share * (work[k] - point[k])
@@ -218,7 +218,7 @@ def solve_limb_in_ranges(
     reach : float
         Distance of the wrist from the shoulder that goals should not pass [m].
     eased : bool
-        Whether ranges count by the ease of their importance instead of itself.
+        Whether ranges count by the smooth step of their importance instead of itself.
     ranges : LimbRanges
         Centres, radii and importances are read; not all importances are zero.
     out : ndarray, shape (3, 4)

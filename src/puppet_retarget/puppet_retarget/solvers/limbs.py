@@ -3,8 +3,8 @@
 """
 Limbs, third step of a frame: the hand into its range, the elbow, the rotations (Shin2002 5.3).
 
-`solve_limb` keeps the captured side of the elbow: range ball (eq. 5.10), rotations
-(eqs. 5.11-5.13), and `blend_joint`, the blend with the captured rotation (eq. 5.14).
+`solve_limb` keeps the captured side of the elbow: range ball (Shin2002 eq. 5.10), rotations
+(Shin2002 eqs. 5.11-5.13), and `blend_joint`, the blend with the captured rotation (eq. 5.14).
 `solve_limb_on_circle` solves by swivel angle instead (ShinSlides 3.3). Limbs that touch the
 own body are in `solvers.limb_ranges`, limbs inside objects in `solvers.penetration`. (Kernels.)
 """
@@ -31,7 +31,7 @@ from puppet_core.math import (
 STRAIGHT = 0.2  # sine of the upper segment's angle below which a limb counts as straight [-]
 HINT_SHARE = 0.3  # weight of the hint for a perfectly straight limb [-]
 EXACT_SHARE = 0.998  # of the limb's length, as the default stretch_limit [-]
-REACH_ROOM = 0.5  # share of the reach within which a goal of no importance is slowed [-]
+REACH_ROOM = 0.5  # fraction of the reach within which a goal of no importance is slowed [-]
 HINT_CHANGE_RAD = 0.05  # correction at which half of that weight is there
 
 # where a straight limb bends to, in its upper segment's frame: knees forward, elbows back
@@ -97,7 +97,7 @@ def _bend_direction(
         out[k] = elbow[k] - shoulder[k] - along * axis[k]
         square += out[k] * out[k]
     bend = math.sqrt(square)
-    # a nearly straight limb tells no side: there the hint does, if the bend is to change
+    # a nearly straight limb shows no side: there the hint does, if the bend is to change
     change = abs(wanted - math.atan2(bend, along))
     doubt = max(1.0 - bend / (STRAIGHT * upper), 0.0)
     share = HINT_SHARE * upper * doubt * doubt * change / (change + HINT_CHANGE_RAD)
@@ -177,7 +177,7 @@ def into_range_ball(captured: Vec3, goal: Vec3, radius: float, slack: float, out
     captured, goal : ndarray, shape (3,)
         Wrist or ankle as captured, and where it should be [m].
     radius : float
-        r of eq. 5.10 [m].
+        r of Shin2002 eq. 5.10 [m].
     slack : float
         1 - w; 1 for the ball alone.
     out : ndarray, shape (3,)
@@ -235,7 +235,7 @@ def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal:
 #
 # Shoulder and elbow turn by the least rotation that takes the captured segment direction to the
 # solved one (eqs. 5.11-5.13); the wrist keeps the captured orientation of the hand in world;
-# every joint is then blended with its captured rotation by importance (eq. 5.14).
+# every joint is then blended with its captured rotation by importance (Shin2002 eq. 5.14).
 
 
 @kernel
@@ -283,7 +283,7 @@ def solve_limb(
     current : float
         A distance of the wrist to be reached exactly; see `soft_reach` [m].
     weight : float
-        Share of the solved rotations in the blend; 0 gives the captured ones exactly.
+        Fraction of the solved rotations in the blend; 0 gives the captured ones exactly.
     out : ndarray, shape (3, 4)
         The rotations; may be `captured` itself.
 
@@ -325,7 +325,7 @@ def turn_limb(
     elbow, wrist : ndarray, shape (3,)
         The places, the segments' lengths apart [m].
     weight, end_weight : float
-        Shares of the solved rotations in the blend at the shoulder, and at the elbow; the
+        Fractions of the solved rotations in the blend at the shoulder, and at the elbow; the
         wrist keeps the hand's orientation by the first.
 
     """
@@ -335,14 +335,14 @@ def turn_limb(
     rotate(q_upper, offsets[0], before)
     for k in range(3):
         after[k] = elbow[k] - shoulder[k]
-    between(before, after, turn)  # eq. 5.11
-    multiply(turn, q_upper, q_upper)  # eq. 5.12
+    between(before, after, turn)  # Shin2002 eq. 5.11
+    multiply(turn, q_upper, q_upper)  # Shin2002 eq. 5.12
 
     multiply(q_upper, captured[1], q_lower)
     rotate(q_lower, offsets[1], before)
     for k in range(3):
         after[k] = wrist[k] - elbow[k]
-    between(before, after, turn)  # eq. 5.13
+    between(before, after, turn)  # Shin2002 eq. 5.13
     multiply(turn, q_lower, q_lower)
 
     blend_joint(q_upper, q_lower, captured[1], end_weight, turn, out[1])
@@ -357,7 +357,7 @@ def turn_limb(
 def blend_joint(
     q_parent: Quat, q_child: Quat, captured: Quat, weight: float, work: Quat, out: Quat
 ) -> None:
-    """Write the joint rotation between the captured one and the solved one (eq. 5.14)."""
+    """Write the joint rotation between the captured one and the solved one (Shin2002 eq. 5.14)."""
     conjugate(q_parent, work)
     multiply(work, q_child, work)
     slerp(captured, work, weight, out)
@@ -369,7 +369,7 @@ def blend_joint(
 # bent in its own plane until the wrist is as far from the shoulder as the goal, turned onto the
 # goal's line, and swivelled about that line to where the upper segment is oriented most like the
 # captured one. The joint between the segments only bends, about the axis about which it was
-# captured bent; `limb_rotation` keeps the elbow's side instead and lets that axis turn.
+# captured bent; `solve_limb` keeps the elbow's side instead and lets that axis turn.
 
 
 @kernel
@@ -493,7 +493,7 @@ def solve_limb_on_circle(
     out: Quats,
 ) -> None:
     """
-    Write the three joint rotations of a limb; see `limb_rotation.solve_limb` for all of them.
+    Write the three joint rotations of a limb; see `solve_limb` for all of them.
 
     Notes
     -----

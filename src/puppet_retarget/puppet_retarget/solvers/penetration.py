@@ -49,7 +49,7 @@ TOUCH_TOL_M = 1e-9
 STUCK_TOL_M = 1e-3  # depth at which the nearest surface counts as out of reach
 NEWTON_STEPS = 30
 MAX_SWEEPS = 8  # over overlapping objects
-RAY_FROM, RAY_ONLY = 0.2, 0.5  # share of the way along the line that is depth [-]
+RAY_FROM, RAY_ONLY = 0.2, 0.5  # fraction of the way along the line that is depth [-]
 
 SELF_TOUCH_TOL_M = 1e-7
 ALLOWED_M = 1e-3  # flesh gives way
@@ -58,7 +58,7 @@ _SWEEPS = 4  # over segments that overlap
 PASSING_S = 0.06  # before and after its deepest place a foot is aside
 SLOW_M_S, FAST_M_S = 0.5, 1.5  # past the leg, in the performer's size: no room yet, all of it
 ROOM_S = 0.01  # time constant of the room, against noise of the speed
-NOW_PREFERRED = 0.05  # share of a way's square that keeps its time near now [-]
+NOW_PREFERRED = 0.05  # fraction of a way's square that keeps its time near now [-]
 _SAME_M = 1e-9  # nearer than this, there is no direction from one place to another
 
 PUSH_ATTEMPTS = 6
@@ -187,7 +187,7 @@ def leave_objects(objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, o
 
 # End-effectors, elbows and knees out of the rest of the body.
 #
-# As `push_out` does for objects: neither the blend nor ranges whose sample points lie apart keep
+# As for objects: neither the blend nor ranges whose sample points lie apart keep
 # a palm out of a round belly exactly. What the performer's own body does, an elbow pressed into
 # the side, is left as deep as it is there.
 
@@ -213,7 +213,7 @@ def leave_segment(
     ball: Vec3,
 ) -> float:
     """
-    Move a point out of a segment by a share of the way, in place.
+    Move a point out of a segment by a fraction of the way, in place.
 
     Returns
     -------
@@ -365,7 +365,7 @@ def approach(a: Vec3, b: Vec3, p: Vec3, velocity: Vec3, span: float, out: Vec3) 
     velocity : ndarray, shape (3,)
         Of the point [m/s].
     span : float
-        Time looked at, ahead and back [s].
+        Time considered, ahead and back [s].
     out : ndarray, shape (3,)
         Out: from the place on the line to the point at that time [m].
 
@@ -580,7 +580,7 @@ def _find_inside(
 
 @kernel
 def _limit_pushes(model: PuppetModel, tuning: Tuning, dt: float, frame: Frame) -> None:
-    """Let the limbs go where the push-out wants them no faster than they may."""
+    """Let the limbs go where resolving penetration wants them no faster than they may."""
     is_pushed = False
     for limb in range(4):
         start = STARTS[limb]

@@ -25,28 +25,28 @@ class SolverConfig:
     """Offset of the root before the ball intersection; `reference` leaves it (errata 12)."""
 
     root_softness: float = 0.9
-    """Share of a limb's reach over which its sideways pull on the root sets in; 0 at once [-]."""
+    """Fraction of a limb's reach over which its sideways pull on the root grows; 0 at once [-]."""
 
     root_smoothing_s: float = 0.02
     """Time constant with which the root's offset from the performer's settles [s]."""
 
     stretch_limit: float = 0.998
-    """Share of a limb's full length within which goals count as reachable [-]."""
+    """Fraction of a limb's full length within which goals count as reachable [-]."""
 
     root_height_ratio: float = 0.0
     """Reference root height over the performer's; 0 takes the character's own [-]."""
 
     eased_blend: bool = True
-    """Whether blend, range ball and reach give way to a goal by an ease of w, not by w itself."""
+    """Whether blend, range ball and reach use a smooth step of w instead of w itself."""
 
     posture_weight: float = 0.01
     """alpha of Shin2002 eq. 5.3 [m^2/rad^2]."""
 
     orientation_weight: float = 1.0
-    """beta_j of eq. 5.5, for every body segment [-]."""
+    """beta_j of Shin2002 eq. 5.5, for every body segment [-]."""
 
     position_weight: float = 1.0
-    """gamma of eq. 5.5 [rad^2/m^2]."""
+    """gamma of Shin2002 eq. 5.5 [rad^2/m^2]."""
 
     max_iterations: int = 20
     """Cap of the body minimiser [-]."""

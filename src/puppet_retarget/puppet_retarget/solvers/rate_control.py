@@ -79,7 +79,7 @@ from puppet_retarget.solvers.solver import EndEffectorSolver, NOTHING_NEAR, set_
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
-UNTANGLING = 0.1  # share of the way back to what is imitated in each such frame [-]
+UNTANGLING = 0.1  # fraction of the way back to what is imitated in each such frame [-]
 ASTRAY_M, ASTRAY_RAD = 0.1, 1.0  # root or joint so far from what it should imitate, and could ..
 PATIENCE_S = 0.2  # .. for so long: astray
 RETURN_S = 0.3  # in which it is brought back
@@ -231,7 +231,7 @@ def _bend_limbs(
 @kernel
 def _way_back(inputs: Inputs, state: State, frame: Frame, dt: float) -> float:
     """
-    Return the share of the way to what is imitated that a body astray has to go now, or 0.
+    Return the fraction of the way to what is imitated that a body astray has to go now, or 0.
 
     Such is an arm wound about its shoulder: no small step of its hand unwinds it. Where what is
     imitated meets the goals nothing but that keeps root or joints so far from it for long.
@@ -253,7 +253,7 @@ def _way_back(inputs: Inputs, state: State, frame: Frame, dt: float) -> float:
 
 @kernel
 def _approach(tree: TreeArrays, inputs: Inputs, state: State, share: float) -> None:
-    """Bring the body a share of the way to the posture that it imitates; 1 is all of it."""
+    """Bring the body a fraction of the way to the posture that it imitates; 1 is all of it."""
     for k in range(3):
         state.p_world[0, k] += share * (inputs.base_position[k] - state.p_world[0, k])
     slerp(state.q_world[0], inputs.base_orientation, share, state.q_world[0])
@@ -263,7 +263,7 @@ def _approach(tree: TreeArrays, inputs: Inputs, state: State, share: float) -> N
 
 
 @kernel
-def _take(state: State, rotations: Quats, frame: Frame) -> None:
+def _copy_posture(state: State, rotations: Quats, frame: Frame) -> None:
     """Take root and rotations of the controlled body, signs as captured."""
     copy(state.p_world[0], frame.root)
     align_sign(rotations[0], state.q_world[0], frame.rotations[0])
@@ -330,7 +330,7 @@ def solve_rate_packed(
         _approach(tree, inputs, state, UNTANGLING)
     for _ in range(rounds):
         advance(tree, inputs, state, settings_of(control.settings), work_of(control.work))
-    _take(state, rotations, frame)
+    _copy_posture(state, rotations, frame)
     if numbers.joint_limits:
         limit_joints(model.limits, frame.rotations)
     update_kinematics(model, frame)

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a solver asks of a robot, and what the robot does of it."""
+"""A robot as solvers see it: its joints follow the segments as far as they can."""
 
 import numpy as np
 from puppet_core.body import Character

@@ -71,7 +71,7 @@ def limb_balls(
     balls: LimbBalls,
 ) -> None:
     """
-    Fill the balls in which the root brings each goal within its limb's reach (eq. 5.2).
+    Fill the balls in which the root brings each goal within its limb's reach (Shin2002 eq. 5.2).
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def mean_offset(
     goals: Vec3s, importances: Floats, positions: Vec3s, as_printed: bool, out: Vec3
 ) -> None:
     """
-    Write the importance-weighted mean displacement of the end-effectors (eq. 5.1).
+    Write the importance-weighted mean displacement of the end-effectors (Shin2002 eq. 5.1).
 
     As printed the mean of one barely important end-effector moves the root as far as that of
     a planted one, and jumps to zero when nothing is important. The continuous form divides
@@ -288,6 +288,7 @@ def place_root(
     limb_balls(model, tuning, wrist_goals, importances, p_world, balls)
     if tuning.root_form == REFERENCE:
         return excess(balls, root)
+    # Shin2002 app. A: the nearest point in the intersection of the limbs' balls
     nearest = work_array(3)
     relaxation = closest_in_balls(
         root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, nearest

@@ -132,7 +132,7 @@ def self_ball(
     point : ndarray, shape (3,)
         The puppet's end-effector with captured angles [m].
     sideways : float
-        Share of the way along the surface that is kept; 0 for the distance alone.
+        Fraction of the way along the surface that is kept; 0 for the distance alone.
     centre : ndarray, shape (3,)
         Out [m].
 
@@ -169,7 +169,7 @@ def self_ball(
             _add_segment(q_world[segment], sums[segment], sideways, shift)
     for axis in range(3):
         centre[axis] += shift[axis] / total
-    # eq. 5.6 as it must be read (errata 5)
+    # Shin2002 eq. 5.6 as it must be read (errata 5)
     return (1.0 - importance) * nearest
 
 

@@ -50,7 +50,7 @@ NOTHING_NEAR = np.zeros((8, SELF_ROW))
 @dataclass(slots=True)
 class SolverOutput:
     """
-    The puppet's posture and what the solver has to say about it.
+    The puppet's posture and the solver's figures on it.
 
     It belongs to the solver and is overwritten by its next call.
 
@@ -87,7 +87,7 @@ class SolverOutput:
     """Iterations of the numerical body solver; 0 when the root alone could reach."""
 
     reachable: bool
-    """Whether some root position brings every goal in reach; true where nothing looked."""
+    """Whether some root position brings every goal in reach; true where nothing was checked."""
 
 
 # The interface.
