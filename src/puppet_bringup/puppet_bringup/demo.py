@@ -1,12 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`puppet_demo`: a performance drives a puppet, live, through real ROS 2 processes.
+`puppet_demo`: a live performance drives a puppet through real ROS 2 processes.
 
-Emulated tracker, driver, filter, performer, importance, retarget and visualization are
-processes of their own on a private ROS domain; this one watches, and sums up at the end.
-
-The figures of a run, from its frame log: the demo's JSON and its summary table.
+Emulated tracker, driver, filter, performer, importance, retarget and visualization run as
+separate processes in a private ROS domain. This one starts them, watches them (`demo_run`,
+`monitor`), and turns the frame log of the run into the JSON file and the summary table.
 """
 
 import argparse

@@ -1,12 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One run of the demo: processes up, tracker on, measured, down again.
+One run of the demo: start the processes and the tracker, measure, shut down.
 
-The tracker's driver is activated last, when everybody listens, so that the performer's
-opening T-pose is not missed however long the first compilation takes.
-
-Configures and activates the tracker driver, a managed node, from outside.
+The tracker driver is a managed node. `DriverSwitch` configures and activates it from outside,
+and last of all: the opening T-pose of the performer is then seen by all nodes, however long the
+first compilation takes. What was measured is evaluated in `demo`.
 """
 
 from collections.abc import Callable, Sequence

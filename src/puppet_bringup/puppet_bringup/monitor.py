@@ -1,15 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The demo's observer: when each frame passes each topic, and how the feet fare.
+The demo's observer: when each frame passes each topic, and how well the feet are placed.
 
-Subscribes to all streams of the graph as bytes. The arrival is noted before anything else is
-done; messages that must be looked into wait until the frame's last topic has been timed.
-
-One row for each frame of a run: when it passed each topic, and what is needed of it later.
-
-Rows are found by the frame's stamp, which travels unchanged through the graph. Times are in
-seconds since the first stamp.
+`Monitor` subscribes to all streams of the graph as bytes. It notes the arrival first; messages
+whose content matters are decoded once the last topic of the frame has been timed. `FrameLog`
+has one row for each frame, found by the stamp, which travels unchanged through the graph. Times
+are in seconds since the first stamp.
 """
 
 from collections import OrderedDict

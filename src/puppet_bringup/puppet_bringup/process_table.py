@@ -1,12 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The programs of a running graph as plain data: what, with which parameters, in which order.
+The process table of a running graph: programs, parameters and start order, as plain data.
 
-Launch files and `puppet_up` both build from `processes`, so they cannot differ. Arguments are
-texts, as launch has them; an empty one leaves what the node's parameter file says.
-
-The launch descriptions and their arguments, as plain data.
+Launch files and `puppet_up` both build from `processes`, so they cannot differ. `ARGUMENTS` are
+the launch arguments of the descriptions. Values are strings, as in launch; an empty one keeps
+the value of the node's parameter file. Nothing is started here.
 """
 
 from collections.abc import Mapping, Sequence

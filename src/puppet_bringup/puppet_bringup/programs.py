@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Where installed programs are, and the command line that starts a process of the table.
-
-One program of a running graph, as plain data.
-"""
+"""A process of the table, where its program is installed, and its command line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -3,23 +3,11 @@
 """
 `./puppet dev reference`: doc/reference.md from the code, and the access policy from its nodes.
 
-Topics, services and frames are those of puppet_ros.interface_table; parameters those of the
-nodes in the process table; arguments those of the launch descriptions and of the parsers.
-
-Commands and programs with their options, from the parsers that read them.
-
-Message and service files as tables: what they say of each field in their comments.
-
-Topics, services, frames, parameters and launch arguments as tables, from the code's own.
-
-Tables and cells of Markdown, as the reference has them.
-
-The access policy of SROS 2 for the nodes of the suite: one enclave a node, what it has, no more.
-
-The file is written from the graph of running nodes, in version 0.2.0 of sros2's policy schema;
-`ros2 security create_permission` makes signed permissions of it.
-
-Every node of the launch descriptions in one process, to look at what they have on the graph.
+Topics, services and frames come from `puppet_ros.interface_table`, parameters from the nodes of
+the process table, arguments from the launch descriptions and the parsers of the programs, and
+message fields from the comments of the interface files. The access policy is one enclave of
+SROS 2 with what the running nodes have on the graph and no more, in version 0.2.0 of the policy
+schema; `ros2 security create_permission` makes signed permissions of it.
 """
 
 import argparse

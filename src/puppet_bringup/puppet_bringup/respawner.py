@@ -1,9 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Programs kept running: one that dies is started again, and it is told which and why.
+Keeps programs running: one that dies is started again, with increasing delays, and reported.
 
-When a program that has died is started again: at once, then later and later.
+`Respawner` polls the processes, `Restarts` decides when each is due. The processes themselves
+belong to the supervisor.
 """
 
 from collections.abc import Callable, Collection, Sequence

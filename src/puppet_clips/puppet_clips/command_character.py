@@ -1,15 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`puppet_clip character`: make a character file, look over one, see a robot follow clips.
+`puppet_clip character`: write a character file, check one, or follow clips with a robot.
 
-What a robot leaves undone of a motion: its posture beside the one that the solver asks for.
-
-What is odd about a character that can be used all the same.
-
-`load_character` refuses what cannot be a body. These are findings about bodies that can: sides
-that differ, lengths unlike any person's, limits that do not let the T-pose be, a robot's section
-that no longer fits its URDF.
+`load_character` refuses descriptions that cannot be a body. The checks here report what is
+unusual about one that can: sides that differ, lengths unlike any person's, limits that exclude
+the T-pose, a robot section that no longer fits its URDF. For robots a table compares the posture
+of the robot with the one that the solver asked for.
 """
 
 import argparse

@@ -1,12 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`puppet_clip layouts`: what each sensor layout can tell of a motion.
+`puppet_clip layouts`: how accurately each sensor layout measures a posture.
 
-How well a sensor layout tells a posture: a known motion through perfect sensors and back.
-
-The sensors are exact and sit where the calibration says, so what is left is what the layout
-cannot see.
+A known motion is measured by exact sensors at their calibrated places and estimated again. The
+remaining errors are what the layout cannot observe.
 """
 
 import argparse

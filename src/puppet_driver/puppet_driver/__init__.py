@@ -1,3 +1,3 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tracker driver node, tracker protocols and the device emulator."""
+"""The tracker driver: its node, the device protocols and a device emulator. No filtering."""

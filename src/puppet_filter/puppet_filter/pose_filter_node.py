@@ -5,11 +5,9 @@ Node `pose_filter`: Kalman filter of all tracker sensors (Shin2002 ch. 3).
 
 Subscribes to /tracker/raw (TrackerFrame) and publishes /tracker/filtered (PoseFrame) for every
 frame, with the frame's own stamp: pose, twist, covariance and status of each sensor. Tuning
-parameters may be changed while it runs.
+parameters may be changed while it runs. The replay uses the same stage without a node.
 
 Example: ros2 run puppet_filter pose_filter --ros-args -p noise.position_mm:=0.8
-
-What the node pose_filter and the replay do with a frame: arrays in, a message's bytes out.
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Node `tracker_markers`: what RViz shows of a tracker, with or without a puppet.
+Node `tracker_markers`: RViz markers of a tracker, with or without a puppet.
 
 Subscribes to /tracker/filtered (PoseFrame) and /tracker/raw (TrackerFrame) and publishes
-/tracker/markers (MarkerArray) in the frame of the poses: every sensor's axes, name and status,
-the way it came, and raw less filtered position. While nobody subscribes nothing is computed.
+/tracker/markers (MarkerArray) in the frame of the poses: axes, name, status and trail of every
+sensor, and raw minus filtered position. Nothing is computed while nobody subscribes.
 
 Example: ros2 run puppet_filter tracker_markers --ros-args -p residual_gain:=50.0
-
-Parameters of the tracker's markers, as data.
 """
 
 from collections import deque

@@ -1,12 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What a bag recorded of a performance, to be looked at: in the browser, in pictures and films.
+Reads recordings for the browser, pictures and films: bags, or clips with their puppets.
 
-Bodies are what moves on topics named /NAME/posture, in the shape of /NAME/robot_description;
-where the bag has none, an ordinary person's of the same size.
-
-A file as a take: a bag as it was recorded, or a clip, and the puppets that were asked for.
+Bodies of a bag are the topics named /NAME/posture, in the shape of /NAME/robot_description;
+where the bag has no description, an ordinary person of the same size is drawn.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""A library of clips given to characters by many processes, with restart."""
+"""Retargets a library of clips to characters in parallel; a ledger allows resuming."""
 
 from puppet_clips.batch import command_batch
 from puppet_clips.batch.batch_run import BatchResult, run_batch

@@ -1,13 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What is finished in OUT_DIR: a record for each output, and who may write there.
+The ledger of a batch: a record for each finished output in OUT_DIR, and the lock on the folder.
 
-A record holds the digest of all that the output was made from, the digest of the output, and
-its line of the summary. An output counts as finished only if both digests are still right, so
-neither a changed input nor a truncated output is taken for one.
-
-Digests of files, of configured values, and of the suite's own code.
+A record holds the digest of everything that the output was made from (files, configuration, the
+suite's own code), the digest of the output, and its line of the summary. An output counts as
+finished only if both digests still match, so a changed input or a truncated output is noticed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,9 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The work itself: one clip read, retargeted, measured and written, wherever it is asked for.
+One task of a batch: a clip is read, retargeted, measured and written, on any runner.
 
-Compiling before workers start, so that each finds the kernels in the cache.
+`warm_up` compiles the kernels before workers start, so that each worker finds them in the cache.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,15 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Calibration of a performer that is a clip: virtual sensors, and how far the result is off.
+Calibration of a performer that is a clip, by simulated sensors, and the errors of the result.
 
-The sensors are put on at random, so nothing of the truth is in what they measure.
-
-How far functional calibrations are off the truth, and what they name, over many performers.
-
-Recordings of a range of motion whose truth is known, and what may go wrong in them.
-
-For the calibration's benchmark and tests.
+The sensors are mounted at random, so their measurements contain nothing of the truth. The
+benchmark repeats this for many performers: how far functional calibration is off the truth, and
+whether it names sensors that were swapped or that slipped.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The trackers that the driver knows: a new one is a module and an entry here."""
+"""The trackers that the driver supports; a new one is a module and an entry in `DEVICES`."""
 
 from collections.abc import Sequence
 from dataclasses import fields

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated tracker that the driver cannot tell from hardware."""
+"""Simulated trackers that the driver cannot distinguish from hardware."""
 
 from puppet_driver.emulator import cli
 from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Records of all lines to stamped frames: assembly, clock fit, queue."""
+"""From records of all lines to stamped frames: reading, ticks, clock fit, assembly, queue."""
 
 from puppet_driver.frames.assembler import FrameAssembler
 from puppet_driver.frames.clock import ClockFit, ClockStatus

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The motion editor: constraints met by a hierarchy of displacement maps."""
+"""The editor's solver: constraints met by a hierarchy of displacement maps (LeeShin1999)."""
 
 from puppet_edit.editor.constraints import (
     BELOW,

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Captured motion made better by measured end-effectors."""
+"""Corrects captured motion by measured end-effectors, at keyframes or frame by frame."""
 
 from puppet_edit.enhancement.enhancer import enhance, enhance_report, solver_figures
 from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, KeyframeSpacing

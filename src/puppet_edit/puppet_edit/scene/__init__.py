@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What constraints are made for: feet, surfaces, seams of clips, doorways, other bodies."""
+"""What constraints are derived from: feet, surfaces, transitions, doorways, other bodies."""
 
 from puppet_edit.scene.doorway import Doorway, doorway_at, doorway_constraints, stooping
 from puppet_edit.scene.foot_plants import (

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""How two bags differ: compared field by field, within tolerances, and reported."""
+"""Compares two bags field by field, within tolerances, and reports the differences."""
 
 from puppet_replay.compare.comparison import compare_bags, Comparison, FieldResult, TopicResult
 from puppet_replay.compare.report import report_lines, summary_lines, write_reports

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of rosbag2, MCAP and SQLite, by the libraries mcap and rosbags; needs no rclpy."""
+"""Bags of rosbag2 (MCAP, SQLite), read and written without ROS by mcap and rosbags."""
 
 from puppet_ros.bags.metadata import BagMetadata, metadata_file_of, read_metadata, TopicMetadata
 from puppet_ros.bags.reader import bag_files, BagMessage, BagReader, BagTopic

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages."""
+"""Messages of the suite as arrays and back: a reader, a writer and a record for each stream."""
 
 from puppet_ros.messages import (
     flat_array,

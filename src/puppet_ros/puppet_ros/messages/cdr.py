@@ -1,23 +1,14 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Where the numbers and texts of a message stand in its CDR bytes.
+CDR bytes of messages: encoding, decoding, and frames written in place into kept bytes.
 
-The places depend on the texts and on the lengths of the sequences only. Plain CDR as of DDS-XTYPES
-1.3, 7.4.1: after four bytes of encapsulation, every number is aligned to its own size; texts,
-with a zero at the end, and sequences follow their length in four bytes.
-
-Any message as plain CDR, always the same bytes; slow, for messages that are sent once.
-
-ROS leaves the bytes that pad the numbers as they happen to be; here they are zeros. Little-endian,
-DDS-XTYPES 1.3, 7.4.1, as kept_cdr describes it.
-
-A kept message to its CDR bytes, while its texts and lengths stay as they are.
-
-The streams of the suite are flat numbers whose places in the bytes are the same in every frame.
-They are found once; then a frame is a few copies, 3 us instead of the 20 us that serialising a
-message takes. Another text or length is seen, and the places are found anew. The bytes
-between, which pad the numbers and which ROS leaves as they happen to be, are zeros here.
+Plain little-endian CDR, DDS-XTYPES 1.3, 7.4.1: after four bytes of encapsulation every number is
+aligned to its own size; strings, with a zero at the end, and sequences follow their length in
+four bytes. Padding is zero here, where ROS leaves it undefined. `CdrLayout` has the places of
+the numbers, which depend on strings and lengths only. `KeptCdr` finds them once, so that a frame
+of flat numbers costs a few copies, 3 us instead of 20 us; it finds them anew when a string or a
+length has changed.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node."""
+"""What every node uses: parameters, diagnostics, QoS, streams, transforms, spinning."""
 
 from puppet_ros.node import qos
 from puppet_ros.node.clock import ClockJumpDetector, NodeClock, RateLimit

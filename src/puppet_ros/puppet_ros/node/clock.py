@@ -1,15 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A node's time for what happens in every frame.
+Time in a node: a cheap clock, detection of jumps back, and rate limits.
 
-Asking the ROS clock makes three objects on the way to one number: 4 us, and ten times that in a
-process that has slept, where nothing is in the caches any more. Unless time is simulated it is
-the system's, which is one call.
-
-Whether time jumped back: a recording that starts over, or simulated time that was reset.
-
-Which messages of a fast stream to pass on at a lower rate; the caller brings the time.
+`NodeClock` reads the system's time directly unless time is simulated: rclpy's clock makes three
+objects for each reading, 4 us, and ten times that with cold caches. `ClockJumpDetector` and
+`RateLimit` have no clock of their own; the caller passes the time.
 """
 
 import time

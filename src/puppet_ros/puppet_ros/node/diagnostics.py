@@ -1,15 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One DiagnosticArray a second: rate, latency, drops, last error, causes, and a level that ages out.
+Diagnostics of a node, once a second: rate, latency, drops, last error, causes and level.
 
-It also says to how many others each publisher and subscription of the node is connected, which
-nobody else can know: others may have found the node before these have found each other.
-
-A node makes one `Diagnostics`, tells it about frames, drops and errors, and wraps its hot
-callbacks in `guarded`, so that bad input is counted and never ends the node.
-
-Rate, latency and drops of a stream over the last period (no ROS, no clock of its own).
+A node makes one `Diagnostics`, counts frames, drops and errors with it, and wraps its callbacks
+in `guarded`, so that bad input is counted and never ends the node. The level decays when errors
+stop. Each report also counts the matched endpoints of every publisher and subscription, which
+only the node itself knows. `FrameStatistics` needs no ROS and no clock.
 """
 
 from collections.abc import Callable, Sequence

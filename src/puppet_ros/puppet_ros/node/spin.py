@@ -1,17 +1,14 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How every node of the suite starts, spins and ends: the one place that knows executors.
+How every node of the suite starts, spins and ends, and how its process is scheduled.
 
-Against SingleThreadedExecutor the events executor halves the CPU of a 120 Hz relay (2.1 % of
-a core instead of 4.3 %, 5 kB messages) and takes a third off a chain of four hops (0.70 ms
-instead of 1.05 ms, median). Its `spin()` dispatches nothing in some rclpy builds, so it is
-driven by `spin_once`, which works in all of them.
-
-Words by which a program asks the system to run it at once, on processors of its own.
-
-What the system refuses is said in a sentence, and the program runs as ordinary ones do. It is to
-be asked for when a program has started: what takes long then must not hold up those that run.
+Only this module knows executors. Against SingleThreadedExecutor the events executor halves the
+CPU of a 120 Hz relay (2.1 % of a core instead of 4.3 %, 5 kB messages) and takes a third off a
+chain of four hops (0.70 ms instead of 1.05 ms, median). Its `spin()` dispatches nothing in some
+rclpy builds, so it is driven by `spin_once`. `Scheduling` asks for real-time priority and
+processors of its own, once the program has started; where the system refuses, the reason is
+returned and the program runs as usual.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,12 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The static frames that others announced on /tf_static, looked up by name.
+Static transforms received on /tf_static, and the latched robot description topic.
 
-Nodes that need one fixed transform, such as world <- transmitter, do not need tf2's buffer
-and its thread: a dictionary of child frames and a walk up the parents will do.
-
-A latched robot description topic, for RViz' RobotModel and robot_state_publisher.
+Nodes that need one fixed transform, such as world <- transmitter, need neither the buffer nor
+the thread of tf2: frames are kept in a dictionary by child and looked up along their parents.
 """
 
 from collections.abc import Callable

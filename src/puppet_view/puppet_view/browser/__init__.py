@@ -1,3 +1,3 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Browser."""
+"""Pages in a web browser, drawn with viser: the running graph, clips to edit, recordings."""

@@ -1,12 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Takes in a browser: performers and puppets in a row or in one place, with a time line.
+The page of recordings in a browser: performers and puppets with a time line.
 
-What somebody does in the browser goes into one queue, and one loop does it, shows it and lets
-time run.
-
-The panel beside takes: the time line, importance, rate and latency, how to look.
+`TakeView` has the scene, `TakeViewPanel` the controls beside it: time line, importance, rate and
+latency, camera. User events go into one queue, which a single loop processes before it advances
+the time and draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence

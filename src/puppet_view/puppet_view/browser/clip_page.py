@@ -1,15 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Clips in a browser: they play, and the first one's hands, feet and trunk can be dragged.
+The page of clips in a browser: they play, and hands, feet and trunk of the first can be dragged.
 
-What somebody does in the browser goes into one queue, and one loop does it, shows it and lets
-time run. What a drag means is the session's business.
-
-The clip viewer's panel: time, what is dragged, the list of constraints, the file.
-
-Controls only say what somebody did with them; `ClipView` does it. What is shown is set without
-an echo.
+`ClipView` has the scene, `ClipViewPanel` the controls, which only report user events. Events go
+into one queue, which a single loop processes. What a drag does to the motion is decided by
+`puppet_edit.edit_session`.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,24 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`puppet_view`: the running graph in a browser, bound to this machine.
+`puppet_view`: the running graph in a browser, served to this machine only.
 
-A process of its own, so that drawing delays nothing that is measured. Shows the bodies of the
-latched robot descriptions in the latest postures, of every puppet that somebody publishes, and
-/markers; its controls set the parameters of the nodes.
-
-The browser's picture: all bodies, the objects around them, what matters and how it runs.
-
-Draws with viser and knows no ROS.
-
-The viewer's calibrate button: one call of the performer's service, and what it says.
-
-The viewer's panel: how the graph runs, how much each hand and foot matters, the controls.
-
-The viewer's controls and the parameters of the nodes, kept equal through their services.
-
-The ends of a slider are those that the node's own description of the parameter gives, and what
-changes a parameter elsewhere moves the control: every node says so on /parameter_events.
+A process of its own, so that drawing delays nothing that is measured. `LiveView` draws the
+bodies of the latched robot descriptions in their latest postures, and /markers, with viser and
+without ROS. `ViewPanel` shows rate, latency and importance. `CalibrationCall` calls the
+performer's service. `NodeSettings` keeps the controls and the parameters of the nodes equal:
+sliders have the range of the parameter's descriptor, and follow /parameter_events.
 """
 
 import argparse

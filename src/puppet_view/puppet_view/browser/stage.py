@@ -1,14 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What every picture in the browser begins with: a page, light and a floor.
+The viser scene that all pages share: server, camera, light, floor, and solids.
 
-Draws with viser, which only the programs that show something need.
-
-Solids in the browser's scene, each node made once and then only changed.
-
-A node that is made anew many times a second arrives late in the browser, and its later
-movements are lost; so nodes of solids that go are hidden, and shown again when they return.
+`SolidScene` makes each node once and then only changes it. A node that is made anew many times a
+second arrives late in the browser and loses its later movements, so nodes that are no longer
+needed are hidden and used again.
 """
 
 from collections.abc import Iterator

@@ -3,16 +3,9 @@
 """
 The TF frames of a body: its URDF's links under a prefix, the pelvis below the world.
 
-With the same names and the same split angles as the robot description and /joint_states,
-RViz' RobotModel with that TF prefix shows the body.
-
-Transforms of a body's URDF links from a published posture (kernel layer).
-
-The frames of one body as messages: those that move, and the fixed ones of a robot.
-
-Transforms that move carry the stamp of the posture that they show.
-
-Messages of a frame that belong together by their stamp, not decoded until they are needed.
+Names and split angles are those of the robot description and /joint_states, so RViz' RobotModel
+with that TF prefix shows the body. Transforms carry the stamp of their posture. `RawFrames`
+collects the messages of one stamp and leaves them undecoded until they are needed.
 """
 
 import math

@@ -1,23 +1,14 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What RViz and the viewer show besides the bodies, as plain descriptions (no messages).
+What RViz and the browser show besides the bodies, as plain descriptions without ROS.
 
-The environment's solids, the end-effectors' goals in the colour of their importance, and the
-range balls into which they are drawn (Shin2002 fig. 5.3), by the environment and the own body.
-
-When which markers are due, so that their topic never exceeds its rate.
-
-Frames come much faster than they are shown, the environment changes never and is sent once a
-second, and balls of the own body become known a little after the frame they belong to. All of
-them share one message: what is not due waits for the next. The caller brings the time.
-
-The range balls of a puppet's own body, worked out once more from what the topics carry.
-
-No message has them. The solver takes them from the puppet before its limbs are posed; that
-posture is had back from the torso of the one that was published and the captured limbs, so the
-balls are those of the solver, by its own kernel. Where the published posture was eased after a
-gap, or joint limits bent the torso, they belong to what is seen and not to what was solved.
+Solids of the environment (`environment_markers`), goals coloured by importance (`goal_markers`),
+and the range balls around the goals (Shin2002 fig. 5.3): those of the environment in
+`range_ball_markers`, those of the puppet's own body in `self_ball_markers`. No message carries
+the latter, so `SelfBallView` computes them from performer, importance and puppet by the solver's
+kernel; where the published posture was blended after a gap, or joint limits bent the torso, they
+fit the visible posture. `MarkerBoard` limits the rate of the topic; the caller passes the time.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,17 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The visualization node: TF of both bodies, and markers, for RViz.
+Node `visualization`: TF of performer and puppet, and markers, for RViz.
 
-Subscribes /performer/posture, /puppet/posture and /importance; publishes /tf, thinned to a
-rate, with the stamps of the postures, /markers at 30 Hz or less, and /puppet/markers, which
-turn the colour of the puppet's limbs. A puppet that is a robot has the frames of its own
-links, from /joint_states, and those of its fixed joints on /tf_static. What nobody subscribes
-to is not computed, and messages that are not due are not even decoded. The range balls of the
-puppet's own body need all three of a frame: they wait for each other by their stamp. When time
-jumps back or the puppet becomes another, all markers are taken away first.
-
-Parameters of the visualization node, as data.
+Subscribes to /performer/posture, /puppet/posture and /importance. Publishes /tf at a limited
+rate with the stamps of the postures, /markers at 30 Hz or less, and /puppet/markers, which
+colour the puppet's limbs. A robot puppet has the frames of its own links, from /joint_states
+and /tf_static. Nothing is computed or decoded that nobody subscribes to or that is not due. All
+markers are deleted when time jumps back or the puppet changes.
 """
 
 from collections.abc import Callable, Sequence
