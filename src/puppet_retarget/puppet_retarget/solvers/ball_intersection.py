@@ -239,7 +239,7 @@ def least_growth(centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, 
 #
 # Radii carry a sign: a constraint of radius r >= 0 keeps a point inside the ball, one of -r keeps
 # it outside, and an infinite one is none. The spheres' equations see squares only, so everything
-# here serves both kinds (errata 4, 5.7; Shin2002 app. A). No case list for tangent, nested or
+# here serves both kinds (errata 4, 7; Shin2002 app. A). No case list for tangent, nested or
 # equal balls: what does not exist is not a candidate, and what exists is tried.
 
 
@@ -393,7 +393,7 @@ def keep_if_nearer(
 #
 # The nearest point is the given point itself, or lies on one sphere, on the circle of two or on a
 # vertex of three; all of these are tried and the nearest feasible one is the answer (errata 4,
-# 5.7). Where it is not unique, as from a point in the centre or on an axis, a whole sphere or
+# 7). Where it is not unique, as from a point in the centre or on an axis, a whole sphere or
 # circle is equally near: one point of it is tried, and if that is not feasible, what bounds the
 # feasible part of it is. When nothing is feasible, all constraints give way together by the least
 # amount that helps: the answer then moves continuously as balls drift apart, which discarding
@@ -789,7 +789,7 @@ def least_relaxation(
 # An elbow moves on a sphere about its shoulder (Shin2002 section 5.3.3), and so does a hand about
 # its elbow. This is the problem of `closest_in_range` with the sphere as one more constraint,
 # which always holds with equality: the nearest point is the given one cast on the sphere, or lies
-# on the circle in which a ball cuts the sphere, or where two such circles cross (errata 4, 5.7).
+# on the circle in which a ball cuts the sphere, or where two such circles cross (errata 4, 7).
 # A shell without thickness, which is a ball to stay inside of and the same one to stay outside
 # of, leaves its circle.
 

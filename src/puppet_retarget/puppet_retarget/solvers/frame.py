@@ -282,6 +282,7 @@ def pose_limbs(
         In: root and rotations, kinematics up to date, wrist goals; out: all of the posture.
 
     """
+    # legs first: an arm that touches a leg touches it where the leg finally is
     for first in (2, 0):
         for limb in range(first, first + 2):
             limb_self_balls(

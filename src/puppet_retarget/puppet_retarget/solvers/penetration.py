@@ -187,8 +187,8 @@ def leave_objects(objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, o
 
 # End-effectors, elbows and knees out of the rest of the body.
 #
-# As for objects: neither the blend nor ranges whose sample points lie apart keep
-# a palm out of a round belly exactly. What the performer's own body does, an elbow pressed into
+# As for objects: neither the blend nor ranges whose sample points lie apart keep a palm out of a
+# round belly exactly. A penetration of the performer's own body, such as an elbow pressed into
 # the side, is left as deep as it is there.
 
 
@@ -343,10 +343,10 @@ def self_depths(
 # Room that a swinging foot makes for the leg it passes.
 #
 # The legs of a character that stand closer together or are thicker than the performer's are in
-# the way of the swing: the foot would be inside for a few frames, and to be taken out in those
-# alone is a kick. Over so short a time its way relative to the other leg is nearly straight, so
-# that the deepest place is known before it is there. The foot is out of the way by then, and
-# takes as long to come back.
+# the way of the swing: the foot would be inside for a few frames, and correcting it in those
+# alone would look like a kick. Over so short a time its way relative to the other leg is nearly
+# straight, so that the deepest place is known before it is there. The foot is out of the way by
+# then, and takes as long to come back.
 
 
 @kernel
