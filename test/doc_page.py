@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 
-from puppet_setup.commands import COMMANDS
+from puppet_setup.commands import COMMANDS, FAMILIES
 import pytest
 from source_tree import ROOT
 
@@ -72,7 +72,7 @@ def run_puppet(words: list[str], capsys: pytest.CaptureFixture[str], wanted: int
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == wanted, done.stderr
         return done.stdout
-    command = COMMANDS[name]
+    command = FAMILIES[name][1][arguments.pop(0)] if name in FAMILIES else COMMANDS[name]
     main: Callable[[list[str]], int]
     main = importlib.import_module(module_name(command.package, command.program)).main
     capsys.readouterr()

@@ -11,7 +11,15 @@ from xml.etree import ElementTree
 
 from puppet_setup.commands import Command, COMMANDS, DEV_PROGRAMS, FAMILIES
 import pytest
-from source_tree import imported_modules, name_of, PACKAGES, PYTHON_PACKAGES, ROOT, tree_of
+from source_tree import (
+    imported_modules,
+    name_of,
+    PACKAGES,
+    python_files,
+    PYTHON_PACKAGES,
+    ROOT,
+    tree_of,
+)
 
 DEPEND_TAGS = ('depend', 'buildtool_depend', 'build_depend', 'exec_depend', 'test_depend')
 
@@ -132,7 +140,8 @@ def entry_points(package: Path) -> dict[str, str]:
 
 def needed_keys(package: Path, files: list[Path]) -> set[str]:
     """Return the keys of all modules that the files import, without their own package."""
-    own = {path.stem for path in files} | {package.name}
+    helpers = {path.stem for path in python_files() if 'test' in path.parts}
+    own = {path.stem for path in files} | {package.name} | helpers
     modules = {name.split('.')[0] for path in files for name in imported_modules(path)}
     modules -= own | sys.stdlib_module_names | WITHOUT_KEY | ALWAYS_THERE | OF_THE_CHECKOUT
     return {KEY_OF_MODULE.get(module, module) for module in modules}

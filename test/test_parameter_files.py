@@ -11,7 +11,7 @@ from puppet_retarget.parameters import IMPORTANCE_ROWS, RETARGET_ROWS
 from puppet_view.rviz.visualization_node import VISUALIZATION_ROWS, VisualizationConfig
 import pytest
 
-CONFIG = Path(__file__).resolve().parents[3] / 'config'
+CONFIG = Path(__file__).resolve().parents[1] / 'config'
 ROWS = {
     'performer': PERFORMER_ROWS,
     'importance': IMPORTANCE_ROWS,

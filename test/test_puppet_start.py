@@ -40,7 +40,7 @@ def test_shell_in_our_environment_changes_nothing() -> None:
     done = puppet('dev', 'shell-env')
     assert done.returncode == 0
     changed = {line.split()[1].split('=')[0] for line in done.stdout.splitlines()}
-    assert not changed & {'AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH', 'PYTHONPATH'}
+    assert not changed & {'AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH'}
 
 
 def test_program_of_a_package_runs() -> None:

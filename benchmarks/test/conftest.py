@@ -39,6 +39,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     (index / 'puppet_bringup').touch()
     (prefix / 'share/puppet_bringup').mkdir()
     (prefix / 'share/puppet_bringup/config').symlink_to(CONFIG)
+    real = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)[0]
+    if real:
+        (prefix / 'lib').symlink_to(Path(real, 'lib'))
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix), prepend=os.pathsep)
 
 

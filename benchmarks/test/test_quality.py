@@ -49,7 +49,7 @@ def table_rows(text: str) -> list[list[str]]:
 
 def test_every_combination_has_a_row(run: Callable, walk_bvh: Path) -> None:
     done = run(
-        'bench',
+        'quality',
         walk_bvh,
         '--characters',
         'blubby,sally',
@@ -103,7 +103,7 @@ def test_tables_of_the_thesis_follow(run: Callable, walk_bvh: Path) -> None:
 
 def test_forms_are_compared_with_the_printed_ones(run: Callable, walk_bvh: Path) -> None:
     done = run(
-        'bench',
+        'quality',
         walk_bvh,
         '--characters',
         'sally,blubby',

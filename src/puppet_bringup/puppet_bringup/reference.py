@@ -52,7 +52,7 @@ PARSERS = ('parser', 'make_parser')
 
 _SAID_TWICE = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
 
-MORE_PARSERS = 'MORE_PARSERS'
+MORE_PARSERS_NAME = 'MORE_PARSERS'
 """Tuple in a program's module: functions that return what else it may read its arguments with."""
 
 _FIELD = re.compile(r'(?P<type>[\w/]+(?:\[\d*\])?)\s+(?P<name>\w+)\s*(?:=\s*(?P<value>[^#]+))?')
@@ -159,7 +159,7 @@ def programs() -> list[tuple[str, str]]:
 def parsers_of(module: ModuleType) -> list[argparse.ArgumentParser]:
     """Return the parsers of a program; none for a node, whose arguments are ROS's."""
     makers = [getattr(module, name) for name in PARSERS if hasattr(module, name)][:1]
-    return [make() for make in (*makers, *getattr(module, MORE_PARSERS, ()))]
+    return [make() for make in (*makers, *getattr(module, MORE_PARSERS_NAME, ()))]
 
 
 def command_lines(commands: Any) -> list[str]:

@@ -137,6 +137,7 @@ def test_a_command_without_a_parser_is_an_error(monkeypatch: pytest.MonkeyPatch)
             )
         },
         BUILT_IN={},
+        FAMILIES={},
     )
     monkeypatch.setattr(reference_commands, 'module_of', lambda *_: ModuleType('puppet_new'))
     with pytest.raises(ConfigError, match='puppet_new: expected parser'):
@@ -158,7 +159,9 @@ def test_subcommands_and_more_parsers_are_found(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(reference_commands, 'module_of', lambda *_: module)
     rows = SimpleNamespace(package='a', program='b', summary='does', leading=('fast',))
     text = '\n'.join(
-        reference_commands.command_lines(SimpleNamespace(COMMANDS={'new': rows}, BUILT_IN={}))
+        reference_commands.command_lines(
+            SimpleNamespace(COMMANDS={'new': rows}, BUILT_IN={}, FAMILIES={})
+        )
     )
     assert text.count('| `--speed SPEED` | `2` | in m/s |') >= 2
     monkeypatch.undo()

@@ -13,7 +13,7 @@ from puppet_driver.devices import flock_records
 from puppet_driver.frames import assembler, ticks
 from puppet_driver.driver import warm_up
 from puppet_driver.devices import make_trackers
-from puppet_driver.frame_assembler import FrameAssembler
+from puppet_driver.frames.assembler import FrameAssembler
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show

@@ -119,7 +119,7 @@ def test_a_missing_sensor_is_noted_and_the_others_stream(emulator, session, wait
     assert np.isnan(run.frames[-1][3]).all()
 
 
-@pytest.mark.parametrize('device, title', [('fastrak', 'FASTRAK'), ('patriot', 'Patriot')])
+@pytest.mark.parametrize('device, title', [('fastrak', 'FASTRAK'), ('patriot', 'PATRIOT')])
 def test_a_port_without_a_device_is_named(emulator, session, wait_until, device, title):
     server = emulator(1, device=device, rate_hz=30.0, sensors=('pelvis', 'chest'))
     server.lines[0].device.receive = lambda data, now_s: b''

@@ -26,7 +26,7 @@ from puppet_msgs.srv import Calibrate
 from puppet_performer.calibration import load_calibration, save_calibration
 from puppet_performer.parameters import PERFORMER_ROWS, PerformerConfig
 from puppet_performer.performer_model import CalibrationOutcome, KINDS, PerformerModel
-from puppet_performer.posture import warm_up
+from puppet_performer.posture import warm_up as compile_posture
 from puppet_performer.sensor_layout import load_layout
 from puppet_ros import share
 from puppet_ros.messages import PoseFrameReader, PostureRecord, PostureWriter, WORLD
@@ -76,7 +76,7 @@ class PerformerStage:
     ) -> None:
         self.character = load_character(share.character_file(config.performer))
         layout = load_layout(share.layout_file(config.layout))
-        warm_up(self.character.skeleton)
+        compile_posture(self.character.skeleton)
         self.model = PerformerModel(self.character, layout, config, date)
         self.tracker_frame = ''
         """Frame of the sensors; '' while it is not known where that stands."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Nearest points among balls in space, by the ten thousand (errata 4, 5.7).
+Nearest points among balls in space, by the ten thousand (errata 4, errata 7).
 
 With balls to stay inside of only, duality proves the answers: multipliers from a non-negative
 least-squares fit bound the distance from below, or the relaxation if nothing is feasible. With

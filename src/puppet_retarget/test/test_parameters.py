@@ -66,7 +66,7 @@ def test_every_setting_of_the_self_interaction_arrives_by_its_own_name() -> None
 
 
 def test_tuning_may_change_while_running() -> None:
-    """SPEC 1; an environment and what was measured may not."""
+    """An environment and what was measured may not."""
     assert {row.name for row in IMPORTANCE_ROWS if not row.live} == FIXED_IMPORTANCE
     fixed = {row.name for row in RETARGET_ROWS if not row.live}
     assert fixed == {'environment', 'performer_leg_length_m', 'last_posture_file'}

@@ -164,7 +164,7 @@ def _tolerances(path: Path) -> Any:
     """Return what is allowed of a field, by unit."""
     tolerances = import_module('puppet_replay.compare').load_tolerances(path)
     units = import_module('puppet_replay.compare').UNITS
-    return np.array([tolerances.field('/importance', 'importance', u).peak for u in units])
+    return np.array([tolerances.field('/importance', 'importance', u).max for u in units])
 
 
 def _heights(path: Path) -> Any:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated trackers that the driver cannot distinguish from hardware."""
 
-from puppet_driver.emulator import cli
 from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
@@ -16,5 +15,4 @@ __all__ = [
     'MotionStarPackets',
     'MotionStarSimulator',
     'SIMULATORS',
-    'cli',
 ]

@@ -97,7 +97,7 @@ def test_counterpart_is_the_object_itself_unless_given(good: Environment) -> Non
 
 
 def test_influence_and_margin_belong_to_end_effector_and_object(good: Environment) -> None:
-    """SPEC 3.4 and 5.13; what the file leaves open comes from the parameters."""
+    """Errata 13; what the file leaves open comes from the parameters."""
     arrays = good.arrays(influence_distance=0.7, contact_margin=0.03)
     assert arrays.influence_distances[1].tolist() == [0.3, 0.7, 0.7, 0.2]
     assert arrays.influence_distances[2].tolist() == [0.5] * 4

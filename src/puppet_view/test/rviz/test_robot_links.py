@@ -13,7 +13,7 @@ from puppet_view.rviz.robot_frames import RobotFrames
 import pytest
 from scipy.spatial.transform import Rotation
 
-HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
+HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 FACING_Y = 'format: puppet-robot-map/1\nforward: [0, 1, 0]\n'
 FACING_X = 'format: puppet-robot-map/1\n'
 # a root link that faces +Y of its own: all below is turned by a quarter about Z

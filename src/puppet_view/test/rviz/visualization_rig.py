@@ -26,7 +26,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 DEADLINE_S = 60.0
-CONFIG = Path(__file__).resolve().parents[3] / 'config'
+CONFIG = Path(__file__).resolve().parents[4] / 'config'
 TICK_NS = 8_333_333
 
 
