@@ -9,7 +9,7 @@ Ticks are taken in blocks: the earliest arrival of a block, against the line, is
 it, and a g-h filter whose memory grows to N_BLOCKS follows offset and period. The rate is found
 from the arrivals, whatever it is configured to be.
 
-Lost and late ticks are distinguished by arrival alone, without a memory of the count, so that a wrong
+Lost and late ticks are separated by arrival alone, without a memory of the count, so that a wrong
 guess costs the stamp of one tick and never the line.
 
 """

@@ -271,7 +271,7 @@ def involved_joints(targets: Targets) -> tuple[int, ...]:
 def posture_objective(
     targets: Targets, joints: tuple[int, ...], config: EnhanceConfig
 ) -> PostureObjective:
-    """Return what may move at keyframes: the joints, and the root if configured or feet hold it."""
+    """Return what moves at keyframes: the joints, and the root if configured or feet hold it."""
     if moves_root(config.root, targets):
         return PostureObjective(joints, True, config.weight)
     return PostureObjective(joints[1:], False, config.weight)
