@@ -9,7 +9,7 @@ next node waits; if it sends none, until it returns. That is done one frame afte
 after as much memory was written as empties the caches, as they are when a process has slept for a
 period beside others. It depends far less than the latency of the graph on what else the machine
 does, so code before and after a change can be compared. How often Python collected garbage
-meanwhile is told too: in a node that is a pause.
+meanwhile is reported too: in a node that is a pause.
 
 """
 

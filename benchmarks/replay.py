@@ -132,7 +132,7 @@ def figures_of(name: str, runs: Sequence[Run], timed: Run) -> dict[str, Any]:
 
 
 def lines_of(figures: dict[str, Any]) -> Iterator[str]:
-    """Yield what is to be said of the runs."""
+    """Yield the report lines of the runs."""
     yield (
         '{bag}: {duration_s:.1f} s, {frames} frames; best of {runs}: {wall_s:.2f} s, '
         '{times_real_time:.0f} times real time; {process_s:.2f} s of the process, '

@@ -77,7 +77,7 @@ class Stream:
 
 
 class Listener:
-    """What the nodes say, in a context of its own."""
+    """What the nodes publish, received in a context of its own."""
 
     def __init__(self) -> None:
         self._context = Context()

@@ -248,6 +248,6 @@ def transition_experiment(joined: Transition) -> Experiment:
 
 
 def _frame_at(walk: Motion, share: float) -> int:
-    """Return the frame at which a share of the way is walked."""
+    """Return the frame at which a fraction of the way is walked."""
     way = np.cumsum(np.linalg.norm(np.diff(walk.root_positions[:, :2], axis=0), axis=1))
     return int(np.searchsorted(way, share * way[-1]))

@@ -134,7 +134,7 @@ def as_tree(benches: Sequence[Bench]) -> dict[str, Any]:
 
 
 def markdown(benches: Sequence[Bench]) -> str:
-    """Return the table: errors by level beside the paper's, then times and detail."""
+    """Return the table: errors by level next to the paper's, then times and detail."""
     levels = [f'{CONFIG.frames_per_knot / 2**k:g}' for k in range(CONFIG.levels)]
     head = [
         'experiment',

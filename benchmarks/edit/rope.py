@@ -33,7 +33,7 @@ from puppet_edit.scene import stretches
 
 CYCLE_S = 2.3
 RISE_M = 0.34  # of an adult, each cycle
-# share of a cycle in which each moves: left hand, right hand, both feet, the body
+# fraction of a cycle in which each moves: left hand, right hand, both feet, the body
 _MOVES = ((0.02, 0.22), (0.26, 0.46), (0.50, 0.70), (0.72, 0.98))
 _AHEAD_M = 0.27  # of the rope from the pelvis
 _GRIPS_M = (0.60, 0.48, -0.68, -0.72)  # over the pelvis before a cycle: hands, feet
@@ -164,7 +164,7 @@ def carried_to(source: Climb, skeleton: Skeleton, rope: Rope, rise: float = 1.0)
 
 
 def _risen(cycle: Floats, move: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return how many rises are done at times in cycles, and the share of the present move."""
+    """Return how many rises are done at times in cycles, and the fraction of the present move."""
     share = np.clip((cycle % 1.0 - move[0]) / (move[1] - move[0]), 0.0, 1.0)
     return np.floor(cycle) + smooth_step(share), share
 

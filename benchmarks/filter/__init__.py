@@ -1,3 +1,3 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""`./puppet bench filter`: the pose filter beside others on the same data."""
+"""`./puppet bench filter`: the pose filter compared with others on the same data."""

@@ -17,9 +17,9 @@ from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 
 SETTLED_FROM_S = 0.5  # leaves out how each filter starts
 LAG_RANGE_MS = (-30.0, 100.0)
-AFTER_STOP_S = 0.15  # in which an overshoot is looked for
+AFTER_STOP_S = 0.15  # in which an overshoot is measured
 REST_SPEED_M_S = 1e-3
-LEAST_WAY_M = 0.02  # of a movement whose end is looked at
+LEAST_WAY_M = 0.02  # of a movement whose end is scored
 PASSES = 2  # of which the faster is timed
 
 

@@ -62,13 +62,13 @@ class Disturbance:
     to next to nothing for 60 Hz."""
 
     missing: float = 0.0
-    """Share of samples that are missing, in bursts."""
+    """Fraction of samples that are missing, in runs."""
 
     burst_frames: float = 4.0
-    """Mean length of a burst [frames]."""
+    """Mean length of a run of missing samples [frames]."""
 
     outliers: float = 0.0
-    """Share of samples that begin to be somewhere else altogether."""
+    """Fraction of samples that begin to be somewhere else altogether."""
 
     outlier_frames: int = 1
     """For how long they are there."""

@@ -118,7 +118,7 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
     report: Figures = {}
     exit_code = EXIT_OK
     for key, form, n_puppets, rate_hz, figures in _runs(wanted, stopping):
-        if figures is None:  # what was measured until then is told all the same
+        if figures is None:  # what was measured until then is reported all the same
             exit_code = EXIT_FAILED
             break
         print('\n'.join(lines(form, n_puppets, rate_hz, figures)), flush=True)

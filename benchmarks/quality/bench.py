@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 
 def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
-    """Return what is printed: the tables, each with a line that says what it is."""
+    """Return what is printed: the tables, each with a title line."""
     first = rows[0]
     what = first['solver'] + ('' if first['preset'] == 'default' else f', {first["preset"]}')
     parts = [
@@ -294,7 +294,7 @@ def _motions(
 
 
 def _processor() -> str:
-    """Return the processor's name where the system tells it."""
+    """Return the processor's name where the system has it."""
     try:
         lines = Path('/proc/cpuinfo').read_text(encoding='utf-8', errors='replace').splitlines()
     except OSError:

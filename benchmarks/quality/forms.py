@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forms of the root's offset and of the importance's smoothing beside each other (errata 12)."""
+"""Forms of the root's offset and of the importance's smoothing side by side (errata 12)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -71,7 +71,7 @@ _HEAD = (SEGMENT_INDEX['head'],)
 
 
 class Spot(NamedTuple):
-    """A point of a surface and where it looks, in world at rest or in a segment's frame."""
+    """A point of a surface and its direction, in world at rest or in a segment's frame."""
 
     point: Vec3
     """[m]."""

@@ -42,7 +42,7 @@ class MovingBody(NamedTuple):
     """A body over time with its shape."""
 
     skeleton: Skeleton
-    """Its interaction points tell how deep they are in hands and feet."""
+    """Its interaction points show how deep they are in hands and feet."""
 
     capsules: tuple[Capsule, ...]
     """Its shape."""

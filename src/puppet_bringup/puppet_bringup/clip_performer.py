@@ -23,7 +23,7 @@ def write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
 
     Raises
     ------
-    PuppetError : if the clip cannot be read; the text says where and why.
+    PuppetError : if the clip cannot be read; the text reports where and why.
 
     """
     options = ClipOptions(

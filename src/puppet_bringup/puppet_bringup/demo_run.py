@@ -36,7 +36,7 @@ ANSWER_TIMEOUT_S = 3.0  # a call to a driver that has just died is never answere
 DRIVER = 'tracker_driver'
 EMULATOR = 'tracker_emulator'
 RAW_TOPIC = TOPICS[0]  # the driver's
-READY_MARK = 'ready'  # what the emulator says once its ports are there
+READY_MARK = 'ready'  # what the emulator prints once its ports are there
 SET_UP_TIMEOUT_S = 270.0  # a first compilation on a slow machine fits
 FIRST_FRAME_TIMEOUT_S = 45.0
 SILENCE_TIMEOUT_S = 10.0
@@ -184,7 +184,7 @@ class DemoRun:
 
     def see_index(self) -> None:
         """
-        Listen to the driver until the index of a frame has come: to tell how many it publishes.
+        Listen to the driver until the index of a frame has come: to know how many it publishes.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class DemoRun:
         return '' if self._monitor.frames_solved else 'the first /joint_states'
 
     def _wait(self, missing: Callable[[], str], timeout_s: float) -> bool:
-        """Spin until nothing is missing; say what is, now and then."""
+        """Spin until nothing is missing; report what is, now and then."""
         start = time.monotonic()
         while not self._stopping.is_set():
             still = missing()

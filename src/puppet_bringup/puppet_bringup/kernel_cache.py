@@ -42,7 +42,7 @@ def compile_kernels(
     say: Callable[[str], None],
 ) -> bool:
     """
-    Fill the kernel cache unless that was done; a node that fails here will say why later.
+    Fill the kernel cache unless that was done; a node that fails here will report why later.
 
     Parameters
     ----------

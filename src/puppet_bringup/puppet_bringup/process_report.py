@@ -24,7 +24,7 @@ NODE_NAME = 'puppet_up'
 
 class ProcessReport(Node):
     """
-    Says how the programs fare; needs no executor.
+    Reports the state of the programs; needs no executor.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 PARSERS = ('parser', 'make_parser')
 """Functions of a program's module, the first of which returns its parser."""
 
-_SAID_TWICE = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
+_REPEATED_DEFAULT = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
 
 MORE_PARSERS_NAME = 'MORE_PARSERS'
 """Tuple in a program's module: functions that return what else it may read its arguments with."""
@@ -232,7 +232,7 @@ def _rows(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
         meaning = formatter._expand_help(action) if action.help else ''
         default = _default(action)
         if default.startswith('`'):
-            meaning = _SAID_TWICE.sub('', meaning)
+            meaning = _REPEATED_DEFAULT.sub('', meaning)
         yield [_words(action), default, cell(meaning)]
 
 
@@ -505,7 +505,7 @@ def _value(value: object) -> str:
 
 
 class Graph(NamedTuple):
-    """The running nodes, and one that looks at them."""
+    """The running nodes, and one that inspects them."""
 
     nodes: dict[str, Any]
     """By name."""
@@ -708,7 +708,7 @@ def reference_text(root: Path) -> str:
 
     Raises
     ------
-    ConfigError : if a program is not installed, or says nothing of its arguments or parameters.
+    ConfigError : if a program is not installed, or does not describe its arguments or parameters.
 
     """
     for folder in (root / TOOLS, root, root / 'test'):  # of the commands and what they start

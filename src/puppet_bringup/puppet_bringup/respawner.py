@@ -141,7 +141,7 @@ class Respawner:
         return not running and not self._restarts.is_waiting
 
     def tick(self) -> list[News]:
-        """Look at all programs, start what is due; return what has happened."""
+        """Poll all programs, start what is due; return what has happened."""
         news = [
             self._ended(child)
             for child in self._supervisor.ended()

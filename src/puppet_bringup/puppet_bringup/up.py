@@ -154,7 +154,7 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
 
 
 def _keep(respawner: Respawner, report: ProcessReport, stopping: threading.Event) -> int:
-    """Keep the programs running until told to stop or one is done with an error."""
+    """Keep the programs running until asked to stop or one ends with an error."""
     worst = EXIT_OK
     while not stopping.wait(WATCH_PERIOD_S):
         news = respawner.tick()

@@ -18,10 +18,10 @@ class Usage(NamedTuple):
     """What one process uses."""
 
     cpu_percent: float
-    """Share of a core since the last look."""
+    """Fraction of a core since the last poll."""
 
     rss_mb: float
-    """Resident memory, what others share with it included."""
+    """Resident memory, memory shared with others included."""
 
     heap_mb: float = float('nan')
     """Memory that it has made itself, swapped or not: what a leak is; NaN if not asked for."""
@@ -30,7 +30,7 @@ class Usage(NamedTuple):
     """Memory that is its alone, pages of files included that just now no other has."""
 
     pss_mb: float = float('nan')
-    """The same and its share of what it has in common with others."""
+    """Proportional set size: private memory and its part of the shared memory."""
 
     threads: float = float('nan')
     """Threads, a whole number."""
@@ -41,7 +41,7 @@ class Usage(NamedTuple):
 
 class UsageMeter:
     """
-    CPU share and memory of children from look to look.
+    CPU load and memory of children from poll to poll.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class UsageMeter:
 
     def read(self, in_full: bool = False) -> dict[str, Usage]:
         """
-        Return name -> what it used since the last look; what has ended is left out.
+        Return name -> what it used since the last poll; what has ended is left out.
 
         Parameters
         ----------

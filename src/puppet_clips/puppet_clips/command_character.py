@@ -169,7 +169,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
-    Write or look over a character, or let it follow clips; return what there is to say.
+    Write or check a character, or let it follow clips; return the report.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def _body(skeleton: Skeleton, path: Path) -> Character:
 
 
 def _dressed(character: Character, arguments: argparse.Namespace) -> Character:
-    """Return the character with what was said about it."""
+    """Return the character with the findings about it."""
     changes: dict = {'name': arguments.name or arguments.file.stem}
     if arguments.title:
         changes['title'] = arguments.title

@@ -14,13 +14,13 @@ ROUGH_TOLERANCE = 0.1  # and that of arrivals without a fit
 
 
 class Report(NamedTuple):
-    """One look at a reader."""
+    """One poll of a reader."""
 
     values: dict[str, Any]
     """Further keys of the diagnostics."""
 
     drops: dict[str, int]
-    """What was dropped since the last look, by reason."""
+    """What was dropped since the last poll, by reason."""
 
     errors: tuple[str, ...]
     """Sentences: a line does not stream."""
@@ -30,7 +30,7 @@ class Report(NamedTuple):
 
 
 class Reporter:
-    """Looks at a reader again and again."""
+    """Polls a reader and reports what has changed."""
 
     def __init__(self, config: DriverConfig) -> None:
         self.last_error = ''
@@ -71,7 +71,7 @@ class Reporter:
         return Report(values, drops, tuple(errors), tuple(warnings))
 
     def _since(self, name: str, total: int) -> int:
-        """Return how much a total has grown since the last look."""
+        """Return how much a total has grown since the last poll."""
         before, self._totals[name] = self._totals.get(name, 0), total
         return total - before
 
@@ -104,7 +104,7 @@ class Reporter:
     def _sensors(
         self, reader: LineReader, statuses: list[LineStatus], values: dict[str, Any]
     ) -> list[str]:
-        """Log which sensors report and what their device says of them."""
+        """Log which sensors report and what their device reports of them."""
         assembler = reader.assembler
         lost: list[str] = []
         faulty: dict[str, list[str]] = {}

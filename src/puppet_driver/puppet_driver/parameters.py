@@ -194,7 +194,7 @@ def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
 
 @dataclass(frozen=True, slots=True)
 class DriverConfig:
-    """What DRIVER_ROWS say, and what follows from them; see there."""
+    """The values of DRIVER_ROWS, and what follows from them; see there."""
 
     device: str
     ports: tuple[str, ...]

@@ -204,7 +204,7 @@ def _one_for_each(sensors: Sequence[str], entries: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PoseTopicsConfig:
-    """What POSE_TOPICS_ROWS say, and what follows from them; see there."""
+    """The values of POSE_TOPICS_ROWS, and what follows from them; see there."""
 
     sensors: tuple[str, ...]
     topics: tuple[str, ...]

@@ -139,7 +139,7 @@ class RecordStream(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One step of starting a device: say something, await an answer, pause."""
+    """One step of starting a device: send, await an answer, pause."""
 
     command: bytes = b''
     """What to send; bytes that arrived before are forgotten."""
@@ -157,11 +157,11 @@ class Exchange:
     """What people should know though it does not prevent the start; shown with the line."""
 
     measure: Callable[[bytes], int] | None = None
-    """For an answer that tells its own length: how long it is, from what has arrived of it, or
-    how much must be there to say so; `reply_bytes` is then the least."""
+    """For an answer that states its own length: how long it is, from what has arrived of it, or
+    how much must be there to know; `reply_bytes` is then the least."""
 
     def wanted_bytes(self, reply: bytes) -> int:
-        """Return how long the answer is as far as `reply`, its beginning, tells."""
+        """Return how long the answer is as far as `reply`, its beginning, states it."""
         return self.reply_bytes if self.measure is None else self.measure(reply)
 
 

@@ -252,7 +252,7 @@ def test_a_connection_that_is_lost(rigs, at_rest, fault):
     networked = [rig for rig in rigs if rig.name in NETWORKED]
     before = [rig.line for rig in networked]
     for rig in networked:
-        getattr(rig.cable._cable, fault)()
+        getattr(rig.cable._transport, fault)()
     assert wait(lambda: not any(rig.has_records for rig in networked))
     recover(networked, fault)
     assert_started_again(networked, before)

@@ -190,7 +190,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
 
 def edited(plan: EditPlan, title: str) -> EditResult:
     """
-    Return what a plan comes to; tell of each level.
+    Return the result of a plan; report each level.
 
     Raises
     ------

@@ -179,7 +179,7 @@ class EditSession:
         tree : mapping, optional
             Plain values of an edit file to go on with.
         path : str or Path
-            Where the edit file is or will be; files that it names are looked for beside it.
+            Where the edit file is or will be; files that it names are searched for next to it.
         readers : Readers
             How the names in the file are understood.
 
@@ -230,7 +230,7 @@ class EditSession:
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a step to take back."""
+        """Whether there is a step to undo."""
         return self._at > 0
 
     @property
@@ -289,7 +289,7 @@ class EditSession:
         self._do({CONSTRAINTS: [*self._tree_entries(), entry]})
 
     def remove(self, index: int) -> None:
-        """Take an entry out; raise ConfigError if there is none."""
+        """Remove an entry; raise ConfigError if there is none."""
         entries = self._tree_entries()
         if not 0 <= index < len(entries):
             raise ConfigError(f'entry: expected 0 .. {len(entries) - 1}, got {index}')
@@ -306,7 +306,7 @@ class EditSession:
         return tuple(name for name, stands in zip(FEET, row) if stands)
 
     def undo(self) -> None:
-        """Take the last step back, if there is one."""
+        """Undo the last step, if there is one."""
         self._at = max(self._at - 1, 0)
 
     def redo(self) -> None:

@@ -31,7 +31,7 @@ STATE = np.dtype(
         ('noise', 'f8', (6, 6)),  # R
         ('density', 'f8', 2),  # of linear and angular acceleration, adaptive process only
         ('trend', 'f8', 6),  # running mean of the whitened residuals, adaptive process only
-        ('surprise', 'f8'),  # squared Mahalanobis distance of the last sample looked at
+        ('surprise', 'f8'),  # squared Mahalanobis distance of the last sample processed
         ('candidate_position', 'f8', 3),  # last rejected sample [m]
         ('candidate_orientation', 'f8', 4),
         ('candidate_residual', 'f8', 6),

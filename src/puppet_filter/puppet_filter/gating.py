@@ -25,7 +25,7 @@ LEAP_RAD = 0.1
 @kernel
 def is_jump(state: Record, tuning: Record, work: Record, distance_sq: float) -> bool:
     """
-    Judge a rejected sample: return whether enough of them in a row agree with each other.
+    Process a rejected sample: return whether enough of them in a row agree with each other.
 
     Outliers scatter, a sensor that truly jumped goes on from where it is: samples agree when
     some motion within the limits leads from one to the next, and when they are far nearer to

@@ -120,7 +120,7 @@ class PoseFilter:
 
     @property
     def states(self) -> Records:
-        """Return what is known of each sensor, records of STATE: to look at, not to write."""
+        """Return what is known of each sensor, records of STATE: read-only."""
         return self._states
 
     def counts(self) -> dict[str, int]:

@@ -76,7 +76,7 @@ def find_surprise(y: Floats, trend: Floats, keep: float, limit: float, out: Floa
     trend : ndarray, shape (6,)
         Their running mean with this one.
     keep : float
-        Share of the mean before in the mean now, which has variance (1 - keep) / (1 + keep).
+        Weight of the previous mean in the new one, which has variance (1 - keep) / (1 + keep).
     limit : float
         Squared length, of variance one, up to which chance explains it.
     out : ndarray, shape (2,)

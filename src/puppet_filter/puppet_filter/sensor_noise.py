@@ -33,10 +33,10 @@ SPREAD_LIMIT_M = 0.02  # no tracker is this noisy: the sensor was moved
 SPREAD_LIMIT_RAD = 0.05
 LEAST_POSITION_M = 1e-5  # no tracker is this quiet; keeps R from being singular
 LEAST_ROTATION_RAD = 1e-5
-# A hand that holds a sensor sways evenly about a mean, which no drift tells. White noise has
+# A hand that holds a sensor sways evenly about a mean, which no drift shows. White noise has
 # squared steps of twice its variance on average, a sway far less.
 SWAY_LIMIT = 0.3
-SWAY_LEAST_M = 2e-4  # below it steps of the device's resolution look like sway
+SWAY_LEAST_M = 2e-4  # below it steps of the device's resolution resemble sway
 SWAY_LEAST_RAD = 5e-4
 # A smaller sway is a line in the spectrum. The ordinates of white noise are exponential about its
 # variance, so the largest of K exceeds ln(K / ALARM) variances in ALARM of all recordings. What is
@@ -48,7 +48,7 @@ OUTLIER_LEAST_M, OUTLIER_LEAST_RAD = 5e-3, 1e-2
 NORMAL_BY_MEDIAN = 1.4826  # standard deviation of normal numbers, by their median deviation
 OUTLIER_SHARE, OUTLIER_RUN = 0.05, 5  # more, or more in a row, are none: the sensor was moved
 GRAIN_M, GRAIN = 1e-6, 1e-5  # finer than any device reports: [m], quaternion
-QUANTISED = 4  # samples for each different value that tell steps of the device from noise
+QUANTISED = 4  # samples for each different value that distinguish steps of the device from noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def save_noise(noise: SensorNoise, path: str | Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NoiseEstimate:
-    """Noise of one sensor, and what speaks against it."""
+    """Noise of one sensor, and reasons to doubt it."""
 
     matrix: Mat6
     """R of position and sensor-frame rotation vector, shape (6, 6) [m^2, m rad, rad^2]."""
@@ -213,7 +213,7 @@ def mean_rotation(quaternions: Quats) -> Quat:
 
 def resolution(columns: Floats, grain: float) -> float:
     """
-    Return the step in which a device reports, 0 if its samples are too fine or too few to tell.
+    Return the step in which a device reports, 0 if its samples are too fine or too few to decide.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ POSITION_LIMIT_M = 1e4  # no tracker reaches that far; keeps sums of squares fin
 def take_sample(
     state: Record, tuning: Record, work: Record, counters: Ints, stamp_ns: int, age_s: float
 ) -> int:
-    """Look at the sample in `work`, use it or not, and return the sensor's status."""
+    """Process the sample in `work`, use it or not, and return the sensor's status."""
     if not is_valid(work, age_s):
         counters[INVALID] += 1
         state['missed'] += 1
@@ -233,7 +233,7 @@ def predict_innovation(state: Record, tuning: Record, work: Record, dt: float) -
     find_surprise(
         work['y'], work['change'], work['keep'], tuning['surprise_limit'], work['surprise']
     )
-    # what may have happened in a gap is what its published uncertainty says, and no hard
+    # what may have happened in a gap is what its published uncertainty covers, and no hard
     # landing besides: after gaps come damaged samples
     for part in range(2):
         highest = tuning['highest'][part]

@@ -283,7 +283,7 @@ def residual_colours(sizes: Floats) -> Floats:
     Parameters
     ----------
     sizes : ndarray, shape (n,)
-        As shares of the size that is drawn red.
+        As fractions of the size that is drawn red.
 
     Returns
     -------
@@ -378,7 +378,7 @@ class TrackerMarkersNode(Node):
         self._limit = RateLimit(config.rate_hz)
 
     def destroy_node(self) -> None:
-        """Take all markers away while that is possible; after a signal they expire."""
+        """Delete all markers while that is possible; after a signal they expire."""
         if self._publisher is not None and self.context.ok():
             self._publisher.publish(marker_message.delete_all(self._frame_id))
         self._publisher = None

@@ -46,7 +46,7 @@ EVERY = MappingProxyType({JOINTS: 2, PUPPET: 8, POSTURE: 8, IMPORTANCE: 8})
 ALL: Mapping[str, int] = MappingProxyType({})
 COMPRESSION = 'zstd'
 # Of the performance with a T-pose of two seconds [s]: calibration, walk and reach, clap, jump.
-# After each gap the puppet eases for up to two seconds: few pieces, of more than that.
+# After each gap the puppet blends for up to two seconds: few pieces, of more than that.
 EXCERPTS_S = ((0.0, 1.3), (6.2, 10.6), (23.4, 26.2), (30.2, 33.0))
 NAME = 'goldens'
 EXAMPLE = """\

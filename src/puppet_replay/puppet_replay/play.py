@@ -83,11 +83,11 @@ examples:
 
 class Connections:
     """
-    Whether the nodes are connected to each other, as their diagnostics say.
+    Whether the nodes are connected to each other, as their diagnostics report.
 
     The graph lists publishers and subscriptions; that each of two has found the other is known to
     these two alone, and a message that is sent before is lost. A node without such diagnostics,
-    as one of another project, is judged by what the others say.
+    as one of another project, is judged by the reports of the others.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ class PlayNode(Node):
                 self._own[topic] = self.create_publisher(kind, topic, profile)
 
     def _compare_type(self, topic: str) -> None:
-        """Tell of messages beside the input whose version is not the installed one."""
+        """Report messages besides the input whose version is not the installed one."""
         if topic in self._inputs:
             return
         try:

@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say what was updated."""
+    """Report what was updated."""
     for line in config.stash.get(_UPDATED, []):
         terminalreporter.write_line(line)
 

@@ -219,10 +219,10 @@ class RecordNode(Node):
 
 def profiles_for(offers: Collection[TopicEndpointInfo]) -> list[QoSProfile]:
     """
-    Return the QoS of subscriptions that together hear all that these publishers say and said.
+    Return the QoS of subscriptions that together receive what these publishers send and have sent.
 
     One that asks for latched messages does not hear the others; one that does not ask hears all
-    publishers, but not what was said before.
+    publishers, but not what was sent before.
 
     """
     latched = [offer for offer in offers if _is_latched(offer)]
@@ -262,7 +262,7 @@ def is_new(sample: Sample, seen: dict[Sample, None]) -> bool:
 
 
 def offered_by(offer: TopicEndpointInfo) -> QoSProfile:
-    """Return what a publisher offers; the depth is not told over the network."""
+    """Return what a publisher offers; the depth is not sent over the network."""
     offered = offer.qos_profile
     usual = qos.STATIC_TRANSFORMS if _is_latched(offer) else qos.STREAM
     return QoSProfile(
@@ -326,7 +326,7 @@ def run(arguments: Sequence[str]) -> int:
             raise ConfigError(
                 f'--topics: expected names of topics, got {topic!r}: {reason}'
             ) from err
-    if not options.output.exists():  # else the writer says that the name is taken
+    if not options.output.exists():  # else the writer reports that the name is taken
         check_writable(options.output, 'output')
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: a closed terminal

@@ -40,7 +40,7 @@ from tf2_msgs.msg import TFMessage
 GAP_S = 0.5  # without input: worth a line
 PROFILES = {JOINTS: qos.JOINT_STATES, TF_STATIC: qos.STATIC_TRANSFORMS}
 LATCHED = 'robot_description'
-SELDOM = 100_000  # new objects between two looks of the garbage collector
+SELDOM = 100_000  # new objects between two passes of the garbage collector
 EXAMPLE = """\
 examples:
   ./puppet replay session.mcap out.mcap
@@ -91,7 +91,7 @@ class ReplayReport:
 
 
 class ClockJumpDetector:
-    """Looks for gaps and steps back in the stamps of the input."""
+    """Detects gaps and steps back in the stamps of the input."""
 
     def __init__(self) -> None:
         self._last_ns: int | None = None

@@ -91,7 +91,7 @@ def spin_until(
 
 class StallMeter:
     """
-    Tells how long a thread of this process was kept from running, by the machine or by others.
+    Measures how long a thread of this process was kept from running, by the machine or by others.
 
     For limits that hold on any machine only with what the machine itself was late by. A context:
     it measures between its beginning and its end.

@@ -22,7 +22,7 @@ class RecordedBody:
     """Of its topics, as in /WHO/posture."""
 
     name: str
-    """Whose posture it is, as the last message says."""
+    """Whose posture it is, by the last message."""
 
     skeleton: Skeleton
     """Of the last frame."""

@@ -53,7 +53,7 @@ STEADY_MS = 1e-3  # a latency below this was not measured: the bag was not recor
 
 def read_recorded(path: Path) -> Recorded:
     """
-    Return everything of a bag that can be looked at.
+    Return everything of a bag that can be shown.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def _with_puppets(
     arguments: argparse.Namespace,
     files: ConfigFiles,
 ) -> Take:
-    """Return a take with what the solver makes of its performer beside it."""
+    """Return a recording with the puppets that the solver computes from its performer."""
     environment = clip_arguments.find_environment(files, arguments.environment)
     tuning = clip_arguments.tuning(arguments.settings, PRESETS[0])
     times = np.arange(motion.n_frames) / motion.rate_hz

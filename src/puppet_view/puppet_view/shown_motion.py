@@ -23,7 +23,7 @@ from puppet_retarget.offline import RetargetResult
 
 FORWARD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 STRAIGHT, SOME_WAY_M = 2.0, 0.5  # a way so much longer than wide has a direction
-CENTRE_M = 0.85  # height of what is looked at
+CENTRE_M = 0.85  # height of the point that the camera faces
 NEAREST_M, METRES_A_BODY = 4.6, 1.9  # how far away the camera stands
 SIDEWAYS, HIGH = 0.45, 0.22  # from where it looks, as shares of that
 
@@ -35,10 +35,10 @@ class BodyTrack(NamedTuple):
     """What is written above its head."""
 
     parts: Sequence[Part]
-    """What it looks like."""
+    """Its shape."""
 
     times_s: Floats
-    """Since the take began, rising, shape (n,) [s]."""
+    """Since the recording began, rising, shape (n,) [s]."""
 
     q_world: Quats
     """Orientations of the segments in world, shape (n, 16, 4)."""
@@ -54,7 +54,7 @@ class ImportanceTrack(NamedTuple):
     """How much hands and feet matter, over time."""
 
     times_s: Floats
-    """Since the take began, rising, shape (n,) [s]."""
+    """Since the recording began, rising, shape (n,) [s]."""
 
     values: Floats
     """In [0, 1], shape (n, 4)."""
@@ -62,7 +62,7 @@ class ImportanceTrack(NamedTuple):
 
 @dataclass(frozen=True)
 class Take:
-    """One file to look at."""
+    """One file to show."""
 
     name: str
     """As the user calls it."""
@@ -92,7 +92,7 @@ def row_at(times_s: Floats, time_s: float) -> int:
 
 
 def captured_body(name: str, motion: Motion, body: Character) -> BodyTrack:
-    """Return a captured motion as a body that looks like `body`."""
+    """Return a captured motion as a body with the shape of `body`."""
     times = np.arange(motion.n_frames) / motion.rate_hz
     return BodyTrack(name, body_parts(body), times, *motion.world_segments(), is_performer=True)
 
@@ -100,7 +100,7 @@ def captured_body(name: str, motion: Motion, body: Character) -> BodyTrack:
 def solved_body(
     character: Character, times_s: Floats, result: RetargetResult
 ) -> tuple[BodyTrack, ImportanceTrack]:
-    """Return what the solver gave a character, and what it was told to be important."""
+    """Return what the solver gave a character, and the importances it was given."""
     body = BodyTrack(
         character.name, body_parts(character), times_s, result.q_world, result.p_world
     )
@@ -108,7 +108,7 @@ def solved_body(
 
 
 def body_parts(body: Character) -> list[Part]:
-    """Return what a character looks like."""
+    """Return the shape of a character."""
     return merged_parts(read_shape(urdf_text(body)))
 
 

@@ -1,12 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What the joint states of a faulty time come to: finite or not, jumps, gaps, recovery.
+Joint states during a fault evaluated: finite or not, jumps, gaps, recovery.
 
 A puppet jumps if from one message to the next it moves further than a performance, the solver
-and the easing take it. While frames follow each other that is a speed. The built-in performance
+and blending move it. While frames follow each other that is a speed. The built-in performance
 turns the joints of `blubby` by up to 45 rad/s (for a frame, where the swivel of an arm gives
-way to the trunk; else 25 rad/s) and moves its root by up to 2.2 m/s; easing adds at most
+way to the trunk; else 25 rad/s) and moves its root by up to 2.2 m/s; blending adds at most
 15 rad/s and 2.5 m/s (EASE_RAD_S, EASE_M_S of the retargeter). After a gap longer than
 `hold_after_s`, and where stamps go back, the puppet goes on from where it was held: however long
 that was, such a step is no longer than what a joint turns in two frames at 22 rad/s. After a
@@ -22,10 +22,12 @@ from puppet_core.body import compose, JOINT_NAMES, SPEED_RATIO
 from puppet_core.math import Floats
 
 PERIOD_S = 1.0 / 120.0
-HOLD_AFTER_S = 0.25  # of the node retarget: after a longer gap it eases
+HOLD_AFTER_S = 0.25  # of the node retarget: after a longer gap it blends
 MAX_JOINT_RAD_S, MAX_ROOT_M_S, MAX_ROOT_RAD_S = 60.0, 5.0, 20.0
 GAP_PERIODS = 0.75  # of those speeds, for the step after a hold
-FAR_PERIODS = 1.5  # likewise for each solved frame, however late; the puppet eases what is farther
+FAR_PERIODS = (
+    1.5  # likewise for each solved frame, however late; the puppet blends what is farther
+)
 # of the split into angles: what they may turn per turn of the joint, and at rest
 SPLIT_RATIO, SPLIT_REST_RAD = SPEED_RATIO + 4.0, 0.25
 CONFIRM_S = 0.5  # of flow that count as flowing

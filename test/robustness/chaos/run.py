@@ -101,7 +101,7 @@ class ChaosRun:
         self._start_s = time.monotonic()
         self._watch: ChaosWatch
         self._report: ProcessReport
-        self._keeper: Respawner
+        self._respawner: Respawner
         self._stage: Stage
         self._expected: set[str] = set()
         self._fallen: list[str] = []
@@ -126,8 +126,8 @@ class ChaosRun:
             self._report = ProcessReport([p.name for p in listed], context=context)
             config_dir = share.config_dir()
             commands = [(p.name, command_line(p, config_dir)) for p in listed]
-            self._keeper = Respawner(self._supervisor, commands, is_final)
-            self._stage = Stage(self._supervisor, self._keeper, self._watch)
+            self._respawner = Respawner(self._supervisor, commands, is_final)
+            self._stage = Stage(self._supervisor, self._respawner, self._watch)
             try:
                 self._disturb(executor, listed)
             finally:
@@ -254,7 +254,7 @@ class ChaosRun:
             if left_s <= 0.0:
                 return True
             executor.spin_once(timeout_sec=min(left_s, SPIN_S))
-            news = self._keeper.tick()
+            news = self._respawner.tick()
             self._report.tick(news)
             for name, text, code in news:
                 if code is not None and name not in self._expected:

@@ -63,8 +63,8 @@ class ChaosWatch(Node):
         self.lost = 0
         """Frames of the tracker since `begin` that became no joint states, by their numbers."""
         self._said: dict[str, float] = {}
-        self._last: dict[str, list[str]] = {}  # what each said in its last report
-        self._old: dict[str, set[str]] = {}  # what each has said without a pause since before
+        self._last: dict[str, list[str]] = {}  # what each reported last
+        self._old: dict[str, set[str]] = {}  # what each has reported without a pause since before
         for kind, topic, callback, profile in (
             (JointState, JOINTS_TOPIC, self._on_joints, qos.JOINT_STATES),
             (Posture, PUPPET_TOPIC, self._on_posture, qos.STREAM),
@@ -76,7 +76,7 @@ class ChaosWatch(Node):
         )
 
     def begin(self) -> None:
-        """Forget what was seen and said; another fault is about to come."""
+        """Forget what was seen and reported; another fault is about to come."""
         self.settle()
         self.check.restart()
         self.lost = 0
@@ -85,16 +85,16 @@ class ChaosWatch(Node):
 
     @property
     def standing(self) -> list[str]:
-        """Return what the diagnostics say now: errors stay for a while after their cause."""
+        """Return what the diagnostics report now: errors stay for a while after their cause."""
         return [text for texts in self._last.values() for text in texts]
 
     @property
     def said(self) -> list[str]:
-        """Return what the diagnostics have said anew since `begin`, by the first time."""
+        """Return what the diagnostics have newly reported since `begin`, by the first time."""
         return list(self._said)
 
     def recovery(self, begin_s: float, end_s: float) -> Recovery | None:
-        """Return how the joint states recovered from a cause, None while it cannot be told."""
+        """Return how the joint states recovered from a cause, None while that is unknown."""
         self.settle()
         since = [a for a in self._arrivals if a[0] > begin_s - 1.0]
         times, eased = [a[0] for a in since], [a[1] for a in since]
@@ -139,7 +139,7 @@ class ChaosWatch(Node):
         for status in msg.status:
             name = status.name.removesuffix(': stream')
             is_well = status.level == DiagnosticStatus.OK
-            # one that stands may be said together with another one
+            # a standing error may be reported together with another one
             parts = [] if is_well else status.message.split('; ')
             texts = self._last[name] = [f'{name}: {part}' for part in parts]
             old = self._old[name] = self._old.get(name, set()) & set(texts)

@@ -24,7 +24,7 @@ WORKER = (sys.executable, '-m', 'robustness.fuzz.worker')
 
 class Reader:
     """
-    The process that reads; ended when it says nothing for too long, or somebody stops the run.
+    The process that reads; ended when it reports nothing for too long, or somebody stops the run.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ class Reader:
             first = begun['begin'] + 1
 
     def _turn(self, name: str, first: int, count: int) -> Iterator[dict[str, Any]]:
-        """Yield what it says of a turn; the last one is its end, if it comes to that."""
+        """Yield its report of a turn; the last one is its end, if it comes to that."""
         process = self._started()
         assert process.stdin is not None and process.stdout is not None
-        with suppress(BrokenPipeError):  # it has ended: nothing is said then
+        with suppress(BrokenPipeError):  # it has ended: there is nothing to report
             process.stdin.write(f'{name} {first} {count}\n')
             process.stdin.flush()
         self._give_time(CASE_LIMIT_S)

@@ -74,7 +74,7 @@ def make_odd(what: str, path: Path) -> None:
 
 
 def judged(kind: FileKind, path: Path) -> tuple[str, str]:
-    """Return how reading a file ends, and what is said."""
+    """Return how reading a file ends, and the message."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')

@@ -74,7 +74,7 @@ def run_accelerated(
             if made.exit_code and not stopping.is_set():
                 raise PipelineError(f'{made.name} {describe_end(made)}\n' + '\n'.join(made.lines))
             if stopping.is_set():
-                return EXIT_FAILED  # nothing was judged
+                return EXIT_FAILED  # nothing was evaluated
             child = _ended(supervisor, 'soak', words, stopping)
     return child.exit_code if child.exit_code in (0, 1, 2) else EXIT_FAILED
 

@@ -45,7 +45,7 @@ from robustness.soak.report import is_missed, judged, lines, report, Soak
 
 DEFAULT_MINUTES, MAX_MINUTES = 60.0, 7 * 24 * 60.0
 DEFAULT_HOURS, MAX_HOURS = 24.0, 7 * 24.0
-MAX_LOOKS = 720  # a look at all processes takes milliseconds; an hour has one in five seconds
+MAX_LOOKS = 720  # a poll of all processes takes milliseconds; an hour has one in five seconds
 LOOK_S = 1.0
 TAKE_S = 1.0  # between two countings of frames
 LATE_S = 1.0  # a frame without joint states by then is lost
@@ -187,7 +187,7 @@ class SoakWatch:
         self._begin_s = self._log.seconds(time.time_ns())
         self._log.take(self._begin_s)
         ended = threading.Event()
-        # in a thread of its own: a message that waits for a look would seem late
+        # in a thread of its own: a message that waits for a poll would seem late
         looks = threading.Thread(target=self._look, args=(ended,), daemon=True)
         looks.start()
         try:

@@ -32,7 +32,7 @@ class Pass(NamedTuple):
     """Simulated time at its end, from the begin of the run [s]."""
 
     us_per_frame: float
-    """Time of the process, without what the run itself looks at."""
+    """Time of the process, without the run's own measurements."""
 
     heap_mb: float
     """Memory that the process has made itself, at its end."""
@@ -150,7 +150,7 @@ class Counts(NamedTuple):
 
 
 class DayResult(NamedTuple):
-    """Verdicts of a run."""
+    """Evaluations of a run."""
 
     counts: Counts
     memory: Evaluation

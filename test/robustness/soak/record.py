@@ -115,7 +115,7 @@ class FrameTally:
 
 class UsageSeries:
     """
-    What processes used, look by look.
+    What processes used, poll by poll.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class UsageSeries:
         self._n = 0
 
     def add(self, time_s: float, usage: Mapping[str, Usage], machine_percent: float) -> None:
-        """Keep a look: its time [s], the processes, and how busy all cores are [%]."""
+        """Keep a poll: its time [s], the processes, and how busy all cores are [%]."""
         if self._n == len(self._times_s):
             return
         for place, name in enumerate(self.names):
@@ -147,7 +147,7 @@ class UsageSeries:
 
     @property
     def times_s(self) -> Floats:
-        """When looked, shape (n,) [s]."""
+        """Times of the polls, shape (n,) [s]."""
         return self._times_s[: self._n]
 
     @property

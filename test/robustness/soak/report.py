@@ -144,7 +144,7 @@ def report(soak: Soak, evaluations: list[Judged]) -> dict[str, Any]:
         'settings': soak.settings,
         'duration_s': soak.duration_s,
         'is_missed': is_missed(evaluations),
-        'evaluations': [_verdict(one) for one in evaluations],
+        'evaluations': [_evaluation(one) for one in evaluations],
         'frames': {
             'published': tally.published,
             'solved': tally.solved,
@@ -177,7 +177,7 @@ def _latency_lines(soak: Soak, drift: Judged) -> list[str]:
     ]
 
 
-def _verdict(one: Judged) -> dict[str, Any]:
+def _evaluation(one: Judged) -> dict[str, Any]:
     told: dict[str, Any] = {
         'what': one.what,
         'unit': one.unit,

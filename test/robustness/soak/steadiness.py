@@ -102,13 +102,13 @@ def judge_growth(found: Trend, limit_per_hour: float = MAX_GROWTH_MB_H) -> Evalu
 
 
 def judge_drift(found: Trend, median_ms: float) -> Evaluation:
-    """Return whether a latency stays: its slope [ms/h] is small beside its median [ms]."""
+    """Return whether a latency stays: its slope [ms/h] is small compared with its median [ms]."""
     limit = max(MAX_DRIFT_SHARE_H * median_ms, MIN_DRIFT_MS_H)
     return judge_growth(found, limit)
 
 
 def judge_losses(frames: int, lost: int) -> Evaluation:
-    """Return whether the share of lost frames is at most one in a hundred thousand."""
+    """Return whether the fraction of lost frames is at most one in a hundred thousand."""
     share = lost / frames if frames else float('nan')
     if share > MAX_LOST_SHARE:
         outcome = MISSED

@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
 
         try:
             runner = _runner(arguments, tasks)
-            advance(0, True)  # compiling says nothing of the time that is left
+            advance(0, True)  # compiling does not predict the time that is left
             run_batch(tasks, runner, result, tell)
         finally:
             if arguments.summary and result.rows:

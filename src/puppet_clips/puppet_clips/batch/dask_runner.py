@@ -85,7 +85,9 @@ class DaskRunner:
                         return
                     watch = _Watch(self._client, max(task.timeout_s for task in given.values()))
                     while not (pool.has_ready() or pool.is_empty()):
-                        with pool.thread_condition:  # told of most outcomes, so not for long
+                        with (
+                            pool.thread_condition
+                        ):  # it is notified of most outcomes, so not for long
                             pool.thread_condition.wait(WAIT_S)
                         watch.look()
                     future = next(pool)
@@ -160,7 +162,7 @@ class _Watch:
 
 @contextmanager
 def _scheduler_needed() -> Iterator[None]:
-    """Say that the scheduler is gone, in place of the many ways in which that shows."""
+    """Report that the scheduler is gone, in place of the many ways in which that shows."""
     try:
         yield
     except (CancelledError, asyncio.CancelledError, OSError) as err:

@@ -56,7 +56,7 @@ def value_digest(*values: Any) -> str:
 
     Raises
     ------
-    TypeError : for anything else, of which nobody could say that.
+    TypeError : for anything else, whose equality cannot be decided.
 
     """
     total = hashlib.sha256()
@@ -66,7 +66,7 @@ def value_digest(*values: Any) -> str:
 
 @cache
 def suite_version() -> str:
-    """Return the digest of the code and libraries that decide what an output looks like."""
+    """Return the digest of the code and libraries that decide what an output contains."""
     total = hashlib.sha256()
     _feed(total, [_library_version(name) for name in LIBRARIES])
     for folder in code_folders():
@@ -223,7 +223,7 @@ def put(task: Task, data: bytes, path: Path) -> None:
 
 def forget(task: Task, refused_key: str) -> None:
     """
-    Delete an output and its record, if the record says that it is ours and made of other input.
+    Delete an output and its record, if the record shows that it is ours and made of other input.
 
     Without a record that can be read nobody knows that, and both stay.
 

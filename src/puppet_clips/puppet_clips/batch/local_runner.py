@@ -198,7 +198,7 @@ def _shortest(workers: Iterable[_Worker]) -> float | None:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Let what is started keep to one thread, and its heap unless the user said how."""
+    """Let what is started keep to one thread, and its heap unless the user has set it."""
     ours = dict.fromkeys(THREAD_VARIABLES, '1')
     if not HEAP_VARIABLES.keys() & os.environ.keys():
         ours.update({name: str(value) for name, value in HEAP_VARIABLES.items()})

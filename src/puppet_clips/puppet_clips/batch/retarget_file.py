@@ -58,7 +58,7 @@ def timed_out(task: Task) -> str:
 
 
 def wants_memory(error: BaseException) -> bool:
-    """Return whether an error says that there is no memory left."""
+    """Return whether an error means that there is no memory left."""
     return isinstance(error, MemoryError) or getattr(error, 'errno', None) == errno.ENOMEM
 
 
@@ -90,7 +90,7 @@ def _outcome(task: Task) -> Outcome:
     try:
         motion, names, notes = _read(task)
     except InputFileError as err:
-        if isinstance(err.__cause__, OSError):  # a disk that fails says nothing of the clip
+        if isinstance(err.__cause__, OSError):  # a disk failure is not the clip's fault
             raise
         refused = err
     if ledger.input_state(task) != state:

@@ -44,7 +44,7 @@ class Reading:
     """Built-in map of joint names, or a file."""
 
     options: ClipOptions = DEFAULT_OPTIONS
-    """What files do not say."""
+    """What is not in files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Task:
 
     @property
     def record(self) -> Path:
-        """Return the file that says what the output was made from."""
+        """Return the file that records what the output was made from."""
         # an output's name may be as long as a file system takes, so it has no room for an end
         name = hashlib.sha256(os.fsencode(self.out_name)).hexdigest()
         return self.out_dir / LEDGER / RECORDS / name[:2] / f'{name}.json'

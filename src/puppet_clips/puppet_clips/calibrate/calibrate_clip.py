@@ -39,7 +39,7 @@ SORTS = {
     'forearms and shanks': ('forearm', 'shank'),
     'others': ('pelvis', 'spine', 'chest', 'head', 'hand', 'foot'),
 }
-SLIP_TIMES = (0.2, 0.85)  # as shares of the range of motion
+SLIP_TIMES = (0.2, 0.85)  # as fractions of the range of motion
 
 
 class SyntheticRecording(NamedTuple):

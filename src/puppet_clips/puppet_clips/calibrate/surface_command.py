@@ -69,7 +69,7 @@ class SurfaceNode(Node):
         self._frames = self._postures = 0
         self._placed = True
         self.touches: list[Touch] = []
-        """Rests not looked at yet."""
+        """Rests not processed yet."""
         self.heard_at = time.monotonic()
         """When a frame and its posture came last."""
         self.error: ConfigError | None = None
@@ -241,7 +241,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
 
 
 def take(touch: Touch, recorder: SurfaceRecorder, kept: dict, options: argparse.Namespace) -> None:
-    """Say what became of a touch, and save a segment that is complete with it."""
+    """Report the result of a touch, and save a segment that is complete with it."""
     if not touch.accepted:
         print(
             f'\a  refused: {1e3 * touch.off_m:.0f} mm from where the point is expected; lift',
@@ -259,7 +259,7 @@ def take(touch: Touch, recorder: SurfaceRecorder, kept: dict, options: argparse.
 
 
 def prompt(recorder: SurfaceRecorder) -> None:
-    """Say which point comes next."""
+    """Report which point comes next."""
     if recorder.place is not None:
         count = f'{recorder.n_done + 1}/{recorder.n_total}'
         print(f'{count} {describe(recorder.place)}: touch and hold', flush=True)

@@ -74,7 +74,7 @@ _UNIT = struct.Struct('>BBHBBBBHBBBBH7H7H7H3H3H')
 
 
 class Message(IntEnum):
-    """What a packet says; the device's answers and data have numbers of their own."""
+    """What a packet is; the device's answers and data have numbers of their own."""
 
     WAKE_UP = 10
     SHUT_DOWN = 11
@@ -114,7 +114,7 @@ class Header(NamedTuple):
     """The first 16 bytes of every packet but the protocol's number."""
 
     message: Message
-    """What the packet says."""
+    """What the packet is."""
 
     unit: int = 0
     """Bus address that it is about, 0 for the system."""
@@ -183,14 +183,14 @@ def decode_header(data: bytes) -> Header | None:
 
 def find_packet(data: bytes, wanted: Collection[Message]) -> tuple[Packet | None, int]:
     """
-    Look for the first packet of a kind among others and bytes that are none.
+    Find the first packet of a kind among others and bytes that are none.
 
     Returns
     -------
     packet : Packet or None
         None if it is not there, or not whole.
     wanted_bytes : int
-        Where it ends in `data`; without it, how much there must be to say more.
+        Where it ends in `data`; without it, how many bytes are needed to decide.
 
     """
     start = 0

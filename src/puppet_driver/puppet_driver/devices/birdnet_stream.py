@@ -60,7 +60,7 @@ NORM_TOLERANCE = 0.004  # of quaternions' and matrix columns' lengths; words are
 ADDRESS_MASK = 0x7F
 TYPE_AT, UNIT_AT, PROTOCOL_AT, ERROR_AT, BYTES_AT = 8, 9, 10, 11, 14
 DATA = int(Message.DATA)
-# what else a running device says, all without a body
+# what else a running device sends, all without a body
 ANSWERS_WHILE_RUNNING = (
     int(Message.RUN_CONTINUOUS_ANSWER),
     int(Message.STOP_DATA_ANSWER),
@@ -105,7 +105,7 @@ class Decoding(NamedTuple):
     """Where the sensors are."""
 
     faults: Ints
-    """What packets say is wrong with the sensors, see fault_kernels."""
+    """Sensor errors that packets report, see `decoding`."""
 
 
 @njit(cache=True)
@@ -116,7 +116,7 @@ def big_endian(data: np.ndarray, at: int) -> int:
 
 @njit(cache=True)
 def word(data: np.ndarray, at: int) -> float:
-    """Return the signed 16-bit number at a place, as a share of full scale."""
+    """Return the signed 16-bit number at a place, as a fraction of full scale."""
     value = big_endian(data, at)
     return (value - 65536 if value >= 32768 else value) / FULL_SCALE
 
@@ -139,7 +139,7 @@ def is_answer(kind: int) -> bool:
 @njit(cache=True)
 def examine(data: np.ndarray, start: int, end: int, d: Decoding) -> int:
     """
-    Judge whether a packet begins at `start`, from the bytes up to `end`.
+    Decide whether a packet begins at `start`, from the bytes up to `end`.
 
     Parameters
     ----------
@@ -476,7 +476,7 @@ class BirdnetStream(RecordStream):
         return StreamCounters(*(int(n) for n in self._state[: len(StreamCounters._fields)]))
 
     def sensor_error(self, ordinal: int) -> str:
-        """Return what data packets say is wrong with a sensor, in words, '' for nothing."""
+        """Return the error that data packets report for a sensor, in words, '' for nothing."""
         return error_code_text(standing_error(self._decoding.faults, ordinal, 0))
 
     def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:

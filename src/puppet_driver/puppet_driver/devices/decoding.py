@@ -12,7 +12,7 @@ are lost.
 
 An error that a device reports for a sensor counts once two records in a row carry it, because a
 single one may be a flipped bit. It is kept until the sensor has sent records without it for
-KEPT_NS, so that an intermittent error is visible to whoever looks once a second.
+KEPT_NS, so that an intermittent error is visible to a poll once a second.
 
 """
 
@@ -131,7 +131,7 @@ ANYWHERE = Reach(max_speed_mps=math.inf)
 
 @njit(cache=True)
 def record_error_code(table: Ints, ordinal: int, first: int, code: int, stamp_ns: int) -> None:
-    """Take in what a record says, its sensor's columns in `table` beginning at `first`."""
+    """Note the error in a record, its sensor's columns in `table` beginning at `first`."""
     if code != 0 and code == table[ordinal, first + SAID]:
         table[ordinal, first + ERROR] = code
         table[ordinal, first + ERROR_NS] = stamp_ns

@@ -49,7 +49,7 @@ def choose_items(station: int, numbers: tuple[int, ...]) -> bytes:
 
 
 def set_hemisphere(station: int, name: str) -> bytes:
-    """Return the command that says on which side a station's sensor is."""
+    """Return the command that sets on which side a station's sensor is."""
     return _command(HEMISPHERE, station, *HEMISPHERES[name])
 
 
@@ -80,7 +80,7 @@ class Fastrak(PolhemusTracker):
 
     @property
     def layout(self) -> RecordLayout:
-        """Return what the records look like."""
+        """Return the layout of the records."""
         return fastrak_layout(self.n_sensors, DRIVER_ITEMS, self.is_ascii, MAX_STATIONS)
 
     def _check_rate(self) -> None:
@@ -107,7 +107,7 @@ class Fastrak(PolhemusTracker):
 
     def _find_device(self) -> Steps:
         for _ in range(START_ATTEMPTS):
-            # noise may have told it to hold its output back, or begun a command
+            # noise may have stopped its output, or begun a command
             yield Exchange(XON + CARRIAGE_RETURN + STOP, pause_s=STOP_PAUSE_S)
             status = yield Exchange(
                 STATUS, reply_bytes=STATUS_BYTES, timeout_s=self._config.reply_timeout_s

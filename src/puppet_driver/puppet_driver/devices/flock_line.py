@@ -3,7 +3,7 @@
 """
 The life of one line: closed, starting, streaming, and back with growing pauses.
 
-A state machine without a thread: it is told the time and that bytes have arrived, and says when it
+A state machine without a thread: the caller passes the time and the bytes, and it returns when it
 wants to be called next. So one thread serves all lines, a slow start of one does not hold up the
 others, and tests need no clock.
 
@@ -71,12 +71,12 @@ class LineStatus(NamedTuple):
     cause: str = ''
     """Why it failed first since it last streamed, whatever came of later attempts; kept too."""
     sensor_errors: tuple[str, ...] = ()
-    """What the device says of each sensor, '' for nothing; empty if it says nothing of any."""
+    """What the device reports of each sensor, '' for nothing; empty if it reports none."""
 
 
 class StartSequence:
     """
-    Runs a device's exchanges on a port, told the time and what arrives.
+    Runs a device's exchanges on a port; the caller passes the time and what arrives.
 
     Each step returns whether the device has been started; what the device does wrong comes
     out as the error that its exchanges raise. `deadline_ns` is when `on_time` is due.
@@ -94,7 +94,7 @@ class StartSequence:
         self._is_pausing = False
 
     def begin(self, now_ns: int) -> bool:
-        """Say the first thing."""
+        """Send the first command."""
         return self._proceed(None, now_ns)
 
     def on_bytes(self, data: bytes, now_ns: int) -> bool:
@@ -173,7 +173,7 @@ class SensorWatchdog:
 
     def check(self, stream: RecordStream, n_records: int, now_ns: int) -> None:
         """
-        Note which sensors the stream's batch has; look after the others now and then.
+        Note which sensors the stream's batch has; check the others now and then.
 
         Raises
         ------

@@ -27,7 +27,7 @@ from puppet_driver.transport import check_bandwidth
 START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
 STOP_PAUSE_S = 0.1
 SETTLE_PAUSE_S = 0.05  # between commands that the device works on
-MASTER_PAUSE_S = 0.1  # from look to look whether the bus has been configured
+MASTER_PAUSE_S = 0.1  # between polls whether the bus has been configured
 MASTER_WAIT_S = 2.0  # beyond the time that it takes
 
 NO_SENSOR = 'a unit without a sensor'
@@ -79,7 +79,7 @@ class FlockConfig:
     """Only for the text of errors."""
 
     auto_configure_pause_s: float = 0.6
-    """Rest after the bus has been configured; sources say 0.3 to 10 s."""
+    """Rest after the bus has been configured; sources state 0.3 to 10 s."""
 
     reply_timeout_s: float = 0.5
     """How long to await an answer [s]."""

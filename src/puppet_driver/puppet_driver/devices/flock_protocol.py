@@ -4,8 +4,8 @@
 Ascension Flock of Birds, RS-232: commands, replies and records as bytes.
 
 The facts of the protocol and nothing else: no port, no clock, no state. Both the driver and
-the emulator stand on this module, so a fact is written once. Records are decoded by
-flock_record_kernels.
+the emulator use this module, so a fact is written once. Records are decoded by
+`flock_records`.
 
 """
 
@@ -19,7 +19,7 @@ from puppet_core.math import Floats, Ints
 METRES_PER_INCH = 0.0254
 FULL_SCALE = 32768.0  # counts at the end of the range, and of the unit interval
 RANGES_IN = (36, 72, 144)  # standard range twice, extended-range transmitter
-PHASING_BIT = 0x80
+PHASING_BIT = 0x80  # set in the first byte of a record and in no other
 # Ascension X forward, Y right, Z down to REP-103 X forward, Y left, Z up: half a turn about X,
 # which negates these components of vectors and of quaternions' vector parts alike.
 REP103_SIGNS = (1.0, -1.0, -1.0)

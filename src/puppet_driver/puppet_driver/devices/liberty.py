@@ -46,7 +46,7 @@ def choose_items(numbers: tuple[int, ...]) -> bytes:
 
 
 def set_hemisphere(name: str) -> bytes:
-    """Return the command that says on which side all sensors are."""
+    """Return the command that sets on which side all sensors are."""
     return _command(HEMISPHERE, HEMISPHERES[name])
 
 
@@ -72,7 +72,7 @@ class Liberty(PolhemusTracker):
 
     @property
     def layout(self) -> RecordLayout:
-        """Return what the records look like."""
+        """Return the layout of the records."""
         return liberty_layout(self.n_sensors, DRIVER_ITEMS, self.preamble, self.max_stations)
 
     def _check_rate(self) -> None:
@@ -92,7 +92,7 @@ class Liberty(PolhemusTracker):
         settings = BINARY + CENTIMETRES + choose_items(DRIVER_ITEMS)
         settings += set_hemisphere(config.hemisphere)
         for _ in range(START_ATTEMPTS):
-            # noise may have told it to hold its output back, or begun a command
+            # noise may have stopped its output, or begun a command
             yield Exchange(XON + CARRIAGE_RETURN + POLL, pause_s=STOP_PAUSE_S)
             yield Exchange(settings, pause_s=SETTLE_PAUSE_S)
             reply = yield poll(self.layout, config, POLL)

@@ -100,7 +100,7 @@ class MockConfig:
     """For texts; any name will do."""
 
     first_row: int = 0
-    """Of the line's sensors in a frame, which says where they are."""
+    """Of the line's sensors in a frame, which determines where they are."""
 
 
 class MockTracker(Tracker):

@@ -63,14 +63,14 @@ ATTEMPTS = 3
 STOP_PAUSE_S = 0.1  # data that is under way arrives
 RATE_TOLERANCE = 0.01  # the device rounds the rate it is asked for
 
-UNKNOWN_M = 0.0  # full scale of a unit that has not told it
+UNKNOWN_M = 0.0  # full scale of a unit that has not reported it
 
 Steps = Generator[Exchange, bytes, Packet]
 
 
 def parse_way(name: str) -> Endpoint:
     """
-    Return what a port's name says, its scheme tcp, udp or tcp+udp.
+    Return what a port's name means, its scheme tcp, udp or tcp+udp.
 
     Raises
     ------
@@ -112,7 +112,7 @@ class SplitPort:
         endpoint = parse_way(name)
         self._commands = TcpPort(str(endpoint._replace(scheme='tcp')))
         self._data = UdpPort(str(endpoint._replace(scheme='udp')))
-        # what goes wrong is said of the port that people know
+        # errors name the port that users know
         self._commands.name = self._data.name = name
         self._epoll = select.epoll()
         for port in (self._commands, self._data):
@@ -215,7 +215,7 @@ class MotionStar(Tracker):
             )
 
     def open_port(self) -> Port:
-        """Open the port by the way that its name says."""
+        """Open the port by the scheme of its name."""
         return open_motionstar_port(self._config.port)
 
     def stop_command(self) -> bytes:
@@ -223,7 +223,7 @@ class MotionStar(Tracker):
         return self._command(Message.STOP_DATA)
 
     def open_stream(self) -> BirdnetStream:
-        """Return a decoder in its initial state, with the scales that the units told."""
+        """Return a decoder in its initial state, with the scales that the units reported."""
         config = self._config
         return BirdnetStream(
             config.addresses,
@@ -236,7 +236,7 @@ class MotionStar(Tracker):
     def start_exchanges(self) -> Exchanges:
         """Yield the steps from any state to streaming; see Tracker."""
         yield Exchange(self._command(Message.STOP_DATA), pause_s=STOP_PAUSE_S)
-        # one that is awake already may say so by a refusal
+        # one that is awake already may refuse
         yield from self._ask(Message.WAKE_UP, allows_refusal=True)
         system = status.decode_system((yield from self._ask(Message.GET_STATUS)).body)
         self._check_system(system)
@@ -265,7 +265,7 @@ class MotionStar(Tracker):
         """Send a request until it is answered; return the answer."""
         wanted = {ANSWERS[message], *REFUSALS}
         if message is Message.RUN_CONTINUOUS:
-            wanted.add(Message.DATA)  # says as much if the answer was lost
+            wanted.add(Message.DATA)  # means the same if the answer was lost
         what = f'{message.name.lower().replace("_", " ")}' + (f' of unit {unit}' if unit else '')
         n_bytes = 0
         for _ in range(ATTEMPTS):

@@ -169,7 +169,7 @@ class RecordLayout:
 
     @property
     def form(self) -> int:
-        """Which form the orientation has, one of polhemus_kernels' constants."""
+        """Which form the orientation has, a constant of `polhemus_kernels`."""
         return _FORMS[tuple(i for i in self.items if i in (QUATERNION, EULER, *COSINES))]
 
     def size_of(self, item: Item) -> int:
@@ -289,19 +289,19 @@ def liberty_layout(
 
 
 class StationStatus(NamedTuple):
-    """What a sensor's last record said beside its pose."""
+    """The contents of a sensor's last record apart from its pose."""
 
     error: str
     """The device's error character, '' for none."""
 
     is_pressed: bool
-    """Whether the stylus' button is; false if the records do not say."""
+    """Whether the stylus' button is pressed; false if the records do not have it."""
 
     time_stamp_ms: int
-    """The device's clock [ms], 0 if the records do not say."""
+    """The device's clock [ms], 0 if the records do not have it."""
 
     frame_count: int
-    """The device's frame, 0 if the records do not say."""
+    """The device's frame, 0 if the records do not have it."""
 
 
 class FramedRecordStream(RecordStream):
@@ -311,7 +311,7 @@ class FramedRecordStream(RecordStream):
     Parameters
     ----------
     layout : RecordLayout
-        What a record looks like.
+        The layout of a record.
     metres_per_unit : float
         Scale of positions [m].
     reach : Reach
@@ -360,14 +360,14 @@ class FramedRecordStream(RecordStream):
         return StreamCounters(*(int(n) for n in state[: len(StreamCounters._fields)]))
 
     def station(self, ordinal: int) -> StationStatus:
-        """Return what a sensor's last record said beside its pose."""
+        """Return the contents of a sensor's last record apart from its pose."""
         extras = self._scanner.last_extras[ordinal, : kernels.FAULT]
         status, stylus, time_ms, frame = (int(n) for n in extras)
         error = '' if status in (NO_ERROR, 0) else chr(status)
         return StationStatus(error, stylus != 0, time_ms, frame)
 
     def sensor_error(self, ordinal: int) -> str:
-        """Return what a sensor's records say is wrong, in words, '' for nothing."""
+        """Return the error that a sensor's records report, in words, '' for none."""
         code = standing_error(self._scanner.last_extras, ordinal, kernels.FAULT)
         return self._error_text(chr(code)) if code else ''
 
@@ -437,7 +437,7 @@ class PolhemusConfig:
 
 
 class PolhemusTracker(Tracker):
-    """What the devices share."""
+    """What the devices have in common."""
 
     Config = PolhemusConfig
     max_stations: ClassVar[int]
@@ -446,7 +446,7 @@ class PolhemusTracker(Tracker):
     @property
     @abstractmethod
     def layout(self) -> RecordLayout:
-        """Return what the records look like."""
+        """Return the layout of the records."""
 
     @property
     def record_bytes(self) -> int:
@@ -496,7 +496,7 @@ def check_poll(
     error_text: Callable[[str], str],
 ) -> Steps:
     """
-    See what the answer to a poll says of each sensor; note what a station lacks.
+    Note what the answer to a poll reports of each sensor; note what a station lacks.
 
     Raises
     ------

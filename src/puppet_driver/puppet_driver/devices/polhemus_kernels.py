@@ -30,7 +30,7 @@ from puppet_driver.devices.decoding import (
 
 ASCII_WIDTH = 7  # characters of a number
 MAX_VALUES = 12  # three of the position, up to nine of the orientation
-MAX_POSITION_M = 10.0  # what the ASCII records can say
+MAX_POSITION_M = 10.0  # the most that ASCII records can hold
 ANGLE_SLACK_DEG = 0.011  # rounding of an angle at its limit
 
 QUATERNION, EULER, COSINES = 0, 1, 2  # forms of the orientation
@@ -51,7 +51,7 @@ NO_ERROR = ord(' ')
 
 # columns of Scanner.last_extras
 STATUS, STYLUS, TIME_MS, FRAME, FAULT = 0, 1, 2, 3, 4
-N_EXTRAS = FAULT + N_COLUMNS  # those of fault_kernels
+N_EXTRAS = FAULT + N_COLUMNS  # those of `decoding`
 
 
 @njit(cache=True)
@@ -183,7 +183,7 @@ def decode_pose(
 
 
 class RecordShape(NamedTuple):
-    """What a record looks like."""
+    """The layout of a record."""
 
     accepts: np.ndarray
     """Whether a byte can stand at a place, uint8, shape (record size, 256)."""
@@ -366,7 +366,7 @@ def scan(
     arrival_ns : int
         When they arrived [ns].
     shape : RecordShape
-        What a record looks like.
+        The layout of a record.
     s : Scanner
         Memory of the run.
     decoding : tuple

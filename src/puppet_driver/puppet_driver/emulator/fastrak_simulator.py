@@ -27,7 +27,7 @@ from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtra
 POWER_UP_ITEMS = (2, 4, 1)
 RESET_S = 10.0
 MAX_COMMAND_BYTES = 80
-ALWAYS_SET = 0x3F0  # flags of the status that tell nothing
+ALWAYS_SET = 0x3F0  # flags of the status without meaning here
 _WITH_DATA = fastrak.ITEMS + fastrak.HEMISPHERE + fastrak.STATION_STATE
 
 

@@ -89,12 +89,12 @@ SPEEDS_BPS = {
 
 class FaultyTransport:
     """
-    A cable with faults; what it does is set by its attributes, from any thread.
+    A transport with faults, set by its attributes from any thread.
 
     Parameters
     ----------
     cable : Transport
-        The sound cable.
+        The transport without faults.
     remake : callable, optional
         Makes another one of the same name when it is plugged in again; without it, a
         pseudo-terminal.
@@ -122,37 +122,37 @@ class FaultyTransport:
         """Probability that a bit on its way to the host is turned."""
         self.baud_rate_bps = baud_rate_bps
         self.keep_of_next = -1
-        """How many bytes of the next burst pass; -1 all."""
+        """How many bytes of the next packet pass; -1 for all."""
         self.n_sent = 0
         """Bytes that have gone to the host."""
-        self._cable: Transport | None = cable
+        self._transport: Transport | None = cable
         self._rng = np.random.default_rng(seed)
 
     def fileno(self) -> int:
         """Return the descriptor, for select; meaningful while `is_open`."""
-        return self._cable.fileno() if self._cable is not None else -1
+        return self._transport.fileno() if self._transport is not None else -1
 
     def look(self) -> bool:
         """See whether a host has the port open; plug and unplug, in the server's thread."""
         was_open = self.is_open
-        if self._cable is not None and not self.is_plugged:
-            self._cable.close()
-            self._cable = None
-        elif self._cable is None and self.is_plugged:
-            self._cable = self._remake()
-        if self._cable is not None:
-            self._cable.look()
-        self.is_open = self._cable is not None and self._cable.is_open
+        if self._transport is not None and not self.is_plugged:
+            self._transport.close()
+            self._transport = None
+        elif self._transport is None and self.is_plugged:
+            self._transport = self._remake()
+        if self._transport is not None:
+            self._transport.look()
+        self.is_open = self._transport is not None and self._transport.is_open
         return self.is_open != was_open
 
     def receive(self) -> bytes:
         """Return what the host has sent and the device understands."""
-        data = self._cable.receive() if self._cable is not None else b''
+        data = self._transport.receive() if self._transport is not None else b''
         return b'' if self.is_cut or not self._has_right_speed() else data
 
     def send(self, data: bytes) -> None:
         """Send to the host what the faults leave of it."""
-        if self._cable is None or self.is_cut or not data:
+        if self._transport is None or self.is_cut or not data:
             return
         if self.keep_of_next >= 0:
             data, self.keep_of_next = data[: self.keep_of_next], -1
@@ -163,24 +163,24 @@ class FaultyTransport:
             turned = self._rng.random(len(bits)) < self.bit_error_rate
             data = np.packbits(bits ^ turned).tobytes()
         self.n_sent += len(data)
-        self._cable.send(data)
+        self._transport.send(data)
 
     def check_backlog(self) -> None:
         """See how much the host has not read."""
-        if self._cable is not None:
-            self._cable.check_backlog()
+        if self._transport is not None:
+            self._transport.check_backlog()
 
     def close(self) -> None:
-        """Pull the cable for good."""
-        if self._cable is not None:
-            self._cable.close()
-            self._cable = None
+        """Close the transport for good."""
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
 
     def _has_right_speed(self) -> bool:
-        if self._cable is None:
+        if self._transport is None:
             return True
         try:
-            speed = termios.tcgetattr(self._cable.fileno())[5]
+            speed = termios.tcgetattr(self._transport.fileno())[5]
         except termios.error:
             return True
         return SPEEDS_BPS.get(speed, self.baud_rate_bps) == self.baud_rate_bps

@@ -16,14 +16,14 @@ from puppet_core.math import quaternions as quaternion_batch
 from puppet_driver.devices import flock_protocol as flock
 
 ANGLE_FULL_SCALE = np.pi  # counts at 180 degrees are full scale
-GIMBAL_LOCK = 1e-7  # cosine of Y below which Z and X cannot be told apart
+GIMBAL_LOCK = 1e-7  # cosine of Y below which Z and X are ambiguous
 
 POWER_UP_FORMAT = b'\x59'
 
 AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
 SOFTWARE_REVISION = bytes((67, 3))
 CRYSTAL_MHZ = 25
-HELD_BYTES = 256  # of answers while the host has said XOFF
+HELD_BYTES = 256  # of answers after the host has sent XOFF
 MODEL_NAME = b'6DERC     '
 ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
 ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
@@ -124,7 +124,7 @@ class Unit:
     """What CHANGE VALUE has set, by number."""
 
     def power_cycle(self) -> None:
-        """Forget what it was told."""
+        """Forget all settings."""
         self.command, self.hemisphere = POWER_UP_FORMAT, flock.HEMISPHERES['front']
         self.scale_code = 0
         self.values.clear()
@@ -180,7 +180,7 @@ class FlockSimulator:
         self._units = self._bus.units
         self._is_alone = bus is not None
         self._first_address = first_address
-        # the unit at the end of the cable; commands without a prefix are its own
+        # the unit that the host is connected to; commands without a prefix are its own
         self._host_address = first_address if self._is_alone else MASTER_ADDRESS
         self._range_in = range_in
         self._rate_hz = rate_hz

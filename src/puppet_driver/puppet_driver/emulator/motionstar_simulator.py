@@ -5,7 +5,7 @@ A simulated MotionStar: Bird Net packets in, answers, state and data packets out
 
 It knows nothing of sockets, and of time what it is given. Like the hardware it sleeps until it is
 woken, keeps a setup per unit, and refuses what comes at the wrong time. It measures at one rate
-and says so, whatever rate it is asked for.
+and reports it, whatever rate it is asked for.
 
 """
 
@@ -55,7 +55,7 @@ def encode_records(unit: status.UnitStatus, poses: Floats, range_in: int) -> np.
     Parameters
     ----------
     unit : UnitStatus
-        Says address, format and whether buttons are appended.
+        States address, format and whether buttons are appended.
     poses : ndarray, shape (n, 7)
         Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
     range_in : int
@@ -156,7 +156,7 @@ class MotionStarSimulator:
 
     @property
     def reporting_units(self) -> list[status.UnitStatus]:
-        """Units with a sensor that have not been told to send nothing."""
+        """Units with a sensor that have not been configured to send nothing."""
         return [unit for unit in self.sensor_units if LAYOUT[unit.format_byte, 0] != NO_DATA]
 
     @property
@@ -326,7 +326,7 @@ class MotionStarPackets:
     Parameters
     ----------
     device : MotionStarSimulator
-        Says which formats the host has chosen, and numbers the packets.
+        Has the formats that the host has chosen, and numbers the packets.
     columns : slice
         The device's sensors among all.
     faults : Faults

@@ -61,7 +61,7 @@ class NetworkTransport:
         return Endpoint(scheme, self._host, self._port)
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable whenever there is something to look at."""
+        """Return a descriptor that is readable whenever there is something to process."""
         return self._epoll.fileno()
 
     def look(self) -> bool:
@@ -108,7 +108,7 @@ class NetworkTransport:
         self._client, self._unsent = None, b''
 
     def close(self) -> None:
-        """Pull the cable: the host sees the end of the connection."""
+        """Close the port: the host sees the end of the connection."""
         self._drop_client()
         for connection in self._abandoned:
             connection.close()

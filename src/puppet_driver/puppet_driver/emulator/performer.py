@@ -47,7 +47,7 @@ SPREAD_M = 0.015  # how far a strapped-on sensor ends up from its sensible place
 BACK_M = 0.10  # from the spine to the back, where pelvis and chest sensors are worn
 SKIN_M = 0.035  # from an arm's or shank's bone to the sensor on it; twice that for thighs
 
-N_WAVES = 8  # per sensor and axis; enough for a sum that looks random
+N_WAVES = 8  # per sensor and axis; enough for a sum that appears random
 SLOW_BAND_HZ = (1.0, 10.0)
 
 MeasurementModel = Callable[[Floats, int], Floats]

@@ -1,9 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One pseudo-terminal with a stable name, as the cable between an emulated device and a host.
+One pseudo-terminal with a stable name, as the transport between an emulated device and a host.
 
-What is sent while nobody has the port open is lost, as on a cable; what a slow host does not
+What is sent while nobody has the port open is lost, as on a wire; what a slow host does not
 read is dropped instead of piling up. Nothing here ever blocks.
 
 """
@@ -44,7 +44,7 @@ class PtyTransport:
         self._master, slave = os.openpty()
         self._slave_name = os.ttyname(slave)
         tty.setraw(slave)
-        # a terminal that has been open once says when it is not
+        # a terminal that has been open once reports when it is not
         os.close(slave)
         os.set_blocking(self._master, False)
         self._poll = select.poll()
@@ -107,7 +107,7 @@ class PtyTransport:
             os.close(slave)
 
     def close(self) -> None:
-        """Pull the cable: the host sees the end of the line, the link goes."""
+        """Close the port: the host sees the end of the line, and the link is removed."""
         os.close(self._master)
         if self.link.is_symlink() and os.readlink(self.link) == self._slave_name:
             self.link.unlink()

@@ -23,7 +23,7 @@ from puppet_driver.emulator.performer import SensorPoses
 
 BLOCK_S = 0.5  # encoded ahead
 MAX_LATE_S = 0.1  # ticks later than this are lost
-LOOK_S = 0.02  # how often closed ports are looked at
+LOOK_S = 0.02  # how often closed ports are polled
 BACKLOG_CHECK_S = 0.1
 LAST_LINE_S = 3.0  # how long the performance waits for a line that nobody opens
 JOIN_TIMEOUT_S = 5.0
@@ -115,7 +115,7 @@ class PacketSource(Protocol):
 
 
 class EmulatedLine(NamedTuple):
-    """A device, its cable, and what it sends."""
+    """A device, its transport, and the packets it sends."""
 
     pty: Transport
     device: DeviceSimulator
@@ -178,7 +178,7 @@ class EmulatorServer:
             self._thread = None
 
     def close(self) -> None:
-        """Pull all cables; to be called after `stop`."""
+        """Close all transports; to be called after `stop`."""
         for line in self.lines:
             line.pty.close()
         os.close(self._wake_read)
@@ -221,7 +221,7 @@ class EmulatorServer:
         for line in self.lines:
             line.pty.look()
             if not line.pty.is_open:
-                # what a host sent just before it closed its port has still gone down the cable
+                # what a host sent just before it closed its port still arrives
                 self._obey(line)
                 line.device.on_disconnect()
 

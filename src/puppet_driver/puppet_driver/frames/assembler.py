@@ -34,7 +34,7 @@ from puppet_driver.frames.ticks import (
 )
 from puppet_driver.tracker import POSE_SIZE, RecordBatch
 
-OTHER_RATE = 0.02  # from when on a device runs at another rate than it is said to
+OTHER_RATE = 0.02  # relative difference above which a device's rate is not the configured one
 MAX_SKIPPED = 16  # incomplete ticks at the very start that are not frames
 
 # rows of `emitted`
@@ -68,7 +68,7 @@ def least_step_ns(a: Assembly, period_ns: float, tick_ns: int) -> int:
 @njit(cache=True)
 def tick_stamp(a: Assembly, c: Clock, arrival_ns: int, last_ns: int, ages_s: Floats) -> int:
     """
-    Return when the latest line of a tick has measured; mend the ages to fit.
+    Return when the latest line of a tick has measured; correct the ages to fit.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class FrameAssembler:
 
     @property
     def period_ns(self) -> int:
-        """From one tick to the next, as configured until the clock says otherwise [ns]."""
+        """From one tick to the next, as configured until the clock has measured it [ns]."""
         return int(self._state.timing[ticks.PERIOD_NS])
 
     @property

@@ -9,7 +9,7 @@ Ticks are taken in blocks: the earliest arrival of a block, against the line, is
 it, and a g-h filter whose memory grows to N_BLOCKS follows offset and period. The rate is found
 from the arrivals, whatever it is configured to be.
 
-Lost ticks are told from late ones by arrival alone, without a memory of the count, so that a wrong
+Lost and late ticks are separated by arrival alone, without a memory of the count, so that a wrong
 guess costs the stamp of one tick and never the line.
 
 """
@@ -33,7 +33,7 @@ from puppet_driver.frames.tick_period import (
 BLOCK_TICKS = 16
 N_BLOCKS = 64  # memory of the filter: 9 s at 120 Hz
 FIRST_BLOCKS = 4  # what a measured or configured period is worth at the start
-WATCHED_TICKS = 128  # by which the period is found, and looked after
+WATCHED_TICKS = 128  # by which the period is found and monitored
 WRONG_PERIOD = 0.01
 MAX_DENIALS = 2  # times in a row without any period until arrivals are the stamps again
 MAX_CORRECTION = 0.02  # of the period that the line began with
@@ -41,7 +41,7 @@ LATE = 0.93  # of a period: a tick later than this is the next one
 LATE_IN_BATCHES, EARLY_IN_BATCHES = 1.1, -0.5  # where any delay up to a period is as likely
 BATCHED_BLOCK = 64  # ticks among which there is one that came almost at once
 MAX_LOSSES = 8
-FAR = 0.2  # of a period: a block so far off says that the phase has changed
+FAR = 0.2  # of a period: a block so far off means that the phase has changed
 FAR_BLOCKS = 3  # in a row
 GAP_PERIODS = 30
 MIN_GAP_NS = 250_000_000
@@ -70,7 +70,7 @@ class Clock(NamedTuple):
     floats: Floats
 
     watched_ns: Ints
-    """Arrivals since the period was last looked at, (WATCHED_TICKS,)."""
+    """Arrivals since the period was last checked, (WATCHED_TICKS,)."""
 
 
 def new_clock(period_ns: float) -> Clock:
@@ -254,7 +254,7 @@ def stamp_tick(c: Clock, arrival_ns: int, in_batches: bool) -> int:
     arrival_ns : int
         Arrival of the tick's first byte, in ticks' order [ns].
     in_batches : bool
-        Whether bytes are known to be collected on the way; without it, what arrivals say of it.
+        Whether bytes are known to be collected on the way; without it, what arrivals show.
 
     Returns
     -------
@@ -330,7 +330,7 @@ class ClockFit:
         """
         Return when a tick was sent, from its first byte's arrival [ns].
 
-        `in_batches` says that bytes are known to be collected on the way. Ticks are given in their
+        `in_batches`: bytes are known to be collected on the way. Ticks are given in their
         order. Stamps increase strictly, and are not later than the arrival; only a host's clock
         that is set back breaks one of both.
 

@@ -97,7 +97,7 @@ class ReaderRun:
         return not self.is_alive
 
     def place(self) -> str:
-        """Return where a thread that does not end is held up, as far as it can be told."""
+        """Return where a thread that does not end is held up, as far as it can be determined."""
         busy = [f'{line.port_name} ({line.work})' for line in self.lines if line.work]
         return ', '.join(busy) or 'a consumer of frames'
 
@@ -243,7 +243,7 @@ class LineReader:
 
     @property
     def held_up_at(self) -> str:
-        """Where the last run is held up though it was told to end, '' if it has ended."""
+        """Where the last run is held up although it was asked to end, '' if it has ended."""
         run = self._abandoned
         return run.place() if run is not None and run.is_alive else ''
 

@@ -7,7 +7,7 @@ import numpy as np
 from puppet_core.math import Ints
 
 MIN_USUAL, MAX_USUAL = 0.6, 1.6  # of a period: a step between arrivals that may be one
-STEP = 0.002  # from one period that is tried to the next; a third of what 128 ticks tell apart
+STEP = 0.002  # from one period that is tried to the next; a third of what 128 ticks resolve
 FINE_STEPS = 8  # into which the best of those steps is divided
 LONGEST = 1.25  # of the usual step or of the nominal period: the longest that is tried
 MAX_BUNCH, MAX_DIVISOR = 4.0, 4.5  # how far the usual step may be from the period, either way
@@ -17,7 +17,9 @@ NOMINAL_TOLERANCE = 0.005  # a period so close to the configured one is the conf
 CLEAR, UNCLEAR = 0.4, 0.2  # how well arrivals keep time with a period, of 1
 COUNT_TOLERANCE = 0.018  # ticks of the nominal rate are counted so well
 OTHER = 0.02  # from when on a period is another one than the nominal
-FASTER = 0.9  # of the nominal period: a device at so short a one is faster than it is said to be
+FASTER = (
+    0.9  # of the nominal period: a shorter one means that the device is faster than configured
+)
 
 
 @njit(cache=True)
@@ -93,7 +95,7 @@ def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float:
     Lost ticks do not matter to a periodogram, unlike to a mean of the steps. The usual step
     between arrivals is some periods long where most ticks are lost, and part of one where they
     come in bunches. The nominal period is believed on less evidence than another: adapters that
-    hand over at times of their own make arrivals keep time with these, yet lose no tick.
+    deliver at times of their own make arrivals keep time with these, yet lose no tick.
 
     """
     usual_ns = max(usual_step(arrivals_ns), MIN_PERIOD_NS)

@@ -7,10 +7,10 @@ A line starts a new tick when its sensors begin again, or after a pause that is 
 sensor whose turn it is. Its ticks fill the slots in order, also when they come late, for a process
 that was held up, or an adapter that collects bytes, delivers all it has. Only a line that is late
 again and again, soonest if by just one period, has lost a tick and skips one. Ticks that were read
-together are told apart by dating the earlier ones back, at least one period before the next.
+together are separated by dating the earlier ones back, at least one period before the next.
 
 Devices that share a clock send their ticks at one time, and what differs is delay on the way;
-devices that do not are out of phase, which is told from delays by its persistence.
+devices that do not are out of phase, which differs from delays by its persistence.
 
 """
 
@@ -225,7 +225,7 @@ def tick_at(a: Assembly, line: int, arrival_ns: int) -> int:
     if last >= 0 and last + 1 >= a.counters[OLDEST]:
         tick = tick_in_order(a, line, arrival_ns)
     else:
-        # new, or left behind: order says nothing
+        # new, or left behind: order means nothing
         tick = tick_in_time(a, arrival_ns)
     if tick > last:
         slot = tick % N_SLOTS
@@ -294,7 +294,7 @@ def add_records(
             a.row_ns[row] = stamp_ns
             continue
         slot = a.line_tick[line] % N_SLOTS
-        # measured at the tick, wherever in its burst it comes
+        # measured at the tick, wherever in its packet it comes
         a.row_ns[row] = a.slot_ns[slot]
         a.has[slot, row] = 1
         copy(poses[i], a.poses[slot, row])
@@ -346,7 +346,7 @@ def is_held(a: Assembly, now_ns: int) -> bool:
     """
     Return whether the oldest tick waits for others that may follow at once.
 
-    After a pause it is either late, and what comes behind it says by how much, or others were
+    After a pause it is either late, and what comes after it shows by how much, or others were
     lost. It waits until nothing has followed for a while; HELD_UNTIL_NS is when that will be.
 
     """
@@ -380,7 +380,7 @@ def take_frame(
     Returns
     -------
     stamp_ns : int
-        Arrival of the tick's first byte, or -1 if nothing is due; SHIFT_NS says how much
+        Arrival of the tick's first byte, or -1 if nothing is due; SHIFT_NS is how much
         later than its measurement the latest line's is.
 
     """

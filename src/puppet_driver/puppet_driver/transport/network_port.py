@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A device on the network: a TCP connection, or a UDP socket that talks to one address.
+A device on the network: a TCP connection, or a UDP socket bound to one peer address.
 
 Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Nothing here blocks: host names are resolved in a
 thread and connections are made in the background; what is sent before a connection stands goes out
@@ -58,7 +58,7 @@ class _Lookup:
 
 
 class HostLookup:
-    """Look-ups that go on."""
+    """Look-ups in progress."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -73,11 +73,11 @@ class HostLookup:
         name : str
             Of the port, for texts.
         host, port, kind
-            What is looked for.
+            The host name.
 
         Raises
         ------
-        LinkError : if there is no such host, or nobody has said so yet.
+        LinkError : if there is no such host, or the name is not resolved yet.
 
         """
         key = host, port, kind
@@ -146,7 +146,7 @@ def is_network_name(name: str) -> bool:
 
 def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
     """
-    Return what a port's name says.
+    Return what a port's name means.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
 
 class NetworkPort:
     """
-    What both kinds share.
+    What both kinds have in common.
 
     Parameters
     ----------
@@ -216,8 +216,8 @@ class NetworkPort:
         """
         Forget the bytes that have arrived.
 
-        Before anything was said or read nothing is old: a device may speak as soon as it is
-        connected, and what it says is kept.
+        Before anything was sent or read nothing is old: a device may speak as soon as it is
+        connected, and what it sends is kept.
 
         Raises
         ------

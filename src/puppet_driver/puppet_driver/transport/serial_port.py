@@ -81,7 +81,7 @@ class SerialPort:
         """
         Read what is there; return how many bytes.
 
-        To be called when select says that the port is readable.
+        To be called when select reports that the port is readable.
 
         Raises
         ------

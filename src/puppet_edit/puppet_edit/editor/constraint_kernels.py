@@ -68,7 +68,7 @@ UPPER_RADIUS, LOWER_RADIUS, ALONG, REACH, CURRENT, TURN, N_LIMB = 11, 12, 13, 14
 # columns of PoseTask.limits
 HAS, TWIST_AXIS, FIRST, SWING_SECOND, CENTRE, SWINGS, TWISTS, N_LIMIT = 0, 1, 4, 7, 10, 14, 16, 18
 
-KEPT_INSIDE = 0.99  # share of a limit at which the penalty begins, so that it is kept
+KEPT_INSIDE = 0.99  # fraction of a limit at which the penalty begins, so that it is kept
 
 LEVER_M = 0.1  # at which an angle counts as a length: a hand's
 NO_DIRECTION_M = 1e-9
@@ -198,7 +198,7 @@ def _split(limit: Floats, q: Quat, swing: Vec3, parts: Floats) -> float:
     """
     Write a joint's swing, and where it is in its limits; return its twist.
 
-    The parts are the swing by its two axes [rad], its share of the cone, where 1 is the limit,
+    The parts are the swing by its two axes [rad], its fraction of the cone, where 1 is the limit,
     and the twist from the middle of its range [rad].
 
     """
@@ -272,7 +272,7 @@ def keep_limits(limits: Floats, before: Quats, rotations: Quats) -> int:
     """
     Bring displaced joints back to their limits in place; return how many there were.
 
-    Between constrained frames no penalty has a say. A joint that was beyond its limits before
+    Between constrained frames no penalty acts. A joint that was beyond its limits before
     may be so still, but not more.
 
     Parameters

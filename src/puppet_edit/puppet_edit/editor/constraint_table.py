@@ -82,7 +82,7 @@ _SIDES = {ABOVE: 1.0, BELOW: -1.0}
 _COUNTS = {ORIENTATION: 3, PLANE: 1, LOOK: 2, VECTOR: 3, DISTANCE: 1}
 
 DECIDED_M = 1e-5  # change of a plane or place that needs no further round
-SETTLED = 1e4  # say of a frame in which a goal settles a plant's place, where others have 1
+SETTLED = 1e4  # weight of a frame in which a goal settles a plant's place, where others have 1
 
 
 def limit_table(limits: Sequence[JointLimit], skeleton: Skeleton) -> Floats:

@@ -152,7 +152,7 @@ class PointGoal:
     """Whether the root goes along with the goal from the start (LeeShin1999 section 4.5)."""
 
     weight: float = 1.0
-    """Share of the usual penalty, > 0."""
+    """Factor on the usual penalty, > 0."""
 
     def __post_init__(self) -> None:
         _check_common(self, self.weight)
@@ -177,7 +177,7 @@ class OrientationGoal:
     """Of the segment in world, shape (k, 4), or (4,) for all frames."""
 
     weight: float = 1.0
-    """Share of the usual penalty, > 0."""
+    """Factor on the usual penalty, > 0."""
 
     def __post_init__(self) -> None:
         _check_common(self, self.weight)
@@ -205,7 +205,7 @@ class LookAt:
     """Where to, in world, shape (k, 3), or (3,) for all frames [m]."""
 
     weight: float = 1.0
-    """Share of the usual penalty, > 0."""
+    """Factor on the usual penalty, > 0."""
 
     def __post_init__(self) -> None:
         _check_common(self, self.weight)
@@ -240,7 +240,7 @@ class OnSurface:
     """Whether the root goes along with the surface from the start."""
 
     weight: float = 1.0
-    """Share of the usual penalty, > 0."""
+    """Factor on the usual penalty, > 0."""
 
     def __post_init__(self) -> None:
         _check_common(self, self.weight)
@@ -269,7 +269,7 @@ class Relative:
     """Or how far, shape (k,), or () for all frames, > 0 [m]; for none a vector of zero."""
 
     weight: float = 1.0
-    """Share of the usual penalty, > 0."""
+    """Factor on the usual penalty, > 0."""
 
     def __post_init__(self) -> None:
         _check_common(self, self.weight)
@@ -311,7 +311,7 @@ class Plant:
     """Whether the segments keep the orientation in world that they had before editing."""
 
     weight: float = 1.0
-    """Share of the usual penalty, > 0."""
+    """Factor on the usual penalty, > 0."""
 
     def __post_init__(self) -> None:
         _check_common(self, self.weight)

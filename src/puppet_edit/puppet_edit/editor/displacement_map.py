@@ -54,7 +54,7 @@ def fit_control_points(
     control_points: Floats,
 ) -> None:
     """
-    Write the control points that locally fit values at some frames best.
+    Write the control points of a B-spline lattice that locally fit values at some frames best.
 
     LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (errata 9): a single
     value then is interpolated. Each value has a weight besides. Control points that no value

@@ -6,6 +6,7 @@ The motion editor of LeeShin1999: constraints met, the detail of the motion kept
 Algorithm 1: at each level the constrained frames are solved from the motion so far, and a
 B-spline that fits the displacements, of half the knot spacing of the level before, displaces
 all frames: m_h = ((m_0 + d_1) + d_2) ... (eq. 3). A last pass is exact.
+The B-spline control lattice is `displacement_map.fit_control_points`.
 
 Of a frame only those joints count that its constraints depend on, and the torso counts little
 where they are all of limbs. If arms and pelvis of every frame with a planted foot were data too,
@@ -165,7 +166,7 @@ def edit_motion(
     Return the motion with constraints met.
 
     Errors are lengths: of a place, a surface or a distance what is missing, of a direction the
-    arc at a lever of `goal_kernels.LEVER_M`; of a plant, how far a point is from its mean place.
+    arc at a lever of `LEVER_M`; of a plant, how far a point is from its mean place.
 
     Parameters
     ----------

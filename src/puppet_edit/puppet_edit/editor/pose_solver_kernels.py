@@ -58,9 +58,9 @@ from puppet_edit.editor.limb_kernels import (
 
 PENALTY = 1e5  # w of a constraint of weight 1 [1/m^2], where turning a joint costs 1 [1/rad^2]
 LIMIT_PENALTY = 1e4  # of going beyond a joint's limit [1/rad^2]
-MET_M = 1e-9  # residuals below it have no say
+MET_M = 1e-9  # residuals below it are ignored
 
-SUFFICIENT = 1e-4  # share of the promised fall that a step must bring (Armijo) [-]
+SUFFICIENT = 1e-4  # fraction of the predicted decrease that a step must reach (Armijo) [-]
 LARGEST_TURN = 0.7  # of one segment in one step [rad]
 SHORTEST_STEP = 1e-6  # of the promised one
 
@@ -402,7 +402,7 @@ def solve_frames(
     displacements : ndarray, shape (k, 51)
         Out: m - m_0 of LeeShin1999 eq. 1, root and rotation vectors.
     says : ndarray, shape (k, 17)
-        Out: what the root's position and each segment have to say about the displacement map: 0
+        Out: weight of the root's position and each segment in the displacement map: 0
         if no constraint depends on them, TORSO_SAY for the torso where all constraints are of
         limbs, which can meet them with other torsos too, else 1.
 

@@ -175,7 +175,7 @@ DEFAULT_CONFIG = EnhanceConfig()
 
 
 def moves_root(root: str, targets: Targets) -> bool:
-    """Return whether the root gives way: if told, or by default if a foot is measured."""
+    """Return whether the root gives way: if configured, or by default if a foot is measured."""
     if root not in ROOT_CHOICES:
         raise ConfigError(f'root: expected one of {", ".join(ROOT_CHOICES)}, got {root!r}')
     return root == FREE or (root == AUTO and bool(targets.rows[_FEET].any()))
@@ -271,7 +271,7 @@ def involved_joints(targets: Targets) -> tuple[int, ...]:
 def posture_objective(
     targets: Targets, joints: tuple[int, ...], config: EnhanceConfig
 ) -> PostureObjective:
-    """Return what may move at keyframes: the joints, and the root if told or feet hold it."""
+    """Return what moves at keyframes: the joints, and the root if configured or feet hold it."""
     if moves_root(config.root, targets):
         return PostureObjective(joints, True, config.weight)
     return PostureObjective(joints[1:], False, config.weight)

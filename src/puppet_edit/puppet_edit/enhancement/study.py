@@ -227,7 +227,7 @@ def _palm(skeleton: Skeleton, side: int, share: Floats, chests: tuple[Floats, Ve
     centre = chests[1] + scale * (AHEAD_M * _X_AXIS + UP_M * _Z_AXIS)
     n = len(share)
     fingers = np.broadcast_to(unit(0.5 * _X_AXIS - mirror * _Y_AXIS), (n, 3))
-    # the back of the hand looks up and ahead
+    # the back of the hand faces up and ahead
     rotation = hand_rotations(side, fingers, -_Z_AXIS)
     pole = np.broadcast_to(mirror * _Y_AXIS - 0.5 * _Z_AXIS, (n, 3))
     return Palm(share, centre + aside, rotation, pole)
@@ -256,7 +256,7 @@ def study(
     seeds : sequence of int
         Of the errors.
     progress : callable, optional
-        Called with the number of takes done since the last call.
+        Called with the number of recordings done since the last call.
 
     """
     rows = []
@@ -394,7 +394,7 @@ def study_tables(
     performance : Motion
         The built-in one; it walks, and its body makes fists meet.
     n_seeds : int
-        Takes of each condition.
+        Recordings of each condition.
     clip : Motion, optional
         What was really done, instead of that walk.
 

@@ -210,13 +210,13 @@ def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s
 
 
 class TargetFile(NamedTuple):
-    """What a file says."""
+    """The contents of a file."""
 
     targets: Targets
     """Positions and meetings."""
 
     keyframes: tuple[int, ...] | None
-    """Frames where they have to be right; None if the file does not say."""
+    """Frames where they have to be right; None if the file does not name them."""
 
 
 def read_targets(path: str | Path, n_frames: int, rate_hz: float) -> TargetFile:

@@ -128,7 +128,7 @@ def from_rpy(angles: Vec3s) -> Quats:
 
 
 def read_axes(entry: Section) -> tuple[bool, bool, bool]:
-    """Return which coordinates count; all where the entry does not say."""
+    """Return which coordinates count; all if the entry does not name any."""
     text = entry.text('axes', 'xyz')
     if not text or set(text) - set('xyz') or len(set(text)) != len(text):
         raise entry.error('axes', 'some of xyz, such as xy', brief(text))
@@ -248,7 +248,7 @@ def read_surfaces(tree: Section, makers: Mapping[str, SurfaceMaker]) -> dict[str
     tree : Section
         The file.
     makers : mapping
-        By the key that tells which kind a surface is.
+        By the key that determines the kind of a surface.
 
     Raises
     ------

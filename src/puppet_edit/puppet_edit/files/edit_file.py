@@ -58,7 +58,7 @@ AGREEMENT_RAD = 1e-6
 FORMAT = 'puppet-edit/1'
 OPTIONS, CONSTRAINTS = 'options', 'constraints'
 MAX_ENTRIES = 1000  # each is compared with each
-MIN_SPACING = 0.1  # frames per knot at the finest level: more knots say no more
+MIN_SPACING = 0.1  # frames per knot at the finest level: more knots add nothing
 _NUMBERS = ('frames_per_knot', 'tolerance_percent', 'root_rigidity')
 _WHOLE = ('levels', 'max_iterations')
 _FLAGS = ('exact', 'root_shift')
@@ -199,7 +199,7 @@ class Readers:
     """What the file may name besides: how these are found is not this module's business."""
 
     surfaces: Mapping[str, SurfaceMaker]
-    """Kinds of surfaces, by the key that tells them."""
+    """Kinds of surfaces, by the key that determines them."""
 
     tasks: Callable[[Section, Motion, Mapping[str, Any]], Prepared]
     """From the file, the clip and the surfaces to the motion that is edited."""

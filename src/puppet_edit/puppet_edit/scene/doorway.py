@@ -28,7 +28,7 @@ APPROACH_RISE_M = 0.5
 BENT_SHARE = 0.7  # of what is too high: by bending forward, the rest by bending the knees
 SPARE_M = 0.08  # that a stoop leaves below the lintel, before the editor
 STOOP_WIDTH_S = 0.3  # over which the stoop is smoothed
-_BENT = ((0, 0.2), (1, 0.4), (2, 0.4), (3, -0.2))  # pelvis, spine, chest; the head looks ahead
+_BENT = ((0, 0.2), (1, 0.4), (2, 0.4), (3, -0.2))  # pelvis, spine, chest; the head faces ahead
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootConta
     loose = _slow_and_near(near, motion.rate_hz)
     # half of the height and half of the speed
     core = _slow_and_near(near * (1.0, 1.0, 2.0), motion.rate_hz, 2.0)
-    flags = np.stack([_mended(loose[:, k], core[:, k], motion.rate_hz) for k in range(4)], axis=1)
+    flags = np.stack([_bridged(loose[:, k], core[:, k], motion.rate_hz) for k in range(4)], axis=1)
     return FootContacts(flags.reshape(n, 2, 2), points)
 
 
@@ -187,7 +187,7 @@ def _above_ground(points: Vec3s, rate_hz: float, ground: Surface | None) -> Floa
         return np.asarray(points[..., 2] - lowest)
     above = points[..., 2] - ground.height(points[..., 0], points[..., 1])
     for k in range(above.shape[1]):
-        # a sole that a file says too high or too low, or a shoe's heel, stands all the same
+        # a sole that a file places too high or too low, or a shoe's heel, stands all the same
         lifted = np.stack((points[:, k, 0], points[:, k, 1], above[:, k] - above[:, k].min()), -1)
         standing = _slow_and_near(lifted[:, None], rate_hz, 2.0)[:, 0]
         if standing.any():
@@ -196,7 +196,7 @@ def _above_ground(points: Vec3s, rate_hz: float, ground: Surface | None) -> Floa
     return above
 
 
-def _mended(loose: Bools, core: Bools, rate_hz: float) -> Bools:
+def _bridged(loose: Bools, core: Bools, rate_hz: float) -> Bools:
     """Return contacts without short gaps and without short or doubtful ones."""
     joined = loose.copy()
     for first, end in stretches(~loose):

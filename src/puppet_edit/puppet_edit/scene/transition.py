@@ -132,7 +132,7 @@ def warp(window_a: Window, window_b: Window, pairs: Pairs) -> Seam:
 def contact_pairs(
     contacts: tuple[FootContacts, FootContacts], windows: tuple[Window, Window]
 ) -> list[tuple[float, float]]:
-    """Return strikes and lifts that both clips have at about the same share of their windows."""
+    """Return strikes and lifts that both clips have at about the same part of their windows."""
     found: list[tuple[float, float, float]] = []
     for foot in range(2):
         for moments in (_strikes, _lifts):
@@ -420,7 +420,7 @@ def _check(
 
 def _fade(n: int) -> Floats:
     u = np.arange(n) / (n - 1)
-    # cubic Hermite ease: slope 0 at both ends
+    # cubic Hermite blend: slope 0 at both ends
     return np.asarray(u * u * (3.0 - 2.0 * u))
 
 
@@ -456,7 +456,7 @@ def _moved(motion: Motion, turn: float, shift: Vec3) -> Motion:
 def _joined_flags(
     first: FootContacts, second: FootContacts, seam: Seam, rest: int
 ) -> NDArray[np.bool_]:
-    """Return the flags of the clip with the larger share, frame by frame."""
+    """Return the flags of the clip with the larger weight, frame by frame."""
     half = seam.n_frames // 2
     at_a = np.rint(seam.times_a[:half]).astype(np.int64)
     at_b = np.rint(seam.times_b[half:]).astype(np.int64)

@@ -35,7 +35,7 @@ SKELETON = 'skeleton'
 _AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 _WXYZ = [3, 0, 1, 2]
 
-# Lists that name rows; their order says nothing.
+# Lists that name rows; their order has no meaning.
 NAMES = ('sensors', 'name')
 
 
@@ -366,7 +366,7 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
     }
 
 
-# What the tables do not say.
+# What the tables do not cover.
 MORE = {
     'puppet_msgs/msg/PoseFrame': (_covariances,),
     'puppet_msgs/msg/Posture': (_skeleton,),

@@ -119,7 +119,7 @@ class FieldResult:
     """Where the first one beyond the tolerance is."""
 
     note: str = ''
-    """What the numbers do not say."""
+    """What the numbers do not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Stamped(NamedTuple):
 
 
 Observer = Callable[[str, str, Channel, Channel, Stamped], None]
-"""Is told topic, field and both channels of every block that is compared."""
+"""Called with topic, field and both channels of every block that is compared."""
 
 
 def compare_bags(
@@ -235,12 +235,12 @@ def compare_bags(
         Given the number of messages, returns a context of a function that is told how many were
         read since it was called last.
     observe : callable, optional
-        Is told what is compared.
+        Called with what is compared.
 
     Raises
     ------
     InputFileError : if one of them is no bag.
-    MessageError : if a message is not what its definition says.
+    MessageError : if a message does not match its definition.
 
     """
     with ExitStack() as stack:
@@ -324,7 +324,7 @@ class TopicComparison:
     spool : Spool
         Where messages wait for their counterparts.
     observe : callable, optional
-        Is told every pair of channels that is compared.
+        Called with every pair of channels that is compared.
 
     """
 
@@ -565,7 +565,7 @@ def _field(
     if found.unit == COUNT:
         within = found.n_beyond <= tolerance.mismatches
         severity = 0.0 if within else 1.0 + found.n_beyond / found.n
-        # a name, such as the solver's, is a cause; a whole description says less than its numbers
+        # a name, such as the solver's, is a cause; a description explains less than its numbers
         is_name = found.worst is not None and found.worst.component.startswith("'")
         if is_name and name != DESCRIPTION:
             severity *= OF_TEXT

@@ -41,7 +41,7 @@ Key = tuple[int, int]
 
 
 class MessageError(PuppetError, ValueError):
-    """A message that is not what its type's definition says."""
+    """A message that does not match its type's definition."""
 
 
 class Field(NamedTuple):
@@ -204,8 +204,8 @@ def definitions_of(reader: BagReader) -> Typestore:
     """
     Return the definitions of a bag's message types: its own, else the installed, else ROS 2's.
 
-    What the bag says goes first: it may be older or newer than this suite. Of a type without
-    any definition the messages are compared as bytes, and the bag's warnings say so.
+    The bag's definition goes first: it may be older or newer than this suite. Of a type without
+    any definition the messages are compared as bytes, and the bag's warnings report it.
 
     """
     known: dict[str, Any] = dict(get_typestore(Stores.ROS2_JAZZY).fielddefs)

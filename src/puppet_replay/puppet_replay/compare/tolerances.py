@@ -35,7 +35,7 @@ class Unit(NamedTuple):
     """As in tables."""
 
     tolerance: float
-    """Greatest difference that is not one, unless a rule says otherwise."""
+    """Greatest difference that is not one, unless a rule sets another."""
 
 
 # Far above what compilers and processors differ by, far below what anybody sees.
@@ -53,7 +53,7 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one entry of the file says."""
+    """The contents of one entry of the file."""
 
     topic: str = '*'
     """Pattern of the topic's name."""
@@ -93,7 +93,7 @@ class Rule:
         return found
 
     def messages(self) -> Limits:
-        """Return what it says of the messages of a topic, by the names in TopicTolerance."""
+        """Return its limits for the messages of a topic, by the names in TopicTolerance."""
         said = {'missing': self.missing, 'extra': self.extra, 'ignored': self.ignore}
         return {name: value for name, value in said.items() if value is not None}
 
@@ -159,7 +159,7 @@ def _preset(name: str) -> tuple[Rule, ...]:
 
 class Tolerances:
     """
-    Rules, and what they say of a field.
+    Rules, and the limits they set for a field.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class Tolerances:
         )
 
     def _merged(self, said: Callable[[Rule], Limits]) -> Limits:
-        """Return what all rules say together, the later ones first."""
+        """Return the limits of all rules together, the later ones first."""
         found: Limits = {}
         for number, rule in enumerate(self._rules):
             if more := said(rule):

@@ -79,14 +79,14 @@ def metadata_text(topics: list[TopicMetadata], start_ns: int, end_ns: int, file_
 def metadata_file_of(
     topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str
 ) -> str:
-    """Return the text of the metadata.yaml beside an MCAP file."""
+    """Return the text of the metadata.yaml next to an MCAP file."""
     tree = yaml.safe_load(metadata_text(topics, start_ns, end_ns, file_name))
     return yaml.safe_dump({KEY: tree}, sort_keys=False)
 
 
 def read_metadata(path: Path) -> BagMetadata:
     """
-    Return what a metadata.yaml says.
+    Return the contents of a metadata.yaml.
 
     Raises
     ------

@@ -87,7 +87,7 @@ class BagMessage(NamedTuple):
 
 
 class BagTopic(NamedTuple):
-    """What the bag says of a topic."""
+    """What the bag records about a topic."""
 
     type: str  # noqa: A003
     """As in puppet_msgs/msg/PoseFrame."""
@@ -127,7 +127,7 @@ class BagReader:
         self.counts: dict[str, int] = {}
         """Messages of each topic."""
         self.info: dict[str, BagTopic] = {}
-        """What the bag says of each topic."""
+        """What the bag records about each topic."""
         self.start_ns = 0
         """Least log time [ns]."""
         self.end_ns = 0
@@ -228,7 +228,7 @@ class BagReader:
             raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
 
     def _add(self, name: str, topic: BagTopic) -> None:
-        """Take what one more source says of a topic."""
+        """Add what one more file records about a topic."""
         old = self.info.get(name, topic._replace(count=0))
         if topic.type != old.type:
             raise InputFileError(self.path, f'messages {old.type} only', topic.type, field=name)
@@ -459,7 +459,7 @@ def bag_files(path: Path) -> list[Path]:
 
 
 def _folder_files(path: Path) -> tuple[BagMetadata | None, list[Path]]:
-    """Return what the metadata of a bag's folder says, if there is one, and the files."""
+    """Return the metadata of a bag's folder, if there is one, and the files."""
     if (path / FILE_NAME).exists():
         metadata = read_metadata(path / FILE_NAME)
         files = [path / name for name in metadata.files]

@@ -104,7 +104,7 @@ def fields_of(definition: str, msgtype: str) -> Fields:
 
 def require_same_types(reader: 'BagReader', topics: Iterable[str]) -> list[str]:
     """
-    Refuse messages of another version; return a warning for each type that tells no version.
+    Refuse messages of another version; return a warning for each type without a version.
 
     Raises
     ------

@@ -21,7 +21,7 @@ N_POINTS = 8  # general end-effectors
 
 
 class PostureRecord(NamedTuple):
-    """A posture with what the message says about it besides."""
+    """A posture with the other fields of its message."""
 
     stamp_ns: int
     """Acquisition time of the tracker frame [ns]."""

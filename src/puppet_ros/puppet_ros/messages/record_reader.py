@@ -167,7 +167,7 @@ class RecordReader(ABC, Generic[Record]):
 
     def take(self) -> Record:
         """
-        Return the record of the message that was looked at last.
+        Return the record of the message that was passed to `look` last.
 
         Raises
         ------

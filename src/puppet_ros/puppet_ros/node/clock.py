@@ -27,7 +27,7 @@ class NodeClock:
     Parameters
     ----------
     node : Node
-        Gives the clock; look whether it is simulated now and then, by `look`.
+        Gives the clock; call `look` now and then to check whether it is simulated.
 
     """
 

@@ -34,7 +34,7 @@ OF_ROS = (DIAGNOSTICS_TOPIC, '/rosout', '/parameter_events')  # nobody asks abou
 RATE_TOLERANCE = 0.9  # of the expected rate; below it the level is WARN
 LOG_THROTTLE_S = 5.0
 
-# What outweighs what: a reason says more than the silence it causes.
+# What outweighs what: a reason is more useful than the silence it causes.
 SEVERITY = {
     DiagnosticStatus.OK: 0,
     DiagnosticStatus.STALE: 1,
@@ -179,7 +179,7 @@ class Diagnostics:
         self._condition = (level, text) if level != DiagnosticStatus.OK else None
 
     def cause(self, text: str) -> None:
-        """Say in the next report why the stream is not as it should be."""
+        """Report next time why the stream is not as it should be."""
         self._causes[text] = None
 
     def watch(self, topic: str) -> PublisherCheck:

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Messages handed from node to node within one process, without the middleware in between.
+Messages passed from node to node within one process, without the middleware.
 
 A frame runs through all nodes in the thread that brought it, one call inside the other. What
 others may want to see of it on the way is sent when the frame has come to its end: the result

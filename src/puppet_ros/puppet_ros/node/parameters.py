@@ -24,7 +24,7 @@ from rclpy.parameter import Parameter
 
 Config = TypeVar('Config')
 
-# Pass these to Node.__init__: only so does rclpy say which parameters the user set, and the
+# Pass these to Node.__init__: only then does rclpy report which parameters the user set, and the
 # table can refuse the names that no row has.
 NODE_OPTIONS: Mapping[str, Any] = {'automatically_declare_parameters_from_overrides': True}
 

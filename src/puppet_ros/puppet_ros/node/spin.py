@@ -57,7 +57,7 @@ class Scheduling(NamedTuple):
     """Only on these processors; empty for all."""
 
     def words(self) -> tuple[str, ...]:
-        """Return the arguments that say so."""
+        """Return the command-line arguments for it."""
         pin = (PIN + ','.join(map(str, self.cores)),) if self.cores else ()
         return ((REALTIME,) if self.realtime else ()) + pin
 
@@ -299,7 +299,7 @@ def spin_nodes(
     is_dry : bool
         Only make them.
     scheduling : Scheduling
-        How their process is to run; what the system refuses is said on stderr.
+        How their process is to run; what the system refuses is reported on stderr.
 
     Returns
     -------

@@ -6,7 +6,7 @@ How nodes send and receive the graph's streams.
 Over the middleware as bytes, made from arrays and read into arrays that are kept: the numbers are
 at the same places in every frame, so that takes a few copies (kept_message, record_reader), where
 rclpy's own conversion takes several times as long at both ends of every hop. Between nodes of one
-process, where an exchange was set up for them, the arrays are handed over as they are, and the
+process, where an intra-process bus was set up for them, the arrays are passed as they are, and the
 bytes for others are made when the frame has come to its end.
 
 """
@@ -99,7 +99,7 @@ class StreamPublisher:
 
 
 class Reporter(Protocol):
-    """What a subscription tells of its input: the diagnostics of its node."""
+    """Where a subscription reports on its input: the diagnostics of its node."""
 
     def guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return the callback such that no exception leaves it."""

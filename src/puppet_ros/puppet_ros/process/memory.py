@@ -13,7 +13,7 @@ class Memory(NamedTuple):
     """Memory of one process [MB]."""
 
     rss_mb: float
-    """Resident, what others share with it included."""
+    """Resident, memory shared with others included."""
 
     heap_mb: float
     """What it has made itself, swapped or not: what a leak is."""
@@ -22,7 +22,7 @@ class Memory(NamedTuple):
     """What is its alone, pages of files included that just now no other has."""
 
     pss_mb: float
-    """The same and its share of what it has in common with others."""
+    """Proportional set size: private memory and its part of the shared memory."""
 
 
 def memory_of(pid: int) -> Memory:

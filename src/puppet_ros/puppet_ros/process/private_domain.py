@@ -10,7 +10,7 @@ from puppet_core.io import ConfigError
 
 # Ports of a domain, DDSI-RTPS 9.6.1.1: 7400 + 250 d; participant p listens at + 10 + 2 p.
 PORT_BASE, DOMAIN_GAIN, FIRST_UNICAST, PARTICIPANT_GAIN = 7400, 250, 10, 2
-N_PARTICIPANTS = 10  # looked for; the first of a domain may have a later number
+N_PARTICIPANTS = 10  # probed; the first of a domain may have a later number
 HIGHEST_DOMAIN = 101  # above it, ports reach into Linux' ephemeral range
 
 # Of domains that this process was given: no participant may listen there yet.

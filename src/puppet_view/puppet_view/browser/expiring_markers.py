@@ -16,7 +16,7 @@ MAX_SOLIDS, MAX_GROUPS, MAX_TEXT = 2000, 20, 256
 
 
 class ExpiringMarkers:
-    """What /markers said and has not expired."""
+    """The markers of /markers that have not expired."""
 
     def __init__(self) -> None:
         self._until: dict[tuple[str, int], float] = {}

@@ -63,7 +63,7 @@ import viser
 from visualization_msgs.msg import MarkerArray
 
 CHARACTER, CALIBRATE = 'character', 'calibrate'
-# name of the control, which is the parameter's: title and, until the node has said what it
+# name of the control, which is the parameter's: title and, until the node has reported what it
 # takes, the ends of the slider
 SLIDERS = {
     'prediction_s': ('prediction λ [s]', 0.0, 1.0),
@@ -572,7 +572,7 @@ class ViewNode(Node):
         )
 
     def _guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
-        """Return the callback such that a message that is none is told and not shown."""
+        """Return the callback such that an invalid message is reported and not shown."""
 
         @wraps(callback)
         def run(*given: object) -> None:

@@ -29,7 +29,7 @@ CAMERA_FIELD_RAD = 0.62  # from top to bottom
 NARROW = 1.0  # width over height below which the camera steps back
 SHEET_SHARE = 0.17  # of the picture's height that a narrow one is moved up by, over the controls
 PANEL_PX = 340  # width of the controls in a wide window
-SUN_NEAR_M, SUN_LEFT_M, SUN_HIGH_M = 4.0, 3.0, 7.0  # of the light, towards who looks
+SUN_NEAR_M, SUN_LEFT_M, SUN_HIGH_M = 4.0, 3.0, 7.0  # of the light, towards the viewer
 SKY_TOP, SKY_BOTTOM = (198, 208, 220), (240, 242, 244)
 FLOOR_COLOUR, LINE_COLOUR, SECTION_COLOUR = (232, 233, 235), (214, 217, 221), (190, 195, 201)
 FLOOR_EXTENT_M = 40.0
@@ -39,7 +39,7 @@ MAX_NODES = 4000  # of a group, hidden ones included
 
 
 class _OwnServer(viser.ViserServer):
-    """Serves only where it was told to."""
+    """Serves only on the given address."""
 
     def request_share_url(self, verbose: bool = True) -> str | None:
         """Refuse a way in from the internet, which any browser may ask for."""
@@ -63,7 +63,7 @@ class BrowserStage:
         ConfigError : for a host that is not this machine.
 
         """
-        with redirect_stdout(StringIO()):  # viser's banner; the address is said by the caller
+        with redirect_stdout(StringIO()):  # viser's banner; the address is reported by the caller
             self.server = _OwnServer(
                 host=host, port=_free_port(host, port), label='puppet', verbose=False
             )

@@ -144,7 +144,7 @@ def serve(argv: Sequence[str] | None = None) -> int:
 
 def open_takes(arguments: argparse.Namespace) -> list[Take]:
     """
-    Return what a command line asks to look at.
+    Return what a command line asks to view.
 
     Raises
     ------

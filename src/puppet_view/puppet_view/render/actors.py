@@ -41,7 +41,7 @@ class Actor:
     """Its own motion."""
 
     title: str
-    """What is written beside it."""
+    """Its label."""
 
     importances: Floats | None = None
     """Of each limb in each frame, shape (n, 4); colours its limbs."""
@@ -89,7 +89,7 @@ class Actor:
         return Body(self.character, q_world[0], p_world[0], colours)
 
     def _place(self, time_s: float) -> float:
-        """Return the frame of a time, and what share of the way to the next."""
+        """Return the frame of a time, and the fraction of the way to the next."""
         times = self.times_s
         if times is None:
             return (time_s - self.start_s) * self.motion.rate_hz

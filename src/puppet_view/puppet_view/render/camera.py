@@ -95,7 +95,7 @@ class Camera:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How bodies are looked at."""
+    """The camera's place and direction."""
 
     azimuth_deg: float = 35.0
     """Where the viewer stands in world: 0 on the side of +X, 90 on that of +Y."""

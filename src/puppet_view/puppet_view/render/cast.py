@@ -72,7 +72,7 @@ class Casting:
         self._names = names
         for name in names:
             if name not in (PERFORMER, RECORDED):
-                self._character(name)  # a wrong name is told before the work
+                self._character(name)  # a wrong name is reported before the work
         self.span = self._read()
         """Frames and their rate [Hz] that instants are counted in."""
 

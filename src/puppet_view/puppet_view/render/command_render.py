@@ -24,7 +24,7 @@ add_arguments = render_arguments.add_arguments
 
 def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = None) -> str:
     """
-    Draw and save; return a line that says what.
+    Draw and save; return a line about the result.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _strip(actors: Sequence[Actor], times: Floats, arguments: argparse.Namespace
 
 
 def _counted(pictures: Iterator[Picture], advance: Callable[[int], object]) -> Iterator[Picture]:
-    """Yield pictures and tell how many."""
+    """Yield pictures and report how many."""
     for picture in pictures:
         yield picture
         advance(1)

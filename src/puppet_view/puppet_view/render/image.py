@@ -287,7 +287,7 @@ class Tracer:
         return light
 
     def _sun(self, places: Singles) -> Singles:
-        """Return the share of the sun that is seen from places, shape (n,)."""
+        """Return the fraction of the sun that is seen from places, shape (n,)."""
         share = np.ones(len(places), dtype=np.float32)
         if self._surface is None:
             return share
@@ -309,7 +309,7 @@ class Tracer:
         return share
 
     def _open_sky(self, places: Singles, normals: Singles, owners: Ints) -> Singles:
-        """Return the share of the sky that the bounds of bodies leave open, shape (n,)."""
+        """Return the fraction of the sky that the bounds of bodies leave open, shape (n,)."""
         share = np.ones(len(places), dtype=np.float32)
         if self._surface is None:
             return share

@@ -38,7 +38,7 @@ class Texts:
     """Whether the colours of importance are explained."""
 
     has_scale: bool = True
-    """Whether the grid's scale is told."""
+    """Whether the grid's scale is labelled."""
 
     @property
     def letters_px(self) -> int:

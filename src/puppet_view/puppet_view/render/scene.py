@@ -368,7 +368,7 @@ def _from_core(places: Vec3s, start: Vec3, end: Vec3) -> tuple[Vec3s, Floats]:
 def _blended_normals(
     places: Vec3s, capsules: Sequence[tuple[SegmentCapsule, Vec3]], radius: float
 ) -> Vec3s:
-    """Return normals that run from one capsule into the next: seams look filled in."""
+    """Return normals that run from one capsule into the next: joints appear filled."""
     normals = np.zeros_like(places)
     for capsule, joint in capsules:
         blend = BLEND_SHARE * min(capsule.radius, radius)

@@ -24,7 +24,7 @@ from puppet_core.math import Floats, Quat, Vec3
 
 TINTS = (0.2, 0.6, 0.95)  # how far upper, lower and end segment turn at importance 1
 SKIN_M = 0.003  # thicker than the model's capsule
-STEPS = 20  # of importance that are told apart
+STEPS = 20  # of importance with a colour of their own
 MIN_CORE_M = 1e-6
 LIFETIME_S = 1.5
 KEEP_ALIVE_NS = 500_000_000

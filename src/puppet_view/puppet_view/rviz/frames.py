@@ -46,7 +46,7 @@ def link_transforms(
     rotations : ndarray, shape (16, 4)
         Row 0 the pelvis in world, the others relative to the parent segment.
     segments : ndarray, shape (16, 3)
-        Joint positions in world; they tell the segments' lengths [m].
+        Joint positions in world; they give the segments' lengths [m].
     angles : ndarray, shape (45,)
         Revolute joints, z, y, x of each segment after the pelvis [rad].
     q_world : ndarray, shape (16, 4)

@@ -183,7 +183,7 @@ def self_ball_markers(
     importances: Floats, centres: Vec3s, radii: Floats
 ) -> tuple[MarkerSpec, ...]:
     """
-    Return the balls that the own body draws hands, feet, elbows and knees into.
+    Return the range balls of the own body: where hands, feet, elbows and knees may be.
 
     Shin2002 eqs. 5.6-5.9. They have no goal that hides the smallest, so these stay visible. In
     the group of the goals' balls, numbered on from those: a view shows or hides all.
@@ -285,7 +285,7 @@ class MarkerBoard:
         return self._limit.passes(now_ns)
 
     def wants_balls(self, now_ns: int) -> bool:
-        """Return whether the balls of the own body would be looked at."""
+        """Return whether the balls of the own body would be shown."""
         return self._ball_limit.passes(now_ns)
 
     def put_balls(self, stamp_ns: int, balls: tuple[MarkerSpec, ...]) -> None:
