@@ -59,8 +59,8 @@ def test_the_page_is_followed_from_recording_to_plugin(
     for words in commands(PAGE):
         if words[0] == 'pytest':
             run_pytest(words[1:])
-        elif words[1] == 'goldens':
-            goldens_command.parser().parse_args(words[2:])  # test/test_goldens.py runs them
+        elif words[1:3] == ['dev', 'goldens']:
+            goldens_command.parser().parse_args(words[3:])  # test/test_goldens.py runs them
         else:
             line = ' '.join(words[1:])
             wanted = next((c for start, c in EXIT_CODES.items() if line.startswith(start)), 0)

@@ -41,7 +41,9 @@ from puppet_retarget.parameters import AS_PRINTED, PRESETS
 from puppet_retarget.solvers import ImportanceBasedSolver, SOLVER_NAMES
 from puppet_ros import share
 
-EXAMPLE = 'example: ./puppet bench --clip walk.bvh --characters blubby,sally --json bench.json'
+EXAMPLE = (
+    'example: ./puppet bench quality --clip walk.bvh --characters blubby,sally --json bench.json'
+)
 PROCEDURAL = 'procedural'
 PROCEDURAL_WALK = slice(640, 1030)  # frames in which the built-in performer walks
 

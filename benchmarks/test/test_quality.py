@@ -184,7 +184,7 @@ def test_example_of_the_help_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'walk.bvh').write_bytes(walk_bvh.read_bytes())
-    done = run(*shlex.split(command_bench.EXAMPLE.removeprefix('example: ./puppet ')))
+    done = run(*shlex.split(command_bench.EXAMPLE.removeprefix('example: ./puppet bench ')))
     assert done.code == 0, done.err
     assert (tmp_path / 'bench.json').is_file()
 

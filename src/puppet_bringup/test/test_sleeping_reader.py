@@ -28,7 +28,7 @@ NUMBERS = 1100  # in a message: 9 kB, as the largest streams of the graph
 MESSAGES = qos.STREAM.depth
 READER = f"""
 import rclpy
-from puppet_ros import qos
+from puppet_ros.node import qos
 from sensor_msgs.msg import JointState
 rclpy.init()
 node = rclpy.create_node('reader')

@@ -78,9 +78,9 @@ def test_report_has_the_columns_of_the_paper(run: Callable, folder: Path) -> Non
 
 def test_levels_are_told_as_they_come(run: Callable, folder: Path) -> None:
     told = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh').err.splitlines()
-    assert [line.split(',')[0] for line in told] == [
-        f'edit walk.bvh: {n} of 4 levels' for n in (0, 4)
-    ]
+    steps = [line.split(',')[0] for line in told]
+    assert steps[0] == 'edit walk.bvh: 0 of 4 levels'
+    assert steps[-1] == 'edit walk.bvh: 4 of 4 levels'
 
 
 def test_goal_out_of_reach_is_said(run: Callable, folder: Path) -> None:

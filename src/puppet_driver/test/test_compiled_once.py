@@ -12,7 +12,6 @@ from puppet_core.io import build_config, check_values
 from puppet_driver.devices import flock_records
 from puppet_driver.frames import assembler, ticks
 from puppet_driver.driver import warm_up
-from puppet_driver.devices import make_trackers
 from puppet_driver.frames.assembler import FrameAssembler
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
@@ -21,7 +20,7 @@ HOT = flock_records.scan, ticks.add_records, assembler.emit_frame
 warm_up()
 warm = [len(kernel.signatures) for kernel in HOT]
 config = build_config(DriverConfig, check_values(DRIVER_ROWS, {}))
-streams = [tracker.open_stream() for tracker in make_trackers(config)]
+streams = [tracker.open_stream() for tracker in config.trackers]
 assembler = FrameAssembler(config.sensors_per_line, config.rate_hz, config.frame_wait_s)
 buffer = np.frombuffer(bytearray(4096), dtype=np.uint8)
 for tick in range(3):

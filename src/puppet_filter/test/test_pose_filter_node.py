@@ -4,8 +4,10 @@
 
 from array import array
 from collections.abc import Callable, Iterator
+import itertools
 import math
 from pathlib import Path
+import time
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,8 @@ from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 pytestmark = pytest.mark.ros
+
+SILENCE_S = 0.3  # more than what a takeover waits for
 
 
 class Graph:
@@ -72,6 +76,11 @@ class Graph:
     def spin_until(self, condition: Callable[[], bool]) -> bool:
         """Spin until the condition holds or a deadline passes."""
         return spin_until(self.executor, condition)
+
+    def fall_silent(self) -> None:
+        """Let so much time pass that another publisher may take over."""
+        until = time.monotonic() + SILENCE_S
+        assert self.spin_until(lambda: time.monotonic() > until)
 
     def send(self, msg: TrackerFrame) -> PoseFrame:
         """Publish a frame and return what comes back."""
@@ -193,11 +202,13 @@ def test_measured_noise_is_read_while_running_and_a_bad_file_refused(
     save_noise(SensorNoise({'s0': 16.0 * default_noise(PoseFilterConfig())}), path)
     assert graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0].successful
     # the state keeps the covariance it has; a new one begins with the new R
+    graph.fall_silent()
     after = graph.send(raw(make_frame, 100, [[0.0, 0.0, 0.0]]))
     assert after.covariances[0] == pytest.approx(16.0 * before.covariances[0])
     path.write_text('format: nonsense\n')
     result = graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0]
     assert not result.successful and f'noise.file: {path}' in result.reason
+    graph.fall_silent()
     again = graph.send(raw(make_frame, 200, [[0.0, 0.0, 0.0]]))
     assert again.covariances[0] == pytest.approx(after.covariances[0])
 
@@ -208,11 +219,11 @@ def test_pose_array_comes_on_request(graph: Graph, make_frame: Callable) -> None
     places = [[1.0, 2.0, 3.0], [np.nan, 0.0, 0.0]]
     graph.send(raw(make_frame, 0, places))
     assert graph.node.count_publishers(POSE_ARRAY_TOPIC) == 0
-    for number, (mode, n_poses) in enumerate((('all', 2), ('valid', 1)), start=1):
+    frames = itertools.count(1)
+    for mode, n_poses in (('all', 2), ('valid', 1)):
         assert graph.node.set_parameters([Parameter('pose_array', value=mode)])[0].successful
-        frames = iter(range(100 * number, 100 * number + 1000))
 
-        def heard(n_poses: int = n_poses, frames: Any = frames) -> bool:
+        def heard(n_poses: int = n_poses) -> bool:
             graph.send(raw(make_frame, next(frames), places))
             return bool(arrays) and len(arrays[-1].poses) == n_poses
 

@@ -23,8 +23,11 @@ from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance import skeleton_of
 from puppet_retarget.offline import RetargetJob, RetargetResult
 from puppet_retarget.solvers import follower_of
-from puppet_ros.bags import bag_files as bag_files
-from puppet_ros.bags import BagReader, BagWriter
+from puppet_ros.bags import (
+    bag_files,  # noqa: F401
+    BagReader,
+    BagWriter,
+)
 from puppet_ros.messages import (
     decoded,
     ImportanceWriter,

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nearest points on a sphere among balls, against a search and a minimiser (errata 4, errata 7)."""
+"""Nearest points on a sphere among balls, against a search and a minimiser (errata 4 and 7)."""
 
 from typing import NamedTuple
 
