@@ -24,7 +24,7 @@ from puppet_retarget.importance import skeleton_of
 from puppet_retarget.offline import RetargetJob, RetargetResult
 from puppet_retarget.solvers import follower_of
 from puppet_ros.bags import (
-    bag_files,  # noqa: F401
+    bag_files,  # noqa: F401  # with the other functions on bags, for commands
     BagReader,
     BagWriter,
 )
