@@ -56,7 +56,7 @@ def make_rig() -> Iterator[Callable[..., TfRig]]:
 
 
 def body_tree(body: str) -> Tree:
-    """Return the frames of a body, from the names of SPEC 2 alone."""
+    """Return the frames of a body, from the names of segments alone."""
     tree = {f'{body}/pelvis': 'world'}
     for segment, parent in zip(SEGMENTS[1:], PARENTS[1:]):
         tree[f'{body}/{segment}_z'] = f'{body}/{SEGMENTS[parent]}'

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""SPEC 6 for puppet_clip: one clear line, exit code 2, nothing written, never a traceback."""
+"""Bad input of puppet_clip: one clear line, exit code 2, nothing written, never a traceback."""
 
 from collections.abc import Callable
 from pathlib import Path

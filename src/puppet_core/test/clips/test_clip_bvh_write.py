@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""BVH writer: SPEC 7's form, and the same motion when read back."""
+"""BVH writer: Y up, centimetres, T-pose at rest, and the same motion when read back."""
 
 import re
 
