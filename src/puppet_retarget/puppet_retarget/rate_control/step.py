@@ -231,9 +231,6 @@ def dexterity_gain(state: State, settings: Settings, n: int) -> float:
     return min(max(share, settings.least_gain), 1.0)
 
 
-# fraction of the error that a correction may leave to be followed by another
-
-
 @kernel
 def _sub_goals(tree: TreeArrays, inputs: Inputs, state: State, share: float, work: Work) -> None:
     """Write goals a fraction of the way from those of the step before."""
