@@ -13,7 +13,7 @@ pytestmark = pytest.mark.ros
 
 @pytest.mark.parametrize('word', list(cli.SUBCOMMANDS))
 def test_help_ends_with_an_example(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """STYLE 2.19; that the examples run is tested with each command."""
+    """That the examples run is tested with each command."""
     with pytest.raises(SystemExit) as ended:
         cli.main([word, '--help'])
     assert ended.value.code == 0

@@ -52,7 +52,7 @@ def test_every_frame_is_timed_and_garbage_collected_after(
 def test_path_ends_where_the_offline_loop_ends(
     steps: Motion, job: RetargetJob, layout: SensorLayout
 ) -> None:
-    """STYLE 3: live and offline differ by conversion at most."""
+    """Live and offline differ by conversion at most."""
     path = LivePath(steps, job, layout)
     path.play()
     offline = retarget_motion(steps, job).puppet

@@ -286,7 +286,7 @@ def test_warm_up_leaves_the_model_as_it_was(live: Live) -> None:
 def test_live_and_offline_pose_the_same_puppet(
     live: Live, retarget: Callable, procedural: Motion, tall_character: Character
 ) -> None:
-    """STYLE 3: they differ by nothing but messages."""
+    """They differ by nothing but messages."""
     live.index = -1
     live.run(60)
     offline = retarget(procedural, tall_character).puppet

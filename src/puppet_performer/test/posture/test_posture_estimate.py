@@ -218,7 +218,7 @@ def test_other_layouts_put_measured_segments_right(
 
 
 def test_frames_find_every_kernel_compiled(virtual: Any) -> None:
-    """STYLE 2.16: after the warm-up no frame of a live-like run compiles anything."""
+    """After the warm-up no frame of a live-like run compiles anything."""
     warm_up(virtual.character.skeleton)
     before = tuple(step_posture.signatures)
     estimator = virtual.estimator()
