@@ -32,18 +32,6 @@ class ImportanceBasedSolver(EndEffectorSolver):
     name = 'importance_based'
     is_one_call = True
 
-    def solve(
-        self,
-        root: Vec3,
-        hips: Vec3,
-        rotations: Quats,
-        rows: Floats,
-        dt: float,
-        self_rows: Floats = NOTHING_NEAR,
-    ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`."""
-        return self._solve(root, hips, rotations, rows, self_rows, dt)
-
 
 class JointAnglesSolver(EndEffectorSolver):
     """Reference root and captured rotations; feet slide wherever lengths differ."""
@@ -83,27 +71,15 @@ class PositionSolver(EndEffectorSolver):
         self._rows[:] = rows
         self._rows[:, IMPORTANCE] = 1.0
         self._rows[:, RADIUS] = 0.0
-        return self._solve(root, hips, rotations, self._rows, NOTHING_NEAR, dt)
+        return super().solve(root, hips, rotations, self._rows, dt)
 
 
 class ElbowCircleSolver(EndEffectorSolver):
-    """Root, body, goals and blend of the importance-based solver, limbs on elbow circles."""
+    """As importance-based, but limbs on elbow circles; self-interaction is not kept."""
 
     name = 'elbow_circle'
     limb_form = ELBOW_CIRCLE
     is_one_call = True
-
-    def solve(
-        self,
-        root: Vec3,
-        hips: Vec3,
-        rotations: Quats,
-        rows: Floats,
-        dt: float,
-        self_rows: Floats = NOTHING_NEAR,
-    ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`. Self-interaction is not kept."""
-        return self._solve(root, hips, rotations, rows, self_rows, dt)
 
 
 _SOLVERS: dict[str, Callable[[Character, Environment, float, SolverConfig], Solver]] = {

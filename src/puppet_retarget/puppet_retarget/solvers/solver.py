@@ -184,15 +184,16 @@ class EndEffectorSolver:
             True,
         )
 
-    def _solve(
+    def solve(
         self,
         root: Vec3,
         hips: Vec3,
         rotations: Quats,
         rows: Floats,
-        self_rows: Floats,
         dt: float,
+        self_rows: Floats = NOTHING_NEAR,
     ) -> SolverOutput:
+        """Return the puppet's posture; see `Solver.solve`."""
         output = self._output
         output.body_iterations = solve_packed(
             self.packed, root, hips, rotations, rows, self_rows, dt
