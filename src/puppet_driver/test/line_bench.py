@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from phased_bytes import records_of, smooth_poses
-from puppet_driver.devices.flock_line import Line, LineState, RetryPolicy
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
+from puppet_driver.devices.line import Line, LineState, RetryPolicy
 from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.emulator.server import DeviceSimulator
 from puppet_driver.errors import LinkError

@@ -6,7 +6,7 @@ from benchmarks.driver.decoders import SENSORS, started_pair
 from line_bench import Bench
 import numpy as np
 from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.flock_line import RetryPolicy
+from puppet_driver.devices.line import RetryPolicy
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
 

@@ -9,8 +9,8 @@ import numpy as np
 from polhemus_bytes import poses_of
 from puppet_core.io import build_config, check_values
 from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
-from puppet_driver.devices.flock_line import LineState, LineStatus
 from puppet_driver.devices.liberty import Liberty
+from puppet_driver.devices.line import LineState, LineStatus
 from puppet_driver.devices.polhemus import METRES_PER_CENTIMETRE, NO_ERROR, PolhemusConfig
 from puppet_driver.driver import make_reader
 from puppet_driver.driver_report import Report, Reporter

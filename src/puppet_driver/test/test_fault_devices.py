@@ -16,7 +16,7 @@ import threading
 import time
 
 import numpy as np
-from puppet_driver.devices.flock_line import LineState, LineStatus
+from puppet_driver.devices.line import LineState, LineStatus
 from puppet_driver.devices.polhemus import XOFF
 from puppet_driver.emulator.emulator import (
     build_motionstar_server,

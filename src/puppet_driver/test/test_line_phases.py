@@ -13,7 +13,7 @@ import tty
 from assembly_feeder import Feeder, PERIOD_NS, RATE_HZ, START_NS
 import numpy as np
 from puppet_driver.devices import mock
-from puppet_driver.devices.flock_line import Line, RetryPolicy
+from puppet_driver.devices.line import Line, RetryPolicy
 from puppet_driver.frames.assembler import FrameAssembler
 from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.frames.line_reader import LineReader

@@ -16,7 +16,7 @@ from puppet_driver.devices.birdnet import (
     POSITION_QUATERNION,
     setup_byte,
 )
-from puppet_driver.devices.flock_line import StartSequence
+from puppet_driver.devices.line import StartSequence
 from puppet_driver.devices.motionstar import MotionStar, MotionStarConfig
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError

@@ -5,7 +5,7 @@
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_driver.devices.birdnet import decode_header, Message
-from puppet_driver.devices.flock_line import LineState
+from puppet_driver.devices.line import LineState
 from puppet_driver.devices.motionstar import has_datagrams, parse_way
 import pytest
 from test_motionstar_reader import names, serve, session  # noqa: F401

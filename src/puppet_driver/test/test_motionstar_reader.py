@@ -11,7 +11,7 @@ import numpy as np
 from puppet_core.io import build_config, check_values
 from puppet_driver.devices.birdnet import UNIT_HAS_SENSOR
 from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.flock_line import LineState
+from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.emulator.emulator import build_motionstar_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates

@@ -14,7 +14,7 @@ import tty
 import numpy as np
 from puppet_core.io import build_config, defaults
 from puppet_driver import devices
-from puppet_driver.devices.flock_line import LineState
+from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig

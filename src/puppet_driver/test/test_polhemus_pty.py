@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from puppet_core.io import build_config, check_values, ConfigError
 from puppet_driver.devices import DEVICES
-from puppet_driver.devices.flock_line import LineState
+from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.faults import FaultRates

@@ -7,7 +7,7 @@ import os
 import threading
 
 from puppet_core.io import build_config, check_values
-from puppet_driver.devices.flock_line import LineState
+from puppet_driver.devices.line import LineState
 from puppet_driver.devices.mock import MockPort
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.driver_report import Reporter

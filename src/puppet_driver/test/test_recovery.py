@@ -15,7 +15,7 @@ from line_bench import Bench, MS
 import numpy as np
 from puppet_core.io import defaults
 from puppet_driver.devices import flock_protocol as flock
-from puppet_driver.devices.flock_line import LineState, RetryPolicy
+from puppet_driver.devices.line import LineState, RetryPolicy
 from puppet_driver.errors import LinkError
 from puppet_driver.parameters import DRIVER_ROWS
 import pytest

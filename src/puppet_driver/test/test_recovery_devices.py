@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from line_bench import MS
 from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.flock_line import LineState, RetryPolicy
+from puppet_driver.devices.line import LineState, RetryPolicy
 from puppet_driver.devices.polhemus import XOFF
 import pytest
 from simulator_bench import PERIODS_MS, TwinBench

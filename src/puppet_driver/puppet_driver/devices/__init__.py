@@ -31,7 +31,6 @@ from puppet_driver.devices.birdnet import (
 )
 from puppet_driver.devices.decoding import ANYWHERE, CONFIRMATIONS, NOISE_M, Reach
 from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
-from puppet_driver.devices.flock_line import Line, LineState, LineStatus, RetryPolicy
 from puppet_driver.devices.flock_of_birds import FlockOfBirds
 from puppet_driver.devices.flock_protocol import (
     full_scale_m,
@@ -45,6 +44,7 @@ from puppet_driver.devices.flock_protocol import (
 )
 from puppet_driver.devices.flock_records import PhasedRecordStream
 from puppet_driver.devices.liberty import Liberty, Patriot
+from puppet_driver.devices.line import Line, LineState, LineStatus, RetryPolicy
 from puppet_driver.devices.mock import MockTracker
 from puppet_driver.devices.motionstar import MotionStar
 from puppet_driver.devices.polhemus import (

@@ -3,7 +3,7 @@
 """A line's life, told by a clock made of numbers."""
 
 from line_bench import Bench, MS, RECORDS
-from puppet_driver.devices.flock_line import LineState
+from puppet_driver.devices.line import LineState
 from puppet_driver.errors import LinkError
 import pytest
 

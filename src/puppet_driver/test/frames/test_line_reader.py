@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 from puppet_core.io import build_config, check_values
-from puppet_driver.devices.flock_line import LineState
+from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader, warm_up
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.server import EmulatorServer

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.io import PuppetError
-from puppet_driver.devices.flock_records import MAX_READ_BYTES
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.tracker import (
     Exchange,
     Exchanges,
+    MAX_READ_BYTES,
     RecordStream,
     StreamCounters,
     Tracker,
