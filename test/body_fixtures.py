@@ -259,3 +259,15 @@ def walk_clip(mocap_dir: Path) -> Motion:
 def dance_clip(mocap_dir: Path) -> Motion:
     """Return a captured dance, converted to BVH."""
     return load_clip(mocap_dir / 'cmu_bvh' / 'indian_13.bvh')
+
+
+@pytest.fixture(scope='session')
+def config_dir() -> Path:
+    """Return the folder of the shipped configuration."""
+    return REPOSITORY / 'config'
+
+
+@pytest.fixture(scope='session')
+def performer() -> Character:
+    """Return the built-in performer's body."""
+    return load_character(CHARACTERS / 'performer.yaml')

@@ -162,7 +162,12 @@ def test_nothing_is_left_unfinished() -> None:
 
 
 def test_tests_wait_on_conditions() -> None:
-    """No sleeping in tests: a deadline says when to give up, a condition when to go on."""
+    """
+    No sleeping in tests: a deadline says when to give up, a condition when to go on.
+
+    The programs of robustness/ are no tests: they pace what they do to the graph.
+
+    """
     calls = re.compile(r'\btime\.sleep\(')
     assert not [
         name_of(path)

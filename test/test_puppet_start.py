@@ -16,10 +16,14 @@ own_folder = os.environ.get('NUMBA_CACHE_DIR', '').startswith(f'{ROOT}/.puppet/'
 pytestmark = pytest.mark.skipif(not own_folder, reason='not started by ./puppet test')
 
 
-def puppet(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run ./puppet as a user of this shell would."""
+def puppet(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run ./puppet as a user of this shell would, with these variables besides."""
     return subprocess.run(
-        [ROOT / 'puppet', *arguments], capture_output=True, text=True, check=False
+        [ROOT / 'puppet', *arguments],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -36,11 +40,14 @@ def test_second_start_adds_less_than_a_second() -> None:
 
 
 def test_shell_in_our_environment_changes_nothing() -> None:
-    """This process has it already."""
-    done = puppet('dev', 'shell-env')
+    """This process has it already; the folders that conftest.py adds are the tests' own."""
+    own = {str(ROOT), str(ROOT / 'test')}
+    before = os.environ['PYTHONPATH'].split(os.pathsep)
+    path = os.pathsep.join(folder for folder in before if folder not in own)
+    done = puppet('dev', 'shell-env', PYTHONPATH=path)
     assert done.returncode == 0
     changed = {line.split()[1].split('=')[0] for line in done.stdout.splitlines()}
-    assert not changed & {'AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH'}
+    assert not changed & {'AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH', 'PYTHONPATH'}
 
 
 def test_program_of_a_package_runs() -> None:

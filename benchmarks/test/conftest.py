@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, load_character, Motion, Skeleton
+from puppet_core.body import Character, Motion, Skeleton
 from puppet_core.clips import write_bvh
 from puppet_core.procedural import procedural_motion
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
@@ -59,42 +59,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     return call
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
-    """Return a seeded source of numbers."""
-    return np.random.default_rng(20025)
-
-
-@pytest.fixture(scope='session')
-def config_dir() -> Path:
-    """Return the folder of the checkout's configuration."""
-    return CONFIG
-
-
-@pytest.fixture(scope='session')
-def performer() -> Character:
-    """Return the body of the procedural performer."""
-    return load_character(CONFIG / 'characters/performer.yaml')
-
-
-@pytest.fixture(scope='session')
-def adult_character(performer: Character) -> Character:
-    """Return a body of ordinary proportions."""
-    return performer
-
-
-@pytest.fixture(scope='session')
-def tall_character() -> Character:
-    """Return a body with very long limbs."""
-    return load_character(CONFIG / 'characters/sally.yaml')
-
-
-@pytest.fixture(scope='session')
-def short_character() -> Character:
-    """Return a body with very short limbs."""
-    return load_character(CONFIG / 'characters/blubby.yaml')
-
-
 @pytest.fixture(scope='session')
 def skeleton(performer: Character) -> Skeleton:
     """Return the average adult's lengths."""
@@ -116,15 +80,6 @@ def walk_bvh(steps: Motion, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp('clips') / 'walk.bvh'
     write_bvh(steps, path)
     return path
-
-
-@pytest.fixture(scope='session')
-def mocap_dir() -> Path:
-    """Return the folder of captured clips; skip where it is absent."""
-    folder = REPOSITORY.parent / 'shared' / 'mocap'
-    if not folder.is_dir():
-        pytest.skip(f'captured clips are not in {folder}')
-    return folder
 
 
 @pytest.fixture(scope='session')

@@ -10,7 +10,7 @@ import shutil
 from typing import NamedTuple
 
 from puppet_clips.cli import main
-from puppet_core.body.character import Character, default_capsules, load_character, save_character
+from puppet_core.body.character import Character, default_capsules, save_character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.clips.bvh import write_bvh
@@ -44,12 +44,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix), prepend=os.pathsep)
 
 
-@pytest.fixture(scope='session')
-def config_dir() -> Path:
-    """Return the folder of the checkout's configuration."""
-    return CONFIG
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     """Return a function that runs puppet_clip and returns its exit code and texts."""
@@ -62,12 +56,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
         return Outcome(code, out, err)
 
     return call
-
-
-@pytest.fixture(scope='session')
-def performer() -> Character:
-    """Return the body of the procedural performer."""
-    return load_character(CONFIG / 'characters/performer.yaml')
 
 
 @pytest.fixture(scope='session')
@@ -118,12 +106,3 @@ def scaled_body(
         return path
 
     return write
-
-
-@pytest.fixture(scope='session')
-def mocap_dir() -> Path:
-    """Return the folder of captured clips; skip where it is absent."""
-    folder = REPOSITORY.parent / 'shared' / 'mocap'
-    if not folder.is_dir():
-        pytest.skip(f'captured clips are not in {folder}')
-    return folder

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.character import Character, load_character
+from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.clips.load import load_clip
@@ -19,18 +19,6 @@ from puppet_edit.enhancement.study import fist_motion, fist_take, FistMotion, Ta
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    """Return a seeded source of numbers."""
-    return np.random.default_rng(20025)
-
-
-@pytest.fixture(scope='session')
-def adult_character() -> Character:
-    """Return a body of ordinary proportions."""
-    return load_character(REPOSITORY / 'config' / 'characters' / 'performer.yaml')
 
 
 @pytest.fixture(scope='session')
