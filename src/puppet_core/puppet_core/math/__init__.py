@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vectors, quaternions, small linear systems, and how kernels are compiled by numba."""
 
-from puppet_core.math import quaternion, quaternions
+from puppet_core.math import quaternion, quaternions, values
 from puppet_core.math.arrays import (
     check_array,
     check_shape,
@@ -35,6 +35,18 @@ from puppet_core.math.quaternion import (
     slerp,
 )
 from puppet_core.math.quaternions import from_matrix, to_matrix
+from puppet_core.math.values import (
+    add,
+    clamp,
+    cross,
+    dot,
+    norm,
+    normalized,
+    quat,
+    scale,
+    sub,
+    vec3,
+)
 
 __all__ = [
     'Floats',
@@ -44,15 +56,19 @@ __all__ = [
     'Quats',
     'Vec3',
     'Vec3s',
+    'add',
     'align_sign',
     'angle_between',
     'between',
     'between_rows',
     'check_array',
     'check_shape',
+    'clamp',
     'conjugate',
     'continuous_rows',
     'copy',
+    'cross',
+    'dot',
     'exp',
     'factorise_in_place',
     'follow',
@@ -61,17 +77,24 @@ __all__ = [
     'kernel',
     'log',
     'multiply',
+    'norm',
     'normalize',
+    'normalized',
     'pack_arrays',
+    'quat',
     'quaternion',
     'quaternions',
     'read_only',
     'rotate',
     'rotate_inverse',
+    'scale',
     'slerp',
     'solve_factorised',
     'solve_in_place',
+    'sub',
     'to_matrix',
+    'values',
+    'vec3',
     'work_array',
     'work_table',
 ]
