@@ -16,6 +16,9 @@ Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]  # Hamilton (w, x, y, z), unit
 IDENTITY: Quat = (1.0, 0.0, 0.0, 0.0)
 
+SMALL_ANGLE = 1e-4  # [rad]; below it the Taylor series err by less than 1e-17 relative
+NEARLY_OPPOSITE = 1e-3  # [-]; half-angle cosine below which the axis of `between` is cleaned
+
 
 @kernel
 def vec3(row: np.ndarray) -> Vec3:
@@ -113,3 +116,64 @@ def rotate(q: Quat, v: Vec3) -> Vec3:
 def rotate_inverse(q: Quat, v: Vec3) -> Vec3:
     """Return v rotated by the inverse of q."""
     return rotate(conjugate(q), v)
+
+
+@kernel
+def normalize(q: Quat) -> Quat:
+    """Return q divided by its length; four NaN if that is zero or not finite."""
+    length = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    factor = 1.0 / length if 0.0 < length < math.inf else math.nan
+    return q[0] * factor, q[1] * factor, q[2] * factor, q[3] * factor
+
+
+@kernel
+def exp(rotvec: Vec3) -> Quat:
+    """Return the rotation by a vector whose length is the full angle [rad]."""
+    square = dot(rotvec, rotvec)
+    angle = math.sqrt(square)
+    if angle < SMALL_ANGLE:
+        factor, w = 0.5 - square / 48.0, 1.0 - square / 8.0
+    else:
+        factor, w = math.sin(0.5 * angle) / angle, math.cos(0.5 * angle)
+    return w, factor * rotvec[0], factor * rotvec[1], factor * rotvec[2]
+
+
+@kernel
+def log(q: Quat) -> Vec3:
+    """Return the shortest rotation vector of q, at most pi long [rad]."""
+    sign = 1.0 if q[0] >= 0.0 else -1.0
+    sine, cosine = math.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), sign * q[0]
+    if sine < SMALL_ANGLE:
+        # 2 atan(s/c)/s to third order; a NaN in w must not get lost where s is zero
+        ratio = sine / cosine if cosine != 0.0 else math.nan
+        factor = 2.0 / cosine * (1.0 - ratio * ratio / 3.0) if cosine != 0.0 else math.nan
+    else:
+        factor = 2.0 * math.atan2(sine, cosine) / sine
+    factor *= sign
+    return factor * q[1], factor * q[2], factor * q[3]
+
+
+@kernel
+def between(u: Vec3, v: Vec3) -> Quat:
+    """Return the least rotation of one direction into another; see `quaternion.between`."""
+    if norm(u) == 0.0 or norm(v) == 0.0:
+        return 1.0, 0.0, 0.0, 0.0
+    u, v = normalized(u), normalized(v)
+    # |u + v| = 2 cos(angle / 2), exact also where 1 + u.v has cancelled
+    cosine = 0.5 * norm(add(u, v))
+    axis = cross(u, v)
+    if cosine > NEARLY_OPPOSITE:
+        axis = scale(axis, 0.5 / cosine)
+        return cosine, axis[0], axis[1], axis[2]
+    if norm(axis) < 1e-15:
+        # no axis left: one square to u, made with u's smallest component
+        if abs(u[0]) <= abs(u[1]) and abs(u[0]) <= abs(u[2]):
+            axis = (0.0, u[2], -u[1])
+        elif abs(u[1]) <= abs(u[2]):
+            axis = (-u[2], 0.0, u[0])
+        else:
+            axis = (u[1], -u[0], 0.0)
+    # the cross product of nearly opposite vectors is small and so not quite square to u
+    axis = sub(axis, scale(u, dot(axis, u)))
+    axis = scale(axis, math.sqrt(1.0 - cosine * cosine) / norm(axis))
+    return cosine, axis[0], axis[1], axis[2]
