@@ -3,101 +3,52 @@
 """
 The TF frames of a body: its URDF's links under a prefix, the pelvis below the world.
 
-Names and split angles are those of the robot description and /joint_states, so RViz' RobotModel
-with that TF prefix shows the body. Transforms carry the stamp of their posture. `RawFrames`
-collects the messages of one stamp and leaves them undecoded until they are needed.
+Names and angles are those of the robot description and /joint_states, so RViz' RobotModel with
+that TF prefix shows the body. A robot has the links of its own URDF below `<prefix>pelvis`, or
+in its place where it has a link of that name.
 """
 
-import math
+from collections.abc import Mapping
 
-from numba import njit
 import numpy as np
-from puppet_core.body import ContinuousEuler, N_SEGMENTS, PARENTS, SEGMENTS
-from puppet_core.math import Floats, multiply, Quats, rotate_inverse, Vec3, Vec3s
-from puppet_core.robots import link_chain
-from puppet_ros.messages import raw_header
-from puppet_ros.node import ExactTimeSynchronizer
+from puppet_core.body import (
+    ContinuousEuler,
+    N_SEGMENTS,
+    parse_urdf,
+    PARENTS,
+    Robot,
+    SEGMENTS,
+    TURNING,
+    UrdfJoint,
+)
+from puppet_core.math import Floats, Quat, quaternions, Quats, Vec3, Vec3s
+from puppet_core.robots import link_chain, world_orientations
+from puppet_ros.messages import angles_of, PostureRecord, TransformsWriter
+from puppet_ros.node import RateLimit
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
 
-_PARENTS = tuple(int(p) for p in PARENTS)
+WORLD, PELVIS = 'world', SEGMENTS[0]
 LINKS_PER_SEGMENT = 3  # after the z, the y and the x joint
-
-WORLD = 'world'
-
-PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
-
-
-@njit(cache=True)
-def link_transforms(
-    root: Vec3,
-    rotations: Quats,
-    segments: Vec3s,
-    angles: Floats,
-    q_world: Quats,
-    positions: Vec3s,
-    quaternions: Quats,
-) -> None:
-    """
-    Fill the transform of every link in its parent link.
-
-    Parameters
-    ----------
-    root : ndarray, shape (3,)
-        Pelvis in world [m].
-    rotations : ndarray, shape (16, 4)
-        Row 0 the pelvis in world, the others relative to the parent segment.
-    segments : ndarray, shape (16, 3)
-        Joint positions in world; they give the segments' lengths [m].
-    angles : ndarray, shape (45,)
-        Revolute joints, z, y, x of each segment after the pelvis [rad].
-    q_world : ndarray, shape (16, 4)
-        Working space: segment orientations in world.
-    positions, quaternions : ndarray, shapes (46, 3) and (46, 4)
-        Out: the pelvis in world, then three links for each segment.
-
-    """
-    q_world[0, :] = rotations[0]
-    positions[0, :] = root
-    quaternions[0, :] = rotations[0]
-    for segment in range(1, N_SEGMENTS):
-        parent = _PARENTS[segment]
-        multiply(q_world[parent], rotations[segment], q_world[segment])
-        first = 1 + LINKS_PER_SEGMENT * (segment - 1)
-        for k in range(3):
-            positions[first, k] = segments[segment, k] - segments[parent, k]
-            positions[first + 1, k] = 0.0
-            positions[first + 2, k] = 0.0
-        rotate_inverse(q_world[parent], positions[first], positions[first])
-        for link in range(LINKS_PER_SEGMENT):
-            half = 0.5 * angles[3 * (segment - 1) + link]
-            q = quaternions[first + link]
-            q[0], q[1], q[2], q[3] = math.cos(half), 0.0, 0.0, 0.0
-            q[3 - link] = math.sin(half)
+IDLE_RATE_HZ = 1.0  # of looking at a stream that nobody wants to see
 
 
 class LinkFrames:
-    """The moving frames of one body."""
+    """The moving frames of a body of segments."""
 
     def __init__(self, prefix: str) -> None:
-        """
-        Prepare the frames of a body.
-
-        Parameters
-        ----------
-        prefix : str
-            Put before every link's name, as in 'puppet/'.
-
-        """
-        self.frames = _frame_pairs(prefix)
+        """Take what is put before every link's name, as in 'puppet/'."""
+        frames = [(WORLD, prefix + PELVIS)]
+        for segment, parent in zip(SEGMENTS[1:], PARENTS[1:]):
+            chain = [SEGMENTS[parent], *link_chain(segment)]
+            frames += [(prefix + above, prefix + link) for above, link in zip(chain, chain[1:])]
+        self.frames = tuple(frames)
         """Parent and child of each transform, 46 of them."""
-        n = 1 + LINKS_PER_SEGMENT * (N_SEGMENTS - 1)
         self._split = ContinuousEuler()
-        self._q_world = np.zeros((N_SEGMENTS, 4))
-        self._positions = np.zeros((n, 3))
-        self._quaternions = np.zeros((n, 4))
 
     def step(self, root: Vec3, rotations: Quats, segments: Vec3s) -> tuple[Vec3s, Quats]:
         """
-        Return the transforms of the next posture.
+        Return the transforms of the next posture, in the order of `frames`.
 
         Parameters
         ----------
@@ -106,46 +57,135 @@ class LinkFrames:
         rotations : ndarray, shape (16, 4)
             Joint rotations.
         segments : ndarray, shape (16, 3)
-            Joint positions in world [m].
+            Joint positions in world; they give the segments' lengths [m].
 
         Returns
         -------
         positions, quaternions : ndarray, shapes (46, 3) [m] and (46, 4)
-            In the order of `frames`; overwritten by the next step.
 
         """
-        angles = self._split.step(rotations)
-        link_transforms(
-            root, rotations, segments, angles, self._q_world, self._positions, self._quaternions
+        positions, turns = np.zeros((len(self.frames), 3)), np.zeros((len(self.frames), 4))
+        positions[0], turns[0] = root, rotations[0]
+        above = quaternions.conjugate(world_orientations(rotations)[PARENTS[1:]])
+        offsets = segments[1:] - segments[PARENTS[1:]]
+        positions[1::LINKS_PER_SEGMENT] = quaternions.rotate(above, offsets)
+        half = 0.5 * self._split.step(rotations).reshape(N_SEGMENTS - 1, LINKS_PER_SEGMENT)
+        links = turns[1:].reshape(*half.shape, 4)
+        links[..., 0] = np.cos(half)
+        links[:, [0, 1, 2], [3, 2, 1]] = np.sin(half)
+        return positions, turns
+
+
+class RobotFrames:
+    """The moving frames of a robot."""
+
+    def __init__(self, robot: Robot, prefix: str) -> None:
+        """Take the robot, and what is put before every link's name, as in 'puppet/'."""
+        urdf = parse_urdf(robot.urdf_path, robot.urdf)
+        joints = urdf.joints
+        has_pelvis = PELVIS in urdf.links
+        tops = [(WORLD, PELVIS)] if not has_pelvis else []
+        tops.append((tops[-1][1] if tops else WORLD, urdf.root))
+        self.frames = tuple(
+            (above if above == WORLD else prefix + above, prefix + link)
+            for above, link in (*tops, *((j.parent, j.child) for j in joints))
         )
+        """Parent and child of each transform."""
+        index = {name: i for i, name in enumerate(robot.published_names)}
+        self._n_tops = len(tops)
+        rows = [_angle_of(joint, {j.name: j for j in joints}, index) for joint in joints]
+        self._source = np.array([row[0] for row in rows], dtype=np.int64)
+        self._factor, self._offset = np.array([row[1:] for row in rows]).T
+        self._axes = np.array([joint.axis for joint in joints])
+        self._facing = robot.facing
+        poses = np.array([joint.pose for joint in joints])
+        self._turned = quaternions.from_matrix(poses[:, :3, :3])
+        self._positions: Vec3s = np.zeros((len(self.frames), 3))
+        self._positions[self._n_tops :] = poses[:, :3, 3]
+        self._quaternions: Quats = np.tile([1.0, 0.0, 0.0, 0.0], (len(self.frames), 1))
+        self._quaternions[self._n_tops :] = self._at(np.zeros(len(index)))
+        self.moves = np.concatenate(([True], [False] * (self._n_tops - 1), self._source >= 0))
+        """Which transforms change at all, shape (n,)."""
+        if self._n_tops == 2:
+            self._quaternions[1] = self._facing
+
+    def named(self, moves: bool) -> list[tuple[str, str]]:
+        """Return parent and child of the transforms that change, or of those that never do."""
+        return [self.frames[i] for i in np.flatnonzero(self.moves == moves)]
+
+    def fixed(self) -> tuple[Vec3s, Quats]:
+        """Return the transforms that never change, in the order of `named(False)`."""
+        return self._positions[~self.moves], self._quaternions[~self.moves]
+
+    def step(self, root: Vec3, q_root: Quat, angles: Floats) -> tuple[Vec3s, Quats]:
+        """
+        Return the transforms of the next posture, (n, 3) [m] and (n, 4), overwritten by the next.
+
+        `root` and `q_root` are the pelvis in world [m]; `angles`, shape (n,), are in the order of
+        the robot's `published_names` [rad].
+        """
+        self._positions[0], self._quaternions[0] = root, q_root
+        if self._n_tops == 1:
+            self._quaternions[0] = quaternions.multiply(q_root, self._facing)
+        self._quaternions[self._n_tops :] = self._at(angles)
         return self._positions, self._quaternions
 
-
-def _frame_pairs(prefix: str) -> tuple[tuple[str, str], ...]:
-    pairs = [(WORLD, prefix + SEGMENTS[0])]
-    for segment, parent in zip(SEGMENTS[1:], PARENTS[1:]):
-        above = SEGMENTS[parent]
-        for link in link_chain(segment):
-            pairs.append((prefix + above, prefix + link))
-            above = link
-    return tuple(pairs)
+    def _at(self, angles: Floats) -> Quats:
+        """Return the orientation of every link in its parent."""
+        known = np.append(angles, 0.0)  # of a joint that has none, index -1
+        turns = self._factor * known[self._source] + self._offset
+        return quaternions.multiply(self._turned, quaternions.exp(turns[:, None] * self._axes))
 
 
-class RawFrames:
-    """Performer, importance and puppet of one stamp."""
+def _angle_of(
+    joint: UrdfJoint, joints: Mapping[str, UrdfJoint], index: Mapping[str, int]
+) -> tuple[int, float, float]:
+    """Return whose angle a joint has, times what and plus what."""
+    factor, offset = 1.0, 0.0
+    if joint.mimic is not None:
+        # URDF: multiplier * other_joint + offset
+        factor, offset = joint.mimic.multiplier, joint.mimic.offset
+    leader = joint if joint.mimic is None else joints[joint.mimic.joint]
+    if joint.kind not in TURNING or leader.name not in index:
+        return -1, 0.0, offset if joint.kind in TURNING else 0.0
+    return index[leader.name], factor, offset
 
-    def __init__(self) -> None:
-        self._captured: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
-        self._whole: ExactTimeSynchronizer[tuple[bytes, bytes], bytes] = ExactTimeSynchronizer()
 
-    def push(self, topic: str, data: bytes) -> tuple[bytes, bytes, bytes] | None:
-        """Take a message; return the frame that it completes."""
-        stamp_ns = raw_header.stamp_ns(data)
-        if topic == PUPPET_TOPIC:
-            found = self._whole.push_right(stamp_ns, data)
-        else:
-            is_left = topic == PERFORMER_TOPIC
-            push = self._captured.push_left if is_left else self._captured.push_right
-            pair = push(stamp_ns, data)
-            found = None if pair is None else self._whole.push_left(stamp_ns, pair)
-        return None if found is None else (*found[0], found[1])
+class BodyView:
+    """The frames of one body as messages, and when they are due."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        """Of the frames' names, as in 'puppet/'."""
+        self.limit = RateLimit(0.0)
+        self.idle_limit = RateLimit(IDLE_RATE_HZ)
+        self.leg_length, self.body = 0.0, ''
+        """Of the last posture, [m] and its name; 0 and '' before the first."""
+        self._segments = LinkFrames(prefix)
+        self.become(None)
+
+    def become(self, robot: Robot | None) -> None:
+        """Show the links of a robot, or the segments."""
+        self.robot = robot
+        self._links = None if robot is None else RobotFrames(robot, self.prefix)
+        moving = self._segments.frames if self._links is None else self._links.named(True)
+        self._writer = TransformsWriter(moving)
+
+    def transforms(self, record: PostureRecord, joints: JointState | None) -> TFMessage | None:
+        """Return the moving frames of a posture; None for joints that are not the robot's."""
+        posture = record.posture
+        if self.robot is None or self._links is None:
+            steps = self._segments.step(posture.root_position, posture.rotations, record.segments)
+            return self._writer.fill(record.stamp_ns, *steps)
+        angles = None if joints is None else angles_of(joints, self.robot.published_names)
+        if angles is None:
+            return None
+        moves = self._links.moves
+        places, turns = self._links.step(posture.root_position, posture.rotations[0], angles)
+        return self._writer.fill(record.stamp_ns, places[moves], turns[moves])
+
+    def fixed_transforms(self, stamp_ns: int) -> TFMessage | None:
+        """Return the frames of a robot that do not move; None if there are none."""
+        if self._links is None or np.all(self._links.moves):
+            return None
+        return TransformsWriter(self._links.named(False)).fill(stamp_ns, *self._links.fixed())

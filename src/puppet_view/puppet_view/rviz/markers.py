@@ -8,19 +8,22 @@ and the range balls around the goals (Shin2002 fig. 5.3): those of the environme
 `range_ball_markers`, those of the puppet's own body in `self_ball_markers`. No message carries
 the latter, so `SelfBallView` computes them from performer, importance and puppet by the solver's
 kernel; where the published posture was blended after a gap, or joint limits bent the torso, they
-fit the visible posture. `MarkerBoard` limits the rate of the topic; the caller passes the time.
+fit the visible posture. `BodyTint` colours the puppet's limbs over a robot model that cannot
+change its colours.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from puppet_core.body import (
+    Capsule,
     Character,
     end_effector_positions,
     END_EFFECTORS,
     forward_kinematics,
     is_posture,
     LIMB_SEGMENTS,
+    LIMBS,
     Posture,
     SEGMENT_INDEX,
     SEGMENTS,
@@ -35,7 +38,7 @@ from puppet_core.marker_spec import (
     SPHERE_SHAPE,
     text_marker,
 )
-from puppet_core.math import Floats, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, Quat, Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import rotate
 from puppet_retarget.importance import (
     body_arrays,
@@ -47,12 +50,10 @@ from puppet_retarget.importance import (
     Placement,
     PLANE,
     ROW,
-    SceneObject,
     SELF_ROW,
     SPHERE,
 )
 from puppet_retarget.solvers import empty_self_balls, is_usable, limb_self_balls, SelfBalls
-from puppet_ros.node import RateLimit
 
 ENVIRONMENT, REAL, GOALS, RANGE_BALLS = 'environment', 'real', 'goals', 'range_balls'
 LABELS, NAMES = 'labels', 'names'
@@ -73,6 +74,13 @@ FLOOR_COLOUR: Colour = (0.62, 0.64, 0.66, 0.35)
 REAL_COLOUR: Colour = (0.55, 0.60, 0.68, 0.35)
 PUPPET_COLOUR: Colour = (0.72, 0.60, 0.46, 1.0)
 
+TINTS = (0.2, 0.6, 0.95)  # how far upper, lower and end segment turn at importance 1
+SKIN_M = 0.003  # thicker than the model's capsule
+STEPS = 20  # of importance with a colour of their own
+MIN_CORE_M = 1e-6
+LIFETIME_S = 1.5  # of the limbs' markers
+KEEP_ALIVE_NS = 500_000_000
+
 
 def environment_markers(
     environment: Environment, world_scale: float = 1.0
@@ -84,29 +92,35 @@ def environment_markers(
     counterpart is added, paler, in the group 'real'.
 
     """
-    markers: list[MarkerSpec] = []
-    for scene_object in environment.objects:
-        scaled = _scaled(scene_object.puppet, world_scale)
-        colour = FLOOR_COLOUR if scene_object.shape == PLANE else PUPPET_COLOUR
-        _add_solid(markers, ENVIRONMENT, scene_object, scaled, colour)
-        if scene_object.shape != PLANE and not _same(scaled, scene_object.real):
-            _add_solid(markers, REAL, scene_object, scene_object.real, REAL_COLOUR)
-    return tuple(markers)
+    markers: dict[str, list[MarkerSpec]] = {ENVIRONMENT: [], REAL: []}
+    for item in environment.objects:
+        real, puppet = item.real, item.puppet
+        place = Placement(
+            world_scale * puppet.position, puppet.orientation, world_scale * puppet.size
+        )
+        colour = FLOOR_COLOUR if item.shape == PLANE else PUPPET_COLOUR
+        drawn = [(ENVIRONMENT, place, colour)]
+        if item.shape != PLANE and not all(
+            np.allclose(getattr(place, name), getattr(real, name), atol=1e-9)
+            for name in ('position', 'orientation', 'size')
+        ):
+            drawn.append((REAL, real, REAL_COLOUR))
+        for group, at, colour in drawn:
+            for shape, centre, size in _parts(item.shape, at.size):
+                position = at.position + rotate(at.orientation, centre)
+                number = len(markers[group])
+                markers[group].append(
+                    MarkerSpec(
+                        group, number, shape, position, at.orientation, size, colour, item.name
+                    )
+                )
+    return (*markers[ENVIRONMENT], *markers[REAL])
 
 
 def goal_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
     """Return a small sphere at each goal that matters, coloured by importance."""
-    size = np.full(3, GOAL_DIAMETER_M)
     return tuple(
-        MarkerSpec(
-            GOALS,
-            i,
-            SPHERE_SHAPE,
-            goals[i],
-            IDENTITY,
-            size,
-            (*importance_colour(importances[i]), 1.0),
-        )
+        _ball(GOALS, i, goals[i], 0.5 * GOAL_DIAMETER_M, (*importance_colour(importances[i]), 1.0))
         for i in _visible(importances, goals)
     )
 
@@ -140,15 +154,14 @@ def body_names(
         The body whose frames' prefix is the last one.
 
     """
+    tops = [max(c.start[2], c.end[2]) + c.radius for c in puppet.capsules if c.segment == HEAD]
     markers = []
     for i, (prefix, (name, leg_length)) in enumerate(bodies.items()):
+        is_puppet = i == len(bodies) - 1
         segment, above = SEGMENTS[HEAD], HEAD_SHARE * leg_length
-        if i == len(bodies) - 1 and puppet.robot is not None:
+        if is_puppet and puppet.robot is not None:
             segment, above = SEGMENTS[0], leg_length
-        elif i == len(bodies) - 1:
-            tops = [
-                max(c.start[2], c.end[2]) + c.radius for c in puppet.capsules if c.segment == HEAD
-            ]
+        elif is_puppet:
             above = max(tops, default=above)
         if name:
             place = np.array([0.0, 0.0, above + NAME_ABOVE_M])
@@ -167,16 +180,12 @@ def range_ball_markers(
     Shin2002 eq. 5.10: the radius is (1 - w) D.
 
     """
-    markers = []
-    for i in _visible(importances, goals):
-        radius = (1.0 - importances[i]) * radii_at_zero[i]
-        if radius > MIN_BALL_RADIUS_M:
-            colour = (*importance_colour(importances[i]), 0.15)
-            size = np.full(3, 2.0 * radius)
-            markers.append(
-                MarkerSpec(RANGE_BALLS, i, SPHERE_SHAPE, goals[i], IDENTITY, size, colour)
-            )
-    return tuple(markers)
+    radii = (1.0 - importances) * radii_at_zero
+    return tuple(
+        _ball(RANGE_BALLS, i, goals[i], radii[i], (*importance_colour(importances[i]), 0.15))
+        for i in _visible(importances, goals)
+        if radii[i] > MIN_BALL_RADIUS_M
+    )
 
 
 def self_ball_markers(
@@ -189,15 +198,24 @@ def self_ball_markers(
     the group of the goals' balls, numbered on from those: a view shows or hides all.
 
     """
-    markers = []
-    for j in _visible(importances, centres):
-        colour = (*importance_colour(importances[j]), 0.15)
-        size = np.full(3, 2.0 * max(radii[j], MIN_BALL_RADIUS_M))
-        identifier = len(END_EFFECTORS) + j
-        markers.append(
-            MarkerSpec(RANGE_BALLS, identifier, SPHERE_SHAPE, centres[j], IDENTITY, size, colour)
+    first, least = len(END_EFFECTORS), MIN_BALL_RADIUS_M
+    return tuple(
+        _ball(
+            RANGE_BALLS,
+            first + j,
+            centres[j],
+            max(radii[j], least),
+            (*importance_colour(importances[j]), 0.15),
         )
-    return tuple(markers)
+        for j in _visible(importances, centres)
+    )
+
+
+def _ball(
+    namespace: str, identifier: int, centre: Vec3, radius: float, colour: Colour
+) -> MarkerSpec:
+    size = np.full(3, 2.0 * radius)
+    return MarkerSpec(namespace, identifier, SPHERE_SHAPE, centre, IDENTITY, size, colour)
 
 
 def _visible(importances: Floats, goals: Vec3s) -> Sequence[int]:
@@ -206,43 +224,6 @@ def _visible(importances: Floats, goals: Vec3s) -> Sequence[int]:
         for i in range(len(importances))
         if importances[i] > VISIBLE_IMPORTANCE and np.all(np.isfinite(goals[i]))
     ]
-
-
-def _scaled(placement: Placement, world_scale: float) -> Placement:
-    return Placement(
-        world_scale * placement.position, placement.orientation, world_scale * placement.size
-    )
-
-
-def _same(a: Placement, b: Placement) -> bool:
-    return all(
-        np.allclose(getattr(a, name), getattr(b, name), atol=1e-9)
-        for name in ('position', 'orientation', 'size')
-    )
-
-
-def _add_solid(
-    markers: list[MarkerSpec],
-    namespace: str,
-    scene_object: SceneObject,
-    placement: Placement,
-    colour: Colour,
-) -> None:
-    for shape, centre, size in _parts(scene_object.shape, placement.size):
-        position = placement.position + rotate(placement.orientation, centre)
-        identifier = sum(marker.namespace == namespace for marker in markers)
-        markers.append(
-            MarkerSpec(
-                namespace,
-                identifier,
-                shape,
-                position,
-                placement.orientation,
-                size,
-                colour,
-                scene_object.name,
-            )
-        )
 
 
 def _parts(shape: int, size: Vec3) -> list[tuple[str, Vec3, Vec3]]:
@@ -265,42 +246,79 @@ def _parts(shape: int, size: Vec3) -> list[tuple[str, Vec3, Vec3]]:
     return parts
 
 
-class MarkerBoard:
-    """What waits to be drawn."""
+class BodyTint:
+    """
+    The puppet's limbs in the colour of their importance, over a robot model.
 
-    def __init__(self, rate_hz: float) -> None:
-        """Take the most messages a second [Hz]; 0 is none at all."""
-        self._limit = RateLimit(rate_hz)
-        self._ball_limit = RateLimit(rate_hz)
-        self._is_environment_due = False
-        self._balls: tuple[int, tuple[MarkerSpec, ...]] = (0, ())
+    Each capsule of a limb that matters is drawn again, a little thicker, so that it hides the one
+    of the RobotModel, in a mixture of its own colour and that of the importance. They move with
+    the links' frames: only what changes its colour is sent, and again before it expires. A
+    robot's links are not our segments: it has no coloured limbs.
+    """
 
-    def frame(self, now_ns: int) -> bool:
-        """Return whether a message is due now that a frame has come."""
-        return self._limit.passes(now_ns)
+    def __init__(self, character: Character, prefix: str) -> None:
+        """Take whose capsules, and the prefix of the segments' TF frames, as in 'puppet/'."""
+        self._limbs: list[list[tuple[MarkerSpec, float]]] = []
+        for name, segments in zip(LIMBS, LIMB_SEGMENTS):
+            solids = [
+                (solid._replace(frame=prefix + SEGMENTS[segment]), tint)
+                for segment, tint in zip(segments, TINTS)
+                for capsule in character.capsules
+                if capsule.segment == segment and character.robot is None
+                for solid in _skin(name, capsule, character.colour_of(capsule))
+            ]
+            self._limbs.append([(s._replace(identifier=i), t) for i, (s, t) in enumerate(solids)])
+        self._shown = [0] * len(LIMBS)
+        self._sent_ns = [-KEEP_ALIVE_NS] * len(LIMBS)
 
-    def tick(self, now_ns: int) -> bool:
-        """Ask for the environment; return whether a message is due for it alone."""
-        self._is_environment_due = self._limit.is_open
-        return self._limit.passes(now_ns)
+    def step(self, importances: Floats, now_ns: int) -> tuple[MarkerSpec, ...]:
+        """
+        Return the solids to send now [ns], in a time that does not jump.
 
-    def wants_balls(self, now_ns: int) -> bool:
-        """Return whether the balls of the own body would be shown."""
-        return self._ball_limit.passes(now_ns)
+        Importances of the end-effectors, shape (4,), in 0 .. 1; what is not finite counts as 0.
+        """
+        markers: list[MarkerSpec] = []
+        for limb, importance in enumerate(np.clip(np.nan_to_num(importances), 0.0, 1.0)):
+            level = round(STEPS * float(importance))
+            is_old = level > 0 and now_ns - self._sent_ns[limb] >= KEEP_ALIVE_NS
+            if level == self._shown[limb] and not is_old:
+                continue  # at 0 the last ones expire
+            self._shown[limb], self._sent_ns[limb] = level, now_ns
+            warm = np.array(importance_colour(level / STEPS))
+            for solid, tint in self._limbs[limb]:
+                blend = tint * level / STEPS
+                red, green, blue = (1.0 - blend) * np.array(solid.colour[:3]) + blend * warm
+                markers.append(
+                    solid._replace(colour=(float(red), float(green), float(blue), 1.0))
+                )
+        return tuple(markers)
 
-    def put_balls(self, stamp_ns: int, balls: tuple[MarkerSpec, ...]) -> None:
-        """Keep the balls of a frame for the next message."""
-        self._balls = stamp_ns, balls
 
-    def take_balls(self) -> tuple[int, tuple[MarkerSpec, ...]]:
-        """Return stamp [ns] and balls that wait, if any, and forget them."""
-        taken, self._balls = self._balls, (0, ())
-        return taken
+def _skin(
+    namespace: str, capsule: Capsule, colour: tuple[float, float, float]
+) -> list[MarkerSpec]:
+    """Return what a capsule is drawn with, in its segment's frame."""
+    radius, core = capsule.radius + SKIN_M, capsule.end - capsule.start
+    length = float(np.linalg.norm(core))
+    is_ball = length <= MIN_CORE_M
+    ends = [capsule.start] if is_ball else [capsule.start, capsule.end]
+    solids = [_ball(namespace, 0, end, radius, (*colour, 1.0)) for end in ends]
+    if not is_ball:
+        middle, turn = 0.5 * (capsule.start + capsule.end), _turn_of_z(core / length)
+        size = np.array([2.0 * radius, 2.0 * radius, length])
+        solids.append(
+            MarkerSpec(namespace, 0, CYLINDER_SHAPE, middle, turn, size, (*colour, 1.0))
+        )
+    return solids
 
-    def take_environment(self) -> bool:
-        """Return whether the environment belongs in this message, and forget it."""
-        taken, self._is_environment_due = self._is_environment_due, False
-        return taken
+
+def _turn_of_z(direction: Vec3) -> Quat:
+    """Return the shortest turn of +Z into a unit direction."""
+    w = 1.0 + direction[2]
+    if w < MIN_CORE_M:
+        return np.array([0.0, 1.0, 0.0, 0.0])  # half a turn about x
+    turn = np.array([w, -direction[1], direction[0], 0.0])
+    return turn / np.linalg.norm(turn)
 
 
 class SelfBallView:

@@ -33,16 +33,14 @@ from puppet_ros.node import (
     RateLimit,
     spin_node,
 )
-from puppet_view.rviz import body_tint
-from puppet_view.rviz.body_frames import BodyView
-from puppet_view.rviz.body_tint import BodyTint
-from puppet_view.rviz.frames import PERFORMER_TOPIC, PUPPET_TOPIC, RawFrames, WORLD
+from puppet_view.rviz.frames import BodyView, WORLD
 from puppet_view.rviz.markers import (
     body_names,
+    BodyTint,
     environment_markers,
     goal_markers,
     label_markers,
-    MarkerBoard,
+    LIFETIME_S,
     range_ball_markers,
     self_ball_markers,
     SelfBallView,
@@ -90,6 +88,7 @@ VISUALIZATION_ROWS = (
 )
 
 NODE_NAME = 'visualization'
+PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
 BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
 IMPORTANCE_TOPIC = '/importance'
 JOINT_STATES_TOPIC = '/joint_states'
@@ -99,6 +98,8 @@ ENVIRONMENT_PERIOD_S = 1.0
 ENVIRONMENT_LIFETIME_S = 3.0
 GOAL_LIFETIME_S = 0.25
 BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
+Group = tuple[int, float, tuple[MarkerSpec, ...]]  # stamp [ns], lifetime [s] and the markers
+NO_MARKERS: Group = (0, GOAL_LIFETIME_S, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ class VisualizationNode(Node):
         if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
             return
         record = posture_of(data)
-        view.note(record)
+        view.leg_length, view.body = record.leg_length, record.body
         self._diagnostics.frame(record.stamp_ns)
         if not watched:
             return
@@ -181,21 +182,29 @@ class VisualizationNode(Node):
         """Keep the balls of the puppet's own body if this completes a frame that is due."""
         if not self._table.config.show_range_balls or not self._markers.get_subscription_count():
             return
-        frame = self._raw_frames.push(topic, data)
-        if frame is None or not self._board.wants_balls(time.monotonic_ns()):
+        stamp_ns = raw_header.stamp_ns(data)
+        if topic == PUPPET_TOPIC:
+            frame = self._frame_join.push_right(stamp_ns, data)
+        else:
+            join = self._input_join
+            push = join.push_left if topic == PERFORMER_TOPIC else join.push_right
+            inputs = push(stamp_ns, data)
+            frame = None if inputs is None else self._frame_join.push_left(stamp_ns, inputs)
+        if frame is None or not self._ball_limit.passes(time.monotonic_ns()):
             return
-        captured = posture_of(frame[0])
-        near = importance_msg.from_msg(decoded(frame[1], Importance))
-        puppet = posture_of(frame[2])
+        (performer, importance), puppet = frame
+        near = importance_msg.from_msg(decoded(importance, Importance))
         balls = self._self_balls.balls(
-            puppet.posture,
-            captured.posture.rotations,
+            posture_of(puppet).posture,
+            posture_of(performer).posture.rotations,
             near.rows,
             near.self_rows,
             self._world_scale(),
         )
-        self._board.put_balls(
-            puppet.stamp_ns, self_ball_markers(balls.importances, balls.centres, balls.radii)
+        self._balls = (
+            stamp_ns,
+            GOAL_LIFETIME_S,
+            self_ball_markers(balls.importances, balls.centres, balls.radii),
         )
 
     def _on_importance(self, data: bytes) -> None:
@@ -204,7 +213,7 @@ class VisualizationNode(Node):
             self._take_away()
         self._show_self_balls(IMPORTANCE_TOPIC, data)
         now_ns = time.monotonic_ns()
-        draws = self._markers.get_subscription_count() > 0 and self._board.frame(now_ns)
+        draws = self._markers.get_subscription_count() > 0 and self._limit.passes(now_ns)
         tints = self._body_markers.get_subscription_count() > 0
         tints = tints and self._body_limit.passes(now_ns)
         if not draws and not tints:
@@ -214,7 +223,7 @@ class VisualizationNode(Node):
             self._draw(record.stamp_ns, self._frame_markers(record))
         if tints:
             limbs = self._tint.step(record.rows[:, IMPORTANCE], now_ns)
-            self._publish(self._body_markers, [(0, body_tint.LIFETIME_S, limbs)])
+            self._publish(self._body_markers, [(0, LIFETIME_S, limbs)])
 
     def _frame_markers(self, record: importance_msg.ImportanceRecord) -> tuple[MarkerSpec, ...]:
         """Return what an importance shows by itself."""
@@ -228,15 +237,17 @@ class VisualizationNode(Node):
         return markers
 
     def _on_timer(self) -> None:
-        watched = self._markers.get_subscription_count() > 0
-        if watched and self._board.tick(time.monotonic_ns()):
-            self._draw(0, ())
+        if self._markers.get_subscription_count() > 0:
+            self._is_environment_due = self._limit.is_open
+            if self._limit.passes(time.monotonic_ns()):
+                self._draw(0, ())
 
     def _draw(self, stamp_ns: int, markers: tuple[MarkerSpec, ...]) -> None:
         """Publish the markers of a frame with all that waits, in one message."""
-        balls_ns, balls = self._board.take_balls()
-        groups = [(stamp_ns, GOAL_LIFETIME_S, markers), (balls_ns, GOAL_LIFETIME_S, balls)]
-        if self._board.take_environment():
+        groups = [(stamp_ns, GOAL_LIFETIME_S, markers), self._balls]
+        self._balls = NO_MARKERS
+        if self._is_environment_due:
+            self._is_environment_due = False
             # stamp zero: RViz takes the latest transform
             groups.append((0, ENVIRONMENT_LIFETIME_S, self._lasting_markers()))
         self._publish(self._markers, groups)
@@ -248,10 +259,8 @@ class VisualizationNode(Node):
             markers += body_names(seen, self._character)
         return markers
 
-    def _publish(
-        self, publisher: Any, groups: Sequence[tuple[int, float, tuple[MarkerSpec, ...]]]
-    ) -> None:
-        """Publish groups of one stamp and lifetime each, unless all of them are empty."""
+    def _publish(self, publisher: Any, groups: Sequence[Group]) -> None:
+        """Publish groups of markers, unless all of them are empty."""
         message = MarkerArray()
         for stamp_ns, lifetime_s, markers in groups:
             message.markers += marker_message.to_msg(markers, WORLD, stamp_ns, lifetime_s).markers
@@ -260,8 +269,11 @@ class VisualizationNode(Node):
 
     def _restart(self, config: VisualizationConfig) -> None:
         """Forget what waits to be drawn."""
-        self._raw_frames = RawFrames()
-        self._board = MarkerBoard(config.marker_rate_hz)
+        self._input_join: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
+        self._frame_join: ExactTimeSynchronizer[Any, bytes] = ExactTimeSynchronizer()
+        self._limit = RateLimit(config.marker_rate_hz)
+        self._ball_limit = RateLimit(config.marker_rate_hz)
+        self._is_environment_due, self._balls = False, NO_MARKERS
         self._body_limit = RateLimit(min(BODY_RATE_HZ, config.marker_rate_hz))
         self._tint = BodyTint(self._character, BODIES[PUPPET_TOPIC])
 

@@ -13,7 +13,7 @@ from puppet_core.math.quaternions import rotate
 from puppet_core.robots.description import urdf_text
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
-from puppet_view.rviz.body_tint import BodyTint, KEEP_ALIVE_NS, LIFETIME_S, SKIN_M, TINTS
+from puppet_view.rviz.markers import BodyTint, KEEP_ALIVE_NS, LIFETIME_S, SKIN_M, TINTS
 import pytest
 from scipy.spatial.transform import Rotation
 

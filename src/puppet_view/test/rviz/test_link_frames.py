@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import numpy as np
 from puppet_core.body.character import Character, load_character
 from puppet_core.body.posture import world_segments
-from puppet_core.body.skeleton import N_SEGMENTS, SEGMENTS
+from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.robots.description import urdf_text
-from puppet_view.rviz.frames import link_transforms, LinkFrames
+from puppet_view.rviz.frames import LinkFrames
 import pytest
 
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
@@ -71,31 +71,3 @@ def test_offsets_are_the_urdfs(sally: Character) -> None:
     positions, _ = LinkFrames('').step(root, rotations, p[0])
     np.testing.assert_allclose(positions[1::3], sally.skeleton.offsets[1:], atol=EXACT_TOL)
     assert np.all(positions[2::3] == 0.0)
-
-
-@pytest.mark.parametrize('kernel', [link_transforms, link_transforms.py_func], ids=['jit', 'py'])
-def test_each_link_turns_about_its_own_axis(kernel: object) -> None:
-    angles = np.tile([0.2, 0.4, 0.6], N_SEGMENTS - 1)
-    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
-    positions, quaternions = np.zeros((46, 3)), np.zeros((46, 4))
-    kernel(
-        np.zeros(3),
-        rotations,
-        np.zeros((16, 3)),
-        angles,
-        np.zeros((16, 4)),
-        positions,
-        quaternions,
-    )
-    np.testing.assert_allclose(quaternions[1], [np.cos(0.1), 0.0, 0.0, np.sin(0.1)])
-    np.testing.assert_allclose(quaternions[2], [np.cos(0.2), 0.0, np.sin(0.2), 0.0])
-    np.testing.assert_allclose(quaternions[3], [np.cos(0.3), np.sin(0.3), 0.0, 0.0])
-
-
-def test_kernel_compiles_once(sally: Character) -> None:
-    frames = LinkFrames('performer/')
-    for seed in range(3):
-        root, rotations = _posture(seed)
-        _, p = world_segments(sally.skeleton, root[None], rotations[None])
-        frames.step(root, rotations, p[0])
-    assert len(link_transforms.signatures) == 1

@@ -9,7 +9,7 @@ import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.robots.limbs import load_robot_map
 from puppet_core.robots.robot_character import character_from_urdf
-from puppet_view.rviz.robot_frames import RobotFrames
+from puppet_view.rviz.frames import RobotFrames
 import pytest
 from scipy.spatial.transform import Rotation
 
