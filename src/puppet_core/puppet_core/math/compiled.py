@@ -9,11 +9,11 @@ compiles it without reference counting. `work_array` gives it working space on i
 """
 
 from collections.abc import Callable
-from typing import Any, cast, TYPE_CHECKING, TypeVar
+from typing import Any, cast, get_type_hints, TYPE_CHECKING, TypeVar
 
 from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 import numpy as np
 from puppet_core.math.arrays import Floats
@@ -209,3 +209,36 @@ def _copy(source: Any, views: Any) -> None:
             _copy(value, view)
         else:
             view[...] = value
+
+
+def unpack(record: Any, kind: type[Named]) -> Named:
+    """Return the named tuple of views that a packed record was made of; for kernels too."""
+    hints = get_type_hints(kind)
+    parts = (
+        unpack(record[name], hints[name]) if record[name].dtype.names else record[name]
+        for name in kind._fields  # type: ignore[attr-defined]
+    )
+    return kind._make(parts)  # type: ignore[attr-defined]
+
+
+@overload(unpack)
+def _unpack(record, kind):  # type: ignore[no-untyped-def]
+    if not isinstance(record, types.Record) or not isinstance(kind, types.NamedTupleClass):
+        return None
+    scope: dict[str, Any] = {}
+
+    def parts(part: types.Record, own: type, path: str) -> str:
+        scope[own.__name__] = own
+        hints, fields = get_type_hints(own), []
+        for name in own._fields:  # type: ignore[attr-defined]
+            field, where = part.typeof(name), f'{path}.{name}'
+            if isinstance(field, types.Record):
+                where = parts(field, hints[name], where)
+            elif isinstance(field, types.Array):
+                where = f'{where}[:]'  # as any other array: of one layout, not of one size
+            fields.append(where)
+        return f'{own.__name__}({", ".join(fields)})'
+
+    made = parts(record, kind.instance_class, 'record')
+    exec(f'def views(record, kind):\n    return {made}\n', scope)
+    return scope['views']

@@ -155,25 +155,73 @@ def log(q: Quat) -> Vec3:
 
 @kernel
 def between(u: Vec3, v: Vec3) -> Quat:
-    """Return the least rotation of one direction into another; see `quaternion.between`."""
-    if norm(u) == 0.0 or norm(v) == 0.0:
+    """
+    Return the least rotation that turns the direction of u into that of v.
+
+    Shin2002 eqs. 5.11 and 5.13 with the axis u x v (errata 8: printed the wrong way round).
+    Opposite vectors leave the axis free: any one square to u is taken. A zero vector gives
+    the identity.
+
+    """
+    u_length, v_length = norm(u), norm(v)
+    if u_length == 0.0 or v_length == 0.0:
         return 1.0, 0.0, 0.0, 0.0
-    u, v = normalized(u), normalized(v)
+    ux, uy, uz = u[0] / u_length, u[1] / u_length, u[2] / u_length
+    vx, vy, vz = v[0] / v_length, v[1] / v_length, v[2] / v_length
     # |u + v| = 2 cos(angle / 2), exact also where 1 + u.v has cancelled
-    cosine = 0.5 * norm(add(u, v))
-    axis = cross(u, v)
+    cosine = 0.5 * math.sqrt((ux + vx) ** 2 + (uy + vy) ** 2 + (uz + vz) ** 2)
+    x, y, z = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
     if cosine > NEARLY_OPPOSITE:
-        axis = scale(axis, 0.5 / cosine)
-        return cosine, axis[0], axis[1], axis[2]
-    if norm(axis) < 1e-15:
+        factor = 0.5 / cosine
+        return cosine, factor * x, factor * y, factor * z
+    if math.sqrt(x * x + y * y + z * z) < 1e-15:
         # no axis left: one square to u, made with u's smallest component
-        if abs(u[0]) <= abs(u[1]) and abs(u[0]) <= abs(u[2]):
-            axis = (0.0, u[2], -u[1])
-        elif abs(u[1]) <= abs(u[2]):
-            axis = (-u[2], 0.0, u[0])
+        if abs(ux) <= abs(uy) and abs(ux) <= abs(uz):
+            x, y, z = 0.0, uz, -uy
+        elif abs(uy) <= abs(uz):
+            x, y, z = -uz, 0.0, ux
         else:
-            axis = (u[1], -u[0], 0.0)
+            x, y, z = uy, -ux, 0.0
     # the cross product of nearly opposite vectors is small and so not quite square to u
-    axis = sub(axis, scale(u, dot(axis, u)))
-    axis = scale(axis, math.sqrt(1.0 - cosine * cosine) / norm(axis))
-    return cosine, axis[0], axis[1], axis[2]
+    along = x * ux + y * uy + z * uz
+    x, y, z = x - along * ux, y - along * uy, z - along * uz
+    factor = math.sqrt((1.0 - cosine * cosine) / (x * x + y * y + z * z))
+    return cosine, factor * x, factor * y, factor * z
+
+
+@kernel
+def align_sign(reference: Quat, q: Quat) -> Quat:
+    """Return q or -q, whichever is nearer to `reference`."""
+    along = reference[0] * q[0] + reference[1] * q[1] + reference[2] * q[2] + reference[3] * q[3]
+    sign = -1.0 if along < 0.0 else 1.0
+    return sign * q[0], sign * q[1], sign * q[2], sign * q[3]
+
+
+@kernel
+def slerp(a: Quat, b: Quat, t: float) -> Quat:
+    """
+    Return the rotation a fraction t of the short way from a to b.
+
+    Shin2002 eq. 5.14 is this with t = w; the short way round is errata 11. For rotations
+    exactly half a turn apart either way is short, and the one of b's own sign is taken.
+
+    """
+    along = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+    sign = -1.0 if along < 0.0 else 1.0
+    s, u = 1.0 - t, t
+    if t != 0.0 and t != 1.0:
+        # half the rotation angle, from the chord and its complement: exact near 0 and near pi/2
+        minus = 0.0
+        plus = 0.0
+        for i in range(4):
+            minus += (sign * b[i] - a[i]) ** 2
+            plus += (sign * b[i] + a[i]) ** 2
+        half = 2.0 * math.atan2(math.sqrt(minus), math.sqrt(plus))
+        if not half < SMALL_ANGLE:
+            sine = math.sin(half)
+            s, u = math.sin((1.0 - t) * half) / sine, math.sin(t * half) / sine
+    u *= sign
+    w, x = s * a[0] + u * b[0], s * a[1] + u * b[1]
+    y, z = s * a[2] + u * b[2], s * a[3] + u * b[3]
+    factor = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+    return factor * w, factor * x, factor * y, factor * z

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from numba import njit
 import numpy as np
-from puppet_core.math.compiled import pack_arrays
+from puppet_core.math.compiled import pack_arrays, unpack
 import pytest
 
 
@@ -46,14 +46,9 @@ def scale(inner, factor, out):
 
 
 @njit
-def inner_arrays(record):
-    return Inner(record.matrix[:], record.flags[:])
-
-
-@njit
 def step(packed):
-    record = packed[0]
-    scale(inner_arrays(record.inner), record.rate, record.status[:])
+    record, views = packed[0], unpack(packed[0], Outer)
+    scale(views.inner, views.rate, views.status)
     if record.is_on:
         record.rate = 4.0
     record.counts[1] = 9
@@ -68,6 +63,8 @@ def test_values_of_the_example_are_taken_over() -> None:
     np.testing.assert_array_equal(views.counts, [7, 8])
     assert views.rate == 2.5 and views.is_on
     assert isinstance(views, Outer) and isinstance(views.inner, Inner)
+    again = unpack(packed[0], Outer)
+    assert np.shares_memory(again.inner.matrix, views.inner.matrix) and again.rate == 2.5
 
 
 def test_fields_are_contiguous_aligned_and_of_the_packed_memory() -> None:

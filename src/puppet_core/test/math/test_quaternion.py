@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from puppet_core.math import quaternion
+from puppet_core.math import quaternion, values
 import pytest
 from scipy.spatial.transform import Rotation, Slerp
 from transforms3d import quaternions as t3d
@@ -159,7 +159,7 @@ def test_log_has_full_relative_precision_for_small_angles(quat, direction, expon
 
 @pytest.mark.parametrize('factor', [1 - 1e-9, 1.0, 1 + 1e-9])
 def test_series_and_exact_branches_of_log_and_exp_join(quat, factor):
-    rotvec = 2.0 * quaternion.SMALL_ANGLE * factor * np.array([0.6, 0.0, 0.8])
+    rotvec = 2.0 * values.SMALL_ANGLE * factor * np.array([0.6, 0.0, 0.8])
     np.testing.assert_allclose(quat.log(quat.exp(rotvec)), rotvec, rtol=1e-15)
 
 
