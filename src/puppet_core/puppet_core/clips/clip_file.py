@@ -4,10 +4,9 @@
 What a clip file holds before it is mapped to our skeleton: its own joints, its own axes.
 
 The readers fill it with SI units; nothing here knows names, rest poses or the world's up axis.
-
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
@@ -106,55 +105,29 @@ class ClipFile:
 
     def without_first(self, count: int) -> 'ClipFile':
         """Return the clip from frame `count` on."""
-        return ClipFile(
-            self.path,
-            self.rate_hz,
-            self.joint_names,
-            self.parents,
-            self.offsets,
-            self.rotations[count:],
-            self.translations[count:],
+        return replace(
+            self, rotations=self.rotations[count:], translations=self.translations[count:]
         )
 
     def scaled(self, factor: float) -> 'ClipFile':
         """Return the clip with all lengths multiplied."""
         if factor == 1.0:
             return self
-        return ClipFile(
-            self.path,
-            self.rate_hz,
-            self.joint_names,
-            self.parents,
-            factor * self.offsets,
-            self.rotations,
-            frozen(factor * self.translations),
-        )
+        translations = frozen(factor * self.translations)
+        return replace(self, offsets=factor * self.offsets, translations=translations)
 
     def thinned(self, max_frames: int) -> 'ClipFile':
         """Return evenly spaced frames of the clip, at most so many."""
         step = -(-self.n_frames // max_frames)
-        return ClipFile(
-            self.path,
-            self.rate_hz / step,
-            self.joint_names,
-            self.parents,
-            self.offsets,
-            self.rotations[::step],
-            self.translations[::step],
+        return replace(
+            self,
+            rate_hz=self.rate_hz / step,
+            rotations=self.rotations[::step],
+            translations=self.translations[::step],
         )
 
     def world(self) -> tuple[Quats, Vec3s]:
-        """
-        Return all joints in the file's world, for all frames.
-
-        Returns
-        -------
-        q_world : ndarray, shape (n, j, 4)
-            Orientations.
-        p_world : ndarray, shape (n, j, 3)
-            Positions [m].
-
-        """
+        """Return orientations (n, j, 4) and positions (n, j, 3) [m] in the file's world."""
         q_world = np.empty_like(self.rotations)
         p_world = np.empty_like(self.translations)
         follow_chains(self.parents, self.rotations, self.translations, q_world, p_world)
