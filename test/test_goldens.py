@@ -30,7 +30,7 @@ def test_replay_is_as_before(case: GoldenCase, tmp_path: Path) -> None:
     """To what machines differ by; a wanted change is taken by ./puppet dev goldens --update."""
     found = check_case(case, GOLDENS, tmp_path / 'now.mcap')
     assert found.within, '\n'.join(['', *report_lines(found)])
-    assert all(topic.counts[0] > 50 for topic in found)
+    assert all(topic.counts[0] > 50 for topic in found.topics)
 
 
 def test_goldens_are_small_and_none_is_left_over() -> None:

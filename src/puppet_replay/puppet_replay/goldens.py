@@ -60,17 +60,10 @@ examples:
 class GoldenCase:
     """One bag to hold a replay against."""
 
-    name: str
-    """Of the file."""
-
-    character: str
-    """Name of the puppet."""
-
-    solver: str
-    """Name of the solver."""
-
-    topics: tuple[str, ...]
-    """What is kept."""
+    name: str  # of the file
+    character: str  # name of the puppet
+    solver: str  # name of the solver
+    topics: tuple[str, ...]  # what is kept
 
     def file(self, folder: Path) -> Path:
         """Return the golden's path."""

@@ -53,18 +53,10 @@ PROGRESS_STEP = 240  # messages
 class ReplayReport:
     """What a replay came to."""
 
-    entry: str = ''
-    """Where the recorded messages entered."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    """Messages written, by topic."""
-
-    duration_s: float = 0.0
-    """From the first to the last log time of the input [s]."""
-
-    warnings: list[str] = field(default_factory=list)
-    """What is odd about the bag, a line each."""
-
+    entry: str = ''  # where the recorded messages entered
+    counts: dict[str, int] = field(default_factory=dict)  # messages written, by topic
+    duration_s: float = 0.0  # from the first to the last log time of the input [s]
+    warnings: list[str] = field(default_factory=list)  # what is odd about the bag, a line each
     drops: dict[str, int] = field(default_factory=dict)
     """Input that gave nothing, by node and reason."""
 

@@ -115,7 +115,7 @@ def test_junit_has_a_case_for_each_field(bags: tuple[Path, Path], tmp_path: Path
     run(*bags, '--junit', path)
     root = ElementTree.parse(path).getroot()
     comparison = compare_bags(*bags, Tolerances())
-    assert [s.get('name') for s in root] == [topic.topic for topic in comparison]
+    assert [s.get('name') for s in root] == [topic.topic for topic in comparison.topics]
     cases = root.findall('.//testcase')
     assert len(cases) == len(comparison.fields()) == int(root.get('tests'))
     failed = [case for case in cases if case.find('failure') is not None]

@@ -1,80 +1,123 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a stream are those of all its values at once."""
+"""Distances of values, symmetric and honest about what is no number, and their statistics."""
 
 import numpy as np
-from puppet_replay.compare.differences import component_name, FieldStatistics
+from puppet_replay.compare import FieldResult
+from puppet_replay.compare.channels import Channel, EQUAL, NUMBER, ROTATION, VECTOR
+from puppet_replay.compare.comparison import (
+    angles_deg,
+    difference,
+    FieldStatistics,
+    sign_breaks,
+    Stamped,
+)
+from puppet_replay.compare.tolerances import FieldTolerance
 import pytest
+from scipy.spatial.transform import Rotation
 
+NAN, INF = np.nan, np.inf
+BIG = 2**63 - 1  # no float can tell it from its neighbour
 LABELS, AXES = ('left_hand', 'right_hand'), ('x', 'y', 'z')
 
 
-def taken(values: np.ndarray, block: int = 1000, tolerance: float = 0.1) -> FieldStatistics:
-    """Return the statistics of values (n, 2), given in blocks; frame i is from i * 10 ns."""
-    found = FieldStatistics('mm', tolerance)
+@pytest.mark.parametrize(
+    ('metric', 'a', 'b', 'apart'),
+    [
+        (VECTOR, [[NAN], [NAN], [INF], [INF], [1.0]], [[NAN], [1], [INF], [-INF], [INF]],
+         [0.0, INF, 0.0, INF, INF]),
+        (VECTOR, [[0.0, 0, 0]], [[3.0, -4.0, 0]], [5.0]),
+        (NUMBER, [[0.5], [1000.0]], [[0.4], [1001.0]], [0.1, 1 / 1001]),
+        (EQUAL, [[1], [BIG]], [[1], [BIG - 1]], [0.0, 1.0]),
+        (EQUAL, [[NAN]], [[NAN]], [0.0]),
+    ],
+    ids=['no number', 'length', 'size', 'flags', 'flags without a number'],
+)  # fmt: skip
+def test_values_are_compared_by_their_metric(
+    metric: str, a: list, b: list, apart: list[float]
+) -> None:
+    for one, other in ((a, b), (b, a)):
+        channels = [Channel(np.array(v)[:, None], metric, 'mm', ()) for v in (one, other)]
+        amounts, axes = difference(*channels)
+        np.testing.assert_allclose(amounts[:, 0], apart)
+        assert axes[0, 0] == (apart == [5.0]), 'y differs most'
+
+
+@pytest.mark.parametrize('angle', [0.0, 1e-12, 1e-7, 1e-3, 1.0, 90.0, 179.0, 180.0])
+def test_angle_is_that_of_scipy_whatever_the_signs(angle: float) -> None:
+    rng = np.random.default_rng(1)
+    a, axes = Rotation.random(50, random_state=2), rng.normal(size=(50, 3))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    b = a * Rotation.from_rotvec(np.radians(angle) * axes)
+    for sign in (1.0, -1.0):
+        found = angles_deg(a.as_quat(), sign * b.as_quat())
+        assert found == pytest.approx(np.full(50, angle), rel=1e-6, abs=3e-14)
+
+
+def test_what_is_no_rotation_differs_from_one() -> None:
+    """Zero, NaN, another length; two that are none are equal; the inverse is another rotation."""
+    unit, none, turned = [0.0, 0.0, 0.0, 1.0], [0.0] * 4, [0.0, 0.0, 0.6, 0.8]
+    a = np.array([unit, unit, none, [NAN] * 4, turned])
+    b = np.array([none, [0, 0, 0, 2.0], none, none, [0.0, 0.0, 0.6, -0.8]])
+    expected = [INF, INF, 0.0, 0.0, np.degrees(4.0 * np.arcsin(0.6))]
+    assert angles_deg(a, b) == pytest.approx(expected)
+
+
+def test_sign_breaks_are_where_one_stream_alone_jumps() -> None:
+    q = Rotation.from_rotvec(np.linspace(0, 1, 20)[:, None] * [1.0, 0, 0]).as_quat()[:, None]
+    other = q.copy()
+    other[7:] *= -1.0
+    assert np.flatnonzero(sign_breaks(q, other)[:, 0]).tolist() == [6]
+    assert not np.any(sign_breaks(q, -q)) and not np.any(sign_breaks(other, other))
+    amounts, _ = difference(*(Channel(v, ROTATION, 'deg', ()) for v in (q, other)))
+    assert amounts.max() == 0.0
+
+
+def evaluated(
+    values: np.ndarray, block: int = 1000, order: list[int] | None = None
+) -> FieldResult:
+    """Return the result of values (n, 2), given in blocks; frame i is from i * 10 ns."""
+    found = FieldStatistics('mm', FieldTolerance(max=0.1))
+    index = np.arange(len(values)) if order is None else np.array(order)
     for first in range(0, len(values), block):
-        part = values[first : first + block]
-        index = np.arange(first, first + len(part))
-        found.add(part, np.ones(part.shape, int), 10 * index, index, LABELS, AXES)
-    return found
+        part = slice(first, first + block)
+        at = Stamped(10 * index[part], index[part])
+        found.add(values[part], np.ones(values[part].shape, int), at, LABELS, AXES)
+    return found.result('/t', 'f')
 
 
 @pytest.mark.parametrize('scale', [1e-12, 1.0, 1e6])
-def test_figures_are_those_of_numpy(scale: float) -> None:
-    """The 99th percentile to 1 %, the others exactly."""
+@pytest.mark.parametrize('block', [7, 5000])
+def test_figures_are_those_of_numpy(scale: float, block: int) -> None:
     values = scale * np.random.default_rng(1).gamma(0.5, size=(5000, 2))
-    found = taken(values)
-    assert found.n == 10_000
-    assert found.max == values.max()
+    values[::3] = 0.0
+    found = evaluated(values, block)
+    assert (found.n, found.peak) == (10_000, values.max())
+    assert found.n_beyond == np.sum(values > 0.1)
     assert found.rms == pytest.approx(np.sqrt(np.mean(values**2)), rel=1e-12)
-    exact = np.percentile(values, 99, method='inverted_cdf')
-    assert exact <= found.p99 <= 1.01 * exact
-
-
-def test_blocks_do_not_matter() -> None:
-    """One frame at a time says the same as all at once."""
-    values = np.random.default_rng(2).exponential(size=(60, 2))
-    one, many = taken(values, 1), taken(values, 60)
-    assert (one.max, one.p99, one.n_beyond) == (many.max, many.p99, many.n_beyond)
-    assert (one.worst, one.first) == (many.worst, many.first)
-    assert one.rms == pytest.approx(many.rms)
+    assert found.p99 == np.percentile(values, 99, method='inverted_cdf')
 
 
 def test_first_and_worst_are_named() -> None:
-    """The first beyond the tolerance, and the greatest, with stamp, frame and component."""
+    """By their stamps, also where messages come in another order."""
     values = np.full((50, 2), 0.05)
     values[20, 1], values[30, 0] = 0.2, 0.9
-    found = taken(values, 7)
+    found = evaluated(values, 7)
     assert (found.first.frame_index, found.first.component) == (20, 'right_hand y')
     assert (found.worst.frame_index, found.worst.component) == (30, 'left_hand y')
-    assert found.worst.stamp_ns == 300 and found.n_beyond == 2
+    assert found.worst.stamp_ns == 300 and found.n_beyond == 2 and not found.within
+    assert evaluated(np.ones((3, 2)), 1, [5, 3, 9]).first.frame_index == 3
 
 
-def test_the_first_is_first_by_stamp() -> None:
-    """Also where messages come in another order."""
-    found = FieldStatistics('mm', 0.1)
-    for index in (5, 3, 9):
-        at = np.array([index])
-        found.add(np.array([[1.0]]), np.zeros((1, 1), int), at, at, (), ())
-    assert found.first.frame_index == 3
-
-
-def test_what_is_no_number_is_counted_and_left_out_of_the_mean() -> None:
-    """It is the greatest difference, though."""
+def test_what_is_no_number_is_the_greatest_and_left_out_of_the_mean() -> None:
     values = np.full((10, 2), 3.0)
-    values[4, 0] = np.inf
-    found = taken(values)
-    assert (found.n_invalid, found.max, found.worst.frame_index) == (1, np.inf, 4)
-    assert found.rms == 3.0
+    values[4, 0] = INF
+    found = evaluated(values)
+    assert (found.peak, found.worst.frame_index, found.rms) == (INF, 4, 3.0)
+    assert found.note.startswith('1 values without a number')
 
 
 def test_equal_streams_have_no_worst() -> None:
-    """Zeros alone: nothing is first, nothing is worst."""
-    found = taken(np.zeros((5, 2)))
+    found = evaluated(np.zeros((5, 2)))
     assert (found.worst, found.first, found.p99, found.rms) == (None, None, 0.0, 0.0)
-
-
-def test_rows_without_a_name_have_a_number() -> None:
-    """And axes without a name none."""
-    assert component_name((), ('x',), 3, 0) == '[3] x'
-    assert component_name(('knee',), ('',), 0, 0) == 'knee'
+    assert found.within

@@ -67,7 +67,7 @@ def test_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
     found = loaded(tmp_path, 'rules:\n  - {topic: /pupet/posture, max_mm: 1.0}\n')
     found.field('/puppet/posture', 'segments', 'mm')
     assert found.unused() == [
-        f'{tmp_path}/t.yaml:3: fits nothing: topic /pupet/posture, field * in mm'
+        f'{tmp_path}/t.yaml:3: fits nothing: topic /pupet/posture, field *, max_mm'
     ]
 
 
@@ -85,7 +85,7 @@ def test_a_limit_in_a_unit_that_no_field_has_is_told(tmp_path: Path) -> None:
         f'{tmp_path}/t.yaml:3',
         f'{tmp_path}/t.yaml:4',
     ]
-    assert 'field importance in mm' in found.unused()[0]
+    assert 'field importance, max_mm' in found.unused()[0]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_prediction_that_changed_is_named(walk: Path, tmp_path: Path) -> None:
     assert (worst.topic, worst.name) == ('/importance', 'importance')
     assert worst.worst.component in ('left_foot', 'right_foot')
     assert found.origin() == '/importance'
-    same = {topic.topic for topic in found if topic.within}
+    same = {topic.topic for topic in found.topics if topic.within}
     assert {'/tracker/raw', '/tracker/filtered', '/performer/posture'} <= same
 
 
@@ -70,7 +70,7 @@ def test_five_millimetres_in_a_character_are_named(
     assert worst.worst.component == f'{segment} {"xyz"[axis]}'
     assert worst.peak == pytest.approx(5.0, abs=1e-6)
     assert found.origin() == '/puppet/robot_description'
-    same = {topic.topic for topic in found if topic.within}
+    same = {topic.topic for topic in found.topics if topic.within}
     assert {'/tracker/raw', '/performer/posture', '/importance'} <= same
 
 
@@ -109,7 +109,7 @@ def test_a_swapped_sign_of_one_part_is_named(walk: Path, tmp_path: Path) -> None
     assert worst.worst.component == sensors[3]
     through = compared(replayed(walk, tmp_path / 'a.mcap'), replayed(swapped, tmp_path / 'b.mcap'))
     assert through.origin() == '/tracker/raw'
-    assert not all(topic.within for topic in through if topic.topic == '/tracker/filtered')
+    assert not all(topic.within for topic in through.topics if topic.topic == '/tracker/filtered')
 
 
 def test_the_same_replay_twice_differs_in_nothing(walk: Path, tmp_path: Path) -> None:

@@ -42,61 +42,34 @@ NAMES = ('sensors', 'name')
 class Channel(NamedTuple):
     """One field of n messages of equal shape."""
 
-    values: NDArray[Any]
-    """Shape (n, rows, width); a rotation is 4 wide, in any order of its parts."""
-
-    metric: str
-    """How two values are compared: VECTOR, ROTATION, NUMBER or EQUAL."""
-
-    unit: str
-    """Of the difference: a key of tolerances.UNITS."""
-
-    labels: tuple[str, ...]
-    """Name of each row; empty: rows have numbers."""
-
-    axes: tuple[str, ...] = XYZ
-    """Name of each of the numbers of a row."""
-
-    if_absent: str = DIFFERS
-    """What it is if only one of two messages has the field: DIFFERS, ZERO or SKIPPED."""
+    values: NDArray[Any]  # shape (n, rows, width); a rotation is 4 wide, in any order of its parts
+    metric: str  # how two values are compared: VECTOR, ROTATION, NUMBER or EQUAL
+    unit: str  # of the difference: a key of tolerances.UNITS
+    labels: tuple[str, ...]  # name of each row; empty: rows have numbers
+    axes: tuple[str, ...] = XYZ  # name of each of the numbers of a row
+    if_absent: str = (
+        DIFFERS  # DIFFERS, ZERO or SKIPPED where one of two messages has no such field
+    )
 
 
 class Decoded(NamedTuple):
     """All fields of n messages of equal shape and texts."""
 
-    channels: dict[str, Channel]
-    """By name of the field."""
-
-    texts: dict[str, tuple[str, ...]]
-    """Texts, the same in all the messages."""
+    channels: dict[str, Channel]  # by name of the field
+    texts: dict[str, tuple[str, ...]]  # texts, the same in all the messages
 
 
 class Column(NamedTuple):
     """Where a quantity is in the list of numbers of a message."""
 
-    unit: str
-    """Of differences."""
-
-    source: str = ''
-    """Name of the list; '' if it is that of the quantity."""
-
-    rows: tuple[str, ...] | str = NONE
-    """Name of each row, or the list of texts that has the names."""
-
-    width: int = 1
-    """Numbers in a row of the list."""
-
-    first: int = 0
-    """The first of them that is meant."""
-
-    size: int = 1
-    """How many are meant: 3 of a vector, 4 of a rotation."""
-
-    if_absent: str = DIFFERS
-    """As of a Channel."""
-
-    scale: float = 0.0
-    """From the message's unit; 0: from SI units."""
+    unit: str  # of differences
+    source: str = ''  # name of the list; '' if it is that of the quantity
+    rows: tuple[str, ...] | str = NONE  # name of each row, or the list of texts that has the names
+    width: int = 1  # numbers in a row of the list
+    first: int = 0  # the first of them that is meant
+    size: int = 1  # how many are meant: 3 of a vector, 4 of a rotation
+    if_absent: str = DIFFERS  # as of a Channel
+    scale: float = 0.0  # from the message's unit; 0: from SI units
 
 
 def _sensor(source: str, unit: str, width: int = 1, first: int = 0, size: int = 1) -> Column:

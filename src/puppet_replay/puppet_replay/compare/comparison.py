@@ -1,16 +1,19 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Two bags side by side: every topic, every field, in one pass and in bounded memory.
+Two bags side by side: every topic, every field, in one pass.
 
 The bag that is behind by its stamps is read on, so that messages find their counterparts soon
 after they were read. The result has an evaluation of each field, the worst first.
 
+What is not a number in both bags is equal, in one of them alone infinitely far. Rotations q and
+-q are equal; where the sign changes from one message to the next in one bag alone, a program that
+interpolates or differentiates goes the long way round, so that is a field of its own.
+
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack
 from fnmatch import fnmatchcase
 import math
 from os.path import commonprefix
@@ -25,16 +28,11 @@ from puppet_replay.compare.channels import (
     decode,
     Decoded,
     DIFFERS,
+    EQUAL,
+    NUMBER,
     ROTATION,
     STAMPS,
     ZERO,
-)
-from puppet_replay.compare.differences import (
-    difference,
-    FieldStatistics,
-    Place,
-    SideTimes,
-    sign_breaks,
 )
 from puppet_replay.compare.reading import (
     A,
@@ -45,7 +43,6 @@ from puppet_replay.compare.reading import (
     Join,
     Key,
     Message,
-    Spool,
     stacked,
 )
 from puppet_replay.compare.tolerances import COUNT, FieldTolerance, Tolerances, UNITS
@@ -55,6 +52,7 @@ MESSAGES, TOPIC, ORDER = 'messages', 'topic', 'order'
 STAMP, SIGN = 'stamp', '_sign'
 TF_STATIC = '/tf_static'
 DESCRIPTION = 'data'  # text of a whole body, of std_msgs/String
+FAR_FROM_UNIT = 1e-3  # lengths of two quaternions that differ more are not two rotations' alone
 BLOCK_MESSAGES, BLOCK_BYTES = 256, 4_000_000
 SHOWN = 24  # letters of a text that differs
 # How bad what has no size is beside differences, which count in tolerances.
@@ -75,74 +73,45 @@ Advance = Callable[[int], object]
 Show = Callable[[int], AbstractContextManager[Advance]]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldResult:
+class Place(NamedTuple):
+    """One value of one message."""
+
+    stamp_ns: int  # of the message in A; its log time if the type has no header
+    frame_index: int  # the message's own if it has one, else its number
+    component: str = ''  # name of the row and of the axis, as in left_hand x
+    row: int = 0
+    axis: int = 0
+    amount: float = 1.0  # the difference
+
+
+class FieldResult(NamedTuple):
     """How one field of one topic differs."""
 
     topic: str
-    """Name of the topic."""
-
-    name: str
-    """Name of the field, or MESSAGES, TOPIC or ORDER for the topic as a whole."""
-
-    unit: str
-    """A key of UNITS."""
-
+    name: str  # of the field, or MESSAGES, TOPIC or ORDER for the topic as a whole
+    unit: str  # a key of UNITS
     tolerance: FieldTolerance
-    """What is allowed."""
-
     within: bool
-    """Whether it is within that."""
-
-    severity: float
-    """How bad it is beside others: the difference in tolerances; above 1 beyond the tolerance."""
-
-    n: int = 1
-    """How many values were compared."""
-
-    n_beyond: int = 1
-    """How many of them differ by more than the tolerance of one value."""
-
-    peak: float = 1.0
-    """Greatest difference; infinite if one of two values is no number."""
-
-    p99: float = 1.0
-    """What 99 in 100 do not exceed, to 1 %."""
-
-    rms: float = 1.0
-    """Root of the mean square."""
-
-    worst: Place | None = None
-    """Where the greatest difference is."""
-
-    first: Place | None = None
-    """Where the first one beyond the tolerance is."""
-
-    note: str = ''
-    """What the numbers do not show."""
+    severity: float  # the difference in tolerances: how bad it is beside others
+    n: int = 1  # values compared
+    n_beyond: int = 1  # how many of them differ by more than the tolerance of one value
+    peak: float = 1.0  # greatest difference; infinite if one of two values is no number
+    p99: float = 1.0  # what 99 in 100 do not exceed
+    rms: float = 1.0  # root of the mean square
+    worst: Place | None = None  # where the greatest difference is
+    first: Place | None = None  # where the first one beyond the tolerance is
+    note: str = ''  # what the numbers do not show
 
 
-@dataclass(frozen=True, slots=True)
-class TopicResult:
-    """How one topic differs."""
+class TopicResult(NamedTuple):
+    """How one topic differs; pairs are of A and B."""
 
     topic: str
-    """Its name."""
-
-    msgtype: str
-    """Of its messages in A, or in B if A has none."""
-
+    msgtype: str  # in A, or in B if A has none
     counts: tuple[int, int]
-    """Messages in A and in B."""
-
-    rates_hz: tuple[float, float]
-    """Their mean rates by their stamps."""
-
-    longest_gaps_s: tuple[float, float]
-    """Longest times between two stamps."""
-
-    fields: tuple[FieldResult, ...]
-    """The worst first."""
+    rates_hz: tuple[float, float]  # means, by their stamps
+    longest_gaps_s: tuple[float, float]  # between two stamps
+    fields: tuple[FieldResult, ...]  # the worst first
 
     @property
     def within(self) -> bool:
@@ -150,24 +119,14 @@ class TopicResult:
         return all(field.within for field in self.fields)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """How two bags differ."""
 
-    paths: tuple[str, str]
-    """A and B."""
-
-    start_ns: int
-    """First stamp of A, from which times in reports are counted."""
-
-    topics: tuple[TopicResult, ...]
-    """In the order of their names."""
-
-    ignored: tuple[str, ...]
-    """Topics that were left out."""
-
-    warnings: tuple[str, ...]
-    """What the files were found to lack, and rules that fitted nothing."""
+    paths: tuple[str, str]  # A and B
+    start_ns: int  # first stamp of A, from which times in reports are counted
+    topics: tuple[TopicResult, ...]  # by name
+    ignored: tuple[str, ...]  # topics that were left out
+    warnings: tuple[str, ...]  # what the files lack, and rules that fitted nothing
 
     @property
     def within(self) -> bool:
@@ -188,10 +147,6 @@ class Comparison:
         wrong = [topic.topic for topic in self.topics if not topic.within]
         return min(wrong, key=lambda name: (stage(name), name), default='')
 
-    def __iter__(self) -> Iterator[TopicResult]:
-        """Iterate over the topics."""
-        return iter(self.topics)
-
 
 def stage(topic: str) -> int:
     """Return where in the data flow a topic is."""
@@ -199,13 +154,10 @@ def stage(topic: str) -> int:
 
 
 class Stamped(NamedTuple):
-    """When the messages of a block are from."""
+    """When n messages are from."""
 
-    stamps_ns: Ints
-    """In A, shape (n,)."""
-
-    indices: Ints
-    """Shape (n,)."""
+    stamps_ns: Ints  # in A, shape (n,)
+    indices: Ints  # shape (n,)
 
 
 Observer = Callable[[str, str, Channel, Channel, Stamped], None]
@@ -232,8 +184,8 @@ def compare_bags(
     topics : sequence of str
         Patterns; topics that fit none are not compared.
     show : callable, optional
-        Given the number of messages, returns a context of a function that is told how many were
-        read since it was called last.
+        Given the number of messages, returns a context of a function that is called with how
+        many more were read.
     observe : callable, optional
         Called with what is compared.
 
@@ -244,7 +196,6 @@ def compare_bags(
 
     """
     with ExitStack() as stack:
-        spool = stack.enter_context(closing(Spool()))
         readers = [stack.enter_context(BagReader(path)) for path in (path_a, path_b)]
         stores = [definitions_of(reader) for reader in readers]
         known = sorted({name for reader in readers for name in reader.topics})
@@ -256,26 +207,30 @@ def compare_bags(
         ]
         comparisons = {}
         for name in chosen:
-            types = [reader.topics.get(name) for reader in readers]
-            kind = types[A]
-            if kind and kind == types[B]:
+            kind = readers[A].topics.get(name)
+            if kind and kind == readers[B].topics.get(name):
                 decoders = [
                     Decoder(store, kind, f'{reader.path}: {name}')
                     for store, reader in zip(stores, readers)
                 ]
-                comparisons[name] = TopicComparison(name, decoders, tolerances, spool, observe)
+                comparisons[name] = TopicComparison(name, decoders, tolerances, observe)
         total = sum(reader.counts[name] for reader in readers for name in comparisons)
         advance = stack.enter_context(show(total)) if show is not None and total else None
         _run(readers, comparisons, advance)
         firsts = [
-            c.times[A].first_ns
+            min(c.stamps_ns[A])
             for c in comparisons.values()
-            if c.decoders[A].has_stamp and c.times[A].count
+            if c.decoders[A].has_stamp and c.stamps_ns[A]
         ]
         return Comparison(
             (str(path_a), str(path_b)),
             min(firsts, default=readers[A].start_ns),
-            tuple(_result(name, readers, comparisons.get(name), tolerances) for name in chosen),
+            tuple(
+                comparisons[name].result()
+                if name in comparisons
+                else _topic_without_counterpart(name, readers)
+                for name in chosen
+            ),
             tuple(name for name in known if name not in chosen),
             tuple(f'{reader.path}: {text}' for reader in readers for text in reader.warnings)
             + tuple(tolerances.unused()),
@@ -309,43 +264,36 @@ def _run(
         comparison.finish()
 
 
+def _topic_without_counterpart(name: str, readers: Sequence[BagReader]) -> TopicResult:
+    kinds = [reader.topics.get(name, '') for reader in readers]
+    counts = (readers[A].counts.get(name, 0), readers[B].counts.get(name, 0))
+    note = 'extra' if kinds[B] else 'missing'
+    if all(kinds):
+        note = f'of type {kinds[A]} and {kinds[B]}'
+    whole = FieldResult(name, TOPIC, COUNT, FieldTolerance(), False, OF_TOPIC, note=note)
+    return TopicResult(name, kinds[A] or kinds[B], counts, (0.0, 0.0), (0.0, 0.0), (whole,))
+
+
 class TopicComparison:
-    """
-    Takes the messages of one topic of two bags and keeps what differs.
-
-    Parameters
-    ----------
-    topic : str
-        Its name.
-    decoders : sequence of Decoder
-        Of A and B.
-    tolerances : Tolerances
-        What is allowed.
-    spool : Spool
-        Where messages wait for their counterparts.
-    observe : callable, optional
-        Called with every pair of channels that is compared.
-
-    """
+    """Takes the messages of one topic of two bags and keeps what differs."""
 
     def __init__(
         self,
         topic: str,
         decoders: Sequence[Decoder],
         tolerances: Tolerances,
-        spool: Spool,
         observe: Observer | None = None,
     ) -> None:
         self.topic = topic
         self.decoders = decoders
-        self.fields: dict[str, FieldStatistics] = {}
-        self.times = (SideTimes(), SideTimes())
-        self.missing: list[Key] = []
-        self.extra: list[Key] = []
-        self.is_static = topic == TF_STATIC and decoders[A].is_transforms
+        self.stamps_ns: tuple[list[int], list[int]] = ([], [])
+        self._fields: dict[str, FieldStatistics] = {}
+        self._missing: list[Key] = []
+        self._extra: list[Key] = []
+        self._is_static = topic == TF_STATIC and decoders[A].is_transforms
         self._tolerances = tolerances
         self._observe = observe
-        self._join = Join(spool, self._on_pair)
+        self._join = Join(self._on_pair)
         self._pairs: list[tuple[Message, Message]] = []
         self._bytes = 0
         self._last: dict[str, tuple[tuple[str, ...], Floats, Floats]] = {}
@@ -353,39 +301,82 @@ class TopicComparison:
 
     def add(self, side: int, data: bytes, log_ns: int) -> int:
         """Take the next message of one bag; return its stamp, or its log time."""
-        decoder, number = self.decoders[side], self.times[side].count
-        stamp_ns = log_ns if self.is_static else decoder.stamp_ns(data, number, log_ns)
+        decoder, number = self.decoders[side], len(self.stamps_ns[side])
+        stamp_ns = log_ns if self._is_static else decoder.stamp_ns(data, number, log_ns)
         message = Message(stamp_ns, number, data)
-        self.times[side].add(stamp_ns)
-        if self.is_static:
+        self.stamps_ns[side].append(stamp_ns)
+        if self._is_static:
             self._static[side].append(message)
             return stamp_ns
         key = (stamp_ns, 0) if decoder.is_stamped else (number, 0)
         if decoder.is_transforms:
-            key = (stamp_ns, hash(tuple(self._fields(side, message).texts.items())))
+            key = (stamp_ns, hash(tuple(self._decoded(side, message).texts.items())))
         self._join.add(side, key, message)
         return stamp_ns
 
     def finish(self) -> None:
         """Compare what is left; raise MessageError, as `add` does."""
-        if not self.is_static:
+        if not self._is_static:
             has_index = all(decoder.has_index for decoder in self.decoders)
-            self.missing, self.extra = self._join.finish(self._index if has_index else None)
+            self._missing, self._extra = self._join.finish(self._index if has_index else None)
             self._flush()
         elif all(self._static):
             stamp_ns = min(side[0].stamp_ns for side in self._static)
             at = Stamped(np.array([stamp_ns]), np.array([0]))
             self._compare(self._latest(A), self._latest(B), at)
         else:  # announced in both bags, published in one of them at most
-            self.missing, self.extra = (
+            self._missing, self._extra = (
                 [(message.stamp_ns, message.number) for message in side] for side in self._static
             )
 
-    def _fields(self, side: int, message: Message) -> Fields:
+    def result(self) -> TopicResult:
+        """Return the evaluation of the topic."""
+        fields = [found.result(self.topic, name) for name, found in self._fields.items()]
+        if not self._is_static or self._missing or self._extra:
+            fields.append(self._messages())
+        backward, rates, gaps = zip(*map(_stamp_figures, self.stamps_ns))
+        order = self._tolerances.field(self.topic, ORDER, COUNT)
+        is_beyond = abs(backward[B] - backward[A]) > order.mismatches
+        if self.decoders[A].has_stamp and is_beyond and not order.ignored:
+            note = f'stamps go back {backward[A]} times in A, {backward[B]} in B'
+            fields.append(
+                FieldResult(self.topic, ORDER, COUNT, FieldTolerance(), False, OF_TEXT, note=note)
+            )
+        fields.sort(key=lambda field: (field.within, -field.severity, field.name))
+        counts = (len(self.stamps_ns[A]), len(self.stamps_ns[B]))
+        msgtype = self.decoders[A].msgtype
+        return TopicResult(self.topic, msgtype, counts, rates, gaps, tuple(fields))
+
+    def _messages(self) -> FieldResult:
+        """Return the evaluation of messages without counterpart."""
+        allowed = self._tolerances.topic(self.topic)
+        missing, extra = len(self._missing), len(self._extra)
+        within = missing <= allowed.missing and extra <= allowed.extra
+        lost, n = missing + extra, max(map(len, self.stamps_ns))
+        first = min(self._missing + self._extra, default=None)
+        place = Place(*first) if first is not None else None
+        return FieldResult(
+            self.topic,
+            MESSAGES,
+            COUNT,
+            FieldTolerance(mismatches=allowed.missing + allowed.extra),
+            within,
+            0.0 if within else OF_MESSAGES * lost / n,
+            n,
+            lost,
+            float(lost),
+            0.0,
+            0.0,
+            place,
+            place,
+            f'{missing} missing, {extra} extra' if lost else '',
+        )
+
+    def _decoded(self, side: int, message: Message) -> Fields:
         return self.decoders[side].fields(message.data, message.number, message.stamp_ns)
 
     def _index(self, side: int, message: Message) -> int:
-        return _index_of(self._fields(side, message), message)
+        return _index_of(self._decoded(side, message), message)
 
     def _on_pair(self, a: Message, b: Message) -> None:
         self._pairs.append((a, b))
@@ -398,51 +389,47 @@ class TopicComparison:
         pairs, self._pairs, self._bytes = self._pairs, [], 0
         groups: dict[tuple[object, object], list[tuple[Message, Message, Fields, Fields]]] = {}
         for a, b in pairs:
-            mine = self._fields(A, a)
-            other = mine if a.data == b.data else self._fields(B, b)
+            mine = self._decoded(A, a)
+            other = mine if a.data == b.data else self._decoded(B, b)
             shape = mine.shape()
             key = (shape, shape if other is mine else other.shape())
             groups.setdefault(key, []).append((a, b, mine, other))
         for group in groups.values():
-            in_a, in_b, mine_of_all, others = zip(*group)
+            in_a, in_b, fields_a, fields_b = zip(*group)
             stamps_ns = np.array([message.stamp_ns for message in in_a])
-            indices = np.array([_index_of(f, m) for f, m in zip(mine_of_all, in_a)])
-            at = Stamped(stamps_ns, indices)
+            at = Stamped(stamps_ns, np.array([_index_of(f, m) for f, m in zip(fields_a, in_a)]))
             if self.decoders[A].has_stamp:
                 apart = np.abs(np.array([message.stamp_ns for message in in_b]) - stamps_ns)
                 self._add(STAMP, 'ms', 1e-6 * apart[:, None], at, ('',))
             msgtype = self.decoders[A].msgtype
             self._compare(
-                decode(msgtype, stacked(mine_of_all)), decode(msgtype, stacked(others)), at
+                decode(msgtype, stacked(fields_a)), decode(msgtype, stacked(fields_b)), at
             )
 
     def _latest(self, side: int) -> Decoded:
         """Return the last of each static transform, as one message."""
-        rows: dict[str, dict[str, Floats]] = {}
-        shapes: dict[str, Channel] = {}
+        latest: dict[str, dict[str, Floats]] = {}
+        known: dict[str, Channel] = {}
         for message in self._static[side]:
-            fields = stacked([self._fields(side, message)])
-            found = decode(self.decoders[side].msgtype, fields).channels
-            found.pop(STAMPS, None)  # when it was published is of the run
-            for name, channel in found.items():
-                shapes[name] = channel
-                for row, label in enumerate(channel.labels):
-                    rows.setdefault(name, {})[label] = channel.values[0, row]
-        frames = tuple(sorted(next(iter(rows.values()), {})))
+            fields = stacked([self._decoded(side, message)])
+            for name, channel in decode(self.decoders[side].msgtype, fields).channels.items():
+                if name != STAMPS:  # when it was published is of the run
+                    known[name] = channel
+                    latest.setdefault(name, {}).update(zip(channel.labels, channel.values[0]))
+        frames = tuple(sorted(next(iter(latest.values()), {})))
         channels = {
-            name: shapes[name]._replace(
-                values=np.stack([latest[label] for label in frames])[None], labels=frames
+            name: known[name]._replace(
+                values=np.stack([rows[frame] for frame in frames])[None], labels=frames
             )
-            for name, latest in rows.items()
+            for name, rows in latest.items()
         }
         return Decoded(channels, {'frames': frames})
 
     def _compare(self, a: Decoded, b: Decoded, at: Stamped) -> None:
-        n = len(at.stamps_ns)
         for name in dict.fromkeys((*a.texts, *b.texts)):
             texts = [side.texts.get(name, ()) for side in (a, b)]
-            unequal = np.full((n, 1), float(texts[A] != texts[B]))
-            self._add(name, COUNT, unequal, at, _unlike(*texts))
+            unequal = np.full((len(at.stamps_ns), 1), float(texts[A] != texts[B]))
+            self._add(name, COUNT, unequal, at, (_first_difference(*texts),))
         for name in dict.fromkeys((*a.channels, *b.channels)):
             self._compare_channel(name, a.channels.get(name), b.channels.get(name), at)
 
@@ -466,11 +453,11 @@ class TopicComparison:
             return
         if self._observe is not None:
             self._observe(self.topic, name, a, b, at)
-        found = difference(a, b)
-        is_rotation = a.metric == ROTATION
-        axes = () if is_rotation else a.axes
-        self._add(name, a.unit, found.amounts, at, a.labels, axes, found.axes)
-        if is_rotation:
+        amounts, axes = difference(a, b)
+        self._add(
+            name, a.unit, amounts, at, a.labels, () if a.metric == ROTATION else a.axes, axes
+        )
+        if a.metric == ROTATION:
             labels, last_a, last_b = self._last.get(name, ((), a.values[:1], b.values[:1]))
             if labels != a.labels:
                 last_a, last_b = a.values[:1], b.values[:1]
@@ -491,11 +478,10 @@ class TopicComparison:
         axes: Ints | None = None,
     ) -> None:
         tolerance = self._tolerances.field(self.topic, name, unit)
-        if tolerance.ignored:
-            return
-        field = self.fields.setdefault(name, FieldStatistics(unit, tolerance.max))
-        axes = np.zeros(amounts.shape, np.int64) if axes is None else axes
-        field.add(amounts, axes, at.stamps_ns, at.indices, labels, axis_names)
+        if not tolerance.ignored:
+            field = self._fields.setdefault(name, FieldStatistics(unit, tolerance))
+            axes = np.zeros(amounts.shape, np.int64) if axes is None else axes
+            field.add(amounts, axes, at, labels, axis_names)
 
 
 def _index_of(fields: Fields, message: Message) -> int:
@@ -504,123 +490,193 @@ def _index_of(fields: Fields, message: Message) -> int:
     return message.number if field is None else int(field.values[0, 0])
 
 
-def _unlike(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what to call the difference of two lists of texts, shortly."""
+def _first_difference(a: tuple[str, ...], b: tuple[str, ...]) -> str:
+    """Return the first two texts that differ, shortly."""
     for mine, other in zip((*a, *[''] * len(b)), (*b, *[''] * len(a))):
         if mine != other:
             start = max(len(commonprefix((mine, other))) - SHOWN // 2, 0)
-            return (f'{mine[start : start + SHOWN]!r}, {other[start : start + SHOWN]!r}',)
-    return ('',)
+            return f'{mine[start : start + SHOWN]!r}, {other[start : start + SHOWN]!r}'
+    return ''
 
 
-def _result(
-    name: str,
-    readers: Sequence[BagReader],
-    found: TopicComparison | None,
-    tolerances: Tolerances,
-) -> TopicResult:
-    """Return the evaluation of one topic."""
-    if found is None:
-        kinds = [reader.topics.get(name, '') for reader in readers]
-        counts = (readers[A].counts.get(name, 0), readers[B].counts.get(name, 0))
-        note = 'extra' if kinds[B] else 'missing'
-        if all(kinds):
-            note = f'of type {kinds[A]} and {kinds[B]}'
-        whole = FieldResult(name, TOPIC, COUNT, FieldTolerance(), False, OF_TOPIC, note=note)
-        return TopicResult(name, kinds[A] or kinds[B], counts, (0.0, 0.0), (0.0, 0.0), (whole,))
-    a, b = found.times
-    fields = [
-        _field(name, field, statistics, tolerances.field(name, field, statistics.unit))
-        for field, statistics in found.fields.items()
-    ]
-    if not found.is_static or found.missing or found.extra:
-        fields.append(_messages(found, tolerances))
-    backward = abs(b.n_backward - a.n_backward)
-    if found.decoders[A].has_stamp:
-        order = tolerances.field(name, ORDER, COUNT)
-        if not order.ignored and backward > order.mismatches:
-            note = f'stamps go back {a.n_backward} times in A, {b.n_backward} in B'
-            fields.append(
-                FieldResult(name, ORDER, COUNT, FieldTolerance(), False, OF_TEXT, note=note)
+def _stamp_figures(stamps_ns: Sequence[int]) -> tuple[int, float, float]:
+    """Return how often stamps go back, their mean rate [Hz] and the longest gap [s]."""
+    if len(stamps_ns) < 2:
+        return 0, 0.0, 0.0
+    steps_ns, span_ns = np.diff(stamps_ns), max(stamps_ns) - min(stamps_ns)
+    rate_hz = (len(stamps_ns) - 1) * 1e9 / span_ns if span_ns else 0.0
+    return int(np.sum(steps_ns < 0)), rate_hz, max(int(steps_ns.max()), 0) * 1e-9
+
+
+class FieldStatistics:
+    """The differences of one field, of which those above zero are kept."""
+
+    def __init__(self, unit: str, tolerance: FieldTolerance) -> None:
+        self.unit = unit
+        self.tolerance = tolerance
+        self._n = self._n_beyond = 0
+        self._positive: list[Floats] = []
+        self._worst: Place | None = None
+        self._first: Place | None = None
+
+    def add(
+        self,
+        amounts: Floats,
+        axes: Ints,
+        at: Stamped,
+        labels: tuple[str, ...] = (),
+        axis_names: tuple[str, ...] = (),
+    ) -> None:
+        """
+        Take the differences of n messages.
+
+        Parameters
+        ----------
+        amounts, axes : ndarray, shape (n, rows)
+            The differences, none of them NaN, and which axis differs most.
+        at : Stamped
+            When the messages are from.
+        labels, axis_names : tuple of str
+            Names of rows and axes; empty names are left out, missing ones are numbers.
+
+        """
+        self._n += amounts.size
+        positive = amounts[amounts > 0.0]
+        if not positive.size:
+            return
+        self._positive.append(positive)
+
+        def place(frame: int) -> Place:
+            row = int(np.argmax(amounts[frame]))
+            axis = int(axes[frame, row])
+            label = labels[row] if row < len(labels) else f'[{row}]'
+            name = axis_names[axis] if axis < len(axis_names) else ''
+            stamp_ns, index = int(at.stamps_ns[frame]), int(at.indices[frame])
+            amount = float(amounts[frame, row])
+            return Place(stamp_ns, index, f'{label} {name}'.strip(), row, axis, amount)
+
+        peaks = amounts.max(axis=1)
+        if self._worst is None or peaks.max() > self._worst.amount:
+            self._worst = place(int(np.argmax(peaks)))
+        self._n_beyond += int(np.count_nonzero(amounts > self.tolerance.max))
+        frames = np.flatnonzero(peaks > self.tolerance.max)
+        if frames.size:
+            frame = int(frames[np.argmin(at.stamps_ns[frames])])
+            if self._first is None or at.stamps_ns[frame] < self._first.stamp_ns:
+                self._first = place(frame)
+
+    def result(self, topic: str, name: str) -> FieldResult:
+        """Return the evaluation of the differences."""
+        positive = np.concatenate((np.zeros(0), *self._positive))
+        finite = positive[np.isfinite(positive)]
+        n_invalid = len(positive) - len(finite)
+        peak = self._worst.amount if self._worst is not None else 0.0
+        rms = math.sqrt(float(finite @ finite) / max(self._n - n_invalid, 1))
+        rank = math.ceil(0.99 * self._n) - (self._n - len(positive))
+        p99 = float(np.partition(positive, rank - 1)[rank - 1]) if rank > 0 else 0.0
+        if self.unit == COUNT:
+            within = self._n_beyond <= self.tolerance.mismatches
+            severity = 0.0 if within else 1.0 + self._n_beyond / self._n
+            # a name, such as the solver's, is a cause; a description explains less than numbers
+            is_name = self._worst is not None and self._worst.component.startswith("'")
+            if is_name and name != DESCRIPTION:
+                severity *= OF_TEXT
+        else:
+            pairs = tuple(zip((peak, p99, rms), self.tolerance))
+            within = all(value <= limit for value, limit in pairs)
+            severity = max(
+                0.0 if math.isinf(limit) else value / (limit or UNITS[self.unit].tolerance)
+                for value, limit in pairs
             )
-    fields.sort(key=lambda field: (field.within, -field.severity, field.name))
-    gaps_s = (a.longest_gap_ns * 1e-9, b.longest_gap_ns * 1e-9)
-    return TopicResult(
-        name,
-        found.decoders[A].msgtype,
-        (a.count, b.count),
-        (a.rate_hz, b.rate_hz),
-        gaps_s,
-        tuple(fields),
-    )
-
-
-def _field(
-    topic: str, name: str, found: FieldStatistics, tolerance: FieldTolerance
-) -> FieldResult:
-    """Return the evaluation of the differences of one field."""
-    note = ''
-    if found.n_invalid:
-        note = f'{found.n_invalid} values without a number, or a field, on one side'
-    if found.unit == COUNT:
-        within = found.n_beyond <= tolerance.mismatches
-        severity = 0.0 if within else 1.0 + found.n_beyond / found.n
-        # a name, such as the solver's, is a cause; a description explains less than its numbers
-        is_name = found.worst is not None and found.worst.component.startswith("'")
-        if is_name and name != DESCRIPTION:
-            severity *= OF_TEXT
-    else:
-        pairs = (
-            (found.max, tolerance.max),
-            (found.p99, tolerance.p99),
-            (found.rms, tolerance.rms),
+            if n_invalid:
+                severity = OF_NO_NUMBER
+        note = f'{n_invalid} values without a number, or a field, on one side' * bool(n_invalid)
+        return FieldResult(
+            topic,
+            name,
+            self.unit,
+            self.tolerance,
+            within,
+            severity,
+            self._n,
+            self._n_beyond,
+            peak,
+            p99,
+            rms,
+            self._worst,
+            self._first,
+            note,
         )
-        within = all(value <= limit for value, limit in pairs)
-        severity = max(
-            0.0 if math.isinf(limit) else value / (limit or UNITS[found.unit].tolerance)
-            for value, limit in pairs
-        )
-        if found.n_invalid:
-            severity = OF_NO_NUMBER
-    return FieldResult(
-        topic,
-        name,
-        found.unit,
-        tolerance,
-        within,
-        severity,
-        found.n,
-        found.n_beyond,
-        found.max,
-        found.p99,
-        found.rms,
-        found.worst,
-        found.first,
-        note,
-    )
 
 
-def _messages(found: TopicComparison, tolerances: Tolerances) -> FieldResult:
-    """Return the evaluation of messages without counterpart."""
-    allowed = tolerances.topic(found.topic)
-    missing, extra = len(found.missing), len(found.extra)
-    within = missing <= allowed.missing and extra <= allowed.extra
-    lost, n = missing + extra, max(times.count for times in found.times)
-    first = min(found.missing + found.extra, default=None)
-    place = Place(*first) if first is not None else None
-    return FieldResult(
-        found.topic,
-        MESSAGES,
-        COUNT,
-        FieldTolerance(mismatches=allowed.missing + allowed.extra),
-        within,
-        0.0 if within else OF_MESSAGES * lost / n,
-        n,
-        lost,
-        float(lost),
-        0.0,
-        0.0,
-        place,
-        place,
-        f'{missing} missing, {extra} extra' if lost else '',
-    )
+def difference(a: Channel, b: Channel) -> tuple[Floats, Ints]:
+    """
+    Return how far the values of two channels of equal shape are apart.
+
+    Returns
+    -------
+    amounts : ndarray, shape (n, rows)
+        In the channel's unit; infinite where one side alone has no number.
+    axes : ndarray, shape (n, rows)
+        Which of the row's numbers differs most.
+
+    """
+    axes = np.zeros(a.values.shape[:2], np.int64)
+    if a.metric == ROTATION:
+        return angles_deg(a.values, b.values), axes
+    if a.metric == EQUAL:  # whole numbers too large for floats as well
+        equal = (a.values == b.values) | ((a.values != a.values) & (b.values != b.values))
+        return np.any(~equal, axis=-1).astype(np.float64), axes
+    with np.errstate(invalid='ignore'):
+        apart = np.abs(a.values - b.values)
+    same = (a.values == b.values) | (np.isnan(a.values) & np.isnan(b.values))
+    apart = np.where(np.isnan(apart), np.where(same, 0.0, np.inf), apart)
+    if a.metric == NUMBER:
+        size = np.fmax(np.abs(a.values), np.abs(b.values))
+        apart /= np.maximum(1.0, np.where(np.isfinite(size), size, 1.0))
+    if apart.shape[-1] == 1:
+        return apart[..., 0], axes
+    if apart.shape[-1]:
+        axes = np.argmax(apart, axis=-1)
+    return np.sqrt(np.sum(apart * apart, axis=-1)), axes
+
+
+def angles_deg(a: Floats, b: Floats) -> Floats:
+    """
+    Return the angles between rotations, the signs of the quaternions aside.
+
+    Parameters
+    ----------
+    a, b : ndarray, shape (..., 4)
+        Quaternions, both with their parts in the same order, of about equal lengths.
+
+    Returns
+    -------
+    angles : ndarray, shape (...)
+        In [0, 180] degrees. Infinite if one of the two is none: not finite, or of length zero;
+        or if the lengths differ. Zero if both are none.
+
+    """
+    length_a, length_b = np.linalg.norm(a, axis=-1), np.linalg.norm(b, axis=-1)
+    with np.errstate(invalid='ignore', divide='ignore', over='ignore'):
+        unit_a, unit_b = a / length_a[..., None], b / length_b[..., None]
+        chords = [np.linalg.norm(unit_a - sign * unit_b, axis=-1) for sign in (1.0, -1.0)]
+        # a chord of the unit 3-sphere; exact for small angles too
+        angles = np.degrees(4.0 * np.arcsin(np.minimum(0.5 * np.minimum(*chords), 1.0)))
+        is_a = np.isfinite(length_a) & (length_a > 0.0)
+        is_b = np.isfinite(length_b) & (length_b > 0.0)
+        alike = np.abs(length_a - length_b) <= FAR_FROM_UNIT
+    return np.where(is_a & is_b & alike, angles, np.where(is_a | is_b, np.inf, 0.0))
+
+
+def sign_breaks(a: Floats, b: Floats) -> Floats:
+    """
+    Return where one of two streams of quaternions changes its sign and the other does not.
+
+    Of shapes (n, rows, 4), in order of time; the result is of shape (n - 1, rows), 1 where just
+    one of the streams goes to the other half of the sphere, else 0.
+
+    """
+    with np.errstate(invalid='ignore'):
+        in_a, in_b = (np.sum(q[1:] * q[:-1], axis=-1) < 0.0 for q in (a, b))
+    return (in_a != in_b).astype(np.float64)

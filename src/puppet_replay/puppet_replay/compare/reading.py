@@ -13,12 +13,12 @@ without a header are joined by their number.
 from collections import deque
 from collections.abc import Callable, Sequence
 import struct
-import tempfile
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.io import ConfigError, PuppetError
+from puppet_core.io import ConfigError
 from puppet_ros.bags import BagReader, definition_of
+from puppet_ros.messages import MessageError
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysError
 from rosbags.typesys.store import Typestore
@@ -27,7 +27,6 @@ A, B = 0, 1
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 HEADER_TYPE = 'std_msgs/msg/Header'
 UNKNOWN = 'bytes'  # field of a message without a definition
-MEMORY_BYTES = 128_000_000  # of messages that wait for their counterpart; more wait on disk
 # Messages that are read as one vector or stamp.
 WHOLE = {
     'geometry_msgs/msg/Point': ('x', 'y', 'z'),
@@ -40,28 +39,18 @@ DTYPES = {'bool': '?', 'byte': 'u1', 'char': 'u1', 'octet': 'u1'}
 Key = tuple[int, int]
 
 
-class MessageError(PuppetError, ValueError):
-    """A message that does not match its type's definition."""
-
-
 class Field(NamedTuple):
     """The numbers of one field of a message, or of several stacked messages."""
 
-    owner: str
-    """Type of the message that is read as a whole, or ''."""
-
-    values: np.ndarray
-    """Shape (rows, width), or (n, rows, width) of n messages."""
+    owner: str  # type of the message that is read as a whole, or ''
+    values: np.ndarray  # shape (rows, width), or (n, rows, width) of n messages
 
 
 class Fields(NamedTuple):
     """Everything that a message holds."""
 
-    numbers: dict[str, Field]
-    """By name, as in transforms[].transform.translation."""
-
-    texts: dict[str, tuple[str, ...]]
-    """By name."""
+    numbers: dict[str, Field]  # by name, as in transforms[].transform.translation
+    texts: dict[str, tuple[str, ...]]  # by name
 
     def shape(self) -> tuple[Any, ...]:
         """Return what messages must have in common to be compared as one array."""
@@ -249,83 +238,26 @@ def _parts(kind: str, known: dict[str, Any]) -> set[str]:
 class Message(NamedTuple):
     """A message that waits for its counterpart, or has found it."""
 
-    stamp_ns: int
-    """Of its header; its log time if it has none."""
-
-    number: int
-    """Its place among those of its topic."""
-
+    stamp_ns: int  # of its header; its log time if it has none
+    number: int  # its place among those of its topic
     data: bytes
-    """As in the bag."""
-
-
-class Spool:
-    """Holds the data of waiting messages: in memory, and beyond a limit in a temporary file."""
-
-    def __init__(self, limit_bytes: int = MEMORY_BYTES) -> None:
-        self._limit = limit_bytes
-        self._held = 0
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
-        self._end = 0
-
-    def keep(self, data: bytes) -> bytes | tuple[int, int]:
-        """Return what `take` returns the data for."""
-        if self._held + len(data) <= self._limit:
-            self._held += len(data)
-            return data
-        self._file.seek(self._end)
-        self._file.write(data)
-        self._end += len(data)
-        return self._end - len(data), len(data)
-
-    def take(self, kept: bytes | tuple[int, int]) -> bytes:
-        """Return the data, once."""
-        if isinstance(kept, bytes):
-            self._held -= len(kept)
-            return kept
-        self._file.seek(kept[0])
-        return self._file.read(kept[1])
-
-    def close(self) -> None:
-        """Delete the temporary file."""
-        self._file.close()
-
-
-class _Waiting(NamedTuple):
-    """A message whose data is in the spool."""
-
-    stamp_ns: int
-    number: int
-    kept: bytes | tuple[int, int]
 
 
 class Join:
-    """
-    The messages of one topic of two bags, two by two.
+    """The messages of one topic of two bags, two by two: `emit` takes one of A and its of B."""
 
-    Parameters
-    ----------
-    spool : Spool
-        Where messages wait.
-    emit : callable
-        Takes a message of A and its counterpart of B.
-
-    """
-
-    def __init__(self, spool: Spool, emit: Callable[[Message, Message], None]) -> None:
-        self._spool = spool
+    def __init__(self, emit: Callable[[Message, Message], None]) -> None:
         self._emit = emit
-        self._waiting: dict[Key, tuple[int, deque[_Waiting]]] = {}
+        self._waiting: dict[Key, tuple[int, deque[Message]]] = {}
 
     def add(self, side: int, key: Key, message: Message) -> None:
         """Take the next message of one bag."""
-        found = self._waiting.get(key)
-        if found is None or found[0] == side:
-            kept = _Waiting(message.stamp_ns, message.number, self._spool.keep(message.data))
-            self._waiting.setdefault(key, (side, deque()))[1].append(kept)
+        waiting_side, waiting = self._waiting.setdefault(key, (side, deque()))
+        if waiting_side == side:
+            waiting.append(message)
             return
-        other = self._take(found[1].popleft())
-        if not found[1]:
+        other = waiting.popleft()
+        if not waiting:
             del self._waiting[key]
         self._emit(*((message, other) if side == A else (other, message)))
 
@@ -346,57 +278,38 @@ class Join:
             What has no counterpart: messages of A, of B, in the order of their stamps.
 
         """
-        left: tuple[list[_Waiting], list[_Waiting]] = ([], [])
+        left: tuple[list[Message], list[Message]] = ([], [])
         for side, waiting in self._waiting.values():
             left[side].extend(waiting)
         self._waiting.clear()
-        for one in left:
-            one.sort(key=lambda waiting: waiting[:2])
-        keys = [self._keys(side, left[side], index_of) for side in (A, B)]
-        if index_of is not None and all(len({i for _, i in k}) == len(k) for k in keys):
-            pairs = _matched([[i for _, i in k] for k in keys])
-        else:  # transforms of other frames; a counter that began anew
-            pairs = _matched([[stamp for stamp, _ in k] for k in keys])
-        pairs = pairs or _shifted(*keys)
+        keys: list[list[Key]] = []
+        for side, messages in enumerate(left):
+            messages.sort(key=lambda message: message[:2])
+            indices = [index_of(side, m) if index_of is not None else m.number for m in messages]
+            keys.append([(m.stamp_ns, index) for m, index in zip(messages, indices)])
+        # transforms of other frames, and a counter that began anew, are joined by their stamps
+        is_index = index_of is not None and all(len({i for _, i in k}) == len(k) for k in keys)
+        pairs = _matched(*([key[is_index] for key in side] for side in keys)) or _shifted(*keys)
         for i, k in pairs:
-            self._emit(self._take(left[A][i]), self._take(left[B][k]))
-        joined = ({i for i, _ in pairs}, {k for _, k in pairs})
-        rest = [[key for i, key in enumerate(keys[s]) if i not in joined[s]] for s in (A, B)]
-        return rest[A], rest[B]
-
-    def _keys(
-        self,
-        side: int,
-        left: list[_Waiting],
-        index_of: Callable[[int, Message], int] | None,
-    ) -> list[Key]:
-        """Return stamp and index of each of the messages that wait."""
-        if index_of is None:
-            return [(waiting.stamp_ns, waiting.number) for waiting in left]
-        keys = []
-        for place, waiting in enumerate(left):
-            message = self._take(waiting)
-            left[place] = waiting._replace(kept=self._spool.keep(message.data))
-            keys.append((waiting.stamp_ns, index_of(side, message)))
-        return keys
-
-    def _take(self, waiting: _Waiting) -> Message:
-        return Message(waiting.stamp_ns, waiting.number, self._spool.take(waiting.kept))
+            self._emit(left[A][i], left[B][k])
+        missing = set(range(len(keys[A]))) - {i for i, _ in pairs}
+        extra = set(range(len(keys[B]))) - {k for _, k in pairs}
+        return [keys[A][i] for i in sorted(missing)], [keys[B][k] for k in sorted(extra)]
 
 
-def _matched(values: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+def _matched(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     """Return the places in A and B with equal values, each used once."""
     places: dict[int, deque[int]] = {}
-    for k, value in enumerate(values[B]):
+    for k, value in enumerate(b):
         places.setdefault(value, deque()).append(k)
-    return [(i, places[v].popleft()) for i, v in enumerate(values[A]) if places.get(v)]
+    return [(i, places[value].popleft()) for i, value in enumerate(a) if places.get(value)]
 
 
 def _shifted(a: list[Key], b: list[Key]) -> list[tuple[int, int]]:
     """Return all, in their order, if their stamps differ by less than their distance varies."""
     if len(a) != len(b) or len(a) < 2:
         return []
-    stamps = [np.array([stamp for stamp, _ in side]) for side in (a, b)]
-    if np.ptp(stamps[B] - stamps[A]) > 0.5 * float(np.median(np.diff(stamps[A]))):
+    in_a, in_b = (np.array([stamp for stamp, _ in side]) for side in (a, b))
+    if np.ptp(in_b - in_a) > 0.5 * float(np.median(np.diff(in_a))):
         return []
     return [(i, i) for i in range(len(a))]

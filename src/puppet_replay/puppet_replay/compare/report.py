@@ -3,40 +3,38 @@
 """A comparison on the terminal, as JSON (puppet-comparison/1), JUnit XML, HTML and charts."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from glob import escape
 from importlib import resources
 import math
 from pathlib import Path
 import re
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import numpy as np
 from puppet_core.drawing import figures
 from puppet_core.io import printable, write_text
-from puppet_core.math import Floats
-from puppet_replay.compare.channels import Channel, ROTATION
+from puppet_core.math import Floats, Ints
+from puppet_replay.compare.channels import Channel
 from puppet_replay.compare.comparison import (
+    angles_deg,
     compare_bags,
     Comparison,
+    difference,
     FieldResult,
+    Place,
     stage,
     Stamped,
-    TopicResult,
 )
-from puppet_replay.compare.differences import angles_deg, difference, Place
 from puppet_replay.compare.reading import stamp_text
 from puppet_replay.compare.tolerances import COUNT, Tolerances, UNITS
 from puppet_retarget.offline import write_report
 
 FORMAT = 'puppet-comparison/1'
-TEMPLATE = 'page.html.jinja'
+PAGE, JUNIT = 'page.html.jinja', 'junit.xml.jinja'
 HEAD = ('topic', 'field', 'max', 'p99', 'rms', 'allowed', 'first', 'worst')
 MOST_ROWS = 12
 MOST_CURVES = 6
 CANDIDATES = 4  # times as many are examined: texts, signs and missing messages have no curve
-MOST_POINTS = 200_000  # of a curve while it is read
 DRAWN_POINTS = 1_800  # two a pixel
 AROUND_S = 1.0  # before and after the worst frame, in full
 # What XML 1.0 cannot hold at all.
@@ -55,7 +53,7 @@ def write_reports(
     if json is not None:
         write_report(comparison_report(comparison), json)
     if junit is not None:
-        write_text(junit, junit_text(comparison))
+        write_text(junit, _FORBIDDEN.sub('?', _rendered(JUNIT, comparison)))
     if html is None and plots is None:
         return
     curves = worst_curves(comparison, tolerances)
@@ -65,7 +63,7 @@ def write_reports(
             name = re.sub(r'\W+', '_', f'{curve.field.topic}_{curve.field.name}').strip('_')
             write_text(plots / f'{number}_{name}.svg', drawing)
     if html is not None:
-        write_text(html, html_text(comparison, drawings))
+        write_text(html, _rendered(PAGE, comparison, drawings))
 
 
 def report_lines(comparison: Comparison, everything: bool = False) -> list[str]:
@@ -114,7 +112,7 @@ def summary_lines(comparison: Comparison) -> list[str]:
         return [printable(f'within tolerance: {count}; {largest}')]
     lines = [f'differs: {len(wrong)} of {count}', f'worst: {described(wrong[0])}']
     origin = comparison.origin()
-    before = [t.topic for t in comparison if t.within and stage(t.topic) < stage(origin)]
+    before = [t.topic for t in comparison.topics if t.within and stage(t.topic) < stage(origin)]
     before.sort(key=stage)
     tail = f'; equal before it: {", ".join(before)}' if before else ''
     lines.append(f'begins: {origin}{tail}')
@@ -182,24 +180,20 @@ def comparison_report(comparison: Comparison) -> dict[str, Any]:
         'worst': None if worst is None else {'topic': worst.topic, 'field': worst.name},
         'origin': comparison.origin() or None,
         'start_ns': comparison.start_ns,
-        'topics': [_topic_data(topic) for topic in comparison],
+        'topics': [
+            {
+                'topic': topic.topic,
+                'type': topic.msgtype,
+                'within': topic.within,
+                'messages': dict(zip('ab', topic.counts)),
+                'rate_hz': dict(zip('ab', topic.rates_hz)),
+                'longest_gap_s': dict(zip('ab', topic.longest_gaps_s)),
+                'fields': [_field_data(field) for field in topic.fields],
+            }
+            for topic in comparison.topics
+        ],
         'ignored': list(comparison.ignored),
         'warnings': list(comparison.warnings),
-    }
-
-
-def _topic_data(topic: TopicResult) -> dict[str, Any]:
-    pairs = {
-        'messages': topic.counts,
-        'rate_hz': topic.rates_hz,
-        'longest_gap_s': topic.longest_gaps_s,
-    }
-    return {
-        'topic': topic.topic,
-        'type': topic.msgtype,
-        'within': topic.within,
-        **{name: {'a': a, 'b': b} for name, (a, b) in pairs.items()},
-        'fields': [_field_data(field) for field in topic.fields],
     }
 
 
@@ -214,8 +208,7 @@ def _field_data(field: FieldResult) -> dict[str, Any]:
             'difference': found.amount,
         }
 
-    allowed = asdict(field.tolerance)
-    del allowed['ignored']
+    limits = field.tolerance
     return {
         'field': field.name,
         'unit': UNITS[field.unit].text or field.unit,
@@ -226,56 +219,23 @@ def _field_data(field: FieldResult) -> dict[str, Any]:
         'max': field.peak,
         'p99': field.p99,
         'rms': field.rms,
-        'allowed': allowed,
+        'allowed': {
+            'max': limits.max,
+            'p99': limits.p99,
+            'rms': limits.rms,
+            'mismatches': limits.mismatches,
+        },
         'first': place(field.first),
         'worst': place(field.worst),
         'note': field.note,
     }
 
 
-def junit_text(comparison: Comparison) -> str:
-    """Return JUnit XML: a suite for each topic, a case for each field."""
-
-    def counted(fields: Sequence[FieldResult], **more: str) -> dict[str, str]:
-        failures = sum(not field.within for field in fields)
-        return {'tests': str(len(fields)), 'failures': str(failures), 'errors': '0', **more}
-
-    def clean(text: str) -> str:
-        return _FORBIDDEN.sub('?', text)
-
-    root = ElementTree.Element('testsuites', counted(comparison.fields(), name='puppet compare'))
-    for topic in comparison:
-        name = clean(topic.topic)
-        suite = ElementTree.SubElement(
-            root, 'testsuite', counted(topic.fields, name=name, skipped='0', time='0')
-        )
-        for field in topic.fields:
-            case = ElementTree.SubElement(
-                suite, 'testcase', classname=name, name=clean(field.name), time='0'
-            )
-            if not field.within:
-                failure = ElementTree.SubElement(case, 'failure', message=clean(described(field)))
-                failure.text = clean(f'A: {comparison.paths[0]}\nB: {comparison.paths[1]}')
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding='unicode')
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
-
-
-def html_text(comparison: Comparison, drawings: Sequence[str]) -> str:
-    """
-    Return a page that needs nothing outside of it.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What was found.
-    drawings : sequence of str
-        SVG of the worst channels.
-
-    """
+def _rendered(template: str, comparison: Comparison, drawings: Sequence[str] = ()) -> str:
+    """Return the page, which needs nothing outside of it, or JUnit XML."""
     from jinja2 import Environment, StrictUndefined
 
-    source = resources.files(__package__).joinpath(TEMPLATE).read_text()
+    source = resources.files(__package__).joinpath(template).read_text()
     environment = Environment(
         autoescape=True,
         trim_blocks=True,
@@ -288,78 +248,25 @@ def html_text(comparison: Comparison, drawings: Sequence[str]) -> str:
         summary=summary_lines(comparison),
         start=stamp_text(comparison.start_ns),
         drawings=[drawing[drawing.index('<svg') :] for drawing in drawings],
-        topics=sorted(comparison, key=lambda topic: (topic.within, topic.topic)),
+        topics=sorted(comparison.topics, key=lambda topic: (topic.within, topic.topic)),
         cells=lambda field: cells(field, comparison.start_ns),
+        described=described,
         head=HEAD[1:],
     )
 
 
 class ChannelCurve(NamedTuple):
-    """The worst component of one field over time."""
+    """The worst component of one field over time, shapes (n,)."""
 
     field: FieldResult
-    """What it is."""
+    times_s: Floats  # since the comparison's start
+    apart: Floats  # the difference
+    values: tuple[Floats, Floats]  # of A and B; of rotations the angle from A's first one
 
-    whole: Floats
-    """Time since the comparison's start [s], difference, values of A and B; shape (n, 4)."""
-
-    near: Floats
-    """The same around the worst frame, in full; of rotations the angle from A's first one."""
-
-
-class _Recorder:
-    """Keeps one component of a field while it is compared."""
-
-    def __init__(self, field: FieldResult, worst: Place, start_ns: int) -> None:
-        self._field = field
-        self._worst = worst
-        self._start_ns = start_ns
-        self._reference: Floats | None = None
-        self._whole = np.zeros((0, 4))
-        self._near: list[Floats] = []
-
-    def __call__(self, topic: str, name: str, a: Channel, b: Channel, at: Stamped) -> None:
-        """Take a block of the field."""
-        row = self._row_of(a)
-        if (topic, name) != (self._field.topic, self._field.name) or row is None:
-            return
-        pair = [channel._replace(values=channel.values[:, row : row + 1]) for channel in (a, b)]
-        block = np.column_stack(
-            (
-                (at.stamps_ns - self._start_ns) * 1e-9,
-                difference(*pair).amounts[:, 0],
-                *(self._value(channel) for channel in pair),
-            )
-        )
-        self._near.append(block[np.abs(at.stamps_ns - self._worst.stamp_ns) <= AROUND_S * 1e9])
-        self._whole = np.concatenate((self._whole, block))
-        if len(self._whole) > MOST_POINTS:
-            self._whole = _thinned(self._whole, MOST_POINTS)
-
-    def curve(self) -> ChannelCurve:
-        """Return what was taken."""
-        near = np.concatenate((np.zeros((0, 4)), *self._near))
-        return ChannelCurve(self._field, _thinned(self._whole, DRAWN_POINTS), _by_time(near))
-
-    def _row_of(self, channel: Channel) -> int | None:
-        """Return the row of the component: by its name, since the order may change, or number."""
-        component, number = self._worst.component, self._worst.row
-        fits = [
-            row
-            for row, label in enumerate(channel.labels)
-            if label and f'{component} '.startswith(f'{label} ')
-        ]
-        if len(fits) == 1:
-            return fits[0]
-        return number if number < channel.values.shape[1] else None
-
-    def _value(self, channel: Channel) -> Floats:
-        values = np.asarray(channel.values[:, 0], np.float64)
-        if channel.metric != ROTATION:
-            return values[:, self._worst.axis]
-        if self._reference is None:
-            self._reference = values[0]
-        return angles_deg(np.broadcast_to(self._reference, values.shape), values)
+    def where(self, chosen: Any) -> 'ChannelCurve':
+        """Return a part of it."""
+        a, b = (values[chosen] for values in self.values)
+        return self._replace(times_s=self.times_s[chosen], apart=self.apart[chosen], values=(a, b))
 
 
 def worst_curves(
@@ -368,71 +275,81 @@ def worst_curves(
     """
     Return the worst channels of two bags over time, read in a second pass.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        What was found.
-    tolerances : Tolerances
-        Those it was found with.
-    count : int
-        At most so many fields: of those beyond their tolerances, or of all if there are none.
+    At most `count` fields: of those beyond their tolerances, or of all if there are none.
 
     """
     fields = comparison.fields()
-    wrong = [field for field in fields if not field.within]
-    recorders = [
-        _Recorder(field, field.worst, comparison.start_ns)
-        for field in wrong or fields
+    chosen = [
+        field
+        for field in [field for field in fields if not field.within] or fields
         if field.worst is not None and field.peak > 0.0
     ][: CANDIDATES * count]
-    if not recorders:
-        return []
-    topics = sorted({recorder.curve().field.topic for recorder in recorders})
+    blocks: dict[tuple[str, str], list[tuple[Any, ...]]] = {(f.topic, f.name): [] for f in chosen}
+    worst = {(field.topic, field.name): field.worst for field in chosen}
 
     def observe(topic: str, name: str, a: Channel, b: Channel, at: Stamped) -> None:
-        for recorder in recorders:
-            recorder(topic, name, a, b, at)
+        place = worst.get((topic, name))
+        if place is not None and place.row < a.values.shape[1]:
+            a, b = (c._replace(values=c.values[:, place.row : place.row + 1]) for c in (a, b))
+            amounts, _ = difference(a, b)
+            block = (at.stamps_ns, amounts[:, 0], a.values[:, 0], b.values[:, 0])
+            blocks[topic, name].append(block)
 
-    a, b = (Path(path) for path in comparison.paths)
-    compare_bags(a, b, tolerances, [escape(topic) for topic in topics], observe=observe)
-    curves = [recorder.curve() for recorder in recorders]
-    return [curve for curve in curves if len(curve.whole) > 1][:count]
+    if chosen:
+        path_a, path_b = (Path(path) for path in comparison.paths)
+        topics = [escape(topic) for topic in sorted({field.topic for field in chosen})]
+        compare_bags(path_a, path_b, tolerances, topics, observe=observe)
+    curves = []
+    for field in chosen:
+        parts = blocks[field.topic, field.name]
+        if sum(len(part[0]) for part in parts) > 1:
+            curves.append(_curve(field, comparison.start_ns, *map(np.concatenate, zip(*parts))))
+    return curves[:count]
 
 
-def _by_time(rows: Floats) -> Floats:
-    return rows[np.argsort(rows[:, 0], kind='stable')]
+def _curve(
+    field: FieldResult, start_ns: int, stamps_ns: Ints, apart: Floats, *sides: Floats
+) -> ChannelCurve:
+    order = np.argsort(stamps_ns, kind='stable')
+    a, b = (values[order].astype(np.float64) for values in sides)
+    if field.unit == 'deg':
+        first = np.broadcast_to(a[0], a.shape)
+        a, b = angles_deg(first, a), angles_deg(first, b)
+    else:
+        assert field.worst is not None
+        a, b = a[:, field.worst.axis], b[:, field.worst.axis]
+    return ChannelCurve(field, (stamps_ns[order] - start_ns) * 1e-9, apart[order], (a, b))
 
 
-def _thinned(rows: Floats, most: int) -> Floats:
-    """Return at most so many rows: of two neighbours always the one that differs more."""
-    rows = _by_time(rows)
-    while len(rows) > most:
-        even, odd = rows[:-1:2], rows[1::2]
-        rows = np.where((odd[:, 1] > even[:, 1])[:, None], odd, even)
-    return rows
+def _thinned(curve: ChannelCurve) -> ChannelCurve:
+    """Return at most DRAWN_POINTS: of the neighbours always the one that differs most."""
+    starts = np.unique(np.linspace(0, len(curve.apart), DRAWN_POINTS, endpoint=False, dtype=int))
+    ends = np.append(starts[1:], len(curve.apart))
+    return curve.where([i + int(np.argmax(curve.apart[i:k])) for i, k in zip(starts, ends)])
 
 
 def draw_curve(curve: ChannelCurve) -> str:
     """Return SVG: the difference over the whole time, and both values near the worst frame."""
-    field, whole = curve.field, curve.whole
-    unit = UNITS[field.unit].text
+    field, unit = curve.field, UNITS[curve.field.unit].text
     suffix = f' [{unit}]' if unit else ''
     component = field.worst.component if field.worst is not None else ''
-    near = curve.near if len(curve.near) > 1 else whole
+    worst_s = curve.times_s[int(np.argmax(curve.apart))]
+    is_near = np.abs(curve.times_s - worst_s) <= AROUND_S
+    whole = _thinned(curve)
+    near = curve.where(is_near) if np.count_nonzero(is_near) > 1 else whole
     with figures.styled():
         figure, ((top,), (bottom,)) = figures.new_figure(
             (1.0, 1.0), 460, f'{field.topic} {field.name} {component}', is_shared=False
         )
-        limit = field.tolerance.max
-        if math.isfinite(limit) and limit > 0.0:
-            top.axhline(limit, color=figures.GREY, linestyle='--', label='allowed')
-        finite = np.where(np.isfinite(whole[:, 1]), whole[:, 1], np.nan)
-        top.plot(whole[:, 0], finite, color=figures.RED, label='difference')
-        none = whole[np.isinf(whole[:, 1]), 0]
-        if len(none):
+        if math.isfinite(field.tolerance.max) and field.tolerance.max > 0.0:
+            top.axhline(field.tolerance.max, color=figures.GREY, linestyle='--', label='allowed')
+        is_number = np.isfinite(whole.apart)
+        apart = np.where(is_number, whole.apart, np.nan)
+        top.plot(whole.times_s, apart, color=figures.RED, label='difference')
+        if not is_number.all():
             top.plot(
-                none,
-                np.full(len(none), 0.97),
+                whole.times_s[~is_number],
+                np.full(np.count_nonzero(~is_number), 0.97),
                 linestyle='',
                 marker='x',
                 color=figures.DARK,
@@ -442,20 +359,15 @@ def draw_curve(curve: ChannelCurve) -> str:
         top.set_ylim(bottom=0.0)
         top.set_title('difference of B from A')
         top.set_ylabel(f'difference{suffix}')
-        for k, (name, colour, dash) in enumerate(
-            (('A', figures.BLUE, '-'), ('B', figures.RED, '--'))
-        ):
-            bottom.plot(near[:, 0], near[:, 2 + k], color=colour, linestyle=dash, label=name)
-        worst_s = near[int(np.argmax(near[:, 1])), 0]
+        bottom.plot(near.times_s, near.values[0], color=figures.BLUE, label='A')
+        bottom.plot(near.times_s, near.values[1], color=figures.RED, linestyle='--', label='B')
         bottom.axvline(worst_s, color=figures.GREY, linestyle=':', label='worst frame')
         bottom.set_title(f'both bags near the worst frame, {worst_s:.3f} s')
-        bottom.set_ylabel(
-            f'angle from A at first{suffix}'
-            if field.unit == 'deg'
-            else f'{component or "value"}{suffix}'
-        )
-        for axes, rows in ((top, whole), (bottom, near)):
-            axes.set_xlim(rows[0, 0], max(rows[-1, 0], rows[0, 0] + 1e-3))
+        name = 'angle from A at first' if field.unit == 'deg' else component or 'value'
+        bottom.set_ylabel(f'{name}{suffix}')
+        for axes, part in ((top, whole), (bottom, near)):
+            first_s, last_s = part.times_s[0], part.times_s[-1]
+            axes.set_xlim(first_s, max(last_s, first_s + 1e-3))
             axes.ticklabel_format(useOffset=False)
             figures.legend_above(axes)
         return figures.svg_text(figure)

@@ -32,14 +32,9 @@ examples:
 class Plot(NamedTuple):
     """What is drawn of one kind."""
 
-    series: list[Series]
-    """For the statistics."""
-
-    draw: Callable[[str], Any]
-    """Returns the figure under a title."""
-
-    more: dict[str, Any] = {}  # noqa: RUF012
-    """Further numbers for the report."""
+    series: list[Series]  # for the statistics
+    draw: Callable[[str], Any]  # returns the figure under a title
+    more: dict[str, Any] = {}  # noqa: RUF012  # further numbers for the report
 
 
 def parser() -> argparse.ArgumentParser:

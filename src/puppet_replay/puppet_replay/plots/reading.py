@@ -58,11 +58,8 @@ _SOLES = slice(2, 4)  # of the general end-effectors
 class Span(NamedTuple):
     """What of a bag is plotted, in seconds since the stamp of its first message."""
 
-    start_s: float = -np.inf
-    """Earliest stamp [s]."""
-
-    end_s: float = np.inf
-    """Latest stamp [s]."""
+    start_s: float = -np.inf  # earliest stamp [s]
+    end_s: float = np.inf  # latest stamp [s]
 
 
 class PlotBag:

@@ -23,81 +23,46 @@ BAND_SIGMAS = 3.0
 class Series(NamedTuple):
     """One curve, for its statistics."""
 
-    name: str
-    """What it is, in words."""
-
-    unit: str
-    """'m', 'mm', 'deg', 'ms' or '' for a ratio."""
-
-    values: Floats
-    """Shape (n,)."""
+    name: str  # what it is, in words
+    unit: str  # 'm', 'mm', 'deg', 'ms' or '' for a ratio
+    values: Floats  # shape (n,)
 
 
 class Importances(NamedTuple):
     """Importance of the end-effectors over time."""
 
-    times_s: Floats
-    """Shape (n,) [s]."""
-
-    environment: Floats
-    """Hands and feet, shape (n, 4), in 0 .. 1."""
-
-    body: Floats
-    """Self-interaction: hands, feet, elbows, knees, shape (n, 8), in 0 .. 1."""
+    times_s: Floats  # shape (n,) [s]
+    environment: Floats  # hands and feet, shape (n, 4), in 0 .. 1
+    body: Floats  # self-interaction: hands, feet, elbows, knees, shape (n, 8), in 0 .. 1
 
 
 class Soles(NamedTuple):
     """The sole centres of one body."""
 
-    name: str
-    """Whose they are."""
-
-    times_s: Floats
-    """Shape (n,) [s]."""
-
-    positions: Vec3s
-    """Left and right in world, shape (n, 2, 3) [m]."""
+    name: str  # whose they are
+    times_s: Floats  # shape (n,) [s]
+    positions: Vec3s  # left and right in world, shape (n, 2, 3) [m]
 
 
 class Feet(NamedTuple):
     """The feet of the performer, of the puppet if it is known, and how much they matter."""
 
-    bodies: tuple[Soles, ...]
-    """The performer first."""
-
-    times_s: Floats
-    """Of the importance, shape (n,) [s]."""
-
-    importance: Floats
-    """Left and right, shape (n, 2)."""
+    bodies: tuple[Soles, ...]  # the performer first
+    times_s: Floats  # of the importance, shape (n,) [s]
+    importance: Floats  # left and right, shape (n, 2)
 
 
 class SensorTrack(NamedTuple):
     """Frames of one sensor that are in the raw and the filtered stream."""
 
-    name: str
-    """Of the sensor."""
-
-    times_s: Floats
-    """Shape (n,) [s]."""
-
-    raw_positions: Vec3s
-    """Shape (n, 3) [m]; NaN where not measured."""
-
-    raw_quaternions: Quats
-    """Shape (n, 4); NaN where not measured."""
-
-    positions: Vec3s
-    """Filtered, shape (n, 3) [m]; NaN where lost."""
-
-    quaternions: Quats
-    """Filtered, shape (n, 4); NaN where lost."""
-
-    sigmas: Floats
-    """Of the filtered position [m] and rotation vector [rad], shape (n, 6)."""
-
-    status: Ints
-    """Of the filtered pose, FILTER_OK .. FILTER_LOST, shape (n,)."""
+    name: str  # of the sensor
+    times_s: Floats  # shape (n,) [s]
+    raw_positions: Vec3s  # shape (n, 3) [m]; NaN where not measured
+    raw_quaternions: Quats  # shape (n, 4); NaN where not measured
+    positions: Vec3s  # filtered, shape (n, 3) [m]; NaN where lost
+    quaternions: Quats  # filtered, shape (n, 4); NaN where lost
+    sigmas: Floats  # of the filtered position [m] and rotation vector [rad], shape (n, 6)
+    status: Ints  # of the filtered pose, FILTER_OK .. FILTER_LOST, shape (n,)
 
     @property
     def residual_mm(self) -> Vec3s:
@@ -119,21 +84,11 @@ class SensorTrack(NamedTuple):
 class Latency(NamedTuple):
     """How late the messages of a topic were recorded."""
 
-    topic: str
-    """Its name."""
-
-    times_s: Floats
-    """Stamps, shape (n,) [s]."""
-
-    age_ms: Floats
-    """Log time less stamp, shape (n,) [ms]."""
-
-    source: str
-    """Topic that it is made from; '' if that is not in the bag."""
-
-    hop_times_s: Floats
-    """Stamps that both have, shape (m,) [s]."""
-
+    topic: str  # its name
+    times_s: Floats  # stamps, shape (n,) [s]
+    age_ms: Floats  # log time less stamp, shape (n,) [ms]
+    source: str  # topic that it is made from; '' if that is not in the bag
+    hop_times_s: Floats  # stamps that both have, shape (m,) [s]
     hop_ms: Floats
     """Log time less that of the source's message with the same stamp, shape (m,) [ms]."""
 
