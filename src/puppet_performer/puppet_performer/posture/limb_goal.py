@@ -170,6 +170,8 @@ def approach(last: Quat, q: Quat, limit: float) -> bool:
         return False
     log(step, rotvec)
     angle = _length(rotvec)
+    if angle <= limit:  # by rounding, as with a limit of zero
+        return False
     for k in range(3):
         rotvec[k] *= limit / angle
     exp(rotvec, step)

@@ -182,3 +182,9 @@ def test_rotation_in_reach_is_not_held_back(rng: np.random.Generator) -> None:
         assert approach(last, reached, 0.04)
         left = quaternions.multiply(quaternions.conjugate(reached), wanted)
         assert np.linalg.norm(quaternions.log(left)) == pytest.approx(0.01)
+
+
+def test_no_time_leaves_a_turn_that_differs_by_rounding_finite() -> None:
+    last, wanted = IDENTITY.copy(), np.array([1.0 - 1e-16, 0.0, 0.0, 0.0])
+    approach(last, wanted, 0.0)
+    assert np.all(np.isfinite(wanted))
