@@ -23,212 +23,70 @@ from puppet_core.io import brief, ConfigError, InputFileError, load_yaml
 # Joints that give the length of a foot and a hand; without them the chain's own end is taken.
 EXTRA_ROLES = ('left_toe', 'right_toe', 'left_fingers', 'right_fingers')
 ROLES = SEGMENTS + EXTRA_ROLES
+# Candidates of the roles below in each convention, comma between roles, blank between candidates;
+# {S}, {s} is the side, Left or l.
+_COLUMNS = (
+    'pelvis spine chest head {side}_upper_arm {side}_forearm {side}_hand {side}_thigh '
+    '{side}_shank {side}_foot {side}_toe {side}_fingers'
+)
 # Spines are numbered from the pelvis up; the chest is the last one, where arms and neck start.
-_LAST_SPINES = tuple(f'Spine{i}' for i in range(9, 0, -1))
-
-_MOTIONBUILDER = {
-    'pelvis': ('Hips',),
-    'spine': ('LowerBack', 'Spine'),
-    'chest': (*_LAST_SPINES, 'UpperChest', 'Chest', 'Spine'),
-    'head': ('Head',),
-    '{side}_upper_arm': ('{S}Arm',),
-    '{side}_forearm': ('{S}ForeArm',),
-    '{side}_hand': ('{S}Hand',),
-    '{side}_thigh': ('{S}UpLeg',),
-    '{side}_shank': ('{S}Leg',),
-    '{side}_foot': ('{S}Foot',),
-    '{side}_toe': ('{S}ToeBase', '{S}Toe'),
-    '{side}_fingers': ('{S}HandMiddle1', '{S}FingerBase', '{S}InHandMiddle', '{S}HandIndex1'),
-}
-_TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
+_SPINES = 'Spine9 Spine8 Spine7 Spine6 Spine5 Spine4 Spine3 Spine2 Spine1'
+_SPINES_0 = 'spine_09 spine_08 spine_07 spine_06 spine_05 spine_04 spine_03 spine_02 spine_01'
+_MB_ARM = '{S}Arm, {S}ForeArm, {S}Hand'
+_MB_LEG = '{S}UpLeg, {S}Leg, {S}Foot'
+_MB_ENDS = '{S}ToeBase {S}Toe, {S}HandMiddle1 {S}FingerBase {S}InHandMiddle {S}HandIndex1'
+_TEMPLATES = {
     # The CMU database's own ASF files, and HDM05, made with the same tools. The bone 'wrist' is
     # the lower half of the forearm, which only twists.
-    'cmu_asf': {
-        'pelvis': ('root',),
-        'spine': ('lowerback',),
-        'chest': ('thorax',),
-        'head': ('head',),
-        '{side}_upper_arm': ('{s}humerus',),
-        '{side}_forearm': ('{s}radius',),
-        '{side}_hand': ('{s}hand',),
-        '{side}_thigh': ('{s}femur',),
-        '{side}_shank': ('{s}tibia',),
-        '{side}_foot': ('{s}foot',),
-        '{side}_toe': ('{s}toes',),
-        '{side}_fingers': ('{s}fingers',),
-    },
+    'cmu_asf': 'root, lowerback, thorax, head, {s}humerus, {s}radius, {s}hand, {s}femur, '
+    '{s}tibia, {s}foot, {s}toes, {s}fingers',
     # BVH conversions of the CMU database for Poser and DAZ figures.
-    'cmu_bvh': {
-        'pelvis': ('hip',),
-        'spine': ('abdomen',),
-        'chest': ('chest',),
-        'head': ('head',),
-        '{side}_upper_arm': ('{s}Shldr',),
-        '{side}_forearm': ('{s}ForeArm',),
-        '{side}_hand': ('{s}Hand',),
-        '{side}_thigh': ('{s}Thigh',),
-        '{side}_shank': ('{s}Shin',),
-        '{side}_foot': ('{s}Foot',),
-        '{side}_fingers': ('{s}Mid1',),
-    },
+    'cmu_bvh': 'hip, abdomen, chest, head, {s}Shldr, {s}ForeArm, {s}Hand, {s}Thigh, {s}Shin, '
+    '{s}Foot,, {s}Mid1',
     # MotionBuilder's human, and BVH conversions of the CMU database for it.
-    'motionbuilder': _MOTIONBUILDER,
+    'motionbuilder': f'Hips, LowerBack Spine, {_SPINES} UpperChest Chest Spine, Head, {_MB_ARM}, '
+    f'{_MB_LEG}, {_MB_ENDS}',
     # The same names behind the namespace 'mixamorig:'.
-    'mixamo': {
-        **_MOTIONBUILDER,
-        'spine': ('Spine',),
-        'chest': ('Spine2', 'Spine1'),
-        '{side}_toe': ('{S}ToeBase',),
-        '{side}_fingers': ('{S}HandMiddle1', '{S}HandIndex1'),
-    },
+    'mixamo': f'Hips, Spine, Spine2 Spine1, Head, {_MB_ARM}, {_MB_LEG}, {{S}}ToeBase, '
+    '{S}HandMiddle1 {S}HandIndex1',
     # Ubisoft La Forge's LAFAN1.
-    'lafan1': {
-        **_MOTIONBUILDER,
-        'spine': ('Spine',),
-        'chest': ('Spine2',),
-        '{side}_toe': ('{S}Toe',),
-        '{side}_fingers': (),
-    },
+    'lafan1': f'Hips, Spine, Spine2, Head, {_MB_ARM}, {_MB_LEG}, {{S}}Toe,',
     # The first BVH files, and Xsens MVN's.
-    'biovision': {
-        'pelvis': ('Hips',),
-        'spine': ('Chest',),
-        'chest': ('Chest4', 'Chest3', 'Chest2', 'Chest'),
-        'head': ('Head',),
-        '{side}_upper_arm': ('{S}Shoulder', '{S}UpArm'),
-        '{side}_forearm': ('{S}Elbow', '{S}LowArm'),
-        '{side}_hand': ('{S}Wrist', '{S}Hand'),
-        '{side}_thigh': ('{S}Hip', '{S}UpLeg'),
-        '{side}_shank': ('{S}Knee', '{S}LowLeg'),
-        '{side}_foot': ('{S}Ankle', '{S}Foot'),
-        '{side}_toe': ('{S}Toe',),
-    },
+    'biovision': 'Hips, Chest, Chest4 Chest3 Chest2 Chest, Head, {S}Shoulder {S}UpArm, '
+    '{S}Elbow {S}LowArm, {S}Wrist {S}Hand, {S}Hip {S}UpLeg, {S}Knee {S}LowLeg, {S}Ankle {S}Foot, '
+    '{S}Toe,',
     # 3ds Max' Biped (behind 'Bip01 '), Truebones' humans and many games.
-    'biped': {
-        'pelvis': ('Pelvis',),
-        'spine': ('Spine',),
-        'chest': (*_LAST_SPINES, 'Spine'),
-        'head': ('Head',),
-        '{side}_upper_arm': ('{s}UpperArm',),
-        '{side}_forearm': ('{s}Forearm',),
-        '{side}_hand': ('{s}Hand',),
-        '{side}_thigh': ('{s}Thigh',),
-        '{side}_shank': ('{s}Calf',),
-        '{side}_foot': ('{s}Foot',),
-        '{side}_toe': ('{s}Toe0',),
-        '{side}_fingers': ('{s}Finger2', '{s}Finger1'),
-    },
+    'biped': f'Pelvis, Spine, {_SPINES} Spine, Head, {{s}}UpperArm, {{s}}Forearm, {{s}}Hand, '
+    '{s}Thigh, {s}Calf, {s}Foot, {s}Toe0, {s}Finger2 {s}Finger1',
     # Rokoko Studio.
-    'rokoko': {
-        **_MOTIONBUILDER,
-        'spine': ('Spine', 'Spine1'),
-        '{side}_thigh': ('{S}Thigh',),
-        '{side}_shank': ('{S}Shin',),
-    },
+    'rokoko': f'Hips, Spine Spine1, {_SPINES} UpperChest Chest Spine, Head, {_MB_ARM}, '
+    f'{{S}}Thigh, {{S}}Shin, {{S}}Foot, {_MB_ENDS}',
     # Xsens MVN's segments, Unity's and VRM's humanoid.
-    'humanoid': {
-        'pelvis': ('Hips', 'Pelvis'),
-        'spine': ('Spine', 'L5'),
-        'chest': ('UpperChest', 'T8', 'Chest', *_LAST_SPINES, 'Spine'),
-        'head': ('Head',),
-        '{side}_upper_arm': ('{S}UpperArm', 'UpperArm{s}'),
-        '{side}_forearm': ('{S}LowerArm', '{S}ForeArm', 'LowerArm{s}'),
-        '{side}_hand': ('{S}Hand', 'Hand{s}'),
-        '{side}_thigh': ('{S}UpperLeg', 'UpperLeg{s}'),
-        '{side}_shank': ('{S}LowerLeg', 'LowerLeg{s}'),
-        '{side}_foot': ('{S}Foot', 'Foot{s}'),
-        '{side}_toe': ('{S}Toes', '{S}Toe', 'Toes{s}'),
-        '{side}_fingers': ('{S}MiddleProximal', '{S}IndexProximal'),
-    },
+    'humanoid': f'Hips Pelvis, Spine L5, UpperChest T8 Chest {_SPINES} Spine, Head, '
+    '{S}UpperArm UpperArm{s}, {S}LowerArm {S}ForeArm LowerArm{s}, {S}Hand Hand{s}, '
+    '{S}UpperLeg UpperLeg{s}, {S}LowerLeg LowerLeg{s}, {S}Foot Foot{s}, {S}Toes {S}Toe Toes{s}, '
+    '{S}MiddleProximal {S}IndexProximal',
     # DAZ Genesis 3 and 8, whose limbs have a bending and a twisting half; Genesis 9.
-    'daz': {
-        'pelvis': ('hip',),
-        'spine': ('abdomenLower', 'spine1'),
-        'chest': ('chestUpper', 'chestLower', 'spine4', 'spine3'),
-        'head': ('head',),
-        '{side}_upper_arm': ('{s}ShldrBend', '{s}UpperArm'),
-        '{side}_forearm': ('{s}ForearmBend', '{s}Forearm'),
-        '{side}_hand': ('{s}Hand',),
-        '{side}_thigh': ('{s}ThighBend', '{s}Thigh'),
-        '{side}_shank': ('{s}Shin',),
-        '{side}_foot': ('{s}Foot',),
-        '{side}_toe': ('{s}Toe', '{s}Toes'),
-        '{side}_fingers': ('{s}Mid1', '{s}Index1'),
-    },
+    'daz': 'hip, abdomenLower spine1, chestUpper chestLower spine4 spine3, head, '
+    '{s}ShldrBend {s}UpperArm, {s}ForearmBend {s}Forearm, {s}Hand, {s}ThighBend {s}Thigh, '
+    '{s}Shin, {s}Foot, {s}Toe {s}Toes, {s}Mid1 {s}Index1',
     # Poser's written-out names.
-    'poser': {
-        'pelvis': ('Hip',),
-        'spine': ('Abdomen',),
-        'chest': ('Chest',),
-        'head': ('Head',),
-        '{side}_upper_arm': ('{S}Shoulder',),
-        '{side}_forearm': ('{S}Forearm',),
-        '{side}_hand': ('{S}Hand',),
-        '{side}_thigh': ('{S}Thigh',),
-        '{side}_shank': ('{S}Shin',),
-        '{side}_foot': ('{S}Foot',),
-        '{side}_toe': ('{S}Toe',),
-    },
+    'poser': 'Hip, Abdomen, Chest, Head, {S}Shoulder, {S}Forearm, {S}Hand, {S}Thigh, {S}Shin, '
+    '{S}Foot, {S}Toe,',
     # Unreal Engine's mannequin.
-    'unreal': {
-        'pelvis': ('pelvis',),
-        'spine': ('spine_01',),
-        'chest': tuple(f'spine_0{i}' for i in range(9, 0, -1)),
-        'head': ('head',),
-        '{side}_upper_arm': ('upperarm_{s}',),
-        '{side}_forearm': ('lowerarm_{s}',),
-        '{side}_hand': ('hand_{s}',),
-        '{side}_thigh': ('thigh_{s}',),
-        '{side}_shank': ('calf_{s}',),
-        '{side}_foot': ('foot_{s}',),
-        '{side}_toe': ('ball_{s}',),
-        '{side}_fingers': ('middle_01_{s}', 'index_01_{s}'),
-    },
+    'unreal': f'pelvis, spine_01, {_SPINES_0}, head, upperarm_{{s}}, lowerarm_{{s}}, hand_{{s}}, '
+    'thigh_{s}, calf_{s}, foot_{s}, ball_{s}, middle_01_{s} index_01_{s}',
     # The SMPL family of body models.
-    'smpl': {
-        'pelvis': ('Pelvis',),
-        'spine': ('Spine1',),
-        'chest': ('Spine3', 'Spine2'),
-        'head': ('Head',),
-        '{side}_upper_arm': ('{s}_Shoulder', '{S}_Shoulder'),
-        '{side}_forearm': ('{s}_Elbow', '{S}_Elbow'),
-        '{side}_hand': ('{s}_Wrist', '{S}_Wrist'),
-        '{side}_thigh': ('{s}_Hip', '{S}_Hip'),
-        '{side}_shank': ('{s}_Knee', '{S}_Knee'),
-        '{side}_foot': ('{s}_Ankle', '{S}_Ankle'),
-        '{side}_toe': ('{s}_Foot', '{S}_Foot'),
-        '{side}_fingers': ('{s}_Hand', '{S}_Hand'),
-    },
+    'smpl': 'Pelvis, Spine1, Spine3 Spine2, Head, {s}_Shoulder {S}_Shoulder, {s}_Elbow {S}_Elbow, '
+    '{s}_Wrist {S}_Wrist, {s}_Hip {S}_Hip, {s}_Knee {S}_Knee, {s}_Ankle {S}_Ankle, '
+    '{s}_Foot {S}_Foot, {s}_Hand {S}_Hand',
     # Blender's Rigify.
-    'rigify': {
-        'pelvis': ('hips', 'spine'),
-        'spine': ('spine.001',),
-        'chest': ('chest', 'spine.003', 'spine.002'),
-        'head': ('head', 'spine.006', 'spine.005'),
-        '{side}_upper_arm': ('upper_arm.{s}',),
-        '{side}_forearm': ('forearm.{s}',),
-        '{side}_hand': ('hand.{s}',),
-        '{side}_thigh': ('thigh.{s}',),
-        '{side}_shank': ('shin.{s}',),
-        '{side}_foot': ('foot.{s}',),
-        '{side}_toe': ('toe.{s}',),
-        '{side}_fingers': ('f_middle.01.{s}', 'f_index.01.{s}'),
-    },
+    'rigify': 'hips spine, spine.001, chest spine.003 spine.002, head spine.006 spine.005, '
+    'upper_arm.{s}, forearm.{s}, hand.{s}, thigh.{s}, shin.{s}, foot.{s}, toe.{s}, '
+    'f_middle.01.{s} f_index.01.{s}',
     # OptiTrack Motive.
-    'optitrack': {
-        'pelvis': ('Hip',),
-        'spine': ('Ab',),
-        'chest': ('Chest',),
-        'head': ('Head',),
-        '{side}_upper_arm': ('{s}UArm',),
-        '{side}_forearm': ('{s}FArm',),
-        '{side}_hand': ('{s}Hand',),
-        '{side}_thigh': ('{s}Thigh',),
-        '{side}_shank': ('{s}Shin',),
-        '{side}_foot': ('{s}Foot',),
-        '{side}_toe': ('{s}Toe',),
-        '{side}_fingers': ('{s}Middle1', '{s}Index1'),
-    },
+    'optitrack': 'Hip, Ab, Chest, Head, {s}UArm, {s}FArm, {s}Hand, {s}Thigh, {s}Shin, {s}Foot, '
+    '{s}Toe, {s}Middle1 {s}Index1',
 }
 
 PUPPET = 'puppet'  # our own names, as `write_bvh` writes them
@@ -244,13 +102,14 @@ _NAMESPACE = re.compile(r'^(.*:|mixamorig\d*_?|(bn_)?bip\d+[ _.-]+)', re.IGNOREC
 _SEPARATORS = str.maketrans('', '', ' _.-')
 
 
-def _expand(template: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the table with both sides written out."""
+def _expand(template: str) -> dict[str, tuple[str, ...]]:
+    """Return the candidates of each role, both sides written out."""
     table = {}
     for side in ('left', 'right'):
         words = {'side': side, 'S': side.capitalize(), 's': side[0]}
-        for role, names in template.items():
-            table[role.format(**words)] = tuple(name.format(**words) for name in names)
+        columns = template.format(**words).split(',')
+        for role, names in zip(_COLUMNS.format(**words).split(), columns):
+            table[role] = tuple(names.split())
     return table
 
 
@@ -258,8 +117,6 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     PUPPET: {segment: (segment,) for segment in SEGMENTS},
     **{name: _expand(template) for name, template in _TEMPLATES.items()},
 }
-
-
 KNOWN_MAPS = tuple(BUILT_IN)
 
 
@@ -337,14 +194,7 @@ def load_name_map(path: str | Path) -> NameMap:
 
 def match_joints(clip: ClipFile, name_map: NameMap | None = None) -> SegmentJoints:
     """
-    Return the joints of our segments.
-
-    Parameters
-    ----------
-    clip : ClipFile
-        The file.
-    name_map : NameMap, optional
-        The only map to try; without it the built-in one that finds most.
+    Return the joints of our segments by a map; without one by the built-in one that finds most.
 
     Raises
     ------
@@ -353,32 +203,37 @@ def match_joints(clip: ClipFile, name_map: NameMap | None = None) -> SegmentJoin
     """
     maps = [built_in_map(name) for name in KNOWN_MAPS] if name_map is None else [name_map]
     plain_names = _plain_names(clip)
-    found = [(_find(plain_names, candidate), candidate) for candidate in maps]
-    trials = [(_missing(clip, joints), joints, candidate) for joints, candidate in found]
-    complete = [trial for trial in trials if not trial[0]]
-    if not complete:
-        raise _unknown_joints(clip, min(trials, key=lambda trial: len(trial[0])), name_map is None)
-    _, joints, best = max(complete, key=lambda trial: len(trial[1]))
-    return _segment_joints(clip, joints, best)
+    trials = [(_find(plain_names, candidate), candidate) for candidate in maps]
+    complete = [trial for trial in trials if not _missing(clip, trial[0])]
+    if complete:
+        return _segment_joints(clip, *max(complete, key=lambda trial: len(trial[0])))
+    joints, nearest = min(trials, key=lambda trial: len(_missing(clip, trial[0])))
+    names = ', '.join(n for i, n in enumerate(clip.joint_names) if not clip.is_tip(i))
+    known = ', '.join(KNOWN_MAPS)
+    wanted = f'joints of the map {nearest.name}' if name_map else 'joints of a known skeleton'
+    by_map = '' if name_map else f' by the nearest map, {nearest.name}'
+    got = f'none for {", ".join(_missing(clip, joints))}{by_map}'
+    hint = f'joints here: {names}; known maps: {known}; or give a {FORMAT} file'
+    raise InputFileError(clip.path, wanted, got, field='joint names', hint=hint)
+
+
+def _plain(name: str) -> str:
+    return _NAMESPACE.sub('', name).lower()
 
 
 def _plain_names(clip: ClipFile) -> dict[str, int]:
     """Return joints (no tips) by name without case and namespace, with and without prefix."""
-    real = [i for i in range(len(clip.joint_names)) if not clip.is_tip(i)]
-    names = {i: _NAMESPACE.sub('', clip.joint_names[i]).lower() for i in real}
+    names = {i: _plain(name) for i, name in enumerate(clip.joint_names) if not clip.is_tip(i)}
     # The root is often a helper without the prefix.
     below = list(names.values())[1:]
     shared = os.path.commonprefix(below) if len(below) > 1 else ''
     cut = max(shared.rfind('_'), shared.rfind(' '), shared.rfind('.')) + 1
     plain: dict[str, int] = {}
     for start in (0, cut):
-        for i in (i for i in real if names[i].startswith(shared[:start])):
-            plain.setdefault(names[i][start:].translate(_SEPARATORS), i)
+        for i, name in names.items():
+            if name.startswith(shared[:start]):
+                plain.setdefault(name[start:].translate(_SEPARATORS), i)
     return plain
-
-
-def _plain(candidate: str) -> str:
-    return _NAMESPACE.sub('', candidate).lower().translate(_SEPARATORS)
 
 
 def _find(plain_names: Mapping[str, int], name_map: NameMap) -> dict[str, int]:
@@ -387,7 +242,7 @@ def _find(plain_names: Mapping[str, int], name_map: NameMap) -> dict[str, int]:
     # The chest before the spine: a single spine joint is the chest.
     for role in sorted(name_map.joints, key=lambda role: role == 'spine'):
         for candidate in name_map.joints[role]:
-            joint = plain_names.get(_plain(candidate))
+            joint = plain_names.get(_plain(candidate).translate(_SEPARATORS))
             if joint is not None and joint not in joints.values():
                 joints[role] = joint
                 break
@@ -401,9 +256,9 @@ def _tip(clip: ClipFile, joint: int) -> int | None:
 def _missing(clip: ClipFile, joints: Mapping[str, int]) -> list[str]:
     """Return the segments that the file cannot be mapped without."""
     missing = []
-    for segment in SEGMENTS:
-        parent = SEGMENTS[PARENTS[SEGMENT_INDEX[segment]]]
-        has_end = parent in joints and _tip(clip, joints[parent]) is not None
+    for segment, parent in zip(SEGMENTS, PARENTS):
+        above = joints.get(SEGMENTS[parent])
+        has_end = above is not None and _tip(clip, above) is not None
         if segment in joints or segment == 'spine' or (segment in _END_SEGMENTS and has_end):
             continue
         missing.append(segment)
@@ -413,18 +268,13 @@ def _missing(clip: ClipFile, joints: Mapping[str, int]) -> list[str]:
 def _segment_joints(clip: ClipFile, joints: dict[str, int], name_map: NameMap) -> SegmentJoints:
     frames: list[int] = []
     origins: list[int] = []
-    for index, segment in enumerate(SEGMENTS):
-        parent = int(PARENTS[index])
-        joint = joints.get(segment)
-        frames.append(frames[parent] if joint is None else joint)
-        if joint is not None:
-            origins.append(joint)
-        elif segment == 'spine':
-            origins.append(origins[parent])
-        else:
-            tip = _tip(clip, frames[parent])
-            assert tip is not None
-            origins.append(tip)
+    for segment, parent in zip(SEGMENTS, PARENTS):
+        own = joints.get(segment)
+        frames.append(frames[parent] if own is None else own)
+        if own is None:
+            own = origins[parent] if segment == 'spine' else _tip(clip, frames[parent])
+        assert own is not None
+        origins.append(own)
         if parent >= 0 and clip.path_down(frames[parent], frames[-1]) is None:
             below, above = clip.joint_names[frames[-1]], clip.joint_names[frames[parent]]
             raise InputFileError(
@@ -436,16 +286,3 @@ def _segment_joints(clip: ClipFile, joints: dict[str, int], name_map: NameMap) -
             )
     extras = {role: joint for role, joint in joints.items() if role not in SEGMENT_INDEX}
     return SegmentJoints(name_map, tuple(frames), tuple(origins), extras)
-
-
-def _unknown_joints(
-    clip: ClipFile, trial: tuple[list[str], dict[str, int], NameMap], is_search: bool
-) -> InputFileError:
-    missing, _, nearest = trial
-    names = ', '.join(n for i, n in enumerate(clip.joint_names) if not clip.is_tip(i))
-    known = ', '.join(KNOWN_MAPS)
-    wanted = 'joints of a known skeleton' if is_search else f'joints of the map {nearest.name}'
-    by_map = f' by the nearest map, {nearest.name}' if is_search else ''
-    hint = f'joints here: {names}; known maps: {known}; or give a {FORMAT} file'
-    got = f'none for {", ".join(missing)}{by_map}'
-    return InputFileError(clip.path, wanted, got, field='joint names', hint=hint)

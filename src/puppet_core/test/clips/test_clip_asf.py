@@ -99,7 +99,7 @@ def test_layout_does_not_matter(read, change):
         ('length 0.45', 'length 0', ":5: units length: expected a number > 0, got '0'"),
         ('length 0.45', 'length nan', ":5: units length: expected a number > 0, got 'nan'"),
         ('angle deg', 'angle grad', ":6: units angle: expected deg or rad, got 'grad'"),
-        ('TX TY TZ RX RY RZ', 'TX TX', ':10: root order: expected different ones of TX'),
+        ('TX TY TZ RX RY RZ', 'TX TX', ':10: root order: expected different ones of tx'),
         ('axis XYZ', 'axis XY', ":11: root axis: expected an order like XYZ, got 'XY'"),
         ('position 0 0 0', 'position 0 0', ':12: root position: expected 3 finite numbers'),
         ('direction 0 -1 0', 'direction 0 x 0', ':18: hip direction: expected 3 finite numbers'),
