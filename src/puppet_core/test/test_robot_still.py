@@ -103,12 +103,8 @@ def test_a_step_in_a_box_is_the_least_of_all(rng, count):
         low, high = -rng.uniform(0, 1, count), rng.uniform(0, 1, count)
         low[rng.random(count) < 0.3] = 0.0
         high[rng.random(count) < 0.1 * (k % 3)] = 0.0
-        matrix, right, out = np.zeros((9, 9)), np.zeros(9), np.zeros(9)
-        matrix[:count, :count], right[:count] = rows.T @ rows, rows.T @ target
-        box = [np.zeros(9), np.zeros(9)]
-        box[0][:count], box[1][:count] = low, high
-        bounded_step(matrix, right, *box, count, out)
-        x = out[:count]
+        x = np.empty(count)
+        bounded_step(rows.T @ rows, rows.T @ target, low, high, x)
         assert np.all(low <= x) and np.all(x <= high)
         room = (low - 1e-12, high + 1e-12)
         least = lsq_linear(rows, target, room, method='bvls', tol=1e-12)

@@ -44,9 +44,8 @@ def best_angles(axes, q):
     """Return the better of the two solutions."""
     count, found = len(axes), []
     for family in range(2):
-        out = np.zeros(3)
-        turn_angles(axes, 0, count, q, np.zeros(count), family, out)
-        found.append(out[:count].copy())
+        angles = turn_angles(axes, 0, count, q, np.zeros(count), family)
+        found.append(np.array(angles[:count]))
     return min(found, key=lambda angles: left(q, axes, angles))
 
 
@@ -80,8 +79,7 @@ def test_one_and_two_axes_come_nearest(rng, count):
 def test_left_over_is_the_angle_between(rng, count):
     axes, angles, q = unit(rng, (count, 3)), rng.uniform(-3, 3, count), unit(rng, 4)
     assert turn_left(q, axes, angles, 0, count) == pytest.approx(left(q, axes, angles), abs=1e-9)
-    out = np.empty(4)
-    compose_turns(axes, angles, 0, count, out)
+    out = compose_turns(axes, angles, 0, count)
     assert abs(out @ quat(product(axes, angles))) == pytest.approx(1.0)
 
 

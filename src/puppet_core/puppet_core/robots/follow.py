@@ -15,20 +15,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
-from puppet_core.math import (
-    angle_between,
+from puppet_core.math import angle_between, copy, Floats, kernel, Quats, Vec3s, work_array
+from puppet_core.math.values import (
+    add,
+    clamp,
     conjugate,
-    copy,
-    Floats,
-    kernel,
+    cross,
+    dot,
+    IDENTITY,
     multiply,
+    norm,
     Quat,
-    Quats,
+    quat,
     rotate,
+    sub,
     Vec3,
-    Vec3s,
-    work_array,
-    work_table,
+    vec3,
 )
 
 TINY = 1e-12  # [-]
@@ -60,11 +62,15 @@ _ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
 
 
 @kernel
-def axis_turn(axis: Vec3, angle: float, out: Quat) -> None:
-    """Write the turn by an angle about a unit axis [rad]."""
+def axis_turn(axis: np.ndarray, angle: float) -> Quat:
+    """Return the turn by an angle about a unit axis [rad]."""
     sine = math.sin(0.5 * angle)
-    out[0] = math.cos(0.5 * angle)
-    out[1], out[2], out[3] = sine * axis[0], sine * axis[1], sine * axis[2]
+    return math.cos(0.5 * angle), sine * axis[0], sine * axis[1], sine * axis[2]
+
+
+@kernel
+def _half_turn(axis: np.ndarray) -> Quat:
+    return 0.0, axis[0], axis[1], axis[2]
 
 
 @kernel
@@ -73,93 +79,69 @@ def _dot4(a: Quat, b: Quat) -> float:
 
 
 @kernel
-def _dot3(a: Vec3, b: Vec3) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@kernel
-def compose_turns(axes: Vec3s, angles: Floats, first: int, end: int, out: Quat) -> None:
-    """Write the product of the turns of joints first .. end - 1 in their order."""
-    turn, product = work_array(4), work_array(4)
-    product[0], product[1], product[2], product[3] = 1.0, 0.0, 0.0, 0.0
+def compose_turns(axes: Vec3s, angles: Floats, first: int, end: int) -> Quat:
+    """Return the product of the turns of joints first .. end - 1 in their order."""
+    product = IDENTITY
     for i in range(first, end):
-        axis_turn(axes[i], angles[i], turn)
-        multiply(product, turn, product)
-    copy(product, out)
+        product = multiply(product, axis_turn(axes[i], angles[i]))
+    return product
 
 
 @kernel
-def best_angle(before: Quat, axis: Vec3, after: Quat, q: Quat, near: float) -> float:
+def best_angle(before: Quat, axis: np.ndarray, after: Quat, q: Quat, near: float) -> float:
     """Return the angle about an axis between two rotations that brings the product nearest q."""
-    m, turn = work_array(2), work_array(4)
-    for k in range(2):
-        # cos h and sin h one after the other
-        axis_turn(axis, 0.0 if k == 0 else math.pi, turn)
-        multiply(before, turn, turn)
-        multiply(turn, after, turn)
-        m[k] = _dot4(q, turn)
-    if m[0] * m[0] + m[1] * m[1] < TINY:
+    cosine = _dot4(q, multiply(before, after))
+    sine = _dot4(q, multiply(multiply(before, _half_turn(axis)), after))
+    if cosine * cosine + sine * sine < TINY:
         return near  # half a turn away whatever the angle
-    return 2.0 * math.atan2(m[1], m[0])
+    return 2.0 * math.atan2(sine, cosine)
 
 
 @kernel
-def _two_angles(first: Vec3, middle: Quat, last: Vec3, q: Quat, near: float, out: Floats) -> None:
+def _two_angles(
+    first: np.ndarray, middle: Quat, last: np.ndarray, q: Quat, near: float
+) -> tuple[float, float]:
     """
-    Write the angles about two axes, with a rotation between them, that come nearest to q.
+    Return the angles about two axes, with a rotation between them, that come nearest to q.
 
     Where the two directions are one (both singular values equal) the first is `near`.
 
     """
-    m, one, other = work_table(2, 2), work_array(4), work_array(4)
-    for i in range(2):
-        for k in range(2):
-            axis_turn(first, 0.0 if i == 0 else math.pi, one)
-            axis_turn(last, 0.0 if k == 0 else math.pi, other)
-            multiply(one, middle, one)
-            multiply(one, other, one)
-            m[i, k] = _dot4(q, one)
+    turned = multiply(_half_turn(first), middle)
+    m00, m10 = _dot4(q, middle), _dot4(q, turned)
+    m01 = _dot4(q, multiply(middle, _half_turn(last)))
+    m11 = _dot4(q, multiply(turned, _half_turn(last)))
     # u1 M u2 = E cos(h1 - h2 - e) + F cos(h1 + h2 - f): greatest where both cosines are 1
-    even_x, even_y = 0.5 * (m[0, 0] + m[1, 1]), 0.5 * (m[1, 0] - m[0, 1])
-    odd_x, odd_y = 0.5 * (m[0, 0] - m[1, 1]), 0.5 * (m[1, 0] + m[0, 1])
+    even_x, even_y = 0.5 * (m00 + m11), 0.5 * (m10 - m01)
+    odd_x, odd_y = 0.5 * (m00 - m11), 0.5 * (m10 + m01)
     has_even = even_x * even_x + even_y * even_y > TINY
     has_odd = odd_x * odd_x + odd_y * odd_y > TINY
-    difference = math.atan2(even_y, even_x)
-    total = math.atan2(odd_y, odd_x)
+    difference, total = math.atan2(even_y, even_x), math.atan2(odd_y, odd_x)
     if has_even and has_odd:
-        out[0], out[1] = total + difference, total - difference
-    elif has_even:
-        out[0], out[1] = near, near - 2.0 * difference
-    else:
-        out[0], out[1] = near, 2.0 * total - near
+        return total + difference, total - difference
+    if has_even:
+        return near, near - 2.0 * difference
+    return near, 2.0 * total - near
 
 
 @kernel
-def _middle_angles(axes: Vec3s, first: int, q: Quat, out: Floats) -> None:
-    """Write both middle angles that give three axes their a1 . R a3, PiovanBullo2012."""
-    a, b, c = axes[first], axes[first + 1], axes[first + 2]
-    turned = work_array(3)
-    rotate(q, c, turned)
-    constant = _dot3(a, b) * _dot3(b, c)
-    cosine = _dot3(a, c) - constant
-    sine = (
-        a[0] * (b[1] * c[2] - b[2] * c[1])
-        + a[1] * (b[2] * c[0] - b[0] * c[2])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
-    )
-    size = math.sqrt(cosine * cosine + sine * sine)
-    phase = math.atan2(sine, cosine)
-    share = (_dot3(a, turned) - constant) / max(size, TINY)
-    spread = math.acos(min(max(share, -1.0), 1.0))
-    out[0], out[1] = phase + spread, phase - spread
+def _middle_angle(axes: Vec3s, first: int, q: Quat, family: int) -> float:
+    """Return one of both middle angles that give three axes their a1 . R a3, PiovanBullo2012."""
+    a, b, c = vec3(axes[first]), vec3(axes[first + 1]), vec3(axes[first + 2])
+    constant = dot(a, b) * dot(b, c)
+    cosine, sine = dot(a, c) - constant, dot(a, cross(b, c))
+    size, phase = math.sqrt(cosine * cosine + sine * sine), math.atan2(sine, cosine)
+    share = (dot(a, rotate(q, c)) - constant) / max(size, TINY)
+    spread = math.acos(clamp(share, -1.0, 1.0))
+    return phase + spread if family == 0 else phase - spread
 
 
 @kernel
 def turn_angles(
-    axes: Vec3s, first: int, count: int, q: Quat, near: Floats, family: int, out: Floats
-) -> None:
+    axes: Vec3s, first: int, count: int, q: Quat, near: Floats, family: int
+) -> tuple[float, float, float]:
     """
-    Write the angles of one to three joints whose turns come nearest to a rotation.
+    Return the angles of one to three joints whose turns come nearest to a rotation.
 
     Parameters
     ----------
@@ -167,28 +149,28 @@ def turn_angles(
         Unit axes of all joints.
     first, count : int
         The joints.
-    q : ndarray, shape (4,)
+    q : quaternion
         The rotation.
     near : ndarray, shape (n,)
         Angles to keep where any will do [rad].
     family : int
         Which of the two solutions of three axes, 0 or 1.
-    out : ndarray, shape (3,)
-        Out: the angles, modulo whole turns [rad].
+
+    Returns
+    -------
+    angles : tuple
+        Modulo whole turns; 0 for joints that are not there [rad].
 
     """
-    between, both, pair = work_array(4), work_array(2), work_array(2)
-    between[0], between[1], between[2], between[3] = 1.0, 0.0, 0.0, 0.0
     if count == 1:
-        out[0] = best_angle(between, axes[first], between, q, near[first])
-    elif count == 2:
-        _two_angles(axes[first], between, axes[first + 1], q, near[first], pair)
-        out[0], out[1] = pair[0], pair[1]
-    else:
-        _middle_angles(axes, first, q, both)
-        axis_turn(axes[first + 1], both[family], between)
-        _two_angles(axes[first], between, axes[first + 2], q, near[first], pair)
-        out[0], out[1], out[2] = pair[0], both[family], pair[1]
+        return best_angle(IDENTITY, axes[first], IDENTITY, q, near[first]), 0.0, 0.0
+    if count == 2:
+        a, b = _two_angles(axes[first], IDENTITY, axes[first + 1], q, near[first])
+        return a, b, 0.0
+    middle = _middle_angle(axes, first, q, family)
+    between = axis_turn(axes[first + 1], middle)
+    a, b = _two_angles(axes[first], between, axes[first + 2], q, near[first])
+    return a, middle, b
 
 
 @kernel
@@ -217,12 +199,11 @@ def refine_angles(
     never grows. Rows first .. first + count - 1 of `lower`, `upper` and `angles`, (n,), count.
 
     """
-    before, after = work_array(4), work_array(4)
     for _ in range(SWEEPS):
         moved = 0.0
         for i in range(first, first + count):
-            compose_turns(axes, angles, first, i, before)
-            compose_turns(axes, angles, i + 1, first + count, after)
+            before = compose_turns(axes, angles, first, i)
+            after = compose_turns(axes, angles, i + 1, first + count)
             best = best_angle(before, axes[i], after, q, angles[i])
             best = place_angle(best, lower[i], upper[i], angles[i])
             moved = max(moved, abs(best - angles[i]))
@@ -234,12 +215,8 @@ def refine_angles(
 @kernel
 def turn_left(q: Quat, axes: Vec3s, angles: Floats, first: int, count: int) -> float:
     """Return the angle between a rotation and the turns of some joints, in [0, pi] [rad]."""
-    product = work_array(4)
-    compose_turns(axes, angles, first, first + count, product)
-    conjugate(product, product)
-    multiply(product, q, product)
-    sine = math.sqrt(product[1] ** 2 + product[2] ** 2 + product[3] ** 2)
-    return 2.0 * math.atan2(sine, abs(product[0]))
+    product = multiply(conjugate(compose_turns(axes, angles, first, first + count)), q)
+    return 2.0 * math.atan2(norm(product[1:]), abs(product[0]))
 
 
 # The robot, from the pelvis outwards.
@@ -274,32 +251,28 @@ class RobotState(NamedTuple):
 
 
 @kernel
-def move_body(robot: Any, segment: int, angles: Floats, q_body: Quats, p_body: Vec3s) -> None:
-    """Write the pose of a segment's body from that of its parent and its joints' angles."""
-    parent = _PARENTS[segment]
-    q, p = q_body[segment], p_body[segment]
-    turn, arm = work_array(4), work_array(3)
-    copy(q_body[parent], q)
-    copy(p_body[parent], p)
-    first = robot.first[segment]
-    for i in range(first, first + robot.n_joints[segment]):
-        # about a line through o: p + q o - q' o
-        rotate(q, robot.origins[i], arm)
-        for k in range(3):
-            p[k] += arm[k]
-        axis_turn(robot.axes[i], angles[i], turn)
-        multiply(q, turn, q)
-        rotate(q, robot.origins[i], arm)
-        for k in range(3):
-            p[k] -= arm[k]
+def turn_joint(robot: Any, i: int, angle: float, q: Quat, p: Vec3) -> tuple[Quat, Vec3]:
+    """Return the pose of the body behind a joint, from that of the body before it."""
+    # about a line through o: p + q o - q' o
+    origin = vec3(robot.origins[i])
+    turned = multiply(q, axis_turn(robot.axes[i], angle))
+    return turned, sub(add(p, rotate(q, origin)), rotate(turned, origin))
 
 
 @kernel
-def body_point(q: Quat, p: Vec3, point: Vec3, out: Vec3) -> None:
-    """Write where a point of the zero pose is, moved with a body [m]."""
-    rotate(q, point, out)
-    for k in range(3):
-        out[k] += p[k]
+def move_body(robot: Any, state: Any, segment: int) -> None:
+    """Write the pose of a segment's body from that of its parent and its joints' angles."""
+    q, p = quat(state.q_body[_PARENTS[segment]]), vec3(state.p_body[_PARENTS[segment]])
+    first = robot.first[segment]
+    for i in range(first, first + robot.n_joints[segment]):
+        q, p = turn_joint(robot, i, state.angles[i], q, p)
+    state.q_body[segment], state.p_body[segment] = q, p
+
+
+@kernel
+def body_point(state: Any, segment: int, point: np.ndarray) -> Vec3:
+    """Return where a point of the zero pose is, moved with a body [m]."""
+    return add(rotate(quat(state.q_body[segment]), vec3(point)), vec3(state.p_body[segment]))
 
 
 @kernel
@@ -309,11 +282,11 @@ def _solve_turn(robot: Any, segment: int, q: Quat, step: float, state: Any) -> N
     angles, trial, best = state.angles, work_array(3), work_array(3)
     least = math.inf
     for family in range(2 if count == 3 else 1):
-        turn_angles(robot.axes, first, count, q, angles, family, trial)
+        found = turn_angles(robot.axes, first, count, q, angles, family)
         way = 0.0
         for k in range(count):
             i = first + k
-            trial[k] = place_angle(trial[k], robot.lower[i], robot.upper[i], angles[i])
+            trial[k] = place_angle(found[k], robot.lower[i], robot.upper[i], angles[i])
             way = max(way, abs(trial[k] - angles[i]))
         cost = turn_left(q, robot.axes[first : first + count], trial, 0, count) + STAY_COST * way
         if cost < least:
@@ -323,22 +296,14 @@ def _solve_turn(robot: Any, segment: int, q: Quat, step: float, state: Any) -> N
         i = first + k
         state.low[i] = max(robot.lower[i], angles[i] - step)
         state.high[i] = min(robot.upper[i], angles[i] + step)
-        angles[i] = min(max(best[k], state.low[i]), state.high[i])
+        angles[i] = clamp(best[k], state.low[i], state.high[i])
     if turn_left(q, robot.axes, angles, first, count) > CLAMPED_RAD:
         refine_angles(robot.axes, first, count, q, state.low, state.high, angles)
 
 
 @kernel
-def _widen(robot: Any, segment: int, step: float, state: Any) -> None:
-    """Let the joints of a segment move by another step from where this frame began."""
-    for i in range(robot.first[segment], robot.first[segment] + robot.n_joints[segment]):
-        state.low[i] = max(robot.lower[i], state.low[i] - step)
-        state.high[i] = min(robot.upper[i], state.high[i] + step)
-
-
-@kernel
 def follow_segments(
-    robot: Any, state: Any, root: Vec3, q_world: Quats, ends: Vec3s, is_first: bool
+    robot: Any, state: Any, root: np.ndarray, q_world: Quats, ends: Vec3s, is_first: bool
 ) -> None:
     """
     Fill the angles and the pose of all bodies.
@@ -359,38 +324,37 @@ def follow_segments(
         Whether there is no frame before.
 
     """
-    asked, back, reached = work_array(4), work_array(4), work_array(3)
     copy(state.angles, state.before)
-    copy(q_world[0], state.q_body[0])
-    copy(root, state.p_body[0])
+    state.q_body[0], state.p_body[0] = quat(q_world[0]), vec3(root)
     state.turned[0] = 0.0
     for segment in range(1, N_SEGMENTS):
         parent = _PARENTS[segment]
-        conjugate(q_world[parent], back)
-        multiply(back, q_world[segment], asked)
+        q = quat(q_world[segment])
+        asked = multiply(conjugate(quat(q_world[parent])), q)
         turned = state.turned[parent] + angle_between(state.asked[segment], asked)
-        copy(asked, state.asked[segment])
-        state.turned[segment] = turned
+        state.asked[segment], state.turned[segment] = asked, turned
         if robot.n_joints[segment] > 0:
-            conjugate(state.q_body[parent], back)
-            multiply(q_world[segment], robot.rest[segment], asked)
-            multiply(back, asked, asked)
+            rest = multiply(q, quat(robot.rest[segment]))
+            goal = multiply(conjugate(quat(state.q_body[parent])), rest)
             step = math.inf if is_first else SPEED_RATIO * turned + REST_STEP_RAD
-            _solve_turn(robot, segment, asked, step, state)
-        move_body(robot, segment, state.angles, state.q_body, state.p_body)
-    conjugate(q_world[0], back)
+            _solve_turn(robot, segment, goal, step, state)
+        move_body(robot, state, segment)
+    back = conjugate(quat(q_world[0]))
     for limb in range(4):
-        moved, length = 0.0, 1e-9
-        for k in range(3):
-            reached[k] = ends[limb, k] - root[k]
-        rotate(back, reached, reached)
-        for k in range(3):
-            moved += (reached[k] - state.points[limb, k]) ** 2
-            length += (robot.points[limb, k] - robot.centres[_ENDS[limb] - 2, k]) ** 2
-        copy(reached, state.points[limb])
-        step = math.inf if is_first else SPEED_RATIO * math.sqrt(moved / length)
-        for segment in range(_ENDS[limb] - 2, _ENDS[limb] + 1):
-            _widen(robot, segment, step, state)
+        first = _ENDS[limb] - 2
+        reached = rotate(back, sub(vec3(ends[limb]), vec3(root)))
+        moved = sub(reached, vec3(state.points[limb]))
+        length = sub(vec3(robot.points[limb]), vec3(robot.centres[first]))
+        state.points[limb] = reached
+        # the limb's joints may move by another step for its end's sake
+        step = (
+            math.inf
+            if is_first
+            else SPEED_RATIO * math.sqrt(dot(moved, moved) / (dot(length, length) + 1e-9))
+        )
+        for i in range(robot.first[first], robot.first[first + 2] + robot.n_joints[first + 2]):
+            state.low[i] = max(robot.lower[i], state.low[i] - step)
+            state.high[i] = min(robot.upper[i], state.high[i] + step)
 
 
 @kernel
@@ -412,21 +376,14 @@ def read_posture(
         Out: general end-effectors [m].
 
     """
-    back = work_array(4)
     for segment in range(N_SEGMENTS):
-        conjugate(robot.rest[segment], back)
-        multiply(state.q_body[segment], back, q_world[segment])
-        if segment == 0:
-            copy(q_world[0], rotations[0])
-            copy(state.p_body[0], p_world[0])
-            continue
-        parent = _PARENTS[segment]
-        conjugate(q_world[parent], back)
-        multiply(back, q_world[segment], rotations[segment])
-        body_point(
-            state.q_body[parent], state.p_body[parent], robot.centres[segment], p_world[segment]
-        )
+        q = multiply(quat(state.q_body[segment]), conjugate(quat(robot.rest[segment])))
+        q_world[segment] = rotations[segment] = q
+        p_world[segment] = vec3(state.p_body[segment])
+        if segment > 0:
+            parent = _PARENTS[segment]
+            rotations[segment] = multiply(conjugate(quat(q_world[parent])), q)
+            p_world[segment] = body_point(state, parent, robot.centres[segment])
     for limb in range(4):
-        end = _ENDS[limb]
-        body_point(state.q_body[end], state.p_body[end], robot.points[limb], ends[limb])
-        copy(p_world[_MIDDLES[limb]], ends[4 + limb])
+        ends[limb] = body_point(state, _ENDS[limb], robot.points[limb])
+        ends[4 + limb] = vec3(p_world[_MIDDLES[limb]])
