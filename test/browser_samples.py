@@ -14,8 +14,8 @@ from puppet_core.body.character import load_character
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 from puppet_view.bag_motion import write_bag_motion
+from puppet_view.browser.played_page import PERIOD_S
 from puppet_view.browser.stage import BrowserStage
-from puppet_view.browser.time_controls import PERIOD_S
 
 __all__ = ['recorded_bag', 'Served', 'walk']
 

@@ -17,9 +17,9 @@ from chromium import chromium, Tab  # noqa: E402
 import numpy as np  # noqa: E402
 from PIL import Image  # noqa: E402
 from puppet_edit.edit_session import EditSession  # noqa: E402
-from puppet_view.browser.bag_page import TakeView  # noqa: E402
-from puppet_view.browser.clip_page import ClipView, ShownClip  # noqa: E402
-from puppet_view.recording import read_bag_take  # noqa: E402
+from puppet_view.browser.bag_page import RecordingPage  # noqa: E402
+from puppet_view.browser.clip_page import ClipPage, ShownClip  # noqa: E402
+from puppet_view.recording import read_recording  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
@@ -41,9 +41,9 @@ def bag(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_scrubbing_a_bag_moves_the_bodies(browser: Any, bag: Path, tmp_path: Path) -> None:
-    take = read_bag_take(bag)
+    take = read_recording(bag)
     assert [body.name for body in take.bodies] == ['performer', 'sally']
-    with Served(lambda stage: TakeView(stage, [take])) as served:
+    with Served(lambda stage: RecordingPage(stage, [take])) as served:
         tab = Tab(browser, served.stage.address)
         tab.until(lambda: tab.sees('left hand'), 'the bars')
         first = tab.picture()
@@ -70,7 +70,7 @@ def test_scrubbing_a_bag_moves_the_bodies(browser: Any, bag: Path, tmp_path: Pat
 def test_page_of_a_clip_fits_a_phone(browser: Any, tmp_path: Path) -> None:
     session = EditSession(walk(), path=tmp_path / 'edit.yaml')
     clips = [ShownClip('walk', walk(), BLUE)]
-    with Served(lambda stage: ClipView(stage, session, clips)) as served:
+    with Served(lambda stage: ClipPage(stage, session, clips)) as served:
         tab = Tab(browser, served.stage.address, PHONE)
         tab.until(lambda: tab.sees('hold feet'), 'the panel')
         panel = tab.page.get_by_text('puppet view', exact=True).bounding_box()

@@ -14,7 +14,7 @@ from puppet_core.clips.options import ClipOptions
 from puppet_core.io import ConfigError, InputFileError
 from puppet_edit.edit_session import EditSession, POINTS
 from puppet_edit.files.edit_file import load_edit_tree
-from puppet_view.playback import Playback
+from puppet_view.browser.played_page import Playback
 import pytest
 
 AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)

@@ -11,12 +11,12 @@ in, for a motion has a constant rate.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from puppet_core.body import Character, ContinuousEuler, JOINT_NAMES, Motion, Posture
+from puppet_core.body import ContinuousEuler, JOINT_NAMES, Motion, Posture
 from puppet_core.io import ConfigError, InputFileError
-from puppet_core.math import Floats, quaternions
+from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.robots import description_text, urdf_text
 from puppet_msgs.msg import Importance
 from puppet_msgs.msg import Posture as PostureMsg
@@ -47,40 +47,51 @@ POSTURE_TOPIC, IMPORTANCE_TOPIC = '/performer/posture', '/importance'
 JOINTS_TOPIC, PUPPET_TOPIC = '/joint_states', '/puppet/posture'
 DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
 POSTURE = 'puppet_msgs/msg/Posture'
+NO_POSTURES_HINT = './puppet replay makes them of recorded sensors'
 START_NS = 1_000_000_000  # of the first frame; a stamp of zero means none
 MAX_FILLED = 3  # frames of the motion for each in the bag, at most
 SAME_NS = 1000  # stamps of a constant rate are rounded, some to microseconds
 MEASURED = np.zeros(16, dtype=np.uint8)
-_TYPES = {
-    POSTURE_TOPIC: POSTURE,
-    PUPPET_TOPIC: POSTURE,
-    IMPORTANCE_TOPIC: 'puppet_msgs/msg/Importance',
-    JOINTS_TOPIC: 'sensor_msgs/msg/JointState',
-    DESCRIPTION_TOPIC: 'std_msgs/msg/String',
-    BODY_TOPIC: 'std_msgs/msg/String',
-}
-
-_KINDS: dict[str, type] = {
-    POSTURE_TOPIC: PostureMsg,
-    PUPPET_TOPIC: PostureMsg,
-    IMPORTANCE_TOPIC: Importance,
-    JOINTS_TOPIC: JointState,
-    DESCRIPTION_TOPIC: String,
-    BODY_TOPIC: String,
+_KINDS: dict[str, tuple[str, type]] = {
+    POSTURE_TOPIC: (POSTURE, PostureMsg),
+    PUPPET_TOPIC: (POSTURE, PostureMsg),
+    IMPORTANCE_TOPIC: ('puppet_msgs/msg/Importance', Importance),
+    JOINTS_TOPIC: ('sensor_msgs/msg/JointState', JointState),
+    DESCRIPTION_TOPIC: ('std_msgs/msg/String', String),
+    BODY_TOPIC: ('std_msgs/msg/String', String),
 }
 
 
-class _Frames(NamedTuple):
-    """What is read of each posture; row by row."""
+class PostureTrack:
+    """The postures of one topic: what is finite and goes on in time."""
 
-    stamps_ns: Any
-    """Shape (n,) [ns]."""
+    def __init__(self) -> None:
+        self.stamps_ns: list[int] = []
+        self.body = ''
+        """Whose the last one is."""
+        self._rows: list[Floats] = []
 
-    roots: Floats
-    rotations: Floats
-    points: Floats
-    segments: Floats
-    body: str
+    def add(self, data: bytes) -> None:
+        """Keep a message, unless it is not of this motion."""
+        record = posture_msg.from_msg(decoded(data, PostureMsg))
+        posture = record.posture
+        parts = posture.root_position, posture.rotations, record.segments, posture.end_effectors
+        row = np.concatenate([np.ravel(part) for part in parts])
+        is_next = not self.stamps_ns or record.stamp_ns > self.stamps_ns[-1]
+        if is_next and np.all(np.isfinite(row)):
+            self.stamps_ns.append(record.stamp_ns)
+            self._rows.append(row)
+            self.body = record.body
+
+    def arrays(self) -> tuple[Vec3s, Quats, Vec3s, Vec3s]:
+        """Return roots (n, 3), rotations (n, 16, 4), joints (n, 16, 3), points (n, 8, 3)."""
+        roots, rotations, joints, points = np.split(np.array(self._rows), (3, 67, 115), axis=1)
+        return (
+            roots,
+            rotations.reshape(-1, 16, 4),
+            joints.reshape(-1, 16, 3),
+            points.reshape(-1, 8, 3),
+        )
 
 
 def read_bag_motion(path: Path, topic: str = POSTURE_TOPIC) -> tuple[Motion, tuple[int, ...], str]:
@@ -94,11 +105,21 @@ def read_bag_motion(path: Path, topic: str = POSTURE_TOPIC) -> tuple[Motion, tup
     InputFileError : if it has no postures, or none that make a motion.
 
     """
-    frames = _read(path, topic)
-    since = (frames.stamps_ns - frames.stamps_ns[0]) * 1e-9
+    track = PostureTrack()
+    with BagReader(path) as reader:
+        if reader.topics.get(topic) != POSTURE or not reader.counts[topic]:
+            raise InputFileError(path, f'postures on {topic}', 'none', hint=NO_POSTURES_HINT)
+        for message in reader.messages([topic]):
+            try:
+                track.add(message.data)
+            except MessageError as err:
+                raise InputFileError(path, POSTURE, str(err), field=topic) from err
+    stamps = np.array(track.stamps_ns)
+    if len(stamps) < 2:
+        raise InputFileError(path, 'at least two postures', str(len(stamps)), field=topic)
+    roots, rotations, joints, points = track.arrays()
+    since = (stamps - stamps[0]) * 1e-9
     steps = np.diff(since)
-    if len(steps) < 1:
-        raise InputFileError(path, 'at least two postures', '1', field=topic)
     n = round(float(since[-1]) / float(np.median(steps))) + 1
     if n > MAX_FILLED * len(since):
         raise InputFileError(
@@ -107,19 +128,21 @@ def read_bag_motion(path: Path, topic: str = POSTURE_TOPIC) -> tuple[Motion, tup
     step = float(since[-1]) / (n - 1)  # a single step is rounded, and they add up
     times = np.arange(n) * step
     try:
-        skeleton = skeleton_of(frames.rotations[0], frames.segments[0], frames.points[0])
         motion = Motion(
-            skeleton,
+            skeleton_of(rotations[0], joints[0], points[0]),
             1.0 / step,
-            _filled(times, since, frames.roots),
-            quaternions.normalize(
-                _filled(times, since, quaternions.align_signs(frames.rotations))
-            ),
-            _filled(times, since, frames.points),
+            _filled(times, since, roots),
+            quaternions.normalize(_filled(times, since, quaternions.align_signs(rotations))),
+            _filled(times, since, points),
         )
     except ConfigError as err:
         raise InputFileError(path, 'postures of a body', str(err), field=topic) from err
-    return motion, _stamps(frames.stamps_ns, times), frames.body
+    regular = stamps[0] + np.round(times * 1e9).astype(np.int64)
+    after = np.clip(np.searchsorted(stamps, regular), 1, len(stamps) - 1)
+    before, behind = stamps[after - 1], stamps[after]
+    nearest = np.where(regular - before < behind - regular, before, behind)
+    same = np.abs(nearest - regular) <= SAME_NS
+    return motion, tuple(np.where(same, nearest, regular).tolist()), track.body
 
 
 def write_bag_motion(
@@ -139,17 +162,22 @@ def write_bag_motion(
         START_NS + round(i * 1e9 / motion.rate_hz) for i in range(motion.n_frames)
     ]
     character, puppet = job.character, result.motion(job.character, motion.rate_hz)
-    cdr = {topic: KeptCdr(kind) for topic, kind in _KINDS.items()}
+    cdr = {topic: KeptCdr(kind) for topic, (_, kind) in _KINDS.items()}
     importance = ImportanceWriter(tuple(job.environment.names), WORLD)
-    angles = _angles(result)
-    joints = JointStateWriter(_joint_names(character))
+    angles, names = result.robot_angles, JOINT_NAMES
+    if (follower := follower_of(character)) is not None:
+        names = follower.names
+    if not angles.shape[1]:
+        split = ContinuousEuler()
+        angles = np.array([split.step(rotations).copy() for rotations in result.puppet.rotations])
+    joints = JointStateWriter(names)
     with BagWriter(path) as writer:
         for topic, text in (
             (DESCRIPTION_TOPIC, description_text(character)),
             (BODY_TOPIC, urdf_text(character)),
         ):
             data = cdr[topic].write(String(data=text))
-            writer.write(topic, _TYPES[topic], stamps[0], data, qos.LATCHED)
+            writer.write(topic, _KINDS[topic][0], stamps[0], data, qos.LATCHED)
         captured = _postures(motion, 'performer')
         driven = _postures(puppet, character.name)
         for i, stamp_ns in enumerate(stamps):
@@ -163,50 +191,7 @@ def write_bag_motion(
                 (PUPPET_TOPIC, driven(i, stamp_ns)),
             ):
                 profile = qos.JOINT_STATES if topic == JOINTS_TOPIC else qos.STREAM
-                writer.write(topic, _TYPES[topic], stamp_ns, cdr[topic].write(msg), profile)
-
-
-def _read(path: Path, topic: str) -> _Frames:
-    rows: list[tuple[int, Floats, Floats, Floats, Floats]] = []
-    with BagReader(path) as reader:
-        if reader.topics.get(topic) != POSTURE or not reader.counts[topic]:
-            raise InputFileError(
-                path,
-                f'postures on {topic}',
-                'none',
-                hint='./puppet replay makes them of recorded sensors',
-            )
-        last_ns, body = -1, ''
-        for message in reader.messages([topic]):
-            try:
-                record = posture_msg.from_msg(decoded(message.data, PostureMsg))
-            except MessageError as err:
-                raise InputFileError(path, POSTURE, str(err), field=topic) from err
-            row = (
-                record.posture.root_position,
-                record.posture.rotations,
-                record.posture.end_effectors,
-                record.segments,
-            )
-            # what stands still or goes back in time, or is no number, is not of this motion
-            if record.stamp_ns > last_ns and all(np.isfinite(v).all() for v in row):
-                rows.append((record.stamp_ns, *row))
-                last_ns, body = record.stamp_ns, record.body
-    if not rows:
-        raise InputFileError(path, 'finite postures', 'none', field=topic)
-    stamps = np.array([row[0] for row in rows])
-    roots, rotations, points, segments = (np.array([row[k] for row in rows]) for k in range(1, 5))
-    return _Frames(stamps, roots, rotations, points, segments, body)
-
-
-def _stamps(stamps_ns: Any, times: Any) -> tuple[int, ...]:
-    """Return stamps for these times since the first one; recorded ones where they are the same."""
-    regular = stamps_ns[0] + np.round(times * 1e9).astype(np.int64)
-    after = np.clip(np.searchsorted(stamps_ns, regular), 1, len(stamps_ns) - 1)
-    before, behind = stamps_ns[after - 1], stamps_ns[after]
-    nearest = np.where(regular - before < behind - regular, before, behind)
-    same = np.abs(nearest - regular) <= SAME_NS
-    return tuple(np.where(same, nearest, regular).tolist())
+                writer.write(topic, _KINDS[topic][0], stamp_ns, cdr[topic].write(msg), profile)
 
 
 def _filled(times: Any, stamps: Floats, values: Floats) -> Floats:
@@ -233,16 +218,3 @@ def _postures(motion: Motion, body: str) -> Callable[[int, int], Any]:
         )
 
     return fill
-
-
-def _joint_names(character: Character) -> tuple[str, ...]:
-    follower = follower_of(character)
-    return JOINT_NAMES if follower is None else follower.names
-
-
-def _angles(result: RetargetResult) -> Floats:
-    """Return the joint angles of each frame, shape (n, joints) [rad]."""
-    if result.robot_angles.shape[1]:
-        return result.robot_angles
-    split = ContinuousEuler()
-    return np.array([split.step(rotations).copy() for rotations in result.puppet.rotations])

@@ -1,57 +1,221 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads recordings for the browser, pictures and films: bags, or clips with their puppets.
+Performances to look at, in the browser, pictures and films: bags, or clips with their puppets.
 
 Bodies of a bag are the topics named /NAME/posture, in the shape of /NAME/robot_description;
 where the bag has no description, an ordinary person of the same size is drawn.
 """
 
 import argparse
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, default_capsules, Motion
+from puppet_core.body import Capsule, Character, default_capsules, Motion, Skeleton
 from puppet_core.io import ConfigError, InputFileError, progress
-from puppet_core.math import Floats
-from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.robots import (
+    CYLINDER,
+    merged_parts,
+    Part,
+    read_shape,
+    robot_name,
+    urdf_text,
+    world_orientations,
+)
 from puppet_edit import edit_session
 from puppet_msgs.msg import Importance
-from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, retarget_motion, RetargetJob
 from puppet_retarget.parameters import PRESETS
-from puppet_ros.bags import BagMessage, BagReader
-from puppet_ros.messages import decoded, importance_msg, MessageError, posture_msg, raw_header
-from puppet_view import bag_motion
+from puppet_ros.bags import BagReader
+from puppet_ros.messages import decoded, importance_msg, MessageError, raw_header
 from puppet_view.bag_motion import (
     IMPORTANCE_TOPIC,
     JOINTS_TOPIC,
+    NO_POSTURES_HINT,
     POSTURE,
     POSTURE_TOPIC,
+    PostureTrack,
     PUPPET_TOPIC,
     read_bag_motion,
 )
-from puppet_view.recorded import Recorded, RecordedBody, RecordedImportance
-from puppet_view.shown_motion import (
-    body_parts,
-    BodyTrack,
-    captured_body,
-    ImportanceTrack,
-    solved_body,
-    Take,
-)
 from std_msgs.msg import String
 
+PUPPET = 'puppet'
 POSTURE_NAME, DESCRIPTION_NAME = '/posture', '/robot_description'
 TEXT, JOINTS = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
 NEAR = 'puppet_msgs/msg/Importance'
 STEADY_MS = 1e-3  # a latency below this was not measured: the bag was not recorded live
+SAME_PLACE_M = 1e-6
 
 
-def read_recorded(path: Path) -> Recorded:
+@dataclass(frozen=True)
+class RecordedBody:
+    """A body, frame by frame, at the times that it was recorded at."""
+
+    who: str
+    """Of its topics, as in /WHO/posture."""
+
+    name: str
+    """By its description, or else by its last message."""
+
+    skeleton: Skeleton
+    """Of the last frame."""
+
+    description: str
+    """Its shape as URDF; '' if that was not recorded."""
+
+    times_s: Floats
+    """Since the recording's first frame of anybody, rising, shape (n,) [s]."""
+
+    rotations: Quats
+    """As in Posture, shape (n, 16, 4)."""
+
+    p_world: Vec3s
+    """Joints in world, shape (n, 16, 3) [m]."""
+
+    points: Vec3s
+    """General end-effectors in world, shape (n, 8, 3) [m]."""
+
+    @classmethod
+    def of_motion(cls, who: str, motion: Motion, body: Character) -> 'RecordedBody':
+        """Return a motion with the shape of a character."""
+        return cls(
+            who,
+            body.name,
+            motion.skeleton,
+            urdf_text(body),
+            np.arange(motion.n_frames) / motion.rate_hz,
+            motion.rotations,
+            motion.world_segments()[1],
+            motion.end_effectors,
+        )
+
+    @property
+    def is_performer(self) -> bool:
+        """Whether this is who was captured, and no puppet."""
+        return self.who == PERFORMER
+
+    @cached_property
+    def q_world(self) -> Quats:
+        """Orientations of the segments in world, shape (n, 16, 4)."""
+        return world_orientations(self.rotations.swapaxes(0, 1)).swapaxes(0, 1)
+
+    @property
+    def rate_hz(self) -> float:
+        """Frames a second, gaps left out; 1 of a single frame."""
+        steps = np.diff(self.times_s)
+        return 1.0 / float(np.median(steps)) if len(steps) else 1.0
+
+    def frame_at(self, time_s: float) -> int:
+        """Return the last frame that is not after a time, or the first."""
+        return frame_at(self.times_s, time_s)
+
+    def frames(self) -> Motion:
+        """Return its frames as a motion without gaps: frame i is at `times_s[i]`."""
+        return Motion(self.skeleton, self.rate_hz, self.p_world[:, 0], self.rotations, self.points)
+
+    def parts(self) -> Sequence[Part]:
+        """Return its shape as meshes: that of an ordinary person if none was recorded."""
+        skeleton = self.skeleton
+        person = Character(self.who, '', skeleton, default_capsules(skeleton))
+        return merged_parts(read_shape(self.description or urdf_text(person)))
+
+    def capsules(self) -> tuple[Capsule, ...]:
+        """Return its shape as capsules, as `puppet_core.robots.description` wrote them."""
+        if not self.description:
+            return ()
+        found: list[Capsule] = []
+        ends: list[tuple[int, Floats]] = []  # segment, and place with radius
+        for solid in sorted(read_shape(self.description), key=lambda s: s.kind != CYLINDER):
+            along = 0.5 * solid.scale[2] * solid.rotation[:, 2] * (solid.kind == CYLINDER)
+            start, end = solid.position - along, solid.position + along
+            radius, segment = float(solid.scale[0]), solid.segment
+            if solid.kind != CYLINDER and any(
+                other == segment and np.max(np.abs(at - [*start, radius])) < SAME_PLACE_M
+                for other, at in ends
+            ):
+                continue  # the round end of a cylinder that is a capsule already
+            ends += [(segment, np.array([*place, radius])) for place in (start, end)]
+            found.append(Capsule(segment, start, end, radius, solid.colour))
+        return tuple(found)
+
+
+class Importances(NamedTuple):
+    """How much limbs mattered over time; m may be 0."""
+
+    times_s: Floats
+    """Since the recording's first frame, rising, shape (m,) [s]."""
+
+    environment: Floats
+    """By what stands around, in [0, 1], shape (m, 4)."""
+
+    own_body: Floats
+    """By the own body, hands and feet or elbows and knees, in [0, 1], shape (m, 4)."""
+
+    def limbs_at(self, times_s: Floats) -> Floats | None:
+        """Return the importance of each limb at some times, (n, 4); None if nothing is known."""
+        if not len(self.times_s):
+            return None
+        values = np.maximum(self.environment, self.own_body)
+        return np.stack([np.interp(times_s, self.times_s, row) for row in values.T], axis=1)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One file to show."""
+
+    name: str
+    """As the user calls it."""
+
+    bodies: tuple[RecordedBody, ...]
+    """At least one: the performer if it was recorded, then the puppets."""
+
+    importance: Importances
+    """Of the performer's limbs."""
+
+    latency_ms: tuple[float, float] | None = None
+    """Median and 99th percentile from a frame's stamp to its record; None if not recorded."""
+
+    @property
+    def performer(self) -> RecordedBody | None:
+        """The captured body, if it was recorded."""
+        return self.bodies[0] if self.bodies[0].is_performer else None
+
+    @property
+    def puppets(self) -> tuple[RecordedBody, ...]:
+        """All others."""
+        return tuple(body for body in self.bodies if not body.is_performer)
+
+    @property
+    def rate_hz(self) -> float:
+        """Frames a second of the first body."""
+        return self.bodies[0].rate_hz
+
+    @property
+    def duration_s(self) -> float:
+        """Time of the last posture [s]."""
+        return float(max(body.times_s[-1] for body in self.bodies))
+
+    @property
+    def n_frames(self) -> int:
+        """Frames of that rate that the recording lasts, gaps included."""
+        return round(self.duration_s * self.rate_hz) + 1
+
+
+def frame_at(times_s: Floats, time_s: float) -> int:
+    """Return the last row that is not after a time, or the first."""
+    # a frame's own time, computed in another way, may miss it by a rounding error
+    return max(int(np.searchsorted(times_s, time_s + 1e-6, side='right')) - 1, 0)
+
+
+def read_recording(path: Path) -> Recording:
     """
     Return everything of a bag that can be shown.
 
@@ -60,156 +224,48 @@ def read_recorded(path: Path) -> Recorded:
     InputFileError : if it has no postures, or what it has cannot be read.
 
     """
-    found = _Found(path)
+    tracks: dict[str, PostureTrack] = {}
+    shapes: dict[str, str] = {}
+    near: list[tuple[int, Floats]] = []
+    delays: list[float] = []
     with BagReader(path) as reader:
         wanted = [topic for topic, kind in reader.topics.items() if _is_wanted(topic, kind)]
         for message in reader.messages(wanted):
+            who = message.topic.rsplit('/', 1)[0].strip('/')
             try:
-                found.take(message)
+                if message.type == POSTURE:
+                    tracks.setdefault(who, PostureTrack()).add(message.data)
+                elif message.type == TEXT:
+                    shapes[who] = decoded(message.data, String).data
+                elif message.type == NEAR:
+                    record = importance_msg.from_msg(decoded(message.data, Importance))
+                    values = _importance(record.rows, record.self_rows)
+                    if np.all(np.isfinite(values)) and (not near or record.stamp_ns > near[-1][0]):
+                        near.append((record.stamp_ns, values))
+                else:
+                    delays.append(1e-6 * (message.log_ns - raw_header.stamp_ns(message.data)))
             except MessageError as err:
                 raise InputFileError(path, message.type, str(err), field=message.topic) from err
-    return found.result()
-
-
-def read_bag_take(path: Path) -> Take:
-    """
-    Return a bag as the page in the browser shows it.
-
-    Raises
-    ------
-    InputFileError : as `read_recorded`.
-
-    """
-    recorded = read_recorded(path)
-    near = recorded.importance
-    return Take(
-        path.stem,
-        recorded.rate_hz,
-        tuple(_track(path, body) for body in recorded.bodies),
-        ImportanceTrack(near.times_s, near.environment) if len(near.times_s) else None,
-        recorded.latency_ms,
-    )
-
-
-def read_motion(path: Path) -> Motion:
-    """
-    Return the performer's motion at a constant rate, to retarget it.
-
-    Raises
-    ------
-    InputFileError : if there is none, or it has long gaps.
-
-    """
-    return bag_motion.read_bag_motion(path)[0]
-
-
-class _Found:
-    """What is known of a bag so far."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.stamps: dict[str, list[int]] = {}
-        self.rows: dict[str, list[Floats]] = {}
-        self.names: dict[str, str] = {}
-        self.shapes: dict[str, str] = {}
-        self.near_stamps: list[int] = []
-        self.near: list[Floats] = []
-        self.delays_ms: list[float] = []
-
-    def take(self, message: BagMessage) -> None:
-        """Keep what is finite and goes on in time."""
-        who = message.topic.rsplit('/', 1)[0].strip('/')
-        if message.type == POSTURE:
-            record = posture_msg.from_msg(decoded(message.data, PostureMsg))
-            posture = record.posture
-            row = np.concatenate(
-                [np.ravel(a) for a in (posture.rotations, record.segments, posture.end_effectors)]
-            )
-            stamps = self.stamps.setdefault(who, [])
-            if np.all(np.isfinite(row)) and (not stamps or record.stamp_ns > stamps[-1]):
-                stamps.append(record.stamp_ns)
-                self.rows.setdefault(who, []).append(row)
-                self.names[who] = record.body
-        elif message.type == TEXT:
-            self.shapes[who] = decoded(message.data, String).data
-        elif message.type == NEAR:
-            near = importance_msg.from_msg(decoded(message.data, Importance))
-            own = near.self_rows[:, SELF_IMPORTANCE]
-            row = np.array([near.rows[:, IMPORTANCE], np.maximum(own[:4], own[4:])])
-            is_next = not self.near_stamps or near.stamp_ns > self.near_stamps[-1]
-            if np.all(np.isfinite(row)) and is_next:
-                self.near_stamps.append(near.stamp_ns)
-                self.near.append(row)
-        else:
-            self.delays_ms.append(1e-6 * (message.log_ns - raw_header.stamp_ns(message.data)))
-
-    def result(self) -> Recorded:
-        """Return all of it."""
-        if not self.rows:
-            raise InputFileError(
-                self.path,
-                f'postures on {POSTURE_TOPIC} or {PUPPET_TOPIC}',
-                'none',
-                hint='./puppet replay makes them of recorded sensors',
-            )
-        first_ns = min(self.stamps[who][0] for who in self.rows)
-        order = sorted(self.rows, key=lambda who: (who != PERFORMER, who != 'puppet', who))
-        near = np.array(self.near).reshape(-1, 2, 4)
-        return Recorded(
-            tuple(self._body(who, first_ns) for who in order),
-            RecordedImportance(_since_s(self.near_stamps, first_ns), near[:, 0], near[:, 1]),
-            self._latency(),
+    tracks = {who: track for who, track in tracks.items() if track.stamps_ns}
+    if not tracks:
+        raise InputFileError(
+            path, f'postures on {POSTURE_TOPIC} or {PUPPET_TOPIC}', 'none', hint=NO_POSTURES_HINT
         )
-
-    def _latency(self) -> tuple[float, float] | None:
-        delays = np.abs(self.delays_ms)
-        if not len(delays) or np.median(delays) < STEADY_MS:
-            return None
-        p50, p99 = np.percentile(self.delays_ms, (50, 99))
-        return float(p50), float(p99)
-
-    def _body(self, who: str, first_ns: int) -> RecordedBody:
-        rows = np.array(self.rows.pop(who))
-        rotations, segments, points = np.split(rows, (64, 112), axis=1)
-        rotations, segments = rotations.reshape(-1, 16, 4), segments.reshape(-1, 16, 3)
-        points = points.reshape(-1, 8, 3)
+    first_ns = min(track.stamps_ns[0] for track in tracks.values())
+    bodies = []
+    for who in sorted(tracks, key=lambda who: (who != PERFORMER, who != PUPPET, who)):
         try:
-            skeleton = skeleton_of(rotations[-1], segments[-1], points[-1])
+            bodies.append(_body(who, tracks[who], shapes.get(who, ''), first_ns))
         except ConfigError as err:
-            raise InputFileError(self.path, 'postures of a body', str(err), field=who) from err
-        return RecordedBody(
-            who,
-            self.names[who],
-            skeleton,
-            self.shapes.get(who, ''),
-            _since_s(self.stamps[who], first_ns),
-            rotations,
-            segments,
-            points,
-        )
-
-
-def _since_s(stamps_ns: list[int], first_ns: int) -> Floats:
-    return np.array([1e-9 * (stamp - first_ns) for stamp in stamps_ns])
-
-
-def _track(path: Path, body: RecordedBody) -> BodyTrack:
-    """Return a body as meshes."""
-    q_world = world_orientations(body.rotations.swapaxes(0, 1)).swapaxes(0, 1)
-    try:
-        name, parts = _shape(body)
-    except ConfigError as err:
-        raise InputFileError(path, 'a robot description', str(err), field=body.who) from err
-    return BodyTrack(name, parts, body.times_s, q_world, body.segments, body.who == PERFORMER)
-
-
-def _shape(body: RecordedBody) -> tuple[str, list[Part]]:
-    text = body.description
-    if text:
-        return robot_name(text) or body.who, merged_parts(read_shape(text))
-    skeleton = body.skeleton
-    person = Character(body.who, '', skeleton, default_capsules(skeleton))
-    return body.who, body_parts(person)
+            raise InputFileError(path, 'a body', str(err), field=who) from err
+    values = np.array([row for _, row in near]).reshape(-1, 2, 4)
+    latency = None
+    if delays and np.median(np.abs(delays)) >= STEADY_MS:
+        p50, p99 = np.percentile(delays, (50, 99))
+        latency = float(p50), float(p99)
+    times = _since_s([stamp_ns for stamp_ns, _ in near], first_ns)
+    importances = Importances(times, values[:, 0], values[:, 1])
+    return Recording(path.stem, tuple(bodies), importances, latency)
 
 
 def _is_wanted(topic: str, kind: str) -> bool:
@@ -220,9 +276,38 @@ def _is_wanted(topic: str, kind: str) -> bool:
     return (topic, kind) in ((IMPORTANCE_TOPIC, NEAR), (JOINTS_TOPIC, JOINTS))
 
 
-def read_take(path: Path, arguments: argparse.Namespace, files: ConfigFiles) -> Take:
+def _importance(rows: Floats, self_rows: Floats) -> Floats:
+    """Return the importance of each limb by the environment and the own body, (.., 2, 4)."""
+    own = self_rows[..., SELF_IMPORTANCE]
+    own = np.maximum(own[..., :4], own[..., 4:])
+    return np.stack((rows[..., IMPORTANCE], own), axis=-2)
+
+
+def _body(who: str, track: PostureTrack, description: str, first_ns: int) -> RecordedBody:
+    _, rotations, joints, points = track.arrays()
+    skeleton = skeleton_of(rotations[-1], joints[-1], points[-1])
+    name = robot_name(description) if description else ''
+    if description:
+        read_shape(description)  # refuses what is no description
+    return RecordedBody(
+        who,
+        name or track.body or who,
+        skeleton,
+        description,
+        _since_s(track.stamps_ns, first_ns),
+        rotations,
+        joints,
+        points,
+    )
+
+
+def _since_s(stamps_ns: list[int], first_ns: int) -> Floats:
+    return np.array([1e-9 * (stamp - first_ns) for stamp in stamps_ns])
+
+
+def read_with_puppets(path: Path, arguments: argparse.Namespace, files: ConfigFiles) -> Recording:
     """
-    Return what a file and the puppets of `--characters` show.
+    Return a bag or clip, and the puppets of `--characters` that the solver computes from it.
 
     Raises
     ------
@@ -233,32 +318,22 @@ def read_take(path: Path, arguments: argparse.Namespace, files: ConfigFiles) -> 
         clip_arguments.find_character(files, name, arguments.world_scale)
         for name in arguments.characters
     ]
-    if not clip_arguments.is_bag(path):
+    if clip_arguments.is_bag(path):
+        recording = read_recording(path)
+        motion = read_bag_motion(path)[0] if characters else None
+    else:
         motion = edit_session.read_clip(path, arguments)
         colour = clip_arguments.find_character(files, PERFORMER).colour
-        shape = Character(
-            PERFORMER, '', motion.skeleton, default_capsules(motion.skeleton), colour
+        person = Character(
+            path.stem, '', motion.skeleton, default_capsules(motion.skeleton), colour
         )
-        clip = Take(path.stem, motion.rate_hz, (captured_body(path.stem, motion, shape),))
-        return _with_puppets(clip, motion, characters, arguments, files)
-    recorded = read_bag_take(path)
-    if not characters:
-        return recorded
-    return _with_puppets(recorded, read_bag_motion(path)[0], characters, arguments, files)
-
-
-def _with_puppets(
-    take: Take,
-    motion: Motion,
-    characters: list[Character],
-    arguments: argparse.Namespace,
-    files: ConfigFiles,
-) -> Take:
-    """Return a recording with the puppets that the solver computes from its performer."""
+        nothing = Importances(np.empty(0), np.empty((0, 4)), np.empty((0, 4)))
+        body = RecordedBody.of_motion(PERFORMER, motion, person)
+        recording = Recording(path.stem, (body,), nothing)
     environment = clip_arguments.find_environment(files, arguments.environment)
     tuning = clip_arguments.tuning(arguments.settings, PRESETS[0])
-    times = np.arange(motion.n_frames) / motion.rate_hz
     for character in characters:
+        assert motion is not None
         job = RetargetJob(
             character,
             environment,
@@ -268,6 +343,11 @@ def _with_puppets(
         )
         with progress(f'retarget to {character.name}', motion.n_frames) as advance:
             result = retarget_motion(motion, job, advance)
-        body, importance = solved_body(character, times, result)
-        take = replace(take, bodies=(*take.bodies, body), importance=take.importance or importance)
-    return take
+        moved = result.motion(character, motion.rate_hz)
+        body = RecordedBody.of_motion(PUPPET, moved, character)
+        importance = recording.importance
+        if not len(importance.times_s):
+            values = _importance(result.rows, result.self_rows)
+            importance = Importances(body.times_s, values[:, 0], values[:, 1])
+        recording = replace(recording, bodies=(*recording.bodies, body), importance=importance)
+    return recording

@@ -26,10 +26,10 @@ from puppet_ros.messages.cdr import KeptCdr  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_view import bag_motion
 from puppet_view.browser import view_command  # noqa: E402
-from puppet_view.browser.bag_page import TakeView  # noqa: E402
+from puppet_view.browser.bag_page import RecordingPage  # noqa: E402
+from puppet_view.browser.played_page import row_direction  # noqa: E402
 from puppet_view.browser.stage import BrowserStage  # noqa: E402
-from puppet_view.recording import read_bag_take  # noqa: E402
-from puppet_view.shown_motion import row_at, row_direction, Take  # noqa: E402
+from puppet_view.recording import frame_at, read_recording  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -58,7 +58,7 @@ def stage() -> Iterator[BrowserStage]:
 
 def test_take_has_what_was_recorded(sample: Sample) -> None:
     path, sally, result = sample
-    take = read_bag_take(path)
+    take = read_recording(path)
     performer, puppet = take.bodies
     assert performer.is_performer and not puppet.is_performer
     assert puppet.name == 'sally' and take.rate_hz == pytest.approx(30.0)
@@ -66,12 +66,11 @@ def test_take_has_what_was_recorded(sample: Sample) -> None:
     np.testing.assert_allclose(puppet.p_world, result.p_world, atol=1e-9)
     same = np.abs(np.sum(puppet.q_world * result.q_world, axis=-1))
     np.testing.assert_allclose(same, 1.0, atol=1e-9)
-    assert take.importance is not None
-    np.testing.assert_allclose(take.importance.values, result.rows[..., IMPORTANCE])
+    np.testing.assert_allclose(take.importance.environment, result.rows[..., IMPORTANCE])
     np.testing.assert_allclose(take.importance.times_s, np.arange(60) / 30.0, atol=1e-8)
     assert take.latency_ms is None  # it was written at once, not recorded live
-    head = max(part.vertices[:, 2].max() for part in puppet.parts)
-    assert head > max(part.vertices[:, 2].max() for part in performer.parts) - 0.5
+    head = max(part.vertices[:, 2].max() for part in puppet.parts())
+    assert head > max(part.vertices[:, 2].max() for part in performer.parts()) - 0.5
     assert sally.skeleton.leg_length > walk().skeleton.leg_length
 
 
@@ -92,7 +91,7 @@ def test_another_puppet_and_a_delay_are_found(sample: Sample, tmp_path: Path) ->
             topic = message.topic.replace('/puppet/', '/puppet2/')
             profile = qos.JOINT_STATES if topic == '/joint_states' else qos.STREAM
             writer.write(topic, message.type, message.log_ns + 5_000_000, message.data, profile)
-    take = read_bag_take(other)
+    take = read_recording(other)
     assert [body.name for body in take.bodies] == ['frog']
     assert take.latency_ms == pytest.approx((5.0, 5.0))
 
@@ -108,21 +107,21 @@ def test_bag_without_postures_is_refused(tmp_path: Path) -> None:
             qos.STREAM,
         )
     with pytest.raises(InputFileError, match='expected'):
-        read_bag_take(path)
+        read_recording(path)
 
 
 def test_time_moves_bodies_bars_and_colours(sample: Sample, stage: BrowserStage) -> None:
-    take = read_bag_take(sample[0])
-    view = TakeView(stage, [take, take])
+    take = read_recording(sample[0])
+    view = RecordingPage(stage, [take, take])
     assert len(view.bodies) == 4
     colours = []
-    weights = take.importance.values[:, 2]
+    weights = take.importance.environment[:, 2]
     for frame in (int(np.argmin(weights)), int(np.argmax(weights))):
         view._events.put(('frame', frame))
         view.step(0.0)
         for body, track in zip(view.bodies, take.bodies * 2):
             np.testing.assert_allclose(body.places(), track.p_world[frame], atol=2e-4)
-        assert f'{weights[frame]:.2f}' in view.panel.bars
+        assert f'{weights[frame]:.2f}' in view.bars.html
         colours.append([handle.color for _, handle in view.bodies[1].parts])
     assert colours[0] != colours[1]
     places = [body.world.position for body in view.bodies]
@@ -149,17 +148,17 @@ def test_row_is_beside_the_way_and_seen_from_the_front() -> None:
 
 @pytest.mark.parametrize(('time_s', 'row'), [(-1.0, 0), (0.0, 0), (0.19, 1), (0.2, 2), (9.0, 2)])
 def test_row_of_a_time_is_the_last_before_it(time_s: float, row: int) -> None:
-    assert row_at(np.array([0.0, 0.1, 0.2]), time_s) == row
+    assert frame_at(np.array([0.0, 0.1, 0.2]), time_s) == row
 
 
 def test_clip_is_given_to_puppets(sample: Sample, tmp_path: Path) -> None:
     write_bvh(walk(), tmp_path / 'walk.bvh')
     words = [str(tmp_path / 'walk.bvh'), '--as-is', '--characters', 'sally,blubby']
-    takes = view_command.open_takes(view_command.parser().parse_args(words))
+    takes = view_command.open_recordings(view_command.parser().parse_args(words))
     assert [body.name for body in takes[0].bodies] == ['walk', 'sally', 'blubby']
-    assert isinstance(takes[0], Take) and takes[0].importance is not None
+    assert len(takes[0].importance.times_s) == walk().n_frames
     # angles in the file have six digits
     np.testing.assert_allclose(takes[0].bodies[1].p_world, sample[2].p_world, atol=2e-3)
     again = view_command.parser().parse_args([str(sample[0]), '--characters', 'blubby'])
-    (take,) = view_command.open_takes(again)
+    (take,) = view_command.open_recordings(again)
     assert [body.name for body in take.bodies] == ['performer', 'sally', 'blubby']

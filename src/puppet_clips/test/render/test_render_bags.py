@@ -14,11 +14,12 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.body.character import Character, default_capsules  # noqa: E402,I100
+from puppet_core.body.character import Character  # noqa: E402,I100
 from puppet_core.io import InputFileError  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
-from puppet_view.recording import read_bag_take, read_motion, read_recorded  # noqa: E402
+from puppet_view.bag_motion import read_bag_motion  # noqa: E402
+from puppet_view.recording import read_recording  # noqa: E402
 from puppet_view.render.actors import Actor  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -62,21 +63,18 @@ def recording(
 
 
 def test_all_puppets_are_seen_at_their_times(recording: Path) -> None:
-    recorded = read_recorded(recording)
+    recorded = read_recording(recording)
     assert [body.who for body in recorded.bodies] == ['performer', 'puppet', 'puppet_2']
     assert [body.name for body in recorded.puppets] == ['blubby', 'sally']
     assert recorded.rate_hz == pytest.approx(120.0, rel=1e-5)
     assert recorded.n_frames == 120 + 14 * 120
-    take = read_bag_take(recording)
-    assert take.duration_s == pytest.approx(14.0 + 119 / 120.0, abs=1e-6)
-    for track, body in zip(take.bodies, recorded.bodies):
-        np.testing.assert_array_equal(track.p_world, body.segments)
-        capsules = body.capsules() or default_capsules(body.skeleton)
-        assert len({capsule.segment for capsule in capsules}) == 16
+    assert recorded.duration_s == pytest.approx(14.0 + 119 / 120.0, abs=1e-6)
+    for body in recorded.puppets:
+        assert len({capsule.segment for capsule in body.capsules()}) == 16
 
 
 def test_bodies_stand_in_a_gap_and_go_on_after_it(recording: Path) -> None:
-    body = read_recorded(recording).bodies[0]
+    body = read_recording(recording).bodies[0]
     before = int(np.argmax(np.diff(body.times_s)))
     times = body.times_s
     assert times[before + 1] - times[before] > 13.9
@@ -90,10 +88,10 @@ def test_bodies_stand_in_a_gap_and_go_on_after_it(recording: Path) -> None:
         (1e3, len(times) - 1),
     ):
         np.testing.assert_allclose(
-            actor.body_at(float(time_s)).p_world, body.segments[frame], atol=1e-6
+            actor.body_at(float(time_s)).p_world, body.p_world[frame], atol=1e-6
         )
     half = actor.body_at(0.5 * float(times[4] + times[5])).p_world[0]
-    np.testing.assert_allclose(half, 0.5 * (body.segments[4, 0] + body.segments[5, 0]), atol=1e-6)
+    np.testing.assert_allclose(half, 0.5 * (body.p_world[4, 0] + body.p_world[5, 0]), atol=1e-6)
 
 
 def test_a_bag_with_a_gap_and_two_puppets_is_drawn(
@@ -126,7 +124,7 @@ def test_a_motion_with_such_a_gap_cannot_be_retargeted(
     run: Callable, recording: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(InputFileError, match='expected postures at a rate, got a gap of 14'):
-        read_motion(recording)
+        read_bag_motion(recording)
     out = tmp_path / 'x.png'
     done = run('render', recording, '--frame', '3', '-o', out, '--character', 'sally')
     assert done.code == 2 and 'a gap of 14' in done.err and not out.exists()

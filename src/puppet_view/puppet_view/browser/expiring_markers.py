@@ -19,8 +19,7 @@ class ExpiringMarkers:
     """The markers of /markers that have not expired."""
 
     def __init__(self) -> None:
-        self._until: dict[tuple[str, int], float] = {}
-        self._solids: dict[tuple[str, int], tuple[str, SceneSolid]] = {}
+        self._solids: dict[tuple[str, int], tuple[float, str, SceneSolid]] = {}
         self._groups: dict[str, None] = {REAL: None}
 
     def add(self, marker: Marker) -> None:
@@ -31,21 +30,26 @@ class ExpiringMarkers:
         none can have, and names of too many groups; of too many solids the oldest are forgotten.
 
         """
-        if marker.type not in SHAPES or not _is_sound(marker):
+        group, key = marker.ns, (marker.ns, marker.id)
+        if marker.type not in SHAPES or max(len(group), len(marker.text)) > MAX_TEXT:
             return
-        if max(len(marker.ns), len(marker.text)) > MAX_TEXT:
+        place, turn, size = marker.pose.position, marker.pose.orientation, marker.scale
+        position, extents = (np.array([v.x, v.y, v.z]) for v in (place, size))
+        rotation = np.array([turn.w, turn.x, turn.y, turn.z])
+        colour = (marker.color.r, marker.color.g, marker.color.b, marker.color.a)
+        numbers = np.concatenate((position, rotation, extents, colour))
+        if not np.all(np.abs(numbers) <= MAX_COORDINATE_M):  # also of NaN
             return
-        if marker.ns not in self._groups and len(self._groups) >= MAX_GROUPS:
+        if group not in self._groups and len(self._groups) >= MAX_GROUPS:
             return
-        self._groups.setdefault(marker.ns)
-        key = (marker.ns, marker.id)
-        self._solids.pop(key, None)  # then the first is the oldest
+        self._groups.setdefault(group)
+        shape = SHAPES[marker.type]
+        solid = SceneSolid(group, str(marker.id), shape, position, rotation, extents, colour)
         lifetime_s = marker.lifetime.sec + 1e-9 * marker.lifetime.nanosec
-        self._until[key] = time.monotonic() + (lifetime_s or np.inf)
-        self._solids[key] = (marker.text, solid_of(marker))
+        self._solids.pop(key, None)  # then the first is the oldest
+        self._solids[key] = (time.monotonic() + (lifetime_s or np.inf), marker.text, solid)
         if len(self._solids) > MAX_SOLIDS:
-            oldest = next(iter(self._solids))
-            del self._solids[oldest], self._until[oldest]
+            del self._solids[next(iter(self._solids))]
 
     def groups(self) -> tuple[str, ...]:
         """Return the namespaces seen so far, and the performer's objects."""
@@ -60,56 +64,19 @@ class ExpiringMarkers:
 
         """
         alive = self._alive(group)
+        solids = [solid for _, solid in alive]
         if group == REAL and side_by_side:
             own = {text for text, _ in alive}
-            alive += [
-                (text, solid._replace(group=REAL, name=f'copy_{solid.name}'))
+            solids += [
+                solid._replace(group=REAL, name=f'copy_{solid.name}')
                 for text, solid in self._alive(ENVIRONMENT)
                 if text not in own
             ]
-        return [solid for _, solid in alive]
+        return solids
 
     def _alive(self, group: str) -> list[tuple[str, SceneSolid]]:
         now = time.monotonic()
+        found = ((key, *value) for key, value in self._solids.items())
         return [
-            solid
-            for key, solid in self._solids.items()
-            if key[0] == group and self._until[key] > now
+            (text, solid) for key, until, text, solid in found if key[0] == group and until > now
         ]
-
-
-def _is_sound(marker: Marker) -> bool:
-    place, turn, size = marker.pose.position, marker.pose.orientation, marker.scale
-    colour = marker.color
-    numbers = (
-        place.x,
-        place.y,
-        place.z,
-        turn.w,
-        turn.x,
-        turn.y,
-        turn.z,
-        size.x,
-        size.y,
-        size.z,
-        colour.r,
-        colour.g,
-        colour.b,
-        colour.a,
-    )
-    return all(abs(number) <= MAX_COORDINATE_M for number in numbers)  # false for NaN
-
-
-def solid_of(marker: Marker) -> SceneSolid:
-    """Return a marker of one of the types in SHAPES as a solid."""
-    position, rotation, scale = marker.pose.position, marker.pose.orientation, marker.scale
-    colour = marker.color
-    return SceneSolid(
-        group=marker.ns,
-        name=str(marker.id),
-        shape=SHAPES[marker.type],
-        position=np.array([position.x, position.y, position.z]),
-        rotation=np.array([rotation.w, rotation.x, rotation.y, rotation.z]),
-        size=np.array([scale.x, scale.y, scale.z]),
-        colour=(colour.r, colour.g, colour.b, colour.a),
-    )

@@ -13,13 +13,13 @@ sliders have the range of the parameter's descriptor, and follow /parameter_even
 import argparse
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial
 import math
 import os
 import queue
 import sys
 import time
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS
@@ -50,7 +50,7 @@ from puppet_view.browser.stage import (
     SolidScene,
     STAGE,
 )
-from rcl_interfaces.msg import ParameterDescriptor, ParameterEvent
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
@@ -81,7 +81,7 @@ REAL, RANGE_BALLS = 'real', 'range_balls'
 SIDE_STEP_M = np.array([2.4, 0.0, 0.0])
 CAMERA_FROM, CAMERA_TO = (4.6, -3.5, 2.4), (0.0, 0.0, 0.8)
 STEP_BACK = 0.22  # of the camera's distance, for each puppet after the first
-FOLLOW_SHARE = 0.03  # of the way to the bodies that the stage moves in a frame
+FOLLOW_FRACTION = 0.03  # of the way to the bodies that the stage moves in a frame
 FLAT_M = 0.02  # thinner and wider objects are the floor, which the grid shows already
 WIDE_M = 5.0
 
@@ -130,22 +130,11 @@ class ViewPanel(QuietPanel):
         """
         Build the panel.
 
-        Parameters
-        ----------
-        gui : viser.GuiApi
-            Where.
-        on_setting : callable
-            Called with the name of a control and its value, from another thread.
-        characters : tuple of str
-            Names for the drop-down list.
-        on_arrange : callable
-            Called when the bodies are to stand otherwise.
-        follow : bool
-            Whether to follow the performer at first.
-
+        `on_setting` is called with a control's name and value, and `on_arrange` when the bodies
+        are to stand otherwise, in other threads; `follow` is whether to follow the performer at
+        first.
         """
         super().__init__(gui, 'puppet')
-        self._on_setting = on_setting
         self._numbers = HtmlText(gui, _numbers(None, None))
         tabs = gui.add_tab_group()
         with tabs.add_tab('Importance'):
@@ -161,40 +150,25 @@ class ViewPanel(QuietPanel):
                 )
             self._refusal = HtmlText(gui)
         with tabs.add_tab('View'):
-            self._side = gui.add_checkbox('side by side', True)
-            self._follow = gui.add_checkbox('follow', follow)
-            self._names = gui.add_checkbox('names', False)
-            self._balls = gui.add_checkbox('range balls', False)
+            self.side = gui.add_checkbox('side by side', True)
+            self.follow = gui.add_checkbox('follow', follow)
+            self.names = gui.add_checkbox('names', False)
+            self.balls = gui.add_checkbox('range balls', False)
             self.screenshot = ScreenshotButton(gui, 'puppet')
         with tabs.add_tab('Calibrate'):
             gui.add_html(text_html('Stand in the T-pose, still, and press.'))
             self._calibrate = gui.add_button('calibrate')
             self._outcome = HtmlText(gui)
+
+        def report(name: str) -> None:
+            if not self.is_silent:
+                on_setting(name, self.controls[name].value)
+
         for name, control in self.controls.items():
-            control.on_update(lambda _, name=name: self._changed(name))
+            control.on_update(lambda _, name=name: report(name))
         self._calibrate.on_click(lambda _: on_setting(CALIBRATE, None))
-        for box in (self._side, self._names):
+        for box in (self.side, self.names):
             box.on_update(lambda _: on_arrange())
-
-    @property
-    def side_by_side(self) -> bool:
-        """Whether performer and puppets stand beside each other."""
-        return bool(self._side.value)
-
-    @property
-    def follow(self) -> bool:
-        """Whether the picture follows the performer."""
-        return bool(self._follow.value)
-
-    @property
-    def names(self) -> bool:
-        """Whether names are written above the heads."""
-        return bool(self._names.value)
-
-    @property
-    def range_balls(self) -> bool:
-        """Whether the balls are drawn into which hands and feet are drawn."""
-        return bool(self._balls.value)
 
     def show_numbers(self, rate_hz: float | None, latency_ms: tuple[float, float] | None) -> None:
         """Show the frame rate, and median and 99th percentile of the latency [ms] if it is one."""
@@ -229,10 +203,6 @@ class ViewPanel(QuietPanel):
         self._outcome.show(text_html(text, is_error))
         self._calibrate.disabled = is_running
 
-    def _changed(self, name: str) -> None:
-        if not self.is_silent:
-            self._on_setting(name, self.controls[name].value)
-
 
 def slider_step(low: float, high: float) -> float:
     """Return the largest of 1, 2, 5 times a power of ten that gives STEPS steps or more."""
@@ -260,38 +230,24 @@ class LiveView:
         port: int = 0,
         follow: bool = False,
     ) -> None:
-        """
-        Start the server.
-
-        Parameters
-        ----------
-        on_setting : callable
-            Called with name and value when somebody moves a control; from another thread.
-        characters : tuple of str
-            For the drop-down list.
-        host, port : str, int
-            Where to listen; port 0 takes 8080 or, if that is taken, any free one.
-        follow : bool
-            Whether to keep the bodies in the middle of the picture from the start.
-
-        """
+        """Start the server; see ViewPanel and BrowserStage for what is given."""
         self._stage = BrowserStage(host, port)
-        server = self._stage.server
+        self._scene = self._stage.server.scene
         self.address = self._stage.address
         """What to open in a browser."""
-        self.panel = ViewPanel(server.gui, on_setting, characters, self._arrange, follow)
+        self.panel = ViewPanel(
+            self._stage.server.gui, on_setting, characters, self._arrange, follow
+        )
         self._solids: dict[str, SolidScene] = {}
-        self._bodies: dict[str, BodyNodes] = {}
         self._captions: dict[str, str] = {}
         self._roots: dict[str, Vec3] = {}
-        for who in (PERFORMER, PUPPET):
-            self._bodies[who] = BodyNodes(server.scene, who)
+        self._bodies = {who: BodyNodes(self._scene, who) for who in (PERFORMER, PUPPET)}
         self._arrange()
 
     @property
     def is_side_by_side(self) -> bool:
         """Whether the performer's world stands beside the puppet's."""
-        return self.panel.side_by_side
+        return bool(self.panel.side.value)
 
     @property
     def is_watched(self) -> bool:
@@ -300,33 +256,26 @@ class LiveView:
 
     def set_body(self, who: str, parts: Sequence[Part], caption: str = '') -> None:
         """
-        Show another body.
+        Show another body with a caption above its head.
 
-        Parameters
-        ----------
-        who : str
-            PERFORMER, PUPPET, or another name: that of one more puppet at the end of the row.
-        parts : sequence of Part
-            What it looks like.
-        caption : str
-            Written above its head.
-
+        `who` is PERFORMER, PUPPET, or the name of one more puppet at the end of the row.
         """
         if who not in self._bodies:
-            self._bodies[who] = BodyNodes(self._stage.server.scene, who)
+            self._bodies[who] = BodyNodes(self._scene, who)
         self._captions[who] = caption
         self._bodies[who].set_caption('')
         self._bodies[who].set_parts(parts, is_pale=who == PERFORMER)
         self._arrange()
 
-    def move_bodies(self, postures: dict[str, tuple[Quats, Vec3s]]) -> None:
+    def move_bodies(self, postures: Postures) -> None:
         """Put bodies' segments by name, shapes (16, 4) and (16, 3) [m], all in one instant."""
         with self._stage.at_once():
             for who, (q_world, p_world) in postures.items():
                 if who in self._bodies:
                     self._bodies[who].move(q_world, p_world)
                     self._roots[who] = p_world[0]
-            self._follow()
+            if self.panel.follow.value and self._roots:
+                self._follow()
 
     def set_importance(self, importances: Floats) -> None:
         """Turn the puppets' hands and feet, and a little their limbs, to importance's colour."""
@@ -336,11 +285,11 @@ class LiveView:
 
     def set_solids(self, group: str, solids: list[SceneSolid]) -> None:
         """Show exactly these solids of a group."""
-        if group == RANGE_BALLS and not self.panel.range_balls:
+        if group == RANGE_BALLS and not self.panel.balls.value:
             solids = []
         if group not in self._solids:
             world = PERFORMER if group == REAL else PUPPET
-            self._solids[group] = SolidScene(self._stage.server.scene, f'{STAGE}/{world}/{group}')
+            self._solids[group] = SolidScene(self._scene, f'{STAGE}/{world}/{group}')
         self._solids[group].show([solid for solid in solids if not _is_floor(solid)])
 
     def close(self) -> None:
@@ -349,23 +298,20 @@ class LiveView:
 
     def _arrange(self) -> None:
         """Put the worlds beside each other, or into one, and look at all of them."""
-        others = [who for who in self._bodies if who not in (PERFORMER, PUPPET)]
-        for number, who in enumerate((PERFORMER, PUPPET, *sorted(others)), start=-1):
-            shift = number * SIDE_STEP_M if self.panel.side_by_side else np.zeros(3)
-            self._bodies[who].world.position = shift
-        for who, body in self._bodies.items():
-            body.set_caption(self._captions.get(who, '') if self.panel.names else '')
+        others = sorted(who for who in self._bodies if who not in (PERFORMER, PUPPET))
+        for number, who in enumerate((PERFORMER, PUPPET, *others), start=-1):
+            body = self._bodies[who]
+            body.world.position = number * SIDE_STEP_M * self.is_side_by_side
+            body.set_caption(self._captions.get(who, '') if self.panel.names.value else '')
         back = 1.0 + STEP_BACK * len(others)
         place = CAMERA_TO + back * np.subtract(CAMERA_FROM, CAMERA_TO)
         self._stage.look(tuple(place.tolist()), CAMERA_TO)
 
     def _follow(self) -> None:
-        """Move the stage so that the bodies stay in the picture, if that is wanted."""
-        if not self.panel.follow or not self._roots:
-            return
+        """Move the stage so that the bodies stay in the picture."""
         places = [root + self._bodies[who].world.position for who, root in self._roots.items()]
         middle = 0.5 * (np.min(places, axis=0) + np.max(places, axis=0)) * (1.0, 1.0, 0.0)
-        step = FOLLOW_SHARE * (-middle - self._stage.root.position)
+        step = FOLLOW_FRACTION * (-middle - self._stage.root.position)
         if np.linalg.norm(step) > 1e-4:
             self._stage.root.position = self._stage.root.position + step
 
@@ -374,83 +320,51 @@ def _is_floor(solid: SceneSolid) -> bool:
     return bool(solid.size[2] < FLAT_M and min(solid.size[:2]) > WIDE_M)
 
 
-class CalibrationPanel(Protocol):
-    """What shows the outcome."""
-
-    def show_calibration(self, text: str, is_error: bool, is_running: bool) -> None:
-        """Show a line."""
-        ...
-
-
 class CalibrationCall:
     """Calls the service and shows the answer."""
 
-    def __init__(self, node: Node, panel: CalibrationPanel) -> None:
+    def __init__(self, node: Node, panel: ViewPanel) -> None:
         self._client = node.create_client(Calibrate, SERVICE)
         self._panel = panel
         self._pending: Future | None = None
 
     def start(self) -> None:
         """Call, unless a call is under way or nobody offers the service."""
-        if self._pending is not None and not self._pending.done() and self.is_there:
-            return
-        if not self.is_there:
+        if not self._client.service_is_ready():
             self._panel.show_calibration(f'{SERVICE}: nobody offers it', True, False)
-            return
-        self._panel.show_calibration(f'stand still for {DURATION_S:g} s', False, True)
-        request = Calibrate.Request(kind=Calibrate.Request.KIND_POSE, duration_s=DURATION_S)
-        self._pending = self._client.call_async(request)
-        self._pending.add_done_callback(self._show)
-
-    @property
-    def is_there(self) -> bool:
-        """Whether somebody offers the service."""
-        return bool(self._client.service_is_ready())
+        elif self._pending is None or self._pending.done():
+            self._panel.show_calibration(f'stand still for {DURATION_S:g} s', False, True)
+            request = Calibrate.Request(kind=Calibrate.Request.KIND_POSE, duration_s=DURATION_S)
+            self._pending = self._client.call_async(request)
+            self._pending.add_done_callback(self._show)
 
     def step(self) -> None:
         """Give up a call that nobody will answer any more."""
-        if self._pending is not None and not self._pending.done() and not self.is_there:
-            self._pending.cancel()
+        pending = self._pending
+        if pending is not None and not pending.done() and not self._client.service_is_ready():
+            pending.cancel()
             self._pending = None
             self._panel.show_calibration(f'{SERVICE}: gone without an answer', True, False)
 
     def _show(self, future: Future) -> None:
-        if future.cancelled():
-            return
-        answer = future.result()
-        text = answer.message
-        if answer.success:
-            text += f': residual {1e3 * answer.residual_m:.1f} mm, {answer.residual_deg:.2f} deg'
-        self._panel.show_calibration(text, not answer.success, False)
-
-
-class SettingsPanel(Protocol):
-    """What shows the values."""
-
-    def show_settings(self, values: dict[str, object]) -> None:
-        """Move the controls."""
-        ...
-
-    def show_range(self, name: str, low: float, high: float) -> None:
-        """Give a slider its ends."""
-        ...
-
-    def show_refusal(self, text: str) -> None:
-        """Show why a value was refused, or '' when one was taken."""
-        ...
+        if not future.cancelled():
+            answer = future.result()
+            text = answer.message
+            if answer.success:
+                millimetres, degrees = 1e3 * answer.residual_m, answer.residual_deg
+                text += f': residual {millimetres:.1f} mm, {degrees:.2f} deg'
+            self._panel.show_calibration(text, not answer.success, False)
 
 
 class NodeSettings:
     """Carries changes from the controls to the nodes, and the nodes' values to the controls."""
 
-    def __init__(
-        self, node: Node, changes: 'queue.SimpleQueue[tuple[str, object]]', panel: SettingsPanel
-    ) -> None:
+    def __init__(self, node: Node, changes: Changes, panel: ViewPanel) -> None:
         self._node = node
         self._changes = changes
         self._panel = panel
         names = {name for nodes in TARGETS.values() for name in nodes}
-        self._clients = {name: AsyncParameterClient(node, name) for name in sorted(names)}
+        self._clients = {name: AsyncParameterClient(node, name) for name in names}
         self._unread = set(TARGETS)
         self._undescribed = set(TARGETS)
         self._under_way = dict.fromkeys(TARGETS, 0)
@@ -460,15 +374,6 @@ class NodeSettings:
 
     def step(self) -> None:
         """Send what was changed since the last step, and ask for what is not known yet."""
-        self._ask()
-        latest: dict[str, object] = {}
-        while not self._changes.empty():
-            setting, value = self._changes.get()
-            latest[setting] = value  # a slider on its way; only where it is now counts
-        for setting, value in latest.items():
-            self._send(setting, value)
-
-    def _ask(self) -> None:
         for setting in tuple(self._unread | self._undescribed):
             client = self._clients[TARGETS[setting][0]]
             if not client.services_are_ready():
@@ -476,11 +381,16 @@ class NodeSettings:
             if setting in self._undescribed:
                 self._undescribed.discard(setting)
                 future = client.describe_parameters([setting])
-                future.add_done_callback(lambda f, setting=setting: self._describe(setting, f))
+                future.add_done_callback(partial(self._show_range, setting))
             if setting in self._unread:
                 self._unread.discard(setting)
-                future = client.get_parameters([setting])
-                future.add_done_callback(lambda f, setting=setting: self._show(setting, f))
+                client.get_parameters([setting]).add_done_callback(partial(self._show, setting))
+        latest: dict[str, object] = {}
+        while not self._changes.empty():
+            setting, value = self._changes.get()
+            latest[setting] = value  # a slider on its way; only where it is now counts
+        for setting, value in latest.items():
+            self._send(setting, value)
 
     def _send(self, setting: str, value: object) -> None:
         for name in TARGETS[setting]:
@@ -490,24 +400,23 @@ class NodeSettings:
                 continue
             self._under_way[setting] += 1
             future = client.set_parameters([Parameter(setting, value=value)])
-            future.add_done_callback(lambda f, setting=setting: self._check(setting, f))
+            future.add_done_callback(partial(self._check, setting))
 
     def _refuse(self, setting: str, reason: str) -> None:
         self._node.get_logger().warning(reason)
         self._panel.show_refusal(reason)
         self._unread.add(setting)  # show what is in force
 
-    def _describe(self, setting: str, future: Future) -> None:
-        for described in future.result().descriptors:
-            ends = _ends(described)
-            if ends is not None:
-                self._panel.show_range(setting, *ends)
+    def _show_range(self, setting: str, future: Future) -> None:
+        ranges = [r for d in future.result().descriptors for r in d.floating_point_range]
+        for ends in ranges:
+            if max(abs(ends.from_value), abs(ends.to_value)) < UNBOUNDED:
+                self._panel.show_range(setting, ends.from_value, ends.to_value)
         self._unread.add(setting)  # the control may have been at another end
 
     def _show(self, setting: str, future: Future) -> None:
-        values = future.result().values
-        if values:
-            self._panel.show_settings({setting: parameter_value_to_python(values[0])})
+        for value in future.result().values:
+            self._panel.show_settings({setting: parameter_value_to_python(value)})
 
     def _check(self, setting: str, future: Future) -> None:
         self._under_way[setting] -= 1
@@ -518,22 +427,15 @@ class NodeSettings:
                 self._refuse(setting, result.reason)
 
     def _on_event(self, event: ParameterEvent) -> None:
-        node = event.node.strip('/')
         for changed in (*event.new_parameters, *event.changed_parameters):
-            nodes = TARGETS.get(changed.name, ())
+            name = changed.name
             # while somebody moves the control here, it is where they want it
-            if not nodes or nodes[0] != node or self._under_way[changed.name]:
-                continue
-            if self._changes.empty():
-                value = parameter_value_to_python(changed.value)
-                self._panel.show_settings({changed.name: value})
-
-
-def _ends(described: ParameterDescriptor) -> tuple[float, float] | None:
-    for bounds in described.floating_point_range:
-        if max(abs(bounds.from_value), abs(bounds.to_value)) < UNBOUNDED:
-            return bounds.from_value, bounds.to_value
-    return None
+            if (
+                TARGETS.get(name, ('',))[0] == event.node.strip('/')
+                and not self._under_way[name]
+                and self._changes.empty()
+            ):
+                self._panel.show_settings({name: parameter_value_to_python(changed.value)})
 
 
 class ViewNode(Node):
@@ -567,14 +469,12 @@ class ViewNode(Node):
         """Draw what moves on /WHO/posture, in the shape that /WHO/robot_description gives."""
         self._shown.append(who)
         self._keep_latest(Posture, f'/{who}{POSTURE_NAME}', who)
-        self.create_subscription(
-            String, f'/{who}/robot_description', self._description_callback(who), qos.LATCHED
-        )
+        described = self._guarded(partial(self._on_description, who))
+        self.create_subscription(String, f'/{who}/robot_description', described, qos.LATCHED)
 
     def _guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
         """Return the callback such that an invalid message is reported and not shown."""
 
-        @wraps(callback)
         def run(*given: object) -> None:
             try:
                 callback(*given)
@@ -596,9 +496,6 @@ class ViewNode(Node):
             self._latest[key] = data
 
         self.create_subscription(kind, topic, keep, qos.STREAM, raw=True)
-
-    def _description_callback(self, who: str) -> Callable[[String], None]:
-        return self._guarded(lambda msg: self._on_description(who, msg))
 
     def _on_joints(self, data: bytes) -> None:
         now_ns = time.time_ns()
@@ -633,7 +530,7 @@ class ViewNode(Node):
                 shown = self._solids.shown(group, self._view.is_side_by_side)
                 self._view.set_solids(group, shown)
 
-    def _do_changes(self) -> None:
+    def _fill_panel(self) -> None:
         while not self._changes.empty():
             name, value = self._changes.get()
             if name == CALIBRATE:
@@ -642,9 +539,6 @@ class ViewNode(Node):
                 self._set.put((name, value))
         self._settings.step()
         self._calibration.step()
-
-    def _fill_panel(self) -> None:
-        self._do_changes()
         if not self._view.is_watched:
             return
         self._view.panel.show_numbers(*self._rate_and_latency())
@@ -652,9 +546,7 @@ class ViewNode(Node):
         if data is not None:
             rows = importance_msg.from_msg(decoded(data, Importance)).rows
             values = rows[:, Importance.COLUMN_IMPORTANCE]
-            self._view.panel.show_importance(
-                {name: float(values[i]) for i, name in enumerate(END_EFFECTORS)}
-            )
+            self._view.panel.show_importance(dict(zip(END_EFFECTORS, values.tolist())))
             self._view.set_importance(values)
 
     def _rate_and_latency(self) -> tuple[float | None, tuple[float, float] | None]:

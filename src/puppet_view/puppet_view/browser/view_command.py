@@ -13,7 +13,6 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 import sys
-from typing import Protocol
 
 from puppet_core.io import check_writable, ConfigError
 from puppet_edit import edit_session
@@ -23,11 +22,11 @@ from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import share
 from puppet_ros.command import run_command
 from puppet_ros.node import EXIT_OK
-from puppet_view import recording
-from puppet_view.browser.bag_page import TakeView
-from puppet_view.browser.clip_page import ClipView, ShownClip
+from puppet_view.browser.bag_page import RecordingPage
+from puppet_view.browser.clip_page import ClipPage, ShownClip
+from puppet_view.browser.played_page import PlayedPage
 from puppet_view.browser.stage import BrowserStage, is_open, LOOPBACK, OPEN_WARNING
-from puppet_view.shown_motion import Take
+from puppet_view.recording import read_with_puppets, Recording
 
 NAME = 'view'
 MAX_CLIPS = 8
@@ -36,14 +35,6 @@ EXAMPLE = (
     'examples: ./puppet view walk.bvh --write reach.yaml; '
     './puppet view session.mcap; ./puppet view walk.bvh --characters sally,blubby'
 )
-
-
-class Page(Protocol):
-    """What is served."""
-
-    def run(self) -> None:
-        """Serve until interrupted."""
-        ...
 
 
 def parser() -> argparse.ArgumentParser:
@@ -86,8 +77,6 @@ def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[Shown
     PuppetError : naming the file or option that does not fit.
 
     """
-    if len(arguments.clips) > MAX_CLIPS:
-        raise ConfigError(f'FILE: expected at most {MAX_CLIPS}, got {len(arguments.clips)}')
     path = _write_path(arguments)
     clips = [
         ShownClip(clip.stem, edit_session.read_clip(clip, arguments), COLOURS[i % len(COLOURS)])
@@ -127,22 +116,25 @@ def serve(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     if not 0 <= arguments.port <= 65535:
         raise ConfigError(f'--port: expected 0 .. 65535, got {arguments.port}')
+    for option, values in (('FILE', arguments.clips), ('--characters', arguments.characters)):
+        if len(values) > MAX_CLIPS:
+            raise ConfigError(f'{option}: expected at most {MAX_CLIPS}, got {len(values)}')
     if arguments.characters or any(clip_arguments.is_bag(path) for path in arguments.clips):
-        takes = open_takes(arguments)
-        _run(arguments, lambda stage: TakeView(stage, takes))
+        recordings = open_recordings(arguments)
+        _run(arguments, lambda stage: RecordingPage(stage, recordings))
         return EXIT_OK
     if arguments.environment or arguments.world_scale or arguments.settings:
         raise ConfigError(
             '--environment, --world-scale, --set: expected with --characters, got without'
         )
     session, clips = open_session(arguments)
-    _run(arguments, lambda stage: ClipView(stage, session, clips))
+    _run(arguments, lambda stage: ClipPage(stage, session, clips))
     if not session.is_saved and session.can_undo:
         print(f'{session.path}: not written since the last drag', file=sys.stderr)
     return EXIT_OK
 
 
-def open_takes(arguments: argparse.Namespace) -> list[Take]:
+def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
     """
     Return what a command line asks to view.
 
@@ -153,16 +145,10 @@ def open_takes(arguments: argparse.Namespace) -> list[Take]:
     """
     if arguments.edit or arguments.write:
         raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')
-    if len(arguments.clips) > MAX_CLIPS:
-        raise ConfigError(f'FILE: expected at most {MAX_CLIPS}, got {len(arguments.clips)}')
-    if len(arguments.characters) > MAX_CLIPS:
-        raise ConfigError(
-            f'--characters: expected at most {MAX_CLIPS}, got {len(arguments.characters)}'
-        )
-    return [recording.read_take(path, arguments, share) for path in arguments.clips]
+    return [read_with_puppets(path, arguments, share) for path in arguments.clips]
 
 
-def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], Page]) -> None:
+def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], PlayedPage]) -> None:
     stage = BrowserStage(arguments.host, arguments.port)
     try:
         view = page(stage)

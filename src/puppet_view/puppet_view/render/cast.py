@@ -4,8 +4,6 @@
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from puppet_core.body import Character, default_capsules, Motion
@@ -22,7 +20,8 @@ from puppet_retarget.offline import (
     RetargetJob,
     RetargetResult,
 )
-from puppet_view.recorded import Recorded, RecordedBody
+from puppet_view.bag_motion import read_bag_motion
+from puppet_view.recording import read_recording, RecordedBody, Recording
 from puppet_view.render.actors import Actor
 from puppet_view.render.scene import Capsule, SceneObject, Solid
 
@@ -30,24 +29,10 @@ RECORDED = 'recorded'
 USUAL = (PERFORMER, 'sally', 'blubby')
 
 
-class Bags(Protocol):
-    """How bags are read, which needs ROS."""
-
-    def read_recorded(self, path: Path) -> Recorded:
-        """Return the bodies in a bag."""
-        ...
-
-    def read_motion(self, path: Path) -> Motion:
-        """Return the performer's motion, to retarget it."""
-        ...
-
-
 class Casting:
     """The bodies of one clip or bag."""
 
-    def __init__(
-        self, arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None
-    ) -> None:
+    def __init__(self, arguments: argparse.Namespace, files: ConfigFiles) -> None:
         """
         Read the clip.
 
@@ -61,13 +46,12 @@ class Casting:
         self._environment: Environment = clip_arguments.find_environment(
             files, arguments.environment, arguments.procedural
         )
-        self._bags = bags
         self._motion: Motion | None = None
-        self._recorded: Recorded | None = None
+        self._recorded: Recording | None = None
         self._result: RetargetResult | None = None
         names = arguments.characters or USUAL
-        if bags is not None and arguments.clip and clip_arguments.is_bag(arguments.clip):
-            self._recorded = bags.read_recorded(arguments.clip)
+        if arguments.clip and clip_arguments.is_bag(arguments.clip):
+            self._recorded = read_recording(arguments.clip)
             names = arguments.characters or self._present()
         self._names = names
         for name in names:
@@ -119,8 +103,7 @@ class Casting:
         elif self._recorded is None:
             self._motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
         else:
-            assert self._bags is not None
-            self._motion = self._bags.read_motion(arguments.clip)
+            self._motion = read_bag_motion(arguments.clip)[0]
         return self._motion
 
     def _character(self, name: str) -> Character:
@@ -204,7 +187,7 @@ class Casting:
         return Actor(
             character,
             body.frames(),
-            (body.name or RECORDED).capitalize(),
+            body.name.capitalize(),
             importances,
             self._objects(scale),
             0.0,
@@ -212,18 +195,12 @@ class Casting:
         )
 
     def _recorded_character(self, body: RecordedBody) -> Character:
-        """Return the shape that was published, or else that of the character of that name."""
+        """Return the character of that name in the shape that was published."""
         try:
             named = self._character(body.name)
         except PuppetError:
             named = Character(body.name, '', body.skeleton, ())
-        try:
-            capsules = body.capsules()
-        except ConfigError as err:
-            raise InputFileError(
-                self._arguments.clip, 'a robot description', str(err), field=body.who
-            ) from err
-        capsules = capsules or named.capsules or default_capsules(body.skeleton)
+        capsules = body.capsules() or named.capsules or default_capsules(body.skeleton)
         return replace(named, skeleton=body.skeleton, capsules=capsules)
 
     def _start_s(self) -> float:

@@ -13,7 +13,7 @@ from puppet_retarget.offline import ConfigFiles
 from puppet_view.render import arguments as render_arguments
 from puppet_view.render.actors import Actor, line_up, near_objects
 from puppet_view.render.camera import View
-from puppet_view.render.cast import Bags, Casting
+from puppet_view.render.cast import Casting
 from puppet_view.render.film import check_length, film_pictures, film_size, save_film
 from puppet_view.render.labels import Texts
 from puppet_view.render.strip import render_strip, StripRow
@@ -22,7 +22,7 @@ EXAMPLE = 'example: ./puppet render walk.bvh --strip 5 -o walk.png'
 add_arguments = render_arguments.add_arguments
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = None) -> str:
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
     Draw and save; return a line about the result.
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
 
     """
     render_arguments.settle(arguments)
-    cast = Casting(arguments, files, bags)
+    cast = Casting(arguments, files)
     span = cast.span
     if arguments.video is not None:
         return _film(cast, arguments, span)

@@ -14,8 +14,8 @@ import numpy as np
 from puppet_core.body import (
     ContinuousEuler,
     N_SEGMENTS,
-    parse_urdf,
     PARENTS,
+    parse_urdf,
     Robot,
     SEGMENTS,
     TURNING,

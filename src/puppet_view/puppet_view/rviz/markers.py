@@ -288,9 +288,7 @@ class BodyTint:
             for solid, tint in self._limbs[limb]:
                 blend = tint * level / STEPS
                 red, green, blue = (1.0 - blend) * np.array(solid.colour[:3]) + blend * warm
-                markers.append(
-                    solid._replace(colour=(float(red), float(green), float(blue), 1.0))
-                )
+                markers.append(solid._replace(colour=(float(red), float(green), float(blue), 1.0)))
         return tuple(markers)
 
 
@@ -306,9 +304,7 @@ def _skin(
     if not is_ball:
         middle, turn = 0.5 * (capsule.start + capsule.end), _turn_of_z(core / length)
         size = np.array([2.0 * radius, 2.0 * radius, length])
-        solids.append(
-            MarkerSpec(namespace, 0, CYLINDER_SHAPE, middle, turn, size, (*colour, 1.0))
-        )
+        solids.append(MarkerSpec(namespace, 0, CYLINDER_SHAPE, middle, turn, size, (*colour, 1.0)))
     return solids
 
 

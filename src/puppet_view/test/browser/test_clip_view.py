@@ -19,7 +19,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 
 import msgspec  # noqa: E402,I100
 from puppet_edit.edit_session import EditSession  # noqa: E402
-from puppet_view.browser.clip_page import ClipView, ShownClip  # noqa: E402
+from puppet_view.browser.clip_page import ClipPage, ShownClip  # noqa: E402
 from puppet_view.browser.stage import BrowserStage  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
@@ -43,7 +43,7 @@ CAMERA = {
 class Page:
     """A view, its session, and a browser's end of the socket."""
 
-    def __init__(self, view: ClipView, session: EditSession, stage: BrowserStage) -> None:
+    def __init__(self, view: ClipPage, session: EditSession, stage: BrowserStage) -> None:
         self.view, self.session, self.stage = view, session, stage
         self._never = threading.Event()
         self._socket = connect(
@@ -106,7 +106,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
     stage = BrowserStage()
     session = EditSession(walk(), path=tmp_path / 'edit.yaml')
     clips = [ShownClip('walk', walk(), BLUE), ShownClip('again', walk(), GREEN)]
-    opened = Page(ClipView(stage, session, clips), session, stage)
+    opened = Page(ClipPage(stage, session, clips), session, stage)
     yield opened
     opened.close()
     stage.close()
@@ -120,7 +120,7 @@ def test_page_is_served_on_this_machine_only(page: Page) -> None:
 
 def test_slider_scrubs_and_bodies_move(page: Page) -> None:
     before = page.view._bodies['clip0'].places()[0]
-    page.move(page.view.panel.time.frame, 40)
+    page.move(page.view.panel.frame, 40)
     assert page.until(lambda: page.view.playback.frame == 40)
     after = page.view._bodies['clip0'].places()[0]
     np.testing.assert_allclose(after, walk().root_positions[40], atol=2e-5)
@@ -130,20 +130,20 @@ def test_slider_scrubs_and_bodies_move(page: Page) -> None:
 def test_play_runs_through_frames_until_it_is_pressed_again(page: Page) -> None:
     """The slider that follows the time does not stop it."""
     view = page.view
-    page.move(view.panel.time.play, True)
+    page.move(view.panel.play, True)
     assert page.until(lambda: view.playback.is_playing)
     assert page.until(lambda: view.playback.frame >= 20, elapsed_s=0.01)
-    assert view.panel.time.play.label == 'pause'
-    page.move(view.panel.time.play, True)
+    assert view.panel.play.label == 'pause'
+    page.move(view.panel.play, True)
     assert page.until(lambda: not view.playback.is_playing)
-    assert view.playback.frame >= 20 and view.panel.time.frame.value == view.playback.frame
-    page.move(view.panel.time.step, '-1')
+    assert view.playback.frame >= 20 and view.panel.frame.value == view.playback.frame
+    page.move(view.panel.step, '-1')
     before = view.playback.frame
     assert page.until(lambda: view.playback.frame == before - 1)
 
 
 def test_drag_in_the_browser_edits_the_posture(page: Page) -> None:
-    page.move(page.view.panel.time.frame, 30)
+    page.move(page.view.panel.frame, 30)
     assert page.until(lambda: page.view.playback.frame == 30)
     goal = page.drag(np.array([0.05, 0.0, 0.15]))
     assert page.until(lambda: bool(page.session.entries))
@@ -152,7 +152,7 @@ def test_drag_in_the_browser_edits_the_posture(page: Page) -> None:
     wrist = page.session.edited.world_segments()[1][30, 6]
     np.testing.assert_allclose(shown, wrist, atol=2e-4)
     assert page.view._goals._shown  # the goal is in the picture
-    assert 'position left_hand, frame 30' in page.view.panel.listed
+    assert 'position left_hand, frame 30' in page.view.panel.list.html
 
 
 def test_buttons_take_back_and_write(page: Page) -> None:
@@ -166,7 +166,7 @@ def test_buttons_take_back_and_write(page: Page) -> None:
     assert page.until(lambda: session.to_yaml() == text)
     page.move(panel.save, True)
     assert page.until(lambda: session.is_saved)
-    assert session.path.read_text() == text and 'written: ' in panel.status
+    assert session.path.read_text() == text and 'written: ' in panel.status.html
     page.move(panel.chosen, page.view.panel._entries[0])
     page.move(panel.remove, True)
     assert page.until(lambda: len(session.entries) < text.count('position:'))
@@ -181,7 +181,7 @@ def test_chosen_point_gets_the_arrows(page: Page) -> None:
 
 def test_refused_drag_says_why_and_changes_nothing(page: Page) -> None:
     page.drag(np.array([50.0, 0.0, 0.0]))
-    assert page.until(lambda: 'a place in metres' in page.view.panel.status)
+    assert page.until(lambda: 'a place in metres' in page.view.panel.status.html)
     assert not page.session.entries and not page.view._is_dragging
     np.testing.assert_allclose(page.view._gizmo.position, page.session.place('left_hand', 0))
 
