@@ -13,7 +13,7 @@ from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays
 from puppet_retarget.solvers.puppet_model import SolverConfig
-from puppet_retarget.solvers.registry import make_solver, SOLVER_NAMES
+from puppet_retarget.solvers.registry import make_solver
 import pytest
 
 
@@ -61,19 +61,6 @@ def test_position_puts_every_end_effector_where_the_performers_is(
     np.testing.assert_allclose(
         out.puppet.end_effectors[:, :4], stepping_motion.end_effectors[:, :4], atol=1e-6
     )
-
-
-def test_registry_knows_the_solvers_by_name(short_character: Character) -> None:
-    assert SOLVER_NAMES == (
-        'importance_based',
-        'elbow_circle',
-        'rate_control',
-        'joint_angles',
-        'position',
-    )
-    for name in SOLVER_NAMES:
-        solver = make_solver(name, short_character, floor_only(), 0.93, SolverConfig())
-        assert solver.name == name
 
 
 def test_unknown_solver_is_refused_with_the_known_ones(short_character: Character) -> None:

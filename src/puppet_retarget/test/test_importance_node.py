@@ -15,9 +15,9 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, save_surface  # noqa: E402,I100
-from puppet_core.io import ConfigError, InputFileError  # noqa: E402
+from puppet_core.io import InputFileError  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
-from puppet_retarget.importance import estimator, self_interaction  # noqa: E402
+from puppet_retarget.importance import self_interaction  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
 from puppet_retarget.importance_node import (  # noqa: E402
     ImportanceNode,
@@ -83,16 +83,6 @@ def test_each_posture_gives_one_importance_with_its_stamp(make_node, postures) -
     assert records[0].rows[2:, IMPORTANCE].max() > 0.99
 
 
-def test_columns_are_those_of_the_estimators() -> None:
-    """The message says what the rows mean; there they are made."""
-    for name in ('IMPORTANCE', 'DISTANCE', 'OBJECT'):
-        assert getattr(Importance, f'COLUMN_{name}') == getattr(estimator, name)
-    assert Importance.COLUMN_DISTANCE_RATE == estimator.RATE
-    assert Importance.COLUMN_INFLUENCE_DISTANCE == estimator.RADIUS
-    assert Importance.COLUMN_GOAL_X == estimator.GOAL
-    assert importance_msg.ROW_WIDTH == estimator.ROW
-
-
 def test_columns_of_the_self_interaction_are_those_of_its_estimator() -> None:
     for name in ('IMPORTANCE', 'DISTANCE', 'DEPTH', 'PLACE'):
         column = getattr(Importance, f'SELF_COLUMN_{name}')
@@ -106,32 +96,6 @@ def test_columns_of_the_self_interaction_are_those_of_its_estimator() -> None:
     assert Importance.CONTACT_WIDTH == self_interaction.CONTACT_WIDTH
     assert importance_msg.SELF_ROW_WIDTH == self_interaction.SELF_ROW
     assert self_interaction.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
-
-
-def test_palm_on_the_chest_is_told(make_node, postures) -> None:
-    """A captured palm may be anywhere; here, where the chest is."""
-    touching = postures(2)
-    chest = 3 * SEGMENT_INDEX['chest']
-    touching.end_effectors[:3] = touching.segments[chest : chest + 3]
-    far, near = (r.self_rows for r in heard(make_node(), postures(1), touching))
-    assert (
-        far[0, self_interaction.SELF_IMPORTANCE] == 0.0 > -far[0, self_interaction.SELF_DISTANCE]
-    )
-    assert near[0, self_interaction.SELF_DEPTH] > 0.05
-    contacts = near[0, self_interaction.FIRST_CONTACT :].reshape(
-        -1, self_interaction.CONTACT_WIDTH
-    )
-    used = contacts[contacts[:, self_interaction.SAMPLE] != Importance.NO_SAMPLE]
-    heaviest = used[used[:, self_interaction.WEIGHT].argmax(), self_interaction.SAMPLE]
-    assert heaviest // N_SAMPLES in (SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest'])
-
-
-def test_impossible_body_is_counted_and_dropped(make_node, postures) -> None:
-    """Without lengths there is no surface; the next posture may be the first."""
-    node, nobody = make_node(), postures(1)
-    nobody.segments = np.zeros(48)
-    assert [r.frame_index for r in heard(node, nobody, postures(2))] == [2]
-    assert node._diagnostics.total_drops == 1
 
 
 def test_measured_surface_is_taken(make_node, postures, tmp_path: Path) -> None:
@@ -169,23 +133,11 @@ def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
     assert np.isfinite(records[1].self_rows).all()
 
 
-def test_message_of_wrong_length_does_not_end_the_node(make_node) -> None:
-    node = make_node()
-    node._diagnostics.guarded(lambda msg: node._on_posture(of_posture(msg)))(Posture())
-    assert node._diagnostics.total_drops == 1
-
-
 def test_tuning_changes_while_running(make_node, postures) -> None:
     node = make_node()
     result = node.set_parameters([Parameter('influence_distance_m', value=0.9)])[0]
     assert result.successful
     assert heard(node, postures(1))[0].rows[2, RADIUS] == pytest.approx(0.9)
-
-
-def test_as_printed_preset_can_be_switched_to(make_node, postures) -> None:
-    node = make_node()
-    assert node.set_parameters([Parameter('preset', value='as_printed')])[0].successful
-    assert node._model._tuning.smoothing_s == node._model._self_tuning.smoothing_s == 0.0
 
 
 def test_refused_value_is_named_and_changes_nothing(make_node, postures) -> None:
@@ -194,11 +146,6 @@ def test_refused_value_is_named_and_changes_nothing(make_node, postures) -> None
     assert not result.successful
     assert 'smoothing_s: expected 0.0 <= value <= 1.0, got -0.1' in result.reason
     assert node._model._tuning.smoothing_s == 0.03
-
-
-def test_unknown_parameter_is_refused(make_node) -> None:
-    with pytest.raises(ConfigError, match='lambda: expected a known parameter'):
-        make_node(**{'lambda': 0.1})
 
 
 def test_broken_environment_is_refused_at_start(make_node, tmp_path: Path) -> None:

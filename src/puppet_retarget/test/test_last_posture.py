@@ -129,25 +129,6 @@ def test_only_one_node_writes_a_file(tmp_path: Path, rng) -> None:
     assert_same(take_up(path, NAMES, NOW_NS)[1], last)
 
 
-@pytest.mark.parametrize('make', [os.mkfifo, os.mkdir], ids=['pipe', 'folder'])
-def test_what_is_no_file_is_not_written(tmp_path: Path, make) -> None:
-    """A pipe that nobody reads would hold the node for ever."""
-    path = tmp_path / 'x.posture'
-    make(path)
-    with pytest.raises(InputFileError, match='x.posture: expected a readable file'):
-        take_up(path, NAMES, NOW_NS)
-
-
-def test_of_another_run_of_the_system_is_refused(tmp_path: Path, rng, monkeypatch) -> None:
-    """Its clock began anew."""
-    path, boot = tmp_path / 'x.posture', tmp_path / 'boot_id'
-    LastPostureFile(path, NAMES).write(NOW_NS, *random_last(rng))
-    boot.write_text('another')
-    monkeypatch.setattr('puppet_retarget.retarget_model.BOOT_ID', boot)
-    with pytest.raises(InputFileError, match='kept since the system started, got others'):
-        read_last_posture(path, NAMES, NOW_NS)
-
-
 @pytest.mark.parametrize('kind', ['pipe', 'folder'])
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / 'x.posture'

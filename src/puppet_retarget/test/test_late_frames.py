@@ -117,38 +117,3 @@ def test_a_walker_whose_frames_go_on_coming_late_is_not_left_behind(
         behind.append(root[0] - out[0])
     assert max(behind[:240]) == 0.0
     assert 0.0 < max(behind) <= WALK_M_S * (WARY_S + 2.0 * max(intervals_s))
-
-
-def test_a_late_frame_does_not_hasten_another_easing() -> None:
-    """A change of puppet takes the user's time."""
-    ease = HoldAndBlend()
-    root, rotations = standing()
-    for _ in range(20):
-        ease.step(root.copy(), rotations.copy(), DT_S, 2.0)
-    ease.start()
-    there = root + [0.3, 0.0, 0.0]
-    far = there + [0.08, 0.0, 0.0]
-    for _ in range(11):
-        ease.step(there.copy(), rotations.copy(), DT_S, 2.0)
-    eased = 0
-    for dt_s in [0.04] + [DT_S] * 250:
-        eased += ease.step(far.copy(), rotations.copy(), dt_s, 2.0)
-    assert eased * DT_S == pytest.approx(2.0 - 0.1, abs=0.05)
-
-
-def test_late_frames_while_it_is_held_after_a_restart_are_nothing_more() -> None:
-    ease = HoldAndBlend()
-    root, rotations = standing()
-    ease.resume(root, rotations)
-    for k, dt_s in enumerate((np.inf, *[DT_S] * 4, 0.1, DT_S)):
-        out = root + [0.2 * k, 0.0, 0.0]
-        ease.step(out, rotations.copy(), dt_s, EASE_S)
-        np.testing.assert_allclose(out, root, atol=1e-9)
-    assert ease.late_frames == 0
-
-
-def test_stamps_that_are_almost_the_same_make_nothing_late() -> None:
-    ease = HoldAndBlend()
-    root, rotations = standing()
-    for k, dt_s in enumerate((1e-6, *[1.0 / 240.0] * 100)):
-        assert not ease.step(root + [0.01 * k, 0.0, 0.0], rotations.copy(), dt_s, EASE_S)

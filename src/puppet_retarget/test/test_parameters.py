@@ -5,20 +5,17 @@
 from dataclasses import replace
 from typing import Any
 
-from puppet_core.io import check_values, ConfigError, defaults
+from puppet_core.io import check_values, ConfigError
 from puppet_retarget.importance.estimator import ImportanceConfig
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.parameters import (
     importance_config,
-    importance_node_config,
     IMPORTANCE_ROWS,
     retarget_config,
     RETARGET_ROWS,
-    RetargetConfig,
     self_interaction_config,
     solver_config,
 )
-from puppet_retarget.solvers.puppet_model import SolverConfig
 import pytest
 
 FIXED_IMPORTANCE = {'environment', 'surface_file'}
@@ -27,21 +24,6 @@ FIXED_IMPORTANCE = {'environment', 'surface_file'}
 def retarget_values(**changes: Any) -> dict[str, Any]:
     """Return checked values of the retarget node."""
     return check_values(RETARGET_ROWS, changes)
-
-
-def test_defaults_are_those_of_the_configs() -> None:
-    assert importance_config(defaults(IMPORTANCE_ROWS)) == ImportanceConfig()
-    assert solver_config(defaults(RETARGET_ROWS)) == SolverConfig()
-    assert retarget_config(defaults(RETARGET_ROWS)) == RetargetConfig()
-    node_config = importance_node_config(defaults(IMPORTANCE_ROWS))
-    assert (node_config.environment, node_config.surface_file) == ('floor', '')
-    assert node_config.self_tuning == SelfInteractionConfig()
-
-
-def test_every_solver_setting_is_a_parameter() -> None:
-    names = {row.name for row in RETARGET_ROWS}
-    assert set(SolverConfig.__dataclass_fields__) <= names
-    assert set(RetargetConfig.__dataclass_fields__) - {'tuning'} <= names
 
 
 def test_changed_values_arrive() -> None:
@@ -90,11 +72,6 @@ def test_tuning_may_change_while_running() -> None:
 def test_refused_values_are_named(name: str, value: Any, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         retarget_values(**{name: value})
-
-
-def test_influence_distance_must_be_above_zero() -> None:
-    with pytest.raises(ConfigError, match='influence_distance_m: expected 0.0 < value <= 10.0'):
-        check_values(IMPORTANCE_ROWS, {'influence_distance_m': 0.0})
 
 
 def test_as_printed_takes_the_formulas_of_the_thesis() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.joint_limits import JointLimit
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
 from puppet_retarget.offline import quality
@@ -62,28 +62,6 @@ def test_important_end_effectors_are_at_their_goals(
     assert out.goal_errors[important].max() < GOAL_TOL_M
 
 
-def test_hands_and_feet_keep_their_orientation(
-    retarget: Callable, stepping_motion: Motion, puppet: Character
-) -> None:
-    out = retarget(stepping_motion, puppet, solver='rate_control')
-    ends = LIMB_SEGMENTS[:, 2]
-    captured = stepping_motion.world_segments()[0][:, ends]
-    dots = np.abs((out.q_world[:, ends] * captured).sum(axis=-1))
-    assert np.degrees(2.0 * np.arccos(np.minimum(dots, 1.0))).max() < 1.0
-
-
-def test_free_arms_keep_their_gesture(
-    retarget: Callable, stepping_motion: Motion, puppet: Character
-) -> None:
-    out = retarget(stepping_motion, puppet, solver='rate_control')
-    assert out.rows[:, :2, IMPORTANCE].max() == 0.0
-    arms = LIMB_SEGMENTS[:2].ravel()
-    turns = qb.log(
-        qb.multiply(qb.conjugate(stepping_motion.rotations), out.puppet.rotations)[:, arms]
-    )
-    assert np.degrees(np.linalg.norm(turns, axis=-1).max()) < 12.0
-
-
 def test_planted_feet_slide_as_little_as_the_performers(
     retarget: Callable, procedural: Motion, puppet: Character
 ) -> None:
@@ -92,13 +70,6 @@ def test_planted_feet_slide_as_little_as_the_performers(
     slide = quality.slide_mm_s(out.puppet, planted, procedural.rate_hz)
     own = quality.slide_mm_s(performer_arrays(procedural), planted, procedural.rate_hz)
     assert slide < own + 3.0
-
-
-def test_signs_of_the_rotations_are_the_captured_ones(
-    retarget: Callable, stepping_motion: Motion, puppet: Character
-) -> None:
-    out = retarget(stepping_motion, puppet, solver='rate_control')
-    assert (out.puppet.rotations * stepping_motion.rotations).sum(axis=-1).min() > 0.0
 
 
 @pytest.mark.parametrize('rate_hz', RATES)

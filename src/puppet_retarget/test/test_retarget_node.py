@@ -14,7 +14,6 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
-from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.io import ConfigError  # noqa: E402,I100
 from puppet_msgs.msg import Importance, RetargetStatus  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
@@ -128,20 +127,6 @@ def test_joined_inputs_give_all_outputs_with_their_stamp(make_rig) -> None:
     assert status[2].reachable and not status[2].easing and min(status[2].self_penetrations) >= 0.0
 
 
-def test_order_of_the_inputs_does_not_matter(make_rig) -> None:
-    """Either may arrive first; frames without a partner wait, then are dropped and counted."""
-    rig = make_rig()
-    first, second = rig.postures(1), rig.postures(2)
-    of_first, of_second = rig.importance(first), rig.importance(second)
-    rig.node._on_posture(of_posture(first))
-    rig.node._on_posture(of_posture(second))
-    assert not rig.joints.messages
-    rig.node._on_importance(of_importance(of_second))
-    rig.node._on_importance(of_importance(of_first))
-    assert [m.frame_index for m in rig.status.messages] == [2]
-    assert rig.status.messages[0].frames_dropped == 1
-
-
 def test_puppet_message_is_forward_kinematics_of_its_angles(make_rig, short_character) -> None:
     rig = make_rig()
     rig.feed(1)
@@ -173,18 +158,6 @@ def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig) -> None:
     assert rig.status.messages[-1].frames_dropped == 1
 
 
-def test_unusable_self_interaction_is_counted_and_dropped(make_rig) -> None:
-    """Its sample numbers are indices."""
-    rig = make_rig()
-    for i, sample in enumerate((639.0, 640.0, -1.0), start=1):
-        posture = rig.postures(i)
-        importance = rig.importance(posture)
-        importance.self_interaction[Importance.SELF_COLUMN_CONTACTS] = sample
-        rig.give(importance, posture)
-    assert [m.frame_index for m in rig.status.messages] == [1, 3]
-    assert rig.status.messages[-1].frames_dropped == 1
-
-
 def test_importance_may_leave_out_the_self_interaction(make_rig) -> None:
     rig, solved = make_rig(), []
     for left_out in (False, True):
@@ -194,19 +167,6 @@ def test_importance_may_leave_out_the_self_interaction(make_rig) -> None:
         rig.give(importance, posture)
         solved.append(len(rig.joints.messages))
     assert solved == [1, 2]
-
-
-def test_depth_inside_the_own_body_is_told(make_rig) -> None:
-    """Copied angles put the elbow of a ball into its belly."""
-    rig = make_rig(solver='joint_angles')
-    posture = rig.postures(1)
-    rotations = np.array(posture.rotations).reshape(16, 4)
-    # down, and on inwards by 30 degrees
-    rotations[SEGMENT_INDEX['left_upper_arm']] = -np.sqrt(0.75), 0.0, 0.0, 0.5
-    posture.rotations = rotations.ravel()
-    rig.give(rig.importance(posture), posture)
-    depths = rig.status.messages[0].self_penetrations
-    assert depths.shape == (8,) and depths[4] > 0.01
 
 
 def test_other_character_is_taken_while_running(make_rig) -> None:
@@ -230,14 +190,6 @@ def test_other_solver_and_tuning_are_taken_while_running(make_rig) -> None:
     assert rig.status.messages[-1].solver == 'joint_angles'
 
 
-def test_tuning_does_not_read_the_character_again(make_rig, monkeypatch) -> None:
-    """Reading takes as long as twelve frames."""
-    rig = make_rig()
-    before = rig.node._character
-    assert rig.change(root_softness=0.2).successful
-    assert rig.node._character is before
-
-
 @pytest.mark.parametrize(
     ('values', 'text'),
     [
@@ -257,14 +209,6 @@ def test_refused_change_is_named_and_changes_nothing(make_rig, values, text: str
     rig.feed(2)
     assert rig.status.messages[-1].character == 'blubby'
     assert not rig.status.messages[-1].easing
-
-
-def test_broken_character_is_refused_while_running(make_rig, tmp_path: Path) -> None:
-    path = tmp_path / 'x.yaml'
-    path.write_text('format: puppet-character/1\nname: x\n')
-    result = make_rig().change(character=str(path))
-    assert not result.successful
-    assert 'x.yaml' in result.reason and 'joints_m' in result.reason
 
 
 def test_missing_character_is_refused_at_start(make_rig) -> None:

@@ -8,11 +8,11 @@ from puppet_retarget.importance.environment import (
     floor_only,
     load_environment,
     ObjectArrays,
-    objects_of,
     packed_objects,
     PackedObjects,
     Placement,
     SceneObject,
+    used,
 )
 from puppet_retarget.importance.estimator import (
     estimate_packed,
@@ -42,7 +42,6 @@ from puppet_retarget.importance.objects import (
 )
 from puppet_retarget.importance.self_interaction import (
     body_arrays,
-    body_of,
     BodyArrays,
     CONTACT_WIDTH,
     DISPLACEMENT,
@@ -101,17 +100,16 @@ __all__ = [
     'SelfInteractionConfig',
     'WEIGHT',
     'body_arrays',
-    'body_of',
     'estimate_packed',
     'estimator_of',
     'floor_only',
     'from_object',
     'load_environment',
     'objects',
-    'objects_of',
     'packed_objects',
     'signed_distance',
     'skeleton_of',
     'step_packed',
     'to_object',
+    'used',
 ]

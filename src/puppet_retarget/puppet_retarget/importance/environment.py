@@ -12,7 +12,7 @@ pair of end-effector and object (Shin2002 eq. 4.3, errata 13).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS
@@ -96,9 +96,9 @@ def packed_objects(objects: ObjectArrays) -> PackedObjects:
 
 
 @kernel
-def objects_of(record: Any) -> ObjectArrays:
-    """Return the objects of a packed record, for kernels."""
-    n, a = record.n_objects, record.arrays
+def used(objects: PackedObjects) -> ObjectArrays:
+    """Return the objects without the room that is left."""
+    n, a = objects
     return ObjectArrays(
         a.shapes[:n],
         a.positions[:n],

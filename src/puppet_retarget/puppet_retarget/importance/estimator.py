@@ -17,13 +17,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.math import Floats, follow, kernel, pack_arrays, rotate, Vec3s, work_array
+from puppet_core.math import Floats, follow, kernel, pack_arrays, rotate, unpack, Vec3s, work_array
 from puppet_retarget.importance.environment import (
     Environment,
     ObjectArrays,
-    objects_of,
     packed_objects,
     PackedObjects,
+    used,
 )
 from puppet_retarget.importance.importance_function import CONTACT_EXCESS, importance, saturate
 from puppet_retarget.importance.objects import (
@@ -153,13 +153,13 @@ def estimate_packed(
     """
     if not (_is_sound(positions) and _is_sound(velocities)):
         return False
-    record = packed[0]
-    objects = objects_of(record.objects)
+    arrays = unpack(packed[0], EstimatorArrays)
+    objects = used(arrays.objects)
     n = len(objects.shapes)
-    pairs, followers = record.pairs[:n], record.followers[:n]
+    pairs, followers = arrays.pairs[:n], arrays.followers[:n]
     estimate_pairs(objects, positions, velocities, prediction, pairs)
     smooth_pairs(pairs, followers, time_constant, dt)
-    combine_pairs(pairs, positions, record.rows[:])
+    combine_pairs(pairs, positions, arrays.rows)
     return True
 
 

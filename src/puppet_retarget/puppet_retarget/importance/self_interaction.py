@@ -13,7 +13,7 @@ the class around the kernels.
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import (
@@ -44,6 +44,7 @@ from puppet_core.math import (
     read_only,
     rotate,
     rotate_inverse,
+    unpack,
     Vec3,
     Vec3s,
     work_array,
@@ -107,24 +108,6 @@ def body_arrays(
         np.ascontiguousarray(samples.transpose(0, 2, 1)),
         sample_spacings(samples),
         _filled_up(shape_arrays(capsules)),
-    )
-
-
-@kernel
-def body_of(record: Any) -> BodyArrays:
-    """Return the body of a packed record, for kernels."""
-    shape = record.shape
-    return BodyArrays(
-        record.samples[:],
-        record.spacings[:],
-        ShapeArrays(
-            shape.starts[:],
-            shape.ends[:],
-            shape.radii[:],
-            shape.first[:],
-            shape.centres[:],
-            shape.bounds[:],
-        ),
     )
 
 
@@ -673,36 +656,36 @@ def step_packed(
     dt: float,
 ) -> None:
     """Advance by one posture in place; `packed` holds SelfArrays."""
-    record = packed[0]
-    body, pairs, q_world = body_of(record.body), record.pairs[:], record.q_world[:]
+    arrays = unpack(packed[0], SelfArrays)
+    body, pairs, q_world = arrays.body, arrays.pairs, arrays.q_world
     estimate_self_pairs(
         body,
         rotations,
         segments,
         points,
         velocities,
-        record.influences[:],
-        record.margins[:],
+        arrays.influences,
+        arrays.margins,
         prediction,
         passing,
         samples_only,
         dt,
         q_world,
-        record.q_before[:],
-        record.p_before[:],
+        arrays.q_before,
+        arrays.p_before,
         pairs,
     )
-    smooth_self_pairs(pairs, record.followers[:], smoothing, dt)
+    smooth_self_pairs(pairs, arrays.followers, smoothing, dt)
     list_contacts(
         body,
         q_world,
         segments,
         points,
         rows,
-        record.influences[:],
-        record.margins[:],
+        arrays.influences,
+        arrays.margins,
         pairs,
-        record.rows[:],
+        arrays.rows,
     )
 
 

@@ -8,15 +8,11 @@ from puppet_retarget.rate_control.state import (
     ASTRAY,
     ERROR,
     Inputs,
-    inputs_of,
+    RateArrays,
     Script,
-    settings_of,
     State,
-    state_of,
     STEPS,
-    tree_of,
     TreeArrays,
-    work_of,
 )
 from puppet_retarget.rate_control.step import advance, begin, play_packed, WISH_FIRST
 from puppet_retarget.rate_control.tasks import HORIZONTAL, ORIENTATION, POSITION, Task
@@ -32,6 +28,7 @@ __all__ = [
     'Inputs',
     'ORIENTATION',
     'POSITION',
+    'RateArrays',
     'RateConfig',
     'RateController',
     'STEPS',
@@ -42,11 +39,6 @@ __all__ = [
     'WISH_FIRST',
     'advance',
     'begin',
-    'inputs_of',
     'play_packed',
     'pose_tree',
-    'settings_of',
-    'state_of',
-    'tree_of',
-    'work_of',
 ]

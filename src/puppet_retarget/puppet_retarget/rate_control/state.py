@@ -7,10 +7,10 @@ Arrays have room for the largest tree, so that the kernels are compiled once for
 
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from puppet_core.math import Floats, Ints, kernel, Quats, Vec3s
+from puppet_core.math import Floats, Ints, Quats, Vec3s
 from puppet_retarget.rate_control.tasks import MAX_ROWS, MAX_TASKS
 from puppet_retarget.rate_control.tree import BASE_DOFS, MAX_SEGMENTS
 
@@ -217,109 +217,4 @@ def empty_arrays(settings: Settings) -> RateArrays:
             floats(7),
         ),
         settings,
-    )
-
-
-@kernel
-def tree_of(record: Any) -> TreeArrays:
-    """Return the tree of a packed record, for kernels."""
-    return TreeArrays(
-        record.sizes[:],
-        record.base[:],
-        record.parents[:],
-        record.offsets[:],
-        record.kinds[:],
-        record.axes[:],
-        record.first_dofs[:],
-        record.orders[:],
-        record.neighbours[:],
-        record.segments[:],
-        record.task_kinds[:],
-        record.points[:],
-        record.task_axes[:],
-        record.n_axes[:],
-        record.task_weights[:],
-    )
-
-
-@kernel
-def inputs_of(record: Any) -> Inputs:
-    """Return the inputs of a packed record, for kernels."""
-    return Inputs(
-        record.active[:],
-        record.carried[:],
-        record.positions[:],
-        record.orientations[:],
-        record.frames[:],
-        record.imitated[:],
-        record.base_position[:],
-        record.base_orientation[:],
-        record.mobilities[:],
-        record.gains[:],
-        record.extra[:],
-    )
-
-
-@kernel
-def state_of(record: Any) -> State:
-    """Return the state of a packed record, for kernels."""
-    return State(
-        record.rotations[:],
-        record.q_world[:],
-        record.p_world[:],
-        record.before_positions[:],
-        record.before_orientations[:],
-        record.before_base[:],
-        record.strongest[:],
-        record.weakest[:],
-        record.gap[:],
-        record.measures[:],
-    )
-
-
-@kernel
-def work_of(record: Any) -> Work:
-    """Return the working space of a packed record, for kernels."""
-    return Work(
-        record.jacobian[:],
-        record.gram[:],
-        record.factor[:],
-        record.errors[:],
-        record.moves[:],
-        record.inputs[:],
-        record.solved[:],
-        record.spare[:],
-        record.wish[:],
-        record.driven[:],
-        record.rates[:],
-        record.tried[:],
-        record.goal_positions[:],
-        record.goal_orientations[:],
-        record.goal_base[:],
-        record.kept_rotations[:],
-        record.kept_base[:],
-    )
-
-
-@kernel
-def settings_of(record: Any) -> Settings:
-    """Return the settings of a packed record, for kernels."""
-    return Settings(
-        record.estimate,
-        record.max_sub_steps,
-        record.sub_step_m,
-        record.sub_step_rad,
-        record.max_corrections,
-        record.tolerance,
-        record.max_damping,
-        record.damped_below,
-        record.full_gain_dexterity,
-        record.least_gain,
-        record.full_gain_error,
-        record.max_input_m,
-        record.max_input_rad,
-        record.max_turn_rad,
-        record.kept_gap,
-        record.slack,
-        record.guarded,
     )

@@ -13,7 +13,7 @@ tolerance and falls. The functions named `*_packed` are the calls from Python.
 import math
 
 import numpy as np
-from puppet_core.math import angle_between, copy, Floats, kernel, Quats, slerp, Vec3s
+from puppet_core.math import angle_between, copy, Floats, kernel, Quats, slerp, unpack, Vec3s
 from puppet_retarget.rate_control.jacobian import (
     clamp_rows,
     error_rows,
@@ -31,17 +31,13 @@ from puppet_retarget.rate_control.state import (
     DEXTERITY,
     ERROR,
     Inputs,
-    inputs_of,
+    RateArrays,
     Script,
     Settings,
-    settings_of,
     State,
-    state_of,
     STEPS,
-    tree_of,
     TreeArrays,
     Work,
-    work_of,
 )
 from puppet_retarget.rate_control.tasks import POSITION
 
@@ -362,21 +358,15 @@ def begin(tree: TreeArrays, state: State) -> None:
 @kernel
 def advance_packed(packed: np.ndarray) -> None:
     """Take a frame, in place. `packed` holds RateArrays."""
-    record = packed[0]
-    advance(
-        tree_of(record.tree),
-        inputs_of(record.inputs),
-        state_of(record.state),
-        settings_of(record.settings),
-        work_of(record.work),
-    )
+    c = unpack(packed[0], RateArrays)
+    advance(c.tree, c.inputs, c.state, c.settings, c.work)
 
 
 @kernel
 def pose_packed(packed: np.ndarray) -> None:
     """Pose the tree from its base and joints, and take where its tasks are as their goals."""
-    record = packed[0]
-    tree, state, inputs = tree_of(record.tree), state_of(record.state), inputs_of(record.inputs)
+    c = unpack(packed[0], RateArrays)
+    tree, state, inputs = c.tree, c.state, c.inputs
     begin(tree, state)
     copy(state.before_base, inputs.base_position)
     for task in range(tree.sizes[2]):
@@ -387,19 +377,10 @@ def pose_packed(packed: np.ndarray) -> None:
 @kernel
 def jacobian_packed(packed: np.ndarray) -> int:
     """Fill Jacobian and errors where the body is; return the number of rows."""
-    record = packed[0]
-    tree, inputs = tree_of(record.tree), inputs_of(record.inputs)
-    state, work = state_of(record.state), work_of(record.work)
-    error_rows(
-        tree,
-        inputs,
-        state,
-        inputs.positions,
-        inputs.orientations,
-        inputs.base_position,
-        work.errors,
-    )
-    return fill_jacobian(tree, inputs, state, work.jacobian)
+    c = unpack(packed[0], RateArrays)
+    goals = c.inputs.positions, c.inputs.orientations, c.inputs.base_position
+    error_rows(c.tree, c.inputs, c.state, *goals, c.work.errors)
+    return fill_jacobian(c.tree, c.inputs, c.state, c.work.jacobian)
 
 
 @kernel
@@ -407,14 +388,12 @@ def play_packed(
     packed: np.ndarray, script: Script, rotations: Quats, q_world: Quats, p_world: Vec3s
 ) -> None:
     """Take all frames of a script; write rotations, orientations and positions of each."""
-    record = packed[0]
-    tree, inputs = tree_of(record.tree), inputs_of(record.inputs)
-    state, settings = state_of(record.state), settings_of(record.settings)
+    tree, inputs, state, work, settings = unpack(packed[0], RateArrays)
     for i in range(len(script.bases)):
         if tree.base[0] != script.bases[i]:
             copy(script.entry_positions[i], inputs.base_position)
             copy(script.entry_orientations[i], inputs.base_orientation)
-            hang_on(tree, inputs, state, script.bases[i], work_of(record.work).tried)
+            hang_on(tree, inputs, state, script.bases[i], work.tried)
         copy(script.base_positions[i], inputs.base_position)
         copy(script.base_orientations[i], inputs.base_orientation)
         for task in range(tree.sizes[2]):
@@ -423,7 +402,7 @@ def play_packed(
             copy(script.orientations[i, task], inputs.orientations[task])
         for joint in range(1, tree.sizes[0]):
             copy(script.imitated[i, joint], inputs.imitated[joint])
-        advance(tree, inputs, state, settings, work_of(record.work))
+        advance(tree, inputs, state, settings, work)
         for segment in range(tree.sizes[0]):
             copy(state.rotations[segment], rotations[i, segment])
             copy(state.q_world[segment], q_world[i, segment])
@@ -433,11 +412,5 @@ def play_packed(
 @kernel
 def hang_on_packed(packed: np.ndarray, segment: int) -> None:
     """Make a segment the base; `inputs` has its pose."""
-    record = packed[0]
-    hang_on(
-        tree_of(record.tree),
-        inputs_of(record.inputs),
-        state_of(record.state),
-        segment,
-        work_of(record.work).tried,
-    )
+    c = unpack(packed[0], RateArrays)
+    hang_on(c.tree, c.inputs, c.state, segment, c.work.tried)

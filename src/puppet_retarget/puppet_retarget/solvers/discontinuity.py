@@ -33,6 +33,7 @@ from puppet_core.math import (
     multiply,
     pack_arrays,
     Quats,
+    unpack,
     Vec3,
     Vec3s,
     work_array,
@@ -165,21 +166,6 @@ class DiscontinuityDetector:
 
 
 @kernel
-def detector_arrays(record: DetectorArrays) -> DetectorArrays:
-    """Return the arrays of a packed watch."""
-    return DetectorArrays(
-        record.root[:],
-        record.rotations[:],
-        record.step[:],
-        record.before[:],
-        record.usual[:],
-        record.times_s[:],
-        record.far[:],
-        record.n_steps[:],
-    )
-
-
-@kernel
 def watch_step(
     packed: np.ndarray, root: Vec3, rotations: Quats, dt_s: float, ratio: float, size: float
 ) -> int:
@@ -202,7 +188,7 @@ def watch_step(
         Of the body over a grown-up's [-].
 
     """
-    watch = detector_arrays(packed[0])
+    watch = unpack(packed[0], DetectorArrays)
     times_s, far = watch.times_s, watch.far
     # a step that was a discontinuity or another motion is not what is usual
     if goes_on(watch.step, watch.before, times_s[0], times_s[1], 1.0, far):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernels of one frame share: goals in, posture out, and working space between."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import end_effector_positions, forward_kinematics
@@ -101,62 +101,6 @@ def empty_frame() -> Frame:
         np.zeros((4, PUSH_SIZE)),
         np.zeros((2, 3, 3)),
         np.zeros((2, 3, 2)),
-    )
-
-
-@kernel
-def range_goals_of(record: Any) -> RangeGoals:
-    """Return the goals of a packed record, for kernels."""
-    return RangeGoals(record.positions[:], record.importances[:], record.radii[:])
-
-
-@kernel
-def frame_of(record: Any) -> Frame:
-    """Return the frame of a packed record, for kernels."""
-    balls, self_balls, ranges = record.balls, record.self_balls, record.ranges
-    return Frame(
-        record.root[:],
-        record.rotations[:],
-        record.q_world[:],
-        record.p_world[:],
-        record.end_effectors[:],
-        record.root_offset[:],
-        record.goal_errors[:],
-        record.penetrations[:],
-        record.self_depths[:],
-        record.wrist_goals[:],
-        record.q_ends[:],
-        LimbBalls(
-            balls.centres[:],
-            balls.radii[:],
-            balls.slacks[:],
-            balls.strain[:],
-            balls.inner_centres[:],
-            balls.inner_radii[:],
-            balls.grown_radii[:],
-        ),
-        SelfBalls(self_balls.centres[:], self_balls.radii[:], self_balls.importances[:]),
-        LimbRanges(
-            ranges.centres[:],
-            ranges.radii[:],
-            ranges.importances[:],
-            ranges.ball_centres[:],
-            ranges.ball_radii[:],
-            ranges.slacks[:],
-        ),
-        record.bounding_centres[:],
-        record.clear_points[:],
-        record.clear_balls[:],
-        record.clear_radii[:],
-        record.q_body[:],
-        record.p_body[:],
-        record.unknowns[:],
-        record.relaxation[:],
-        record.free_rotations[:],
-        record.follower[:],
-        record.pushes[:],
-        record.passed[:],
-        record.room[:],
     )
 
 

@@ -16,7 +16,7 @@ gives exactly. The whole then is continuous with its first derivative everywhere
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, MAX_ANGLE_DEG, N_SEGMENTS, segment_axis
@@ -50,14 +50,6 @@ class LimitArrays(NamedTuple):
     frames: Quats  # (16, 4) joint rotation in the middle of the cone
     swings: Floats  # (16, 2) half angles about `swing_axes` [rad]
     twists: Floats  # (16, 2) least and greatest twist [rad]
-
-
-@kernel
-def limits_of(record: Any) -> LimitArrays:
-    """Return the limits of a packed record, for kernels."""
-    return LimitArrays(
-        record.has[:], record.axes[:], record.frames[:], record.swings[:], record.twists[:]
-    )
 
 
 def limit_arrays(character: Character) -> LimitArrays:

@@ -3,14 +3,14 @@
 """What a solver's kernels know of the puppet and of their tuning, as tuples of arrays."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, kernel, Vec3s
-from puppet_retarget.importance import body_arrays, body_of, BodyArrays
-from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays, limits_of
+from puppet_core.math import Floats, Vec3s
+from puppet_retarget.importance import body_arrays, BodyArrays
+from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
 
 ROOT_FORMS = ('projection', 'mean', 'mean_as_printed', 'reference')
 PROJECTION, MEAN, MEAN_AS_PRINTED, REFERENCE = 0, 1, 2, 3
@@ -108,20 +108,6 @@ def puppet_model(character: Character) -> PuppetModel:
         skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
         body_arrays(skeleton, character.capsules),
         limit_arrays(character),
-    )
-
-
-@kernel
-def model_of(record: Any) -> PuppetModel:
-    """Return the puppet of a packed record, for kernels."""
-    return PuppetModel(
-        record.offsets[:],
-        record.interaction_points[:],
-        record.upper_lengths[:],
-        record.lower_lengths[:],
-        record.hip_centre[:],
-        body_of(record.body),
-        limits_of(record.limits),
     )
 
 

@@ -22,10 +22,11 @@ from puppet_core.math import (
     Quats,
     rotate,
     slerp,
+    unpack,
     Vec3,
     work_array,
 )
-from puppet_retarget.importance import Environment, objects_of
+from puppet_retarget.importance import Environment, used
 from puppet_retarget.rate_control import (
     advance,
     ASTRAY,
@@ -33,21 +34,17 @@ from puppet_retarget.rate_control import (
     BodyTree,
     ERROR,
     Inputs,
-    inputs_of,
     ORIENTATION,
     pose_tree,
     POSITION,
+    RateArrays,
     RateConfig,
     RateController,
-    settings_of,
     State,
-    state_of,
     STEPS,
     Task,
-    tree_of,
     TreeArrays,
     WISH_FIRST,
-    work_of,
 )
 from puppet_retarget.solvers.frame import (
     keep_end_orientations,
@@ -58,9 +55,7 @@ from puppet_retarget.solvers.frame import (
 from puppet_retarget.solvers.frame_state import (
     ATTACHED_TO,
     Frame,
-    frame_of,
     Goals,
-    range_goals_of,
     STARTS,
     update_kinematics,
 )
@@ -68,14 +63,19 @@ from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limb_ranges import ease
 from puppet_retarget.solvers.limbs import into_reach, solve_limb
 from puppet_retarget.solvers.puppet_model import (
-    model_of,
     PuppetModel,
     REFERENCE,
     SolverConfig,
     Tuning,
 )
 from puppet_retarget.solvers.root import HELD_POWER, hold_root, place_root, smooth_root
-from puppet_retarget.solvers.solver import EndEffectorSolver, NOTHING_NEAR, set_goals, SolverOutput
+from puppet_retarget.solvers.solver import (
+    EndEffectorSolver,
+    goals_of,
+    NOTHING_NEAR,
+    SolverArrays,
+    SolverOutput,
+)
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
@@ -299,18 +299,14 @@ def solve_rate_packed(
         As in `Solver.solve`.
 
     """
-    record, control = packed[0], controller[0]
-    model, frame, numbers = model_of(record.model), frame_of(record.frame), record.tuning
-    ranges = range_goals_of(record.goals)
-    goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
-    set_goals(goals, rows, numbers.world_scale)
+    model, numbers, objects, ranges, frame = unpack(packed[0], SolverArrays)
+    tree, inputs, state, work, settings = unpack(controller[0], RateArrays)
+    goals = goals_of(ranges, rows, self_rows, numbers)
     pose_captured(model, numbers, hips, rotations, frame)
     keep_end_orientations(model, goals, frame)
     for k in range(3):
         frame.root_offset[k] = -frame.root[k]
     _place_root(model, numbers, root, goals, dt, frame)
-    tree, inputs = tree_of(control.tree), inputs_of(control.inputs)
-    state = state_of(control.state)
     captured_error = _ask(inputs, goals, frame)
     _bend_limbs(model, numbers, goals, inputs, frame)
     rounds, way_back = 1, 0.0
@@ -329,14 +325,14 @@ def solve_rate_packed(
     elif state.measures[ERROR] > captured_error + TANGLED_M:
         _approach(tree, inputs, state, UNTANGLING)
     for _ in range(rounds):
-        advance(tree, inputs, state, settings_of(control.settings), work_of(control.work))
+        advance(tree, inputs, state, settings, work)
     _copy_posture(state, rotations, frame)
     if numbers.joint_limits:
         limit_joints(model.limits, frame.rotations)
     update_kinematics(model, frame)
     for k in range(3):
         frame.root_offset[k] += frame.root[k]
-    measure(model, objects_of(record.objects), goals, frame)
+    measure(model, used(objects), goals, frame)
     return int(state.measures[STEPS])
 
 

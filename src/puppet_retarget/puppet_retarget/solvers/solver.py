@@ -13,30 +13,27 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from puppet_core.body import Character
-from puppet_core.math import Floats, kernel, pack_arrays, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, kernel, pack_arrays, Quats, unpack, Vec3, Vec3s
 from puppet_retarget.importance import (
     Environment,
     GOAL,
     IMPORTANCE,
-    objects_of,
     packed_objects,
     PackedObjects,
     RADIUS,
     SELF_ROW,
+    used,
 )
 from puppet_retarget.solvers.frame import measure, pose_captured, REACHABLE_TOL_M, solve_frame
 from puppet_retarget.solvers.frame_state import (
     empty_frame,
     empty_goals,
     Frame,
-    frame_of,
     Goals,
-    range_goals_of,
     RangeGoals,
     update_kinematics,
 )
 from puppet_retarget.solvers.puppet_model import (
-    model_of,
     puppet_model,
     PuppetModel,
     SolverConfig,
@@ -203,14 +200,16 @@ class EndEffectorSolver:
 
 
 @kernel
-def set_goals(goals: Goals, rows: Floats, world_scale: float) -> None:
-    """Fill the goals from importance rows, carried over to the puppet's world."""
+def goals_of(goals: RangeGoals, rows: Floats, self_rows: Floats, tuning: Tuning) -> Goals:
+    """Return the goals of importance rows, carried over to the puppet's world."""
+    world_scale = tuning.world_scale
     for i in range(4):
         goals.importances[i] = rows[i, IMPORTANCE]
         # Shin2002 eq. 5.10: r = r_max (1 - w)
         goals.radii[i] = world_scale * rows[i, RADIUS] * (1.0 - rows[i, IMPORTANCE])
         for k in range(3):
             goals.positions[i, k] = world_scale * rows[i, GOAL + k]
+    return Goals(goals.positions, goals.importances, goals.radii, self_rows)
 
 
 @kernel
@@ -224,21 +223,9 @@ def solve_packed(
     dt: float,
 ) -> int:
     """Solve a frame in place; return the body iterations. `packed` holds SolverArrays."""
-    record = packed[0]
-    ranges = range_goals_of(record.goals)
-    goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
-    set_goals(goals, rows, record.tuning.world_scale)
-    return solve_frame(
-        model_of(record.model),
-        record.tuning,
-        objects_of(record.objects),
-        root,
-        hips,
-        rotations,
-        goals,
-        dt,
-        frame_of(record.frame),
-    )
+    model, tuning, objects, ranges, frame = unpack(packed[0], SolverArrays)
+    goals = goals_of(ranges, rows, self_rows, tuning)
+    return solve_frame(model, tuning, used(objects), root, hips, rotations, goals, dt, frame)
 
 
 @kernel
@@ -246,22 +233,16 @@ def pose_captured_packed(
     packed: np.ndarray, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats
 ) -> None:
     """Put the puppet at its reference root with the captured rotations, in place."""
-    record = packed[0]
-    model, frame = model_of(record.model), frame_of(record.frame)
-    ranges = range_goals_of(record.goals)
-    goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
-    set_goals(goals, rows, record.tuning.world_scale)
-    pose_captured(model, record.tuning, hips, rotations, frame)
-    measure(model, objects_of(record.objects), goals, frame)
+    model, tuning, objects, ranges, frame = unpack(packed[0], SolverArrays)
+    goals = goals_of(ranges, rows, self_rows, tuning)
+    pose_captured(model, tuning, hips, rotations, frame)
+    measure(model, used(objects), goals, frame)
 
 
 @kernel
 def measure_packed(packed: np.ndarray, rows: Floats, self_rows: Floats) -> None:
     """Bring kinematics and measures up to date with root and rotations, in place."""
-    record = packed[0]
-    model, frame = model_of(record.model), frame_of(record.frame)
-    ranges = range_goals_of(record.goals)
-    goals = Goals(ranges.positions, ranges.importances, ranges.radii, self_rows)
-    set_goals(goals, rows, record.tuning.world_scale)
+    model, tuning, objects, ranges, frame = unpack(packed[0], SolverArrays)
+    goals = goals_of(ranges, rows, self_rows, tuning)
     update_kinematics(model, frame)
-    measure(model, objects_of(record.objects), goals, frame)
+    measure(model, used(objects), goals, frame)

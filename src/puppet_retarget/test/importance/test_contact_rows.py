@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Vec3, Vec3s
+from puppet_core.math.arrays import Floats, Vec3
 from puppet_retarget.importance.self_interaction import (
     body_arrays,
     CONTACT_WIDTH,
@@ -101,37 +101,6 @@ def over_the_body(body: Body, n: int) -> Iterator[Vec3]:
         yield np.array([np.interp(way, lengths, corners[:, k]) for k in range(3)])
 
 
-def mean_places(estimator: Estimator, body: Body, n: int) -> tuple[Vec3s, float]:
-    """Return the weighted mean sample point along the path, NaN for none, and the step [m]."""
-    everywhere = np.array([estimator.place(body, s) for s in range(16 * N_SAMPLES)])
-    means, steps, before = [], [], None
-    for point in over_the_body(body, n):
-        body.points[RIGHT_HAND] = point
-        found = contacts(estimator.rows(body)[RIGHT_HAND])
-        total = found[:, WEIGHT].sum()
-        mean = np.full(3, np.nan)
-        if total > 0.0:
-            mean = found[:, WEIGHT] @ everywhere[found[:, SAMPLE].astype(int)] / total
-        means.append(mean)
-        if before is not None:
-            steps.append(np.linalg.norm(point - before))
-        before = point.copy()
-    return np.array(means), max(steps)
-
-
-def test_mean_place_is_continuous_along_a_path_over_the_body(estimator, standing) -> None:
-    """Also where the nearest sample changes, and where one segment takes over from the next."""
-    jumps = []
-    for n in (1500, 15_000):
-        means, step = mean_places(estimator, standing, n)
-        moved = np.linalg.norm(np.diff(means, axis=0), axis=1)
-        moved = moved[np.isfinite(moved)]
-        assert len(moved) > 0.8 * n
-        jumps.append(moved.max())
-    assert jumps[0] < 40.0 * 10.0 * step
-    assert jumps[1] < 0.25 * jumps[0]
-
-
 def plain_contacts(estimator: Estimator, body: Body, j: int, pairs: Floats) -> dict[int, float]:
     """Return weights of all sample points by definition; without a limit to their number."""
     spacings = sample_spacings(estimator.body.samples.transpose(0, 2, 1))
@@ -190,17 +159,6 @@ def pairs_of(estimator: Estimator, body: Body) -> Floats:
     return estimator._estimator._arrays.pairs.copy()
 
 
-def test_a_full_list_keeps_the_heaviest(estimator, adult_character, rng) -> None:
-    """Every segment touched at once, which no body can."""
-    body = curled_up(adult_character.skeleton, rng)
-    pairs = np.zeros((8, 16, PAIR_COLUMNS))
-    pairs[..., IMPORTANCE] = rng.uniform(0.1, 1.0, (8, 16))
-    found = contacts(listed(estimator, body, pairs)[RIGHT_HAND])
-    wanted = sorted(plain_contacts(estimator, body, RIGHT_HAND, pairs).values())
-    assert len(wanted) > MAX_CONTACTS == len(found)
-    np.testing.assert_allclose(np.sort(found[:, WEIGHT]), wanted[-MAX_CONTACTS:], rtol=1e-9)
-
-
 def test_displacements_lead_from_the_samples_to_the_end_effector(
     estimator, adult_character, rng
 ) -> None:
@@ -231,12 +189,6 @@ def test_row_sums_up_its_pairs(estimator, adult_character, rng) -> None:
         assert 0.0 <= rows[j, SELF_PLACE] <= 1.0
 
 
-def test_far_from_everything_nothing_is_listed(estimator, standing) -> None:
-    rows = estimator.rows(standing)
-    assert not rows[:2, SELF_IMPORTANCE].any()
-    assert len(contacts(rows[LEFT_HAND])) == 0 and not rows[:2, SELF_PLACE].any()
-
-
 def pairs_with(*entries: tuple[int, str, float]) -> Floats:
     """Return pairs without importance but for some."""
     pairs = np.zeros((8, 16, PAIR_COLUMNS))
@@ -252,36 +204,12 @@ def held(limb: int) -> Floats:
     return rows
 
 
-BOTH_HANDS = ((LEFT_HAND, 'right_hand', 1.0), (RIGHT_HAND, 'left_hand', 1.0))
-
-
 @pytest.mark.parametrize('w', [1e-3, 0.3, 1.0])
 def test_symmetric_hands_meet_half_way(w: float) -> None:
     pairs = pairs_with((LEFT_HAND, 'right_hand', w), (RIGHT_HAND, 'left_hand', w))
     for j, segment in ((LEFT_HAND, 'right_hand'), (RIGHT_HAND, 'left_hand')):
         share = moved_share(pairs, j, SEGMENT_INDEX[segment], np.zeros((4, 8)))
         assert share == pytest.approx(0.5, abs=0.13 if w < 0.01 else 1e-5)
-
-
-@pytest.mark.parametrize('segment', ['pelvis', 'chest', 'head', 'left_thigh', 'right_foot'])
-def test_what_does_not_come_along_is_gone_to_all_the_way(segment: str) -> None:
-    """The torso, and legs, which are posed before."""
-    pairs = pairs_with((LEFT_HAND, segment, 1.0))
-    assert moved_share(pairs, LEFT_HAND, SEGMENT_INDEX[segment], np.zeros((4, 8))) == 1.0
-
-
-def test_a_held_hand_lets_the_other_come_all_the_way() -> None:
-    pairs = pairs_with(*BOTH_HANDS)
-    rows = held(RIGHT_HAND)
-    assert moved_share(pairs, LEFT_HAND, SEGMENT_INDEX['right_hand'], rows) == 1.0
-    stays = moved_share(pairs, RIGHT_HAND, SEGMENT_INDEX['left_hand'], rows)
-    assert stays == pytest.approx(0.0, abs=1e-5)
-
-
-def test_a_limb_that_has_nothing_to_do_with_it_does_not_come() -> None:
-    """A hand on the other upper arm, of which nothing is near the first arm."""
-    pairs = pairs_with((RIGHT_HAND, 'left_upper_arm', 1.0))
-    assert moved_share(pairs, RIGHT_HAND, SEGMENT_INDEX['left_upper_arm'], np.zeros((4, 8))) == 1.0
 
 
 def test_shares_of_two_limbs_add_up_and_are_listed(estimator, adult_character) -> None:

@@ -100,13 +100,6 @@ def test_body_after_a_calibration_is_the_new_one(frame) -> None:
     assert depths[1] == pytest.approx(0.5 * depths[0], rel=0.02)
 
 
-def test_known_skeleton_is_taken(frame, tall_character) -> None:
-    model = model_of(skeleton=tall_character.skeleton)
-    before = model._self_estimator
-    assert model.step(0, *frame(700)) is not None
-    assert model._self_estimator is before
-
-
 def test_measured_points_take_the_place_of_ordinary_ones(frame, procedural: Motion) -> None:
     measured = np.full((40, 3), 0.1)
     model = model_of(measured={'chest': measured})
@@ -134,35 +127,11 @@ def test_one_bad_number_gives_nothing_and_leaves_no_trace(frame, what: str, bad:
         np.testing.assert_array_equal(ours.rows, theirs.rows)
 
 
-@pytest.mark.parametrize('what', ['segments', 'rotations'])
-def test_body_without_lengths_or_turns_is_nobody(frame, what: str) -> None:
-    posture, segments = frame(700)
-    (segments if what == 'segments' else posture.rotations)[:] = 0.0
-    assert model_of().step(0, posture, segments) is None
-
-
 def test_giants_are_nobody(frame) -> None:
     posture, segments = frame(700)
     for values in (posture.root_position, segments, posture.end_effectors):
         values *= 50.0
     assert model_of().step(0, posture, segments) is None
-
-
-def test_tuning_changes_without_a_new_skeleton(frame) -> None:
-    model = model_of()
-    posture, segments = frame(700)
-    model.step(0, posture, segments)
-    before = model._self_estimator
-    model.retune(ImportanceConfig(), SelfInteractionConfig(hand_influence_m=5.0))
-    near = model.step(10**10, posture, segments)
-    assert model._self_estimator is before
-    assert near.self_rows[0, SELF_IMPORTANCE] > 0.5
-
-
-def test_tuning_before_the_first_posture_is_kept(frame) -> None:
-    model = model_of()
-    model.retune(ImportanceConfig(), SelfInteractionConfig(hand_influence_m=5.0))
-    assert model.step(0, *frame(700)).self_rows[0, SELF_IMPORTANCE] > 0.5
 
 
 def test_reset_forgets_motion_but_not_the_performer(frame) -> None:
@@ -174,9 +143,3 @@ def test_reset_forgets_motion_but_not_the_performer(frame) -> None:
     assert model._self_estimator is before
     np.testing.assert_array_equal(again.rows, first.rows)
     np.testing.assert_allclose(again.self_rows, first.self_rows, atol=1e-7)
-
-
-def test_warm_up_leaves_the_model_as_it_was() -> None:
-    model = model_of()
-    model.warm_up()
-    assert model._self_estimator is None and model._estimator._stamp_ns is None

@@ -5,7 +5,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from puppet_core.math import quaternions
 from puppet_core.math.arrays import Floats, Vec3
 from puppet_retarget.importance import objects as od
 from puppet_retarget.importance.objects import SHAPES
@@ -13,10 +12,8 @@ import pytest
 from scipy.optimize import minimize
 
 POSITION_TOL_M = 1e-9
-SHALLOW_M = 1e-3
 MINIMISER_TOL_M = 1e-6  # of the independent computation
 SHAPE_IDS = pytest.mark.parametrize('shape', range(5), ids=SHAPES)
-SOLID_IDS = pytest.mark.parametrize('shape', range(1, 5), ids=SHAPES[1:])
 
 
 def random_size(rng: np.random.Generator, shape: int) -> Floats:
@@ -108,30 +105,6 @@ def test_normal_is_the_gradient(shape: int, rng) -> None:
             np.testing.assert_allclose(normal, slopes, atol=1e-4)
 
 
-@SHAPE_IDS
-def test_distance_never_changes_faster_than_the_point_moves(shape: int, rng) -> None:
-    size = random_size(rng, shape)
-    for p, q in rng.normal(size=(500, 2, 3)):
-        change = abs(distance(shape, size, p)[0] - distance(shape, size, q)[0])
-        assert change <= np.linalg.norm(p - q) + 1e-12
-
-
-@SOLID_IDS
-def test_centre_is_inside_with_a_unit_normal(shape: int, rng) -> None:
-    """On the axis the direction out is free, but it must be one."""
-    depth, normal = distance(shape, random_size(rng, shape), np.zeros(3))
-    assert depth < 0.0
-    assert np.linalg.norm(normal) == pytest.approx(1.0)
-
-
-def test_compiled_and_plain_kernels_agree(rng) -> None:
-    for shape in range(5):
-        size, p, normal = random_size(rng, shape), rng.normal(size=3), np.empty(3)
-        assert od.signed_distance.py_func(shape, size, p, normal) == pytest.approx(
-            distance(shape, size, p)[0], abs=1e-15
-        )
-
-
 def counterpart(shape: int, size: Floats, other: Floats, p: Vec3) -> Vec3:
     """Return the same place near the other object."""
     out = np.empty(3)
@@ -162,38 +135,3 @@ def test_touching_stays_touching_and_inside_comes_to_the_surface(shape: int, rng
         if gap < 0.0:
             inside = distance(shape, other, counterpart(shape, size, other, p))[0]
             assert inside == pytest.approx(0.0, abs=POSITION_TOL_M)
-
-
-@SHAPE_IDS
-def test_equal_objects_have_equal_counterparts(shape: int, rng) -> None:
-    for _ in range(50):
-        size, p = random_size(rng, shape), rng.normal(size=3)
-        gap, normal = distance(shape, size, p)
-        outside = p - min(gap, 0.0) * normal
-        np.testing.assert_allclose(counterpart(shape, size, size, p), outside, atol=1e-12)
-
-
-@SHAPE_IDS
-def test_counterpart_moves_continuously(shape: int, rng) -> None:
-    """Its speed is bounded by the largest scale; no jump at edges, caps or the surface."""
-    # deep inside, where the nearest side changes hands, there is no continuous choice
-    size, other = random_size(rng, shape), random_size(rng, shape)
-    fastest = 2.0 * max(np.max(other / size), 1.0)
-    for start, end in rng.normal(size=(20, 2, 3)) * 0.7:
-        path = start + np.linspace(0.0, 1.0, 500)[:, None] * (end - start)
-        mapped = np.array([counterpart(shape, size, other, p) for p in path])
-        shallow = np.array([distance(shape, size, p)[0] > -SHALLOW_M for p in path])
-        steps = np.linalg.norm(np.diff(mapped, axis=0), axis=1)[shallow[1:] & shallow[:-1]]
-        jump_m = 2.0 * fastest * SHALLOW_M  # between the sides of an edge, from inside it
-        assert np.all(steps <= fastest * np.linalg.norm(end - start) / 499 + jump_m)
-
-
-def test_frames_are_inverse(rng) -> None:
-    q = quaternions.normalize(rng.normal(size=4))
-    origin, p, local, back = rng.normal(size=3), rng.normal(size=3), np.empty(3), np.empty(3)
-    od.to_object(q, origin, p, local)
-    od.from_object(q, origin, local, back)
-    np.testing.assert_allclose(back, p, atol=1e-14)
-    np.testing.assert_allclose(
-        local, quaternions.rotate(quaternions.conjugate(q), p - origin), atol=1e-14
-    )

@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core.body.capsules import default_capsules
-from puppet_core.body.skeleton import GENERAL_END_EFFECTORS, LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
 from puppet_retarget.importance.self_interaction import (
@@ -95,30 +95,6 @@ def test_importance_is_eq_4_4_of_the_gap_and_zero_beyond_its_influence(skeleton,
         assert np.all(w[d >= 1.0] == 0.0)
 
 
-def test_a_limb_never_counts_for_itself(skeleton, rng) -> None:
-    """Errata 6: an elbow is always near its own upper arm."""
-    kernel = Pairs(skeleton)
-    for _ in range(5):
-        pairs = kernel.of(curled_up(skeleton, rng))
-        for j in range(len(GENERAL_END_EFFECTORS)):
-            own = LIMB_SEGMENTS[j % 4]
-            assert np.all(pairs[j, own, IMPORTANCE] == 0.0)
-            assert np.all(np.isinf(pairs[j, own, DISTANCE]))
-
-
-def test_legs_do_not_see_arms_but_arms_see_legs(skeleton, rng) -> None:
-    """A palm on the knee is the arm's interaction."""
-    body = curled_up(skeleton, rng)
-    thigh, hand = SEGMENT_INDEX['left_thigh'], SEGMENT_INDEX['left_hand']
-    body.points[0] = body.p_world[thigh]
-    for j in (2, 3, 6, 7):
-        body.points[j] = body.p_world[hand]
-    pairs = Pairs(skeleton).of(body)
-    assert pairs[0, thigh, IMPORTANCE] == 1.0
-    for j in (2, 3, 6, 7):
-        assert np.all(pairs[j, LIMB_SEGMENTS[:2].ravel(), IMPORTANCE] == 0.0)
-
-
 def test_samples_only_takes_the_nearest_sample_point(skeleton, rng) -> None:
     """As the thesis prints it."""
     kernel = Pairs(skeleton, samples_only=True)
@@ -158,25 +134,6 @@ def test_rate_is_the_change_of_the_distance(skeleton, rng) -> None:
     assert checked > 20
 
 
-def test_approach_is_foreseen_and_departure_is_not(skeleton) -> None:
-    """A palm that leaves has been touching until it is away."""
-    kernel = Pairs(skeleton, prediction=0.1)
-    body = curled_up(skeleton, np.random.default_rng(1))
-    chest = SEGMENT_INDEX['chest']
-    for step in np.linspace(0.0, 0.4, 400):  # from the chest's joint forwards out of it
-        body.points[0] = body.p_world[chest] + qb.rotate(body.q_world[chest], [step, 0.0, 0.1])
-        still = kernel.of(body)
-        if still[0, chest, DISTANCE] > 0.06:
-            break
-    forward = qb.rotate(body.q_world[chest], [1.0, 0.0, 0.0])
-    w = {}
-    for name, speed in (('in', -0.4), ('out', 0.4)):
-        velocities = np.zeros((8, 3))
-        velocities[0] = speed * forward
-        w[name] = kernel.of(body, velocities, TICK_S)[0, chest, IMPORTANCE]
-    assert w['in'] > still[0, chest, IMPORTANCE] == w['out'] > 0.0
-
-
 def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton) -> None:
     body = curled_up(skeleton, np.random.default_rng(1))
     sole, palm = 2, 0
@@ -213,9 +170,3 @@ def test_smoothed_importance_is_exactly_one_in_lasting_contact_and_vanishes() ->
         values.append(pairs[3, 5, IMPORTANCE])
     assert values[0] == 0.0 and values[60] == 1.0 and values[-1] == 0.0
     assert np.all(np.diff(values[:61]) >= 0.0) and np.all(np.diff(values[61:]) <= 0.0)
-
-
-def test_no_smoothing_leaves_pairs_alone() -> None:
-    pairs, state = np.full((8, 16, PAIR_COLUMNS), 0.3), np.zeros((8, 16, 2))
-    smooth_self_pairs(pairs, state, 0.0, TICK_S)
-    assert np.all(pairs == 0.3) and not state.any()

@@ -75,34 +75,11 @@ def depths(body: MovingBody) -> Floats:
     return self_penetration_m(shape_arrays(body.capsules), *body[2:])
 
 
-def palm_span(body: MovingBody) -> Floats:
-    """Return the distance of the palms (n,) [m]."""
-    return np.linalg.norm(body.end_effectors[:, 0] - body.end_effectors[:, 1], axis=1)
-
-
 @pytest.mark.parametrize('kind', SELF_CONTACTS)
 def test_performer_on_itself_is_exact(perform, adult_character, kind: str) -> None:
     run = perform(kind, adult_character)
     away = np.linalg.norm(run.result.puppet.end_effectors - run.motion.end_effectors, axis=2)
     assert away.max() < EXACT_M
-
-
-@PUPPETS
-def test_clapping_palms_meet(perform, puppet: str, request) -> None:
-    run = perform('clap', request.getfixturevalue(puppet))
-    spans = palm_span(run.performer), palm_span(run.puppet)
-    together = spans[0] < spans[0].min() + CLAP_M
-    assert together.sum() >= 5
-    assert np.abs(spans[1] - spans[0])[together].max() < CLAP_M
-
-
-@PUPPETS
-def test_smokers_palm_is_at_the_mouth(perform, puppet: str, request) -> None:
-    run = perform('smoke', request.getfixturevalue(puppet))
-    head = SEGMENT_INDEX['head']
-    at_mouth = distances(run.performer)[:, 1, head] < 1e-3
-    assert at_mouth.sum() > 60
-    assert np.abs(distances(run.puppet)[at_mouth, 1, head]).max() < SMOKE_M
 
 
 @PUPPETS

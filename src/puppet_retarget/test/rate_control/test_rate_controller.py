@@ -7,7 +7,7 @@ from puppet_core.body.character import Character
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
 from puppet_retarget.rate_control.controller import AS_PRINTED, RateConfig, RateController
-from puppet_retarget.rate_control.tasks import HORIZONTAL, ORIENTATION, POSITION, Task
+from puppet_retarget.rate_control.tasks import POSITION, Task
 from puppet_retarget.rate_control.tree import BodyTree
 import pytest
 from rate_bodies import LEFT, mixed_controller, mixed_tasks, N, possible_rotations, TOP
@@ -87,22 +87,6 @@ def test_imitation_is_exact_where_tasks_allow_it(rng) -> None:
     np.testing.assert_allclose(dots[balls], 1.0, atol=1e-9)
 
 
-def test_any_other_function_can_be_the_second_task(rng) -> None:
-    """Lift the top as far as the hands allow: J2 is that of its height; hands stay."""
-    controller = mixed_controller(rng)
-    controller.drive_base()
-    controller.inputs.gains[:] = 0.0
-    controller.inputs.active[:6] = [1, 1, 0, 0, 0, 0]
-    height = RateController(controller.tree, [Task(TOP, axes=np.eye(3)[2:])])
-    before = controller.p_world[TOP, 2]
-    for _ in range(40):
-        height.reset(controller.p_world[0], controller.q_world[0], controller.rotations)
-        controller.pull(np.array([0.1]), height.jacobian())
-        controller.step()
-        assert controller.error < 1e-3
-    assert controller.p_world[TOP, 2] > before + 0.01
-
-
 def test_new_base_begins_where_it_was_and_eases_to_its_pose(rng) -> None:
     """Base and end-effector switched at a step's end, five centimetres wrong: no jump."""
     controller = mixed_controller(rng)
@@ -120,21 +104,6 @@ def test_new_base_begins_where_it_was_and_eases_to_its_pose(rng) -> None:
         controller.step()
         assert np.abs(controller.p_world - last).max() < 0.011
     np.testing.assert_allclose(controller.p_world[LEFT], given, atol=1e-6)
-
-
-def test_partial_axes_leave_the_others_free(adult_character: Character) -> None:
-    """The pelvis' transverse plane: its height is the legs' own affair."""
-    tree = BodyTree.of_skeleton(adult_character.skeleton)
-    controller = RateController(
-        tree, [Task(0, axes=HORIZONTAL), Task(12), Task(15), Task(12, ORIENTATION)]
-    )
-    controller.reset([0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], np.tile([1.0, 0, 0, 0], (16, 1)))
-    assert controller.jacobian().shape == (2 + 3 + 3 + 3, 51)
-    controller.inputs.positions[0] = [0.2, 0.05, 7.0]
-    for _ in range(30):
-        controller.step()
-    np.testing.assert_allclose(controller.p_world[0, :2], [0.2, 0.05], atol=2e-5)
-    assert 0.8 < controller.p_world[0, 2] < 1.0
 
 
 def test_frames_turn_the_axes_of_a_task(rng) -> None:

@@ -189,14 +189,6 @@ def test_tangent_balls_have_one_answer(inside: float, rng) -> None:
             np.testing.assert_allclose(x, wanted, atol=1e-7)
 
 
-def test_ball_of_no_radius_is_its_centre(rng) -> None:
-    for p, centre in rng.normal(size=(50, 2, 3)):
-        balls = np.array([centre, centre + 0.3])
-        x, t = solve(Problem(p, balls, np.array([0.0, 1.0]), np.ones(2)))
-        assert t == 0.0
-        np.testing.assert_allclose(x, centre, atol=TOL_M)
-
-
 def test_point_in_all_balls_stays_where_it_is(rng) -> None:
     p = rng.normal(size=3)
     x, t = solve(Problem(p, p + rng.normal(size=(4, 3)), np.full(4, 9.0), np.ones(4)))
@@ -210,21 +202,6 @@ def test_infinite_radii_are_no_constraint(rng) -> None:
     x, t = solve(Problem(p, rng.normal(size=(4, 3)) * 9.0, np.full(4, np.inf), np.ones(4)))
     assert t == 0.0
     np.testing.assert_array_equal(x, p)
-
-
-def test_answer_may_overwrite_the_point() -> None:
-    p = np.array([3.0, 0.0, 0.0])
-    closest_in_balls(p, np.zeros((1, 3)), np.ones(1), np.ones(1), np.empty(1), p)
-    np.testing.assert_allclose(p, [1.0, 0.0, 0.0], atol=1e-15)
-
-
-def test_nearest_point_moves_no_faster_than_the_point(rng) -> None:
-    """A projection on a convex set shortens distances."""
-    for problem in problems('meeting', 30, seed=5):
-        path = problem.p + np.linspace(0.0, 1.0, 60)[:, None] * rng.normal(size=3)
-        answers = np.array([solve(problem._replace(p=p))[0] for p in path])
-        steps = np.linalg.norm(np.diff(answers, axis=0), axis=1)
-        assert np.all(steps <= np.linalg.norm(path[1] - path[0]) + 2.0 * TOL_M)
 
 
 @pytest.mark.parametrize('n_balls', [2, 3, 4])
@@ -258,19 +235,6 @@ def test_relaxation_gives_way_where_it_matters_least() -> None:
     x, t = solve(Problem(np.zeros(3), centres, np.ones(2), np.array([1.0, 9.0])))
     assert t == pytest.approx(0.1)
     np.testing.assert_allclose(x, [1.1, 0.0, 0.0], atol=TOL_M)
-
-
-def test_compiled_and_plain_kernels_agree(monkeypatch) -> None:
-    names = ('_nearest_feasible', 'keep_if_nearer', 'circle_of', 'vertices_of', 'onto_sphere')
-    for name in names:
-        kernel = getattr(ball_intersection, name)
-        monkeypatch.setattr(ball_intersection, name, kernel.py_func)
-    for problem in problems('random', 40, seed=3):
-        plain = np.empty(3)
-        t = closest_in_balls.py_func(*problem, np.empty(len(problem.radii)), plain)
-        x, wanted = solve(problem)
-        assert t == pytest.approx(wanted, abs=1e-12)
-        np.testing.assert_allclose(plain, x, atol=1e-9)
 
 
 def test_halving_agrees_with_the_closed_form(monkeypatch) -> None:

@@ -141,37 +141,3 @@ def test_curvature_with_all_bends_matches_finite_differences(
 
         wanted = [[(energy(a + b) - energy(a - b)) / 4e-8 for a in steps] for b in steps]
         np.testing.assert_allclose(curvature, wanted, atol=2e-5)
-
-
-@both_torsos
-@pytest.mark.parametrize('bends', [None, False], ids=['straight', 'inward bends'])
-def test_curvature_without_outward_bends_is_positive_definite(
-    adult_character: Character, rng, torso_segments: int, bends: bool | None
-) -> None:
-    for _ in range(50):
-        body = random_body(rng, adult_character.skeleton, 3.0)
-        unknowns = near_and_far(rng, torso_segments)
-        _, curvature = derivatives(body, unknowns, torso_segments, bends)
-        # the geodesic distance of the largest turns is flat sideways
-        turns = np.linalg.norm(unknowns[3:].reshape(3, 3), axis=1).max()
-        flat = 0.5 * turns / np.tan(0.5 * turns) if turns > 0.0 else 1.0
-        least = 2.0 * WEIGHTS[0] * min(WEIGHTS[1], WEIGHTS[2]) * max(flat, 0.0)
-        assert np.linalg.eigvalsh(curvature).min() >= least - 1e-9
-
-
-def test_goals_in_reach_pull_nothing(adult_character: Character, rng) -> None:
-    body = random_body(rng, adult_character.skeleton)._replace(radii=np.full(4, 50.0))
-    assert evaluate(body, np.zeros(12))[0] == 0.0
-    np.testing.assert_array_equal(derivatives(body, np.zeros(12), 2, True)[0], 0.0)
-
-
-def test_compiled_and_plain_kernels_agree(adult_character: Character, rng) -> None:
-    body, unknowns = random_body(rng, adult_character.skeleton), near_and_far(rng, 2)
-    energy, state = evaluate(body, unknowns)
-    gradient, curvature = np.empty(12), np.empty((12, 12))
-    assert bo.body_energy.py_func(body, state) == pytest.approx(energy, abs=1e-14)
-    bo.body_gradient.py_func(body, state, 2, gradient, curvature)
-    bo.add_bends.py_func(state, 2, True, curvature)
-    wanted = derivatives(body, unknowns, 2, True)
-    np.testing.assert_allclose(gradient, wanted[0], atol=1e-14)
-    np.testing.assert_allclose(np.tril(curvature), np.tril(wanted[1]), atol=1e-14)

@@ -12,7 +12,6 @@ from puppet_retarget.solvers.discontinuity import (
     HoldAndBlend,
     PUPPET_RATIO,
     RESUME_S,
-    STEEPEST,
     WARY_M_S,
     WARY_S,
 )
@@ -55,23 +54,6 @@ def test_without_start_postures_pass_unchanged(rng) -> None:
         assert not out[2]
 
 
-def test_start_before_any_posture_does_nothing(rng) -> None:
-    ease = HoldAndBlend()
-    ease.start()
-    assert not step(ease, *random_posture(rng))[2]
-
-
-def test_first_frame_is_where_the_puppet_was(rng) -> None:
-    ease = HoldAndBlend()
-    root, rotations = random_posture(rng)
-    step(ease, root, rotations)
-    ease.start()
-    assert ease.is_easing
-    out = step(ease, *random_posture(rng), dt_s=np.inf)
-    np.testing.assert_allclose(out[0], root, atol=TOL)
-    assert turn_between(out[1], rotations).max() < 1e-7
-
-
 def test_easing_ends_on_time_and_exactly(rng) -> None:
     ease = HoldAndBlend()
     step(ease, *random_posture(rng))
@@ -81,27 +63,6 @@ def test_easing_ends_on_time_and_exactly(rng) -> None:
     assert sum(changed) == pytest.approx(EASE_S / DT_S + 1, abs=1)
     np.testing.assert_array_equal(step(ease, *new)[0], new[0])
     assert not ease.is_easing
-
-
-def test_gap_does_not_count_towards_the_easing(rng) -> None:
-    ease = HoldAndBlend()
-    step(ease, *random_posture(rng))
-    ease.start()
-    new = random_posture(rng)
-    held, _, _ = step(ease, *new, dt_s=np.inf)
-    np.testing.assert_allclose(step(ease, *new, dt_s=np.inf)[0], held, atol=TOL)
-
-
-def test_no_easing_time_is_as_soon_as_a_body_can(rng) -> None:
-    """A parameter of 0 s is no way to a jump."""
-    ease = HoldAndBlend()
-    old, new = random_posture(rng), random_posture(rng)
-    step(ease, *old)
-    ease.start()
-    out = [step(ease, *new, ease_s=0.0) for _ in range(60)]
-    needed_s = STEEPEST * turn_between(old[1], new[1]).max() / EASE_RAD_S
-    assert sum(o[2] for o in out) == pytest.approx(needed_s / DT_S + 1, abs=2)
-    np.testing.assert_array_equal(out[-1][0], new[0])
 
 
 def test_easing_never_moves_faster_than_its_share(rng) -> None:
@@ -118,18 +79,6 @@ def test_easing_never_moves_faster_than_its_share(rng) -> None:
     )
     turns = [turn_between(a[1], b[1]).max() for a, b in zip(out, out[1:])]
     assert max(turns) <= limit * np.pi
-
-
-def test_motion_goes_on_under_the_easing(rng) -> None:
-    """A puppet whose new posture moves, moves with it from the first frame on."""
-    ease = HoldAndBlend()
-    root, rotations = random_posture(rng)
-    step(ease, root, rotations)
-    ease.start()
-    step(ease, root + 1.0, rotations)
-    before = step(ease, root + 1.0, rotations, dt_s=0.0)[0]
-    after = step(ease, root + [1.0, 1.0, 1.005], rotations, dt_s=0.0)[0]
-    np.testing.assert_allclose(after - before, [0.0, 0.0, 0.005], atol=TOL)
 
 
 def test_turning_past_half_a_turn_does_not_flip() -> None:
@@ -157,21 +106,6 @@ def test_after_a_restart_it_is_held_until_listeners_have_found_the_node(rng) -> 
     for _ in range(100):
         last = step(ease, *new)
     assert not last[2]
-
-
-def test_starting_again_while_easing_does_not_jump(rng) -> None:
-    """A slider that is being dragged starts anew with every change."""
-    ease = HoldAndBlend()
-    step(ease, *random_posture(rng))
-    last = None
-    for k in range(40):
-        if k % 5 == 0:
-            ease.start()
-            new = random_posture(rng)
-        root, _, _ = step(ease, *new)
-        if last is not None:
-            assert np.linalg.norm(root - last) < 1.6 * DT_S / EASE_S * 10.0
-        last = root
 
 
 @pytest.mark.parametrize('seed', range(20))
@@ -224,19 +158,6 @@ def test_a_leap_is_held_then_eased_and_counted(rng) -> None:
     np.testing.assert_array_equal(last[0], new[0])
 
 
-def test_input_that_leaps_to_and_fro_is_held(rng) -> None:
-    """As of two trackers at once; when one is left the puppet eases to it."""
-    ease = HoldAndBlend()
-    a, b = random_posture(rng), random_posture(rng)
-    step(ease, *a)
-    for k in range(200):
-        held = step(ease, *(b if k % 2 else a))
-    np.testing.assert_allclose(held[0], a[0], atol=1e-9)
-    for _ in range(60):
-        last = step(ease, *b)
-    np.testing.assert_array_equal(last[0], b[0])
-
-
 @pytest.mark.parametrize('seed', range(5))
 def test_what_follows_a_leap_is_waited_for(seed: int) -> None:
     """Smaller leaps, and a pelvis that is taken across the room, as in sensors' coming back."""
@@ -268,17 +189,3 @@ def test_the_puppet_of_a_runner_does_not_stay_behind(rng) -> None:
         out = step(ease, root, rotations)
     assert not out[2]
     np.testing.assert_array_equal(out[0], root)
-
-
-def test_a_fast_turn_that_goes_on_is_no_other_leap(rng) -> None:
-    """A leap within a motion is one: what follows it goes on as what was before it."""
-    ease = HoldAndBlend()
-    root, rotations = random_posture(rng)
-    turn = qb.exp(np.tile([0.0, 0.0, 0.25], (16, 1)))
-    eased = []
-    for k in range(120):
-        rotations = qb.multiply(turn, rotations)
-        root = root + (0.6 if k == 20 else 0.0)
-        eased.append(step(ease, root, rotations)[2])
-    easing_s = STEEPEST * 0.6 * np.sqrt(3.0) / EASE_M_S
-    assert sum(eased) == pytest.approx(easing_s / DT_S + 1, abs=1) and ease.leaps == 1

@@ -16,7 +16,6 @@ from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
 import pytest
 
-EXACT_TOL_M = 1e-9
 EXACT_TOL_RAD = 1e-6
 # goals of hands and feet that a short puppet gets to by leaning forward, not by the root alone
 FAR_AHEAD = np.array([[0.85, 0.2, 0.4], [0.85, -0.2, 0.4], [0.0, 0.1, 0.0], [0.0, -0.1, 0.0]])
@@ -84,13 +83,6 @@ def test_important_end_effector_is_at_its_goal_and_keeps_its_orientation(standin
     assert largest_turn(ends, np.tile([1.0, 0, 0, 0], (4, 1))) < EXACT_TOL_RAD
 
 
-def test_half_important_end_effector_is_drawn_part_of_the_way(standing) -> None:
-    goals = standing.points[:4] + [-0.3, 0.0, 0.3]
-    free = standing.solve(np.zeros(4), goals).goal_errors[0]
-    drawn = [standing.solve(np.array([w, 0, 0, 0]), goals).goal_errors[0] for w in (0.3, 0.6, 0.9)]
-    assert free > drawn[0] > drawn[1] > drawn[2] > 0.0
-
-
 @pytest.mark.parametrize(
     ('eased', 'share'), [(False, 0.4), (True, 0.4**2 * (3.0 - 0.8))], ids=['printed', 'eased']
 )
@@ -112,13 +104,6 @@ def test_eq_5_14_turns_joints_by_their_share(
     np.testing.assert_allclose(turns[1][2], -share * qb.log(forearm), atol=1e-9)
 
 
-def test_root_offset_is_what_was_added_to_the_reference(standing) -> None:
-    reference = standing.solve(np.zeros(4)).root_position.copy()
-    out = standing.solve(np.array([0.0, 0.0, 1.0, 1.0]), standing.points[:4] - [0, 0, 0.5])
-    np.testing.assert_allclose(out.root_offset, out.root_position - reference, atol=1e-12)
-    assert out.root_offset[2] < -0.1
-
-
 def test_body_bends_only_if_the_root_cannot_reach_all(
     short_character, adult_character, scene
 ) -> None:
@@ -129,27 +114,6 @@ def test_body_bends_only_if_the_root_cannot_reach_all(
     out = standing.solve(np.ones(4), FAR_AHEAD)
     assert out.body_iterations > 0
     assert largest_turn(out.rotations[:3], standing.rotations[:3]) > 0.1
-
-
-def test_body_bends_towards_goals_out_of_reach(short_character, adult_character, scene) -> None:
-    """Eq. 5.3: with the body adapted, the goals are nearer than with the root alone."""
-    errors = []
-    for cap in (0, 20):
-        config = SolverConfig(max_iterations=cap)
-        standing = Standing(short_character, adult_character, scene(), config)
-        errors.append(standing.solve(np.ones(4), FAR_AHEAD).goal_errors.sum())
-    assert errors[1] < 0.8 * errors[0]
-
-
-@pytest.mark.parametrize('alpha', [1e-300, 1e-9, 100.0])
-@pytest.mark.parametrize('beta', [1e-9, 100.0])
-def test_absurd_weights_stay_finite(
-    short_character, adult_character, scene, alpha: float, beta: float
-) -> None:
-    config = SolverConfig(posture_weight=alpha, orientation_weight=beta, max_iterations=200)
-    standing = Standing(short_character, adult_character, scene(), config)
-    out = standing.solve(np.ones(4), FAR_AHEAD)
-    assert np.isfinite(out.root_position).all() and np.isfinite(out.rotations).all()
 
 
 def test_nothing_ends_inside_the_environment(

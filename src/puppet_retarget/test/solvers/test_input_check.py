@@ -12,10 +12,8 @@ from puppet_retarget.importance.self_interaction import (
     MAX_CONTACTS,
     SAMPLE,
     SELF_DEPTH,
-    SELF_DISTANCE,
     SELF_IMPORTANCE,
     SELF_PLACE,
-    SELF_RATE,
     SELF_ROW,
     SHARE,
     WEIGHT,
@@ -90,18 +88,6 @@ def test_one_bad_number_is_enough(run, given, which: int, place: tuple, bad: flo
     assert not run(*given)
 
 
-@JIT_AND_PY
-def test_rotation_that_is_none_is_refused(run, given: list[np.ndarray]) -> None:
-    given[2][7] = 0.0
-    assert not run(*given)
-
-
-def test_rotations_a_little_off_unit_length_pass(given: list[np.ndarray]) -> None:
-    """A sender that rounds to single precision."""
-    given[2] *= 1.0 + 1e-6
-    assert is_usable(*given)
-
-
 @pytest.mark.parametrize('value', [-0.01, 1.01])
 def test_importance_outside_zero_to_one_is_refused(given, value: float) -> None:
     given[3][1, IMPORTANCE] = value
@@ -130,18 +116,3 @@ def test_self_interaction_out_of_range_is_refused(run, given, column: int, value
     """A sample is an index: solvers would read outside of their arrays."""
     given[4][3, column] = value
     assert not run(*given)
-
-
-@JIT_AND_PY
-def test_what_solvers_do_not_use_is_not_looked_at(run, given) -> None:
-    """Distance and rate, and contacts that are not in use."""
-    unused = FIRST_CONTACT + CONTACT_WIDTH
-    given[4][:, unused + WEIGHT : unused + CONTACT_WIDTH] = np.nan
-    given[4][:, [SELF_DISTANCE, SELF_RATE]] = np.inf
-    assert run(*given)
-
-
-@JIT_AND_PY
-def test_body_far_from_itself_is_usable(run, given) -> None:
-    given[4][:] = 0.0
-    assert run(*given)

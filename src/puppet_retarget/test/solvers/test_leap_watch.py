@@ -76,15 +76,3 @@ def test_decisions_are_those_of_the_definitions(ratio: float, size: float, seed:
         found.append(expected)
     shares = np.mean(found, axis=0)
     assert (shares > 0.05).all() and (shares < 0.95).all()
-
-
-def test_how_far_the_last_posture_went_is_kept() -> None:
-    watch = DiscontinuityDetector()
-    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
-    watch.leaps(np.zeros(3), rotations, 0.01)
-    assert not watch.is_farther(0.0, 0.0)  # nothing came before the first
-    turned = rotations.copy()
-    turned[7] = Rotation.from_rotvec([0.0, 0.3, 0.0]).as_quat(scalar_first=True)
-    watch.leaps(np.array([0.0, 0.04, 0.03]), turned, 0.01)
-    assert watch.is_farther(0.31, 0.0499) and watch.is_farther(0.299, 0.06)
-    assert not watch.is_farther(0.301, 0.0501)

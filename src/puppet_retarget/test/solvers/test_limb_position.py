@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core.math import quaternions
-from puppet_core.math.arrays import Floats, Vec3
+from puppet_core.math.arrays import Vec3
 from puppet_retarget.solvers import limbs as lp
 import pytest
 
@@ -48,21 +48,6 @@ def random_limb(rng: np.random.Generator) -> tuple[Vec3, Vec3, Vec3]:
     )
 
 
-@pytest.mark.parametrize('run', [lp.polar_limit, lp.polar_limit.py_func], ids=['jit', 'py'])
-def test_triangle_angle_is_the_law_of_cosines(run, rng) -> None:
-    for a, b in rng.uniform(0.1, 1.0, (100, 2)):
-        angle = rng.uniform(0.0, np.pi)
-        c = np.sqrt(a * a + b * b - 2.0 * a * b * np.cos(angle))
-        assert run(a, b, c) == pytest.approx(angle, abs=1e-7)
-
-
-def test_triangle_that_does_not_close_is_clamped() -> None:
-    assert lp.polar_limit(1.0, 1.0, 2.1) == np.pi
-    assert lp.polar_limit(1.0, 0.5, 0.4) == 0.0
-    # a thin triangle keeps its precision, where an arc cosine would lose half the digits
-    assert lp.polar_limit(1.0, 2.0 - 1e-12, 1.0) == pytest.approx(1e-6, rel=1e-4)
-
-
 def test_wrist_reaches_goals_in_reach(rng) -> None:
     for _ in range(200):
         shoulder, elbow, wrist = random_limb(rng)
@@ -84,13 +69,6 @@ def test_goal_out_of_reach_is_pointed_at_nearly_straight(rng) -> None:
         assert lp.EXACT_SHARE * FULL <= reach <= FULL
 
 
-def test_wrist_at_its_own_place_leaves_the_elbow_alone(rng) -> None:
-    for _ in range(100):
-        shoulder, elbow, wrist = random_limb(rng)
-        new_elbow, _ = placed(shoulder, elbow, wrist, wrist, hint=unit(rng.normal(size=3)))
-        np.testing.assert_allclose(new_elbow, elbow, atol=POSITION_TOL_M)
-
-
 def test_elbow_is_the_nearest_of_its_circle_along_the_captured_line(rng) -> None:
     """Goals on the captured line from shoulder to wrist; no other elbow is nearer."""
     for _ in range(100):
@@ -104,19 +82,6 @@ def test_elbow_is_the_nearest_of_its_circle_along_the_captured_line(rng) -> None
         circle = shoulder + quaternions.rotate(spin, new_elbow - shoulder)
         nearest = np.linalg.norm(circle - elbow, axis=1).min()
         assert np.linalg.norm(new_elbow - elbow) <= nearest + 1e-4
-
-
-def test_bend_is_carried_over_by_the_least_rotation(rng) -> None:
-    """Turning goal and limb together turns the elbow with them."""
-    for _ in range(100):
-        shoulder, elbow, wrist = random_limb(rng)
-        axis = unit(wrist - shoulder)
-        turn = np.cross(axis, unit(rng.normal(size=3)))  # square to the line: no twist
-        q = quaternions.exp(turn)
-        goal = shoulder + quaternions.rotate(q, wrist - shoulder)
-        new_elbow, _ = placed(shoulder, elbow, wrist, goal)
-        wanted = shoulder + quaternions.rotate(q, elbow - shoulder)
-        np.testing.assert_allclose(new_elbow, wanted, atol=1e-8)
 
 
 def test_knee_cannot_pass_through_the_straight_leg(rng) -> None:
@@ -139,13 +104,6 @@ def test_straight_limb_bends_to_the_hint(rng) -> None:
         assert unit(new_elbow - (new_elbow @ along) * along) @ hint == pytest.approx(1.0)
 
 
-def test_degenerate_goals_leave_the_limb_alone(rng) -> None:
-    shoulder, elbow, wrist = random_limb(rng)
-    new_elbow, new_wrist = placed(shoulder, elbow, wrist, shoulder)
-    np.testing.assert_array_equal(new_elbow, elbow)
-    np.testing.assert_array_equal(new_wrist, wrist)
-
-
 @pytest.mark.parametrize('current', [0.0, 0.9995 * FULL], ids=['free', 'stretched'])
 def test_reach_is_exact_in_between_and_soft_at_the_ends(current: float) -> None:
     d = np.linspace(0.0, 2.0 * FULL, 20_001)
@@ -160,19 +118,6 @@ def test_reach_is_exact_in_between_and_soft_at_the_ends(current: float) -> None:
     assert slopes.max() <= 1.0 + 1e-6
 
 
-def test_knee_speed_is_bounded_while_the_goal_leaves_reach() -> None:
-    """Without softness the angle changes with the square root of the distance: a pop."""
-    d = np.linspace(0.5, 0.6, 100_001)
-    soft = np.array([lp.soft_reach(x, 0.0, UPPER, LOWER) for x in d])
-
-    def fastest(reach: Floats) -> float:
-        angles = [lp.polar_limit(UPPER, x, LOWER) for x in reach]
-        return np.abs(np.diff(angles)).max() / (d[1] - d[0])
-
-    assert fastest(soft) < 16.0 / FULL
-    assert fastest(d) > 300.0 / FULL
-
-
 def test_elbow_moves_continuously_with_goal_and_capture(rng) -> None:
     """Goals sweep from close by to far out of reach while the captured limb straightens."""
     n = 4000
@@ -185,25 +130,6 @@ def test_elbow_moves_continuously_with_goal_and_capture(rng) -> None:
             elbow, wrist = limb(np.zeros(3), along, hint, FULL * (0.7 + 0.29999 * s[k]))
             elbows.append(placed(np.zeros(3), elbow, wrist, goals[k], hint=hint)[0])
         assert np.linalg.norm(np.diff(elbows, axis=0), axis=1).max() < 30.0 / n
-
-
-@pytest.mark.parametrize(
-    'run', [lp.into_range_ball, lp.into_range_ball.py_func], ids=['jit', 'py']
-)
-def test_range_ball_holds_the_goal(run, rng) -> None:
-    """Eq. 5.10: never outside, the goal itself at full importance, captured when none."""
-    for captured, goal in rng.normal(size=(50, 2, 3)):
-        out, radius, slack = np.empty(3), rng.uniform(0.0, 2.0), rng.uniform()
-        run(captured, goal, radius, slack, out)
-        # no farther than the share slack of the way, whatever the radius
-        assert np.linalg.norm(out - goal) <= slack * np.linalg.norm(captured - goal) + 1e-12
-        run(captured, goal, radius, 1.0, out)
-        assert np.linalg.norm(out - goal) <= radius
-        assert np.linalg.norm(np.cross(out - goal, captured - goal)) < 1e-12
-        run(captured, goal, 0.0, 1.0, out)
-        np.testing.assert_array_equal(out, goal)
-        run(captured, goal, 1e9, 1.0, out)
-        np.testing.assert_allclose(out, captured, atol=1e-12)
 
 
 @pytest.mark.parametrize('run', [lp.into_reach, lp.into_reach.py_func], ids=['jit', 'py'])
@@ -229,12 +155,3 @@ def test_goals_of_little_importance_are_slowed_before_they_leave_reach(run, rng)
             continue
         slopes = np.diff(ends) / np.diff(d)
         assert np.abs(np.diff(slopes)).max() < 1.1 * (d[1] - d[0]) / (lp.REACH_ROOM * slack * FULL)
-
-
-def test_goal_at_a_straight_captured_limb_is_left_there(rng) -> None:
-    """A puppet built like its performer keeps its straight legs at any importance."""
-    shoulder = rng.normal(size=3)
-    goal = shoulder + 0.999 * FULL * unit(rng.normal(size=3))
-    out = goal.copy()
-    lp.into_reach(shoulder, goal, FULL, 0.8, out)
-    np.testing.assert_array_equal(out, goal)

@@ -22,7 +22,6 @@ POSITION_TOL_M = 1e-9
 STRETCH = 0.998
 ALL_LIMBS = pytest.mark.parametrize('limb', range(4), ids=LIMBS)
 EASED = pytest.mark.parametrize('eased', [False, True], ids=['printed', 'eased'])
-ENVIRONMENT, HAND, ELBOW = range(3)
 
 
 class Limb(NamedTuple):
@@ -83,14 +82,6 @@ def places(rng: np.random.Generator, body: Limb) -> Vec3s:
     ways[:2] *= rng.uniform(low + 0.03 * body.full, 0.95 * STRETCH * body.full, (2, 1))
     ways[2] *= body.lengths[0]
     return body.shoulder + ways
-
-
-def beside_the_elbow(rng: np.random.Generator, body: Limb) -> Vec3:
-    """Return a place that the elbow can get to by a turn below a radian."""
-    elbow, _ = forward(body, body.captured)
-    turn = rng.normal(size=3)
-    turn *= rng.uniform() / np.linalg.norm(turn)
-    return body.shoulder + qb.rotate(qb.exp(turn), elbow - body.shoulder)
 
 
 def largest_turn(a: Quats, b: Quats) -> float:
@@ -154,17 +145,6 @@ def test_hand_that_touches_its_body_is_at_the_centre_of_its_ball(
 
 
 @ALL_LIMBS
-def test_elbow_that_matters_alone_is_in_its_ball(limb: int, adult_character, rng) -> None:
-    for _ in range(100):
-        body = bent_limb(rng, adult_character, limb)
-        centres = places(rng, body)
-        centres[2] = beside_the_elbow(rng, body)
-        out = solved(limb, body, centres, np.zeros(3), np.array([0.0, 0.0, 1.0]))
-        elbow, _ = forward(body, out)
-        np.testing.assert_allclose(elbow, centres[2], atol=POSITION_TOL_M)
-
-
-@ALL_LIMBS
 def test_elbow_turns_into_its_ball_while_a_firm_hand_stays(
     limb: int, adult_character, rng
 ) -> None:
@@ -187,13 +167,6 @@ def test_elbow_turns_into_its_ball_while_a_firm_hand_stays(
                 p - body.shoulder - ((p - body.shoulder) @ axis) * axis for p in (elbow, new_elbow)
             ]
             assert off[0] @ off[1] >= 0.0
-
-
-def test_nothing_important_leaves_the_limb_nearly_alone(adult_character, rng) -> None:
-    for tiny in (1e-3, 1e-5):
-        body = bent_limb(rng, adult_character, 0)
-        out = solved(0, body, places(rng, body), np.full(3, 0.05), np.full(3, tiny))
-        assert largest_turn(out, body.captured) < 20.0 * tiny**2 + 1e-9
 
 
 def test_swung_elbow_is_out_of_its_ball_and_a_firm_hand_stays(adult_character, rng) -> None:

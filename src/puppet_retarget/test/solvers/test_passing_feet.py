@@ -12,8 +12,6 @@ from puppet_retarget.solvers.penetration import (
     ALLOWED_M,
     approach,
     NOW_PREFERRED,
-    PASSING_S,
-    step_aside,
     swing_leg_clearance,
 )
 from puppet_retarget.solvers.puppet_model import SolverConfig
@@ -51,26 +49,6 @@ def test_approach_is_the_least_of_its_box(rng, kind: str) -> None:
         )
         assert abs(t) <= 0.1
         assert out @ out + NOW_PREFERRED * (v @ v) * t * t == pytest.approx(least, abs=1e-9)
-
-
-def test_aside_at_the_deepest_place_not_at_all_when_far_ahead(rng) -> None:
-    """Of straight ways past a post, each is deepest, or only near it, now."""
-    for _ in range(200):
-        side, height = rng.uniform(0.005, 0.09), rng.uniform(-0.2, 0.2)
-        turn = rng.uniform(0.0, 2.0 * np.pi)
-        ahead = np.array([np.cos(turn), np.sin(turn), 0.0])
-        across = np.array([-ahead[1], ahead[0], 0.0])
-        speed = rng.uniform(1.5, 5.0)
-        now = across * side + [0.0, 0.0, height]
-        point = now.copy()
-        step_aside(POST, SHANK, speed * ahead, 0.0, point)
-        needed = max(RADIUS - side, 0.0)
-        np.testing.assert_allclose(point, now + needed * across, atol=1e-9)
-        for when in (-1.1, 1.1):
-            far = now - when * PASSING_S * (1.0 + NOW_PREFERRED) * speed * ahead
-            point = far.copy()
-            step_aside(POST, SHANK, speed * ahead, 0.0, point)
-            assert (point == far).all()
 
 
 def pass_by(speed: float, side: float, scale: float = 1.0):
@@ -120,14 +98,6 @@ def test_slow_feet_and_feet_that_miss_the_leg_keep_their_way() -> None:
         assert (ways == 0.0).all()
     # what is slow for a large puppet is fast for a small one
     assert (pass_by(0.8, 0.025, 2.0)[1] == 0.0).all() and pass_by(0.8, 0.025)[1].any()
-
-
-def test_the_first_frame_and_a_repeated_one_tell_no_speed() -> None:
-    sole, way = np.array([0.0, 0.025, 0.0]), np.ones(3)
-    before, room = np.full((3, 3), 9.0), np.ones((3, 2))
-    for dt in (np.inf, 0.0):
-        swing_leg_clearance(POST, LEG, PLACES, ENDS, sole, 0.0, 1.0, dt, before, room, way)
-        assert (way == 0.0).all()
 
 
 def swing(solver: Solver, script: Script, dt: float) -> tuple[Floats, Floats]:

@@ -45,13 +45,6 @@ def test_a_late_root_is_brought_to_the_nearest_place_that_reaches(short: Held) -
     np.testing.assert_array_equal(short.hold(centres, importances, inside), inside)
 
 
-@pytest.mark.parametrize('w', [0.0, 0.5, 0.8])
-def test_a_limb_that_matters_little_does_not_hold_the_root(short: Held, w: float) -> None:
-    importances = np.array([0.0, 0.0, w, 0.0])
-    late = np.array([0.0, 0.0, 1.5 * short.reaches[2]])
-    np.testing.assert_array_equal(short.hold(np.zeros((4, 3)), importances, late), late)
-
-
 def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(
     short: Held,
 ) -> None:
@@ -69,16 +62,6 @@ def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(
             # the least ball that both hold has the promised room
             grown = (half + root_balls.HELD_ROOM - 1.0) * reach
             np.testing.assert_allclose(misses.max(), grown, atol=1e-9)
-
-
-def test_what_is_planted_holds_before_what_lands(short: Held) -> None:
-    importances = np.array([0.0, 0.0, 1.0, 0.97])
-    reach = short.reaches[2]
-    centres = np.zeros((4, 3))
-    centres[2:, 1] = 1.1 * reach, -1.1 * reach
-    out = short.hold(centres, importances, np.array([0.0, 0.0, 1.0]))
-    planted, landing = np.linalg.norm(out - centres[2:], axis=1) - reach
-    assert 0.0 < planted < landing
 
 
 def test_holding_is_continuous_while_balls_part_and_matter(short: Held) -> None:

@@ -21,7 +21,6 @@ from puppet_retarget.importance.self_interaction import (
     N_SAMPLES,
     SAMPLE,
     SELF_IMPORTANCE,
-    SELF_PLACE,
     SELF_ROW,
     SelfInteractionConfig,
     SHARE,
@@ -126,35 +125,6 @@ def test_scaled_body_in_a_scaled_world_gets_its_own_points(
     np.testing.assert_allclose(balls.centres[near], big.points[near], atol=1e-9)
 
 
-def test_radius_never_exceeds_the_nearest_sample_distance(tall_character, own_body, rng) -> None:
-    for _ in range(10):
-        body = curled_up(own_body.skeleton, rng)
-        puppet = body_of_rotations(tall_character.skeleton, body.rotations)
-        rows = rows_of(own_body.skeleton, body)
-        balls = balls_of(rows, tall_character, puppet)
-        for j in np.flatnonzero(balls.importances):
-            assert 0.0 <= balls.radii[j] <= nearest_sample(rows[j]) + TOL_M
-            if rows[j, SELF_IMPORTANCE] == 1.0:
-                assert balls.radii[j] == 0.0
-
-
-def test_all_weights_zero_means_no_ball(tall_character, rng) -> None:
-    """Errata 6: also where the importance is not zero, and contacts are listed."""
-    body = curled_up(tall_character.skeleton, rng)
-    row = random_row(rng, 5, 0.7)
-    row[FIRST_CONTACT + WEIGHT :: CONTACT_WIDTH] = 0.0
-    for rows in (np.tile(row, (8, 1)), np.tile(empty_row(0.7), (8, 1)), np.zeros((8, SELF_ROW))):
-        balls = balls_of(rows, tall_character, body)
-        assert not balls.importances.any()
-    samples = body_arrays(tall_character.skeleton, tall_character.capsules).samples
-    centre = np.full(3, np.nan)
-    radius = self_ball(
-        row, 0.0, samples, 1.0, body.q_world, body.p_world, body.points[0], 1.0, centre
-    )
-    assert radius == -1.0
-    np.testing.assert_array_equal(centre, body.points[0])
-
-
 def ball(row: Floats, character: Character, body: Body, j: int, sideways: float) -> Floats:
     """Return the centre of one ball."""
     centre = np.empty(3)
@@ -219,37 +189,3 @@ def test_without_sideways_only_the_distance_is_kept(tall_character, rng) -> None
         half = ball(row, tall_character, body, 4, 0.5) - body.points[4]
         np.testing.assert_allclose(straight, along, atol=TOL_M)
         np.testing.assert_allclose(half, 0.5 * (whole + straight), atol=TOL_M)
-
-
-def test_elbow_that_comes_through_a_surface_has_a_ball_that_does_not_jump(own_body, rng) -> None:
-    """The displacement from the sample points turns about there; the way out does not."""
-    checked, centre = 0, np.empty(3)
-    samples = body_arrays(own_body.skeleton, own_body.capsules).samples
-    for _ in range(40):
-        body = curled_up(own_body.skeleton, rng)
-        row = random_row(rng, 1, 1.0)
-        start = FIRST_CONTACT + DISPLACEMENT
-        ways = np.linspace(-1e-4, 1e-4, 21)[:, np.newaxis] * rng.normal(size=3)
-        centres = []
-        for way in ways:
-            row[start : start + 3] = way
-            self_ball(
-                row, 1.0, samples, 1.0, body.q_world, body.p_world, body.points[4], 0.0, centre
-            )
-            centres.append(centre.copy())
-        steps = np.linalg.norm(np.diff(centres, axis=0), axis=1)
-        far = np.linalg.norm(centres[0] - body.points[4])
-        assert steps.max() < 1e-2
-        checked += far > 0.1
-    assert checked > 20
-
-
-def test_place_counts_for_hands_and_never_for_elbows(tall_character, rng) -> None:
-    body = curled_up(tall_character.skeleton, rng)
-    rows = np.array([random_row(rng, 3, 0.6) for _ in range(8)])
-    rows[:, SELF_PLACE] = 1.0
-    balls = balls_of(rows, tall_character, body)
-    for j in range(8):
-        w = rows[j, SELF_IMPORTANCE]
-        wanted = ball(rows[j], tall_character, body, j, w * w if j < 4 else 0.0)
-        np.testing.assert_allclose(balls.centres[j], wanted, atol=TOL_M)
