@@ -16,6 +16,8 @@ from puppet_core.io.parameter_rows import (
     defaults,
     read_parameter_file,
     Row,
+    rows_of,
+    setting,
 )
 from puppet_core.io.progress_bar import Advance, progress
 from puppet_core.io.text import brief, cut, listed, printable
@@ -57,6 +59,8 @@ __all__ = [
     'read_yaml_text',
     'replacing',
     'require_file',
+    'rows_of',
+    'setting',
     'write_bytes',
     'write_text',
 ]

@@ -10,7 +10,7 @@ row. ROS declares these rows in puppet_ros.node.parameters; nothing here knows a
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 import math
 from pathlib import Path
 from typing import Any, TypeVar
@@ -126,6 +126,25 @@ class Row:
         return value
 
 
+def setting(
+    default: Scalar,
+    unit: str = '-',
+    low: float | None = None,
+    high: float | None = None,
+    description: str = '',
+    live: bool = True,
+    **more: Any,
+) -> Any:
+    """Return a dataclass field that `rows_of` makes a parameter of; see `Row` for its parts."""
+    parts = {'unit': unit, 'low': low, 'high': high, 'description': description, 'live': live}
+    return field(default=default, metadata=parts | more)
+
+
+def rows_of(kind: Any, prefix: str = '') -> tuple[Row, ...]:
+    """Return a row for each field of a dataclass that is a `setting`, in their order."""
+    return tuple(Row(prefix + f.name, f.default, **f.metadata) for f in fields(kind) if f.metadata)
+
+
 def defaults(rows: Sequence[Row]) -> dict[str, Any]:
     """Return name -> default of all rows."""
     return {row.name: row.default for row in rows}
@@ -158,7 +177,7 @@ def build_config(kind: type[Config], values: Mapping[str, Any]) -> Config:
     without a parameter keep their default; a parameter without a field is our own mistake.
 
     """
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
     named = {name.replace('.', '_'): value for name, value in values.items()}
     stray = sorted(set(named) - known)
     assert not stray, f'{kind.__name__} has no field for {stray}'

@@ -17,6 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from puppet_core.io import setting
 from puppet_core.math import Floats, follow, kernel, pack_arrays, rotate, unpack, Vec3s, work_array
 from puppet_retarget.importance.environment import (
     Environment,
@@ -45,17 +46,23 @@ _FAR_SHARE = 1e-6  # weight of objects out of influence in a goal, so that it ne
 class ImportanceConfig:
     """Tuning of the importance; see the parameter table for ranges."""
 
-    prediction_s: float = 0.06
-    """lambda of Shin2002 eq. 4.2 [s]."""
-
-    influence_distance_m: float = 0.6
-    """D of Shin2002 eq. 4.3 where the environment file gives none [m]."""
-
-    contact_margin_m: float = 0.03
-    """Distance that counts as contact where the file gives none (errata 13) [m]."""
-
-    smoothing_s: float = 0.03
-    """Time constant of the follower of errata 12 [s]."""
+    prediction_s: float = setting(
+        0.06, 's', 0.0, 1.0, 'lambda: how far ahead distances are extrapolated, Shin2002 eq. 4.2.'
+    )
+    influence_distance_m: float = setting(
+        0.6,
+        'm',
+        0.0,
+        10.0,
+        'D where the environment file gives none, Shin2002 eq. 4.3.',
+        low_open=True,
+    )
+    contact_margin_m: float = setting(
+        0.03, 'm', 0.0, 0.5, 'Distance that counts as contact where the file gives none.'
+    )
+    smoothing_s: float = setting(
+        0.03, 's', 0.0, 1.0, 'Time constant of the importance follower; 0 is none.'
+    )
 
 
 class EstimatorArrays(NamedTuple):

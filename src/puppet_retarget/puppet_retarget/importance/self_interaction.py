@@ -33,6 +33,7 @@ from puppet_core.body import (
     Skeleton,
     surface_samples,
 )
+from puppet_core.io import setting
 from puppet_core.math import (
     Floats,
     follow,
@@ -505,38 +506,48 @@ def list_contacts(
 class SelfInteractionConfig:
     """Tuning of the self-interaction; see the parameter table for ranges."""
 
-    prediction_s: float = 0.03
-    """lambda of Shin2002 eq. 4.2 for a body's own distances: pays for the smoothing [s]."""
-
-    hand_influence_m: float = 0.06
-    """D of eq. 4.3 of the palms from torso and legs, which they pass by all the time [m]."""
-
-    gesture_influence_m: float = 0.15
-    """D of the palms from the head and from the other arm, where they seldom are by chance [m]."""
-
-    elbow_influence_m: float = 0.05
-    """D for the elbows [m]."""
-
-    foot_influence_m: float = 0.01
-    """D for the soles and knees [m]."""
-
-    hand_margin_m: float = 0.02
-    """Distance of palms from a surface that counts as contact [m]."""
-
-    elbow_margin_m: float = 0.045
-    """The same for elbows: about their own radius [m]."""
-
-    foot_margin_m: float = 0.0
-    """The same for soles and knees, which pass each other closely at every step [m]."""
-
-    foot_passing_s: float = 0.03
-    """Distance added for soles and knees per speed along what they pass by [s]."""
-
-    smoothing_s: float = 0.015
-    """Time constant of the follower of errata 12 [s]."""
-
-    samples_only: bool = False
-    """Whether distances are to the nearest sample point, as printed, or to the surface."""
+    prediction_s: float = setting(
+        0.03, 's', 0.0, 1.0, "lambda for distances from the performer's own body, eq. 4.2."
+    )
+    hand_influence_m: float = setting(
+        0.06, 'm', 0.0, 1.0, 'D of the palms from the own torso and legs, eq. 4.3.', low_open=True
+    )
+    gesture_influence_m: float = setting(
+        0.15,
+        'm',
+        0.0,
+        1.0,
+        'D of the palms from the own head and other arm, eq. 4.3.',
+        low_open=True,
+    )
+    elbow_influence_m: float = setting(
+        0.05, 'm', 0.0, 1.0, 'D of the elbows from the own body, eq. 4.3.', low_open=True
+    )
+    foot_influence_m: float = setting(
+        0.01, 'm', 0.0, 1.0, 'D of soles and knees from the own body, eq. 4.3.', low_open=True
+    )
+    hand_margin_m: float = setting(
+        0.02, 'm', 0.0, 0.5, 'Distance of palms from the own body that counts as contact.'
+    )
+    elbow_margin_m: float = setting(
+        0.045, 'm', 0.0, 0.5, 'Distance of elbows from the own body that counts as contact.'
+    )
+    foot_margin_m: float = setting(
+        0.0, 'm', 0.0, 0.5, 'Distance of soles and knees from the own body that counts as contact.'
+    )
+    foot_passing_s: float = setting(
+        0.03,
+        's',
+        0.0,
+        1.0,
+        'Distance added for soles and knees per speed along what they pass by.',
+    )
+    smoothing_s: float = setting(
+        0.015, 's', 0.0, 1.0, 'Time constant of the follower of the self-interaction; 0 is none.'
+    )
+    samples_only: bool = setting(
+        False, description='Distances to the nearest sample point, as printed, not to the surface.'
+    )
 
     @property
     def influences_m(self) -> Floats:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS
-from puppet_core.io import ConfigError
+from puppet_core.io import ConfigError, setting
 from puppet_core.math import Floats, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
@@ -21,41 +21,51 @@ CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
 class SolverConfig:
     """Tuning of the importance-based solver; see the parameter table for ranges."""
 
-    root_form: str = 'projection'
-    """Offset of the root before the ball intersection; `reference` leaves it (errata 12)."""
-
-    root_softness: float = 0.9
-    """Fraction of a limb's reach over which its sideways pull on the root grows; 0 at once [-]."""
-
-    root_smoothing_s: float = 0.02
-    """Time constant with which the root's offset from the performer's settles [s]."""
-
-    stretch_limit: float = 0.998
-    """Fraction of a limb's full length within which goals count as reachable [-]."""
-
-    root_height_ratio: float = 0.0
-    """Reference root height over the performer's; 0 takes the character's own [-]."""
-
-    eased_blend: bool = True
-    """Whether blend, range ball and reach use a smooth step of w instead of w itself."""
-
-    posture_weight: float = 0.01
-    """alpha of Shin2002 eq. 5.3 [m^2/rad^2]."""
-
-    orientation_weight: float = 1.0
-    """beta_j of Shin2002 eq. 5.5, for every body segment [-]."""
-
-    position_weight: float = 1.0
-    """gamma of Shin2002 eq. 5.5 [rad^2/m^2]."""
-
-    max_iterations: int = 20
-    """Cap of the body minimiser [-]."""
-
-    torso_segments: int = 2
-    """Parts that the body minimiser bends the torso in: 1 as a whole, 2 spine and chest."""
-
-    self_push_out: bool = True
-    """Whether end-effectors, elbows and knees are moved out of the puppet's own body."""
+    root_form: str = setting(
+        'projection',
+        description='Offset of the root before it goes into reach of the goals.',
+        choices=ROOT_FORMS,
+    )
+    root_softness: float = setting(
+        0.9,
+        '-',
+        0.0,
+        0.9,
+        "Share of a limb's reach over which its sideways pull on the root sets in.",
+    )
+    root_smoothing_s: float = setting(
+        0.02, 's', 0.0, 1.0, "Time constant with which the root's added offset settles."
+    )
+    stretch_limit: float = setting(
+        0.998, '-', 0.5, 1.0, "Share of a limb's length within which goals count as reachable."
+    )
+    root_height_ratio: float = setting(
+        0.0,
+        '-',
+        0.0,
+        100.0,
+        "Reference root height over the performer's; 0 is the character's own.",
+    )
+    eased_blend: bool = setting(
+        True,
+        description='Blend captured and solved rotations by an ease of w instead of w, eq. 5.14.',
+    )
+    posture_weight: float = setting(
+        0.01, '-', 0.0, 100.0, 'alpha of Shin2002 eq. 5.3.', low_open=True
+    )
+    orientation_weight: float = setting(
+        1.0, '-', 0.0, 100.0, 'beta of Shin2002 eq. 5.5.', low_open=True
+    )
+    position_weight: float = setting(
+        1.0, '-', 0.0, 100.0, 'gamma of Shin2002 eq. 5.5.', low_open=True
+    )
+    max_iterations: int = setting(20, '-', 0, 200, 'Cap of the body minimiser.')
+    torso_segments: int = setting(
+        2, '-', 1, 2, 'Parts that the body minimiser bends the torso in: 2 are spine and chest.'
+    )
+    self_push_out: bool = setting(
+        True, description="Whether palms, soles, elbows and knees leave the puppet's own body."
+    )
 
     def __post_init__(self) -> None:
         if self.root_form not in ROOT_FORMS:
