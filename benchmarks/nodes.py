@@ -25,8 +25,7 @@ import time
 from typing import Any
 
 import numpy as np
-from puppet_bringup.demo_run import PipelineError
-from puppet_bringup.graph_run import EXIT_OK, run_graph_command, use_own_domain
+from puppet_bringup.graph_run import EXIT_OK, PipelineError, run_graph_command, use_own_domain
 from puppet_bringup.monitor import TOPICS
 from puppet_bringup.pipeline import CLASSES, STREAMS
 from puppet_core.io import check_writable, ConfigError, InputFileError, write_text

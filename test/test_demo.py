@@ -175,12 +175,10 @@ class Graph:
     """The simulation under a supervisor, watched by a monitor."""
 
     def __init__(self, folder: Path) -> None:
-        from puppet_bringup.demo_run import DemoRun
+        from puppet_bringup.graph_run import DemoRun
         from puppet_bringup.monitor import Monitor
-        from puppet_bringup.process_table import SOURCES
-        from puppet_bringup.programs import child_environment
+        from puppet_bringup.process_table import child_environment, prepared, SOURCES
         from puppet_bringup.supervisor import Supervisor
-        from puppet_bringup.up import prepared
         from puppet_ros.node.spin import make_executor
         from puppet_ros.process.private_domain import free_domain
 
@@ -237,7 +235,7 @@ def _kill_and_restart(graph: Graph, name: str) -> None:
 
 
 def _activate_driver(graph: Graph) -> None:
-    from puppet_bringup.demo_run import DriverSwitch
+    from puppet_bringup.graph_run import DriverSwitch
 
     switch = DriverSwitch(graph.monitor)
     assert graph.spin_until(lambda: switch.is_there and switch.advance(), RUN_DEADLINE_S)

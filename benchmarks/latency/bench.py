@@ -25,9 +25,10 @@ from typing import NamedTuple
 from benchmarks.latency.arrival_jitter import LateBytes
 from benchmarks.latency.figures import end_to_end, Figures, hops, in_window, lines
 from benchmarks.latency.relay import measure_relays
-from puppet_bringup.demo_run import DemoRun, EMULATOR
 from puppet_bringup.graph_run import (
     check_rate,
+    DemoRun,
+    EMULATOR,
     EXIT_FAILED,
     EXIT_OK,
     run_graph_command,
@@ -35,8 +36,7 @@ from puppet_bringup.graph_run import (
     use_own_domain,
     watched_graph,
 )
-from puppet_bringup.monitor import JOINTS_TOPIC, Monitor, TOPICS
-from puppet_bringup.usage_meter import MONITOR
+from puppet_bringup.monitor import JOINTS_TOPIC, MONITOR, Monitor, TOPICS
 from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_ros.node import cores_of, running_first, Scheduling
 

@@ -19,10 +19,10 @@ from typing import Any
 
 from benchmarks.latency.figures import Figures, percentiles_ms
 import numpy as np
-from puppet_bringup.demo_run import PipelineError, Say
-from puppet_bringup.programs import child_environment
+from puppet_bringup.graph_run import PipelineError, Say
+from puppet_bringup.monitor import MONITOR, UsageMeter
+from puppet_bringup.process_table import child_environment
 from puppet_bringup.supervisor import describe_end, Supervisor
-from puppet_bringup.usage_meter import MONITOR, UsageMeter
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.messages import frame_index, renamed, stamp_ns
 from puppet_ros.node import observing, qos, running_first, Scheduling, spin_nodes, split_words

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.demo_run import EMULATOR, READY_MARK  # noqa: E402
+from puppet_bringup.graph_run import EMULATOR, READY_MARK  # noqa: E402
 from puppet_bringup.respawner import News, Respawner  # noqa: E402
 from puppet_bringup.supervisor import Supervisor  # noqa: E402
 from robustness.chaos.causes import Stage  # noqa: E402,I100

@@ -10,8 +10,12 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.monitor import FIRST_CAPACITY, FrameLog, INDEX  # noqa: E402,I100
-from puppet_bringup.usage_meter import Usage  # noqa: E402
+from puppet_bringup.monitor import (  # noqa: E402,I100
+    FIRST_CAPACITY,
+    FrameLog,
+    INDEX,
+    Usage,  # noqa: E402
+)
 from robustness.soak.record import FrameTally, UsageSeries  # noqa: E402
 from robustness.soak.report import is_missed, judged, lines, report, Soak  # noqa: E402
 

@@ -1,20 +1,129 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""`./puppet dev compile`: the kernels of all nodes now, for an image or many programs."""
+"""
+`./puppet dev compile`: kernels compiled before the nodes start, once for a state of the sources.
+
+A node that compiles keeps the compiler's memory for good, and nodes that start together
+compile the same kernels side by side. So each node is first run just to compile, one after
+another in two rows; afterwards all of them load what is cached. Only where `./puppet` gives
+a cache folder that is new for every state of the sources; elsewhere nodes compile themselves.
+"""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 import os
 from pathlib import Path
+import subprocess
 import sys
 import tempfile
+import threading
+import time
 
-from puppet_bringup.kernel_cache import CACHE_VARIABLE, compile_kernels
-from puppet_bringup.process_table import SIM
-from puppet_bringup.programs import child_environment
-from puppet_bringup.stop_signals import stop_on_signals
-from puppet_bringup.up import prepared
+from puppet_bringup.process_table import (
+    child_environment,
+    command_line,
+    PIPELINE,
+    prepared,
+    Process,
+    SIM,
+)
+from puppet_bringup.supervisor import die_with_parent, stop_on_signals
 from puppet_ros import share
+
+CACHE_VARIABLE = 'NUMBA_CACHE_DIR'
+MARK = 'compiled'
+COMPILE_ONLY = '--compile-only'
+POLL_S = 0.1
+# by shared kernels: what one node compiles, the next of its row finds
+ROWS = (
+    ('tracker_driver', 'pose_filter', 'performer', PIPELINE),
+    ('retarget', 'importance', 'visualization'),
+)
+
+
+def compile_kernels(
+    listed: Sequence[Process],
+    config_dir: Path,
+    environ: Mapping[str, str],
+    stopping: threading.Event,
+    say: Callable[[str], None],
+) -> bool:
+    """
+    Fill the kernel cache unless that was done; a node that fails here will report why later.
+
+    Parameters
+    ----------
+    listed : sequence of Process
+        The processes that are about to be started.
+    config_dir : Path
+        Folder of their parameter files.
+    environ : mapping
+        Their environment.
+    stopping : Event
+        Ends the compilation early.
+    say : callable
+        Takes a line of progress.
+
+    Returns
+    -------
+    is_done : bool
+        Whether all is compiled.
+
+    """
+    folder = environ.get(CACHE_VARIABLE, '')
+    if not folder:
+        return False
+    if (Path(folder) / MARK).exists():
+        return True
+    commands = {}
+    for process in listed:
+        if process.is_node or process.nodes:
+            program, *arguments = command_line(process, config_dir)
+            commands[process.name] = [program, COMPILE_ONLY, *arguments]
+
+    def run_row(names: Sequence[str]) -> bool:
+        present = [name for name in names if name in commands]
+        return all(_run(name, commands[name], environ, stopping, say) for name in present)
+
+    say('compiling kernels, once: a minute or two')
+    with ThreadPoolExecutor(len(ROWS)) as pool:
+        is_done = all(list(pool.map(run_row, ROWS)))
+    if is_done:
+        (Path(folder) / MARK).touch()
+    return is_done
+
+
+def _run(
+    name: str,
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    stopping: threading.Event,
+    say: Callable[[str], None],
+) -> bool:
+    """Run one program to its end; return whether it ended well."""
+    start = time.monotonic()
+    with subprocess.Popen(
+        command,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=partial(die_with_parent, os.getpid()),
+    ) as child:
+        while child.poll() is None:
+            if stopping.wait(POLL_S):
+                child.terminate()
+                child.wait()
+                return False
+    if child.returncode != 0:
+        say(f'{name} did not compile: it ended with {child.returncode}')
+        return False
+    say(f'compiled {name} in {time.monotonic() - start:.0f} s')
+    return True
+
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 EXAMPLE = 'example: ./puppet setup && ./puppet dev compile'

@@ -4,7 +4,7 @@
 `puppet_demo`: a live performance drives a puppet through real ROS 2 processes.
 
 Emulated tracker, driver, filter, performer, importance, retarget and visualization run as
-separate processes in a private ROS domain. This one starts them, watches them (`demo_run`,
+separate processes in a private ROS domain. This one starts them, watches them (`graph_run`,
 `monitor`), and turns the frame log of the run into the JSON file and the summary table.
 """
 
@@ -38,9 +38,9 @@ from puppet_bringup.monitor import (
     PUPPET_SOLES,
     STAGES,
     STAMP,
+    Usage,
 )
-from puppet_bringup.programs import Process
-from puppet_bringup.usage_meter import Usage
+from puppet_bringup.process_table import Process
 from puppet_core.body import END_EFFECTORS, load_character, motion_measures
 from puppet_core.clips import UP_AXES
 from puppet_core.io import check_writable, ConfigError, write_text

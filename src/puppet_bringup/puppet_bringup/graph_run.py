@@ -1,6 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands that run the simulated graph and watch it have in common."""
+"""
+One run of the simulated graph: start the processes and the tracker, measure, shut down.
+
+The tracker driver is a managed node. `DriverSwitch` configures and activates it from outside,
+and last of all: the opening T-pose of the performer is then seen by all nodes, however long the
+first compilation takes.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -8,18 +14,305 @@ import os
 from pathlib import Path
 import sys
 import threading
+import time
 from typing import NamedTuple
 
-from puppet_bringup.demo_run import DemoRun, PipelineError, Say
-from puppet_bringup.monitor import KINDS, Monitor
-from puppet_bringup.process_table import SIM, SOURCES
-from puppet_bringup.programs import child_environment, Process
-from puppet_bringup.stop_signals import stop_on_signals
-from puppet_bringup.supervisor import LineSink, Supervisor
-from puppet_bringup.up import prepared
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from puppet_bringup.compile_command import compile_kernels
+from puppet_bringup.monitor import KINDS, Monitor, TOPICS, Usage, UsageMeter
+from puppet_bringup.process_table import (
+    child_environment,
+    command_line,
+    PIPELINE,
+    prepared,
+    Process,
+    SIM,
+    SOURCES,
+)
+from puppet_bringup.supervisor import Child, describe_end, LineSink, stop_on_signals, Supervisor
 from puppet_core.io import ConfigError, PuppetError
+from puppet_ros import share
 from puppet_ros.node import observing
 from puppet_ros.process import free_domain, middleware_settings
+from rclpy.executors import Executor
+from rclpy.node import Node
+from rclpy.task import Future
+
+DRIVER_NODE = '/tracker_driver'
+NEXT_STEP = {
+    State.PRIMARY_STATE_UNCONFIGURED: Transition.TRANSITION_CONFIGURE,
+    State.PRIMARY_STATE_INACTIVE: Transition.TRANSITION_ACTIVATE,
+}
+ANSWER_TIMEOUT_S = 3.0  # a call to a driver that has just died is never answered
+
+DRIVER = 'tracker_driver'
+EMULATOR = 'tracker_emulator'
+RAW_TOPIC = TOPICS[0]  # the driver's
+READY_MARK = 'ready'  # what the emulator prints once its ports are there
+SET_UP_TIMEOUT_S = 270.0  # a first compilation on a slow machine fits
+FIRST_FRAME_TIMEOUT_S = 45.0
+SILENCE_TIMEOUT_S = 10.0
+SETTLE_S = 0.5  # of streaming before the figures begin
+GRACE_S = 0.3  # for the last frames to arrive
+STATUS_PERIOD_S = 5.0
+SPIN_S = 0.05
+SHOWN_LINES = 8
+
+Say = Callable[[str], None]
+
+
+class DriverSwitch:
+    """
+    Brings the driver to its active state, step by step, while others spin.
+
+    Every step begins with the question where the driver is, so that it does not matter what
+    became of the one before.
+
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._state = node.create_client(GetState, f'{DRIVER_NODE}/get_state')
+        self._change = node.create_client(ChangeState, f'{DRIVER_NODE}/change_state')
+        self._question: Future | None = None
+        self._step: Future | None = None
+        self._deadline_s = 0.0
+        self._is_active = False
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a driver to talk to."""
+        return self._state.service_is_ready() and self._change.service_is_ready()
+
+    def advance(self) -> bool:
+        """Take the next step if one is due; return whether the driver became active."""
+        if self._is_active:
+            return True
+        pending = self._step or self._question
+        if pending is not None and not pending.done():
+            if time.monotonic() < self._deadline_s:
+                return False
+            self._step = self._question = pending = None  # nobody will answer
+        if self._step is not None or self._question is None:
+            self._step, self._question = None, self._state.call_async(GetState.Request())
+            self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
+            return False
+        state = self._question.result().current_state.id
+        self._question = None
+        if state in NEXT_STEP:
+            request = ChangeState.Request()
+            request.transition.id = NEXT_STEP[state]
+            self._step = self._change.call_async(request)
+            self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
+        self._is_active = state == State.PRIMARY_STATE_ACTIVE
+        return self._is_active
+
+
+class PipelineError(PuppetError):
+    """The graph did not come up, or did not stay up."""
+
+    def __init__(self, text: str, is_bad_input: bool = False) -> None:
+        self.is_bad_input = is_bad_input
+        super().__init__(text)
+
+
+class DemoRun:
+    """The graph of the demo, from start to stop."""
+
+    def __init__(
+        self,
+        listed: Sequence[Process],
+        supervisor: Supervisor,
+        monitor: Monitor,
+        executor: Executor,
+        stopping: threading.Event,
+        say: Say,
+    ) -> None:
+        self._listed = listed
+        self._supervisor = supervisor
+        self._monitor = monitor
+        self._switch = DriverSwitch(monitor)
+        self._executor = executor
+        self._stopping = stopping
+        self._say = say
+
+    def start(self) -> bool:
+        """
+        Bring the graph up to its first /joint_states; return False if asked to stop.
+
+        Raises
+        ------
+        PipelineError : naming the process that failed, with its last lines.
+
+        """
+        config_dir = share.config_dir()
+        compile_kernels(
+            self._listed, config_dir, self._supervisor.environ, self._stopping, self._say
+        )
+        for process in self._listed:
+            self._supervisor.start(process.name, command_line(process, config_dir))
+        self._say('starting the nodes')
+        ready = self._wait(self._missing, SET_UP_TIMEOUT_S)
+        if ready:
+            self._say('switching the tracker on, calibrating in the T-pose')
+            ready = self._wait(self._silent, FIRST_FRAME_TIMEOUT_S)
+        return ready
+
+    def measure(self, duration_s: float) -> tuple[float, float, dict[str, Usage]]:
+        """
+        Let the graph run; return begin and end of the window, and what each process used.
+
+        Parameters
+        ----------
+        duration_s : float
+            Length of the window [s]; 0 until asked to stop.
+
+        Returns
+        -------
+        begin_s, end_s : float
+            Window of stamps, in the monitor's log [s].
+        usage : dict
+            Name -> what it used in the window.
+
+        """
+        self.settle()
+        log = self._monitor.log
+        begin_s = log.seconds(time.time_ns())
+        meter = UsageMeter(self._supervisor.children)
+
+        def tell(elapsed_s: float) -> None:
+            self._say(f'{elapsed_s:5.0f} s, {self._monitor.frames_solved} frames solved')
+
+        self.go_on(duration_s, STATUS_PERIOD_S, tell)
+        end_s = log.seconds(time.time_ns())
+        if duration_s > 0.0 and not self._stopping.is_set():
+            end_s = begin_s + duration_s
+        usage = meter.read()
+        self.drain()
+        return begin_s, end_s, usage
+
+    def settle(self) -> None:
+        """Let the graph run for the moment in which figures do not count yet."""
+        self._spin_until(time.monotonic() + SETTLE_S)
+
+    def see_index(self) -> None:
+        """
+        Listen to the driver until the index of a frame has come: to know how many it publishes.
+
+        Raises
+        ------
+        PipelineError : if none comes.
+
+        """
+        monitor = self._monitor
+        seen = monitor.indices_seen
+        monitor.watch(RAW_TOPIC)
+        self._spin_until(time.monotonic() + SILENCE_TIMEOUT_S, lambda: monitor.indices_seen > seen)
+        monitor.unwatch(RAW_TOPIC)
+        if monitor.indices_seen == seen and not self._stopping.is_set():
+            raise PipelineError(f'no {RAW_TOPIC} for {SILENCE_TIMEOUT_S:.0f} s')
+
+    def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
+        """
+        Let the graph run.
+
+        Parameters
+        ----------
+        duration_s : float
+            How long [s]; 0 until asked to stop.
+        period_s : float
+            Between two calls of each [s].
+        each : callable
+            Called with the seconds since the begin, at the end too.
+
+        Raises
+        ------
+        PipelineError : naming the process that failed, with its last lines.
+
+        """
+        start = due = time.monotonic()
+        end = start + duration_s if duration_s > 0.0 else float('inf')
+        while time.monotonic() < end and not self._stopping.is_set():
+            due = max(due + period_s, time.monotonic())
+            self._spin_until(min(end, due))
+            each(time.monotonic() - start)
+
+    def drain(self) -> None:
+        """Wait for the last frames to arrive."""
+        self._spin_until(time.monotonic() + GRACE_S, heed_stop=False)
+
+    def _missing(self) -> str:
+        if self._has_child(EMULATOR) and not any(
+            line.startswith(READY_MARK) for line in self._supervisor.child(EMULATOR).lines
+        ):
+            return EMULATOR
+        missing = self._monitor.missing_nodes(self._has_child(PIPELINE))
+        if not self._switch.is_there:
+            missing += (DRIVER,)
+        return ', '.join(missing)
+
+    def _silent(self) -> str:
+        if not self._switch.advance():
+            return DRIVER
+        return '' if self._monitor.frames_solved else 'the first /joint_states'
+
+    def _wait(self, missing: Callable[[], str], timeout_s: float) -> bool:
+        """Spin until nothing is missing; report what is, now and then."""
+        start = time.monotonic()
+        while not self._stopping.is_set():
+            still = missing()
+            if not still:
+                return True
+            elapsed_s = time.monotonic() - start
+            if elapsed_s > timeout_s:
+                raise PipelineError(
+                    f'gave up waiting for {still} after {timeout_s:.0f} s\n'
+                    f'{self._last_words(still)}'
+                )
+            if elapsed_s > STATUS_PERIOD_S:
+                self._say(f'waiting for {still}')
+            self._spin_until(time.monotonic() + STATUS_PERIOD_S, lambda: not missing())
+        return False
+
+    def _spin_until(
+        self, deadline: float, done: Callable[[], bool] = lambda: False, heed_stop: bool = True
+    ) -> None:
+        next_check = 0.0
+        while (now := time.monotonic()) < deadline:
+            if heed_stop and self._stopping.is_set():
+                return
+            self._executor.spin_once(timeout_sec=min(SPIN_S, deadline - now))
+            if now >= next_check:
+                next_check = now + SPIN_S
+                self._require_alive(now)
+                if done():
+                    return
+
+    def _require_alive(self, now: float) -> None:
+        for child in self._supervisor.ended():
+            if not self._stopping.is_set():
+                raise PipelineError(
+                    f'{child.name} {describe_end(child)}\n{_words_of(child)}',
+                    is_bad_input=child.exit_code == 2,
+                )
+        last = self._monitor.last_joints_s
+        if last and now - last > SILENCE_TIMEOUT_S and not self._stopping.is_set():
+            raise PipelineError(
+                f'no /joint_states for {SILENCE_TIMEOUT_S:.0f} s\n{self._last_words("")}'
+            )
+
+    def _last_words(self, names: str) -> str:
+        children = [c for c in self._supervisor.children if c.name in names]
+        return '\n'.join(_words_of(c) for c in children or self._supervisor.children)
+
+    def _has_child(self, name: str) -> bool:
+        return any(child.name == name for child in self._supervisor.children)
+
+
+def _words_of(child: Child) -> str:
+    lines = list(child.lines)[-SHOWN_LINES:] or ['(no output)']
+    return '\n'.join(f'  {child.name}: {line}' for line in lines)
+
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 MIN_RATE_HZ, MAX_RATE_HZ = 1.0, 144.0  # the device's ceiling

@@ -11,9 +11,7 @@ from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.launch_description_entity import LaunchDescriptionEntity
 from launch_ros.actions import Node
-from puppet_bringup.process_table import arguments_of
-from puppet_bringup.programs import command_line, Process
-from puppet_bringup.up import prepared
+from puppet_bringup.process_table import arguments_of, command_line, prepared, Process
 from puppet_ros import share
 
 

@@ -3,19 +3,128 @@
 """
 The process table of a running graph: programs, parameters and start order, as plain data.
 
-Launch files and `puppet_up` both build from `processes`, so they cannot differ. `ARGUMENTS` are
+Launch files and `puppet_up` both build from `prepared`, so they cannot differ. `ARGUMENTS` are
 the launch arguments of the descriptions. Values are strings, as in launch; an empty one keeps
 the value of the node's parameter file. Nothing is started here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+import json
+import os
 from pathlib import Path
+import shutil
 from typing import Any
 
-from puppet_bringup.programs import Process
+from ament_index_python.packages import get_package_prefix, PackageNotFoundError
+from puppet_core.body import Character, default_capsules, save_character
+from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
 from puppet_core.io import ConfigError
+from puppet_ros import share
 from puppet_ros.node import cores_of, Scheduling
+from puppet_ros.process import middleware_settings
+
+# Small arrays only: pools of threads for linear algebra cost more than they give.
+ONE_THREAD = {
+    'OMP_NUM_THREADS': '1',
+    'OPENBLAS_NUM_THREADS': '1',
+    'MKL_NUM_THREADS': '1',
+    'NUMBA_NUM_THREADS': '1',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One program to start."""
+
+    name: str
+    """Node name, and what its log lines are prefixed with."""
+
+    package: str
+    """Package that installs it; '' for a program on PATH."""
+
+    executable: str
+    """Its name in the package's lib folder."""
+
+    is_node: bool = True
+    """Whether it takes ROS arguments."""
+
+    arguments: tuple[str, ...] = ()
+    """Its own arguments."""
+
+    parameter_file: str = ''
+    """Relative to the configuration folder."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """On top of the file's."""
+
+    remappings: tuple[tuple[str, str], ...] = ()
+    """From and to, of topics."""
+
+    nodes: 'tuple[Process, ...]' = ()
+    """What runs in it, if it is a process for several nodes."""
+
+    def ros_arguments(self, config_dir: Path) -> list[str]:
+        """Return what follows the program on a command line; nothing for other programs."""
+        if self.nodes:
+            return [
+                word
+                for node in self.nodes
+                for word in ('--node', node.executable, *node.ros_arguments(config_dir))
+            ]
+        if not self.is_node:
+            return []
+        words = ['--ros-args', '-r', f'__node:={self.name}']
+        if self.parameter_file:
+            words += ['--params-file', str(config_dir / self.parameter_file)]
+        for name, value in self.parameters.items():
+            # JSON is YAML, and keeps numbers, texts and lists apart
+            words += ['-p', f'{name}:={json.dumps(value)}']
+        for old, new in self.remappings:
+            words += ['-r', f'{old}:={new}']
+        return words
+
+
+def command_line(process: Process, config_dir: Path) -> list[str]:
+    """
+    Return the words that start a process.
+
+    Raises
+    ------
+    ConfigError : if its program is not installed.
+
+    """
+    program = _find(process)
+    return [program, *process.arguments, *process.ros_arguments(config_dir)]
+
+
+def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
+    """Return this environment for children: numerics in one thread, and `middleware_settings`."""
+    given = {**environ, **changes}
+    return {**ONE_THREAD, **given, **middleware_settings(given)}
+
+
+def _find(process: Process) -> str:
+    if not process.package:
+        found = shutil.which(process.executable)
+        if found is None:
+            raise ConfigError(
+                f'{process.executable}: expected this program on PATH, got none; '
+                'it comes with a system installation of ROS 2'
+            )
+        return found
+    try:
+        prefix = get_package_prefix(process.package)
+    except PackageNotFoundError as err:
+        raise ConfigError(
+            f'{process.package}: expected an installed package, found none; '
+            'build the workspace and source its setup file'
+        ) from err
+    path = Path(prefix) / 'lib' / process.package / process.executable
+    if not os.access(path, os.X_OK):
+        raise ConfigError(f'{path}: expected an executable program, got none; build the workspace')
+    return str(path)
+
 
 SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
 SHOW = 'show'  # the emulator's usual script
@@ -380,3 +489,53 @@ def _emulator(values: Mapping[str, str]) -> Process:
         is_node=False,
         arguments=tuple(words),
     )
+
+
+def write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
+    """
+    Write the character that performs a clip; return its file.
+
+    Parameters
+    ----------
+    given : mapping
+        The launch arguments clip, asf, name_map, unit and up_axis; those absent or empty are
+        found out.
+    folder : Path
+        Where to write.
+
+    Raises
+    ------
+    PuppetError : if the clip cannot be read; the text reports where and why.
+
+    """
+    options = ClipOptions(
+        unit_m=unit_length_m(given['unit']) if given.get('unit') else None,
+        up_axis=given.get('up_axis') or AUTO,
+    )
+    clip, asf, names = (given.get(key) or None for key in ('clip', 'asf', 'name_map'))
+    motion = load_clip(clip or '', skeleton_beside(Path(clip or ''), asf), names, options)
+    name = Path(clip or '').stem
+    character = Character(
+        name, f'The performer of {name}', motion.skeleton, default_capsules(motion.skeleton)
+    )
+    path = folder / f'{name}.yaml'
+    save_character(character, path)
+    return path
+
+
+def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process, ...]:
+    """
+    Return the processes, with what they keep, and a simulation needs beforehand, in `folder`.
+
+    A clip brings its own performer, so its body is what the performer node calibrates.
+
+    """
+    given = {**given, 'state_dir': given.get('state_dir') or str(folder)}
+    if variant == SIM:
+        given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}
+        if given.get('clip') and not given.get('performer'):
+            body = write_clip_performer(given, folder)
+            given['performer'] = str(body)
+    if rviz := rviz_choice(given.get('rviz', '')):
+        given = {**given, 'rviz': str(share.rviz_file(rviz))}
+    return processes(variant, given)

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 import difflib
 from importlib import import_module
 from importlib.metadata import entry_points
+from itertools import count
 from pathlib import Path
 import re
 import sys
@@ -75,11 +76,11 @@ POLICY_HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <!-- Written from the nodes by ./puppet dev reference; doc/security.md says how to use it. -->
 """
-PUBLISH, SUBSCRIBE, REPLY, REQUEST = 'publish', 'subscribe', 'reply', 'request'
-POLICY_KINDS = {PUBLISH: 'topic', SUBSCRIBE: 'topic', REPLY: 'service', REQUEST: 'service'}
-# what nodes have besides where a parameter asks for it: simulated time, a puppet that is a robot
-OF_EVERY_OPTION = {SUBSCRIBE: (CLOCK,)}
-OF_OPTIONS = {'visualization': {PUBLISH: (TF_STATIC,), SUBSCRIBE: (JOINTS,)}}
+# what nodes have where a parameter asks for it, besides simulated time: a puppet that is a robot
+OPTIONAL = {
+    ('visualization', 'publish'): (TF_STATIC,),
+    ('visualization', 'subscribe'): (JOINTS,),
+}
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 PAGE = Path('doc') / 'reference.md'
@@ -148,12 +149,10 @@ def module_of(package: str, program: str) -> ModuleType:
 
 def programs() -> list[tuple[str, str]]:
     """Return package and name of every installed program of the suite, sorted."""
-    found = {
-        (entry.module.split('.')[0], entry.name)
-        for entry in entry_points(group='console_scripts')
-        if entry.module.startswith('puppet_')
-    }
-    return sorted(found)
+    entries = entry_points(group='console_scripts')
+    return sorted(
+        {(e.module.split('.')[0], e.name) for e in entries if e.module.startswith('puppet_')}
+    )
 
 
 def parsers_of(module: ModuleType) -> list[argparse.ArgumentParser]:
@@ -164,50 +163,38 @@ def parsers_of(module: ModuleType) -> list[argparse.ArgumentParser]:
 
 def command_lines(commands: Any) -> list[str]:
     """Return the sections of all commands; `commands` is the module puppet_setup.commands."""
-    lines = ['| command | does |', '| --- | --- |']
-    rows = {name: command.summary for name, command in commands.COMMANDS.items()}
-    rows |= commands.BUILT_IN
     every = dict(commands.COMMANDS)
+    rows = {name: command.summary for name, command in every.items()} | commands.BUILT_IN
     for family, (_, inner, built_in) in commands.FAMILIES.items():
         every |= {f'{family} {name}': command for name, command in inner.items()}
         rows |= {f'{family} {name}': command.summary for name, command in inner.items()}
         rows |= {f'{family} {name}': summary for name, summary in built_in.items()}
-    lines += [f'| `./puppet {name}` | {cell(summary)} |' for name, summary in rows.items()]
-    lines.append('')
-    shown = set()
+    lines = table(
+        ['command', 'does'], ([f'`./puppet {name}`', cell(does)] for name, does in rows.items())
+    )
     for name, command in every.items():
-        shown.add((command.package, command.program))
         if command.package:
             module = module_of(command.package, command.program)
         else:
             module = import_module(command.program)
-        found = parsers_of(module)
-        if not found:
+        parsers = parsers_of(module)
+        if not parsers:
             raise ConfigError(f'{module.__name__}: expected parser() or make_parser(), got none')
-        parsers = [_inner(parser, command.leading) for parser in found]
+        for word in command.leading:
+            parsers = [_subparsers(parser)[word] for parser in parsers]
         lines += _section(f'./puppet {name}', parsers)
+    shown = {(command.package, command.program) for command in every.values()}
     for package, program in programs():
-        found = parsers_of(module_of(package, program))
-        if found and (package, program) not in shown:
-            lines += _section(f'./puppet run {package} {program}', found)
+        parsers = parsers_of(module_of(package, program))
+        if parsers and (package, program) not in shown:
+            lines += _section(f'./puppet run {package} {program}', parsers)
     return lines
-
-
-def _inner(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> argparse.ArgumentParser:
-    """Return the parser behind subcommands; the same one without any."""
-    for word in words:
-        parser = _subparsers(parser)[word]
-    return parser
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Return the parsers of a parser's subcommands, by name."""
-    return {
-        name: inner
-        for action in parser._actions
-        if isinstance(action, argparse._SubParsersAction)
-        for name, inner in action.choices.items()
-    }
+    actions = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return {name: inner for action in actions for name, inner in action.choices.items()}
 
 
 def _section(title: str, parsers: list[argparse.ArgumentParser]) -> list[str]:
@@ -264,49 +251,32 @@ def _default(action: argparse.Action) -> str:
     return code(f'{value:g}' if isinstance(value, float) else str(value))
 
 
-class Entry(NamedTuple):
-    """A field or constant."""
-
-    type: str  # noqa: A003
-    """As in the file."""
-
-    name: str
-    """As in the file."""
-
-    value: str
-    """Of a constant; '' for a field."""
-
-    comment: list[str]
-    """Lines behind it, without the marks."""
-
-
 class Block(NamedTuple):
-    """Lines without an empty one between: comment, then fields or none."""
+    """Lines of a message file without an empty one between; prose if it has no entries."""
 
     comment: list[str]
     """Lines before the entries, without the marks."""
 
-    entries: list[Entry]
-    """May be empty: then it is prose."""
+    entries: list[tuple[str, str, list[str]]]
+    """Type, name (of a constant with its value) and comment behind it, of each field."""
 
 
 def blocks_of(text: str) -> list[Block]:
     """Return the blocks of a message file; `---` is a block of its own without anything."""
     found = []
     for part in re.split(r'\n\s*\n|\n?(?=---)|(?<=---)\n', text):
-        comment: list[str] = []
-        entries: list[Entry] = []
+        block = Block([], [])
         for line in filter(str.strip, part.splitlines()):
-            code_part, _, said = line.partition('#')
-            if code_part.strip() in ('', '---'):
-                (entries[-1].comment if entries else comment).append(said)
+            words, _, comment = line.partition('#')
+            if words.strip() in ('', '---'):
+                (block.entries[-1][2] if block.entries else block.comment).append(comment)
                 continue
-            match = _FIELD.match(code_part.strip())
+            match = _FIELD.match(words.strip())
             assert match is not None, f'{line!r}: expected a field'
-            value = (match['value'] or '').strip()
-            behind = [said] if said.strip() else []
-            entries.append(Entry(match['type'], match['name'], value, behind))
-        found.append(Block(comment, entries))
+            kind, name, value = match.groups()
+            shown = f'{name}={value.strip()}' if value else name
+            block.entries.append((kind, shown, [comment] if comment.strip() else []))
+        found.append(block)
     return found
 
 
@@ -314,10 +284,8 @@ def prose(lines: list[str]) -> str:
     """Return comment lines as one cell; lines of a list stay lines."""
     text, was_item = '', False
     for line in lines:
-        # a space follows the mark of the comment
-        body = line[1:] if line.startswith(' ') else line
-        is_item = _ITEM.match(body) is not None
-        is_plain = not body.startswith(' ')
+        body = line.removeprefix(' ')  # after the mark of the comment
+        is_item, is_plain = _ITEM.match(body) is not None, not body.startswith(' ')
         is_new = is_item or not body.strip() or (was_item and is_plain)
         # the first column of a list, and what it means
         words = _COLUMN.sub(r'\1: ', body.strip(), count=1) if is_item else body
@@ -328,37 +296,29 @@ def prose(lines: list[str]) -> str:
 
 def message_lines(path: Path) -> list[str]:
     """Return the section of a message or service file."""
-    package, kind, name = path.parts[-3], path.parts[-2], path.stem
-    lines = [f'### {package}/{kind}/{name}', '']
-    heads, rows = ['field', 'type', 'meaning'], []
-    if path.suffix == '.srv':
-        rows.append(['**request**', '', ''])
+    lines = [f'### {path.parts[-3]}/{path.parts[-2]}/{path.stem}', '']
+    rows = [['**request**', '', '']] if path.suffix == '.srv' else []
     for block in blocks_of(path.read_text(encoding='utf-8')):
-        if not block.entries:
-            text = prose(block.comment)
-            if text:
-                lines += [text, '']
-            elif path.suffix == '.srv' and rows[-1] != RESPONSE:
-                rows.append(RESPONSE)
-            continue
-        rows.append(_row(block))
-    return [*lines, *table(heads, rows)]
+        text = prose(block.comment)
+        if block.entries:
+            rows.append(_row(block))
+        elif text:
+            lines += [text, '']
+        elif path.suffix == '.srv' and rows[-1] != RESPONSE:
+            rows.append(RESPONSE)
+    return [*lines, *table(['field', 'type', 'meaning'], rows)]
 
 
 def _row(block: Block) -> list[str]:
     """Return the row of a block: one field, or several with their common comment."""
-    said = [prose(block.comment)] if block.comment else []
-    for entry in block.entries:
-        text = prose(entry.comment)
-        if len(block.entries) == 1:
-            said += [text] if text else []
-        elif text:
-            said.append(f'{code(entry.name)}: {text}')
-    names = BREAK.join(
-        code(entry.name + (f'={entry.value}' if entry.value else '')) for entry in block.entries
-    )
-    types = BREAK.join(dict.fromkeys(code(entry.type) for entry in block.entries))
-    return [names, types, BREAK.join(said)]
+    meanings = [prose(block.comment)] if block.comment else []
+    for _, name, comment in block.entries:
+        if text := prose(comment):
+            is_alone = len(block.entries) == 1
+            meanings.append(text if is_alone else f'{code(name.split("=")[0])}: {text}')
+    types = dict.fromkeys(code(kind) for kind, _, _ in block.entries)
+    names = (code(name) for _, name, _ in block.entries)
+    return [BREAK.join(names), BREAK.join(types), BREAK.join(meanings)]
 
 
 def node_programs() -> dict[str, str]:
@@ -407,78 +367,60 @@ def profile_text(profile: QoSProfile) -> str:
     return f'{"reliable" if is_reliable else "best effort"}{kept}, last {profile.depth}'
 
 
-def topic_lines() -> list[str]:
-    """Return the table of topics."""
-    return table(
-        ['topic', 'type', 'publisher', 'QoS', 'rate', 'meaning'],
-        (
-            [
-                code(topic.name),
-                code(topic.type),
-                ', '.join(map(code, topic.publishers)),
-                profile_text(topic.profile),
-                cell(topic.rate),
-                cell(topic.meaning),
-            ]
-            for topic in TOPICS
-        ),
+def interface_lines() -> Iterator[tuple[str, str, list[str]]]:
+    """Yield title, introduction and lines of the sections on the graph."""
+    topics = (
+        [
+            code(topic.name),
+            code(topic.type),
+            ', '.join(map(code, topic.publishers)),
+            profile_text(topic.profile),
+            cell(topic.rate),
+            cell(topic.meaning),
+        ]
+        for topic in TOPICS
     )
-
-
-def service_lines() -> list[str]:
-    """Return the table of services."""
-    return table(
-        ['service', 'type', 'node', 'does'],
-        (
-            [code(service.name), code(service.type), code(service.node), cell(service.meaning)]
-            for service in SERVICES
-        ),
+    heads = ['topic', 'type', 'publisher', 'QoS', 'rate', 'meaning']
+    yield 'Topics', '', table(heads, topics)
+    services = ([code(s.name), code(s.type), code(s.node), cell(s.meaning)] for s in SERVICES)
+    yield 'Services', SERVICES_HEAD, table(['service', 'type', 'node', 'does'], services)
+    frames = (
+        [
+            code(frame.child),
+            code(frame.parent),
+            code(frame.topic),
+            ', '.join(map(code, frame.publishers)),
+            cell(frame.meaning),
+        ]
+        for frame in FRAMES
     )
-
-
-def frame_lines() -> list[str]:
-    """Return the table of frames."""
-    return table(
-        ['frame', 'below', 'on', 'publisher', 'meaning'],
-        (
-            [
-                code(frame.child),
-                code(frame.parent),
-                code(frame.topic),
-                ', '.join(map(code, frame.publishers)),
-                cell(frame.meaning),
-            ]
-            for frame in FRAMES
-        ),
-    )
+    heads = ['frame', 'below', 'on', 'publisher', 'meaning']
+    yield 'Frames', FRAMES_HEAD, table(heads, frames)
 
 
 def parameter_lines() -> list[str]:
     """Return a table of parameters for each node."""
+    heads = ['parameter', 'type', 'default', 'unit', 'range', 'changes', 'meaning']
     lines = []
     for name in node_programs():
-        lines += [f'### {name}', '']
-        lines += table(
-            ['parameter', 'type', 'default', 'unit', 'range', 'changes', 'meaning'],
-            [_parameter(row) for row in rows_of(name)],
-        )
+        lines += [f'### {name}', '', *table(heads, map(_parameter, rows_of(name)))]
     return lines
 
 
 def launch_lines() -> list[str]:
     """Return the launch descriptions and the table of their arguments."""
-    lines = table(['description', 'starts'], ([code(n), cell(t)] for n, t in VARIANTS.items()))
-    return lines + table(
-        ['argument', 'default', 'of', 'meaning'],
-        (
-            [
-                code(a.name),
-                code(a.default),
-                'all' if set(a.variants) == set(VARIANTS) else ', '.join(map(code, a.variants)),
-                cell(a.description),
-            ]
-            for a in ARGUMENTS
-        ),
+    descriptions = ([code(name), cell(text)] for name, text in VARIANTS.items())
+    arguments = (
+        [
+            code(a.name),
+            code(a.default),
+            'all' if set(a.variants) == set(VARIANTS) else ', '.join(map(code, a.variants)),
+            cell(a.description),
+        ]
+        for a in ARGUMENTS
+    )
+    return table(['description', 'starts'], descriptions) + table(
+        ['argument', 'default', 'of', 'meaning'], arguments
     )
 
 
@@ -532,22 +474,12 @@ def running_nodes() -> Iterator[Graph]:
         executor = SingleThreadedExecutor(context=context)
         for node in nodes.values():
             executor.add_node(node)
-        writer = TrackerFrameWriter(('head',), 'transmitter')
-        stamp_ns = 0
+        writer, stamps = TrackerFrameWriter(('head',), 'transmitter'), count(STEP_NS, STEP_NS)
+        place, turn = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
+        fields = place, turn, np.zeros(1), np.zeros(1, np.uint8)
 
         def publish() -> None:
-            nonlocal stamp_ns
-            stamp_ns += STEP_NS
-            frame = SensorFrame(
-                stamp_ns,
-                0,
-                ('head',),
-                np.zeros((1, 3)),
-                np.array([[1.0, 0.0, 0.0, 0.0]]),
-                np.zeros(1),
-                np.zeros(1, np.uint8),
-            )
-            publisher.publish(writer.fill(frame))
+            publisher.publish(writer.fill(SensorFrame(next(stamps), 0, ('head',), *fields)))
             nodes['pose_topics']._pose_array.open('all')
 
         def is_whole() -> bool:
@@ -585,65 +517,50 @@ def _make(name: str, context: Any) -> Any:
     )
 
 
-class Rule(NamedTuple):
-    """Names that a node may use in one way."""
-
-    way: str
-    """One of KINDS."""
-
-    is_ros: bool
-    """Whether they are ROS's own, which every node has."""
-
-    names: tuple[str, ...]
-    """From the root, as on the graph."""
-
-
-def rules_of(name: str, looker: Any) -> list[Rule]:
-    """Return what a node of the root namespace may do, as another one, `looker`, sees it."""
-    asked = {
-        PUBLISH: looker.get_publisher_names_and_types_by_node,
-        SUBSCRIBE: looker.get_subscriber_names_and_types_by_node,
-        REPLY: looker.get_service_names_and_types_by_node,
-        REQUEST: looker.get_client_names_and_types_by_node,
-    }
-    own, of_ros = [], []
-    for way, ask in asked.items():
-        found = ask(name, '/')
-        ros = {n for n, types in found if n in OF_EVERY_NODE or types[0].startswith(ROS_TYPES)}
-        optional = (*OF_EVERY_OPTION.get(way, ()), *OF_OPTIONS.get(name, {}).get(way, ()))
-        own.append(Rule(way, False, tuple(sorted({n for n, _ in found} - ros | {*optional}))))
-        of_ros.append(Rule(way, True, tuple(sorted(ros))))
-    return [rule for rule in (*own, *of_ros) if rule.names]
-
-
 def policy_text(graph: Graph) -> str:
-    """Return the policy of the running nodes."""
+    """Return the policy of the running nodes, which are in the root namespace."""
+    asked = {
+        'publish': graph.lab.get_publisher_names_and_types_by_node,
+        'subscribe': graph.lab.get_subscriber_names_and_types_by_node,
+        'reply': graph.lab.get_service_names_and_types_by_node,
+        'request': graph.lab.get_client_names_and_types_by_node,
+    }
     root = Xml.Element('policy', version=VERSION)
     enclaves = Xml.SubElement(root, 'enclaves')
-    for name in sorted(graph.nodes):
-        enclave = Xml.SubElement(enclaves, 'enclave', path=f'{ENCLAVES}/{name}')
+    for node in sorted(graph.nodes):
+        enclave = Xml.SubElement(enclaves, 'enclave', path=f'{ENCLAVES}/{node}')
         profiles = Xml.SubElement(enclave, 'profiles')
-        profile = Xml.SubElement(profiles, 'profile', ns='/', node=name)
-        for rule in rules_of(name, graph.lab):
-            kind = POLICY_KINDS[rule.way]
-            group = Xml.SubElement(profile, f'{kind}s', {rule.way: 'ALLOW'})
-            for found in rule.names:
-                is_private = rule.is_ros or kind == 'service'
-                Xml.SubElement(group, kind).text = _relative(found, name if is_private else '')
+        profile = Xml.SubElement(profiles, 'profile', ns='/', node=node)
+        of_ros = []  # what every node has: after the node's own
+        for way, ask in asked.items():
+            found = ask(node, '/')
+            ros = {n for n, types in found if n in OF_EVERY_NODE or types[0].startswith(ROS_TYPES)}
+            of_ros.append((way, ros, True))
+            own = {name for name, _ in found} - ros | {*OPTIONAL.get((node, way), ())}
+            _allow(profile, node, way, own | ({CLOCK} if way == 'subscribe' else set()), False)
+        for way, names, is_ros in of_ros:
+            _allow(profile, node, way, names, is_ros)
     Xml.indent(root)
     return POLICY_HEAD + Xml.tostring(root, 'unicode') + '\n'
+
+
+def _allow(profile: Any, node: str, way: str, names: set[str], is_ros: bool) -> None:
+    """Add what a node may do with some names: those of the node are written by ~."""
+    kind = 'topic' if way in ('publish', 'subscribe') else 'service'
+    if names:
+        group = Xml.SubElement(profile, f'{kind}s', {way: 'ALLOW'})
+        for name in sorted(names):
+            if (is_ros or kind == 'service') and name.startswith(f'/{node}/'):
+                text = f'~/{name[len(node) + 2 :]}'
+            else:
+                text = name.lstrip('/')
+            Xml.SubElement(group, kind).text = text
 
 
 def current_policy() -> str:
     """Return the policy of the suite's nodes, which are run for it."""
     with running_nodes() as graph:
         return policy_text(graph)
-
-
-def _relative(name: str, node: str) -> str:
-    """Return a name as policies write it: those of the node by ~, others from the namespace."""
-    private = f'/{node}/'
-    return f'~/{name[len(private) :]}' if name.startswith(private) else name.lstrip('/')
 
 
 def parser() -> argparse.ArgumentParser:
@@ -717,9 +634,7 @@ def reference_text(root: Path) -> str:
     messages = [path for kind in KINDS for path in sorted((root / MESSAGES / kind).iterdir())]
     lines = [HEAD, '']
     for title, head, body in (
-        ('Topics', '', topic_lines()),
-        ('Services', SERVICES_HEAD, service_lines()),
-        ('Frames', FRAMES_HEAD, frame_lines()),
+        *interface_lines(),
         ('Messages', '', [line for path in messages for line in message_lines(path)]),
         ('Parameters', PARAMETERS_HEAD, parameter_lines()),
         ('Launch arguments', LAUNCH_HEAD, launch_lines()),
@@ -734,15 +649,14 @@ def _check(root: Path, path: Path, text: str) -> int:
     written = file.read_text(encoding='utf-8') if file.exists() else ''
     if written == text:
         return EXIT_OK
-    changes = difflib.unified_diff(
-        written.splitlines(), text.splitlines(), str(path), 'the code', lineterm='', n=0
+    changes = list(
+        difflib.unified_diff(
+            written.splitlines(), text.splitlines(), str(path), 'the code', lineterm='', n=0
+        )
     )
-    lines = list(changes)
-    print('\n'.join(lines[:SHOWN_DIFFERENCES]))
-    if len(lines) > SHOWN_DIFFERENCES:
-        print(f'.. and {len(lines) - SHOWN_DIFFERENCES} more lines')
+    print('\n'.join(changes[:SHOWN_DIFFERENCES]))
     print(
-        f'{path} is not what the code gives; write it with: ./puppet dev reference --write',
+        f'{path}: {len(changes)} lines differ; write it with: ./puppet dev reference --write',
         file=sys.stderr,
     )
     return EXIT_FAILED

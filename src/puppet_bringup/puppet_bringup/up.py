@@ -20,22 +20,19 @@ import sys
 import tempfile
 import threading
 
-from puppet_bringup.clip_performer import write_clip_performer
-from puppet_bringup.kernel_cache import compile_kernels
-from puppet_bringup.process_report import process_report, ProcessReport
+from puppet_bringup.compile_command import compile_kernels
 from puppet_bringup.process_table import (
     arguments_of,
+    child_environment,
+    command_line,
     PLAYER,
-    processes,
-    rviz_choice,
-    SIM,
+    prepared,
+    Process,
     SOURCES,
     VARIANTS,
 )
-from puppet_bringup.programs import child_environment, command_line, Process
-from puppet_bringup.respawner import Respawner, WATCH_PERIOD_S
-from puppet_bringup.stop_signals import stop_on_signals
-from puppet_bringup.supervisor import Supervisor
+from puppet_bringup.respawner import process_report, ProcessReport, Respawner, WATCH_PERIOD_S
+from puppet_bringup.supervisor import stop_on_signals, Supervisor
 from puppet_core.io import ConfigError, PuppetError
 from puppet_ros import share
 from puppet_ros.process import middleware_settings
@@ -113,24 +110,6 @@ def read_arguments(words: Sequence[str]) -> dict[str, str]:
             raise ConfigError(f'argument: expected name:=value, got {word!r}')
         values[name] = value
     return values
-
-
-def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process, ...]:
-    """
-    Return the processes, with what they keep, and a simulation needs beforehand, in `folder`.
-
-    A clip brings its own performer, so its body is what the performer node calibrates.
-
-    """
-    given = {**given, 'state_dir': given.get('state_dir') or str(folder)}
-    if variant == SIM:
-        given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}
-        if given.get('clip') and not given.get('performer'):
-            body = write_clip_performer(given, folder)
-            given['performer'] = str(body)
-    if rviz := rviz_choice(given.get('rviz', '')):
-        given = {**given, 'rviz': str(share.rviz_file(rviz))}
-    return processes(variant, given)
 
 
 def _run(listed: Sequence[Process], stopping: threading.Event) -> int:

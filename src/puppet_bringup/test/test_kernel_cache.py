@@ -6,12 +6,12 @@ from pathlib import Path
 import sys
 import threading
 
-from puppet_bringup import compile_command, kernel_cache
-from puppet_bringup.kernel_cache import CACHE_VARIABLE, compile_kernels
-from puppet_bringup.up import prepared
+from puppet_bringup import compile_command
+from puppet_bringup.compile_command import CACHE_VARIABLE, compile_kernels
+from puppet_bringup.process_table import prepared
 import pytest
 
-NODES = [name for row in kernel_cache.ROWS for name in row if name != kernel_cache.PIPELINE]
+NODES = [name for row in compile_command.ROWS for name in row if name != compile_command.PIPELINE]
 
 
 class Run:
@@ -25,7 +25,7 @@ class Run:
         self._cache.mkdir()
         self._notes = folder / 'notes'
         self._notes.mkdir()
-        monkeypatch.setattr(kernel_cache, 'command_line', self._command)
+        monkeypatch.setattr(compile_command, 'command_line', self._command)
 
     def compile(self) -> bool:  # noqa: A003
         """Compile for the cache folder."""
@@ -37,7 +37,7 @@ class Run:
         """Return who ran since the last call."""
         found = {path.name for path in self._notes.iterdir()}
         for name in found:
-            assert (self._notes / name).read_text() == kernel_cache.COMPILE_ONLY
+            assert (self._notes / name).read_text() == compile_command.COMPILE_ONLY
             (self._notes / name).unlink()
         return found
 

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.process_report import NODE_NAME, ProcessReport  # noqa: E402,I100
+from puppet_bringup.respawner import NODE_NAME, ProcessReport  # noqa: E402,I100
 from puppet_ros.interface_table import DIAGNOSTICS, TOPICS  # noqa: E402
 from puppet_ros.testing import isolated_context  # noqa: E402
 

@@ -8,6 +8,7 @@ from puppet_bringup.process_table import (
     arguments_of,
     HARDWARE,
     PIPELINE,
+    Process,
     processes,
     REPLAY,
     rviz_choice,
@@ -15,7 +16,6 @@ from puppet_bringup.process_table import (
     TOPICS,
     VARIANTS,
 )
-from puppet_bringup.programs import Process
 from puppet_core.io import ConfigError
 from puppet_driver.emulator.cli import parser as emulator_parser
 import pytest

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.programs import child_environment  # noqa: E402,I100
+from puppet_bringup.process_table import child_environment  # noqa: E402,I100
 from puppet_core.io import ConfigError  # noqa: E402
 from puppet_ros.process import middleware  # noqa: E402
 from puppet_ros.process.middleware import CHOICES, RANGE  # noqa: E402

@@ -162,7 +162,7 @@ def test_frames_of_the_bodies_are_those_of_the_visualization(graph: Graph) -> No
     """Each pair that the node can publish is one of the table's kinds."""
     kinds = [(_pattern(frame.parent), _pattern(frame.child)) for frame in FRAMES]
     views = graph.nodes['visualization']._views
-    pairs = [pair for view in views.values() for pair in view._frames.frames]
+    pairs = [pair for view in views.values() for pair in view._segments.frames]
     assert len(pairs) > 90
     for parent, child in pairs:
         assert any(p(parent) and c(child) for p, c in kinds), (parent, child)

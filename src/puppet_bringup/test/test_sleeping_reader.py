@@ -15,7 +15,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.programs import child_environment  # noqa: E402,I100
+from puppet_bringup.process_table import child_environment  # noqa: E402,I100
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from rclpy.publisher import Publisher  # noqa: E402

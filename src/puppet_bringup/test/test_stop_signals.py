@@ -12,7 +12,7 @@ DEADLINE_S = 60.0
 COMMAND = (
     sys.executable,
     '-c',
-    'from puppet_bringup.stop_signals import stop_on_signals\n'
+    'from puppet_bringup.supervisor import stop_on_signals\n'
     'stopping = stop_on_signals()\nprint("here", flush=True)\n'
     f'print(stopping.wait({DEADLINE_S}))',
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import subprocess
 
 from puppet_bringup import up
-from puppet_bringup.programs import command_line
+from puppet_bringup.process_table import command_line
 from puppet_core.body.character import load_character
 from puppet_core.io import ConfigError, PuppetError
 import pytest

@@ -185,7 +185,7 @@ class Recording:
 
     @property
     def performer(self) -> RecordedBody | None:
-        """The captured body, if it was recorded."""
+        """Return the captured body, if it was recorded."""
         return self.bodies[0] if self.bodies[0].is_performer else None
 
     @property

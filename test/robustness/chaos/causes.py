@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-from puppet_bringup.demo_run import EMULATOR, READY_MARK
+from puppet_bringup.graph_run import EMULATOR, READY_MARK
 from puppet_bringup.respawner import Respawner
 from puppet_bringup.supervisor import Child, Supervisor
 from puppet_core.io import PuppetError

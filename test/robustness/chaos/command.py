@@ -24,8 +24,7 @@ import uuid
 
 import psutil
 from puppet_bringup.graph_run import EXIT_FAILED, EXIT_OK, run_graph_command, use_own_domain
-from puppet_bringup.process_table import SOURCES
-from puppet_bringup.programs import child_environment
+from puppet_bringup.process_table import child_environment, SOURCES
 from puppet_bringup.supervisor import Supervisor
 from puppet_core.body import load_character
 from puppet_core.io import check_writable, ConfigError, write_text

@@ -15,14 +15,12 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from puppet_bringup.demo_run import DemoRun, EMULATOR
+from puppet_bringup.graph_run import DemoRun, EMULATOR
 from puppet_bringup.monitor import JOINTS_TOPIC, Monitor
-from puppet_bringup.process_report import ProcessReport
-from puppet_bringup.process_table import SIM
-from puppet_bringup.programs import command_line, Process
-from puppet_bringup.respawner import Respawner
+from puppet_bringup.process_table import command_line, prepared, Process, SIM
+from puppet_bringup.respawner import ProcessReport, Respawner
 from puppet_bringup.supervisor import Supervisor
-from puppet_bringup.up import is_final, prepared
+from puppet_bringup.up import is_final
 from puppet_ros import share
 from puppet_ros.node import ERROR_HOLD_S, observing, PERIOD_S
 from puppet_ros.process import memory_of

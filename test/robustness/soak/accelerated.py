@@ -8,8 +8,8 @@ import sys
 import tempfile
 import threading
 
-from puppet_bringup.demo_run import EMULATOR, PipelineError
-from puppet_bringup.programs import child_environment, command_line, Process
+from puppet_bringup.graph_run import EMULATOR, PipelineError
+from puppet_bringup.process_table import child_environment, command_line, Process
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
 from puppet_ros import share
 from robustness.soak import simulated

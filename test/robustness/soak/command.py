@@ -22,19 +22,18 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 import psutil
-from puppet_bringup.demo_run import PipelineError
 from puppet_bringup.graph_run import (
     check_rate,
     EXIT_FAILED,
     EXIT_OK,
+    PipelineError,
     run_graph_command,
     simulation,
     use_own_domain,
     watched_graph,
     WatchedGraph,
 )
-from puppet_bringup.monitor import TOPICS
-from puppet_bringup.usage_meter import UsageMeter
+from puppet_bringup.monitor import TOPICS, UsageMeter
 from puppet_core.body import load_character
 from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_ros import share

@@ -5,8 +5,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from puppet_bringup.monitor import ARRIVALS, INDEX, STAMP, TOPICS
-from puppet_bringup.usage_meter import Usage
+from puppet_bringup.monitor import ARRIVALS, INDEX, STAMP, TOPICS, Usage
 from puppet_core.math import Floats
 from robustness.soak.time_histogram import TimeHistogram
 

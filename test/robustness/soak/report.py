@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_bringup.usage_meter import Usage
+from puppet_bringup.monitor import Usage
 from puppet_core.math import Floats
 from robustness.soak.record import FrameTally, UsageSeries
 from robustness.soak.steadiness import (

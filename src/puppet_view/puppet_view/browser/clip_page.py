@@ -90,7 +90,7 @@ class ClipPanel(PlayedPanel):
 
     @property
     def chosen_entry(self) -> int | None:
-        """The index of the entry that is chosen in the list."""
+        """Return the index of the entry that is chosen in the list."""
         value = str(self.chosen.value)
         return self._entries.index(value) if value in self._entries else None
 

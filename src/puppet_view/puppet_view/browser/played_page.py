@@ -47,12 +47,12 @@ class Playback:
 
     @property
     def frame(self) -> int:
-        """The present frame."""
+        """Return the present frame."""
         return int(self._frames)
 
     @property
     def time_s(self) -> float:
-        """The present frame's time in the clip [s]."""
+        """Return the present frame's time in the clip [s]."""
         return self.frame / self._rate_hz
 
     def seek(self, frame: int) -> None:
