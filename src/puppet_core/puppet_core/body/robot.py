@@ -9,11 +9,11 @@ the optional section `robot` of a character file: the robot's joints, in their o
 segments they move. Which joints move which segments is found in `robots.limbs`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body.skeleton import N_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
@@ -21,8 +21,8 @@ from puppet_core.io import (
     brief,
     ConfigError,
     InputFileError,
+    read_utf8,
     read_xml,
-    require_file,
     Section,
     XmlElement,
 )
@@ -47,8 +47,7 @@ ROOT = -1
 # URDF files: links with their shapes, joints with axes and limits.
 
 
-@dataclass(frozen=True, slots=True)
-class UrdfShape:
+class UrdfShape(NamedTuple):
     """One solid of a link."""
 
     kind: str
@@ -61,8 +60,7 @@ class UrdfShape:
     """In the link's frame, shape (4, 4) [m]."""
 
 
-@dataclass(frozen=True, slots=True)
-class UrdfLink:
+class UrdfLink(NamedTuple):
     """A link; solids of collision where there are any that are no meshes, else those drawn."""
 
     name: str
@@ -72,8 +70,7 @@ class UrdfLink:
     """File names as they are written."""
 
 
-@dataclass(frozen=True, slots=True)
-class UrdfMimic:
+class UrdfMimic(NamedTuple):
     """What a joint that follows another does: multiplier times its angle, and offset."""
 
     joint: str
@@ -81,8 +78,7 @@ class UrdfMimic:
     offset: float
 
 
-@dataclass(frozen=True, slots=True)
-class UrdfJoint:
+class UrdfJoint(NamedTuple):
     """A joint and its place in its parent link."""
 
     name: str
@@ -114,8 +110,7 @@ class UrdfJoint:
         return self.kind in TURNING and self.mimic is None
 
 
-@dataclass(frozen=True, slots=True)
-class UrdfRobot:
+class UrdfRobot(NamedTuple):
     """A file's tree of links."""
 
     path: Path
@@ -137,228 +132,183 @@ def read_urdf(path: str | Path) -> UrdfRobot:
     InputFileError : naming file, line and what is missing, unknown or impossible.
 
     """
-    path = Path(path)
-    try:
-        require_file(path)
-        with open(path, 'rb') as file:
-            data = file.read(MAX_URDF_BYTES + 1)
-        text = data.decode('utf-8')
-    except OSError as err:
-        raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
-    except UnicodeDecodeError as err:
-        line = data[: err.start].count(b'\n') + 1
-        raise InputFileError(path, 'UTF-8 text', f'byte 0x{data[err.start]:02x}', line) from err
-    if len(data) > MAX_URDF_BYTES:
-        raise InputFileError(path, f'at most {MAX_URDF_BYTES} bytes', 'more')
-    return parse_urdf(path, text)
+    return parse_urdf(Path(path), read_utf8(path, MAX_URDF_BYTES))
 
 
 def parse_urdf(path: Path, text: str) -> UrdfRobot:
-    """Return the robot of a URDF text, `path` for complaints; raises as `read_urdf` does."""
-    return _Reader(path, text).robot()
+    """Return the robot of a URDF text, `path` for errors; raises as `read_urdf` does."""
+    top = _Element(path, read_xml(path, text))
+    if top.xml.tag != 'robot':
+        raise top.error('a URDF, <robot> outermost', f'<{top.xml.tag}>')
+    for part in top.parts():
+        if part.xml.tag.startswith('xacro:'):
+            raise part.error('a plain URDF', f'<{part.xml.tag}>', 'run xacro on it first')
+    links = {part.name: _read_link(part) for part in _named(top, 'link')}
+    if not links:
+        raise top.error('links', 'none')
+    joints = [_read_joint(part) for part in _named(top, 'joint')]
+    root, ordered = _ordered(top, links, joints)
+    return UrdfRobot(path, text, top.name or path.stem, root, links, ordered)
 
 
-class _Reader:
-    """One file's elements made into a robot; every complaint knows its line."""
+class _Element:
+    """An element of the file; every error knows its line, and the link or joint it is of."""
 
-    def __init__(self, path: Path, text: str) -> None:
-        self._path = path
-        self._text = text
+    def __init__(self, path: Path, xml: XmlElement, name: str = '') -> None:
+        self.path, self.xml = path, xml
+        self.name = name or xml.values.get('name', '')
 
-    def robot(self) -> UrdfRobot:
-        root = read_xml(self._path, self._text)
-        if root.tag != 'robot':
-            self._fail(root, '', 'a URDF, <robot> outermost', f'<{root.tag}>')
-        self._refuse_macros(root)
-        links = self._unique(root.named('link'), self._link)
-        joints = self._unique(root.named('joint'), self._joint)
-        if not links:
-            self._fail(root, '', 'links', 'none')
-        top, ordered = self._ordered(root, links, tuple(joints.values()))
-        name = root.values.get('name', '') or self._path.stem
-        return UrdfRobot(self._path, self._text, name, top, links, ordered)
+    def parts(self, tag: str = '') -> 'list[_Element]':
+        """Return the elements inside, all or those of a tag."""
+        found = self.xml.named(tag) if tag else self.xml.children
+        name = self.name if self.xml.tag != 'robot' else ''
+        return [_Element(self.path, xml, name) for xml in found]
 
-    def _fail(self, element: XmlElement, name: str, expected: str, got: str) -> NoReturn:
-        raise InputFileError(self._path, expected, got, element.line, name or None)
+    def part(self, tag: str) -> '_Element | None':
+        return next(iter(self.parts(tag)), None)
 
-    def _refuse_macros(self, root: XmlElement) -> None:
-        for child in root.children:
-            if child.tag.startswith('xacro:'):
-                raise InputFileError(
-                    self._path,
-                    'a plain URDF',
-                    f'<{child.tag}>',
-                    child.line,
-                    hint='run xacro on it first',
-                )
+    def need(self, tag: str, attributes: str) -> '_Element':
+        part = self.part(tag)
+        if part is None:
+            raise self.error(f'<{tag} {attributes}/>', 'none')
+        return part
 
-    def _unique(self, elements: list[XmlElement], make: Callable) -> dict:
-        made: dict = {}
-        for element in elements:
-            name = self._word(element, 'name', f'<{element.tag}>')
-            if name in made:
-                self._fail(element, name, f'each {element.tag} once', 'it again')
-            made[name] = make(element, name)
-        return made
+    def error(self, wanted: str, got: str, hint: str = '') -> InputFileError:
+        name = self.name if self.xml.tag != 'robot' else ''
+        return InputFileError(self.path, wanted, got, self.xml.line, name or None, hint)
 
-    def _word(self, element: XmlElement, key: str, name: str) -> str:
-        value = element.values.get(key, '')
+    def word(self, key: str) -> str:
+        value = self.xml.values.get(key, '')
         if not value:
-            self._fail(element, name, f'the attribute {key}', 'none')
+            raise self.error(f'the attribute {key}', 'none')
         return value
 
-    def _numbers(
-        self, element: XmlElement, key: str, count: int, name: str, default: str | None = None
-    ) -> Floats:
-        text = element.values.get(key, default)
-        if text is None:
-            self._fail(element, name, f'the attribute {key}', 'none')
+    def numbers(self, key: str, count: int, default: str | None = None) -> Floats:
+        text = self.word(key) if default is None else self.xml.values.get(key, default)
         try:
             values = np.array([float(word) for word in text.split()])
         except ValueError:
             values = np.empty(0)
         if len(values) != count or not np.all(np.abs(values) < 1e9):
             plural = 'finite numbers' if count > 1 else 'finite number'
-            self._fail(element, name, f'{count} {plural} as {key}', repr(text[:60]))
+            raise self.error(f'{count} {plural} as {key}', repr(text[:60]))
         return values
 
-    def _pose(self, element: XmlElement, name: str) -> Floats:
+    def number(self, key: str, default: str) -> float:
+        return float(self.numbers(key, 1, default)[0])
+
+    def pose(self) -> Floats:
+        """Return where the element's origin puts it, shape (4, 4)."""
         pose = np.eye(4)
-        origin = element.first('origin')
+        origin = self.part('origin')
         if origin is not None:
-            pose[:3, 3] = self._numbers(origin, 'xyz', 3, name, '0 0 0')
-            rpy = self._numbers(origin, 'rpy', 3, name, '0 0 0')
+            pose[:3, 3] = origin.numbers('xyz', 3, '0 0 0')
             # URDF: fixed axes, roll about x first
-            pose[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
+            turn = Rotation.from_euler('xyz', origin.numbers('rpy', 3, '0 0 0'))
+            pose[:3, :3] = turn.as_matrix()
         return pose
 
-    def _link(self, element: XmlElement, name: str) -> UrdfLink:
-        shapes: dict[str, list[UrdfShape]] = {'collision': [], 'visual': []}
-        meshes: list[str] = []
-        for tag, own in shapes.items():
-            for part in element.named(tag):
-                own += self._shapes(part, name, meshes)
-        return UrdfLink(name, tuple(shapes['collision'] or shapes['visual']), tuple(meshes))
 
-    def _shapes(self, part: XmlElement, name: str, meshes: list[str]) -> list[UrdfShape]:
-        pose, geometry = self._pose(part, name), part.first('geometry')
-        shapes = []
-        for solid in geometry.children if geometry is not None else ():
-            if solid.tag == 'mesh':
-                meshes.append(self._word(solid, 'filename', name))
-                continue
-            keys = SHAPE_SIZES.get(solid.tag)
-            if keys is None:
-                known = ', '.join((*SHAPE_SIZES, 'mesh'))
-                self._fail(solid, name, f'a solid, one of {known}', f'<{solid.tag}>')
-            counts = [3 if key == 'size' else 1 for key in keys]
-            size = np.concatenate(
-                [self._numbers(solid, key, n, name) for key, n in zip(keys, counts)]
-            )
-            if np.any(size <= 0.0):
-                self._fail(solid, name, 'a size > 0', str(size.tolist()))
-            shapes.append(UrdfShape(solid.tag, size, pose))
-        return shapes
+def _named(top: _Element, tag: str) -> list[_Element]:
+    """Return the links or joints, each with a name of its own."""
+    parts = top.parts(tag)
+    names: set[str] = set()
+    for part in parts:
+        if not part.name:
+            part.name = f'<{tag}>'
+            part.word('name')
+        if part.name in names:
+            raise part.error(f'each {tag} once', 'it again')
+        names.add(part.name)
+    return parts
 
-    def _joint(self, element: XmlElement, name: str) -> UrdfJoint:
-        kind = element.values.get('type', '')
-        if kind not in JOINT_TYPES:
-            self._fail(element, name, 'a type, one of ' + ', '.join(JOINT_TYPES), repr(kind))
-        ends = []
-        for tag in ('parent', 'child'):
-            end = element.first(tag)
-            if end is None:
-                self._fail(element, name, f'<{tag} link="..."/>', 'none')
-            ends.append(self._word(end, 'link', name))
-        axis = np.array([1.0, 0.0, 0.0])
-        given = element.first('axis')
-        if given is not None and kind in TURNING:
-            axis = self._numbers(given, 'xyz', 3, name, '1 0 0')
-            if not np.linalg.norm(axis) > 1e-6:
-                self._fail(given, name, 'an axis with a direction', str(axis.tolist()))
-            axis = axis / np.linalg.norm(axis)
-        lower, upper = self._limits(element, kind, name)
-        return UrdfJoint(
-            name,
-            kind,
-            ends[0],
-            ends[1],
-            self._pose(element, name),
-            axis,
-            lower,
-            upper,
-            self._mimic(element, name),
-            element.line,
-        )
 
-    def _mimic(self, element: XmlElement, name: str) -> UrdfMimic | None:
-        found = element.first('mimic')
-        if found is None:
-            return None
-        multiplier = float(self._numbers(found, 'multiplier', 1, name, '1')[0])
-        offset = float(self._numbers(found, 'offset', 1, name, '0')[0])
-        return UrdfMimic(self._word(found, 'joint', name), multiplier, offset)
+def _read_link(link: _Element) -> UrdfLink:
+    shapes: dict[str, list[UrdfShape]] = {'collision': [], 'visual': []}
+    meshes: list[str] = []
+    for tag, own in shapes.items():
+        for part in link.parts(tag):
+            pose, geometry = part.pose(), part.part('geometry')
+            for solid in geometry.parts() if geometry is not None else ():
+                if solid.xml.tag == 'mesh':
+                    meshes.append(solid.word('filename'))
+                else:
+                    own.append(UrdfShape(solid.xml.tag, _read_size(solid), pose))
+    return UrdfLink(link.name, tuple(shapes['collision'] or shapes['visual']), tuple(meshes))
 
-    def _limits(self, element: XmlElement, kind: str, name: str) -> tuple[float, float]:
-        if kind != 'revolute':
-            return -np.inf, np.inf
-        limit = element.first('limit')
-        if limit is None:
-            self._fail(element, name, '<limit lower="..." upper="..."/>', 'none')
-        lower = float(self._numbers(limit, 'lower', 1, name, '0')[0])
-        upper = float(self._numbers(limit, 'upper', 1, name, '0')[0])
+
+def _read_size(solid: _Element) -> Floats:
+    keys = SHAPE_SIZES.get(solid.xml.tag)
+    if keys is None:
+        known = ', '.join((*SHAPE_SIZES, 'mesh'))
+        raise solid.error(f'a solid, one of {known}', f'<{solid.xml.tag}>')
+    size = np.concatenate([solid.numbers(key, 3 if key == 'size' else 1) for key in keys])
+    if np.any(size <= 0.0):
+        raise solid.error('a size > 0', str(size.tolist()))
+    return size
+
+
+def _read_joint(joint: _Element) -> UrdfJoint:
+    kind = joint.xml.values.get('type', '')
+    if kind not in JOINT_TYPES:
+        raise joint.error('a type, one of ' + ', '.join(JOINT_TYPES), repr(kind))
+    parent, child = (joint.need(tag, 'link="..."').word('link') for tag in ('parent', 'child'))
+    axis, given = np.array([1.0, 0.0, 0.0]), joint.part('axis')
+    if given is not None and kind in TURNING:
+        axis = given.numbers('xyz', 3, '1 0 0')
+        if not np.linalg.norm(axis) > 1e-6:
+            raise given.error('an axis with a direction', str(axis.tolist()))
+        axis = axis / np.linalg.norm(axis)
+    lower, upper = -np.inf, np.inf
+    if kind == 'revolute':
+        limit = joint.need('limit', 'lower="..." upper="..."')
+        lower, upper = limit.number('lower', '0'), limit.number('upper', '0')
         if lower > upper:
-            self._fail(limit, name, 'lower <= upper', f'{lower:g} and {upper:g}')
-        return lower, upper
+            raise limit.error('lower <= upper', f'{lower:g} and {upper:g}')
+    mimic, found = None, joint.part('mimic')
+    if found is not None:
+        factors = found.number('multiplier', '1'), found.number('offset', '0')
+        mimic = UrdfMimic(found.word('joint'), *factors)
+    pose = joint.pose()
+    line = joint.xml.line
+    return UrdfJoint(joint.name, kind, parent, child, pose, axis, lower, upper, mimic, line)
 
-    def _ordered(
-        self, root: XmlElement, links: dict[str, UrdfLink], joints: tuple[UrdfJoint, ...]
-    ) -> tuple[str, tuple[UrdfJoint, ...]]:
-        """Return the root link and the joints, parents first; refuse what is no tree."""
-        leaders = {joint.name for joint in joints if joint.mimic is None}
-        below: dict[str, list[UrdfJoint]] = {name: [] for name in links}
-        above: dict[str, UrdfJoint] = {}
-        for joint in joints:
-            for link in (joint.parent, joint.child):
-                if link not in links:
-                    raise InputFileError(
-                        self._path, 'a link of this file', repr(link), joint.line, joint.name
-                    )
-            if joint.mimic is not None and joint.mimic.joint not in leaders:
-                raise InputFileError(
-                    self._path,
-                    'to mimic a joint of this file that mimics none',
-                    repr(joint.mimic.joint),
-                    joint.line,
-                    joint.name,
-                )
-            if joint.child in above:
-                raise InputFileError(
-                    self._path,
-                    f'one joint above the link {joint.child}',
-                    f'{above[joint.child].name} and this',
-                    joint.line,
-                    joint.name,
-                )
-            above[joint.child] = joint
-            below[joint.parent].append(joint)
-        tops = [name for name in links if name not in above]
-        if len(tops) != 1:
-            self._fail(root, '', 'one root link', ', '.join(tops[:6]) or 'a ring of joints')
-        ordered: list[UrdfJoint] = list(below[tops[0]])
-        for joint in ordered:
-            ordered += below[joint.child]
-        reached = {joint.name for joint in ordered}
-        for joint in joints:
-            if joint.name not in reached:
-                raise InputFileError(
-                    self._path,
-                    f'one tree below the link {tops[0]}',
-                    'a ring of joints apart from it',
-                    joint.line,
-                    joint.name,
-                )
-        return tops[0], tuple(ordered)
+
+def _ordered(
+    top: _Element, links: Collection[str], joints: list[UrdfJoint]
+) -> tuple[str, tuple[UrdfJoint, ...]]:
+    """Return the root link and the joints, parents first; refuse what is no tree."""
+
+    def error(joint: UrdfJoint, wanted: str, got: str) -> InputFileError:
+        return InputFileError(top.path, wanted, got, joint.line, joint.name)
+
+    leaders = {joint.name for joint in joints if joint.mimic is None}
+    below: dict[str, list[UrdfJoint]] = {name: [] for name in links}
+    above: dict[str, UrdfJoint] = {}
+    for joint in joints:
+        for link in (joint.parent, joint.child):
+            if link not in links:
+                raise error(joint, 'a link of this file', repr(link))
+        if joint.mimic is not None and joint.mimic.joint not in leaders:
+            wanted = 'to mimic a joint of this file that mimics none'
+            raise error(joint, wanted, repr(joint.mimic.joint))
+        if joint.child in above:
+            got = f'{above[joint.child].name} and this'
+            raise error(joint, f'one joint above the link {joint.child}', got)
+        above[joint.child] = joint
+        below[joint.parent].append(joint)
+    tops = [name for name in links if name not in above]
+    if len(tops) != 1:
+        raise top.error('one root link', ', '.join(tops[:6]) or 'a ring of joints')
+    ordered = list(below[tops[0]])
+    for joint in ordered:
+        ordered += below[joint.child]
+    reached = {joint.name for joint in ordered}
+    for joint in joints:
+        if joint.name not in reached:
+            wanted = f'one tree below the link {tops[0]}'
+            raise error(joint, wanted, 'a ring of joints apart from it')
+    return tops[0], tuple(ordered)
 
 
 # The robot of a character.
@@ -466,7 +416,7 @@ def read_robot(source: Section) -> Robot | None:
     urdf = read_urdf(path)
     known = {joint.name for joint in urdf.joints if joint.turns}
     entries = sorted(
-        (_read_joint(entry, known) for entry in section.sections('joints')), key=lambda row: row[1]
+        (_read_entry(entry, known) for entry in section.sections('joints')), key=lambda row: row[1]
     )
     names = [row[0] for row in entries]
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -483,23 +433,9 @@ def read_robot(source: Section) -> Robot | None:
     kept.finish()
     facing = _unit(section, 'facing_wxyz', 4) if 'facing_wxyz' in section else UPRIGHT
     section.finish()
-    segments, axes, origins, lower, upper = (
-        np.array([row[k] for row in entries]) for k in range(1, 6)
-    )
+    columns = [np.array([row[k] for row in entries]) for k in range(1, 6)]
     try:
-        return Robot(
-            path,
-            urdf.text,
-            tuple(names),
-            segments,
-            axes,
-            origins,
-            lower,
-            upper,
-            rest,
-            held,
-            facing,
-        )
+        return Robot(path, urdf.text, tuple(names), *columns, rest=rest, held=held, facing=facing)
     except (ConfigError, ValueError) as err:
         raise section.error('joints', 'one to three joints a segment', str(err)) from err
 
@@ -527,7 +463,7 @@ def robot_section(robot: Robot, path: Path) -> dict[str, Any]:
     }
 
 
-def _read_joint(entry: Section, known: set[str]) -> tuple[str, int, Floats, Floats, float, float]:
+def _read_entry(entry: Section, known: set[str]) -> tuple[str, int, Floats, Floats, float, float]:
     name = entry.text('joint')
     if name not in known:
         raise entry.error(
@@ -558,8 +494,7 @@ def _unit(section: Section, key: str, count: int) -> Floats:
 # that moves it; the root's body is ROOT.
 
 
-@dataclass(frozen=True, slots=True)
-class BodyShape:
+class BodyShape(NamedTuple):
     """A solid in the axes of the root at zero pose."""
 
     body: int
@@ -571,8 +506,7 @@ class BodyShape:
     """Shape (4, 4) [m]."""
 
 
-@dataclass(frozen=True, slots=True)
-class RobotTree:
+class RobotTree(NamedTuple):
     """The turning joints of a robot, parents before children."""
 
     urdf: UrdfRobot
@@ -626,7 +560,7 @@ def make_tree(
         Joints to move; by default all that have an angle of their own.
     held : mapping, optional
         Angles of joints that are not moved, by default zero [rad].
-    with_mimics : bool, optional
+    with_mimics : bool
         Whether joints that follow others count too; else they are fixed at zero.
 
     """

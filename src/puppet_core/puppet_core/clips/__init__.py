@@ -5,18 +5,27 @@
 from puppet_core.clips import c3d
 from puppet_core.clips.asf_amc import read_asf
 from puppet_core.clips.bvh import bvh_text, write_bvh
-from puppet_core.clips.command_line import (
-    add_reading_options,
-    clip_options,
-    read_clip_as_told,
-    skeleton_beside,
-)
 from puppet_core.clips.detect import HIGH_STATURE_M, LEG_PER_STATURE, LOW_STATURE_M
 from puppet_core.clips.euler import euler_to_quats, quats_to_continuous_euler
-from puppet_core.clips.load import load_clip, read_clip, read_clip_file, SUFFIXES
+from puppet_core.clips.load import (
+    load_clip,
+    read_clip,
+    read_clip_as_told,
+    read_clip_file,
+    SUFFIXES,
+)
 from puppet_core.clips.marker_set import built_in_folder, load_marker_set
 from puppet_core.clips.name_map import load_name_map
-from puppet_core.clips.options import AUTO, ClipOptions, DEFAULT_OPTIONS, unit_length_m, UP_AXES
+from puppet_core.clips.options import (
+    add_reading_options,
+    AUTO,
+    clip_options,
+    ClipOptions,
+    DEFAULT_OPTIONS,
+    skeleton_beside,
+    unit_length_m,
+    UP_AXES,
+)
 from puppet_core.clips.rest_pose import canonical_direction, canonical_hinge
 from puppet_core.clips.text import read_text, shorten
 

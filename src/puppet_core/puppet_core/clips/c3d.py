@@ -144,11 +144,11 @@ def _in_human_unit(
             legs.append(float(np.median(lengths)) if len(lengths) else 0.0)
         return 0.5 * sum(legs) / LEG_PER_STATURE
 
-    found = choose_unit(data.unit_m, stature_m)
-    if found.unit_m == data.unit_m and found.finding.is_sure:
+    unit_m, finding = choose_unit(data.unit_m, stature_m)
+    if unit_m == data.unit_m and finding.is_sure:
         return data, stated
-    why = f'{stated.why} says {stated.value}; {found.finding.why}'
-    return data.in_unit(found.unit_m), found.finding._replace(why=why)
+    why = f'{stated.why} says {stated.value}; {finding.why}'
+    return data.in_unit(unit_m), finding._replace(why=why)
 
 
 def _fitting_set(data: MarkerData, name: str | None) -> MarkerSet:

@@ -49,15 +49,10 @@ class Finding(NamedTuple):
     is_sure: bool = True
     """False if the user had better check it."""
 
-
-class FoundUnit(NamedTuple):
-    """The length of a file's unit."""
-
-    unit_m: float
-    """[m]."""
-
-    finding: Finding
-    """Its name, and why."""
+    def text(self, option: str) -> str:
+        """Return it as words that name the option to correct it with."""
+        check = '' if self.is_sure else f', check with {option}'
+        return f'{self.value} ({self.why}{check})'
 
 
 def leg_length(clip: ClipFile, joints: SegmentJoints) -> float:
@@ -70,74 +65,37 @@ def leg_length(clip: ClipFile, joints: SegmentJoints) -> float:
     return max(0.5 * float(np.linalg.norm(bones, axis=1).sum()), _MIN_BONE_M)
 
 
-def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> FoundUnit:
+def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> tuple[float, Finding]:
     """
-    Return the unit in which the body has a human's size.
+    Return the unit in which the body of a file, read in an assumed one, has a human's size [m].
 
     The unit that was assumed stays as long as the size is believable, from a child to a giant.
 
-    Parameters
-    ----------
-    clip : ClipFile
-        The file, read in the assumed unit.
-    joints : SegmentJoints
-        Its joints.
-    assumed_m : float
-        The unit it was read in [m].
-
     """
     if joints.map.name == PUPPET:
-        return FoundUnit(assumed_m, Finding(_unit_name(assumed_m), 'written by this suite'))
+        return assumed_m, Finding(_unit_name(assumed_m), 'written by this suite')
     stature_units = leg_length(clip, joints) / assumed_m / LEG_PER_STATURE
     return choose_unit(assumed_m, lambda unit_m: stature_units * unit_m)
 
 
-def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> FoundUnit:
-    """
-    Return the unit that gives a human's size, the assumed one if it does; see `find_unit`.
-
-    Parameters
-    ----------
-    assumed_m : float
-        The unit that is usual, or that the file names [m].
-    stature_m : callable
-        The body's stature, given a unit, both in metres.
-
-    """
+def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> tuple[float, Finding]:
+    """Return the unit that gives a human's size, the assumed one if it does; see `find_unit`."""
     candidates = [assumed_m, *(unit for _, unit in UNITS if unit != assumed_m)]
     statures = [stature_m(assumed_m)]
+    assumed = _unit_name(assumed_m)
     if _is_human(statures[0]):
-        return FoundUnit(
-            assumed_m, Finding(_unit_name(assumed_m), f'stature about {statures[0]:.2f} m')
-        )
+        return assumed_m, Finding(assumed, f'stature about {statures[0]:.2f} m')
     statures += [stature_m(unit_m) for unit_m in candidates[1:]]
     best = int(np.argmin(np.abs(np.log(np.maximum(statures, _MIN_BONE_M) / _STATURE_M))))
     if not _is_human(statures[best]):
         why = f'no usual unit gives a human size; stature about {statures[0]:.3g} m'
-        return FoundUnit(assumed_m, Finding(_unit_name(assumed_m), why, is_sure=False))
-    why = f'stature about {statures[best]:.2f} m; it would be {statures[0]:.3g} m in '
-    return FoundUnit(
-        candidates[best], Finding(_unit_name(candidates[best]), why + _unit_name(assumed_m))
-    )
+        return assumed_m, Finding(assumed, why, is_sure=False)
+    why = f'stature about {statures[best]:.2f} m; it would be {statures[0]:.3g} m in {assumed}'
+    return candidates[best], Finding(_unit_name(candidates[best]), why)
 
 
 def signed_axis(direction: Vec3) -> tuple[str, float]:
-    """
-    Return the axis nearest to a direction, and the direction's part along it.
-
-    Parameters
-    ----------
-    direction : ndarray, shape (3,)
-        At most of length one.
-
-    Returns
-    -------
-    axis : str
-        x, y or z, with a minus if the direction is against it.
-    share : float
-        0 to 1.
-
-    """
+    """Return the axis nearest to a direction, as x or -x, and the direction's part along it."""
     k = int(np.argmax(np.abs(direction)))
     return ('-' if direction[k] < 0.0 else '') + 'xyz'[k], float(abs(direction[k]))
 
@@ -146,14 +104,7 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
     """
     Return the axis of the file's world along which the body stands: x, y, z, -x, -y or -z.
 
-    Parameters
-    ----------
-    clip : ClipFile
-        The file.
-    joints : SegmentJoints
-        Its joints.
-    p_world : ndarray, shape (n, j, 3)
-        Its joints in its own world.
+    `p_world` has the joints of the file in its own world, shape (n, j, 3).
 
     """
     if joints.map.name == PUPPET:

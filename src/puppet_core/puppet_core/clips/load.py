@@ -7,6 +7,8 @@ Load a clip of any known format as a Motion of our skeleton.
 detected. Discontinuities, joints faster than any body, are described but not corrected.
 """
 
+import argparse
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,12 +21,18 @@ from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.detect import find_unit, find_up_axis, Finding
 from puppet_core.clips.name_map import (
     built_in_map,
-    KNOWN_MAPS,
     load_name_map,
     match_joints,
     NameMap,
+    PUPPET,
 )
-from puppet_core.clips.options import AUTO, ClipOptions, DEFAULT_OPTIONS
+from puppet_core.clips.options import (
+    AUTO,
+    clip_options,
+    ClipOptions,
+    DEFAULT_OPTIONS,
+    skeleton_beside,
+)
 from puppet_core.clips.skeleton_map import to_motion
 from puppet_core.io import ConfigError, InputFileError
 
@@ -42,11 +50,6 @@ def describe_discontinuities(motion: Motion) -> str | None:
     Describe the discontinuities of a clip in words; None if it has none.
 
     Frames are counted from 1 as read, without those that were dropped.
-
-    Parameters
-    ----------
-    motion : Motion
-        The clip.
 
     """
     if motion.n_frames < 2:
@@ -94,14 +97,8 @@ class ReadClip:
     @property
     def text(self) -> str:
         """Return all this as one line."""
-        parts = [f'names of {self.names}']
-        for what, finding, option in (
-            ('unit', self.unit, '--unit'),
-            ('up', self.up_axis, '--up-axis'),
-        ):
-            check = '' if finding.is_sure else f', check with {option}'
-            parts.append(f'{what} {finding.value} ({finding.why}{check})')
-        return f'{self.path}: {"; ".join([*parts, *self.notes])}'
+        found = f'unit {self.unit.text("--unit")}; up {self.up_axis.text("--up-axis")}'
+        return f'{self.path}: {"; ".join([f"names of {self.names}", found, *self.notes])}'
 
 
 def load_clip(
@@ -150,13 +147,12 @@ def read_clip(
         return _read_markers(Path(path), asf, options)
     clip = read_clip_file(path, asf, options)
     joints = match_joints(clip, _name_map(name_map))
-    if options.unit_m is None:
-        assumed_m = DEFAULT_UNIT_M if asf is None else read_asf(asf).unit_m
-        found = find_unit(clip, joints, assumed_m)
-        clip = clip.scaled(found.unit_m / assumed_m)
-        unit = found.finding
-    else:
+    if options.unit_m is not None:
         unit = Finding(f'{options.unit_m:g} m', 'as given')
+    else:
+        assumed_m = DEFAULT_UNIT_M if asf is None else read_asf(asf).unit_m
+        unit_m, unit = find_unit(clip, joints, assumed_m)
+        clip = clip.scaled(unit_m / assumed_m)
     up_axis = Finding(options.up_axis, 'as given')
     if options.up_axis == AUTO:
         few = clip.thinned(_FRAMES_TO_JUDGE)
@@ -166,9 +162,34 @@ def read_clip(
     return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, _tears(motion))
 
 
+def read_clip_as_told(
+    path: str | Path,
+    arguments: argparse.Namespace,
+    asf: str | Path | None,
+    tell: Callable[[str], None],
+    mend: bool = True,
+) -> Motion:
+    """
+    Return the clip, read with the options of `add_reading_options`; report what was detected.
+
+    The skeleton of an .amc is `asf`, or the one beside it. Without `mend` the floor is not
+    levelled or moved and no first frames are dropped.
+
+    Raises
+    ------
+    InputFileError : naming file, line and what was expected.
+    ConfigError : if an option does not fit.
+
+    """
+    options = clip_options(arguments, mend)
+    read = read_clip(path, skeleton_beside(Path(path), asf), arguments.name_map, options)
+    if read.names != PUPPET:  # of our own files there is nothing to find out
+        tell(read.text)
+    return read.motion
+
+
 def _read_markers(path: Path, asf: str | Path | None, options: ClipOptions) -> ReadClip:
-    if asf is not None:
-        raise _no_asf_wanted(path, asf)
+    _refuse_asf(path, asf)
     clip, names, unit, up_axis, notes = c3d.read_c3d(path, options)
     motion = to_motion(clip, names, replace(options, up_axis='z'))
     return ReadClip(motion, path, names.name, unit, up_axis, notes + _tears(motion))
@@ -186,34 +207,26 @@ def read_clip_file(
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        wanted = ' or '.join(SUFFIXES)
-        raise InputFileError(path, f'a {wanted} file', f'suffix {suffix!r}')
+        raise InputFileError(path, f'a {" or ".join(SUFFIXES)} file', f'suffix {suffix!r}')
     if suffix == '.amc':
         if asf is None:
-            raise _no_skeleton(path)
+            near = ', '.join(sorted(other.name for other in path.parent.glob('*.[aA][sS][fF]')))
+            hint = 'name it with --asf' + (f'; beside the motion there is {near}' if near else '')
+            raise InputFileError(path, 'the .asf skeleton of this motion', 'none', hint=hint)
         skeleton = read_asf(asf, options.unit_m)
         return read_amc(path, skeleton, options.rate_hz or DEFAULT_RATE_HZ)
-    if asf is not None:
-        raise _no_asf_wanted(path, asf)
+    _refuse_asf(path, asf)
     return read_bvh(path, options.unit_m or DEFAULT_UNIT_M, options.rate_hz)
+
+
+def _refuse_asf(path: Path, asf: str | Path | None) -> None:
+    if asf is not None:
+        suffix = path.suffix.lower()
+        raise ConfigError(f'asf: expected none with a {suffix} file, got {str(asf)!r}')
 
 
 def _name_map(name_map: str | Path | NameMap | None) -> NameMap | None:
     if name_map is None or isinstance(name_map, NameMap):
         return name_map
-    if str(name_map) in KNOWN_MAPS:
-        return built_in_map(str(name_map))
-    if Path(name_map).suffix.lower() in ('.yaml', '.yml'):
-        return load_name_map(name_map)
-    return built_in_map(str(name_map))
-
-
-def _no_asf_wanted(path: Path, asf: str | Path) -> ConfigError:
-    suffix = path.suffix.lower()
-    return ConfigError(f'asf: expected none with a {suffix} file, got {str(asf)!r}')
-
-
-def _no_skeleton(path: Path) -> InputFileError:
-    near = ', '.join(sorted(other.name for other in path.parent.glob('*.[aA][sS][fF]')))
-    hint = 'name it with --asf' + (f'; beside the motion there is {near}' if near else '')
-    return InputFileError(path, 'the .asf skeleton of this motion', 'none', hint=hint)
+    is_file = Path(name_map).suffix.lower() in ('.yaml', '.yml')
+    return load_name_map(name_map) if is_file else built_in_map(str(name_map))

@@ -1,8 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options for reading a clip file: what the file itself leaves open or states wrongly."""
+"""Options for reading a clip: what its file leaves open or states wrongly, also on a command."""
 
+import argparse
 from dataclasses import dataclass
+from pathlib import Path
 
 from puppet_core.io import ConfigError
 
@@ -70,3 +72,56 @@ def unit_length_m(text: str) -> float:
 
 
 DEFAULT_OPTIONS = ClipOptions()
+
+
+def add_reading_options(
+    parser: argparse._ActionsContainer, rate_option: str = '--rate-hz'
+) -> None:
+    """Declare the options; `rate_option` is for where --rate-hz means something else."""
+    add = parser.add_argument
+    add('--name-map', metavar='MAP', help='joint names: built in, or a YAML file')
+    add('--markers', metavar='MAP', help='marker set of a C3D: built in, or a YAML file')
+    add(
+        '--unit',
+        '--unit-m',
+        dest='unit_m',
+        type=_unit,
+        metavar='U',
+        help="the file's unit: mm, cm, in, m or its length in metres; found if not given",
+    )
+    add(
+        '--up-axis',
+        choices=UP_AXES,
+        default=AUTO,
+        help="the file's axis that points up, --up-axis=-y if it points down; %(default)s looks "
+        'how the body stands',
+    )
+    add(rate_option, dest='clip_rate_hz', type=float, metavar='HZ', help='frames per second')
+
+
+def clip_options(arguments: argparse.Namespace, mend: bool = True) -> ClipOptions:
+    """Return the options as data; without `mend` nothing is dropped, levelled or moved."""
+    return ClipOptions(
+        unit_m=arguments.unit_m,
+        rate_hz=arguments.clip_rate_hz,
+        up_axis=arguments.up_axis,
+        marker_set=arguments.markers,
+        drop_artificial_start=mend,
+        level_floor=mend,
+        shift_to_floor=mend,
+    )
+
+
+def skeleton_beside(clip: Path, asf: str | Path | None) -> str | Path | None:
+    """Return the .asf of an .amc: the one given, else SUBJECT.asf beside SUBJECT_TAKE.amc."""
+    if clip.suffix.lower() != '.amc' or asf is not None:
+        return asf
+    beside = clip.with_name(clip.stem.rpartition('_')[0] + '.asf')
+    return beside if beside.is_file() else None
+
+
+def _unit(text: str) -> float:
+    try:
+        return unit_length_m(text)
+    except ConfigError as err:
+        raise argparse.ArgumentTypeError(str(err)) from err

@@ -27,7 +27,7 @@ from puppet_core.io.yaml_file import (
     load_plain_yaml,
     load_yaml,
     parse_yaml,
-    read_yaml_text,
+    read_utf8,
     Section,
 )
 
@@ -56,7 +56,7 @@ __all__ = [
     'progress',
     'read_parameter_file',
     'read_xml',
-    'read_yaml_text',
+    'read_utf8',
     'replacing',
     'require_file',
     'rows_of',

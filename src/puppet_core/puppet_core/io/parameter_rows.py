@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from puppet_core.io.errors import ConfigError, InputFileError
 from puppet_core.io.text import brief
-from puppet_core.io.yaml_file import load_plain_yaml, read_yaml_text
+from puppet_core.io.yaml_file import load_plain_yaml, read_utf8
 import yaml
 
 Scalar = bool | int | float | str
@@ -196,7 +196,7 @@ def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
 
     """
     try:
-        tree = load_plain_yaml(read_yaml_text(path))
+        tree = load_plain_yaml(read_utf8(path))
     except (yaml.YAMLError, RecursionError) as err:
         mark = getattr(err, 'problem_mark', None)
         problem = getattr(err, 'problem', None) or str(err).partition('\n')[0]

@@ -272,12 +272,12 @@ def load_yaml(path: str | Path, file_format: str) -> Section:
     InputFileError : if the file is missing, not YAML, not a mapping, or of another format.
 
     """
-    return parse_yaml(read_yaml_text(path), path, file_format)
+    return parse_yaml(read_utf8(path), path, file_format)
 
 
-def read_yaml_text(path: str | Path) -> str:
+def read_utf8(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> str:
     """
-    Return the text of a YAML file of sensible size.
+    Return the text of a file of sensible size.
 
     Raises
     ------
@@ -288,9 +288,9 @@ def read_yaml_text(path: str | Path) -> str:
     try:
         require_file(path)
         with open(path, 'rb') as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise InputFileError(path, f'at most {MAX_FILE_BYTES} bytes', 'more')
+            data = file.read(max_bytes + 1)
+        if len(data) > max_bytes:
+            raise InputFileError(path, f'at most {max_bytes} bytes', 'more')
         return data.decode('utf-8')
     except OSError as err:
         raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
-from puppet_core.math import angle_between, copy, Floats, kernel, Quats, Vec3s, work_array
+from puppet_core.math import copy, Floats, kernel, Quats, Vec3s, work_array
 from puppet_core.math.values import (
     add,
     clamp,
@@ -213,10 +213,15 @@ def refine_angles(
 
 
 @kernel
+def _angle(q: Quat) -> float:
+    """Return the angle of a rotation, in [0, pi] [rad]."""
+    return 2.0 * math.atan2(norm((q[1], q[2], q[3])), abs(q[0]))
+
+
+@kernel
 def turn_left(q: Quat, axes: Vec3s, angles: Floats, first: int, count: int) -> float:
     """Return the angle between a rotation and the turns of some joints, in [0, pi] [rad]."""
-    product = multiply(conjugate(compose_turns(axes, angles, first, first + count)), q)
-    return 2.0 * math.atan2(norm(product[1:]), abs(product[0]))
+    return _angle(multiply(conjugate(compose_turns(axes, angles, first, first + count)), q))
 
 
 # The robot, from the pelvis outwards.
@@ -331,7 +336,8 @@ def follow_segments(
         parent = _PARENTS[segment]
         q = quat(q_world[segment])
         asked = multiply(conjugate(quat(q_world[parent])), q)
-        turned = state.turned[parent] + angle_between(state.asked[segment], asked)
+        before = quat(state.asked[segment])
+        turned = state.turned[parent] + _angle(multiply(conjugate(before), asked))
         state.asked[segment], state.turned[segment] = asked, turned
         if robot.n_joints[segment] > 0:
             rest = multiply(q, quat(robot.rest[segment]))

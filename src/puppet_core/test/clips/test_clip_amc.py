@@ -7,7 +7,8 @@ from argparse import ArgumentParser
 from clip_samples import pure_angles_deg, SMALL_AMC, SMALL_ASF
 import numpy as np
 from puppet_core.clips.asf_amc import read_amc, read_asf
-from puppet_core.clips.command_line import add_reading_options, read_clip_as_told, skeleton_beside
+from puppet_core.clips.load import read_clip_as_told
+from puppet_core.clips.options import add_reading_options, skeleton_beside
 from puppet_core.io import InputFileError, PuppetError
 import pytest
 from scipy.spatial.transform import Rotation

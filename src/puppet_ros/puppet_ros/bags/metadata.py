@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from puppet_core.io import brief, InputFileError, load_plain_yaml, read_yaml_text
+from puppet_core.io import brief, InputFileError, load_plain_yaml, read_utf8
 import yaml
 
 FILE_NAME = 'metadata.yaml'
@@ -94,7 +94,7 @@ def read_metadata(path: Path) -> BagMetadata:
 
     """
     try:
-        tree = load_plain_yaml(read_yaml_text(path))
+        tree = load_plain_yaml(read_utf8(path))
     except (yaml.YAMLError, RecursionError) as err:
         mark = getattr(err, 'problem_mark', None)
         problem = getattr(err, 'problem', None) or ' '.join(str(err).split())
