@@ -27,14 +27,9 @@ from puppet_retarget.offline import RetargetJob
 class Timing:
     """One pass over the library."""
 
-    workers: int
-    """Processes."""
-
-    figures: dict[str, Any]
-    """As of `batch --json`."""
-
-    parent_us: float
-    """Core time of the process that gives the tasks, per frame [us]."""
+    workers: int  # processes
+    figures: dict[str, Any]  # as of `batch --json`
+    parent_us: float  # core time of the process that gives the tasks, per frame [us]
 
 
 def bench(

@@ -45,23 +45,14 @@ _COLOUR = re.compile(r'#?([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})')
 class RobotFigures:
     """One motion, frame by frame and side by side."""
 
-    name: str
-    """Of the motion."""
-
+    name: str  # of the motion
     away_m: dict[str, Floats]
     """Distance of each of PARTS from where it was asked for, each of shape (frames, 2) [m]."""
 
-    hands_rad: Floats
-    """Turn of the hands against the one asked for, shape (frames, 2) [rad]."""
-
-    feet_rad: Floats
-    """Likewise of the feet [rad]."""
-
-    rates: Floats
-    """Greatest speed of each joint, shape (joints,) [rad/s]."""
-
-    n_violations: int
-    """Angles outside of their limits."""
+    hands_rad: Floats  # turn of the hands against the one asked for, shape (frames, 2) [rad]
+    feet_rad: Floats  # likewise of the feet [rad]
+    rates: Floats  # greatest speed of each joint, shape (joints,) [rad/s]
+    n_violations: int  # angles outside of their limits
 
 
 def robot_figures(name: str, motion: Motion, job: RetargetJob) -> RobotFigures:

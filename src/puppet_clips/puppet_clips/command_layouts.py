@@ -46,18 +46,10 @@ RATE_HZ = 30.0  # of the built-in performer: no error depends on it
 class LayoutErrors:
     """RMS errors of the posture that a layout gives of a motion."""
 
-    layout: SensorLayout
-    """Which sensors."""
-
-    joints_m: float
-    """Places of all joints [m]."""
-
-    middles_m: float
-    """Elbows and knees [m]."""
-
-    ends_m: float
-    """Palms and soles [m]."""
-
+    layout: SensorLayout  # which sensors
+    joints_m: float  # places of all joints [m]
+    middles_m: float  # elbows and knees [m]
+    ends_m: float  # palms and soles [m]
     inferred_rad: float
     """Orientations in world of the segments without a sensor; NaN if there are none [rad]."""
 

@@ -4,9 +4,9 @@
 
 from puppet_clips.batch import command_batch
 from puppet_clips.batch.batch_run import BatchResult, run_batch
-from puppet_clips.batch.local_runner import LocalRunner
 from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.retarget_file import warm_up
+from puppet_clips.batch.runners import LocalRunner
 from puppet_clips.batch.task import FAILED, Reading
 
 __all__ = [

@@ -9,20 +9,20 @@ import os
 from pathlib import Path
 
 from puppet_clips.batch import ledger
-from puppet_clips.batch.batch_run import BatchResult, run_batch
-from puppet_clips.batch.dask_runner import DaskRunner
-from puppet_clips.batch.local_runner import LocalRunner
-from puppet_clips.batch.plan import find_clips, make_tasks
-from puppet_clips.batch.retarget_file import warm_up
-from puppet_clips.batch.summary import (
+from puppet_clips.batch.batch_run import (
+    BatchResult,
     check_summary,
     FAILED_LIST,
     OWN_FILES,
     printable,
+    run_batch,
     SUMMARY,
     TIMES_LIST,
     write_table,
 )
+from puppet_clips.batch.plan import find_clips, make_tasks
+from puppet_clips.batch.retarget_file import warm_up
+from puppet_clips.batch.runners import DaskRunner, LocalRunner
 from puppet_clips.batch.task import (
     BagReading,
     DONE,

@@ -8,7 +8,7 @@ suite's own code), the digest of the output, and its line of the summary. An out
 finished only if both digests still match, so a changed input or a truncated output is noticed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 import fcntl
@@ -32,7 +32,6 @@ from puppet_retarget.offline import report_text
 # their numbers are ours; not all are installed where no such clip is read
 LIBRARIES = ('numba', 'llvmlite', 'numpy', 'scipy', 'ezc3d', 'mcap', 'zstandard', 'lz4')
 PACKAGES = ('puppet_core', 'puppet_retarget', 'puppet_clips', 'puppet_ros')
-_Hash = Any  # what hashlib makes
 
 FORMAT = 'puppet-batch-record/2'
 _State = tuple[tuple[int, int, int], ...]
@@ -59,20 +58,35 @@ def value_digest(*values: Any) -> str:
     TypeError : for anything else, whose equality cannot be decided.
 
     """
-    total = hashlib.sha256()
-    _feed(total, values)
-    return total.hexdigest()
+    text = json.dumps(values, default=_plain, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has no form for, with its kind, as something that it has one for."""
+    if is_dataclass(value) and not isinstance(value, type):
+        contents = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {type(value).__qualname__: contents}
+    if isinstance(value, np.ndarray):
+        return {value.dtype.str: [value.shape, value.tobytes().hex()]}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f'expected a value made of plain data, got {type(value).__name__}')
 
 
 @cache
 def suite_version() -> str:
     """Return the digest of the code and libraries that decide what an output contains."""
-    total = hashlib.sha256()
-    _feed(total, [_library_version(name) for name in LIBRARIES])
-    for folder in code_folders():
-        for path in sorted(folder.rglob('*.py')):
-            _feed(total, (path.relative_to(folder).as_posix(), path.read_bytes()))
-    return total.hexdigest()[:16]
+    files = {
+        f'{folder.name}/{path.relative_to(folder).as_posix()}': file_digest(path)
+        for folder in code_folders()
+        for path in folder.rglob('*.py')
+    }
+    return value_digest([_library_version(name) for name in LIBRARIES], files)[:16]
 
 
 def code_folders() -> list[Path]:
@@ -93,53 +107,13 @@ def _library_version(name: str) -> str | None:
         return None
 
 
-def _feed(total: _Hash, value: Any) -> None:
-    """Add a value: its kind, its size, then what it holds, so that no two run together."""
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value)]
-        _open(total, type(value).__qualname__, len(names))
-        for name in names:
-            _feed(total, name)
-            _feed(total, getattr(value, name))
-    elif isinstance(value, np.ndarray):
-        _open(total, f'array {value.dtype.str}', value.ndim)
-        _feed(total, value.shape)
-        total.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, Mapping):
-        _open(total, 'mapping', len(value))
-        for key in sorted(value, key=str):
-            _feed(total, key)
-            _feed(total, value[key])
-    elif isinstance(value, bytes):
-        _open(total, 'bytes', len(value))
-        total.update(value)
-    elif isinstance(value, (str, Path)):
-        data = str(value).encode()
-        _open(total, 'text', len(data))
-        total.update(data)
-    elif value is None or isinstance(value, (bool, int, float, np.generic)):
-        text = repr(value.item() if isinstance(value, np.generic) else value)
-        _open(total, f'number {text}', 0)
-    elif isinstance(value, Sequence):
-        _open(total, 'sequence', len(value))
-        for item in value:
-            _feed(total, item)
-    else:
-        raise TypeError(f'expected a value made of plain data, got {type(value).__name__}')
-
-
-def _open(total: _Hash, kind: str, size: int) -> None:
-    total.update(f'{kind}:{size};'.encode())
-
-
 def task_key(task: Task) -> str:
     """
     Return the digest of all that decides a task's output.
 
     Raises
     ------
-    InputFileError : if an input is no file.
-    OSError : if an input cannot be read.
+    InputFileError, OSError : if an input is no file, or cannot be read.
 
     """
     return value_digest(

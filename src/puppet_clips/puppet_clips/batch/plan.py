@@ -9,8 +9,8 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
+from puppet_clips.batch.batch_run import OWN_FILES
 from puppet_clips.batch.ledger import suite_version, value_digest
-from puppet_clips.batch.summary import OWN_FILES
 from puppet_clips.batch.task import BagReading, LEDGER, Reading, Task
 from puppet_core.clips import skeleton_beside, SUFFIXES
 from puppet_core.io import ConfigError

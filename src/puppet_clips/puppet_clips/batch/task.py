@@ -32,63 +32,34 @@ class BagReading:
     read: Callable[[Path], tuple[Motion, tuple[int, ...], str]]
     """Returns the motion, its stamps, and the body's name."""
 
-    files: Callable[[Path], list[Path]]
-    """Returns the files that are read of a bag."""
+    files: Callable[[Path], list[Path]]  # returns the files that are read of a bag
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How clips are read."""
 
-    name_map: str | None = None
-    """Built-in map of joint names, or a file."""
-
-    options: ClipOptions = DEFAULT_OPTIONS
-    """What is not in files."""
+    name_map: str | None = None  # built-in map of joint names, or a file
+    options: ClipOptions = DEFAULT_OPTIONS  # what is not in files
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """A clip and a character."""
 
-    number: int
-    """Place in the run, from 0."""
-
-    clip: Path
-    """The file."""
-
-    asf: Path | None
-    """Skeleton of an .amc clip."""
-
-    name: str
-    """The clip's path below IN_DIR, with slashes."""
-
-    out_dir: Path
-    """OUT_DIR."""
-
-    job: RetargetJob
-    """Character, environment, solver and tuning."""
-
-    reading: Reading
-    """How the clip is read."""
-
-    version: str
-    """Digest of the code that is to do it."""
-
-    parameters: str
-    """Digest of that, of the job and of the reading."""
-
-    redo: bool = False
-    """Whether a finished output is made anew, too."""
-
-    timeout_s: float = 0.0
-    """How long it may take [s]; 0 for any time."""
-
-    bag: BagReading | None = None
-    """How the clip is read if it is a bag."""
-
-    run: str = ''
-    """Name of the run that gives it, and of that run's folder in PARTS."""
+    number: int  # place in the run, from 0
+    clip: Path  # the file
+    asf: Path | None  # skeleton of an .amc clip
+    name: str  # the clip's path below IN_DIR, with slashes
+    out_dir: Path  # OUT_DIR
+    job: RetargetJob  # character, environment, solver and tuning
+    reading: Reading  # how the clip is read
+    version: str  # digest of the code that is to do it
+    parameters: str  # digest of that, of the job and of the reading
+    redo: bool = False  # whether a finished output is made anew, too
+    timeout_s: float = 0.0  # how long it may take [s]; 0 for any time
+    bag: BagReading | None = None  # how the clip is read if it is a bag
+    run: str = ''  # name of the run that gives it, and of that run's folder in PARTS
 
     @property
     def out_name(self) -> str:
@@ -118,26 +89,15 @@ class Task:
 class Outcome:
     """What came of a task."""
 
-    number: int
-    """The task's."""
-
-    status: str
-    """DONE, SKIPPED or FAILED."""
-
-    row: Row
-    """Line of the summary; of a failed task only what is known of it."""
-
-    reason: str = ''
-    """Why it failed, in the same words in every run and whoever did the work."""
-
-    detail: str = ''
-    """What else is known of that."""
-
+    number: int  # the task's
+    status: str  # DONE, SKIPPED or FAILED
+    row: Row  # line of the summary; of a failed task only what is known of it
+    reason: str = ''  # why it failed, in the same words in every run and whoever did the work
+    detail: str = ''  # what else is known of that
     refused_key: str = ''
     """Key of the input if it was read and refused; '' if the task failed for another reason."""
 
-    cpu_s: float = 0.0
-    """Core time of all that was done for it [s]."""
+    cpu_s: float = 0.0  # core time of all that was done for it [s]
 
 
 class Runner(Protocol):

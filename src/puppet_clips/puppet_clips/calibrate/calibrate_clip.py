@@ -45,14 +45,9 @@ SLIP_TIMES = (0.2, 0.85)  # as fractions of the range of motion
 class SyntheticRecording(NamedTuple):
     """A recording whose truth is known."""
 
-    motion: Motion
-    """What was done, by whom."""
-
-    mounting: Mounting
-    """How the sensors sit."""
-
-    recording: MotionRecording
-    """What they measured."""
+    motion: Motion  # what was done, by whom
+    mounting: Mounting  # how the sensors sit
+    recording: MotionRecording  # what they measured
 
     def compare(self, calibration: Calibration) -> str:
         """Return one line on how far a calibration is from the truth."""

@@ -15,11 +15,10 @@ from time import monotonic
 from types import SimpleNamespace
 
 from batch_work import outputs
-from puppet_clips.batch import dask_runner
+from puppet_clips.batch import runners
 from puppet_clips.batch.batch_run import BatchResult, run_batch
-from puppet_clips.batch.dask_runner import DaskRunner
-from puppet_clips.batch.local_runner import LocalRunner
 from puppet_clips.batch.plan import find_clips, make_tasks
+from puppet_clips.batch.runners import DaskRunner, LocalRunner
 from puppet_clips.batch.task import DONE, FAILED, KILLED, Outcome, Reading, SKIPPED, Task
 from puppet_core.body.character import Character
 from puppet_core.io import ConfigError
@@ -172,8 +171,8 @@ def test_a_cluster_without_workers_ends_the_run(
     planned: Callable[[str], list[Task]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr('puppet_clips.batch.dask_runner.LOOK_S', 0.1)
-    monkeypatch.setattr('puppet_clips.batch.dask_runner.NO_WORKER_S', 2.0)
+    monkeypatch.setattr('puppet_clips.batch.runners.LOOK_S', 0.1)
+    monkeypatch.setattr('puppet_clips.batch.runners.NO_WORKER_S', 2.0)
 
     def kill(outcome: Outcome) -> None:
         for worker in workers:
@@ -191,16 +190,16 @@ def test_a_clip_that_killed_its_workers_has_the_local_reason(
     from distributed import KilledWorker
 
     class Given:
-        def result(self, timeout: float) -> Outcome:
+        def result(self) -> Outcome:
             raise KilledWorker('a-key', SimpleNamespace(address='tcp://127.0.0.1:9'), 3)
 
-    outcome = dask_runner._outcome(Given(), planned('dask')[0], SimpleNamespace())
+    outcome = runners._outcome(Given(), planned('dask')[0])
     assert (outcome.status, outcome.reason) == (FAILED, KILLED)
     assert 'a-key' in outcome.detail
 
 
 def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr('puppet_clips.batch.dask_runner.CONNECT_S', 0.5)
+    monkeypatch.setattr('puppet_clips.batch.runners.CONNECT_S', 0.5)
     with pytest.raises(ConfigError, match='--dask: expected the address of a scheduler'):
         DaskRunner('tcp://127.0.0.1:9')
     with pytest.raises(ConfigError, match='--dask: expected the address of a scheduler'):

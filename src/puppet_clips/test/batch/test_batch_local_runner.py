@@ -25,9 +25,9 @@ from batch_work import (
     waits_to_be_killed_once,
 )
 from puppet_clips.batch.batch_run import BatchResult, run_batch
-from puppet_clips.batch.local_runner import _over_which_they_died, LocalRunner, MAX_ATTEMPTS
 from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.retarget_file import MEMORY_EXIT
+from puppet_clips.batch.runners import _over_which_they_died, LocalRunner, MAX_ATTEMPTS
 from puppet_clips.batch.task import DONE, FAILED, KILLED, NO_MEMORY, Reading, SKIPPED, Task
 from puppet_core.body.character import Character
 from puppet_retarget.importance.environment import floor_only
@@ -116,7 +116,7 @@ def test_a_clip_that_hangs_fails_alone(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr('puppet_clips.batch.local_runner.GRACE_S', 0.0)
+    monkeypatch.setattr('puppet_clips.batch.runners.GRACE_S', 0.0)
     result, tasks = BatchResult(), planned('two')
     # the others have all the time they need
     tasks = [replace(t, timeout_s=0.5 if t.name == KILLER else 0.0) for t in tasks]

@@ -9,7 +9,7 @@ import shutil
 import sys
 
 from batch_work import outputs, table
-from puppet_clips.batch.summary import COLUMNS, FAILURES, TIMES
+from puppet_clips.batch.batch_run import COLUMNS, FAILURES, TIMES
 import pytest
 
 pytestmark = pytest.mark.ros
