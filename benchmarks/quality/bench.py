@@ -16,6 +16,7 @@ from benchmarks.quality.forms import form_jobs, form_rows, forms_table
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.peers import PEER_NAMES, peer_runs
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
+from benchmarks.quality.tables import iterations_table, markdown, timing_table
 from benchmarks.quality.thesis_figures import Cast, thesis_figures
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
 import numba
@@ -30,11 +31,8 @@ from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import (
     ConfigFiles,
-    iterations_table,
-    markdown,
     PERFORMER,
     RetargetJob,
-    timing_table,
     write_report,
 )
 from puppet_retarget.parameters import AS_PRINTED, PRESETS

@@ -14,12 +14,13 @@ from benchmarks.quality.peer_mjcf import mjcf_text
 from benchmarks.quality.peer_solver import FEET, PeerSolver, segment_ratios, Targets
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.run import ClipBench
+from benchmarks.quality.tables import markdown
 import numpy as np
 from puppet_core.body import AUTO, Character, load_character, Motion, PARENTS, SEGMENTS, Skeleton
 from puppet_core.math import Quats, Vec3
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.importance import floor_only
-from puppet_retarget.offline import markdown, retarget_motion, RetargetJob
+from puppet_retarget.offline import retarget_motion, RetargetJob
 import pytest
 
 

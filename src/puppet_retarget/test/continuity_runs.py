@@ -20,9 +20,9 @@ from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS, ROW
 from puppet_retarget.importance.self_interaction import SELF_ROW
-from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
 from puppet_retarget.solvers.solver import Solver
+from puppet_retarget.solvers.state import SolverConfig
 
 LOW_HZ, HIGH_HZ = 120.0, 12_000.0
 DURATION_S = 0.5

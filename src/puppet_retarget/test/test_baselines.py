@@ -12,8 +12,8 @@ from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays
-from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import make_solver
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 

@@ -30,8 +30,8 @@ from puppet_core.body.character import Character
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math.arrays import Floats
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
-from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import ElbowCircleSolver, ImportanceBasedSolver
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)

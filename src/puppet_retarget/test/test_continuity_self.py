@@ -28,10 +28,9 @@ from puppet_retarget.importance.self_interaction import (
     SHARE,
     WEIGHT,
 )
-from puppet_retarget.solvers.correction_rate_limit import MAX_PUSH_M_S
-from puppet_retarget.solvers.penetration import ALLOWED_M
-from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.penetration import ALLOWED_M, MAX_PUSH_M_S
 from puppet_retarget.solvers.solver import Solver
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)

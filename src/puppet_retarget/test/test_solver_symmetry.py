@@ -12,7 +12,7 @@ from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3
 from puppet_retarget.importance.estimator import IMPORTANCE
-from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 EXACT_TOL_M = 1e-9

@@ -24,7 +24,7 @@ from puppet_core.body import Motion, N_SEGMENTS
 from puppet_core.clips import bvh_text, read_clip
 from puppet_core.io import InputFileError, PuppetError
 from puppet_retarget.importance import SELF_IMPORTANCE
-from puppet_retarget.offline import CHUNK, report, require_finite, retarget_motion
+from puppet_retarget.offline import report, require_finite, retarget_motion
 
 MEMORY_EXIT = 77  # exit code of a process that got no memory outside of a task
 STAGES = ('hash', 'read', 'retarget', 'quality', 'write')
@@ -113,7 +113,7 @@ def _make(
     task: Task, key: str, clock: '_Clock', motion: Motion, names: str, notes: tuple[str, ...]
 ) -> Row:
     result = retarget_motion(
-        motion, task.job, clock.require_time, self_columns=SELF_IMPORTANCE + 1, chunk=CHUNK
+        motion, task.job, clock.require_time, self_columns=SELF_IMPORTANCE + 1
     )
     require_finite(result)
     clock.lap('retarget')
@@ -179,7 +179,7 @@ def warm_up(tasks: Iterable[Task]) -> None:
         roots = np.zeros((_FRAMES, 3))
         roots[:, 2] = skeleton.leg_length
         still = Motion.from_rotations(skeleton, _RATE_HZ, roots, rotations)
-        report(still, job, retarget_motion(still, job, chunk=CHUNK))
+        report(still, job, retarget_motion(still, job))
         with TemporaryDirectory() as folder:
             clip = Path(folder, 'still.bvh')
             clip.write_text(bvh_text(still), encoding='utf-8')

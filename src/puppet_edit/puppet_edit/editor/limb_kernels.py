@@ -125,7 +125,7 @@ def bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat, out: Vec3) 
     for k in range(3):
         out[k] /= lengths
     doubt = max(1.0 - math.sqrt(dot(out, out)) / STRAIGHT, 0.0)
-    bend_hint(limb, q_upper, hint)
+    copy(bend_hint(limb, q_upper), hint)
     cross(hint, upper, natural)
     share = doubt * doubt / math.sqrt(dot(upper, upper))
     for k in range(3):

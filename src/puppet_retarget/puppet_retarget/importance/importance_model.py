@@ -84,17 +84,6 @@ class ImportanceModel:
         if skeleton is not None:
             self._self_estimator = self._estimator_of(skeleton)
 
-    @property
-    def packed(self) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return EstimatorArrays and SelfArrays, for kernels that step many frames.
-
-        Only of a model that knows the performer.
-
-        """
-        assert self._self_estimator is not None
-        return self._estimator.packed, self._self_estimator.packed
-
     def retune(self, tuning: ImportanceConfig, self_tuning: SelfInteractionConfig) -> None:
         """Take new tuning without a jump in what is smoothed."""
         self._tuning, self._self_tuning = tuning, self_tuning

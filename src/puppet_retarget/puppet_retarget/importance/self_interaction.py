@@ -50,7 +50,7 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
-from puppet_retarget.importance.importance_function import CONTACT_EXCESS, importance, saturate
+from puppet_retarget.importance.estimator import CONTACT_EXCESS, importance, saturate
 
 MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
 CAPSULE_BLOCK = 128  # arrays of capsules are filled up to a multiple, or each body compiles anew

@@ -14,17 +14,22 @@ from puppet_retarget.offline.arguments import (
     PROCEDURAL_RATE_HZ,
     require_other_files,
 )
-from puppet_retarget.offline.motion_report import copied_angles, limb_importances, report
 from puppet_retarget.offline.quality import (
     errors_in_reach,
     MotionArrays,
     orientation_deviation_deg,
     percentiles,
 )
-from puppet_retarget.offline.report_file import report_text, write_report
-from puppet_retarget.offline.tables import iterations_table, markdown, number, table, timing_table
+from puppet_retarget.offline.report import (
+    copied_angles,
+    limb_importances,
+    number,
+    report,
+    report_text,
+    table,
+    write_report,
+)
 from puppet_retarget.offline.whole_motion import (
-    CHUNK,
     performer_arrays,
     require_finite,
     retarget_motion,
@@ -34,7 +39,6 @@ from puppet_retarget.offline.whole_motion import (
 
 __all__ = [
     'BAG_SUFFIXES',
-    'CHUNK',
     'ConfigFiles',
     'MotionArrays',
     'PERFORMER',
@@ -47,10 +51,8 @@ __all__ = [
     'errors_in_reach',
     'find_character',
     'is_bag',
-    'iterations_table',
     'limb_importances',
     'listed',
-    'markdown',
     'number',
     'orientation_deviation_deg',
     'percentiles',
@@ -62,6 +64,5 @@ __all__ = [
     'require_other_files',
     'retarget_motion',
     'table',
-    'timing_table',
     'write_report',
 ]

@@ -15,8 +15,14 @@ from puppet_retarget.rate_control.state import (
     TreeArrays,
 )
 from puppet_retarget.rate_control.step import advance, begin, play_packed, WISH_FIRST
-from puppet_retarget.rate_control.tasks import HORIZONTAL, ORIENTATION, POSITION, Task
-from puppet_retarget.rate_control.tree import BASE_DOFS, BodyTree
+from puppet_retarget.rate_control.tree import (
+    BASE_DOFS,
+    BodyTree,
+    HORIZONTAL,
+    ORIENTATION,
+    POSITION,
+    Task,
+)
 
 __all__ = [
     'ASTRAY',

@@ -42,8 +42,7 @@ from puppet_retarget.rate_control.step import (
     TASKS_ONLY,
     WISH_FIRST,
 )
-from puppet_retarget.rate_control.tasks import MAX_ROWS, MAX_TASKS, Task
-from puppet_retarget.rate_control.tree import BASE_DOFS, BodyTree
+from puppet_retarget.rate_control.tree import BASE_DOFS, BodyTree, MAX_ROWS, MAX_TASKS, Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math import Floats, Ints, Quats, Vec3s
-from puppet_retarget.rate_control.tasks import MAX_ROWS, MAX_TASKS
-from puppet_retarget.rate_control.tree import BASE_DOFS, MAX_SEGMENTS
+from puppet_retarget.rate_control.tree import BASE_DOFS, MAX_ROWS, MAX_SEGMENTS, MAX_TASKS
 
 MAX_DOFS = BASE_DOFS + 3 * (MAX_SEGMENTS - 1)
 

@@ -6,19 +6,20 @@ from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAndBlend, is_usable
 from puppet_retarget.solvers.joint_limits import split_swing_twist
 from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT
-from puppet_retarget.solvers.puppet_model import ROOT_FORMS, SolverConfig
 from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver, SOLVER_NAMES
-from puppet_retarget.solvers.robot_follower import follower_of, RobotFollower
 from puppet_retarget.solvers.self_contact import empty_self_balls, limb_self_balls, SelfBalls
 from puppet_retarget.solvers.solver import (
     EndEffectorSolver,
+    follower_of,
     measure_packed,
     NOTHING_NEAR,
     pose_captured_packed,
+    RobotFollower,
     solve_packed,
     Solver,
     SolverOutput,
 )
+from puppet_retarget.solvers.state import ROOT_FORMS, SolverConfig
 
 __all__ = [
     'DiscontinuityDetector',

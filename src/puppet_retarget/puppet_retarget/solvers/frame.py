@@ -16,21 +16,22 @@ from puppet_core.math import (
     multiply,
     Quats,
     rotate,
+    sub,
+    values,
     Vec3,
+    vec3,
     work_array,
 )
 from puppet_retarget.importance import ObjectArrays
 from puppet_retarget.solvers.body import minimise_body
-from puppet_retarget.solvers.frame_state import (
-    ATTACHED_TO,
-    Frame,
-    Goals,
-    STARTS,
-    update_kinematics,
-)
 from puppet_retarget.solvers.joint_limits import limit_joints
-from puppet_retarget.solvers.limb_ranges import ease, solve_limb_in_ranges
-from puppet_retarget.solvers.limbs import into_range_ball, into_reach
+from puppet_retarget.solvers.limbs import (
+    ease,
+    into_range_ball,
+    into_reach,
+    Range,
+    solve_limb_in_ranges,
+)
 from puppet_retarget.solvers.penetration import (
     deepest,
     resolve_object_penetration,
@@ -38,7 +39,6 @@ from puppet_retarget.solvers.penetration import (
     self_depths,
     solve_one_limb,
 )
-from puppet_retarget.solvers.puppet_model import ELBOW_CIRCLE, PuppetModel, REFERENCE, Tuning
 from puppet_retarget.solvers.root import (
     centre_balls,
     hold_root,
@@ -48,6 +48,18 @@ from puppet_retarget.solvers.root import (
     smooth_root,
 )
 from puppet_retarget.solvers.self_contact import limb_self_balls
+from puppet_retarget.solvers.state import (
+    ELBOW_CIRCLE,
+    Frame,
+    Goals,
+    limb_at,
+    PuppetModel,
+    REFERENCE,
+    set_joints,
+    STARTS,
+    Tuning,
+    update_kinematics,
+)
 
 REACHABLE_TOL_M = 1e-9
 
@@ -209,51 +221,29 @@ def measure(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fram
 
 
 @kernel
-def _pose_limb(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, frame: Frame) -> None:
+def _pose_limb(model: PuppetModel, tuning: Tuning, goals: Goals, index: int, frame: Frame) -> None:
     """Bring a limb into its ranges; one without importance stays as captured."""
-    w = goals.importances[limb]
-    balls = frame.self_balls
-    w_end, w_elbow = balls.importances[limb], balls.importances[limb + 4]
-    start = STARTS[limb]
-    upper, lower = model.upper_lengths[limb], model.lower_lengths[limb]
-    reach = tuning.stretch_limit * (upper + lower)
+    w, balls = goals.importances[index], frame.self_balls
+    w_end, w_elbow = balls.importances[index], balls.importances[index + 4]
+    limb = limb_at(model, frame, index, frame.rotations, frame.q_ends[index])
+    goal, radius = vec3(frame.wrist_goals[index]), goals.radii[index]
+    reach = tuning.stretch_limit * (limb.upper + limb.lower)
     if tuning.limb_form != ELBOW_CIRCLE and max(w_end, w_elbow) > MIN_IMPORTANCE:
-        ranges, palm = frame.ranges, work_array(3)
-        rotate(frame.q_ends[limb], model.interaction_points[limb], palm)
-        for k in range(3):
-            ranges.centres[0, k] = frame.wrist_goals[limb, k]
-            ranges.centres[1, k] = balls.centres[limb, k] - palm[k]
-            ranges.centres[2, k] = balls.centres[limb + 4, k]
-        ranges.radii[0], ranges.importances[0] = goals.radii[limb], w
-        ranges.radii[1], ranges.importances[1] = balls.radii[limb], w_end
-        ranges.radii[2], ranges.importances[2] = balls.radii[limb + 4], w_elbow
-        own = frame.rotations[start : start + 3]
-        solve_limb_in_ranges(
-            limb,
-            frame.q_world[ATTACHED_TO[limb]],
-            frame.p_world[start],
-            own,
-            frame.q_ends[limb],
-            model.offsets[start + 1 : start + 3],
-            upper,
-            lower,
-            reach,
-            tuning.eased_blend,
-            ranges,
-            own,
+        palm = values.rotate(limb.q_end, model.interaction_points[index])
+        ranges = (
+            Range(goal, radius, w),
+            Range(sub(balls.centres[index], palm), balls.radii[index], w_end),
+            Range(vec3(balls.centres[index + 4]), balls.radii[index + 4], w_elbow),
         )
+        joints = solve_limb_in_ranges(limb, reach, tuning.eased_blend, ranges)
+        set_joints(frame.rotations, index, joints)
     elif w > MIN_IMPORTANCE:
-        goal = work_array(3)
         share = ease(w) if tuning.eased_blend else w
-        into_range_ball(
-            frame.p_world[start + 2],
-            frame.wrist_goals[limb],
-            goals.radii[limb],
-            1.0 - w if tuning.eased_blend else 1.0,
-            goal,
-        )
-        into_reach(frame.p_world[start], frame.p_world[start + 2], reach, 1.0 - w, goal)
-        solve_one_limb(model, tuning, frame, limb, goal, frame.q_ends[limb], 0.0, share)
+        slack = 1.0 - w if tuning.eased_blend else 1.0
+        wrist = vec3(frame.p_world[STARTS[index] + 2])
+        goal = into_range_ball(wrist, goal, radius, slack)
+        goal = into_reach(limb.shoulder, wrist, reach, 1.0 - w, goal)
+        set_joints(frame.rotations, index, solve_one_limb(tuning, limb, goal, 0.0, share))
 
 
 @kernel

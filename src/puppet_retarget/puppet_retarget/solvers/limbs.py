@@ -5,28 +5,36 @@ Limbs, third step of a frame: the hand into its range, the elbow, the rotations 
 
 `solve_limb` keeps the captured side of the elbow: range ball (Shin2002 eq. 5.10), rotations
 (Shin2002 eqs. 5.11-5.13), and `blend_joint`, the blend with the captured rotation (eq. 5.14).
-`solve_limb_on_circle` solves by swivel angle instead (ShinSlides 3.3). Limbs that touch the
-own body are in `solvers.limb_ranges`, limbs inside objects in `solvers.penetration`. (Kernels.)
+`solve_limb_on_circle` solves by swivel angle instead (ShinSlides 3.3), `solve_limb_in_ranges`
+limbs that touch the own body. Limbs inside objects are in `solvers.penetration`. (Kernels.)
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import polar_limit, soft_distance
-from puppet_core.math import (
+from puppet_core.math import copy, Floats, kernel, Quats, Vec3s, work_array, work_table
+from puppet_core.math.values import (
+    add,
     between,
     conjugate,
-    copy,
-    kernel,
+    dot,
     multiply,
+    norm,
+    normalized,
     Quat,
-    Quats,
+    quat,
     rotate,
+    scale,
     slerp,
+    sub,
     Vec3,
-    Vec3s,
-    work_array,
+    vec3,
 )
+from puppet_retarget.solvers.ball_intersection import closest_on_sphere
+
+Joints = tuple[Quat, Quat, Quat]  # rotations of shoulder, elbow and wrist
 
 STRAIGHT = 0.2  # sine of the upper segment's angle below which a limb counts as straight [-]
 HINT_SHARE = 0.3  # weight of the hint for a perfectly straight limb [-]
@@ -35,18 +43,73 @@ REACH_ROOM = 0.5  # fraction of the reach within which a goal of no importance i
 HINT_CHANGE_RAD = 0.05  # correction at which half of that weight is there
 
 # where a straight limb bends to, in its upper segment's frame: knees forward, elbows back
-_KNEE_HINT = np.array([1.0, 0.0, 0.0])
-_ELBOW_HINT = np.array([-1.0, 0.0, 0.0])
+_KNEE_HINT, _ELBOW_HINT = (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)
 
 NO_SWIVEL = 1e-12  # amplitude below which all swivel angles are equally good [-]
-MIN_DISTANCE_M = 1e-9  # shorter lines have no direction, as in `place_elbow`
+MIN_DISTANCE_M = 1e-9  # shorter lines have no direction
+
+_PUSH_SLACK = 1e-3  # of what an elbow has to leave, beside a hand's 1 less its weight [-]
+_PUSH_OUTSIDE = np.array([True, False, True])  # which of the balls to stay outside of
+_SIDE_SHARE = 0.4  # how far ahead of the captured side an elbow turns unhindered [-]
+_FIRM = 1e-9  # slack of a fully important range beside 1 of an unimportant one [-]
+
+
+class Limb(NamedTuple):
+    """A limb as captured, in world."""
+
+    index: int  # into LIMBS
+    q_parent: Quat  # chest or pelvis
+    shoulder: Vec3  # or hip [m]
+    to_elbow: Vec3  # in the upper segment's frame [m]
+    to_wrist: Vec3  # in the lower segment's frame [m]
+    upper: float  # lengths of these [m]
+    lower: float
+    captured: Joints  # each relative to its parent
+    q_end: Quat  # orientation of hand or foot to keep
+    q_upper: Quat
+    elbow: Vec3  # or knee [m]
+    wrist: Vec3  # or ankle [m]
+
+
+@kernel
+def limb_of(
+    index: int,
+    q_parent: Floats,
+    shoulder: Floats,
+    captured: Quats,
+    q_end: Floats,
+    offsets: Vec3s,
+    upper: float,
+    lower: float,
+) -> Limb:
+    """Return a limb of its captured rotations (3, 4) and offsets (2, 3), both rows of arrays."""
+    joints = quat(captured[0]), quat(captured[1]), quat(captured[2])
+    to_elbow, to_wrist = vec3(offsets[0]), vec3(offsets[1])
+    q_upper = multiply(quat(q_parent), joints[0])
+    elbow = add(rotate(q_upper, to_elbow), vec3(shoulder))
+    wrist = add(rotate(multiply(q_upper, joints[1]), to_wrist), elbow)
+    return Limb(
+        index,
+        quat(q_parent),
+        vec3(shoulder),
+        to_elbow,
+        to_wrist,
+        upper,
+        lower,
+        joints,
+        quat(q_end),
+        q_upper,
+        elbow,
+        wrist,
+    )
 
 
 # Where a limb's end goes, and the elbow that lets it.
 #
 # The hand must come into a range ball about its goal (eq. 5.10). The elbow then lies on the
 # circle about the line from shoulder to hand that the two segment lengths leave it, and of that
-# circle the point on the captured side is taken. Limbs that touch the body are in `limb_ranges`.
+# circle the point on the captured side is taken. Limbs that touch the body have
+# more ranges, below.
 
 
 @kernel
@@ -72,37 +135,16 @@ def soft_reach(distance: float, current: float, upper: float, lower: float) -> f
 
 
 @kernel
-def _direction(a: Vec3, b: Vec3, out: Vec3) -> float:
-    norm = 0.0
-    for k in range(3):
-        out[k] = b[k] - a[k]
-        norm += out[k] * out[k]
-    norm = math.sqrt(norm)
-    if norm > 1e-12:
-        for k in range(3):
-            out[k] /= norm
-    return norm
-
-
-@kernel
-def _bend_direction(
-    shoulder: Vec3, elbow: Vec3, axis: Vec3, upper: float, wanted: float, hint: Vec3, out: Vec3
-) -> None:
-    """Write to which side of the captured line from shoulder to wrist the elbow stands."""
-    along, side, square = 0.0, 0.0, 0.0
-    for k in range(3):
-        along += (elbow[k] - shoulder[k]) * axis[k]
-        side += hint[k] * axis[k]
-    for k in range(3):
-        out[k] = elbow[k] - shoulder[k] - along * axis[k]
-        square += out[k] * out[k]
-    bend = math.sqrt(square)
+def _bend_direction(elbow: Vec3, axis: Vec3, upper: float, wanted: float, hint: Vec3) -> Vec3:
+    """Return to which side of the captured line the elbow, as seen from the shoulder, stands."""
+    along, side = dot(elbow, axis), dot(hint, axis)
+    out = sub(elbow, scale(axis, along))
+    bend = norm(out)
     # a nearly straight limb shows no side: there the hint does, if the bend is to change
     change = abs(wanted - math.atan2(bend, along))
     doubt = max(1.0 - bend / (STRAIGHT * upper), 0.0)
     share = HINT_SHARE * upper * doubt * doubt * change / (change + HINT_CHANGE_RAD)
-    for k in range(3):
-        out[k] += share * (hint[k] - side * axis[k])
+    return add(out, scale(sub(hint, scale(axis, side)), share))
 
 
 @kernel
@@ -115,54 +157,40 @@ def place_elbow(
     goal: Vec3,
     current: float,
     hint: Vec3,
-) -> None:
+) -> tuple[Vec3, Vec3]:
     """
-    Move elbow and wrist so that the wrist reaches its goal, on the captured side of the limb.
+    Return elbow and wrist when the wrist reaches its goal, on the captured side of the limb.
 
     Of the circle that the two lengths leave, the point nearest to the captured elbow would
     let a knee pass through the straight leg and bend backwards; so the captured direction
     of the bend is kept instead, carried over by the least rotation from the captured line
-    shoulder-wrist to the new one.
-
-    Parameters
-    ----------
-    shoulder : ndarray, shape (3,)
-        Shoulder in world [m].
-    elbow, wrist : ndarray, shape (3,)
-        In: those of the captured angles; out: the solved ones in world [m].
-    upper, lower : float
-        Segment lengths [m].
-    goal : ndarray, shape (3,)
-        Goal of the wrist; one out of reach is pointed at [m].
-    current : float
-        A distance of the wrist to be reached exactly whatever it is; see `soft_reach` [m].
-    hint : ndarray, shape (3,)
-        Unit vector to which the elbow bends when captured straight.
+    shoulder-wrist to the new one. A goal out of reach is pointed at. `current` is a distance
+    of the wrist that is reached exactly whatever it is (`soft_reach`), `hint` the unit vector
+    to which the elbow bends when captured straight.
 
     """
-    axis, captured_axis, turn = work_array(3), work_array(3), work_array(4)
-    distance = _direction(shoulder, goal, axis)
-    captured_distance = _direction(shoulder, wrist, captured_axis)
-    if distance < 1e-9 or captured_distance < 1e-9:
-        return
+    line, captured_line = sub(goal, shoulder), sub(wrist, shoulder)
+    distance = norm(line)
+    if distance < 1e-9 or norm(captured_line) < 1e-9:
+        return elbow, wrist
+    axis, captured_axis = normalized(line), normalized(captured_line)
     distance = soft_reach(distance, current, upper, lower)
     wanted = polar_limit(upper, distance, lower)
-    bend = work_array(3)
-    _bend_direction(shoulder, elbow, captured_axis, upper, wanted, hint, bend)
-    between(captured_axis, axis, turn)
-    rotate(turn, bend, bend)
-    norm = math.sqrt(bend[0] * bend[0] + bend[1] * bend[1] + bend[2] * bend[2])
+    bend = _bend_direction(sub(elbow, shoulder), captured_axis, upper, wanted, hint)
+    bend = rotate(between(captured_axis, axis), bend)
+    length = norm(bend)
     along = upper * math.cos(wanted)
-    scale = upper * math.sin(wanted) / norm if norm > 1e-12 else 0.0
-    for k in range(3):
-        elbow[k] = shoulder[k] + along * axis[k] + scale * bend[k]
-        wrist[k] = shoulder[k] + distance * axis[k]
+    aside = upper * math.sin(wanted) / length if length > 1e-12 else 0.0
+    return (
+        add(add(shoulder, scale(axis, along)), scale(bend, aside)),
+        add(shoulder, scale(axis, distance)),
+    )
 
 
 @kernel
-def into_range_ball(captured: Vec3, goal: Vec3, radius: float, slack: float, out: Vec3) -> None:
+def into_range_ball(captured: Vec3, goal: Vec3, radius: float, slack: float) -> Vec3:
     """
-    Write a point of the range ball about a goal, towards the captured position.
+    Return a point of the range ball about a goal, towards the captured position.
 
     The nearest point of the ball would move with a kink whenever the captured position
     crosses the ball's surface, and that kink is the larger part of a foot's added jerk.
@@ -171,64 +199,37 @@ def into_range_ball(captured: Vec3, goal: Vec3, radius: float, slack: float, out
     shrinks to a point drags a foot, which is some centimetres away, in the very last of it.
     With slack s the point is that of the ball r / s, as it is at no importance, with s^2 times
     its distance to the goal: within the ball r, and there with importance s = 1 - w smoothly.
-
-    Parameters
-    ----------
-    captured, goal : ndarray, shape (3,)
-        Wrist or ankle as captured, and where it should be [m].
-    radius : float
-        r of Shin2002 eq. 5.10 [m].
-    slack : float
-        1 - w; 1 for the ball alone.
-    out : ndarray, shape (3,)
-        The point [m].
+    The radius is that of Shin2002 eq. 5.10, a slack of 1 is the ball alone.
 
     """
-    square = 0.0
-    for k in range(3):
-        square += (captured[k] - goal[k]) ** 2
+    way = sub(captured, goal)
     share = 0.0
     if radius > 0.0:
+        square = dot(way, way)
         share = slack * slack * radius / math.sqrt(radius * radius + slack * slack * square)
-    for k in range(3):
-        out[k] = goal[k] + share * (captured[k] - goal[k])
+    return add(goal, scale(way, share))
 
 
 @kernel
-def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal: Vec3) -> None:
+def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal: Vec3) -> Vec3:
     """
-    Draw a goal that is not wholly important towards the shoulder before it leaves reach.
+    Return a goal that is not wholly important, drawn to the shoulder before it leaves reach.
 
     `soft_reach` has a thousandth of the limb's length to stop a foot that heads for a goal out
-    of reach, which is a blow. A goal that need not be met exactly gives it more room: slack
-    times the reach, if the captured limb is not longer than that itself.
-
-    Parameters
-    ----------
-    shoulder, captured : ndarray, shape (3,)
-        Shoulder or hip, and wrist or ankle as captured, in world [m].
-    reach : float
-        Distance from the shoulder that this function passes by a thousandth of it at
-        most [m].
-    slack : float
-        1 - w.
-    goal : ndarray, shape (3,)
-        In: a goal of the wrist; out: the same if that is near enough [m].
+    of reach, which is a blow. A goal that need not be met exactly gives it more room: slack,
+    1 - w, times the reach, if the captured limb is not longer than that itself. The reach is
+    passed by a thousandth of it at most.
 
     """
-    distance, current = 0.0, 0.0
-    for k in range(3):
-        distance += (goal[k] - shoulder[k]) ** 2
-        current += (captured[k] - shoulder[k]) ** 2
-    distance, current = math.sqrt(distance), math.sqrt(current)
+    way = sub(goal, shoulder)
+    distance, current = norm(way), norm(sub(captured, shoulder))
     far = max((1.0 - REACH_ROOM * slack) * reach, current)
     if distance <= far:
-        return
+        return vec3(goal)
     # at full importance some is left, or the last of the slack would go with a jump
     room = max(reach - far, 0.0) + 0.5 * (1.0 - EXACT_SHARE) * reach
     share = (far + room * (1.0 - math.exp((far - distance) / room))) / distance
-    for k in range(3):
-        goal[k] = shoulder[k] + share * (goal[k] - shoulder[k])
+    return add(shoulder, scale(way, share))
 
 
 # Joint rotations of one limb from its goal, and their blend.
@@ -239,128 +240,78 @@ def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal:
 
 
 @kernel
-def bend_hint(limb: int, q_upper: Quat, out: Vec3) -> None:
-    """Write the world direction to which a straight elbow or knee moves when it bends."""
-    rotate(q_upper, _ELBOW_HINT if limb < 2 else _KNEE_HINT, out)
+def bend_hint(limb: int, q_upper: Quat) -> Vec3:
+    """Return the world direction to which a straight elbow or knee moves when it bends."""
+    return rotate(q_upper, _ELBOW_HINT if limb < 2 else _KNEE_HINT)
 
 
 @kernel
-def solve_limb(
-    limb: int,
-    q_parent: Quat,
-    shoulder: Vec3,
-    captured: Quats,
-    q_end: Quat,
-    offsets: Vec3s,
-    upper: float,
-    lower: float,
-    goal: Vec3,
-    current: float,
-    weight: float,
-    out: Quats,
-) -> None:
+def bend_limb(limb: Limb, goal: Vec3, current: float) -> tuple[Vec3, Vec3]:
+    """Return elbow and wrist of a limb whose wrist goes to a place; see `place_elbow`."""
+    hint = bend_hint(limb.index, limb.q_upper)
+    return place_elbow(
+        limb.shoulder, limb.elbow, limb.wrist, limb.upper, limb.lower, goal, current, hint
+    )
+
+
+@kernel
+def solve_limb(limb: Limb, goal: Vec3, current: float, weight: float) -> Joints:
     """
-    Write the three joint rotations of a limb.
+    Return the three joint rotations of a limb.
 
     Parameters
     ----------
-    limb : int
-        Index into LIMBS.
-    q_parent : ndarray, shape (4,)
-        Chest or pelvis in world.
-    shoulder : ndarray, shape (3,)
-        Shoulder or hip in world [m].
-    captured : ndarray, shape (3, 4)
-        Captured rotations of shoulder, elbow and wrist, each relative to its parent.
-    q_end : ndarray, shape (4,)
-        Orientation of the hand in world to keep.
-    offsets : ndarray, shape (2, 3)
-        Elbow in the upper segment's frame, wrist in the lower segment's [m].
-    upper, lower : float
-        Lengths of `offsets` [m].
-    goal : ndarray, shape (3,)
+    limb : Limb
+        As captured.
+    goal : tuple of float
         Where the wrist should be in world [m].
     current : float
         A distance of the wrist to be reached exactly; see `soft_reach` [m].
     weight : float
         Fraction of the solved rotations in the blend; 0 gives the captured ones exactly.
-    out : ndarray, shape (3, 4)
-        The rotations; may be `captured` itself.
 
     """
-    q_upper, q_lower, hint = work_array(4), work_array(4), work_array(3)
-    elbow, wrist = work_array(3), work_array(3)
-    multiply(q_parent, captured[0], q_upper)
-    rotate(q_upper, offsets[0], elbow)
-    multiply(q_upper, captured[1], q_lower)
-    rotate(q_lower, offsets[1], wrist)
-    for k in range(3):
-        elbow[k] += shoulder[k]
-        wrist[k] += elbow[k]
-    bend_hint(limb, q_upper, hint)
-    place_elbow(shoulder, elbow, wrist, upper, lower, goal, current, hint)
-    turn_limb(q_parent, shoulder, captured, q_end, offsets, elbow, wrist, weight, weight, out)
+    elbow, wrist = bend_limb(limb, goal, current)
+    return turn_limb(limb, elbow, wrist, weight, weight)
 
 
 @kernel
-def turn_limb(
-    q_parent: Quat,
-    shoulder: Vec3,
-    captured: Quats,
-    q_end: Quat,
-    offsets: Vec3s,
-    elbow: Vec3,
-    wrist: Vec3,
-    weight: float,
-    end_weight: float,
-    out: Quats,
-) -> None:
-    """
-    Write the joint rotations of a limb whose elbow and wrist should be at given places.
+def _turn_onto(q: Quat, offset: Vec3, start: Vec3, end: Vec3) -> Quat:
+    """Return a segment turned by the least rotation that points it from start to end."""
+    return multiply(between(rotate(q, offset), sub(end, start)), q)
 
-    Parameters
-    ----------
-    q_parent, shoulder, captured, q_end, offsets, out
-        As for `solve_limb`.
-    elbow, wrist : ndarray, shape (3,)
-        The places, the segments' lengths apart [m].
-    weight, end_weight : float
-        Fractions of the solved rotations in the blend at the shoulder, and at the elbow; the
-        wrist keeps the hand's orientation by the first.
+
+@kernel
+def turn_limb(limb: Limb, elbow: Vec3, wrist: Vec3, weight: float, end_weight: float) -> Joints:
+    """
+    Return the joint rotations of a limb whose elbow and wrist should be at given places.
+
+    The places are the segments' lengths apart. The weights are fractions of the solved rotations
+    in the blend at the shoulder, and at the elbow; the wrist keeps the hand's orientation by the
+    first.
 
     """
-    q_upper, q_lower, turn = work_array(4), work_array(4), work_array(4)
-    before, after = work_array(3), work_array(3)
-    multiply(q_parent, captured[0], q_upper)
-    rotate(q_upper, offsets[0], before)
-    for k in range(3):
-        after[k] = elbow[k] - shoulder[k]
-    between(before, after, turn)  # Shin2002 eq. 5.11
-    multiply(turn, q_upper, q_upper)  # Shin2002 eq. 5.12
+    # Shin2002 eqs. 5.11 and 5.12, then 5.13
+    q_upper = _turn_onto(limb.q_upper, limb.to_elbow, limb.shoulder, elbow)
+    q_lower = _turn_onto(multiply(q_upper, limb.captured[1]), limb.to_wrist, elbow, wrist)
+    return _blend_joints(limb, q_upper, q_lower, weight, end_weight)
 
-    multiply(q_upper, captured[1], q_lower)
-    rotate(q_lower, offsets[1], before)
-    for k in range(3):
-        after[k] = wrist[k] - elbow[k]
-    between(before, after, turn)  # Shin2002 eq. 5.13
-    multiply(turn, q_lower, q_lower)
 
-    blend_joint(q_upper, q_lower, captured[1], end_weight, turn, out[1])
-    blend_joint(q_parent, q_upper, captured[0], weight, turn, out[0])
+@kernel
+def _blend_joints(
+    limb: Limb, q_upper: Quat, q_lower: Quat, weight: float, end_weight: float
+) -> Joints:
+    elbow = blend_joint(q_upper, q_lower, limb.captured[1], end_weight)
+    shoulder = blend_joint(limb.q_parent, q_upper, limb.captured[0], weight)
     # the blended forearm's, not the solved one's: the hand keeps its orientation all the way
-    multiply(q_parent, out[0], q_lower)
-    multiply(q_lower, out[1], q_lower)
-    blend_joint(q_lower, q_end, captured[2], weight, turn, out[2])
+    q_lower = multiply(multiply(limb.q_parent, shoulder), elbow)
+    return shoulder, elbow, blend_joint(q_lower, limb.q_end, limb.captured[2], weight)
 
 
 @kernel
-def blend_joint(
-    q_parent: Quat, q_child: Quat, captured: Quat, weight: float, work: Quat, out: Quat
-) -> None:
-    """Write the joint rotation between the captured one and the solved one (Shin2002 eq. 5.14)."""
-    conjugate(q_parent, work)
-    multiply(work, q_child, work)
-    slerp(captured, work, weight, out)
+def blend_joint(q_parent: Quat, q_child: Quat, captured: Quat, weight: float) -> Quat:
+    """Return the joint rotation between captured and solved one (Shin2002 eq. 5.14)."""
+    return slerp(captured, multiply(conjugate(q_parent), q_child), weight)
 
 
 # Joint rotations of one limb by its swivel angle (ShinSlides 3.3).
@@ -410,117 +361,200 @@ def swivel_angle(q_start: Quat, axis: Vec3, q_captured: Quat) -> float:
 
 
 @kernel
-def _line(a: Vec3, b: Vec3, out: Vec3) -> float:
-    """Write the unit vector from a to b, if they are apart; return how far they are [m]."""
-    square = 0.0
-    for k in range(3):
-        out[k] = b[k] - a[k]
-        square += out[k] * out[k]
-    distance = math.sqrt(square)
-    if distance >= MIN_DISTANCE_M:
-        for k in range(3):
-            out[k] /= distance
-    return distance
-
-
-@kernel
-def _turn_onto(
-    q: Quat, offset: Vec3, start: Vec3, end: Vec3, before: Vec3, after: Vec3, turn: Quat
-) -> None:
-    """Turn a segment, in place, by the least rotation that points it from start to end."""
-    rotate(q, offset, before)
-    for k in range(3):
-        after[k] = end[k] - start[k]
-    between(before, after, turn)
-    multiply(turn, q, q)
-
-
-@kernel
-def _bend(
-    limb: int,
-    shoulder: Vec3,
-    offsets: Vec3s,
-    upper: float,
-    lower: float,
-    goal: Vec3,
-    current: float,
-    line: Vec3,
-    axis: Vec3,
-    q_upper: Quat,
-    q_lower: Quat,
-) -> bool:
+def solve_limb_on_circle(limb: Limb, goal: Vec3, current: float, weight: float) -> Joints:
     """
-    Bend the captured limb in its plane to the goal's distance, the wrist staying on its line.
+    Return the three joint rotations of a limb; see `solve_limb` for all of them.
 
-    Fills `line` and `axis`, the unit vectors to the captured wrist and to the goal; returns
-    False, and bends nothing, if either is undefined.
-
-    """
-    elbow, wrist, hint = work_array(3), work_array(3), work_array(3)
-    before, after, turn = work_array(3), work_array(3), work_array(4)
-    rotate(q_upper, offsets[0], before)
-    rotate(q_lower, offsets[1], after)
-    for k in range(3):
-        elbow[k] = shoulder[k] + before[k]
-        wrist[k] = elbow[k] + after[k]
-    distance = _line(shoulder, goal, axis)
-    if distance < MIN_DISTANCE_M or _line(shoulder, wrist, line) < MIN_DISTANCE_M:
-        return False
-    bend_hint(limb, q_upper, hint)
-    on_line = work_array(3)
-    for k in range(3):
-        on_line[k] = shoulder[k] + distance * line[k]
-    place_elbow(shoulder, elbow, wrist, upper, lower, on_line, current, hint)
-    # both turns are about the normal of the limb's plane: the joint bends and does not twist
-    _turn_onto(q_upper, offsets[0], shoulder, elbow, before, after, turn)
-    _turn_onto(q_lower, offsets[1], elbow, wrist, before, after, turn)
-    return True
-
-
-@kernel
-def solve_limb_on_circle(
-    limb: int,
-    q_parent: Quat,
-    shoulder: Vec3,
-    captured: Quats,
-    q_end: Quat,
-    offsets: Vec3s,
-    upper: float,
-    lower: float,
-    goal: Vec3,
-    current: float,
-    weight: float,
-    out: Quats,
-) -> None:
-    """
-    Write the three joint rotations of a limb; see `solve_limb` for all of them.
-
-    Notes
-    -----
     The best of all swivel angles gives the least rotation that takes the wrist's direction,
     as the bent limb had it with its upper segment as captured, to the goal's direction. It is
     smooth in everything but where these directions are opposite: there A = 0, and no choice
     could be continuous, for no field of rotations over a sphere is.
 
     """
-    q_upper, q_lower, turn = work_array(4), work_array(4), work_array(4)
-    q_captured, line, axis = work_array(4), work_array(3), work_array(3)
-    multiply(q_parent, captured[0], q_upper)
-    multiply(q_upper, captured[1], q_lower)
-    copy(q_upper, q_captured)
-    if _bend(limb, shoulder, offsets, upper, lower, goal, current, line, axis, q_upper, q_lower):
-        between(line, axis, turn)
-        multiply(turn, q_upper, q_upper)
-        multiply(turn, q_lower, q_lower)
-        half = 0.5 * swivel_angle(q_upper, axis, q_captured)
-        turn[0] = math.cos(half)
-        for k in range(3):
-            turn[k + 1] = math.sin(half) * axis[k]
-        multiply(turn, q_upper, q_upper)
-        multiply(turn, q_lower, q_lower)
-    blend_joint(q_upper, q_lower, captured[1], weight, turn, out[1])
-    blend_joint(q_parent, q_upper, captured[0], weight, turn, out[0])
-    # the blended forearm's, not the solved one's: the hand keeps its orientation all the way
-    multiply(q_parent, out[0], q_lower)
-    multiply(q_lower, out[1], q_lower)
-    blend_joint(q_lower, q_end, captured[2], weight, turn, out[2])
+    q_upper, q_lower = limb.q_upper, multiply(limb.q_upper, limb.captured[1])
+    to_goal, to_wrist = sub(goal, limb.shoulder), sub(limb.wrist, limb.shoulder)
+    distance = norm(to_goal)
+    if distance >= MIN_DISTANCE_M and norm(to_wrist) >= MIN_DISTANCE_M:
+        axis, line = normalized(to_goal), normalized(to_wrist)
+        # bent in its plane to the goal's distance, the wrist staying on its line: both turns are
+        # about the plane's normal, so that the joint bends and does not twist
+        elbow, wrist = bend_limb(limb, add(limb.shoulder, scale(line, distance)), current)
+        q_upper = _turn_onto(q_upper, limb.to_elbow, limb.shoulder, elbow)
+        q_lower = _turn_onto(q_lower, limb.to_wrist, elbow, wrist)
+        turn = between(line, axis)
+        q_upper, q_lower = multiply(turn, q_upper), multiply(turn, q_lower)
+        half = 0.5 * swivel_angle(q_upper, axis, limb.q_upper)
+        sine = math.sin(half)
+        turn = (math.cos(half), sine * axis[0], sine * axis[1], sine * axis[2])
+        q_upper, q_lower = multiply(turn, q_upper), multiply(turn, q_lower)
+    return _blend_joints(limb, q_upper, q_lower, weight, weight)
+
+
+# A limb with self-interaction: five ranges for the elbow, two for the hand (Shin2002 5.3).
+#
+# The hand has a range ball from the environment (Shin2002 eq. 5.10) and one from the body itself
+# (Shin2002 eq. 5.6), each of which is a shell for the elbow: inside one sphere and outside another
+# (fig. 5.6, errata 7). The elbow has a ball of its own. A range draws by its importance, so that
+# ranges come and go without a jump. The hand is settled first, the environment's ball having the
+# last word; both shells then hold the sphere about the wrist, on which the elbow turns to its
+# ball.
+
+
+class Range(NamedTuple):
+    """A ball that a wrist or elbow should be in."""
+
+    centre: Vec3  # in world [m]
+    radius: float  # [m]
+    importance: float
+
+
+@kernel
+def ease(w: float) -> float:
+    """Return 3 w^2 - 2 w^3."""
+    return w * w * (3.0 - 2.0 * w)
+
+
+@kernel
+def _part_way(a: Vec3, b: Vec3, share: float) -> Vec3:
+    return add(a, scale(sub(b, a), share))
+
+
+@kernel
+def _lean(way: Vec3, reference: Vec3, length: float) -> Vec3:
+    """
+    Return a vector of a length, but not past square to a reference (unit).
+
+    A direction is lost where its vector shrinks to nothing. Kept ahead of the reference it is
+    not; within about 65 degrees from it a vector of the length itself is left as it is.
+
+    """
+    ahead, near = dot(way, reference), _SIDE_SHARE * length
+    kept = ahead
+    if ahead < near:
+        kept = 0.5 * near + (0.5 * ahead * ahead / near if ahead > 0.0 else 0.0)
+    way = add(way, scale(reference, kept - ahead))
+    return scale(way, length / norm(way))
+
+
+@kernel
+def _circle_point(shoulder: Vec3, elbow: Vec3, wrist: Vec3, wanted: Vec3) -> Vec3:
+    """Return the place near `wanted` that the elbow can turn to while the wrist stays."""
+    line = sub(wrist, shoulder)
+    if norm(line) <= 1e-9:
+        return elbow
+    axis, out = normalized(line), sub(elbow, shoulder)
+    along = dot(axis, out)
+    side = sub(out, scale(axis, along))
+    radius = norm(side)
+    if radius <= 1e-9:
+        return elbow
+    out = sub(wanted, shoulder)
+    out = _lean(sub(out, scale(axis, dot(axis, out))), normalized(side), radius)
+    return add(out, add(shoulder, scale(axis, along)))
+
+
+@kernel
+def _settle(
+    limb: Limb,
+    elbow: Vec3,
+    wrist: Vec3,
+    own: Range,
+    end: float,
+    firmness: float,
+    share: float,
+) -> tuple[Vec3, Vec3]:
+    """
+    Return the elbow, moved into its ball, and the wrist after it.
+
+    The wrist is in both of the hand's balls already, so that the sphere about it lies in both
+    shells. An important hand leaves the elbow a circle, on which it turns towards its ball;
+    one that does not matter goes with the elbow; between them the elbow does.
+
+    """
+    shoulder, lower = limb.shoulder, limb.lower
+    swung = _part_way(elbow, into_range_ball(elbow, own.centre, own.radius, 1.0), share)
+    circled = _circle_point(shoulder, elbow, wrist, swung)
+    # a hand that only comes near does not take the elbow out of what it touches
+    end = end * (1.0 - firmness * (1.0 - end**4))
+    way = normalized(sub(_part_way(elbow, circled, end), shoulder))
+    elbow = add(_lean(sub(_part_way(swung, circled, end), shoulder), way, limb.upper), shoulder)
+    way = sub(wrist, circled)
+    way = (way[0] / lower, way[1] / lower, way[2] / lower)
+    return elbow, add(_lean(sub(wrist, elbow), way, lower), elbow)
+
+
+@kernel
+def solve_limb_in_ranges(
+    limb: Limb, reach: float, eased: bool, ranges: tuple[Range, Range, Range]
+) -> Joints:
+    """
+    Return the three joint rotations of a limb that has self-interaction.
+
+    Parameters
+    ----------
+    limb : Limb
+        As captured.
+    reach : float
+        Distance of the wrist from the shoulder that goals should not pass [m].
+    eased : bool
+        Whether ranges count by the smooth step of their importance instead of itself.
+    ranges : tuple of Range
+        Of the wrist by the environment, of the wrist and of the elbow by the body itself; not
+        all without importance.
+
+    """
+    w = (ranges[0].importance, ranges[1].importance, ranges[2].importance)
+    firmness = (ease(w[0]), ease(w[1]), ease(w[2])) if eased else w
+    end = max(firmness[0], firmness[1])
+    largest = max(end, firmness[2])
+    target = limb.wrist
+    # what is least important is drawn least, and blended most
+    for i in (1, 0):
+        slack = 1.0 - w[i] if eased else 1.0
+        inside = into_range_ball(target, ranges[i].centre, ranges[i].radius, slack)
+        target = _part_way(target, inside, firmness[i] / largest)
+    if end > 0.0:
+        target = into_reach(limb.shoulder, limb.wrist, reach, 1.0 - max(w[0], w[1]), target)
+    elbow, wrist = bend_limb(limb, target, 0.0)
+    if w[2] > 0.0:
+        share = firmness[2] / largest
+        elbow, wrist = _settle(limb, elbow, wrist, ranges[2], end, firmness[2], share)
+    return turn_limb(limb, elbow, wrist, largest, end)
+
+
+@kernel
+def swing_elbow(limb: Limb, target: Vec3, ball: Vec3, radius: float, firmness: float) -> Joints:
+    """
+    Return the joint rotations of a limb whose elbow has to get out of something.
+
+    Parameters
+    ----------
+    limb : Limb
+        As captured.
+    target : tuple of float
+        Nearest free place [m].
+    ball, radius : tuple of float, float
+        What the elbow has to get out of [m].
+    firmness : float
+        1 keeps the wrist where it is, 0 lets it go with the elbow.
+
+    """
+    captured_way = rotate(limb.q_upper, limb.to_elbow)
+    centres, radii, slacks = work_table(3, 3), work_array(3), work_array(3)
+    shoulder, elbow = work_array(3), work_array(3)
+    copy(limb.shoulder, shoulder)
+    for k in range(3):
+        centres[0, k] = ball[k]
+        centres[1, k], centres[2, k] = limb.wrist[k], limb.wrist[k]
+    freedom = 2.0 * (limb.upper + limb.lower) * (1.0 - firmness)
+    radii[0], slacks[0] = radius, _PUSH_SLACK
+    radii[1], radii[2] = limb.lower + freedom, limb.lower - freedom
+    slacks[1] = slacks[2] = max(1.0 - firmness, _FIRM)
+    closest_on_sphere(
+        target, shoulder, limb.upper, centres, radii, _PUSH_OUTSIDE, slacks, captured_way, elbow
+    )
+    # the wrist as near to where it was as the forearm lets it
+    way = sub(limb.wrist, elbow)
+    direction = normalized(way) if norm(way) > 1e-9 else captured_way
+    wrist = add(vec3(elbow), scale(direction, limb.lower))
+    return turn_limb(limb, vec3(elbow), wrist, 1.0, 1.0)

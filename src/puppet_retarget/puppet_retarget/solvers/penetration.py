@@ -5,22 +5,31 @@ Resolving penetration, the end of a frame's third step (Shin2002 5.3.3): limbs o
 
 First out of the own body (`resolve_self_penetration`), then out of objects
 (`resolve_object_penetration`); `swing_leg_clearance` makes room for a swinging foot beforehand.
-The blend of captured and solved rotations obeys no constraint, so this is needed after it. How
-fast a correction may change is in `solvers.correction_rate_limit`. (Kernels.)
+The blend of captured and solved rotations obeys no constraint, so this is needed after it.
+`limit_correction_rate` bounds how fast a correction may change. (Kernels.)
 """
 
 import math
 
 from puppet_core.body import nearest_capsule_within, ShapeArrays
 from puppet_core.math import (
+    add,
     copy,
+    cross,
+    dot,
     Floats,
     follow,
     kernel,
+    norm,
+    normalized,
     Quats,
     rotate,
     rotate_inverse,
+    scale,
+    sub,
+    values,
     Vec3,
+    vec3,
     Vec3s,
     work_array,
 )
@@ -33,17 +42,113 @@ from puppet_retarget.importance import (
     signed_distance,
     to_object,
 )
-from puppet_retarget.solvers.correction_rate_limit import limit_correction_rate
-from puppet_retarget.solvers.frame_state import (
-    ATTACHED_TO,
+from puppet_retarget.solvers.limbs import (
+    bend_limb,
+    ease,
+    Joints,
+    Limb,
+    solve_limb,
+    solve_limb_on_circle,
+    swing_elbow,
+    turn_limb,
+)
+from puppet_retarget.solvers.state import (
+    ELBOW_CIRCLE,
     Frame,
     Goals,
+    limb_at,
+    PuppetModel,
+    PUSH_SIZE,
+    set_joints,
     STARTS,
+    Tuning,
     update_kinematics,
 )
-from puppet_retarget.solvers.limb_ranges import ease, swing_elbow
-from puppet_retarget.solvers.limbs import solve_limb, solve_limb_on_circle
-from puppet_retarget.solvers.puppet_model import ELBOW_CIRCLE, PuppetModel, Tuning
+
+MAX_PUSH_M_S = 3.0  # of wrist and elbow, in a puppet of the performer's size
+MAX_TURN_RAD_S = 30.0  # of an elbow that is hardly bent
+WRIST, TURN = 0, 3  # columns of a limb's push: way of the wrist [m], turn of the elbow [rad]
+STILL = 1e-12  # change of an elbow or wrist that is none [m]
+
+
+# How fast a correction may change.
+#
+# No rule that takes all of a body to its surface is continuous: in its middle two ways out are
+# equally near, and a knee that has to leave a belly can turn to either side. Where the correction
+# changes its mind, the limb goes over at a bounded speed. What it adds is kept as the way of the
+# wrist and the turn of the elbow about the line from shoulder to wrist, so that a planted foot
+# stays where it is while its knee goes round. Slower changes pass as they are.
+
+
+@kernel
+def _swivel(shoulder: Vec3, wrist: Vec3, a: Vec3, b: Vec3) -> float:
+    """Return the angle about the line shoulder-wrist from elbow a to elbow b [rad]."""
+    line = sub(wrist, shoulder)
+    if norm(line) < 1e-9:
+        return 0.0
+    axis, a, b = normalized(line), sub(a, shoulder), sub(b, shoulder)
+    sine = dot(axis, cross(a, b))
+    return math.atan2(sine, dot(a, b) - dot(axis, a) * dot(axis, b))
+
+
+@kernel
+def _turn_about(shoulder: Vec3, wrist: Vec3, angle: float, elbow: Vec3) -> tuple[Vec3, float]:
+    """Return an elbow turned about the line shoulder-wrist, and its distance from it [m]."""
+    line = sub(wrist, shoulder)
+    if norm(line) < 1e-9:
+        return elbow, 0.0
+    axis, way = normalized(line), sub(elbow, shoulder)
+    along = dot(axis, way)
+    side = sub(way, scale(axis, along))
+    elbow = add(add(shoulder, scale(axis, along)), scale(side, math.cos(angle)))
+    return add(elbow, scale(cross(axis, side), math.sin(angle))), norm(side)
+
+
+@kernel
+def limit_correction_rate(
+    limb: Limb, pushed: Limb, world_scale: float, dt: float, push: Floats
+) -> tuple[bool, Joints]:
+    """
+    Return whether a limb is pushed, and its joint rotations where it may be brought now.
+
+    Parameters
+    ----------
+    limb, pushed : Limb
+        Before and after resolving penetration.
+    world_scale : float
+        Size of the puppet's world over the performer's.
+    dt : float
+        Time since the frame before [s]; infinity takes the whole push at once.
+    push : ndarray, shape (PUSH_SIZE,)
+        In and out: what was added to the frame before, and is to this one.
+
+    """
+    shoulder, wrist = limb.shoulder, limb.wrist
+    moved, held = 0.0, 0.0
+    for k in range(3):
+        moved += abs(pushed.elbow[k] - limb.elbow[k]) + abs(pushed.wrist[k] - wrist[k])
+    for k in range(PUSH_SIZE):
+        push[k] = push[k] if dt < math.inf else 0.0
+        held += abs(push[k])
+    if moved + held < STILL:
+        return False, pushed.captured
+    # how the elbow is turned against where it would be with the wrist there
+    base, goal = bend_limb(limb, pushed.wrist, norm(sub(pushed.wrist, shoulder)))
+    turn = _swivel(shoulder, goal, base, pushed.elbow)
+    turn -= 2.0 * math.pi * math.floor((turn - push[TURN] + math.pi) / (2.0 * math.pi))
+    most = MAX_PUSH_M_S * world_scale * dt
+    way = sub(sub(pushed.wrist, wrist), push[WRIST : WRIST + 3])
+    share = min(most / norm(way), 1.0) if dot(way, way) > 0.0 else 1.0
+    for k in range(3):
+        push[WRIST + k] += share * way[k]
+    place = add(wrist, push[WRIST : WRIST + 3])
+    base, goal = bend_limb(limb, place, norm(sub(place, shoulder)))
+    base, radius = _turn_about(shoulder, goal, 0.0, base)
+    bound = min(most / radius if radius > 0.0 else math.inf, MAX_TURN_RAD_S * dt)
+    push[TURN] += min(max(turn - push[TURN], -bound), bound)
+    base, _ = _turn_about(shoulder, goal, push[TURN], base)
+    return True, turn_limb(limb, base, goal, 1.0, 1.0)
+
 
 TOUCH_TOL_M = 1e-9
 STUCK_TOL_M = 1e-3  # depth at which the nearest surface counts as out of reach
@@ -502,45 +607,36 @@ def swing_leg_clearance(
 
 @kernel
 def _wrist_distance(frame: Frame, start: int) -> float:
-    square = 0.0
-    for k in range(3):
-        square += (frame.p_world[start + 2, k] - frame.p_world[start, k]) ** 2
-    return math.sqrt(square)
+    return norm(sub(frame.p_world[start + 2], frame.p_world[start]))
+
+
+@kernel
+def solve_one_limb(
+    tuning: Tuning, limb: Limb, goal: Vec3, current: float, weight: float
+) -> Joints:
+    """Bring the wrist of a limb to a goal, by the solver's form of a limb; see `solve_limb`."""
+    if tuning.limb_form == ELBOW_CIRCLE:
+        return solve_limb_on_circle(limb, goal, current, weight)
+    return solve_limb(limb, goal, current, weight)
 
 
 @kernel
 def _take_end_to(model: PuppetModel, tuning: Tuning, limb: int, point: Vec3, frame: Frame) -> None:
     """Bring a palm or sole to a point, with the orientation it has."""
-    start, palm, q_end = STARTS[limb], work_array(3), work_array(4)
-    for k in range(4):
-        q_end[k] = frame.q_world[start + 2, k]
-    rotate(q_end, model.interaction_points[limb], palm)
-    for k in range(3):
-        palm[k] = point[k] - palm[k]
+    start = STARTS[limb]
+    own = limb_at(model, frame, limb, frame.rotations, frame.q_world[start + 2])
+    goal = sub(point, values.rotate(own.q_end, model.interaction_points[limb]))
     current = _wrist_distance(frame, start)
-    solve_one_limb(model, tuning, frame, limb, palm, q_end, current, 1.0)
+    set_joints(frame.rotations, limb, solve_one_limb(tuning, own, goal, current, 1.0))
 
 
 @kernel
 def _take_elbow_out(model: PuppetModel, limb: int, firmness: float, frame: Frame) -> None:
     """Bring an elbow or knee out of its ball; the hand stays as far as it is firm."""
-    start = STARTS[limb]
-    own = frame.rotations[start : start + 3]
-    swing_elbow(
-        frame.q_world[ATTACHED_TO[limb]],
-        frame.p_world[start],
-        own,
-        frame.q_world[start + 2],
-        model.offsets[start + 1 : start + 3],
-        model.upper_lengths[limb],
-        model.lower_lengths[limb],
-        frame.clear_points[limb + 4],
-        frame.clear_balls[limb],
-        frame.clear_radii[limb],
-        firmness,
-        frame.ranges,
-        own,
-    )
+    own = limb_at(model, frame, limb, frame.rotations, frame.q_world[STARTS[limb] + 2])
+    target, ball = vec3(frame.clear_points[limb + 4]), vec3(frame.clear_balls[limb])
+    joints = swing_elbow(own, target, ball, frame.clear_radii[limb], firmness)
+    set_joints(frame.rotations, limb, joints)
 
 
 @kernel
@@ -583,21 +679,14 @@ def _limit_pushes(model: PuppetModel, tuning: Tuning, dt: float, frame: Frame) -
     """Let the limbs go where resolving penetration wants them no faster than they may."""
     is_pushed = False
     for limb in range(4):
-        start = STARTS[limb]
-        is_pushed |= limit_correction_rate(
-            limb,
-            frame.q_world[ATTACHED_TO[limb]],
-            frame.p_world[start],
-            frame.free_rotations[start : start + 3],
-            frame.q_world[start + 2],
-            model.offsets[start + 1 : start + 3],
-            model.upper_lengths[limb],
-            model.lower_lengths[limb],
-            tuning.world_scale,
-            dt,
-            frame.pushes[limb],
-            frame.rotations[start : start + 3],
+        q_end = frame.q_world[STARTS[limb] + 2]
+        free = limb_at(model, frame, limb, frame.free_rotations, q_end)
+        pushed = limb_at(model, frame, limb, frame.rotations, q_end)
+        moves, joints = limit_correction_rate(
+            free, pushed, tuning.world_scale, dt, frame.pushes[limb]
         )
+        set_joints(frame.rotations, limb, joints)
+        is_pushed |= moves
     if is_pushed:
         update_kinematics(model, frame)
 
@@ -726,52 +815,3 @@ def resolve_object_penetration(
         if not has_moved:
             break
         update_kinematics(model, frame)
-
-
-@kernel
-def solve_one_limb(
-    model: PuppetModel,
-    tuning: Tuning,
-    frame: Frame,
-    limb: int,
-    goal: Vec3,
-    q_end: Floats,
-    current: float,
-    weight: float,
-) -> None:
-    """Bring the wrist of a limb to a goal, by the solver's form of a limb; see `solve_limb`."""
-    start, parent = STARTS[limb], ATTACHED_TO[limb]
-    own = frame.rotations[start : start + 3]
-    q_parent, shoulder = frame.q_world[parent], frame.p_world[start]
-    offsets = model.offsets[start + 1 : start + 3]
-    upper, lower = model.upper_lengths[limb], model.lower_lengths[limb]
-    if tuning.limb_form == ELBOW_CIRCLE:
-        solve_limb_on_circle(
-            limb,
-            q_parent,
-            shoulder,
-            own,
-            q_end,
-            offsets,
-            upper,
-            lower,
-            goal,
-            current,
-            weight,
-            own,
-        )
-    else:
-        solve_limb(
-            limb,
-            q_parent,
-            shoulder,
-            own,
-            q_end,
-            offsets,
-            upper,
-            lower,
-            goal,
-            current,
-            weight,
-            own,
-        )

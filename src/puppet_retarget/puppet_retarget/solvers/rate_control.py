@@ -14,17 +14,21 @@ import math
 import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import (
+    add,
     align_sign,
     angle_between,
     copy,
     Floats,
     kernel,
+    norm,
     Quats,
-    rotate,
+    scale,
     slerp,
+    sub,
     unpack,
+    values,
     Vec3,
-    work_array,
+    vec3,
 )
 from puppet_retarget.importance import Environment, used
 from puppet_retarget.rate_control import (
@@ -52,22 +56,8 @@ from puppet_retarget.solvers.frame import (
     pose_captured,
     REACHABLE_TOL_M,
 )
-from puppet_retarget.solvers.frame_state import (
-    ATTACHED_TO,
-    Frame,
-    Goals,
-    STARTS,
-    update_kinematics,
-)
 from puppet_retarget.solvers.joint_limits import limit_joints
-from puppet_retarget.solvers.limb_ranges import ease
-from puppet_retarget.solvers.limbs import into_reach, solve_limb
-from puppet_retarget.solvers.puppet_model import (
-    PuppetModel,
-    REFERENCE,
-    SolverConfig,
-    Tuning,
-)
+from puppet_retarget.solvers.limbs import ease, into_reach, solve_limb
 from puppet_retarget.solvers.root import HELD_POWER, hold_root, place_root, smooth_root
 from puppet_retarget.solvers.solver import (
     EndEffectorSolver,
@@ -75,6 +65,18 @@ from puppet_retarget.solvers.solver import (
     NOTHING_NEAR,
     SolverArrays,
     SolverOutput,
+)
+from puppet_retarget.solvers.state import (
+    Frame,
+    Goals,
+    limb_at,
+    PuppetModel,
+    REFERENCE,
+    set_joints,
+    SolverConfig,
+    STARTS,
+    Tuning,
+    update_kinematics,
 )
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
@@ -160,30 +162,6 @@ def _distance(a: Vec3, b: Vec3) -> float:
 
 
 @kernel
-def _bring_into_reach(
-    importance: float,
-    relaxation: float,
-    shoulder: Vec3,
-    captured: Vec3,
-    reach: float,
-    wrist: Vec3,
-) -> None:
-    """
-    Bring a goal into the reach of its limb, in place, unless pelvis and torso are wanted.
-
-    That is where the root alone does not bring all that matters within reach. Otherwise it has
-    been put there, and what matters less is not worth moving it.
-
-    """
-    near = work_array(3)
-    copy(wrist, near)
-    into_reach(shoulder, captured, reach, 1.0 - importance, near)
-    kept = importance**HELD_POWER * relaxation / (relaxation + RELAXED_M)
-    for k in range(3):
-        wrist[k] += (1.0 - kept) * (near[k] - wrist[k])
-
-
-@kernel
 def _bend_limbs(
     model: PuppetModel, tuning: Tuning, goals: Goals, inputs: Inputs, frame: Frame
 ) -> None:
@@ -191,41 +169,24 @@ def _bend_limbs(
     Bend the limbs that are imitated as far as their goals want, in closed form.
 
     No rate bends a straight limb, so a Jacobian cannot bring its end nearer; captured legs are
-    straight whenever the performer stands.
+    straight whenever the performer stands. Goals are brought into reach unless pelvis and torso
+    are wanted, that is, where the root alone does not bring all that matters within reach.
+    Otherwise it has been put there, and what matters less is not worth moving it.
 
     """
-    wrist, palm = work_array(3), work_array(3)
-    for limb in range(4):
-        start = STARTS[limb]
-        own = inputs.imitated[start : start + 3]
-        upper, lower = model.upper_lengths[limb], model.lower_lengths[limb]
-        rotate(frame.q_ends[limb], model.interaction_points[limb], palm)
-        for k in range(3):
-            wrist[k] = inputs.positions[limb, k] - palm[k]
-        _bring_into_reach(
-            min(goals.importances[limb], 1.0),
-            frame.relaxation[0],
-            frame.p_world[start],
-            frame.p_world[start + 2],
-            tuning.stretch_limit * (upper + lower),
-            wrist,
-        )
-        for k in range(3):
-            inputs.positions[limb, k] = wrist[k] + palm[k]
-        solve_limb(
-            limb,
-            frame.q_world[ATTACHED_TO[limb]],
-            frame.p_world[start],
-            own,
-            frame.q_ends[limb],
-            model.offsets[start + 1 : start + 3],
-            upper,
-            lower,
-            wrist,
-            _distance(frame.p_world[start], frame.p_world[start + 2]),
-            1.0,
-            own,
-        )
+    relaxation = frame.relaxation[0]
+    for i in range(4):
+        limb = limb_at(model, frame, i, inputs.imitated, frame.q_ends[i])
+        palm = values.rotate(limb.q_end, model.interaction_points[i])
+        wrist, captured = sub(inputs.positions[i], palm), vec3(frame.p_world[STARTS[i] + 2])
+        importance = min(goals.importances[i], 1.0)
+        reach = tuning.stretch_limit * (limb.upper + limb.lower)
+        near = into_reach(limb.shoulder, captured, reach, 1.0 - importance, wrist)
+        kept = importance**HELD_POWER * relaxation / (relaxation + RELAXED_M)
+        wrist = add(wrist, scale(sub(near, wrist), 1.0 - kept))
+        copy(add(wrist, palm), inputs.positions[i])
+        current = norm(sub(limb.shoulder, captured))
+        set_joints(inputs.imitated, i, solve_limb(limb, wrist, current, 1.0))
 
 
 @kernel

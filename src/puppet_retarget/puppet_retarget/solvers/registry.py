@@ -15,7 +15,6 @@ from puppet_core.body import Character
 from puppet_core.io import SolverError
 from puppet_core.math import Floats, Quats, Vec3
 from puppet_retarget.importance import Environment, IMPORTANCE, RADIUS, ROW
-from puppet_retarget.solvers.puppet_model import ELBOW_CIRCLE, SolverConfig
 from puppet_retarget.solvers.rate_control import RateControlSolver
 from puppet_retarget.solvers.solver import (
     EndEffectorSolver,
@@ -24,13 +23,13 @@ from puppet_retarget.solvers.solver import (
     Solver,
     SolverOutput,
 )
+from puppet_retarget.solvers.state import ELBOW_CIRCLE, SolverConfig
 
 
 class ImportanceBasedSolver(EndEffectorSolver):
     """Root into reach of the important goals, body if need be, limbs in range balls."""
 
     name = 'importance_based'
-    is_one_call = True
 
 
 class JointAnglesSolver(EndEffectorSolver):
@@ -79,7 +78,6 @@ class ElbowCircleSolver(EndEffectorSolver):
 
     name = 'elbow_circle'
     limb_form = ELBOW_CIRCLE
-    is_one_call = True
 
 
 _SOLVERS: dict[str, Callable[[Character, Environment, float, SolverConfig], Solver]] = {

@@ -10,12 +10,11 @@ app. A) is computed in `solvers.ball_intersection`.
 """
 
 import math
-from typing import NamedTuple
 
-import numpy as np
 from puppet_core.math import copy, Floats, follow, kernel, rotate, Vec3, Vec3s, work_array
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
-from puppet_retarget.solvers.puppet_model import (
+from puppet_retarget.solvers.state import (
+    LimbBalls,
     MEAN,
     MEAN_AS_PRINTED,
     PuppetModel,
@@ -34,31 +33,6 @@ STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the sof
 
 
 # Balls in which the root reaches each limb's goal.
-
-
-class LimbBalls(NamedTuple):
-    """The balls in which the root reaches each limb's goal, and working space."""
-
-    centres: Vec3s  # (4, 3) [m]
-    radii: Floats  # (4,) [m]
-    slacks: Floats  # (4,) growth of a radius per unit of relaxation
-    strain: Floats  # (4,) how far captured angles miss the goal, in [0, 1)
-    inner_centres: Vec3s  # (4, 3) of the smaller balls of the softening
-    inner_radii: Floats  # (4,)
-    grown_radii: Floats  # (4,)
-
-
-def empty_balls() -> LimbBalls:
-    """Return balls of zeros."""
-    return LimbBalls(
-        np.zeros((4, 3)),
-        np.zeros(4),
-        np.zeros(4),
-        np.zeros(4),
-        np.zeros((4, 3)),
-        np.zeros(4),
-        np.zeros(4),
-    )
 
 
 @kernel

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from puppet_core.body import Character
 from puppet_core.math import Floats, kernel, pack_arrays, Quats, unpack, Vec3, Vec3s
+from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
     Environment,
     GOAL,
@@ -25,20 +26,18 @@ from puppet_retarget.importance import (
     used,
 )
 from puppet_retarget.solvers.frame import measure, pose_captured, REACHABLE_TOL_M, solve_frame
-from puppet_retarget.solvers.frame_state import (
+from puppet_retarget.solvers.state import (
     empty_frame,
     empty_goals,
     Frame,
     Goals,
-    RangeGoals,
-    update_kinematics,
-)
-from puppet_retarget.solvers.puppet_model import (
     puppet_model,
     PuppetModel,
+    RangeGoals,
     SolverConfig,
     Tuning,
     tuning,
+    update_kinematics,
 )
 
 NOTHING_NEAR = np.zeros((8, SELF_ROW))
@@ -143,8 +142,6 @@ class EndEffectorSolver:
     """Owns the arrays of one puppet and turns goals into a posture."""
 
     limb_form = 0
-    is_one_call = False
-    """Whether `solve` is one call of `solve_packed` with what it is given, and nothing else."""
 
     def __init__(
         self,
@@ -246,3 +243,44 @@ def measure_packed(packed: np.ndarray, rows: Floats, self_rows: Floats) -> None:
     goals = goals_of(ranges, rows, self_rows, tuning)
     update_kinematics(model, frame)
     measure(model, used(objects), goals, frame)
+
+
+# A robot: its joints follow the segments as far as they can.
+
+
+class RobotFollower:
+    """The joints of a character that is a robot, from frame to frame."""
+
+    def __init__(self, joints: RobotJoints) -> None:
+        self._joints = joints
+        self.names = joints.names
+        """Of the joints, in the robot's own words."""
+
+    def resume(self, angles: Floats, rotations: Quats, points: Vec3s) -> None:
+        """Go on from what was published before, as `RobotJoints.resume`."""
+        self._joints.resume(angles, rotations, points)
+
+    def step(self, out: SolverOutput, goals: Vec3s) -> Floats:
+        """
+        Return the robot's angles, shape (n,) [rad]; the posture becomes the one that it takes.
+
+        Parameters
+        ----------
+        out : SolverOutput
+            In: the posture asked for; out: the robot's, and its distances from the goals.
+        goals : ndarray, shape (4, 3)
+            Of the end-effectors, in the puppet's world [m].
+
+        """
+        angles = self._joints.step(
+            out.root_position, out.rotations, out.q_world, out.p_world, out.end_effectors
+        )
+        out.goal_errors[:] = np.linalg.norm(out.end_effectors[:4] - goals, axis=1)
+        return angles
+
+
+def follower_of(character: Character) -> RobotFollower | None:
+    """Return what follows for a character; None if it is no robot."""
+    if character.robot is None:
+        return None
+    return RobotFollower(RobotJoints(character.robot, character.skeleton))

@@ -11,6 +11,7 @@ from puppet_retarget.importance.estimator import (
     DISTANCE,
     GOAL,
     IMPORTANCE,
+    importance,
     ImportanceConfig,
     ImportanceEstimator,
     MAX_STEP_S,
@@ -18,7 +19,6 @@ from puppet_retarget.importance.estimator import (
     RADIUS,
     RATE,
 )
-from puppet_retarget.importance.importance_function import importance
 import pytest
 
 UNSMOOTHED = ImportanceConfig(smoothing_s=0.0)

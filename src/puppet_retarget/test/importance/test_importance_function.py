@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importance of one distance, Shin2002 eqs. 4.2 to 4.4."""
 
-from puppet_retarget.importance.importance_function import importance
+from puppet_retarget.importance.estimator import importance
 import pytest
 
 JIT_AND_PY = pytest.mark.parametrize('run', [importance, importance.py_func], ids=['jit', 'py'])

@@ -6,8 +6,17 @@ import numpy as np
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats
 from puppet_retarget.rate_control.controller import RateConfig, RateController
-from puppet_retarget.rate_control.tasks import HORIZONTAL, ORIENTATION, POSITION, Task
-from puppet_retarget.rate_control.tree import BALL, BodyTree, FIXED, HINGE, UNIVERSAL
+from puppet_retarget.rate_control.tree import (
+    BALL,
+    BodyTree,
+    FIXED,
+    HINGE,
+    HORIZONTAL,
+    ORIENTATION,
+    POSITION,
+    Task,
+    UNIVERSAL,
+)
 
 TOP, LEFT, RIGHT, FOOT = 3, 6, 9, 12
 N = 13

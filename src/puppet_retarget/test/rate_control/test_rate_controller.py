@@ -7,8 +7,7 @@ from puppet_core.body.character import Character
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
 from puppet_retarget.rate_control.controller import AS_PRINTED, RateConfig, RateController
-from puppet_retarget.rate_control.tasks import POSITION, Task
-from puppet_retarget.rate_control.tree import BodyTree
+from puppet_retarget.rate_control.tree import BodyTree, POSITION, Task
 import pytest
 from rate_bodies import LEFT, mixed_controller, mixed_tasks, N, possible_rotations, TOP
 

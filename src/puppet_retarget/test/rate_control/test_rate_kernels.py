@@ -5,9 +5,9 @@
 import numpy as np
 from puppet_core.math import quaternions as qb
 from puppet_retarget.rate_control.kinematics import joint_difference, move_tree, turn_joint
-from puppet_retarget.rate_control.pseudo_inverse import prepare_inverse, pseudo_inverse
 from puppet_retarget.rate_control.state import DAMPING, DEXTERITY, empty_arrays, MAX_DOFS, Settings
-from puppet_retarget.rate_control.tasks import MAX_ROWS
+from puppet_retarget.rate_control.step import prepare_inverse, pseudo_inverse
+from puppet_retarget.rate_control.tree import MAX_ROWS
 import pytest
 from rate_bodies import LEFT, mixed_controller, N, numeric_pinv, TOP
 

@@ -13,8 +13,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
 from puppet_retarget.rate_control.controller import RateConfig, RateController
-from puppet_retarget.rate_control.tasks import ORIENTATION, POSITION, Task
-from puppet_retarget.rate_control.tree import BodyTree
+from puppet_retarget.rate_control.tree import BodyTree, ORIENTATION, POSITION, Task
 import pytest
 
 DURATION_S = 4.0

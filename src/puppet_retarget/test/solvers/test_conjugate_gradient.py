@@ -8,7 +8,7 @@ from puppet_core.body.skeleton import Skeleton
 from puppet_core.math import quaternions
 from puppet_core.math.arrays import Floats
 from puppet_retarget.solvers.body import body_energy, body_state, BodyTask, minimise_body
-from puppet_retarget.solvers.puppet_model import SolverConfig
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
 from scipy.optimize import minimize
 

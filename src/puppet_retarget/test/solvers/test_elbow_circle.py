@@ -2,73 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limb by its swivel angle: closed form against search, reach, degenerate limbs."""
 
-from typing import NamedTuple
-
+from limb_cases import ALL_LIMBS, Captured, forward, goal_in_reach, random_limb
 import numpy as np
-from puppet_core.body.character import Character
-from puppet_core.body.skeleton import LIMB_SEGMENTS, LIMBS
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.math.arrays import Floats, Quat, Quats, Vec3
 from puppet_retarget.solvers.limbs import solve_limb_on_circle, swivel_angle
 import pytest
 
 POSITION_TOL_M = 1e-9
-ALL_LIMBS = pytest.mark.parametrize('limb', range(4), ids=LIMBS)
 COMPILED_AND_PLAIN = pytest.mark.parametrize(
     'swivel', [swivel_angle, swivel_angle.py_func], ids=['jit', 'py']
 )
 
 
-class Limb(NamedTuple):
-    """A captured limb on a body."""
-
-    q_parent: Quat
-    shoulder: Vec3
-    captured: Quats
-    q_end: Quat
-    offsets: Vec3s
-    lengths: Floats
-
-
-def random_limb(rng: np.random.Generator, character: Character, limb: int) -> Limb:
-    """Return a limb in any posture."""
-    skeleton = character.skeleton
-    return Limb(
-        qb.normalize(rng.normal(size=4)),
-        rng.normal(size=3),
-        qb.exp(rng.normal(size=(3, 3))),
-        qb.normalize(rng.normal(size=4)),
-        skeleton.offsets[LIMB_SEGMENTS[limb, 1:]].copy(),
-        skeleton.limb_lengths[limb],
-    )
-
-
-def solved(limb: int, body: Limb, goal: Vec3, weight: float = 1.0, current: float = 0.0) -> Quats:
+def solved(
+    limb: int, body: Captured, goal: Vec3, weight: float = 1.0, current: float = 0.0
+) -> Quats:
     """Return the rotations."""
-    out = np.empty((3, 4))
-    solve_limb_on_circle(limb, *body[:5], *body.lengths, goal, current, weight, out)
-    return out
-
-
-def forward(body: Limb, rotations: Quats) -> tuple[Quats, Vec3, Vec3]:
-    """Return the orientations in world, the elbow and the wrist."""
-    upper = qb.multiply(body.q_parent, rotations[0])
-    lower = qb.multiply(upper, rotations[1])
-    elbow = body.shoulder + qb.rotate(upper, body.offsets[0])
-    wrist = elbow + qb.rotate(lower, body.offsets[1])
-    return np.stack((upper, lower, qb.multiply(lower, rotations[2]))), elbow, wrist
+    return np.array(solve_limb_on_circle(body.limb(limb), tuple(goal), current, weight))
 
 
 def unit(v: Vec3) -> Vec3:
     """Return the direction of a vector."""
     return v / np.linalg.norm(v)
-
-
-def goal_in_reach(rng: np.random.Generator, body: Limb) -> Vec3:
-    """Return a place that the wrist can get to."""
-    low, full = abs(np.subtract(*body.lengths)), body.lengths.sum()
-    reach = rng.uniform(low + 0.01 * full, 0.997 * full)
-    return body.shoulder + reach * unit(rng.normal(size=3))
 
 
 def turn_between(a: Quats, b: Quats) -> Floats:

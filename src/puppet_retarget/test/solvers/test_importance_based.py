@@ -12,8 +12,8 @@ from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
-from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 EXACT_TOL_RAD = 1e-6

@@ -35,9 +35,10 @@ def placed(
     hint: Vec3 = np.array([0.0, 0.0, 1.0]),
 ) -> tuple[Vec3, Vec3]:
     """Return the solved elbow and wrist."""
-    elbow, wrist = elbow.copy(), wrist.copy()
-    lp.place_elbow(shoulder, elbow, wrist, UPPER, LOWER, goal, current, hint)
-    return elbow, wrist
+    places = (tuple(map(float, p)) for p in (shoulder, elbow, wrist, goal, hint))
+    shoulder, elbow, wrist, goal, hint = places
+    found = lp.place_elbow(shoulder, elbow, wrist, UPPER, LOWER, goal, current, hint)
+    return np.array(found[0]), np.array(found[1])
 
 
 def random_limb(rng: np.random.Generator) -> tuple[Vec3, Vec3, Vec3]:
@@ -143,8 +144,7 @@ def test_goals_of_little_importance_are_slowed_before_they_leave_reach(run, rng)
         ends = np.empty_like(d)
         for i, distance in enumerate(d):
             goal = shoulder + distance * towards
-            run(shoulder, captured, FULL, slack, goal)
-            ends[i] = (goal - shoulder) @ towards
+            ends[i] = (np.array(run(shoulder, captured, FULL, slack, goal)) - shoulder) @ towards
         assert np.all(ends <= np.minimum(d, FULL + left) + 1e-12)
         near = d < max(1.0 - lp.REACH_ROOM * slack, 0.3) * FULL
         np.testing.assert_allclose(ends[near], d[near], atol=1e-12)

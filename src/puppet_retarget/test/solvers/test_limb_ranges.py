@@ -2,79 +2,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """A limb with self-interaction: what is wholly important is met, and nothing ever jumps."""
 
-from typing import NamedTuple
-
+from limb_cases import ALL_LIMBS, Captured, forward, random_limb
 import numpy as np
 from puppet_core.body.character import Character
-from puppet_core.body.skeleton import LIMB_SEGMENTS, LIMBS
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Quat, Quats, Vec3, Vec3s
-from puppet_retarget.solvers.limb_ranges import (
+from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_retarget.solvers.limbs import (
     ease,
-    empty_ranges,
+    into_range_ball,
+    into_reach,
+    Range,
+    solve_limb,
     solve_limb_in_ranges,
     swing_elbow,
 )
-from puppet_retarget.solvers.limbs import into_range_ball, into_reach, solve_limb
 import pytest
 
 POSITION_TOL_M = 1e-9
 STRETCH = 0.998
-ALL_LIMBS = pytest.mark.parametrize('limb', range(4), ids=LIMBS)
 EASED = pytest.mark.parametrize('eased', [False, True], ids=['printed', 'eased'])
 
 
-class Limb(NamedTuple):
-    """A captured limb on a body."""
-
-    q_parent: Quat
-    shoulder: Vec3
-    captured: Quats
-    q_end: Quat
-    offsets: Vec3s
-    lengths: Floats
-
-    @property
-    def full(self) -> float:
-        """Return its length [m]."""
-        return float(self.lengths.sum())
-
-
-def bent_limb(rng: np.random.Generator, character: Character, limb: int) -> Limb:
+def bent_limb(rng: np.random.Generator, character: Character, limb: int) -> Captured:
     """Return a limb that bends as limbs do, anywhere."""
-    skeleton = character.skeleton
     vectors = 0.8 * rng.normal(size=(3, 3))
     axis = np.eye(3)[2 if limb < 2 else 1] * (-1.0 if limb == 0 else 1.0)
     vectors[1] = rng.uniform(0.4, 2.0) * axis
-    return Limb(
-        qb.normalize(rng.normal(size=4)),
-        rng.normal(size=3),
-        qb.exp(vectors),
-        qb.normalize(rng.normal(size=4)),
-        skeleton.offsets[LIMB_SEGMENTS[limb, 1:]].copy(),
-        skeleton.limb_lengths[limb],
-    )
-
-
-def forward(body: Limb, rotations: Quats) -> tuple[Vec3, Vec3]:
-    """Return the positions of elbow and wrist."""
-    upper = qb.multiply(body.q_parent, rotations[0])
-    lower = qb.multiply(upper, rotations[1])
-    elbow = body.shoulder + qb.rotate(upper, body.offsets[0])
-    return elbow, elbow + qb.rotate(lower, body.offsets[1])
+    return random_limb(rng, character, limb)._replace(captured=qb.exp(vectors))
 
 
 def solved(
-    limb: int, body: Limb, centres: Vec3s, radii: Floats, importances: Floats, eased: bool = True
+    limb: int,
+    body: Captured,
+    centres: Vec3s,
+    radii: Floats,
+    importances: Floats,
+    eased: bool = True,
 ) -> Quats:
     """Return the rotations."""
-    out, ranges = np.empty((3, 4)), empty_ranges()
-    ranges.centres[:], ranges.radii[:], ranges.importances[:] = centres, radii, importances
-    solve_limb_in_ranges(limb, *body[:5], *body.lengths, STRETCH * body.full, eased, ranges, out)
-    return out
+    ranges = tuple(Range(tuple(c), *rw) for c, *rw in zip(centres, radii, importances))
+    return np.array(solve_limb_in_ranges(body.limb(limb), STRETCH * body.full, eased, ranges))
 
 
-def places(rng: np.random.Generator, body: Limb) -> Vec3s:
+def places(rng: np.random.Generator, body: Captured) -> Vec3s:
     """Return centres within reach: of wrist, of wrist, of elbow."""
     low = abs(float(np.subtract(*body.lengths)))
     ways = rng.normal(size=(3, 3))
@@ -89,14 +59,14 @@ def largest_turn(a: Quats, b: Quats) -> float:
     return float(np.linalg.norm(qb.log(qb.multiply(qb.conjugate(a), b)), axis=-1).max())
 
 
-def without_self(limb: int, body: Limb, goal: Vec3, radius: float, w: float, eased: bool) -> Quats:
+def without_self(
+    limb: int, body: Captured, goal: Vec3, radius: float, w: float, eased: bool
+) -> Quats:
     """Return the rotations of a limb that has the environment only."""
-    _, wrist = forward(body, body.captured)
-    target, out = np.empty(3), np.empty((3, 4))
-    into_range_ball(wrist, goal, radius, 1.0 - w if eased else 1.0, target)
-    into_reach(body.shoulder, wrist, STRETCH * body.full, 1.0 - w, target)
-    solve_limb(limb, *body[:5], *body.lengths, target, 0.0, ease(w) if eased else w, out)
-    return out
+    own = body.limb(limb)
+    target = into_range_ball(own.wrist, tuple(goal), radius, 1.0 - w if eased else 1.0)
+    target = into_reach(own.shoulder, own.wrist, STRETCH * body.full, 1.0 - w, target)
+    return np.array(solve_limb(own, target, 0.0, ease(w) if eased else w))
 
 
 @EASED
@@ -128,7 +98,7 @@ def test_important_goal_is_met_whatever_the_body_wants(
         out = solved(
             limb, body, centres, np.append(0.0, rng.uniform(0.0, 0.1, 2)), np.append(1.0, w), eased
         )
-        np.testing.assert_allclose(forward(body, out)[1], centres[0], atol=POSITION_TOL_M)
+        np.testing.assert_allclose(forward(body, out)[2], centres[0], atol=POSITION_TOL_M)
 
 
 @EASED
@@ -141,7 +111,7 @@ def test_hand_that_touches_its_body_is_at_the_centre_of_its_ball(
         centres = places(rng, body)
         w = np.array([0.0, 1.0, rng.uniform()])
         out = solved(limb, body, centres, np.array([0.5, 0.0, 0.03]), w, eased)
-        np.testing.assert_allclose(forward(body, out)[1], centres[1], atol=POSITION_TOL_M)
+        np.testing.assert_allclose(forward(body, out)[2], centres[1], atol=POSITION_TOL_M)
 
 
 @ALL_LIMBS
@@ -153,13 +123,13 @@ def test_elbow_turns_into_its_ball_while_a_firm_hand_stays(
         body = bent_limb(rng, adult_character, limb)
         centres = places(rng, body)
         free = solved(limb, body, centres, np.zeros(3), np.array([1.0, 0.0, 0.0]))
-        elbow, wrist = forward(body, free)
+        elbow, wrist = forward(body, free)[1:]
         axis = (wrist - body.shoulder) / np.linalg.norm(wrist - body.shoulder)
         for angle in (*rng.uniform(-1.0, 1.0, 3), 3.0):
             turned = body.shoulder + qb.rotate(qb.exp(angle * axis), elbow - body.shoulder)
             centres[2] = turned + rng.uniform(-0.1, 0.1) * axis
             out = solved(limb, body, centres, np.zeros(3), np.array([1.0, 0.0, 1.0]))
-            new_elbow, new_wrist = forward(body, out)
+            new_elbow, new_wrist = forward(body, out)[1:]
             np.testing.assert_allclose(new_wrist, wrist, atol=POSITION_TOL_M)
             if abs(angle) <= 1.0:
                 np.testing.assert_allclose(new_elbow, turned, atol=1e-7)
@@ -173,7 +143,7 @@ def test_swung_elbow_is_out_of_its_ball_and_a_firm_hand_stays(adult_character, r
     moved = 0
     for _ in range(100):
         body = bent_limb(rng, adult_character, 0)
-        elbow, wrist = forward(body, body.captured)
+        elbow, wrist = forward(body, body.captured)[1:]
         way = rng.normal(size=3)
         centre = elbow + 0.01 * way / np.linalg.norm(way)
         axis = (wrist - body.shoulder) / np.linalg.norm(wrist - body.shoulder)
@@ -182,9 +152,8 @@ def test_swung_elbow_is_out_of_its_ball_and_a_firm_hand_stays(adult_character, r
             continue  # no room on the circle
         target = centre + 0.03 * (elbow - centre) / 0.01
         for firmness in (0.0, 1.0):
-            out, ranges = np.empty((3, 4)), empty_ranges()
-            swing_elbow(*body[:5], *body.lengths, target, centre, 0.03, firmness, ranges, out)
-            new_elbow, new_wrist = forward(body, out)
+            out = swing_elbow(body.limb(0), tuple(target), tuple(centre), 0.03, firmness)
+            new_elbow, new_wrist = forward(body, np.array(out))[1:]
             assert np.linalg.norm(new_elbow - centre) > 0.03 - 1e-4
             if firmness == 1.0:
                 np.testing.assert_allclose(new_wrist, wrist, atol=1e-6)
@@ -204,7 +173,7 @@ def path_of(character: Character, limb: int, seed: int, n: int) -> Vec3s:
     """Return elbow and wrist (n, 2, 3) while every importance and centre moves for a second."""
     rng = np.random.default_rng(seed)
     body = bent_limb(rng, character, limb)
-    elbow, wrist = forward(body, body.captured)
+    elbow, wrist = forward(body, body.captured)[1:]
     w = np.stack([smooth_path(rng, n) for _ in range(3)], axis=1)
     t = np.linspace(0.0, 2.0 * np.pi, n)[:, None]
     around = np.array([wrist, wrist, elbow]) + 0.08 * rng.normal(size=(3, 3))
@@ -212,14 +181,11 @@ def path_of(character: Character, limb: int, seed: int, n: int) -> Vec3s:
         [np.sin(t + rng.uniform(0.0, 6.0, 3)) for _ in range(3)], axis=1
     )
     radii = np.array([0.6, 0.06, 0.05]) * (1.0 - w)
-    rotations, ranges = np.empty((n, 3, 4)), empty_ranges()
+    rotations = np.empty((n, 3, 4))
     for i in range(n):
         rotations[i] = body.captured
         if w[i].max() > 1e-6:
-            ranges.centres[:], ranges.radii[:], ranges.importances[:] = centres[i], radii[i], w[i]
-            solve_limb_in_ranges(
-                limb, *body[:5], *body.lengths, STRETCH * body.full, True, ranges, rotations[i]
-            )
+            rotations[i] = solved(limb, body, centres[i], radii[i], w[i])
     upper = qb.multiply(body.q_parent, rotations[:, 0])
     elbows = body.shoulder + qb.rotate(upper, body.offsets[0])
     lower = qb.multiply(upper, rotations[:, 1])

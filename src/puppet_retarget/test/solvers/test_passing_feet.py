@@ -14,8 +14,8 @@ from puppet_retarget.solvers.penetration import (
     NOW_PREFERRED,
     swing_leg_clearance,
 )
-from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.solver import Solver
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
 from scipy.optimize import minimize
 

@@ -7,7 +7,8 @@ from puppet_core.body.character import Character
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3
-from puppet_retarget.solvers.correction_rate_limit import (
+from puppet_retarget.solvers.limbs import limb_of
+from puppet_retarget.solvers.penetration import (
     limit_correction_rate,
     MAX_PUSH_M_S,
     PUSH_SIZE,
@@ -41,22 +42,14 @@ class Leg:
 
     def limit(self, free: Quats, pushed: Quats, dt: float) -> Quats:
         """Return the joint rotations of the next frame."""
-        own = pushed.copy()
-        limit_correction_rate(
-            LEG,
-            self.q_parent,
-            SHOULDER,
-            free,
-            self.q_foot(free),
-            self.offsets,
-            self.upper,
-            self.lower,
-            1.0,
-            dt,
-            self.push,
-            own,
+        q_foot = self.q_foot(free)
+        limbs = (
+            limb_of(
+                LEG, self.q_parent, SHOULDER, own, q_foot, self.offsets, self.upper, self.lower
+            )
+            for own in (free, pushed)
         )
-        return own
+        return np.array(limit_correction_rate(*limbs, 1.0, dt, self.push)[1])
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
 from puppet_retarget.solvers import root as root_balls
-from puppet_retarget.solvers.puppet_model import puppet_model, SolverConfig, tuning
+from puppet_retarget.solvers.state import puppet_model, SolverConfig, tuning
 import pytest
 
 PERFORMER_LEG_M = 0.928

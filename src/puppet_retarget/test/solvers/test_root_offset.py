@@ -10,7 +10,7 @@ from puppet_core.body.posture import general_end_effectors
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
 from puppet_retarget.solvers import root as root_balls
 from puppet_retarget.solvers import root as root_offset
-from puppet_retarget.solvers.puppet_model import puppet_model, SolverConfig, tuning
+from puppet_retarget.solvers.state import puppet_model, SolverConfig, tuning
 import pytest
 
 PERFORMER_LEG_M = 0.928

@@ -14,8 +14,8 @@ from puppet_retarget.solvers.penetration import (
     leave_body,
     self_depths,
 )
-from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
 from self_bodies import body_of_rotations, curled_up, plain_distances, random_arms
 

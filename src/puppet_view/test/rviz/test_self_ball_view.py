@@ -21,8 +21,8 @@ from puppet_retarget.importance.self_interaction import (
     SHARE,
     WEIGHT,
 )
-from puppet_retarget.solvers.puppet_model import SolverConfig
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers.state import SolverConfig
 from puppet_view.rviz.markers import SelfBallView
 import pytest
 

@@ -1,11 +1,16 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report on one retargeted clip: how well it keeps what matters, and how fast it was."""
+"""The report on one retargeted clip, as JSON, and tables in Markdown."""
 
+from collections.abc import Mapping, Sequence
+import json
+import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from puppet_core.body import general_end_effectors, LIMB_SEGMENTS, Motion, world_segments
+from puppet_core.io import write_text
 from puppet_core.math import Floats, quaternions
 from puppet_retarget.importance import GOAL, IMPORTANCE, SELF_IMPORTANCE
 from puppet_retarget.offline import quality
@@ -105,3 +110,40 @@ def limb_importances(result: RetargetResult) -> Floats:
     strongest = np.maximum(near_self, at_skin)
     own = np.maximum(strongest[:, :4], strongest[:, 4:])
     return np.maximum(result.rows[..., IMPORTANCE], own)
+
+
+# Reports as files.
+
+
+def plain(value: Any) -> Any:
+    """Return values as strict JSON has them: null for what is not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def report_text(report: Any) -> str:
+    """Return a report as indented JSON that ends with a line end."""
+    return json.dumps(plain(report), indent=2, allow_nan=False) + '\n'
+
+
+def write_report(report: Any, path: str | Path) -> None:
+    """Write a report, all or nothing."""
+    write_text(path, report_text(report))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [f'| {" | ".join(row)} |' for row in (head, *rows)]
+    return '\n'.join([lines[0], '|' + '---|' * len(head), *lines[1:]])
+
+
+def number(value: float | None, digits: int) -> str:
+    """Return a number with so many digits, a dash for none."""
+    return '–' if value is None or not math.isfinite(value) else f'{value:.{digits}f}'

@@ -4,7 +4,8 @@
 
 from typing import Any
 
-from puppet_retarget.offline.tables import iterations_table, numbers, table, timing_table
+from benchmarks.quality.tables import iterations_table, numbers, timing_table
+from puppet_retarget.offline import table
 
 
 def run(clip: str, character: str, frames: int, **changes: Any) -> dict[str, Any]:

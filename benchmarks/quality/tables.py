@@ -3,8 +3,9 @@
 """Runs of the bench as Markdown: the quality of each, and tables 7.1 and 7.2 of the thesis."""
 
 from collections.abc import Callable, Mapping, Sequence
-import math
 from typing import Any
+
+from puppet_retarget.offline import number, table
 
 Row = dict[str, Any]
 
@@ -48,17 +49,6 @@ def timing_table(rows: Sequence[Row]) -> str:
     frames = str(sum(row['frames'] for row in by_character[0]))
     totals = [cell for runs in by_character for cell in _times(runs)]
     return table(head, [*lines, [_total(clips), frames, *totals]])
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [f'| {" | ".join(row)} |' for row in (head, *rows)]
-    return '\n'.join([lines[0], '|' + '---|' * len(head), *lines[1:]])
-
-
-def number(value: float | None, digits: int) -> str:
-    """Return a number with so many digits, a dash for none."""
-    return '–' if value is None or not math.isfinite(value) else f'{value:.{digits}f}'
 
 
 def numbers(figures: Mapping[str, float] | None, digits: int) -> str:

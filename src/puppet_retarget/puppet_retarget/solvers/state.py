@@ -1,0 +1,294 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernels of a frame share: the puppet, tuning, goals, posture, working space."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import Character, end_effector_positions, forward_kinematics, LIMB_SEGMENTS
+from puppet_core.io import ConfigError, setting
+from puppet_core.math import copy, Floats, kernel, Quats, Vec3, Vec3s
+from puppet_retarget.importance import body_arrays, BodyArrays
+from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
+from puppet_retarget.solvers.limbs import Joints, Limb, limb_of
+from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
+
+ROOT_FORMS = ('projection', 'mean', 'mean_as_printed', 'reference')
+PROJECTION, MEAN, MEAN_AS_PRINTED, REFERENCE = 0, 1, 2, 3
+CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
+
+
+@dataclass(frozen=True, slots=True)
+class SolverConfig:
+    """Tuning of the importance-based solver; see the parameter table for ranges."""
+
+    root_form: str = setting(
+        'projection',
+        description='Offset of the root before it goes into reach of the goals.',
+        choices=ROOT_FORMS,
+    )
+    root_softness: float = setting(
+        0.9,
+        '-',
+        0.0,
+        0.9,
+        "Share of a limb's reach over which its sideways pull on the root sets in.",
+    )
+    root_smoothing_s: float = setting(
+        0.02, 's', 0.0, 1.0, "Time constant with which the root's added offset settles."
+    )
+    stretch_limit: float = setting(
+        0.998, '-', 0.5, 1.0, "Share of a limb's length within which goals count as reachable."
+    )
+    root_height_ratio: float = setting(
+        0.0,
+        '-',
+        0.0,
+        100.0,
+        "Reference root height over the performer's; 0 is the character's own.",
+    )
+    eased_blend: bool = setting(
+        True,
+        description='Blend captured and solved rotations by an ease of w instead of w, eq. 5.14.',
+    )
+    posture_weight: float = setting(
+        0.01, '-', 0.0, 100.0, 'alpha of Shin2002 eq. 5.3.', low_open=True
+    )
+    orientation_weight: float = setting(
+        1.0, '-', 0.0, 100.0, 'beta of Shin2002 eq. 5.5.', low_open=True
+    )
+    position_weight: float = setting(
+        1.0, '-', 0.0, 100.0, 'gamma of Shin2002 eq. 5.5.', low_open=True
+    )
+    max_iterations: int = setting(20, '-', 0, 200, 'Cap of the body minimiser.')
+    torso_segments: int = setting(
+        2, '-', 1, 2, 'Parts that the body minimiser bends the torso in: 2 are spine and chest.'
+    )
+    self_push_out: bool = setting(
+        True, description="Whether palms, soles, elbows and knees leave the puppet's own body."
+    )
+
+    def __post_init__(self) -> None:
+        if self.root_form not in ROOT_FORMS:
+            raise ConfigError(
+                f'root_form: expected one of {", ".join(ROOT_FORMS)}, got {self.root_form!r}'
+            )
+
+
+class PuppetModel(NamedTuple):
+    """The puppet's lengths and shape."""
+
+    offsets: Vec3s  # (16, 3)
+    interaction_points: Vec3s  # (4, 3)
+    upper_lengths: Floats  # (4,)
+    lower_lengths: Floats  # (4,)
+    hip_centre: Floats  # (3,) mean of the hip joints in the pelvis' frame
+    body: BodyArrays
+    limits: LimitArrays
+
+
+class Tuning(NamedTuple):
+    """Numbers the kernels need, world scale and root ratio already worked out."""
+
+    world_scale: float
+    root_ratio: float
+    root_form: int
+    root_softness: float
+    root_smoothing: float
+    stretch_limit: float
+    eased_blend: bool
+    posture_weight: float
+    orientation_weight: float
+    position_weight: float
+    max_iterations: int
+    torso_segments: int
+    self_push_out: bool
+    joint_limits: bool
+    limb_form: int = CAPTURED_SIDE
+
+
+def puppet_model(character: Character) -> PuppetModel:
+    """Return a character's lengths and shape as writable kernel arrays."""
+    skeleton = character.skeleton
+    lengths = skeleton.limb_lengths
+    return PuppetModel(
+        skeleton.offsets.copy(),
+        skeleton.interaction_points.copy(),
+        np.ascontiguousarray(lengths[:, 0]),
+        np.ascontiguousarray(lengths[:, 1]),
+        skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
+        body_arrays(skeleton, character.capsules),
+        limit_arrays(character),
+    )
+
+
+def tuning(config: SolverConfig, character: Character, performer_leg_length: float) -> Tuning:
+    """Return the kernels' numbers for this puppet and a performer's leg length [m]."""
+    scale = character.scale_for(performer_leg_length)
+    ratio = config.root_height_ratio or character.root_ratio_for(performer_leg_length)
+    return Tuning(
+        scale,
+        ratio,
+        ROOT_FORMS.index(config.root_form),
+        config.root_softness,
+        config.root_smoothing_s,
+        config.stretch_limit,
+        config.eased_blend,
+        config.posture_weight,
+        config.orientation_weight,
+        config.position_weight,
+        config.max_iterations,
+        config.torso_segments,
+        config.self_push_out,
+        bool(character.joint_limits),
+    )
+
+
+STARTS = (4, 7, 10, 13)  # upper segment of each limb
+ATTACHED_TO = (2, 2, 0, 0)  # segment that carries the limb
+
+
+PUSH_SIZE = 4  # of a limb: way of the wrist [m], turn of the elbow [rad]
+
+
+class LimbBalls(NamedTuple):
+    """The balls in which the root reaches each limb's goal, and working space."""
+
+    centres: Vec3s  # (4, 3) [m]
+    radii: Floats  # (4,) [m]
+    slacks: Floats  # (4,) growth of a radius per unit of relaxation
+    strain: Floats  # (4,) how far captured angles miss the goal, in [0, 1)
+    inner_centres: Vec3s  # (4, 3) of the smaller balls of the softening
+    inner_radii: Floats  # (4,)
+    grown_radii: Floats  # (4,)
+
+
+def empty_balls() -> LimbBalls:
+    """Return balls of zeros."""
+    return LimbBalls(
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros(4),
+        np.zeros(4),
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros(4),
+    )
+
+
+class RangeGoals(NamedTuple):
+    """What the environment asks of the puppet, in its own world; kept by a solver."""
+
+    positions: Vec3s  # (4, 3) [m]
+    importances: Floats  # (4,)
+    radii: Floats  # (4,) of the range balls [m]
+
+
+class Goals(NamedTuple):
+    """What the puppet should do, in its own world."""
+
+    positions: Vec3s  # (4, 3) [m]
+    importances: Floats  # (4,)
+    radii: Floats  # (4,) of the range balls [m]
+    self_rows: Floats  # (8, SELF_ROW) the performer's self-interaction
+
+
+class Frame(NamedTuple):
+    """The puppet's posture and working space, owned by a solver and refilled each frame."""
+
+    root: Vec3  # (3,)
+    rotations: Quats  # (16, 4)
+    q_world: Quats  # (16, 4)
+    p_world: Vec3s  # (16, 3)
+    end_effectors: Vec3s  # (8, 3)
+    root_offset: Vec3  # (3,) from the reference root to the estimate
+    goal_errors: Floats  # (4,)
+    penetrations: Floats  # (4,)
+    self_depths: Floats  # (8,) depth inside the puppet's own body
+    wrist_goals: Vec3s  # (4, 3)
+    q_ends: Quats  # (4, 4) captured orientations of hands and feet in world
+    balls: LimbBalls
+    self_balls: SelfBalls
+    bounding_centres: Vec3s  # (16, 3)
+    clear_points: Vec3s  # (8, 3) where end-effectors are outside of the body
+    clear_balls: Vec3s  # (4, 3) centres of the balls that elbows and knees are in
+    clear_radii: Floats  # (4,) their radii
+    q_body: Quats  # (3, 4)
+    p_body: Vec3s  # (3, 3)
+    unknowns: Floats  # (12,)
+    relaxation: Floats  # (1,) growth of the balls that gives them a common point; 0 in reach
+    free_rotations: Quats  # (16, 4) of the limbs before resolving self-penetration
+    follower: Floats  # (3, 2) smoothing of the root; with those below, the memory between frames
+    pushes: Floats  # (4, PUSH_SIZE) what resolving self-penetration adds to each limb
+    passed: Vec3s  # (2, 3, 3) each sole in the frames of the other leg, the frame before
+    room: Floats  # (2, 3, 2) smoothing of the room that each swinging foot makes
+
+
+def empty_goals() -> RangeGoals:
+    """Return goals without importance."""
+    return RangeGoals(np.zeros((4, 3)), np.zeros(4), np.zeros(4))
+
+
+def empty_frame() -> Frame:
+    """Return a frame of zeros."""
+    return Frame(
+        np.zeros(3),
+        np.zeros((16, 4)),
+        np.zeros((16, 4)),
+        np.zeros((16, 3)),
+        np.zeros((8, 3)),
+        np.zeros(3),
+        np.zeros(4),
+        np.zeros(4),
+        np.zeros(8),
+        np.zeros((4, 3)),
+        np.zeros((4, 4)),
+        empty_balls(),
+        empty_self_balls(),
+        np.zeros((16, 3)),
+        np.zeros((8, 3)),
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros((3, 4)),
+        np.zeros((3, 3)),
+        np.zeros(12),
+        np.zeros(1),
+        np.zeros((16, 4)),
+        np.zeros((3, 2)),
+        np.zeros((4, PUSH_SIZE)),
+        np.zeros((2, 3, 3)),
+        np.zeros((2, 3, 2)),
+    )
+
+
+@kernel
+def update_kinematics(model: PuppetModel, frame: Frame) -> None:
+    """Bring segments and end-effectors up to date with root and rotations."""
+    forward_kinematics(model.offsets, frame.root, frame.rotations, frame.q_world, frame.p_world)
+    end_effector_positions(
+        model.interaction_points, frame.q_world, frame.p_world, frame.end_effectors
+    )
+
+
+@kernel
+def limb_at(model: PuppetModel, frame: Frame, limb: int, rotations: Quats, q_end: Floats) -> Limb:
+    """Return a limb of the puppet with some joint rotations, shape (16, 4)."""
+    start = STARTS[limb]
+    return limb_of(
+        limb,
+        frame.q_world[ATTACHED_TO[limb]],
+        frame.p_world[start],
+        rotations[start : start + 3],
+        q_end,
+        model.offsets[start + 1 : start + 3],
+        model.upper_lengths[limb],
+        model.lower_lengths[limb],
+    )
+
+
+@kernel
+def set_joints(rotations: Quats, limb: int, joints: Joints) -> None:
+    """Write the joint rotations of a limb into those of all segments."""
+    for i in range(3):
+        copy(joints[i], rotations[STARTS[limb] + i])
