@@ -433,9 +433,12 @@ def read_robot(source: Section) -> Robot | None:
     kept.finish()
     facing = _unit(section, 'facing_wxyz', 4) if 'facing_wxyz' in section else UPRIGHT
     section.finish()
-    columns = [np.array([row[k] for row in entries]) for k in range(1, 6)]
+    segments, axes, origins, lower, upper = (
+        np.array([row[k] for row in entries]) for k in range(1, 6)
+    )
+    joints = tuple(names), segments, axes, origins, lower, upper
     try:
-        return Robot(path, urdf.text, tuple(names), *columns, rest=rest, held=held, facing=facing)
+        return Robot(path, urdf.text, *joints, rest, held, facing)
     except (ConfigError, ValueError) as err:
         raise section.error('joints', 'one to three joints a segment', str(err)) from err
 

@@ -65,11 +65,11 @@ def read_c3d(
 def _read(path: Path, options: ClipOptions) -> tuple[MarkerData, Finding, str]:
     _check_header(path)
     content = load_content(path)
-    n_frames, n_points = content.points.shape[:2]
+    n_frames, n_points = content['points'].shape[:2]
     if not n_points or n_frames < 2:
         got = f'{n_points} labels and {n_frames} frames'
         raise InputFileError(path, 'labelled points over two frames or more', got, field='POINT')
-    rate_hz = options.rate_hz or content.rate_hz
+    rate_hz = options.rate_hz or float(content['rate_hz'])
     if not 0.1 <= rate_hz <= 1e4:
         raise InputFileError(
             path,
@@ -78,16 +78,17 @@ def _read(path: Path, options: ClipOptions) -> tuple[MarkerData, Finding, str]:
             field='POINT:RATE',
             hint='or give the rate, --rate-hz',
         )
-    unit_m, unit = _unit(path, content.unit, options.unit_m)
-    positions = content.points * unit_m
+    unit_m, unit = _unit(path, str(content['unit']), options.unit_m)
+    positions = content['points'] * unit_m
     with np.errstate(invalid='ignore'):
         # By the format a negative residual marks a point that was not seen; zeros do so too.
         unseen = ~np.isfinite(positions).all(axis=2) | ~positions.any(axis=2)
-        unseen |= content.residuals < 0.0
+        unseen |= content['residuals'] < 0.0
     positions[unseen] = np.nan
-    widths = {name: 0.001 * value for name, value in content.measures.items()}
-    data = MarkerData(path, rate_hz, content.labels, positions, widths, unit_m)
-    return data, unit, content.y_screen
+    widths = dict(zip(content['names'].tolist(), (0.001 * content['numbers']).tolist()))
+    labels = tuple(content['labels'].tolist())
+    data = MarkerData(path, rate_hz, labels, positions, widths, unit_m)
+    return data, unit, str(content['y_screen'])
 
 
 def _check_header(path: Path) -> None:

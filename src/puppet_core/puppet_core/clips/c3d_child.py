@@ -15,45 +15,22 @@ import resource
 import subprocess
 import sys
 import tempfile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from puppet_core.io import ConfigError, InputFileError
-from puppet_core.math import Floats
 
 MAX_MEMORY_BYTES = 8 * 2**30
 TIME_LIMIT_S = 120.0
 _NO_PACKAGE = 3  # exit code
 
 
-class C3dContent(NamedTuple):
-    """What of a C3D file matters here."""
-
-    labels: tuple[str, ...]
-    """Of the points, length m."""
-
-    points: Floats
-    """Shape (n, m, 3), in the file's unit."""
-
-    residuals: Floats
-    """Shape (n, m); negative where a point was not seen."""
-
-    rate_hz: float
-    """Frames per second."""
-
-    unit: str
-    """POINT:UNITS, '' if there is none."""
-
-    y_screen: str
-    """POINT:Y_SCREEN, '' if there is none."""
-
-    measures: Mapping[str, float]
-    """Single numbers of the group PROCESSING, by lower-case name."""
-
-
-def load_content(path: Path) -> C3dContent:
+def load_content(path: Path) -> dict[str, Any]:
     """
-    Return a file's content, read by a child process.
+    Return a file's content, read by a child process, in the file's unit.
+
+    labels (m,), points (n, m, 3), residuals (n, m), negative where a point was not seen, rate_hz;
+    unit and y_screen, '' where POINT has none; names and numbers of the group PROCESSING.
 
     Raises
     ------
@@ -86,21 +63,8 @@ def load_content(path: Path) -> C3dContent:
             said = (done.stderr.strip().split('\n')[-1]).replace(': iostream error', '')
             got = f'a damaged one ({said[:200]})' if said else 'one that its reader crashes over'
             raise InputFileError(path, 'a whole C3D file', got)
-        return _unpack(out)
-
-
-def _unpack(path: Path) -> C3dContent:
-    with np.load(path) as content:
-        measures = dict(zip(content['names'].tolist(), content['numbers'].tolist()))
-        return C3dContent(
-            tuple(content['labels'].tolist()),
-            content['points'],
-            content['residuals'],
-            float(content['rate_hz']),
-            str(content['unit']),
-            str(content['y_screen']),
-            measures,
-        )
+        with np.load(out) as content:
+            return dict(content)
 
 
 def _values(parameters: Mapping[str, Any], group: str, name: str) -> list[Any]:

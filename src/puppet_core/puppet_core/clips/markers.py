@@ -40,17 +40,7 @@ _NAME_MAP = {segment: (segment,) for segment in SEGMENTS}
 
 
 def fill_gaps(positions: Floats, max_frames: int) -> Floats:
-    """
-    Return trajectories whose short gaps are bridged, by cubics through both sides.
-
-    Parameters
-    ----------
-    positions : ndarray, shape (n, m, 3)
-        NaN where a marker was not seen.
-    max_frames : int
-        Longer gaps stay.
-
-    """
+    """Return trajectories (n, m, 3) whose gaps, NaN, are bridged by cubics up to a length."""
     filled = np.array(positions)
     for marker in range(positions.shape[1]):
         seen = np.asarray(np.isfinite(positions[:, marker]).all(axis=1))
@@ -66,21 +56,14 @@ def fill_gaps(positions: Floats, max_frames: int) -> Floats:
 
 def _bridge(points: Vec3s, seen: Bools, start: int, end: int) -> Vec3s:
     """Return the cubic Hermite curve over the gap [start, end), slopes from the neighbours."""
-    before, after = start - 1, end
-    length = float(after - before)
+    from scipy.interpolate import CubicHermiteSpline  # slow to import, seldom needed
+
+    edges = [start - 1, end]
     slopes = []
-    for at, beside in ((before, before - 1), (after, after + 1)):
+    for at, beside in zip(edges, (start - 2, end + 1)):
         has_slope = 0 <= beside < len(seen) and seen[beside]
-        step = (points[at] - points[beside]) * (at - beside) if has_slope else np.zeros(3)
-        slopes.append(length * step)
-    u = ((np.arange(start, end) - before) / length)[:, None]
-    u2, u3 = u * u, u * u * u
-    return (
-        (2.0 * u3 - 3.0 * u2 + 1.0) * points[before]
-        + (u3 - 2.0 * u2 + u) * slopes[0]
-        + (3.0 * u2 - 2.0 * u3) * points[after]
-        + (u3 - u2) * slopes[1]
-    )
+        slopes.append((points[at] - points[beside]) * (at - beside) if has_slope else np.zeros(3))
+    return CubicHermiteSpline(edges, points[edges], slopes)(np.arange(start, end))
 
 
 def unit(vectors: Vec3s) -> Vec3s:
@@ -92,16 +75,10 @@ def unit(vectors: Vec3s) -> Vec3s:
 
 def hip_centre(left_front: Vec3s, right_front: Vec3s, back: Vec3s, is_left: bool) -> Vec3s:
     """
-    Return a hip joint's centre by the regression of Harrington2007.
+    Return a hip joint's centre by the regression of Harrington2007, shape (n, 3) [m].
 
-    Parameters
-    ----------
-    left_front, right_front : ndarray, shape (n, 3)
-        Front upper spines of the pelvis (ASIS) [m].
-    back : ndarray, shape (n, 3)
-        Middle between the rear ones (PSIS), or a marker on the sacrum [m].
-    is_left : bool
-        Which hip.
+    From the front upper spines of the pelvis (ASIS) and the middle between the rear ones (PSIS)
+    or a marker on the sacrum.
 
     """
     middle = 0.5 * (left_front + right_front)
@@ -125,15 +102,8 @@ def chord(centre: Vec3s, marker: Vec3s, plane: Vec3s, distance_m: float) -> Vec3
 
     The chord construction of the conventional gait model (Davis1991): the joint is in the
     plane of the joint above, the marker on the joint's outside and a third point, at a given
-    distance from the marker, on the other side of the line from the joint above to the marker
-    than the third point.
-
-    Parameters
-    ----------
-    centre, marker, plane : ndarray, shape (n, 3)
-        Joint above, marker, third point [m].
-    distance_m : float
-        Half the joint's width and the marker's radius [m].
+    distance from the marker (half the joint's width and the marker's radius), on the other side of
+    the line from the joint above to the marker than the third point.
 
     """
     to_centre = centre - marker
@@ -155,16 +125,8 @@ def hinge_centre(
     From the centre, the marker is in the direction of the hinge's axis, at a right angle to
     both bones. With x from the marker to the centre this is x·(upper - marker) =
     x·(lower - marker) = |x|² = distance², two planes and a sphere. Of the two solutions the
-    one counts from which the arm bends forward; for a straight arm they are the same.
-
-    Parameters
-    ----------
-    upper, marker, lower : ndarray, shape (n, 3)
-        Joint above, marker, joint below [m].
-    distance_m : float
-        Half the joint's width and the marker's radius [m].
-    is_left : bool
-        Which arm: the left one bends about the axis that points to the body.
+    one counts from which the arm bends forward; for a straight arm they are the same. The left
+    arm bends about the axis that points to the body.
 
     """
     a, b = upper - marker, lower - marker
