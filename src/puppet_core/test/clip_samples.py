@@ -163,6 +163,29 @@ def _numbers(values) -> str:
     return ' '.join(f'{value:.9f}' for value in values)
 
 
+SMALL_BVH = """HIERARCHY
+ROOT base
+{
+  OFFSET 0 0 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT arm
+  {
+    OFFSET 0 10 0
+    CHANNELS 2 Yrotation Xrotation
+    End Site
+    {
+      OFFSET 0 0 20
+    }
+  }
+}
+MOTION
+Frames: 3
+Frame Time: 0.01
+1 2 3 10 20 30 40 50
+4 5 6 0 0 0 0 0
+7 8 9 0 0 90 0 0
+"""
+
 SMALL_ASF = """:version 1.10
 :name TEST
 :units

@@ -4,7 +4,7 @@
 
 import itertools
 
-from clip_conventions import Convention, convention_text, CONVENTIONS, Style
+from clip_conventions import convention_text, CONVENTIONS, Style
 from clip_samples import pure_angles_deg, wave_motion, WORLDS, Y_UP
 import numpy as np
 from puppet_core.body.skeleton import Skeleton
@@ -79,43 +79,6 @@ def _without_offsets(text):
 
 def test_offsets_that_are_in_the_channels_alone_are_found(write, motion):
     assert_same(motion, load_clip(write('humanik', Style(six_dof=True), _without_offsets)))
-
-
-@pytest.mark.parametrize(
-    'change',
-    [
-        lambda text: '\ufeff' + text,
-        lambda text: '\ufeff' + text.replace('\n', '\r\n').replace('  ', '\t'),
-        lambda text: text.replace('\n', '\n\n'),
-        lambda text: text.replace('MOTION\nFrames: 80\n', 'MOTION\nFrames: 80 '),
-    ],
-    ids=['byte order mark', 'windows and tabs', 'blank lines', 'one head line'],
-)
-def test_layout_does_not_matter(write, motion, change):
-    assert_same(motion, load_clip(write('mixamo', change=change)))
-
-
-def _still_toes(text):
-    """Return the text with channels of no joint called toe; its columns go."""
-    head, rest = text.split('MOTION')
-    rows, kept, column, name = [], [], 0, ''
-    for row in head.split('\n'):
-        words = row.split()
-        name = words[-1] if words[:1] in (['JOINT'], ['ROOT']) else name
-        if words[:1] == ['CHANNELS']:
-            count, is_toe = int(words[1]), 'Toe' in name
-            kept += [] if is_toe else range(column, column + count)
-            column += count
-            if is_toe:
-                continue
-        rows.append(row)
-    lines = rest.strip().split('\n')
-    values = [' '.join(np.array(line.split())[kept]) for line in lines[2:]]
-    return '\n'.join([*rows[:-1], 'MOTION', *lines[:2], *values])
-
-
-def test_joints_without_channels_stand_still(write, motion):
-    assert_same(motion, load_clip(write('mixamo', change=_still_toes)))
 
 
 @pytest.mark.parametrize(
@@ -236,33 +199,3 @@ def test_a_motion_that_disagrees_with_its_rest_pose_is_to_be_checked(write, moti
     assert np.ptp(p_world[-1, :, 2]) == pytest.approx(
         np.ptp(motion.world_segments()[1][-1, :, 2]), abs=1e-5
     )
-
-
-def test_a_yaml_map_overrides_the_built_in_one(write, tmp_path, motion):
-    path = write('humanik')
-    text = path.read_text()
-    map_path = tmp_path / 'map.yaml'
-    names = {'pelvis': 'Character1_Hips', 'chest': 'Character1_Spine2', 'head': 'Character1_Head'}
-    for side in ('left', 'right'):
-        for part, name in (
-            ('upper_arm', 'Arm'),
-            ('forearm', 'ForeArm'),
-            ('hand', 'Hand'),
-            ('thigh', 'UpLeg'),
-            ('shank', 'Leg'),
-            ('foot', 'Foot'),
-        ):
-            names[f'{side}_{part}'] = f'Character1_{side.capitalize()}{name}'
-    rows = ''.join(f'  {role}: {name}\n' for role, name in names.items())
-    map_path.write_text(f'format: puppet-name-map/1\njoints:\n{rows}')
-    assert 'Spine3' in text
-    read = read_clip(path, name_map=map_path)
-    assert read.names == 'map'
-    # the chest's joint is halfway down now
-    p_world = read.motion.world_segments()[1] - motion.world_segments()[1]
-    assert np.linalg.norm(p_world[:, 2], axis=1).min() > 0.02
-    np.testing.assert_allclose(p_world[:, 10:], 0.0, atol=POSITION_TOL_M)
-
-
-def test_a_convention_is_a_value():
-    assert all(isinstance(convention, Convention) for convention in CONVENTIONS.values())

@@ -164,10 +164,6 @@ def test_the_tilt_of_the_laboratorys_floor_is_taken_out(load):
     assert 0.7 < angle[0] < 1.1
 
 
-def test_the_artificial_start_can_be_kept(load):
-    assert load('salsa_10', drop_artificial_start=False).n_frames == 1198
-
-
 def test_writing_and_reading_keeps_the_motion(clip, tmp_path):
     write_bvh(clip, tmp_path / 'a.bvh')
     again = load_clip(tmp_path / 'a.bvh')
@@ -175,8 +171,3 @@ def test_writing_and_reading_keeps_the_motion(clip, tmp_path):
     q_b, p_b = again.world_segments()
     assert pure_angles_deg(q_a, q_b).max() < np.degrees(1e-6)
     np.testing.assert_allclose(p_a, p_b, atol=1e-6)
-
-
-def test_the_fixtures_clips_are_these(walk_clip, dance_clip):
-    assert walk_clip.n_frames == 343
-    assert dance_clip.n_frames == 1984

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loading a clip: by suffix, with skeleton, map and options, and what is said otherwise."""
 
-from clip_samples import file_text, Habit, SMALL_AMC, SMALL_ASF, wave_motion
+from clip_samples import file_text, Habit, SMALL_AMC, SMALL_ASF, SMALL_BVH, wave_motion
+import numpy as np
 from puppet_core.body.skeleton import SEGMENTS
-from puppet_core.clips.load import load_clip
+from puppet_core.clips.load import load_clip, read_clip_file
 from puppet_core.clips.name_map import built_in_map
 from puppet_core.clips.options import ClipOptions
-from puppet_core.io import ConfigError, InputFileError
+from puppet_core.io import ConfigError, InputFileError, PuppetError
 import pytest
 
 
@@ -83,3 +84,25 @@ def test_a_missing_asf_is_named(tmp_path):
     (tmp_path / 'clip.amc').write_text(SMALL_AMC)
     with pytest.raises(InputFileError, match=r'body\.asf: expected a readable ASF file'):
         load_clip(tmp_path / 'clip.amc', tmp_path / 'body.asf')
+
+
+@pytest.mark.parametrize('changed', ['body.bvh', 'body.asf', 'body.amc'])
+def test_any_damage_is_an_input_error_or_none(tmp_path, changed):
+    texts = {'body.bvh': SMALL_BVH, 'body.asf': SMALL_ASF, 'body.amc': SMALL_AMC}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    clip = tmp_path / ('body.bvh' if changed.endswith('bvh') else 'body.amc')
+    random = np.random.default_rng(5)
+    words = '\0 } { nan - JOINT \xff . \n end begin root leg : #'.split(' ') + [' ', '9' * 30]
+    for _ in range(200):
+        data = bytearray(texts[changed].encode())
+        for _ in range(random.integers(1, 4)):
+            start = int(random.integers(len(data)))
+            word = words[random.integers(len(words))].encode('latin-1')
+            data[start : start + int(random.integers(4))] = word
+        (tmp_path / changed).write_bytes(data)
+        try:
+            read = read_clip_file(clip, tmp_path / 'body.asf' if clip.suffix == '.amc' else None)
+        except PuppetError:
+            continue
+        assert np.isfinite(read.rotations).all() and np.isfinite(read.translations).all()

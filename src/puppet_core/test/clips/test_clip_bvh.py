@@ -2,35 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """BVH reader: the format's freedom, its meaning, and every way a file can be wrong."""
 
-from clip_samples import pure_angles_deg
+from clip_samples import pure_angles_deg, SMALL_BVH
 import numpy as np
 from puppet_core.clips.bvh import read_bvh
-from puppet_core.io import InputFileError, PuppetError
+from puppet_core.io import InputFileError
 import pytest
 from scipy.spatial.transform import Rotation
-
-SMALL = """HIERARCHY
-ROOT base
-{
-  OFFSET 0 0 0
-  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
-  JOINT arm
-  {
-    OFFSET 0 10 0
-    CHANNELS 2 Yrotation Xrotation
-    End Site
-    {
-      OFFSET 0 0 20
-    }
-  }
-}
-MOTION
-Frames: 3
-Frame Time: 0.01
-1 2 3 10 20 30 40 50
-4 5 6 0 0 0 0 0
-7 8 9 0 0 90 0 0
-"""
 
 
 @pytest.fixture
@@ -52,7 +29,7 @@ def _error(read, text):
 
 
 def test_joints_offsets_and_rate(read):
-    clip = read(SMALL)
+    clip = read(SMALL_BVH)
     assert clip.joint_names == ('base', 'arm', 'arm (end)')
     assert clip.parents.tolist() == [-1, 0, 1]
     assert clip.rate_hz == 100.0
@@ -61,7 +38,7 @@ def test_joints_offsets_and_rate(read):
 
 
 def test_rotations_turn_in_channel_order(read):
-    clip = read(SMALL)
+    clip = read(SMALL_BVH)
     expected = [
         Rotation.from_euler('ZXY', [10, 20, 30], degrees=True).as_quat()[[3, 0, 1, 2]],
         Rotation.from_euler('YX', [40, 50], degrees=True).as_quat()[[3, 0, 1, 2]],
@@ -70,7 +47,7 @@ def test_rotations_turn_in_channel_order(read):
 
 
 def test_world_positions_chain_the_joints(read):
-    q_world, p_world = read(SMALL).world()
+    q_world, p_world = read(SMALL_BVH).world()
     np.testing.assert_allclose(
         p_world[1], [[0.04, 0.05, 0.06], [0.04, 0.15, 0.06], [0.04, 0.15, 0.26]]
     )
@@ -80,7 +57,7 @@ def test_world_positions_chain_the_joints(read):
 
 
 def test_the_unit_is_an_argument(read):
-    assert read(SMALL, unit_m=1.0).offsets[1, 1] == 10.0
+    assert read(SMALL_BVH, unit_m=1.0).offsets[1, 1] == 10.0
 
 
 @pytest.mark.parametrize(
@@ -115,45 +92,45 @@ def test_the_unit_is_an_argument(read):
     ],
 )
 def test_layout_does_not_matter(read, change):
-    clip, plain = read(change(SMALL)), read(SMALL)
+    clip, plain = read(change(SMALL_BVH)), read(SMALL_BVH)
     np.testing.assert_array_equal(clip.rotations, plain.rotations)
     np.testing.assert_array_equal(clip.translations, plain.translations)
 
 
 def test_joint_names_may_have_blanks(read):
-    assert read(SMALL.replace('JOINT arm', 'JOINT  left  arm')).joint_names[1] == 'left arm'
+    assert read(SMALL_BVH.replace('JOINT arm', 'JOINT  left  arm')).joint_names[1] == 'left arm'
 
 
 def test_position_channels_of_a_joint_stand_for_its_offset(read):
-    text = SMALL.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
+    text = SMALL_BVH.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
     text = text.replace('30 40', '30 11 40').replace('0 0 0 0 0\n7', '0 0 0 9 0 0\n7')
     text = text.replace('90 0 0', '90 10 0 0')
     np.testing.assert_allclose(read(text).translations[:, 1, 1], [0.11, 0.09, 0.10])
 
 
 def test_position_channels_near_zero_are_added_to_the_offset(read):
-    text = SMALL.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
+    text = SMALL_BVH.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
     text = text.replace('30 40', '30 1 40').replace('0 0 0 0 0\n7', '0 0 0 -1 0 0\n7')
     text = text.replace('90 0 0', '90 0 0 0')
     np.testing.assert_allclose(read(text).translations[:, 1, 1], [0.11, 0.09, 0.10])
 
 
 def test_a_rounded_frame_time_gives_the_whole_rate(read):
-    assert read(SMALL.replace('0.01', '0.00833333')).rate_hz == 120.0
-    assert read(SMALL.replace('0.01', '0.0333667')).rate_hz == pytest.approx(29.97, abs=1e-3)
+    assert read(SMALL_BVH.replace('0.01', '0.00833333')).rate_hz == 120.0
+    assert read(SMALL_BVH.replace('0.01', '0.0333667')).rate_hz == pytest.approx(29.97, abs=1e-3)
 
 
 @pytest.mark.parametrize('line', ['', 'Frame Time: 0\n', 'Frame Time: -1\n', 'Frame Time: x\n'])
 def test_without_a_frame_time_the_rate_must_be_given(read, line):
-    text = SMALL.replace('Frame Time: 0.01\n', line)
+    text = SMALL_BVH.replace('Frame Time: 0.01\n', line)
     assert '; or give the rate, --rate-hz' in _error(read, text)
     clip = read(text, rate_hz=50.0)
     assert clip.rate_hz == 50.0
-    np.testing.assert_array_equal(clip.translations, read(SMALL).translations)
+    np.testing.assert_array_equal(clip.translations, read(SMALL_BVH).translations)
 
 
 def test_joints_without_channels_stand_still(read):
-    text = SMALL.replace('    CHANNELS 2 Yrotation Xrotation\n', '')
+    text = SMALL_BVH.replace('    CHANNELS 2 Yrotation Xrotation\n', '')
     text = text.replace(' 40 50', '').replace('0 0 0 0 0\n7', '0 0 0\n7').replace('90 0 0', '90')
     clip = read(text)
     np.testing.assert_array_equal(clip.rotations[:, 1], [[1.0, 0.0, 0.0, 0.0]] * 3)
@@ -161,7 +138,7 @@ def test_joints_without_channels_stand_still(read):
 
 
 def test_the_place_of_a_joint_without_offset_is_in_its_channels(read):
-    text = SMALL.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
+    text = SMALL_BVH.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
     text = text.replace('OFFSET 0 10 0', 'OFFSET 0 0 0')
     text = text.replace('30 40', '30 11 40').replace('0 0 0 0 0\n7', '0 0 0 9 0 0\n7')
     clip = read(text.replace('90 0 0', '90 10 0 0'))
@@ -170,13 +147,16 @@ def test_the_place_of_a_joint_without_offset_is_in_its_channels(read):
 
 
 def test_a_promise_of_absurdly_many_frames_costs_nothing(read):
-    text = SMALL.replace('Frames: 3', 'Frames: 999999999999999')
+    text = SMALL_BVH.replace('Frames: 3', 'Frames: 999999999999999')
     assert 'expected 999999999999999 frames of 8 values, got 3 frames' in _error(read, text)
 
 
 def test_two_end_sites_get_two_names(read):
     site = '    End Site\n    {\n      OFFSET 0 0 20\n    }\n'
-    assert read(SMALL.replace(site, site + site)).joint_names[2:] == ('arm (end)', 'arm 2 (end)')
+    assert read(SMALL_BVH.replace(site, site + site)).joint_names[2:] == (
+        'arm (end)',
+        'arm 2 (end)',
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,23 +202,23 @@ def test_two_end_sites_get_two_names(read):
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(read, old, new, text):
-    assert old in SMALL
-    assert pytest.raises(InputFileError, read, SMALL.replace(old, new)).match(text)
+    assert old in SMALL_BVH
+    assert pytest.raises(InputFileError, read, SMALL_BVH.replace(old, new)).match(text)
 
 
 def test_cut_inside_the_motion_block_is_said(read):
-    text = SMALL.replace('Frames: 3', 'Frames: 5').replace('90 0 0\n', '90')
+    text = SMALL_BVH.replace('Frames: 3', 'Frames: 5').replace('90 0 0\n', '90')
     message = _error(read, text)
     assert 'expected 5 frames of 8 values, got 2 frames and 6 of 8 values' in message
     assert 'cut off' in message
 
 
 def test_a_file_without_motion_is_refused(read):
-    assert 'expected a MOTION section' in _error(read, SMALL[: SMALL.index('MOTION')])
+    assert 'expected a MOTION section' in _error(read, SMALL_BVH[: SMALL_BVH.index('MOTION')])
 
 
 def test_channels_nowhere_are_refused(read):
-    text = SMALL.replace('CHANNELS 2 Yrotation Xrotation', 'CHANNELS 0')
+    text = SMALL_BVH.replace('CHANNELS 2 Yrotation Xrotation', 'CHANNELS 0')
     text = text.replace('6 Xposition Yposition Zposition Zrotation Xrotation Yrotation', '0')
     assert 'CHANNELS: expected at least one channel' in _error(read, text)
 
@@ -256,19 +236,3 @@ def test_absurdly_many_joints_are_refused(read):
     tips = 'End Site { OFFSET 0 0 1 } ' * 1001
     text = 'HIERARCHY ROOT r { OFFSET 0 0 0 CHANNELS 1 Xrotation ' + tips + '}\nMOTION\n'
     assert 'HIERARCHY: expected at most 1000 joints, got more' in _error(read, text)
-
-
-def test_any_damage_is_an_input_error_or_none(read):
-    random = np.random.default_rng(5)
-    pieces = [b'\0', b'}', b'{', b' ', b'nan', b'-', b'9' * 30, b'JOINT', b'\xff', b'.', b'\n']
-    for _ in range(200):
-        data = bytearray(SMALL.encode())
-        for _ in range(random.integers(1, 4)):
-            start = int(random.integers(len(data)))
-            data[start : start + int(random.integers(4))] = pieces[random.integers(len(pieces))]
-        try:
-            clip = read(data.decode('latin-1'))
-        except PuppetError:
-            continue
-        assert np.isfinite(clip.rotations).all()
-        assert np.isfinite(clip.translations).all()

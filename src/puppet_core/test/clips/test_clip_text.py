@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clip text: what is a number, what is text, and which errors say so."""
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from puppet_core.clips.text import (
     first_bad_word,
+    format_rows,
     parse_float,
     parse_floats,
     parse_int,
+    read_floats,
     read_text,
-    shorten,
 )
 from puppet_core.io import InputFileError
 import pytest
@@ -34,15 +37,34 @@ def test_what_is_no_plain_integer_is_refused(word):
     assert parse_int(word) is None
 
 
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.floats(-1e30, 1e30), min_size=8), st.integers(1, 17))
+def test_numbers_in_bulk_are_those_of_python(values, digits):
+    words = [f'{value:.{digits}g}' for value in values] + ['+.5', '3.', '7.62852e-016', '-0']
+    bulk = read_floats(' \n'.join(words), len(words))
+    if bulk is not None:  # None where too many are unusual
+        assert bulk.tobytes() == parse_floats(words).tobytes()
+    assert read_floats(' '.join(words), len(words) + 1) is None
+
+
+@pytest.mark.parametrize(
+    'word', ['nan', '1_000', '1,5', '0x10', '1.2.3', '--1', '.', '1e', '1e999']
+)
+def test_what_is_no_number_is_not_read_in_bulk(word):
+    assert read_floats(f'1 2 3 {word}', 4) is None
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2), st.integers(1, 9))
+def test_rows_are_written_with_so_many_decimals(values, places):
+    words = format_rows(np.array([values, values]), places).split('\n')[1].split(' ')
+    assert {len(word.partition('.')[2]) for word in words} == {places}
+    np.testing.assert_allclose([float(w) for w in words], values, atol=0.50001 * 0.1**places)
+    assert 'nan' in format_rows(np.array([[np.nan, 1.0]]), places)
+
+
 def test_integers_keep_their_sign():
     assert parse_int('-12') == -12
     assert parse_int('+7') == 7
-
-
-def test_lists_become_arrays():
-    values = parse_floats(['1', '2.5'])
-    np.testing.assert_array_equal(values, [1.0, 2.5])
-    assert parse_floats([]).shape == (0,)
 
 
 def test_line_ends_and_byte_order_mark_vanish(tmp_path):
@@ -82,7 +104,3 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(InputFileError, match='expected a readable BVH file'):
         read_text(tmp_path, 'BVH')
-
-
-def test_long_words_are_cut_in_messages():
-    assert len(shorten('x' * 1000)) < 50
