@@ -1,141 +1,135 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The performer's kernels one by one, compiled and plain."""
+"""The performer's kernels one by one."""
 
-from collections.abc import Callable
-
+from numba import njit
 import numpy as np
+from puppet_core.body import Character
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_REINITIALISED
-from puppet_performer.posture import blend, sensors
-from puppet_performer.posture.blend import (
-    CHANGED,
-    Ease,
-    EaseTimes,
-    fresh_ease,
-    INFERRED,
-    KNOWN_SOURCE,
-    SAME,
-    SWITCHED,
+from puppet_performer.posture import blend
+from puppet_performer.posture.blend import JUMPED, KNOWN_SOURCE, SAME, SWITCHED
+from puppet_performer.posture.sensors import (
+    ABSENT,
+    MEASURED,
+    nearest_carrier,
+    read_sensors,
+    RESTARTED,
 )
-from puppet_performer.posture.sensors import ABSENT, MEASURED, Mounting, RESTARTED, Sensed
+from puppet_performer.posture.state import CHANGED, fresh_state, INFERRED, ROOT, TIMES
 import pytest
 
-TIMES = EaseTimes(0.2, 1.0, 0.4)
+HOLD, FADE, BACK = 0.2, 1.0, 0.4
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-both = {'ids': ['jit', 'py']}
 
 
-def _ease() -> Ease:
-    return fresh_ease(2, 1)
+@pytest.fixture
+def state(adult: Character) -> np.ndarray:
+    """Return a state of which nothing was measured, shape (1,)."""
+    state = fresh_state(adult.skeleton)
+    state['times'] = (HOLD, FADE, BACK)
+    state['sensors']['row'][0, [0, 6, 9]] = [1, 0, 2]
+    state['p_world_tracker'] = 1.0
+    return state
 
 
-def _sensed() -> Sensed:
-    return Sensed(
-        np.zeros(16, dtype=np.int64),
-        np.zeros((16, 3)),
-        np.tile(IDENTITY, (16, 1)),
-        np.zeros((16, 3)),
-        np.zeros((16, 3)),
-    )
+# Records are arguments of kernels alone; these pass them on.
 
 
-@pytest.mark.parametrize('decay', [blend.decay, blend.decay.py_func], **both)
-def test_difference_decays_from_one_to_zero_smoothly(decay: Callable) -> None:
-    ages = np.linspace(0.0, 1.5, 301)
-    for source, end in ((0, TIMES.back), (INFERRED, TIMES.hold + TIMES.fade)):
-        left = np.array([decay(age, source, TIMES) for age in ages])
+@njit
+def _decay(age: float, source: int, times: np.ndarray) -> float:
+    return blend.decay(age, source, times[0])
+
+
+@njit
+def _advance(source: int, restarted: bool, dt: float, states: np.ndarray) -> int:
+    return blend.advance(source, restarted, states[0].slots[0], dt)
+
+
+@njit
+def _read(positions, rotations, linear, angular, status, states):  # type: ignore[no-untyped-def]
+    read_sensors(positions, rotations, linear, angular, status, states[0])
+
+
+@njit
+def _carrier(segment: int, states: np.ndarray) -> int:
+    return nearest_carrier(segment, states[0])
+
+
+@njit
+def _blend_rotation(target, last, source, states):  # type: ignore[no-untyped-def]
+    return blend.blend_rotation(target, last, source, False, 0, states[0])
+
+
+@njit
+def _blend_point(target, last, change, states):  # type: ignore[no-untyped-def]
+    return blend.blend_point(target, last, change, ROOT, states[0])
+
+
+def test_difference_decays_from_one_to_zero_smoothly() -> None:
+    times, ages = np.array([(HOLD, FADE, BACK)], dtype=TIMES), np.linspace(0.0, 1.5, 301)
+    for source, end in ((0, BACK), (INFERRED, HOLD + FADE)):
+        left = np.array([_decay(age, source, times) for age in ages])
         assert left[0] == 1.0
         assert np.all(left[ages >= end] == 0.0)
-        assert np.max(np.abs(np.diff(left))) < 0.03  # 5 ms of a 0.4 s ease
+        assert np.max(np.abs(np.diff(left))) < 0.03  # 5 ms of a 0.4 s blend
 
 
-@pytest.mark.parametrize('decay', [blend.decay, blend.decay.py_func], **both)
-def test_times_of_zero_mean_at_once(decay: Callable) -> None:
-    assert decay(0.0, INFERRED, EaseTimes(0.0, 0.0, 0.0)) == 0.0
-    assert decay(0.0, 3, EaseTimes(0.0, 0.0, 0.0)) == 0.0
+@pytest.mark.parametrize('source', [INFERRED, 3])
+def test_times_of_zero_mean_at_once(source: int) -> None:
+    assert _decay(0.0, source, np.zeros(1, dtype=TIMES)) == 0.0
 
 
-@pytest.mark.parametrize('advance', [blend.advance, blend.advance.py_func], **both)
-def test_slot_notices_a_change_of_source(advance: Callable) -> None:
-    ease = _ease()
-    assert not advance(0, 4, True, 0.0, ease)  # the first value is no change
-    assert not advance(0, 4, False, 0.1, ease)
-    assert advance(0, INFERRED, False, 0.1, ease)
-    assert not advance(0, INFERRED, False, 0.1, ease)
-    assert ease.ages[0] == pytest.approx(0.1)
-    assert advance(0, INFERRED, True, 0.1, ease)
-    assert advance(0, 4, False, 0.1, ease) == KNOWN_SOURCE
-    assert advance(0, 5, False, 0.1, ease) == SWITCHED
+def test_slot_notices_a_change_of_source(state: np.ndarray) -> None:
+    assert _advance(4, True, 0.0, state) == SAME  # the first value is no change
+    assert _advance(4, False, 0.1, state) == SAME
+    assert _advance(INFERRED, False, 0.1, state) == SWITCHED
+    assert _advance(INFERRED, False, 0.1, state) == SAME
+    assert state['slots']['age'][0, 0] == pytest.approx(0.1)
+    assert _advance(INFERRED, True, 0.1, state) == JUMPED
+    assert _advance(4, False, 0.1, state) == KNOWN_SOURCE
+    assert _advance(5, False, 0.1, state) == SWITCHED
 
 
-@pytest.mark.parametrize(
-    'ease_rotation', [blend.ease_rotation, blend.ease_rotation.py_func], **both
-)
-def test_rotation_leaves_where_it_was_and_arrives_at_the_target(ease_rotation: Callable) -> None:
-    ease, out = _ease(), np.array([0.0, 1.0, 0.0, 0.0])
-    target = np.array([-0.6, 0.0, 0.8, 0.0])
-    ease.sources[0], ease.ages[0] = 5, 0.0
-    ease_rotation(target, 0, SWITCHED, 0.0, ease, TIMES, out)
+def test_rotation_leaves_where_it_was_and_arrives_at_the_target(state: np.ndarray) -> None:
+    target, last = (-0.6, 0.0, 0.8, 0.0), (0.0, 1.0, 0.0, 0.0)
+    state['slots']['source'][0, 0] = 4
+    out = np.array(_blend_rotation(target, last, 5, state))
     np.testing.assert_allclose(np.abs(out), [0.0, 1.0, 0.0, 0.0], atol=1e-12)
-    ease.ages[0] = TIMES.back
-    ease_rotation(target, 0, SAME, 0.0, ease, TIMES, out)
+    state['slots']['age'][0, 0] = BACK
+    out = np.array(_blend_rotation(target, tuple(out.tolist()), 5, state))
     assert abs(out @ target) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize('ease_point', [blend.ease_point, blend.ease_point.py_func], **both)
-def test_point_leaves_where_it_was_and_arrives_at_the_target(ease_point: Callable) -> None:
-    ease, out = _ease(), np.array([1.0, 2.0, 3.0])
-    ease.sources[2] = CHANGED
-    target = np.zeros(3)
-    ease_point(target, 2, SWITCHED, 0.0, ease, TIMES, out)
-    np.testing.assert_array_equal(out, [1.0, 2.0, 3.0])
-    ease.ages[2] = 0.5 * TIMES.back
-    ease_point(target, 2, SAME, 0.0, ease, TIMES, out)
-    np.testing.assert_allclose(out, [0.5, 1.0, 1.5])
+def test_point_leaves_where_it_was_and_arrives_at_the_target(state: np.ndarray) -> None:
+    target, last = (0.0, 0.0, 0.0), (1.0, 2.0, 3.0)
+    state['slots']['source'][0, ROOT] = CHANGED
+    assert _blend_point(target, last, SWITCHED, state) == last
+    state['slots']['age'][0, ROOT] = 0.5 * BACK
+    np.testing.assert_allclose(_blend_point(target, last, SAME, state), [0.5, 1.0, 1.5])
 
 
-@pytest.mark.parametrize(
-    'read_sensors', [sensors.read_sensors, sensors.read_sensors.py_func], **both
-)
-def test_rows_reach_their_segments_with_their_quality(read_sensors: Callable) -> None:
-    sensed, rows = _sensed(), np.full(16, -1)
-    rows[[0, 6, 9]] = [1, 0, 2]
-    mounting = Mounting(np.tile(IDENTITY, (16, 1)), np.zeros((16, 3)), IDENTITY.copy(), np.ones(3))
+def test_rows_reach_their_segments_with_their_quality(state: np.ndarray) -> None:
     status = np.array([FILTER_OK, FILTER_REINITIALISED, FILTER_LOST], dtype=np.uint8)
-    positions = np.arange(9.0).reshape(3, 3)
-    quaternions = np.tile(IDENTITY, (3, 1))
-    read_sensors(
-        positions, quaternions, np.zeros((3, 3)), np.zeros((3, 3)), status, rows, mounting, sensed
-    )
-    assert sensed.quality[[0, 6, 9, 1]].tolist() == [RESTARTED, MEASURED, ABSENT, ABSENT]
-    np.testing.assert_array_equal(sensed.positions[0], [4.0, 5.0, 6.0])
+    positions, zeros = np.arange(9.0).reshape(3, 3), np.zeros((3, 3))
+    _read(positions, np.tile(IDENTITY, (3, 1)), zeros, zeros, status, state)
+    quality = state['sensors']['quality'][0]
+    assert quality[[0, 6, 9, 1]].tolist() == [RESTARTED, MEASURED, ABSENT, ABSENT]
+    np.testing.assert_array_equal(state['sensors']['position'][0, 0], [4.0, 5.0, 6.0])
 
 
-@pytest.mark.parametrize(
-    'read_sensors', [sensors.read_sensors, sensors.read_sensors.py_func], **both
-)
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize('which', range(4))
-def test_row_that_is_not_finite_is_absent(read_sensors: Callable, bad: float, which: int) -> None:
-    sensed, rows = _sensed(), np.full(16, -1)
-    rows[0] = 0
-    mounting = Mounting(np.tile(IDENTITY, (16, 1)), np.zeros((16, 3)), IDENTITY.copy(), np.ones(3))
-    arrays = [np.zeros((1, 3)), IDENTITY.reshape(1, 4).copy(), np.zeros((1, 3)), np.zeros((1, 3))]
-    arrays[which][0, 1] = bad
-    read_sensors(*arrays, np.zeros(1, dtype=np.uint8), rows, mounting, sensed)
-    assert sensed.quality[0] == ABSENT
-    assert np.all(np.isfinite(sensed.orientations))
+def test_row_that_is_not_finite_is_absent(state: np.ndarray, bad: float, which: int) -> None:
+    arrays = [np.zeros((3, 3)), np.tile(IDENTITY, (3, 1)), np.zeros((3, 3)), np.zeros((3, 3))]
+    arrays[which][1, 1] = bad
+    _read(*arrays, np.zeros(3, dtype=np.uint8), state)
+    assert state['sensors']['quality'][0, 0] == ABSENT
+    assert np.all(np.isfinite(state['sensors']['orientation']))
 
 
-@pytest.mark.parametrize(
-    'nearest_carrier',
-    [sensors.nearest_carrier, sensors.nearest_carrier.py_func],
-    **both,
-)
-def test_carrier_is_the_nearest_measured_towards_the_root(nearest_carrier: Callable) -> None:
-    sensed = _sensed()
-    assert nearest_carrier(6, sensed) == -1
-    sensed.quality[2] = MEASURED
-    assert nearest_carrier(6, sensed) == 2
-    sensed.quality[6] = MEASURED
-    assert nearest_carrier(6, sensed) == 6
+def test_carrier_is_the_nearest_measured_towards_the_root(state: np.ndarray) -> None:
+    assert _carrier(6, state) == -1
+    state['sensors']['quality'][0, 2] = MEASURED
+    assert _carrier(6, state) == 2
+    state['sensors']['quality'][0, 6] = MEASURED
+    assert _carrier(6, state) == 6

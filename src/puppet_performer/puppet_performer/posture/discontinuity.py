@@ -12,7 +12,6 @@ Subscribers detect the discontinuity by the same measure (`DiscontinuityDetector
 
 A pelvis alone has not gone anywhere: its sensor was lost. Nor has a body of which a hand is
 measured where it was.
-
 """
 
 import math
@@ -23,13 +22,24 @@ from puppet_core.body import (
     FASTEST_RAD_S,
     LIMB_SEGMENTS,
     LONGEST_S,
+    N_SEGMENTS,
     PERFORMER_RATIO,
     SHORTEST_S,
 )
-from puppet_core.math import conjugate, copy, kernel, multiply, Quat, rotate, Vec3, work_array
-from puppet_performer.posture.blend import CHANGED, DIFFERENCE, EARLIER, Ease, FRESH, STEP, TARGET
-from puppet_performer.posture.body import BodyArrays, PELVIS, Proportions
-from puppet_performer.posture.sensors import ABSENT, joint_of_sensor, Mounting, RESTARTED, Sensed
+from puppet_core.math import kernel, vec3
+from puppet_core.math.values import (
+    add,
+    conjugate,
+    multiply,
+    norm,
+    Quat,
+    quat,
+    rotate,
+    sub,
+    Vec3,
+)
+from puppet_performer.posture.sensors import ABSENT, is_absent, joint_of_sensor, RESTARTED
+from puppet_performer.posture.state import CHANGED, FRESH, N_SLOTS, PELVIS, ROOT
 
 # A discontinuity is farther than a body goes in so many frames. A subscriber that misses one of
 # two messages still detects it; if more are missing, frames are late (`HoldAndBlend`).
@@ -37,140 +47,90 @@ LEAP_FRAMES = 3.0
 # A limb has gone along if, where the body went, it is nearer than so by far.
 GONE_SHARE, GONE_M = 0.5, 0.1
 
-_MIDDLES = np.array(LIMB_SEGMENTS[:, 1])  # whose own joint is elbow or knee
+_MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])  # whose own joint is elbow or knee
 
 
 @kernel
-def carry_after_leap(
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    dt: float,
-    ease: Ease,
-    body: BodyArrays,
-) -> None:
-    """
-    Move the body to its pelvis, if the whole of it is elsewhere at once.
-
-    Parameters
-    ----------
-    skeleton : Proportions
-        Of the body.
-    mounting, sensed : Mounting, Sensed
-        How the sensors are mounted, and what they measure now.
-    dt : float
-        Since the last frame, >= 0 [s].
-    ease : Ease
-        State of the blending, carried along.
-    body : BodyArrays
-        As it was given out last, carried along.
-
-    """
-    last, quality = ease.sources[PELVIS], sensed.quality[PELVIS]
-    if last == FRESH or quality == ABSENT or (quality != RESTARTED and last != CHANGED):
+def carry_over_discontinuity(state: np.void) -> None:
+    """Move the body as it was published last to its pelvis, if the whole of it is elsewhere."""
+    slot, sensor = state.slots[PELVIS], state.sensors[PELVIS]
+    if slot.source == FRESH or sensor.quality == ABSENT:
         return
-    place, before, turn = work_array(3), work_array(3), work_array(4)
-    joint_of_sensor(PELVIS, sensed, mounting, place)
-    way = math.hypot(place[0] - body.root[0], place[1] - body.root[1])
-    for k in range(2):
-        before[k] = body.root[k] + ease.points[0, STEP, k]  # where he would have gone
-    before[2] = place[2] = 0.0
-    multiply(ease.rotations[PELVIS, STEP], body.rotations[PELVIS], turn)
-    conjugate(turn, turn)
-    multiply(sensed.orientations[PELVIS], turn, turn)
-    _keep_vertical(turn)
-    span = PERFORMER_RATIO * min(LEAP_FRAMES * max(dt, SHORTEST_S), LONGEST_S)
+    if sensor.quality != RESTARTED and slot.source != CHANGED:
+        return
+    joint, root = joint_of_sensor(PELVIS, state), vec3(state.root)
+    place = (joint[0], joint[1], 0.0)
+    way = math.hypot(place[0] - root[0], place[1] - root[1])
+    step = state.slots[ROOT].step
+    before = (root[0] + step[0], root[1] + step[1], 0.0)  # where the body would have gone
+    last = multiply(quat(slot.step), quat(state.rotations[PELVIS]))
+    turn = _about_vertical(multiply(quat(sensor.orientation), conjugate(last)))
+    span = PERFORMER_RATIO * min(LEAP_FRAMES * max(state.dt, SHORTEST_S), LONGEST_S)
     angle = 2.0 * math.atan2(abs(turn[3]), abs(turn[0]))
     if way <= FASTEST_M_S * span and angle <= FASTEST_RAD_S * span:
         return
-    if _has_gone(turn, before, place, skeleton, mounting, sensed, ease):
-        _carry_all(turn, before, place, ease, body)
+    if _limbs_went_along(turn, before, place, state):
+        _carry_all(turn, before, place, state)
 
 
 @kernel
-def _keep_vertical(turn: Quat) -> None:
-    """Leave of a rotation what is about the vertical; nothing of one that turns it over."""
-    norm = math.hypot(turn[0], turn[3])
-    turn[1] = turn[2] = 0.0
-    if norm < 1e-6:
-        turn[0], turn[3] = 1.0, 0.0
-    else:
-        turn[0] /= norm
-        turn[3] /= norm
+def _about_vertical(turn: Quat) -> Quat:
+    """Return of a rotation what is about the vertical; nothing of one that turns it over."""
+    length = math.hypot(turn[0], turn[3])
+    if length < 1e-6:
+        return 1.0, 0.0, 0.0, 0.0
+    return turn[0] / length, 0.0, 0.0, turn[3] / length
 
 
 @kernel
-def _has_gone(
-    turn: Quat,
-    before: Vec3,
-    place: Vec3,
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    ease: Ease,
-) -> bool:
+def _limbs_went_along(turn: Quat, before: Vec3, place: Vec3, state: np.void) -> bool:
     """Return whether the general end-effectors that are seen went along, all of them."""
     n_seen = 0
-    now, then = work_array(3), work_array(3)
-    for slot in range(1, len(ease.points)):
-        limb, is_end = (slot - 1) % 4, slot <= 4
+    for point in range(8):
+        limb, is_end = point % 4, point < 4
         segment = _MIDDLES[limb] + int(is_end)
-        if sensed.quality[segment] == ABSENT:
+        if is_absent(segment, state):
             continue
-        joint_of_sensor(segment, sensed, mounting, now)
+        now = joint_of_sensor(segment, state)
         if is_end:
-            rotate(sensed.orientations[segment], skeleton.interaction_points[limb], then)
-            for k in range(3):
-                now[k] += then[k]
-        copy(ease.points[slot, TARGET], then)
-        stayed_m = _apart(now, then)
-        _carry(turn, before, place, then)
-        if _apart(now, then) > GONE_SHARE * stayed_m + GONE_M:
+            q = quat(state.sensors[segment].orientation)
+            now = add(now, rotate(q, vec3(state.interaction_points[limb])))
+        then = vec3(state.slots[ROOT + 1 + point].target)
+        stayed_m = norm(sub(now, then))
+        if norm(sub(now, _carried(turn, before, place, then))) > GONE_SHARE * stayed_m + GONE_M:
             return False
         n_seen += 1
     return n_seen > 0
 
 
 @kernel
-def _carry_all(turn: Quat, before: Vec3, place: Vec3, ease: Ease, body: BodyArrays) -> None:
+def _carry_all(turn: Quat, before: Vec3, place: Vec3, state: np.void) -> None:
     """Move what is remembered of the body in the world; what is in a segment's frame stays."""
-    _carry(turn, before, place, body.root)
-    multiply(turn, body.rotations[PELVIS], body.rotations[PELVIS])
-    for i in range(len(body.points)):
-        _carry(turn, before, place, body.points[i])
-    for i in range(len(body.turns)):
-        _turn_along(turn, body.turns[i])
-    for i in range(len(ease.points)):
-        memory = ease.points[i]
-        _carry(turn, before, place, memory[TARGET])
-        _carry(turn, before, place, memory[EARLIER])
-        rotate(turn, memory[DIFFERENCE], memory[DIFFERENCE])
-        rotate(turn, memory[STEP], memory[STEP])
-    memory = ease.rotations[PELVIS]
-    multiply(turn, memory[TARGET], memory[TARGET])
-    multiply(turn, memory[EARLIER], memory[EARLIER])
-    _turn_along(turn, memory[STEP])
+    state.root[:] = _carried(turn, before, place, vec3(state.root))
+    state.rotations[PELVIS] = multiply(turn, quat(state.rotations[PELVIS]))
+    for i in range(8):
+        state.points[i] = _carried(turn, before, place, vec3(state.points[i]))
+    for i in range(N_SEGMENTS):
+        state.turns[i] = _turned_along(turn, quat(state.turns[i]))
+    for i in range(ROOT, N_SLOTS):
+        slot = state.slots[i]
+        slot.target[:3] = _carried(turn, before, place, vec3(slot.target))
+        slot.earlier[:3] = _carried(turn, before, place, vec3(slot.earlier))
+        slot.difference[:3] = rotate(turn, vec3(slot.difference))
+        slot.step[:3] = rotate(turn, vec3(slot.step))
+    slot = state.slots[PELVIS]
+    slot.target[:] = multiply(turn, quat(slot.target))
+    slot.earlier[:] = multiply(turn, quat(slot.earlier))
+    slot.step[:] = _turned_along(turn, quat(slot.step))
 
 
 @kernel
-def _apart(a: Vec3, b: Vec3) -> float:
-    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
+def _carried(turn: Quat, from_point: Vec3, to_point: Vec3, point: Vec3) -> Vec3:
+    """Return a point turned about another one, and moved with that."""
+    return add(rotate(turn, sub(point, from_point)), to_point)
 
 
 @kernel
-def _carry(turn: Quat, from_point: Vec3, to_point: Vec3, point: Vec3) -> None:
-    """Turn a point about another one, and move it with that."""
-    for k in range(3):
-        point[k] -= from_point[k]
-    rotate(turn, point, point)
-    for k in range(3):
-        point[k] += to_point[k]
-
-
-@kernel
-def _turn_along(turn: Quat, rotation: Quat) -> None:
-    """Turn the axis of a rotation."""
-    back = work_array(4)
-    conjugate(turn, back)
-    multiply(turn, rotation, rotation)
-    multiply(rotation, back, rotation)
+def _turned_along(turn: Quat, rotation: Quat) -> Quat:
+    """Return a rotation whose axis is turned."""
+    return multiply(multiply(turn, rotation), conjugate(turn))

@@ -10,517 +10,220 @@ come and go. What a segment is inferred from counts as a source of its own: when
 the elbow that was inferred from it is blended too.
 """
 
-import math
-
 import numpy as np
-from puppet_core.body import LIMB_SEGMENTS, PARENTS, polar_limit, soft_distance
-from puppet_core.math import (
+from puppet_core.body import LIMB_SEGMENTS, PARENTS
+from puppet_core.math import kernel, vec3
+from puppet_core.math.values import (
+    add,
     align_sign,
     between,
     conjugate,
-    copy,
-    exp,
-    kernel,
     multiply,
     Quat,
-    Quats,
+    quat,
     rotate,
-    rotate_inverse,
+    scale,
+    sub,
     Vec3,
-    work_array,
-    work_table,
 )
-from puppet_performer.posture.blend import (
-    advance,
-    BY_END,
-    BY_NEIGHBOUR,
-    detour_share,
-    Ease,
-    ease_point,
-    ease_rotation,
-    EaseTimes,
-    FRESH,
-    INFERRED,
-)
-from puppet_performer.posture.body import BodyArrays, Proportions, ROOT_SLOT
+from puppet_performer.posture.blend import advance, blend_point, blend_rotation, detour_weight
 from puppet_performer.posture.limb_goal import (
     approach,
     follow_turn,
+    infer_limb,
     INFERRED_SPEED_RAD_S,
-    KEPT_BACK_M,
     reach_goal,
-    set_bend_axis,
-    take_out,
     TURN_SPEED_RAD_S,
 )
 from puppet_performer.posture.sensors import (
-    ABSENT,
     carried_velocity,
+    has_restarted,
+    is_absent,
     joint_of_sensor,
-    Mounting,
     nearest_carrier,
-    RESTARTED,
-    Sensed,
 )
-from puppet_performer.posture.trunk import settle_segment
+from puppet_performer.posture.state import (
+    BY_END,
+    BY_NEIGHBOUR,
+    FRESH,
+    INFERRED,
+    origin,
+    PARENT_OF,
+    place_joint,
+    ROOT,
+)
+from puppet_performer.posture.trunk import measured_rotation
 
-MIN_DISTANCE_M = 1e-9  # a shorter line has no direction
-
-# rows, left side: middle of the workspace, and where the elbow then stands, both in the
-# trunk's axes; the vectors in the hand's or foot's axes
-_ARM = [
-    [0.797, 0.576, -0.179],
-    [-0.496, 0.458, -0.738],
-    [-0.018, -0.257, 0.030],
-    [0.209, -0.288, -0.261],
-]
-_LEG = [
-    [0.442, -0.001, -0.897],
-    [0.875, 0.220, 0.431],
-    [0.428, -0.090, 0.476],
-    [0.026, 0.048, -0.008],
-]
-
-_SEGMENTS = np.array(LIMB_SEGMENTS)
-_TRUNK = np.array(PARENTS[LIMB_SEGMENTS[:, 0]])
+_FIRST_SEGMENTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 0])
+_TRUNK = tuple(int(s) for s in PARENTS[LIMB_SEGMENTS[:, 0]])
 # about X: an arm of which nothing is known hangs down [rad]
-_REST_TURNS = np.array([-1.3, 1.3, 0.0, 0.0])
-
-
-def _mirrored(rows: list[list[float]]) -> list[list[float]]:
-    """Return the right side's: the last row goes through a cross product, hence the sign."""
-    across = [1.0, -1.0, 1.0]
-    signs = (1.0, 1.0, 1.0, -1.0)
-    return [[s * a * x for a, x in zip(across, row)] for s, row in zip(signs, rows)]
-
-
-_SWIVEL = np.array([_ARM, _mirrored(_ARM), _LEG, _mirrored(_LEG)])
+_REST_TURNS = (-1.3, 1.3, 0.0, 0.0)
 
 
 @kernel
-def _swivel_row(limb: int, row: int, out: Vec3) -> None:
-    for k in range(3):
-        out[k] = _SWIVEL[limb, row, k]
+def estimate_limb(limb: int, state: np.void) -> None:
+    """Fill the segments of a limb and its two general end-effectors; the trunk is done."""
+    start, trunk = _FIRST_SEGMENTS[limb], _TRUNK[limb]
+    is_first = state.slots[ROOT + 1 + limb].source == FRESH
+    turn_s = np.inf if is_first else state.dt
+    place_joint(start, trunk, state)
+    shoulder = vec3(state.p_world[start])
+    wrist, carrier = _measured_wrist(start, state)
+    wrist = sub(wrist, shoulder)
+    _blend_segments(limb, carrier, wrist, turn_s, state)
+    _estimate_end(limb, carrier, wrist, state)
+    palm = rotate(quat(state.q_world[start + 2]), vec3(state.interaction_points[limb]))
+    _turn_to_goal(limb, sub(sub(vec3(state.points[limb]), palm), shoulder), turn_s, state)
+    for segment in range(start, start + 3):
+        parent = PARENT_OF[segment]
+        q = multiply(conjugate(quat(state.q_world[parent])), quat(state.q_world[segment]))
+        state.rotations[segment] = align_sign(quat(state.rotations[segment]), q)
+        place_joint(segment, parent, state)
+    _estimate_middle(limb, state)
 
 
 @kernel
-def _elbow_side(limb: int, q_trunk: Quat, q_end: Quat, axis: Vec3, out: Vec3) -> None:
-    """Write the unit vector, square to the axis, to which elbow or knee stands."""
-    own, given, turn = work_array(3), work_array(3), work_array(4)
-    rotate_inverse(q_trunk, axis, own)
-    _swivel_row(limb, 0, given)
-    between(given, own, turn)
-    _swivel_row(limb, 1, given)
-    rotate(turn, given, given)
-    rotate(q_trunk, given, out)
-    _swivel_row(limb, 2, own)
-    rotate(q_end, own, own)
-    _swivel_row(limb, 3, given)
-    rotate(q_end, given, given)
-    out[0] += own[0] + axis[1] * given[2] - axis[2] * given[1]
-    out[1] += own[1] + axis[2] * given[0] - axis[0] * given[2]
-    out[2] += own[2] + axis[0] * given[1] - axis[1] * given[0]
-    take_out(axis, out)
-    _to_unit(out)
-
-
-# A limb of which only hand or foot is measured.
-#
-# Wrist and segment lengths leave the elbow a circle, and something must fix where on it the elbow
-# is. That is the sum of three vectors square to the line from shoulder to wrist: one that the
-# trunk carries, turned with the line by the least rotation from the middle of the workspace, one
-# fixed in the hand, and one square to another vector fixed in the hand. The first is a unit
-# vector and the other two together are shorter, so that the sum never vanishes: the elbow is
-# continuous wherever the hand goes, but straight away from the middle of the workspace, where no
-# limb can point.
-#
-# The numbers are fitted by least squares to elbows and knees of captured people (nine clips of
-# the CMU Graphics Lab database: walk, run, jump, climbing, washing, fight, three dances) and of
-# the procedural performer.
-
-
-@kernel
-def infer_limb(
-    limb: int,
-    q_trunk: Quat,
-    q_end: Quat,
-    to_elbow: Vec3,
-    to_wrist: Vec3,
-    goal: Vec3,
-    q_upper: Quat,
-    q_lower: Quat,
-) -> None:
-    """
-    Write the orientations of both segments of a limb by where its wrist is.
-
-    Both bend in the plane of the limb; what the hand is turned about the forearm, its joint
-    has to take.
-
-    Parameters
-    ----------
-    limb : int
-        Index into LIMBS.
-    q_trunk, q_end : ndarray, shape (4,)
-        Chest or pelvis, and hand or foot, in world.
-    to_elbow, to_wrist : ndarray, shape (3,)
-        Elbow in the upper segment's frame, wrist in the lower segment's [m].
-    goal : ndarray, shape (3,)
-        Wrist from the shoulder, in world; one out of reach is pointed at [m].
-    q_upper, q_lower : ndarray, shape (4,)
-        Out: the orientations in world; of the trunk if the goal has no direction.
-
-    """
-    axis, side = work_array(3), work_array(3)
-    rest, rest_side, segment, segment_side = (
-        work_array(3),
-        work_array(3),
-        work_array(3),
-        work_array(3),
-    )
-    for k in range(4):
-        q_upper[k] = q_lower[k] = q_trunk[k]
-    for k in range(3):
-        axis[k] = goal[k]
-    distance = _to_unit(axis)
-    if distance < MIN_DISTANCE_M:
-        return
-    _elbow_side(limb, q_trunk, q_end, axis, side)
-    upper = math.sqrt(to_elbow[0] ** 2 + to_elbow[1] ** 2 + to_elbow[2] ** 2)
-    lower = math.sqrt(to_wrist[0] ** 2 + to_wrist[1] ** 2 + to_wrist[2] ** 2)
-    distance = soft_distance(distance, 0.0, upper, lower, KEPT_BACK_M)
-    angle = polar_limit(upper, distance, lower)
-    set_bend_axis(limb, rest_side)
-    # the two segments differ from the axis by these angles, to opposite sides
-    for is_lower in range(2):
-        if is_lower:
-            angle = -polar_limit(lower, distance, upper)
-        cosine, sine = math.cos(angle), math.sin(angle)
-        for k in range(3):
-            segment[k] = cosine * axis[k] + sine * side[k]
-            segment_side[k] = cosine * side[k] - sine * axis[k]
-            rest[k] = to_wrist[k] if is_lower else to_elbow[k]
-        point_segment(rest, rest_side, segment, segment_side, q_lower if is_lower else q_upper)
-
-
-@kernel
-def point_segment(rest: Vec3, rest_side: Vec3, to: Vec3, side: Vec3, out: Quat) -> None:
-    """
-    Write the orientation of a segment from where it points and where its side shows.
-
-    Parameters
-    ----------
-    rest, rest_side : ndarray, shape (3,)
-        Direction and side of the segment in its own frame, any lengths, not parallel.
-    to, side : ndarray, shape (3,)
-        The same in world, unit and square to each other.
-    out : ndarray, shape (4,)
-        The orientation.
-
-    """
-    turned, twist = work_array(3), work_array(4)
-    between(rest, to, out)
-    rotate(out, rest_side, turned)
-    sine = (
-        to[0] * (turned[1] * side[2] - turned[2] * side[1])
-        + to[1] * (turned[2] * side[0] - turned[0] * side[2])
-        + to[2] * (turned[0] * side[1] - turned[1] * side[0])
-    )
-    cosine = turned[0] * side[0] + turned[1] * side[1] + turned[2] * side[2]
-    angle = math.atan2(sine, cosine)
-    for k in range(3):
-        turned[k] = angle * to[k]
-    exp(turned, twist)
-    multiply(twist, out, out)
-
-
-@kernel
-def follow_segment(
-    q_known: Quat, along: Vec3, to: Vec3, turn: Quat, work: Vec3, out: Quat
-) -> None:
-    """Write the orientation of a segment that points somewhere and is else like another's."""
-    rotate(q_known, along, work)
-    between(work, to, turn)
-    multiply(turn, q_known, out)
-
-
-@kernel
-def _to_unit(v: Vec3) -> float:
-    """Bring a vector to length one, if it has a length; return that."""
-    length = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    if length > 0.0:
-        for k in range(3):
-            v[k] /= length
-    return length
-
-
-# A limb of one frame.
-
-
-@kernel
-def settle_limb(
-    limb: int,
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    dt: float,
-    ease: Ease,
-    times: EaseTimes,
-    body: BodyArrays,
-) -> None:
-    """Fill the segments of a limb and its two general end-effectors; the trunk is settled."""
-    start, trunk = _SEGMENTS[limb, 0], _TRUNK[limb]
-    is_first = ease.sources[ROOT_SLOT + 1 + limb] == FRESH
-    turn_s = np.inf if is_first else dt
-    q, aims = work_table(3, 4), work_table(3, 4)
-    wrist, goal = work_array(3), work_array(3)
-    q_trunk, shoulder = body.q_world[trunk], body.p_world[start]
-    rotate(q_trunk, skeleton.offsets[start], shoulder)
-    for k in range(3):
-        shoulder[k] += body.p_world[trunk, k]
-    carrier = _measured_wrist(start, skeleton, mounting, sensed, wrist)
-    for k in range(3):
-        wrist[k] -= shoulder[k]
-    settle_segments(
-        limb, start, carrier, wrist, skeleton, sensed, dt, turn_s, ease, times, body, aims, q
-    )
-    _settle_end(limb, start, carrier, wrist, skeleton, sensed, dt, ease, times, body, aims, q)
-    rotate(q[2], skeleton.interaction_points[limb], goal)
-    for k in range(3):
-        goal[k] = body.points[limb, k] - goal[k] - shoulder[k]
-    _turn_to_goal(limb, start, skeleton, goal, turn_s, body, q)
-    _place_segments(start, trunk, skeleton, q, body)
-    _settle_middle(limb, start + 1, mounting, sensed, dt, ease, times, body)
-
-
-@kernel
-def _measured_wrist(
-    start: int, skeleton: Proportions, mounting: Mounting, sensed: Sensed, wrist: Vec3
-) -> int:
-    """Write where the wrist is by position data; return whose, or INFERRED for no data."""
+def _measured_wrist(start: int, state: np.void) -> tuple[Vec3, int]:
+    """Return where the wrist is by position data and by whose, INFERRED for no data."""
     middle, end = start + 1, start + 2
-    if sensed.quality[end] != ABSENT:
-        joint_of_sensor(end, sensed, mounting, wrist)
-        return end
-    wrist[0] = wrist[1] = wrist[2] = 0.0
-    if sensed.quality[middle] == ABSENT:
-        return INFERRED
-    step = work_array(3)
-    joint_of_sensor(middle, sensed, mounting, wrist)
-    rotate(sensed.orientations[middle], skeleton.offsets[end], step)
-    for k in range(3):
-        wrist[k] += step[k]
-    return middle
+    if not is_absent(end, state):
+        return joint_of_sensor(end, state), end
+    if is_absent(middle, state):
+        return origin(), INFERRED
+    forearm = rotate(quat(state.sensors[middle].orientation), vec3(state.offsets[end]))
+    return add(joint_of_sensor(middle, state), forearm), middle
 
 
 @kernel
-def settle_segments(
-    limb: int,
-    start: int,
-    carrier: int,
-    wrist: Vec3,
-    skeleton: Proportions,
-    sensed: Sensed,
-    dt: float,
-    turn_s: float,
-    ease: Ease,
-    times: EaseTimes,
-    body: BodyArrays,
-    aims: Quats,
-    q: Quats,
-) -> None:
+def _blend_segments(limb: int, carrier: int, wrist: Vec3, turn_s: float, state: np.void) -> None:
     """
-    Write orientations in world: the targets of the blend, and its value now.
+    Fill orientations in world: the targets of the blend (`aims`), and its value now (`q_world`).
 
     An inferred segment turns no faster than a person's: while a lost trunk comes back its
     shoulder may go past the hand, and where the hand is at the shoulder nothing fixes an elbow.
-
     """
-    target, last = work_array(4), work_array(4)
-    source = _limb_targets(limb, start, carrier, wrist, skeleton, sensed, body, aims)
+    start = _FIRST_SEGMENTS[limb]
+    source = _infer_segments(limb, carrier, wrist, state)
     for i in range(3):
         segment = start + i
-        parent = q[i - 1] if i else body.q_world[_TRUNK[limb]]
-        own = body.eased[segment]
-        if sensed.quality[segment] != ABSENT:
-            copy(sensed.orientations[segment], aims[i])
+        parent = quat(state.q_world[PARENT_OF[segment]])
+        last = quat(state.blended[segment])
+        if not is_absent(segment, state):
+            state.aims[segment] = quat(state.sensors[segment].orientation)
         elif i == 2 or source == INFERRED:
-            copy(aims[i - 1] if i else parent, aims[i])
-        if sensed.quality[segment] == ABSENT and source != INFERRED and i < 2:
-            conjugate(parent, target)
-            multiply(target, aims[i], target)
-            change = advance(segment, source, False, dt, ease)
-            copy(own, last)
-            ease_rotation(target, segment, change, dt, ease, times, own)
-            approach(last, own, INFERRED_SPEED_RAD_S * turn_s)
+            state.aims[segment] = quat(state.aims[segment - 1]) if i > 0 else parent
+        if is_absent(segment, state) and source != INFERRED and i < 2:
+            target = multiply(conjugate(parent), quat(state.aims[segment]))
+            own = blend_rotation(target, last, source, False, segment, state)
+            own = approach(last, own, INFERRED_SPEED_RAD_S * turn_s)
         else:
             rest = _REST_TURNS[limb] if i == 0 else 0.0
-            settle_segment(segment, rest, sensed, dt, ease, times, parent, own, target)
-        multiply(parent, own, q[i])
+            own = measured_rotation(segment, rest, parent, last, state)
+        state.blended[segment] = own
+        state.q_world[segment] = multiply(parent, own)
 
 
 @kernel
-def _limb_targets(
-    limb: int,
-    start: int,
-    carrier: int,
-    wrist: Vec3,
-    skeleton: Proportions,
-    sensed: Sensed,
-    body: BodyArrays,
-    targets: Quats,
-) -> int:
-    """Write what is inferred of upper and lower segment; return from what."""
-    to_elbow, to_wrist = skeleton.offsets[start + 1], skeleton.offsets[start + 2]
-    has_upper = sensed.quality[start] != ABSENT
-    has_lower = sensed.quality[start + 1] != ABSENT
-    if carrier == INFERRED or (has_upper and has_lower):
+def _infer_segments(limb: int, carrier: int, wrist: Vec3, state: np.void) -> int:
+    """Fill what is inferred of upper and lower segment (`aims`); return from what."""
+    start = _FIRST_SEGMENTS[limb]
+    to_elbow, to_wrist = vec3(state.offsets[start + 1]), vec3(state.offsets[start + 2])
+    no_upper, no_lower = is_absent(start, state), is_absent(start + 1, state)
+    if carrier == INFERRED or not (no_upper or no_lower):
         return INFERRED
-    step, turn, work = work_array(3), work_array(4), work_array(3)
-    if not has_upper and not has_lower:
-        q_trunk, q_end = body.q_world[_TRUNK[limb]], sensed.orientations[start + 2]
-        infer_limb(limb, q_trunk, q_end, to_elbow, to_wrist, wrist, targets[0], targets[1])
+    if no_upper and no_lower:
+        q_trunk = quat(state.q_world[_TRUNK[limb]])
+        q_end = quat(state.sensors[start + 2].orientation)
+        upper, lower = infer_limb(limb, q_trunk, q_end, to_elbow, to_wrist, wrist)
+        state.aims[start], state.aims[start + 1] = upper, lower
         return BY_END
-    if has_upper:
-        q_upper = sensed.orientations[start]
-        rotate(q_upper, to_elbow, step)
-        for k in range(3):
-            step[k] = wrist[k] - step[k]
-        follow_segment(q_upper, to_wrist, step, turn, work, targets[1])
+    # the segment that is not measured points from where the other one has the elbow
+    if no_lower:
+        q_upper = quat(state.sensors[start].orientation)
+        step = sub(wrist, rotate(q_upper, to_elbow))
+        state.aims[start + 1] = _pointed(q_upper, to_wrist, step)
     else:
-        q_lower = sensed.orientations[start + 1]
-        rotate(q_lower, to_wrist, step)
-        for k in range(3):
-            step[k] = wrist[k] - step[k]
-        follow_segment(q_lower, to_elbow, step, turn, work, targets[0])
+        q_lower = quat(state.sensors[start + 1].orientation)
+        step = sub(wrist, rotate(q_lower, to_wrist))
+        state.aims[start] = _pointed(q_lower, to_elbow, step)
     return BY_NEIGHBOUR
 
 
 @kernel
-def _settle_end(
-    limb: int,
-    start: int,
-    carrier: int,
-    wrist: Vec3,
-    skeleton: Proportions,
-    sensed: Sensed,
-    dt: float,
-    ease: Ease,
-    times: EaseTimes,
-    body: BodyArrays,
-    aims: Quats,
-    q: Quats,
-) -> None:
+def _pointed(q_known: Quat, along: Vec3, to: Vec3) -> Quat:
+    """Return the orientation of a segment that points somewhere and is else like another's."""
+    return multiply(between(rotate(q_known, along), to), q_known)
+
+
+@kernel
+def _estimate_end(limb: int, carrier: int, wrist: Vec3, state: np.void) -> None:
     """
     Fill palm or sole from position data, else from the angles.
 
     A hand that comes back must not go straight to where it is, which may be through its own
-    shoulder: while it takes over, it goes where the limb's blended angles lead, off by what
-    the angles that are blended to are off. These jump where a segment's source changes.
-
+    shoulder: while its sensor takes over, it goes where the limb's blended angles lead, off by
+    what the angles that are blended to are off. These jump where a segment's source changes.
     """
-    target, by_angles, detour = work_array(3), work_array(3), work_array(3)
-    slot = ROOT_SLOT + 1 + limb
-    restarted = _restarted(carrier, sensed)
-    if carrier != INFERRED and detour_share(ease.ages[slot] + dt, times) > 0.0:
-        restarted = restarted or ease.ages[start] == 0.0 or ease.ages[start + 1] == 0.0
-    change = advance(slot, carrier, restarted, dt, ease)
-    share = detour_share(ease.ages[slot], times)
+    start, index = _FIRST_SEGMENTS[limb], ROOT + 1 + limb
+    slot = state.slots[index]
+    restarted = has_restarted(carrier, state)
+    if carrier != INFERRED and detour_weight(slot.age + state.dt, state.times) > 0.0:
+        upper, lower = state.slots[start], state.slots[start + 1]
+        restarted = restarted or upper.age == 0.0 or lower.age == 0.0
+    change = advance(carrier, restarted, slot, state.dt)
+    weight = detour_weight(slot.age, state.times)
+    by_angles = _wrist_by_angles(start, state.q_world, state)
     if carrier == INFERRED:
-        _wrist_by_angles(start, skeleton, q, wrist)
-    elif share > 0.0:
-        _wrist_by_angles(start, skeleton, q, by_angles)
-        _wrist_by_angles(start, skeleton, aims, detour)
-        for k in range(3):
-            wrist[k] += share * (by_angles[k] - detour[k])
-    rotate(q[2], skeleton.interaction_points[limb], target)
-    for k in range(3):
-        target[k] += body.p_world[start, k] + wrist[k]
-    ease_point(target, slot, change, dt, ease, times, body.points[limb])
-    _set_velocity(limb, start + 2, sensed, body)
+        wrist = by_angles
+    elif weight > 0.0:
+        detour = sub(by_angles, _wrist_by_angles(start, state.aims, state))
+        wrist = add(wrist, scale(detour, weight))
+    palm = rotate(quat(state.q_world[start + 2]), vec3(state.interaction_points[limb]))
+    target = add(palm, add(vec3(state.p_world[start]), wrist))
+    state.points[limb] = blend_point(target, vec3(state.points[limb]), change, index, state)
+    _set_velocity(limb, start + 2, state)
 
 
 @kernel
-def _wrist_by_angles(start: int, skeleton: Proportions, q: Quats, out: Vec3) -> None:
-    """Write the wrist from the shoulder, by orientations in world, shape (3, 4) [m]."""
-    step = work_array(3)
-    rotate(q[0], skeleton.offsets[start + 1], out)
-    rotate(q[1], skeleton.offsets[start + 2], step)
-    for k in range(3):
-        out[k] += step[k]
+def _wrist_by_angles(start: int, orientations: np.ndarray, state: np.void) -> Vec3:
+    """Return the wrist from the shoulder, by orientations in world, shape (16, 4) [m]."""
+    elbow = rotate(quat(orientations[start]), vec3(state.offsets[start + 1]))
+    return add(elbow, rotate(quat(orientations[start + 1]), vec3(state.offsets[start + 2])))
 
 
 @kernel
-def _turn_to_goal(
-    limb: int,
-    start: int,
-    skeleton: Proportions,
-    goal: Vec3,
-    dt: float,
-    body: BodyArrays,
-    q: Quats,
-) -> None:
+def _turn_to_goal(limb: int, goal: Vec3, turn_s: float, state: np.void) -> None:
     """Turn upper and lower segment so that the wrist comes to its goal."""
-    before = work_table(2, 4)
-    for i in range(2):
-        copy(q[i], before[i])
-    reach_goal(limb, skeleton.offsets[start + 1], skeleton.offsets[start + 2], goal, q[0], q[1])
-    for i in range(2):
-        follow_turn(before[i], q[i], TURN_SPEED_RAD_S * dt, body.turns[2 * limb + i])
+    upper = _FIRST_SEGMENTS[limb]
+    lower = upper + 1
+    to_elbow, to_wrist = vec3(state.offsets[lower]), vec3(state.offsets[lower + 1])
+    q_upper, q_lower = quat(state.q_world[upper]), quat(state.q_world[lower])
+    aims = reach_goal(limb, to_elbow, to_wrist, goal, q_upper, q_lower)
+    limit = TURN_SPEED_RAD_S * turn_s
+    q_upper, turn = follow_turn(q_upper, aims[0], limit, quat(state.turns[upper]))
+    state.q_world[upper], state.turns[upper] = q_upper, turn
+    q_lower, turn = follow_turn(q_lower, aims[1], limit, quat(state.turns[lower]))
+    state.q_world[lower], state.turns[lower] = q_lower, turn
 
 
 @kernel
-def _place_segments(
-    start: int, trunk: int, skeleton: Proportions, q: Quats, body: BodyArrays
-) -> None:
-    """Fill rotations, orientations and joints of a limb from its orientations in world."""
-    target, parent = work_array(4), trunk
-    for i in range(3):
-        segment = start + i
-        conjugate(body.q_world[parent], target)
-        multiply(target, q[i], target)
-        align_sign(body.rotations[segment], target, body.rotations[segment])
-        copy(q[i], body.q_world[segment])
-        if i > 0:
-            rotate(body.q_world[parent], skeleton.offsets[segment], body.p_world[segment])
-            for k in range(3):
-                body.p_world[segment, k] += body.p_world[parent, k]
-        parent = segment
-
-
-@kernel
-def _settle_middle(
-    limb: int,
-    middle: int,
-    mounting: Mounting,
-    sensed: Sensed,
-    dt: float,
-    ease: Ease,
-    times: EaseTimes,
-    body: BodyArrays,
-) -> None:
+def _estimate_middle(limb: int, state: np.void) -> None:
     """Fill elbow or knee from position data, else from the angles."""
-    target, source = work_array(3), INFERRED
-    if sensed.quality[middle] != ABSENT:
-        joint_of_sensor(middle, sensed, mounting, target)
-        source = middle
-    else:
-        copy(body.p_world[middle], target)
-    slot = ROOT_SLOT + 5 + limb
-    change = advance(slot, source, _restarted(source, sensed), dt, ease)
-    ease_point(target, slot, change, dt, ease, times, body.points[4 + limb])
-    _set_velocity(4 + limb, middle, sensed, body)
+    middle, index = _FIRST_SEGMENTS[limb] + 1, ROOT + 5 + limb
+    target, source = vec3(state.p_world[middle]), INFERRED
+    if not is_absent(middle, state):
+        target, source = joint_of_sensor(middle, state), middle
+    change = advance(source, has_restarted(source, state), state.slots[index], state.dt)
+    last = vec3(state.points[4 + limb])
+    state.points[4 + limb] = blend_point(target, last, change, index, state)
+    _set_velocity(4 + limb, middle, state)
 
 
 @kernel
-def _restarted(source: int, sensed: Sensed) -> bool:
-    return source >= 0 and sensed.quality[source] == RESTARTED
-
-
-@kernel
-def _set_velocity(index: int, segment: int, sensed: Sensed, body: BodyArrays) -> None:
+def _set_velocity(point: int, segment: int, state: np.void) -> None:
     """Fill the velocity of an end-effector; `segment` is the one it belongs to."""
-    carrier = nearest_carrier(segment, sensed)
+    carrier = nearest_carrier(segment, state)
+    velocity = origin()
     if carrier >= 0:
-        carried_velocity(body.points[index], carrier, sensed, body.velocities[index])
-    else:
-        body.velocities[index, :] = 0.0
+        velocity = carried_velocity(vec3(state.points[point]), carrier, state)
+    state.velocities[point] = velocity

@@ -1,302 +1,184 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Pelvis, spine, chest and head of one frame (kernel layer).
+Pelvis, spine, chest and head of one frame (kernels).
 
 An unmeasured spine is turned halfway between pelvis and chest, and leans to where the chest's
-sensor has the chest. An unmeasured chest goes with the head: it takes a fraction of the head's
-turn, and leans so that the neck comes to where the head's sensor has it. Without a sensor of
-its own the head follows the chest.
-
+sensor has the chest. An unmeasured chest goes with the head: it turns by a fraction of the
+head's turn, and leans so that the neck comes to where the head's sensor has it. Without a sensor
+of its own the head follows the chest.
 """
 
 import math
 
-from puppet_core.body import PARENTS
-from puppet_core.math import (
+import numpy as np
+from puppet_core.math import kernel, vec3
+from puppet_core.math.values import (
+    add,
     align_sign,
     between,
     conjugate,
-    copy,
-    kernel,
     multiply,
     Quat,
-    Quats,
+    quat,
     rotate,
     slerp,
+    sub,
     Vec3,
-    Vec3s,
-    work_array,
 )
-from puppet_performer.posture.blend import (
-    advance,
+from puppet_performer.posture.blend import advance, blend_point, blend_rotation
+from puppet_performer.posture.sensors import has_restarted, is_absent, joint_of_sensor
+from puppet_performer.posture.state import (
     BY_NEIGHBOUR,
-    Ease,
-    ease_point,
-    ease_rotation,
-    EaseTimes,
+    CHEST,
     FRESH,
+    HEAD,
+    identity,
     INFERRED,
     NOTHING,
-)
-from puppet_performer.posture.body import (
-    BodyArrays,
-    CHEST,
-    HEAD,
+    PARENT_OF,
     PELVIS,
-    Proportions,
-    ROOT_SLOT,
+    place_joint,
+    ROOT,
     SPINE,
 )
-from puppet_performer.posture.sensors import ABSENT, joint_of_sensor, Mounting, RESTARTED, Sensed
 
-HEAD_SHARE = 0.5  # of the head's turn against the pelvis that an unmeasured chest takes [-]
+HEAD_FRACTION = 0.5  # of the head's turn against the pelvis that an unmeasured chest makes [-]
 LEAN_STEPS = 4  # each leaves about a third of the neck's error
 
-_PARENTS = tuple(int(p) for p in PARENTS)
-
 
 @kernel
-def settle_trunk(
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    dt: float,
-    ease: Ease,
-    times: EaseTimes,
-    body: BodyArrays,
-    scratch: Quats,
-    points: Vec3s,
-) -> None:
+def estimate_trunk(state: np.void) -> None:
     """Fill rotations and joints of pelvis, spine, chest and head."""
-    settle_pelvis(sensed, dt, ease, times, body, scratch[0])
-    settle_torso(skeleton, mounting, sensed, dt, ease, times, body, scratch)
-    settle_root(skeleton, mounting, sensed, dt, ease, times, body, points)
+    _estimate_pelvis(state)
+    _estimate_torso(state)
+    _estimate_root(state)
 
 
 @kernel
-def settle_pelvis(
-    sensed: Sensed, dt: float, ease: Ease, times: EaseTimes, body: BodyArrays, target: Quat
-) -> None:
+def _estimate_pelvis(state: np.void) -> None:
     """
     Fill the root's rotation: its sensor's, else carried by the chest, else held.
 
     The chest carries the pelvis at the angle they had at first, not in the last frame: what is
     blended is already in that, and the pelvis would turn on and on. A chest that flickers carries
     it at that angle again.
-
     """
-    last = ease.sources[PELVIS]
-    if sensed.quality[PELVIS] == ABSENT and last != INFERRED and last != NOTHING:
-        copy(body.torso, body.carrying)
-        ease.befores[PELVIS] = FRESH  # at another angle, so not the source that was used before
-    if sensed.quality[PELVIS] != ABSENT:
-        source = PELVIS
-        copy(sensed.orientations[PELVIS], target)
-    elif sensed.quality[CHEST] != ABSENT:
-        source = INFERRED
-        conjugate(body.carrying, target)
-        multiply(sensed.orientations[CHEST], target, target)
-    else:
-        source = NOTHING
-        copy(body.rotations[PELVIS], target)
-    change = advance(PELVIS, source, sensed.quality[PELVIS] == RESTARTED, dt, ease)
-    ease_rotation(target, PELVIS, change, dt, ease, times, body.rotations[PELVIS])
-    copy(body.rotations[PELVIS], body.q_world[PELVIS])
+    slot = state.slots[PELVIS]
+    if is_absent(PELVIS, state) and slot.source != INFERRED and slot.source != NOTHING:
+        state.carrying[:] = quat(state.torso)
+        slot.before = FRESH  # at another angle, so not the source that was used before
+    last = quat(state.rotations[PELVIS])
+    target, source = last, NOTHING
+    if not is_absent(PELVIS, state):
+        target, source = quat(state.sensors[PELVIS].orientation), PELVIS
+    elif not is_absent(CHEST, state):
+        chest = quat(state.sensors[CHEST].orientation)
+        target, source = multiply(chest, conjugate(quat(state.carrying))), INFERRED
+    root = blend_rotation(target, last, source, has_restarted(PELVIS, state), PELVIS, state)
+    state.rotations[PELVIS] = state.q_world[PELVIS] = root
 
 
 @kernel
-def settle_torso(
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    dt: float,
-    ease: Ease,
-    times: EaseTimes,
-    body: BodyArrays,
-    scratch: Quats,
-) -> None:
+def _estimate_torso(state: np.void) -> None:
     """Fill the rotations of spine, chest and head."""
-    target, inverse = scratch[0], scratch[1]
-    conjugate(body.rotations[PELVIS], inverse)
+    inverse = conjugate(quat(state.rotations[PELVIS]))
     # chest in the pelvis' frame: its sensor's, else the spine's, else the head's
-    source, restarted = _torso_target(skeleton, mounting, sensed, body, inverse, target)
-    change = advance(CHEST, source, restarted, dt, ease)
-    ease_rotation(target, CHEST, change, dt, ease, times, body.torso)
-    source, restarted = _spine_target(skeleton, mounting, sensed, body, inverse, target)
-    change = advance(SPINE, source, restarted, dt, ease)
-    ease_rotation(target, SPINE, change, dt, ease, times, body.rotations[SPINE])
-    conjugate(body.rotations[SPINE], target)
-    multiply(target, body.torso, target)
-    align_sign(body.rotations[CHEST], target, body.rotations[CHEST])
-    for segment in range(SPINE, CHEST + 1):
-        parent = body.q_world[_PARENTS[segment]]
-        multiply(parent, body.rotations[segment], body.q_world[segment])
-    own = body.rotations[HEAD]
-    settle_segment(HEAD, 0.0, sensed, dt, ease, times, body.q_world[CHEST], own, target)
-    multiply(body.q_world[CHEST], body.rotations[HEAD], body.q_world[HEAD])
+    target, source, restarted = _torso_target(inverse, state)
+    torso = blend_rotation(target, quat(state.torso), source, restarted, CHEST, state)
+    state.torso[:] = torso
+    target, source, restarted = _spine_target(inverse, torso, state)
+    spine = blend_rotation(target, quat(state.rotations[SPINE]), source, restarted, SPINE, state)
+    state.rotations[SPINE] = spine
+    chest = multiply(conjugate(spine), torso)
+    state.rotations[CHEST] = align_sign(quat(state.rotations[CHEST]), chest)
+    for segment in range(SPINE, HEAD + 1):
+        parent = quat(state.q_world[PARENT_OF[segment]])
+        if segment == HEAD:
+            last = quat(state.rotations[HEAD])
+            state.rotations[HEAD] = measured_rotation(HEAD, 0.0, parent, last, state)
+        state.q_world[segment] = multiply(parent, quat(state.rotations[segment]))
 
 
 @kernel
-def settle_segment(
-    segment: int,
-    rest: float,
-    sensed: Sensed,
-    dt: float,
-    ease: Ease,
-    times: EaseTimes,
-    parent: Quat,
-    own: Quat,
-    target: Quat,
-) -> None:
+def measured_rotation(segment: int, rest: float, parent: Quat, last: Quat, state: np.void) -> Quat:
     """
-    Fill the joint rotation of a segment that follows its parent if it is not measured.
+    Return the joint rotation of a segment that follows its parent if it is not measured.
 
     `rest` is its angle about X then [rad].
-
     """
-    if sensed.quality[segment] != ABSENT:
+    target, source = (math.cos(0.5 * rest), math.sin(0.5 * rest), 0.0, 0.0), INFERRED
+    if not is_absent(segment, state):
+        target = multiply(conjugate(parent), quat(state.sensors[segment].orientation))
         source = segment
-        conjugate(parent, target)
-        multiply(target, sensed.orientations[segment], target)
-    else:
-        source = INFERRED
-        target[0], target[1], target[2], target[3] = (
-            math.cos(0.5 * rest),
-            math.sin(0.5 * rest),
-            0.0,
-            0.0,
-        )
-    change = advance(segment, source, sensed.quality[segment] == RESTARTED, dt, ease)
-    ease_rotation(target, segment, change, dt, ease, times, own)
+    return blend_rotation(target, last, source, has_restarted(segment, state), segment, state)
 
 
 @kernel
-def _torso_target(
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    body: BodyArrays,
-    inverse: Quat,
-    target: Quat,
-) -> tuple[int, bool]:
-    """Write the chest in the pelvis' frame; return its source and whether that restarted."""
-    quality = sensed.quality
+def _torso_target(inverse: Quat, state: np.void) -> tuple[Quat, int, bool]:
+    """Return the chest in the pelvis' frame, its source and whether that restarted."""
     for carrier in (CHEST, SPINE):
-        if quality[carrier] != ABSENT:
-            multiply(inverse, sensed.orientations[carrier], target)
-            return carrier, quality[carrier] == RESTARTED
-    target[0], target[1], target[2], target[3] = 1.0, 0.0, 0.0, 0.0
-    if quality[HEAD] == ABSENT or quality[PELVIS] == ABSENT:
-        return INFERRED, False
-    head, neck = work_array(4), work_array(3)
-    multiply(inverse, sensed.orientations[HEAD], head)
-    slerp(target, head, HEAD_SHARE, target)
-    _from_spine(HEAD, skeleton, mounting, sensed, inverse, neck)
-    _lean_to(skeleton, neck, target)
-    return HEAD, quality[HEAD] == RESTARTED or quality[PELVIS] == RESTARTED
-
-
-@kernel
-def _spine_target(
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    body: BodyArrays,
-    inverse: Quat,
-    target: Quat,
-) -> tuple[int, bool]:
-    """Write the spine in the pelvis' frame; return its source and whether that restarted."""
-    quality = sensed.quality
-    if quality[SPINE] != ABSENT:
-        multiply(inverse, sensed.orientations[SPINE], target)
-        return SPINE, quality[SPINE] == RESTARTED
-    _halfway(body.torso, target)
-    if quality[CHEST] == ABSENT or quality[PELVIS] == ABSENT:
-        return INFERRED, False
-    chest, reached, lean = work_array(3), work_array(3), work_array(4)
-    _from_spine(CHEST, skeleton, mounting, sensed, inverse, chest)
-    rotate(target, skeleton.offsets[CHEST], reached)
-    between(reached, chest, lean)
-    multiply(lean, target, target)
-    return BY_NEIGHBOUR, quality[CHEST] == RESTARTED or quality[PELVIS] == RESTARTED
-
-
-@kernel
-def _from_spine(
-    segment: int,
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    inverse: Quat,
-    out: Vec3,
-) -> None:
-    """Write a segment's joint by position data, from the spine's, in the pelvis' frame [m]."""
-    pelvis = work_array(3)
-    joint_of_sensor(segment, sensed, mounting, out)
-    joint_of_sensor(PELVIS, sensed, mounting, pelvis)
-    for k in range(3):
-        out[k] -= pelvis[k]
-    rotate(inverse, out, out)
-    for k in range(3):
-        out[k] -= skeleton.offsets[SPINE, k]
-
-
-@kernel
-def _lean_to(skeleton: Proportions, neck: Vec3, torso: Quat) -> None:
-    """Turn the chest so that spine and chest point to the neck, from the spine's joint."""
-    spine, lean = work_array(4), work_array(4)
-    reached, step = work_array(3), work_array(3)
+        if not is_absent(carrier, state):
+            torso = multiply(inverse, quat(state.sensors[carrier].orientation))
+            return torso, carrier, has_restarted(carrier, state)
+    if is_absent(HEAD, state) or is_absent(PELVIS, state):
+        return identity(), INFERRED, False
+    head = multiply(inverse, quat(state.sensors[HEAD].orientation))
+    torso, neck = slerp(identity(), head, HEAD_FRACTION), _from_spine(HEAD, inverse, state)
+    # spine and chest turn until they point to the neck
     for _ in range(LEAN_STEPS):
-        _halfway(torso, spine)
-        rotate(spine, skeleton.offsets[CHEST], reached)
-        rotate(torso, skeleton.offsets[HEAD], step)
-        for k in range(3):
-            reached[k] += step[k]
-        between(reached, neck, lean)
-        multiply(lean, torso, torso)
+        chest = rotate(_halfway(torso), vec3(state.offsets[CHEST]))
+        reached = add(chest, rotate(torso, vec3(state.offsets[HEAD])))
+        torso = multiply(between(reached, neck), torso)
+    return torso, HEAD, has_restarted(HEAD, state) or has_restarted(PELVIS, state)
 
 
 @kernel
-def _halfway(torso: Quat, out: Quat) -> None:
-    """Write the rotation of a spine halfway between pelvis and chest."""
-    out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
-    slerp(out, torso, 0.5, out)
+def _spine_target(inverse: Quat, torso: Quat, state: np.void) -> tuple[Quat, int, bool]:
+    """Return the spine in the pelvis' frame, its source and whether that restarted."""
+    if not is_absent(SPINE, state):
+        spine = multiply(inverse, quat(state.sensors[SPINE].orientation))
+        return spine, SPINE, has_restarted(SPINE, state)
+    spine = _halfway(torso)
+    if is_absent(CHEST, state) or is_absent(PELVIS, state):
+        return spine, INFERRED, False
+    reached = rotate(spine, vec3(state.offsets[CHEST]))
+    lean = between(reached, _from_spine(CHEST, inverse, state))
+    restarted = has_restarted(CHEST, state) or has_restarted(PELVIS, state)
+    return multiply(lean, spine), BY_NEIGHBOUR, restarted
 
 
 @kernel
-def settle_root(
-    skeleton: Proportions,
-    mounting: Mounting,
-    sensed: Sensed,
-    dt: float,
-    ease: Ease,
-    times: EaseTimes,
-    body: BodyArrays,
-    scratch: Vec3s,
-) -> None:
+def _from_spine(segment: int, inverse: Quat, state: np.void) -> Vec3:
+    """Return a segment's joint by position data, from the spine's, in the pelvis' frame [m]."""
+    from_pelvis = sub(joint_of_sensor(segment, state), joint_of_sensor(PELVIS, state))
+    return sub(rotate(inverse, from_pelvis), vec3(state.offsets[SPINE]))
+
+
+@kernel
+def _halfway(torso: Quat) -> Quat:
+    """Return the rotation of a spine halfway between pelvis and chest."""
+    return slerp(identity(), torso, 0.5)
+
+
+@kernel
+def _estimate_root(state: np.void) -> None:
     """Fill the root's position, carried by pelvis, chest or head, and the trunk's joints."""
-    target, step = scratch[0], scratch[1]
     source = NOTHING
     for carrier in (HEAD, CHEST, PELVIS):
-        if sensed.quality[carrier] != ABSENT:
+        if not is_absent(carrier, state):
             source = carrier
-    if source == NOTHING:
-        copy(body.root, target)
-    else:
-        joint_of_sensor(source, sensed, mounting, target)
+    target = vec3(state.root)
+    if source != NOTHING:
+        target = joint_of_sensor(source, state)
         segment = source
         while segment > PELVIS:
-            rotate(body.q_world[_PARENTS[segment]], skeleton.offsets[segment], step)
-            for k in range(3):
-                target[k] -= step[k]
-            segment = _PARENTS[segment]
-    restarted = source >= 0 and sensed.quality[source] == RESTARTED
-    change = advance(ROOT_SLOT, source, restarted, dt, ease)
-    ease_point(target, ROOT_SLOT, change, dt, ease, times, body.root)
-    copy(body.root, body.p_world[PELVIS])
+            parent = PARENT_OF[segment]
+            step = rotate(quat(state.q_world[parent]), vec3(state.offsets[segment]))
+            target, segment = sub(target, step), parent
+    change = advance(source, has_restarted(source, state), state.slots[ROOT], state.dt)
+    root = blend_point(target, vec3(state.root), change, ROOT, state)
+    state.root[:] = root
+    state.p_world[PELVIS] = root
     for segment in range(SPINE, HEAD + 1):
-        parent = _PARENTS[segment]
-        rotate(body.q_world[parent], skeleton.offsets[segment], body.p_world[segment])
-        for k in range(3):
-            body.p_world[segment, k] += body.p_world[parent, k]
+        place_joint(segment, PARENT_OF[segment], state)
