@@ -11,12 +11,13 @@ performer will be, start the driver, run this, then give the file to pose_filter
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+import math
 from pathlib import Path
 import sys
 import time
 
 import numpy as np
-from puppet_core.io import CalibrationError, PuppetError
+from puppet_core.io import CalibrationError, progress, PuppetError
 from puppet_core.sensor_frames import SensorFrame
 from puppet_filter.sensor_noise import (
     estimate_noise,
@@ -36,7 +37,6 @@ from rclpy.utilities import remove_ros_args
 EXIT_FAILED = 1
 RAW_TOPIC = '/tracker/raw'
 SILENCE_LIMIT_S = 10.0
-PROGRESS_STEPS = 20
 EXAMPLE = """\
 example: ros2 run puppet_filter measure_noise --duration 10 --output noise.yaml
 then:    ros2 run puppet_filter pose_filter --ros-args -p noise.file:=noise.yaml
@@ -143,17 +143,18 @@ def record(topic: str, duration_s: float) -> Recording:
     node.create_subscription(TrackerFrame, topic, on_frame, qos.STREAM)
     executor = make_executor()
     executor.add_node(node)
-    progress = Progress(duration_s)
+    done_s = 0
     try:
-        while recording.duration_s < duration_s:
-            executor.spin_once(timeout_sec=0.1)
-            progress.show(recording.duration_s)
-            if time.monotonic() - heard[0] > SILENCE_LIMIT_S:
-                break
+        with progress('recording', math.ceil(duration_s), unit='s') as advance:
+            while recording.duration_s < duration_s:
+                executor.spin_once(timeout_sec=0.1)
+                advance(int(recording.duration_s) - done_s)
+                done_s = int(recording.duration_s)
+                if time.monotonic() - heard[0] > SILENCE_LIMIT_S:
+                    break
     except ExternalShutdownException:
         raise KeyboardInterrupt from None
     finally:
-        progress.close()
         executor.shutdown()
         node.destroy_node()
     return recording
@@ -192,32 +193,6 @@ def report(recording: Recording, options: argparse.Namespace, old: SensorNoise) 
         print(f'left out: {", ".join(left_out)}; --force writes them too', file=sys.stderr)
         return EXIT_FAILED
     return EXIT_OK
-
-
-class Progress:
-    """A bar on a terminal, a few plain lines elsewhere."""
-
-    def __init__(self, total_s: float) -> None:
-        self._total_s = total_s
-        self._shown = -1
-        self._terminal = sys.stderr.isatty()
-
-    def show(self, done_s: float) -> None:
-        """Show how far it got, if that changed."""
-        step = min(int(PROGRESS_STEPS * done_s / self._total_s), PROGRESS_STEPS)
-        if step == self._shown:
-            return
-        self._shown = step
-        if self._terminal:
-            bar = '#' * step + '.' * (PROGRESS_STEPS - step)
-            print(f'\rrecording [{bar}] {done_s:5.1f} s', end='', file=sys.stderr, flush=True)
-        elif step % (PROGRESS_STEPS // 4) == 0:
-            print(f'recording: {done_s:.1f} s of {self._total_s:g} s', file=sys.stderr)
-
-    def close(self) -> None:
-        """End the bar's line."""
-        if self._terminal:
-            print(file=sys.stderr)
 
 
 def _read_old(path: Path) -> SensorNoise:

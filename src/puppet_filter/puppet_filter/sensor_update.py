@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.math import Floats, Ints, kernel, quaternion, Quats, Vec3s
+from puppet_core.math import copy, Floats, Ints, kernel, quaternion, Quats, Vec3s
 from puppet_core.sensor_frames import (
     FILTER_LOST,
     FILTER_OK,
@@ -165,8 +165,7 @@ def accept(state: Record, tuning: Record, work: Record, step: float, decay: floa
             change = work['change'][6 + k]
             state['velocity'][k] = decay * (state['velocity'][k] - change) + change
     if tuning['process_model'] == ADAPTIVE:
-        for part in range(2):
-            state['density'][part] = work['density'][part]
+        copy(work['density'], state['density'])
         follow_trend(state['trend'], work['keep'], work['y'], state['trend'])
     state['step_s'] = (work['sample_ns'] - state['time_ns']) * 1e-9
     state['time_ns'] = work['sample_ns']
@@ -187,17 +186,13 @@ def restart(state: Record, tuning: Record, work: Record, counters: Ints) -> None
     if state['rejected'] < 2 or dt > tuning['lost_after_s']:
         initialise(state, tuning, work, counters)
         return
-    for k in range(3):
-        work['position'][k] = work['sample_position'][k]
-        work['sample_position'][k] = state['candidate_position'][k]
-    for k in range(4):
-        work['orientation'][k] = work['sample_orientation'][k]
-        work['sample_orientation'][k] = state['candidate_orientation'][k]
+    copy(work['sample_position'], work['position'])
+    copy(state['candidate_position'], work['sample_position'])
+    copy(work['sample_orientation'], work['orientation'])
+    copy(state['candidate_orientation'], work['sample_orientation'])
     initialise(state, tuning, work, counters)
-    for k in range(3):
-        work['sample_position'][k] = work['position'][k]
-    for k in range(4):
-        work['sample_orientation'][k] = work['orientation'][k]
+    copy(work['position'], work['sample_position'])
+    copy(work['orientation'], work['sample_orientation'])
     residual(
         state['position'],
         state['velocity'],
@@ -281,10 +276,8 @@ def coast(state: Record, tuning: Record, dt: float) -> tuple[float, float]:
 @kernel
 def initialise(state: Record, tuning: Record, work: Record, counters: Ints) -> None:
     """Take the sample as the pose, at rest but with a wide velocity."""
-    for k in range(3):
-        state['position'][k] = work['sample_position'][k]
-    for k in range(4):
-        state['orientation'][k] = work['sample_orientation'][k]
+    copy(work['sample_position'], state['position'])
+    copy(work['sample_orientation'], state['orientation'])
     covariance = state['covariance']
     for a in range(12):
         for b in range(12):
@@ -292,10 +285,8 @@ def initialise(state: Record, tuning: Record, work: Record, counters: Ints) -> N
     for k in range(6):
         state['velocity'][k] = 0.0
         covariance[6 + k, 6 + k] = tuning['velocity_variance'][k // 3]
-    for part in range(2):
-        state['density'][part] = tuning['quiet'][part]
-    for k in range(6):
-        state['trend'][k] = 0.0
+    copy(tuning['quiet'], state['density'])
+    state['trend'][:] = 0.0
     state['time_ns'] = work['sample_ns']
     state['step_s'] = 0.0
     state['phase'] = TRACKING
@@ -347,10 +338,8 @@ def step_frame(
     tuning, work = tunings[0], works[0]
     for i in range(len(states)):
         state = states[i]
-        for k in range(3):
-            work['sample_position'][k] = positions[i, k]
-        for k in range(4):
-            work['sample_orientation'][k] = quaternions[i, k]
+        copy(positions[i], work['sample_position'])
+        copy(quaternions[i], work['sample_orientation'])
         status = FILTER_PREDICTED
         if sample_status[i] != SAMPLE_OK:
             counters[MISSING] += 1
@@ -367,16 +356,13 @@ def step_frame(
         else:
             emit(state, tuning, work, stamp_ns)
         out_status[i] = status
-        for k in range(3):
-            out_positions[i, k] = work['position'][k]
-            out_linear[i, k] = work['twist'][k]
-            out_angular[i, k] = work['twist'][3 + k]
-        for k in range(4):
-            out_quaternions[i, k] = work['orientation'][k]
+        copy(work['position'], out_positions[i])
+        copy(work['orientation'], out_quaternions[i])
+        copy(work['twist'][:3], out_linear[i])
+        copy(work['twist'][3:], out_angular[i])
         for a in range(6):
-            for b in range(6):
-                out_covariances[i, a, b] = work['covariance'][a, b]
-                out_twist_covariances[i, a, b] = work['twist_covariance'][a, b]
+            copy(work['covariance'][a], out_covariances[i, a])
+            copy(work['twist_covariance'][a], out_twist_covariances[i, a])
 
 
 @kernel
@@ -388,10 +374,8 @@ def emit(state: Record, tuning: Record, work: Record, stamp_ns: int) -> None:
     step, decay = coast(state, tuning, gap_s)
     step += tuning['lookahead_s']
     dt = gap_s + tuning['lookahead_s']
-    for k in range(3):
-        work['position'][k] = state['position'][k]
-    for k in range(4):
-        work['orientation'][k] = state['orientation'][k]
+    copy(state['position'], work['position'])
+    copy(state['orientation'], work['orientation'])
     if dt > 0.0:
         # without a sample any motion may begin, even if the sensor was at rest
         if tuning['process_model'] == ADAPTIVE and missed == 0:
@@ -399,8 +383,7 @@ def emit(state: Record, tuning: Record, work: Record, stamp_ns: int) -> None:
         else:
             process_noise(tuning['process_model'], tuning['process'], dt, float(missed), work['q'])
         predict_covariance(state['covariance'], dt, work['q'], work['p'])
-        for k in range(12):
-            work['change'][k] = 0.0
+        work['change'][:] = 0.0
         # a zero change leaves the velocity as it is, so the state's own may be passed
         advance(
             work['position'],
@@ -433,13 +416,8 @@ def spread(state: Record, decay: float, p: Floats, work: Record) -> None:
 @kernel
 def fill_lost(work: Record) -> None:
     """Write the output of a sensor without a pose."""
-    for k in range(6):
-        work['twist'][k] = math.nan
-    for k in range(3):
-        work['position'][k] = math.nan
-    for k in range(4):
-        work['orientation'][k] = math.nan
-    for a in range(6):
-        for b in range(6):
-            work['covariance'][a, b] = math.nan
-            work['twist_covariance'][a, b] = math.nan
+    work['twist'][:] = math.nan
+    work['position'][:] = math.nan
+    work['orientation'][:] = math.nan
+    work['covariance'][:] = math.nan
+    work['twist_covariance'][:] = math.nan

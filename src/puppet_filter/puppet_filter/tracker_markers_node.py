@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body import MAX_COORDINATE_M, UNIT_TOL
-from puppet_core.io import build_config, Row
+from puppet_core.io import build_config, rows_of, setting
 from puppet_core.marker_spec import (
     Colour,
     IDENTITY,
@@ -54,50 +54,6 @@ from puppet_ros.node import (
 )
 from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
-
-TRACKER_MARKERS_ROWS = (
-    Row(
-        'rate_hz',
-        20.0,
-        'Hz',
-        0.0,
-        30.0,
-        live=True,
-        description='Rate of /tracker/markers; 0 is none.',
-    ),
-    Row(
-        'trail_s',
-        2.0,
-        's',
-        0.0,
-        20.0,
-        live=True,
-        description='Length of the trails of the filtered positions; 0 is none.',
-    ),
-    Row(
-        'axis_m', 0.08, 'm', 0.001, 1.0, live=True, description="Length of a sensor's drawn axes."
-    ),
-    Row(
-        'residual_gain',
-        50.0,
-        '-',
-        1.0,
-        1000.0,
-        live=True,
-        description='How many times longer than they are the residuals are drawn.',
-    ),
-    Row(
-        'residual_full_mm',
-        3.0,
-        'mm',
-        0.0,
-        1000.0,
-        live=True,
-        low_open=True,
-        description='Residual that is drawn red; none is green.',
-    ),
-    Row('show_names', True, live=True, description='Write the names of the sensors.'),
-)
 
 STATUS, AXES, NAMES = 'status', 'axes', 'names'
 TRAILS, RESIDUALS = 'trails', 'residuals'
@@ -139,14 +95,23 @@ KEPT_FRAMES = 32  # raw ones, until the filter has had its turn
 
 @dataclass(frozen=True, slots=True)
 class TrackerMarkersConfig:
-    """Parameters of the tracker's markers; see TRACKER_MARKERS_ROWS."""
+    """Parameters of the tracker's markers."""
 
-    rate_hz: float = 20.0
-    trail_s: float = 2.0
-    axis_m: float = 0.08
-    residual_gain: float = 50.0
-    residual_full_mm: float = 3.0
-    show_names: bool = True
+    rate_hz: float = setting(20.0, 'Hz', 0.0, 30.0, 'Rate of /tracker/markers; 0 is none.')
+    trail_s: float = setting(
+        2.0, 's', 0.0, 20.0, 'Length of the trails of the filtered positions; 0 is none.'
+    )
+    axis_m: float = setting(0.08, 'm', 0.001, 1.0, "Length of a sensor's drawn axes.")
+    residual_gain: float = setting(
+        50.0, '-', 1.0, 1000.0, 'How many times longer than they are the residuals are drawn.'
+    )
+    residual_full_mm: float = setting(
+        3.0, 'mm', 0.0, 1000.0, 'Residual that is drawn red; none is green.', low_open=True
+    )
+    show_names: bool = setting(True, description='Write the names of the sensors.')
+
+
+TRACKER_MARKERS_ROWS = rows_of(TrackerMarkersConfig)
 
 
 class _Place(NamedTuple):

@@ -140,9 +140,18 @@ def setting(
     return field(default=default, metadata=parts | more)
 
 
-def rows_of(kind: Any, prefix: str = '') -> tuple[Row, ...]:
-    """Return a row for each field of a dataclass that is a `setting`, in their order."""
-    return tuple(Row(prefix + f.name, f.default, **f.metadata) for f in fields(kind) if f.metadata)
+def rows_of(kind: Any, prefix: str = '', groups: Sequence[str] = ()) -> tuple[Row, ...]:
+    """
+    Return a row for each field of a dataclass that is a `setting`, in their order.
+
+    The field `gate_limit` is the parameter `gate.limit` if `gate` is one of the groups.
+    """
+
+    def name(field_name: str) -> str:
+        group, _, rest = field_name.partition('_')
+        return f'{prefix}{group}.{rest}' if group in groups else prefix + field_name
+
+    return tuple(Row(name(f.name), f.default, **f.metadata) for f in fields(kind) if f.metadata)
 
 
 def defaults(rows: Sequence[Row]) -> dict[str, Any]:
