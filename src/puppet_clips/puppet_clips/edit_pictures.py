@@ -122,7 +122,7 @@ def edit_preview(
             default_capsules(motion.skeleton),
             character.colour,
         )
-        cells = [[Body.in_posture(body, motion.posture(int(frame)), '', lift)] for frame in frames]
+        cells = [[Body.in_posture(body, motion.posture(int(frame)), lift)] for frame in frames]
         rows.append(StripRow(title, cells, (), solids))
     captions = [f'frame {frame}, {frame / after.rate_hz:.2f} s' for frame in frames]
     return render_strip(rows, captions, CELL_PX, AZIMUTH_DEG)

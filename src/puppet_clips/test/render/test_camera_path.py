@@ -6,7 +6,7 @@ import numpy as np
 from puppet_core.io import ConfigError
 from puppet_view.render.actors import Actor, line_up
 from puppet_view.render.camera import cameras_along, smooth_path, View
-from puppet_view.render.labels import Texts
+from puppet_view.render.strip import Texts
 import pytest
 
 SIZE_PX = (320, 180)

@@ -9,7 +9,9 @@ import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
 from puppet_view.render import actors
-from puppet_view.render.actors import Actor, line_up_picture
+from puppet_view.render.actors import Actor, line_up
+from puppet_view.render.camera import View
+from puppet_view.render.strip import Texts
 import pytest
 
 SIZE_PX = (96, 54)
@@ -27,7 +29,9 @@ def scene(performer: Character, steps: Motion, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(actors, 'render_scene', note)
     low = replace(steps, root_positions=steps.root_positions - (3.0, 1.0, 0.2))
     cast = [Actor(performer, motion, name) for name, motion in zip('abc', (steps, low, steps))]
-    seen['picture'] = line_up_picture(cast, 60, SIZE_PX, -60.0)
+    texts = Texts(SIZE_PX, tuple('abc'), has_scale=False)
+    times = np.array([60 / steps.rate_hz])
+    seen['picture'] = line_up(cast, times, View(-60.0, 8.0), texts).picture(0)
     return seen
 
 

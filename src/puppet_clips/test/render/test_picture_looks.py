@@ -12,8 +12,8 @@ from puppet_core.math.quaternions import exp
 from puppet_view.render.actors import Actor, limb_colours, line_up
 from puppet_view.render.camera import Camera, View
 from puppet_view.render.image import render_scene
-from puppet_view.render.labels import Texts
 from puppet_view.render.scene import Body, Capsule
+from puppet_view.render.strip import Texts
 import pytest
 
 SIZE_PX = (320, 240)
@@ -65,7 +65,7 @@ def test_the_silhouette_of_a_capsule_is_that_of_its_projected_outline():
     """Against points on spheres along the core line, projected one by one."""
     camera = Camera([4.0, 1.0, 1.6], [0.0, 0.0, 0.7], 35.0)
     pill = Capsule(np.array([0.2, -0.5, 0.5]), np.array([-0.2, 0.5, 1.2]), 0.15, (0.9, 0.05, 0.05))
-    picture = render_scene([], camera, SIZE_PX, (), [pill], samples=1).astype(int)
+    picture = render_scene([], camera, SIZE_PX, [pill], samples=1).astype(int)
     seen = picture[..., 0] > 1.4 * picture[..., 1]
     rng = np.random.default_rng(1)
     directions = rng.normal(size=(20000, 3))

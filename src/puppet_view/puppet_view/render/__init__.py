@@ -5,10 +5,9 @@
 from puppet_view.render import command_render
 from puppet_view.render.actors import Actor, line_up
 from puppet_view.render.camera import Camera, View
-from puppet_view.render.image import Label, render_scene
-from puppet_view.render.labels import Texts
+from puppet_view.render.image import render_scene
 from puppet_view.render.scene import Body, Capsule, SceneObject, Solid
-from puppet_view.render.strip import even_instants, GUTTER_PX, render_strip, StripRow
+from puppet_view.render.strip import even_instants, GUTTER_PX, render_strip, StripRow, Texts
 
 __all__ = [
     'Actor',
@@ -16,7 +15,6 @@ __all__ = [
     'Camera',
     'Capsule',
     'GUTTER_PX',
-    'Label',
     'SceneObject',
     'Solid',
     'StripRow',

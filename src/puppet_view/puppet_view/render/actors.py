@@ -19,10 +19,10 @@ from puppet_core.marker_spec import importance_colour
 from puppet_core.math import Floats, quaternions, Vec3, Vec3s
 from puppet_core.math.quaternions import rotate
 from puppet_core.procedural import heading
-from puppet_view.render.camera import Camera, cameras_along, FOLLOW, smooth_path, View
+from puppet_view.render.camera import Camera, cameras_along, smooth_path, View
 from puppet_view.render.image import render_scene, SAMPLES
-from puppet_view.render.labels import Texts
 from puppet_view.render.scene import Body, Capsule, moved, SceneObject
+from puppet_view.render.strip import Texts
 
 GAP_M = 0.3  # between bodies
 NEAR_M = 1.0  # from the pelvis to an object that is drawn
@@ -129,7 +129,7 @@ class LineUp:
         """Return the picture of one instant."""
         camera, size_px = self.cameras[i], self.texts.size_px
         picture = render_scene(
-            self.shots[i], camera, size_px, (), self.objects, samples, self.cameras[0]
+            self.shots[i], camera, size_px, self.objects, samples, self.cameras[0]
         )
         columns = camera.project(self.anchors[i], size_px)[:, 0]
         return self.texts.write(picture, columns, self.captions[i])
@@ -183,15 +183,6 @@ def line_up(
         texts,
         tuple(captions) or ('',) * len(shots),
     )
-
-
-def line_up_picture(
-    actors: Sequence[Actor], frame: int, size_px: tuple[int, int], azimuth_deg: float
-) -> Picture:
-    """Return all bodies side by side in the same frame; the azimuth is as in `line_up`."""
-    texts = Texts(size_px, tuple(actor.title for actor in actors), has_scale=False)
-    times = np.array([frame / actors[0].motion.rate_hz])
-    return line_up(actors, times, View(azimuth_deg, 8.0, FOLLOW), texts).picture(0)
 
 
 def _shifts(actors: Sequence[Actor], shots: Sequence[Sequence[Body]], right: Vec3) -> Vec3s:

@@ -1,25 +1,325 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""`puppet_clip render`: performer and puppets of a clip or bag, as a picture or a film."""
+"""
+`puppet_clip render`: performer and puppets of a clip or bag, as a picture or a film.
+
+What can be asked for is checked before any work is done.
+"""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+import math
+from pathlib import Path
 
+import numpy as np
 from puppet_core.drawing import Picture, save_png
-from puppet_core.io import progress
+from puppet_core.io import ConfigError, progress
 from puppet_core.math import Floats
+from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles
-from puppet_view.render import arguments as render_arguments
+from puppet_retarget.parameters import PRESETS
+from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_view.render.actors import Actor, line_up, near_objects
-from puppet_view.render.camera import View
+from puppet_view.render.camera import FOLLOW, KINDS, View, VIEWS_DEG
 from puppet_view.render.cast import Casting
-from puppet_view.render.film import check_length, film_pictures, film_size, save_film
-from puppet_view.render.labels import Texts
-from puppet_view.render.strip import render_strip, StripRow
+from puppet_view.render.film import (
+    check_film,
+    check_length,
+    film_pictures,
+    film_size,
+    FilmTimes,
+    save_film,
+)
+from puppet_view.render.image import MAX_SIDE_PX, SAMPLES
+from puppet_view.render.strip import even_instants, render_strip, StripRow, Texts
+
+MAX_INSTANTS = 24
+MAX_SAMPLES = 8
+MIN_SIDE_PX = 64
+FILM_PX, PICTURE_PX = 1280, 1600
+MAX_FPS = 240.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommand's arguments."""
+    add = parser.add_argument
+    add(
+        'clip',
+        nargs='?',
+        metavar='CLIP',
+        type=Path,
+        help='.bvh, .amc or .c3d, or a bag with postures',
+    )
+    add('out', nargs='?', metavar='PNG', type=Path, help='the picture; or -o, or --video')
+    add('--procedural', action='store_true', help='the built-in performer instead of a clip')
+    add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    add(
+        '--character',
+        '--characters',
+        type=clip_arguments.listed,
+        metavar='A,B',
+        dest='characters',
+        help='names or files, side by side; performer is the captured body, '
+        'recorded the puppets in a bag; default performer,sally,blubby, and of a bag '
+        'whoever is in',
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument('--frame', type=int, metavar='I', help='one instant, bodies side by side')
+    which.add_argument(
+        '--strip', nargs='+', metavar=('N', 'PNG'), help='N instants, a row for each body'
+    )
+    which.add_argument('--times', type=_numbers, metavar='S,S', help='a strip of these times [s]')
+    which.add_argument('--video', type=Path, metavar='FILE', help='.mp4 or .gif: a film')
+    add('--first', type=int, metavar='I', help='frame of the first instant')
+    add('--last', type=int, metavar='I', help='frame of the last instant')
+    add('--seconds', type=_span, metavar='A:B', help='only this part; either may be left out')
+    add('-o', '--out', type=Path, dest='out_option', metavar='PNG', help='the picture')
+    _add_looks(parser)
+    add(
+        '--solver',
+        choices=SOLVER_NAMES,
+        default=SOLVER_NAMES[0],
+        help='how puppets follow; default %(default)s',
+    )
+    add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
+    clip_arguments.add_tuning_options(parser, has_procedural=True)
+    clip_arguments.add_clip_options(parser)
+
+
+def _add_looks(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group('looks').add_argument
+    add(
+        '--camera', choices=KINDS, default=FOLLOW, help='how the viewer moves; default %(default)s'
+    )
+    add('--view', choices=tuple(VIEWS_DEG), help='where the viewer stands')
+    add(
+        '--azimuth-deg',
+        type=float,
+        metavar='A',
+        help='the same by angle: 0 in front of the performer, 90 on its left; default -60',
+    )
+    add(
+        '--elevation-deg',
+        type=float,
+        default=8.0,
+        metavar='E',
+        help='how far above the level of the bodies; default %(default)s',
+    )
+    add('--size', type=_size, metavar='WxH', help='of an instant or a film, in pixels')
+    add(
+        '--width-px',
+        type=int,
+        metavar='W',
+        help=f'of a picture; default {PICTURE_PX}, of a film {FILM_PX}',
+    )
+    add(
+        '--samples',
+        type=int,
+        default=None,
+        metavar='N',
+        help=f'rays along each side of a pixel on an edge; default {SAMPLES}, of a film 2',
+    )
+    add('--importance', action='store_true', help='limbs coloured by importance, and a legend')
+    add('--no-objects', action='store_true', help='without the solids of the environment')
+    add('--no-labels', action='store_true', help='without any text')
+    add('--fps', type=float, default=30.0, metavar='F', help='of a film; default %(default)s')
+    add(
+        '--speed',
+        type=float,
+        default=1.0,
+        metavar='K',
+        help='seconds of the clip in a second of a film; default %(default)s',
+    )
+
+
+def settle(arguments: argparse.Namespace) -> None:
+    """
+    Check what can be checked without reading anything, and fill in what follows from it.
+
+    Raises
+    ------
+    ConfigError : naming the argument and what was expected.
+
+    """
+    _take_strip(arguments)
+    if arguments.procedural and not (arguments.out or arguments.out_option or arguments.video):
+        # the only file is the picture, then
+        arguments.clip, arguments.out = None, arguments.clip
+    if (arguments.clip is None) != arguments.procedural:
+        raise ConfigError('CLIP: expected a clip or --procedural, got both or neither')
+    given = [p for p in (arguments.out, arguments.out_option, arguments.video) if p is not None]
+    if len(given) != 1:
+        raise ConfigError(
+            f'PNG: expected one of PNG, -o/--out and --video, got {len(given) or "none"}'
+        )
+    arguments.out = given[0]
+    _check_numbers(arguments)
+    is_film = arguments.video is not None
+    if is_film:
+        check_film(arguments.out, arguments.fps)
+    name = '--video' if is_film else '--out'
+    clip_arguments.check_output(arguments.out, name, '' if is_film else '.png')
+    clip_arguments.require_other_files(
+        {'CLIP': arguments.clip, '--asf': arguments.asf}, {name: arguments.out}
+    )
+    if arguments.samples is None:
+        arguments.samples = 2 if is_film else SAMPLES
+    width = arguments.width_px or (FILM_PX if is_film else PICTURE_PX)
+    arguments.size = arguments.size or (width, width * 9 // 16)
+    if arguments.azimuth_deg is None:
+        arguments.azimuth_deg = VIEWS_DEG[arguments.view] if arguments.view else -60.0
+
+
+def _take_strip(arguments: argparse.Namespace) -> None:
+    """Make a number of what --strip took, and of a word after it the picture or the clip."""
+    words = arguments.strip
+    if words is None:
+        return
+    try:
+        arguments.strip = int(words[0])
+    except ValueError:
+        raise ConfigError(f'--strip: expected a whole number, got {words[0]!r}') from None
+    if len(words) > 2:
+        raise ConfigError(f'--strip: expected N and PNG, got {len(words)} words')
+    if len(words) == 2 and arguments.clip is None and not arguments.procedural:
+        arguments.clip = Path(words[1])
+    elif len(words) == 2 and arguments.out is not None:
+        raise ConfigError(f'PNG: expected one, got {str(arguments.out)!r} and {words[1]!r}')
+    elif len(words) == 2:
+        arguments.out = Path(words[1])
+
+
+def _check_numbers(arguments: argparse.Namespace) -> None:
+    if arguments.view is not None and arguments.azimuth_deg is not None:
+        raise ConfigError('--view: expected it or --azimuth-deg, got both')
+    if arguments.size is not None and arguments.width_px is not None:
+        raise ConfigError('--size: expected it or --width-px, got both')
+    width = arguments.width_px
+    if width is not None and not 200 <= width <= MAX_SIDE_PX:
+        raise ConfigError(f'--width-px: expected 200 <= value <= {MAX_SIDE_PX}, got {width}')
+    if arguments.strip is not None and not 1 <= arguments.strip <= MAX_INSTANTS:
+        raise ConfigError(f'--strip: expected 1 <= N <= {MAX_INSTANTS}, got {arguments.strip}')
+    if arguments.times is not None and len(arguments.times) > MAX_INSTANTS:
+        raise ConfigError(f'--times: expected at most {MAX_INSTANTS}, got {len(arguments.times)}')
+    for name, low, high in (
+        ('elevation_deg', -60.0, 85.0),
+        ('azimuth_deg', -3600.0, 3600.0),
+        ('fps', 1.0, MAX_FPS),
+        ('speed', 0.01, 100.0),
+        ('samples', 1, MAX_SAMPLES),
+    ):
+        value = getattr(arguments, name)
+        if value is not None and not low <= value <= high:
+            option = name.replace('_', '-')
+            raise ConfigError(f'--{option}: expected {low:g} <= value <= {high:g}, got {value:g}')
+    if arguments.seconds and (arguments.first is not None or arguments.last is not None):
+        raise ConfigError('--seconds: expected it or --first and --last, got both')
+
+
+def still_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> Floats:
+    """
+    Return the instants of a picture, shape (n,) [s].
+
+    Raises
+    ------
+    ConfigError : for what is not in the clip.
+
+    """
+    if arguments.times is not None:
+        end = (n_frames - 1) / rate_hz
+        for time in arguments.times:
+            if not 0.0 <= time <= end + 1e-9:
+                raise ConfigError(f'--times: expected 0 .. {end:.3f} s, got {time:g}')
+        return np.array(arguments.times)
+    first, last = _frame_span(arguments, n_frames, rate_hz)
+    if arguments.strip is not None:
+        frames = [first + int(i) for i in even_instants(last - first + 1, arguments.strip)]
+    else:
+        middle = last // 2 if first == 0 else (first + last) // 2
+        frames = [middle if arguments.frame is None else arguments.frame]
+    for frame in frames:
+        if not 0 <= frame < n_frames:
+            raise ConfigError(f'frames: expected 0 .. {n_frames - 1}, got {frame}')
+    return np.array(frames) / rate_hz
+
+
+def film_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> FilmTimes:
+    """
+    Return the instants of a film.
+
+    Raises
+    ------
+    ConfigError : for what is not in the clip.
+
+    """
+    end = n_frames / rate_hz
+    if arguments.seconds:
+        first, last = _seconds(arguments.seconds, end)
+    else:
+        frames = _frame_span(arguments, n_frames, rate_hz)
+        first, last = frames[0] / rate_hz, (frames[1] + 1) / rate_hz
+    return FilmTimes(first, last, arguments.fps, arguments.speed)
+
+
+def _frame_span(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> tuple[int, int]:
+    """Return the first and the last frame."""
+    if arguments.seconds:
+        start, end = _seconds(arguments.seconds, n_frames / rate_hz)
+        first = min(math.ceil(start * rate_hz - 1e-6), n_frames - 1)
+        return first, max(math.ceil(end * rate_hz - 1e-6) - 1, first)
+    first = 0 if arguments.first is None else arguments.first
+    last = n_frames - 1 if arguments.last is None else arguments.last
+    if last < first:
+        raise ConfigError(f'--first: expected at most --last {last}, got {first}')
+    if first < 0 or last >= n_frames:
+        raise ConfigError(
+            f'frames: expected 0 .. {n_frames - 1}, got {first if first < 0 else last}'
+        )
+    return first, last
+
+
+def _seconds(span: tuple[float, float], end: float) -> tuple[float, float]:
+    first, last = span[0], end if math.isinf(span[1]) else span[1]
+    if not 0.0 <= first < last <= end + 1e-6:
+        raise ConfigError(f'--seconds: expected 0 <= A < B <= {end:.3f}, got {first:g}:{last:g}')
+    return first, last
+
+
+def _numbers(text: str) -> Sequence[float]:
+    """Return numbers with commas between; argparse shows the error."""
+    try:
+        values = [float(word) for word in text.split(',')]
+    except ValueError:
+        values = [math.nan]
+    if not all(math.isfinite(value) for value in values):
+        raise argparse.ArgumentTypeError(f'expected numbers with commas between, got {text!r}')
+    return values
+
+
+def _span(text: str) -> tuple[float, float]:
+    start, colon, end = text.partition(':')
+    try:
+        span = float(start or 0.0), float(end or 'inf')
+    except ValueError:
+        colon = ''
+    if not colon or math.isnan(span[0]) or math.isnan(span[1]):
+        raise argparse.ArgumentTypeError(f'expected A:B in seconds, got {text!r}')
+    return span
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.lower().partition('x')
+    if not (width.isdecimal() and height.isdecimal()) or not all(
+        MIN_SIDE_PX <= int(side) <= MAX_SIDE_PX for side in (width, height)
+    ):
+        raise argparse.ArgumentTypeError(
+            f'expected WxH, each {MIN_SIDE_PX} .. {MAX_SIDE_PX} pixels, got {text!r}'
+        )
+    return int(width), int(height)
+
 
 EXAMPLE = 'example: ./puppet render walk.bvh --strip 5 -o walk.png'
-add_arguments = render_arguments.add_arguments
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
@@ -31,12 +331,12 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     PuppetError : for bad input; nothing is written then.
 
     """
-    render_arguments.settle(arguments)
+    settle(arguments)
     cast = Casting(arguments, files)
     span = cast.span
     if arguments.video is not None:
         return _film(cast, arguments, span)
-    times = render_arguments.still_times(arguments, *span)
+    times = still_times(arguments, *span)
     actors = _with_near_objects(cast, times)
     if arguments.strip is None and arguments.times is None:
         texts = _texts(actors, arguments, arguments.size)
@@ -50,7 +350,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 
 def _film(cast: Casting, arguments: argparse.Namespace, span: tuple[int, float]) -> str:
-    film = render_arguments.film_times(arguments, *span)
+    film = film_times(arguments, *span)
     times = film.instants()
     width, height = film_size(arguments.out, arguments.size)
     check_length(arguments.out, (width, height), film.count)

@@ -9,13 +9,11 @@ Colours are linear light here; the picture's gamma comes last. The floor is the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 import math
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
-from puppet_core.drawing import Picture, TEXT_COLOUR
+from puppet_core.drawing import Picture
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Ints, Vec3
 from puppet_view.render.camera import Camera
@@ -50,28 +48,10 @@ Kinds = NDArray[np.int8]
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A text in the picture."""
-
-    text: str
-    """One or more lines."""
-
-    anchor: Vec3 | tuple[float, float]
-    """What it is centred on: a point in world, shape (3,) [m], or a column and a row."""
-
-    size_px: int = 26
-    """Height of the letters."""
-
-    colour: tuple[int, int, int] = TEXT_COLOUR
-    """Red, green, blue in 0 .. 255."""
-
-
 def render_scene(
     bodies: Sequence[Body],
     camera: Camera,
     size_px: tuple[int, int] = (1600, 900),
-    labels: Sequence[Label] = (),
     objects: Sequence[SceneObject] = (),
     samples: int = SAMPLES,
     lit_for: Camera | None = None,
@@ -82,13 +62,11 @@ def render_scene(
     Parameters
     ----------
     bodies : sequence of Body
-        Whoever is in the picture; their titles are written at their feet.
+        Whoever is in the picture.
     camera : Camera
         From where it is seen.
     size_px : tuple of int
         Width and height.
-    labels : sequence of Label
-        Further texts.
     objects : sequence of Solid or Capsule
         Tables, steps, balls.
     samples : int
@@ -117,9 +95,7 @@ def render_scene(
     image, kinds = image.reshape(height, width, 3), kinds.reshape(height, width)
     if samples > 1:
         _refine(image, find_edges(image, kinds), samples, tracer)
-    picture = to_screen(image)
-    texts = [*labels, *(_title(body) for body in bodies if body.title)]
-    return _write_labels(picture, texts, camera) if texts else picture
+    return to_screen(image)
 
 
 def _check_libraries() -> None:
@@ -366,26 +342,3 @@ def _sun_directions(light: Vec3, count: int) -> Singles:
     disc = np.linalg.svd(light[None])[2][1:]
     rays = light + np.column_stack((out * np.cos(angle), out * np.sin(angle))) @ disc
     return np.asarray(rays / np.linalg.norm(rays, axis=1)[:, None], dtype=np.float32)
-
-
-def _title(body: Body) -> Label:
-    """Return a label in front of a body's feet, on the floor."""
-    feet = body.p_world[[12, 15]].mean(axis=0)
-    return Label(body.title, np.array([feet[0], feet[1], 0.0]))
-
-
-def _write_labels(picture: Picture, labels: Sequence[Label], camera: Camera) -> Picture:
-    height, width = picture.shape[:2]
-    canvas = Image.fromarray(picture)
-    draw = ImageDraw.Draw(canvas)
-    for label in labels:
-        anchor = np.asarray(label.anchor, dtype=np.float64)
-        below = 0.0
-        if anchor.shape == (3,):
-            anchor = camera.project(anchor, (width, height))[0]
-            below = 1.6 * label.size_px
-        if np.all(np.isfinite(anchor)):
-            font = ImageFont.load_default(label.size_px)
-            place = (float(anchor[0]), float(anchor[1] + below))
-            draw.text(place, label.text, label.colour, font, anchor='mm', align='center')
-    return np.asarray(canvas)

@@ -49,9 +49,6 @@ class Body:
     segment_colours: Floats | None = None
     """Red, green, blue in 0 .. 1 per segment, shape (16, 3); NaN keeps the character's own."""
 
-    title: str = ''
-    """Written at its feet."""
-
     def __post_init__(self) -> None:
         for name, width in (('q_world', 4), ('p_world', 3)):
             values = check_array(name, getattr(self, name), (N_SEGMENTS, width))
@@ -63,22 +60,21 @@ class Body:
 
     @classmethod
     def in_posture(
-        cls, character: Character, posture: Posture, title: str = '', shift: Vec3 | None = None
+        cls, character: Character, posture: Posture, shift: Vec3 | None = None
     ) -> 'Body':
         """Return a body in a posture, moved by `shift` [m] if given."""
         root = np.asarray(posture.root_position) + (0.0 if shift is None else shift)
-        q_world, p_world = world_segments(
-            character.skeleton, root[None], np.asarray(posture.rotations)[None]
-        )
-        return cls(character, q_world[0], p_world[0], None, title)
+        rotations = np.asarray(posture.rotations)[None]
+        q_world, p_world = world_segments(character.skeleton, root[None], rotations)
+        return cls(character, q_world[0], p_world[0])
 
     @classmethod
-    def at_rest(cls, character: Character, title: str = '', shift: Vec3 | None = None) -> 'Body':
+    def at_rest(cls, character: Character, shift: Vec3 | None = None) -> 'Body':
         """Return a body in the T-pose with its soles on the floor, moved by `shift` [m]."""
         root = np.array([0.0, 0.0, character.skeleton.rest_root_height])
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
         zeros = np.zeros((8, 3))
-        return cls.in_posture(character, Posture(root, rotations, zeros, zeros), title, shift)
+        return cls.in_posture(character, Posture(root, rotations, zeros, zeros), shift)
 
     def capsules(self) -> tuple[Vec3s, Vec3s, Floats, Floats]:
         """Return starts (n, 3), ends (n, 3), radii (n,) [m] in world and colours (n, 3)."""

@@ -20,7 +20,6 @@ from puppet_view.render.cast import objects_of
 from puppet_view.render.image import (
     FLOOR,
     GAMMA,
-    Label,
     light_direction,
     NOTHING,
     OBJECT,
@@ -70,7 +69,7 @@ def _pixel(picture, camera, place):
 
 @pytest.mark.parametrize('place', [(0, 0, 0.7), (0.3, -0.8, 0.4), (-1.0, 0.9, 1.2)])
 def test_a_ball_is_seen_where_it_projects(camera, place):
-    picture = render_scene([], camera, SIZE_PX, (), [_ball(place, 0.1, RED)])
+    picture = render_scene([], camera, SIZE_PX, [_ball(place, 0.1, RED)])
     red, green, blue = _pixel(picture, camera, place)
     assert red > 1.5 * green and red > 1.5 * blue
     aside = _pixel(picture, camera, np.add(place, [0.0, 0.3, 0.2]))
@@ -79,7 +78,7 @@ def test_a_ball_is_seen_where_it_projects(camera, place):
 
 def test_a_capsule_is_seen_along_its_whole_length(camera):
     start, end = np.array([0.2, -0.6, 0.3]), np.array([-0.2, 0.5, 1.2])
-    picture = render_scene([], camera, SIZE_PX, (), [Capsule(start, end, 0.08, BLUE)])
+    picture = render_scene([], camera, SIZE_PX, [Capsule(start, end, 0.08, BLUE)])
     for share in np.linspace(0.0, 1.0, 9):
         red, _, blue = _pixel(picture, camera, start + share * (end - start))
         assert blue > 1.5 * red
@@ -88,7 +87,7 @@ def test_a_capsule_is_seen_along_its_whole_length(camera):
 @pytest.mark.parametrize('is_cylinder', [False, True])
 def test_a_solid_is_seen_where_it_projects(camera, is_cylinder):
     solid = Solid([0.0, 0.3, 0.4], [0.3, 0.3, 0.8], is_cylinder=is_cylinder, colour=GREEN)
-    picture = render_scene([], camera, SIZE_PX, (), [solid])
+    picture = render_scene([], camera, SIZE_PX, [solid])
     red, green, blue = _pixel(picture, camera, [0.0, 0.3, 0.4])
     assert green > 1.3 * red and green > 1.3 * blue
 
@@ -97,7 +96,7 @@ def test_the_nearer_of_two_hides_the_other(camera):
     near = camera.target + 0.4 * (camera.position - camera.target)
     balls = [_ball(camera.target, 0.2, RED), _ball(near, 0.2, BLUE)]
     for order in (balls, balls[::-1]):
-        red, _, blue = _pixel(render_scene([], camera, SIZE_PX, (), order), camera, near)
+        red, _, blue = _pixel(render_scene([], camera, SIZE_PX, order), camera, near)
         assert blue > red
 
 
@@ -106,7 +105,7 @@ def test_a_ball_throws_its_shadow_on_the_floor(camera):
     light = light_direction(camera)
     foot = ball.start - light * (ball.start[2] / light[2])
     lit = render_scene([], camera, SIZE_PX)
-    shaded = render_scene([], camera, SIZE_PX, (), [ball])
+    shaded = render_scene([], camera, SIZE_PX, [ball])
     before, after = (_pixel(p, camera, foot) for p in (lit, shaded))
     assert np.all(after < 0.8 * before)
     far = foot + [0.0, -1.2, 0.0]
@@ -200,27 +199,8 @@ def test_a_body_that_is_not_finite_is_refused(adult):
         Body(adult, body.q_world, np.full((16, 3), np.nan))
 
 
-def test_a_title_is_written_below_the_feet(adult):
-    camera = Camera([6.0, 0.0, 1.6], [0.0, 0.0, 0.7], 35.0)
-    without = render_scene([Body.at_rest(adult)], camera, (320, 240))
-    titled = render_scene([Body.at_rest(adult, 'performer')], camera, (320, 240))
-    rows, columns = np.nonzero(np.any(without != titled, axis=2))
-    foot = camera.project(np.zeros(3), (320, 240))[0]
-    assert np.mean(columns) == pytest.approx(foot[0], abs=6)
-    assert np.min(rows) > foot[1]
-
-
-def test_a_label_is_written_at_its_pixel_and_one_behind_the_eye_is_not(camera):
-    labels = [Label('here', (40.0, 20.0)), Label('gone', np.array([9.0, 2.0, 2.5]))]
-    plain = render_scene([], camera, SIZE_PX)
-    changed = np.any(render_scene([], camera, SIZE_PX, labels) != plain, axis=2)
-    rows, columns = np.nonzero(changed)
-    assert np.mean(rows) == pytest.approx(20.0, abs=6)
-    assert np.mean(columns) == pytest.approx(40.0, abs=6)
-
-
 def test_png_holds_the_picture(tmp_path, camera):
-    picture = render_scene([], camera, SIZE_PX, (), [_ball((0, 0, 0.5), 0.3, RED)])
+    picture = render_scene([], camera, SIZE_PX, [_ball((0, 0, 0.5), 0.3, RED)])
     save_png(tmp_path / 'a.png', picture)
     np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / 'a.png')), picture)
 
