@@ -3,18 +3,20 @@
 """Humanoid robots as characters: from URDF to a character, and from a posture to joint angles."""
 
 from puppet_core.robots.character_check import findings
-from puppet_core.robots.description import description_text, link_chain, urdf_text
-from puppet_core.robots.joints import RobotJoints
-from puppet_core.robots.limbs import load_robot_map, RobotMap
-from puppet_core.robots.robot_character import character_from_urdf
-from puppet_core.robots.visuals import (
+from puppet_core.robots.description import (
     CYLINDER,
+    description_text,
+    link_chain,
     merged_parts,
     Part,
     read_shape,
     robot_name,
+    urdf_text,
     world_orientations,
 )
+from puppet_core.robots.joints import RobotJoints
+from puppet_core.robots.limbs import load_robot_map, RobotMap
+from puppet_core.robots.robot_character import character_from_urdf
 
 __all__ = [
     'findings',

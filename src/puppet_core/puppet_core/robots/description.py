@@ -1,22 +1,39 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A character as URDF text, for RViz, robot_state_publisher and anything else that reads it.
+A character as URDF text, for whatever reads it, and the visuals of such a text as few meshes.
 
 Each joint of three degrees of freedom becomes three `continuous` joints (URDF's unlimited
 revolute) in the order z, y, x with massless links between them, in the names of
 `continuous_euler.JOINT_NAMES`. Link names carry no prefix: RViz and robot_state_publisher put
-`puppet/` or `performer/` before them.
-
+`puppet/` or `performer/` before them. Reading the published description instead of a file shows
+any character, also one that the puppet becomes while running; only the spheres and cylinders of
+the sixteen segment links are read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 from xml.etree import ElementTree as Xml
 
 import numpy as np
-from puppet_core.body import AXES, Capsule, Character, PARENTS, SEGMENTS
-from puppet_core.math import Vec3
+from puppet_core.body import (
+    AXES,
+    Capsule,
+    Character,
+    N_SEGMENTS,
+    PARENTS,
+    Rods,
+    SEGMENT_INDEX,
+    SEGMENTS,
+    smooth_surface,
+)
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3
+from scipy.spatial.transform import Rotation
 
+SPHERE, CYLINDER = 'sphere', 'cylinder'
+DEFAULT_COLOUR = (0.6, 0.65, 0.7)
+MAX_BYTES = 2_000_000
 _AXIS_TEXT = {'z': '0 0 1', 'y': '0 1 0', 'x': '1 0 0'}
 
 
@@ -98,3 +115,140 @@ def _roll_pitch_of_z(direction: Vec3) -> Vec3:
 
 def _numbers(values: Iterable[float]) -> str:
     return ' '.join(f'{v:.12g}' for v in values)
+
+
+# The visuals of a description.
+
+
+class Solid(NamedTuple):
+    """A sphere, or a cylinder along its own z, on a segment."""
+
+    segment: int
+    """Index into SEGMENTS."""
+
+    kind: str
+    """SPHERE or CYLINDER."""
+
+    position: Vec3
+    """Centre in the segment's frame [m]."""
+
+    rotation: Floats
+    """Matrix from its own axes to the segment's, shape (3, 3)."""
+
+    scale: Vec3
+    """Radius, radius, radius or length [m]."""
+
+    colour: tuple[float, float, float]
+    """Red, green, blue in 0 .. 1."""
+
+
+class Part(NamedTuple):
+    """All solids of one colour on one segment, as one surface in the segment's frame."""
+
+    segment: int
+    """Index into SEGMENTS."""
+
+    colour: tuple[float, float, float]
+    """Red, green, blue in 0 .. 1."""
+
+    vertices: Floats
+    """Shape (n, 3) [m]."""
+
+    triangles: Ints
+    """Shape (m, 3)."""
+
+
+def read_shape(text: str) -> tuple[Solid, ...]:
+    """
+    Return the solids of a robot description.
+
+    Raises
+    ------
+    ConfigError : if the text is not a URDF with numbers where they belong.
+
+    """
+    if len(text) > MAX_BYTES:
+        raise ConfigError(f'robot_description: expected at most {MAX_BYTES} bytes')
+    try:
+        robot = Xml.fromstring(text.encode())
+        colours = {
+            material.get('name', ''): _finite(colour.get('rgba', ''), 4)[:3]
+            for material in robot.findall('material')
+            if (colour := material.find('color')) is not None
+        }
+        return tuple(
+            solid
+            for link in robot.findall('link')
+            if link.get('name') in SEGMENT_INDEX
+            for solid in _read_link(link, colours)
+        )
+    except (Xml.ParseError, ValueError, TypeError) as err:
+        raise ConfigError(f'robot_description: expected a URDF, got {err}') from err
+
+
+def robot_name(text: str) -> str:
+    """Return the name in a robot description that `read_shape` has taken, '' if it has none."""
+    return Xml.fromstring(text.encode()).get('name', '')
+
+
+def merged_parts(solids: Sequence[Solid]) -> list[Part]:
+    """
+    Return few meshes that resemble the solids: one for each segment and colour.
+
+    The ends of cylinders are rounded, and the seams between the solids smoothed; a surface is up
+    to some millimetres off.
+
+    """
+    groups: dict[tuple[int, tuple[float, float, float]], list[Solid]] = {}
+    for solid in solids:
+        groups.setdefault((solid.segment, solid.colour), []).append(solid)
+    return [
+        Part(segment, colour, *smooth_surface(_rods(members)))
+        for (segment, colour), members in groups.items()
+    ]
+
+
+def _rods(solids: Sequence[Solid]) -> Rods:
+    halves = [
+        0.5 * s.scale[2] * s.rotation[:, 2] if s.kind == CYLINDER else np.zeros(3) for s in solids
+    ]
+    places = [solid.position for solid in solids]
+    return Rods(
+        np.subtract(places, halves), np.add(places, halves), np.array([s.scale[0] for s in solids])
+    )
+
+
+def world_orientations(rotations: Quats) -> Quats:
+    """Return each segment's orientation in world from that in its parent, shapes (16, 4)."""
+    q_world = np.array(rotations)
+    for segment in range(1, N_SEGMENTS):
+        parent = q_world[PARENTS[segment]]
+        q_world[segment] = quaternions.multiply(parent, q_world[segment])
+    return q_world
+
+
+def _read_link(link: Xml.Element, colours: Mapping[str, Floats]) -> Iterator[Solid]:
+    segment = SEGMENT_INDEX[link.get('name', '')]
+    for visual in link.findall('visual'):
+        origin, geometry = visual.find('origin'), visual.find('geometry')
+        pose = origin.attrib if origin is not None else {}
+        position = _finite(pose.get('xyz', '0 0 0'), 3)
+        rotation = Rotation.from_euler('xyz', _finite(pose.get('rpy', '0 0 0'), 3)).as_matrix()
+        material = visual.find('material')
+        name = material.get('name', '') if material is not None else ''
+        red, green, blue = colours.get(name, DEFAULT_COLOUR)
+        for kind in (SPHERE, CYLINDER):
+            shape = geometry.find(kind) if geometry is not None else None
+            if shape is None:
+                continue
+            radius = _finite(shape.get('radius', ''), 1)[0]
+            depth = _finite(shape.get('length', ''), 1)[0] if kind == CYLINDER else radius
+            scale = np.array([radius, radius, depth])
+            yield Solid(segment, kind, position, rotation, scale, (red, green, blue))
+
+
+def _finite(text: str, count: int) -> Floats:
+    values = np.array([float(word) for word in text.split()])
+    if len(values) != count or not np.all(np.isfinite(values)):
+        raise ValueError(f'{text!r} instead of {count} numbers')
+    return values

@@ -9,9 +9,9 @@ what else goes up from where the arms begin, near the middle. A map (`load_robot
 facing and joints that the search gets wrong. X is forward, Y left, Z up.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import NoReturn
 
@@ -124,12 +124,17 @@ def share_out(
 
     """
     best, least = None, np.inf
-    for lead in range(MAX_LEAD[parts[0]] + 1):
-        for groups in _cuts(row[lead:]):
-            cost = LEAD_COST * lead + _cost(tree, groups, parts, tip)
-            cost += DROP_COST * len(left_over(tree, row[lead:], groups))
-            if cost < least:
-                best, least = groups, cost
+    leads = range(MAX_LEAD[parts[0]] + 1)
+    counts = range(1, MAX_AXES + 1), range(1, MAX_HINGE_AXES + 1), range(MAX_AXES + 1)
+    for lead, *lengths in product(leads, *counts):
+        first, hinge, end = lead + np.cumsum(lengths)
+        if end > len(row):
+            continue
+        groups = tuple(row[lead:first]), tuple(row[first:hinge]), tuple(row[hinge:end])
+        cost = LEAD_COST * lead + _cost(tree, groups, parts, tip)
+        cost += DROP_COST * len(left_over(tree, row[lead:], groups))
+        if cost < least:
+            best, least = groups, cost
     return best
 
 
@@ -139,15 +144,6 @@ def left_over(
     """Return the joints of a row that move no segment and whose names do not explain it."""
     taken = {j for group in groups for j in group}
     return tuple(j for j in row if j not in taken and not _is_not_ours(tree.names[j]))
-
-
-def _cuts(row: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    for first in range(1, MAX_AXES + 1):
-        for second in range(1, MAX_HINGE_AXES + 1):
-            for third in range(MAX_AXES + 1):
-                hinge, end = first + second, first + second + third
-                if end <= len(row):
-                    yield tuple(row[:first]), tuple(row[first:hinge]), tuple(row[hinge:end])
 
 
 def _cost(
@@ -217,7 +213,7 @@ def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: li
         if any(name in given for name in segments):
             groups |= {name: given[name] for name in segments if name in given}
             continue
-        cut = share_out(tree, row, _parts(limb), limb_tip(tree, row))
+        cut = share_out(tree, row, PARTS[limb.partition('_')[2]], limb_tip(tree, row))
         if cut is None:
             _fail_limb(tree, limb, row)
         rest = tuple(j for j in left_over(tree, row, cut) if tree.joints[j].turns)
@@ -266,11 +262,7 @@ def _without_mimics(tree: RobotTree, groups: Groups, notes: list[str]) -> Groups
 
 def _limb(segment: str) -> int:
     """Return which limb a segment is of, -1 for the trunk."""
-    return (SEGMENTS.index(segment) - int(LIMB_SEGMENTS[0, 0])) // 3 if _is_limb(segment) else -1
-
-
-def _is_limb(segment: str) -> bool:
-    return SEGMENTS.index(segment) >= LIMB_SEGMENTS[0, 0]
+    return max((SEGMENTS.index(segment) - int(LIMB_SEGMENTS[0, 0])) // 3, -1)
 
 
 def limb_tip(tree: RobotTree, row: tuple[int, ...]) -> Vec3:
@@ -279,11 +271,6 @@ def limb_tip(tree: RobotTree, row: tuple[int, ...]) -> Vec3:
     points = np.concatenate((tree.points(set(row)), np.array(links)))
     far = np.linalg.norm(points - tree.origins[row[0]], axis=1)
     return points[int(np.argmax(far))]
-
-
-def _parts(limb: str) -> tuple[str, str, str]:
-    upper, lower, end = PARTS[limb.partition('_')[2]]
-    return upper, lower, end
 
 
 def _fail(tree: RobotTree, expected: str, got: str, hint: str = HINT) -> NoReturn:
@@ -333,20 +320,13 @@ def _pair(
             best, best_height = (one, other), height
     if best is None:
         where = 'on the root link' if kind == 'leg' else 'above the legs'
-        _fail(
-            tree,
-            f'two {kind}s: mirrored rows of {MIN_LIMB_JOINTS} or more joints {where}',
-            _rows_found(tree, long_ones, legs),
-            f'root link {tree.urdf.root}; {HINT}',
-        )
+        wanted = f'two {kind}s: mirrored rows of {MIN_LIMB_JOINTS} or more joints {where}'
+        hint = f'root link {tree.urdf.root}; {HINT}'
+        _fail(tree, wanted, _rows_found(tree, long_ones, legs), hint)
     left, right = sorted(best, key=lambda row: -_side(tree, row))
     if _is_named(tree, left, 'right') and _is_named(tree, right, 'left'):
-        _fail(
-            tree,
-            f'the left {kind} at positive Y',
-            tree.names[left[0]],
-            'say in a file for --map which way the robot faces, as forward: [-1, 0, 0]',
-        )
+        hint = 'say in a file for --map which way the robot faces, as forward: [-1, 0, 0]'
+        _fail(tree, f'the left {kind} at positive Y', tree.names[left[0]], hint)
     return left, right
 
 
@@ -382,12 +362,8 @@ def _trunk(tree: RobotTree, given: Groups, row: tuple[int, ...]) -> Groups:
     if 'spine' in given or 'chest' in given:
         both = given.get('spine', ()) + given.get('chest', ())
         if both != row:
-            _fail(
-                tree,
-                f'spine and chest: {_listed(tree, row)}',
-                _listed(tree, both),
-                'these are the joints from the root to the arms',
-            )
+            hint = 'these are the joints from the root to the arms'
+            _fail(tree, f'spine and chest: {_listed(tree, row)}', _listed(tree, both), hint)
         return {name: given.get(name, ()) for name in ('spine', 'chest')}
     if len(row) <= MAX_AXES:
         return {'chest': row}
@@ -419,26 +395,20 @@ def _named_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]]) -> Grou
     index = {joint.name: i for i, joint in enumerate(tree.joints) if joint.turns}
     groups = {}
     for segment, names in named.items():
-        unknown = [name for name in names if name not in index]
+        unknown = ', '.join(name for name in names if name not in index)
         if unknown:
-            _fail(
-                tree,
-                f'{segment}: joints with an angle of their own',
-                ', '.join(unknown),
-                'there are ' + ', '.join(index),
-            )
+            wanted = f'{segment}: joints with an angle of their own'
+            _fail(tree, wanted, unknown, 'there are ' + ', '.join(index))
+        if len(names) > MAX_AXES:
+            _fail(tree, f'{segment}: at most {MAX_AXES} joints', str(len(names)))
         groups[segment] = tuple(index[name] for name in names)
-    for limb in LIMB_SEGMENTS:
-        row = sum((groups.get(SEGMENTS[i], ()) for i in limb), ())
-        _require_row(tree, row, _above(tree, row[0]) if row else ROOT)
-    for limb, (upper, lower, _) in zip(LIMBS, LIMB_SEGMENTS):
-        parts = [SEGMENTS[i] for i in (upper, lower)]
+    for limb, segments in zip(LIMBS, LIMB_SEGMENTS):
+        row = sum((groups.get(SEGMENTS[i], ()) for i in segments), ())
+        _require_row(tree, row)
+        parts = [SEGMENTS[i] for i in segments[:2]]
         named_ones = [p for p in parts if groups.get(p)]
         if len(named_ones) == 1:
             _fail(tree, f'{limb}: joints of {" and ".join(parts)}', f'those of {named_ones[0]}')
-    for segment, group in groups.items():
-        if len(group) > MAX_AXES:
-            _fail(tree, f'{segment}: at most {MAX_AXES} joints', str(len(group)))
     return groups
 
 
@@ -450,16 +420,12 @@ def _above(tree: RobotTree, joint: int) -> int:
     return above
 
 
-def _require_row(tree: RobotTree, row: tuple[int, ...], above: int) -> None:
-    for joint in row:
-        if _above(tree, joint) != above:
-            _fail(
-                tree,
-                f'{tree.names[joint]} to follow the joint named before it',
-                'it hangs elsewhere',
-                'joints are named from the trunk outwards',
-            )
-        above = joint
+def _require_row(tree: RobotTree, row: tuple[int, ...]) -> None:
+    for before, joint in zip(row, row[1:]):
+        if _above(tree, joint) != before:
+            wanted = f'{tree.names[joint]} to follow the joint named before it'
+            hint = 'joints are named from the trunk outwards'
+            _fail(tree, wanted, 'it hangs elsewhere', hint)
 
 
 def _listed(tree: RobotTree, row: tuple[int, ...]) -> str:

@@ -12,7 +12,8 @@ from puppet_core.body.skeleton import PARENTS, SEGMENTS, Skeleton
 from puppet_core.math import quaternions as batch
 from puppet_core.robots.description import link_chain, urdf_text
 import pytest
-from transforms3d import affines, euler
+from transforms3d import affines
+from urdf_walk import floats, link_poses, origin
 
 POSITION_TOL_M = 1e-9  # twelve digits written, a body of metres
 BUILT_IN = ('performer', 'sally', 'blubby', 'frog')
@@ -22,39 +23,6 @@ BUILT_IN = ('performer', 'sally', 'blubby', 'frog')
 def character(request, characters_dir):
     """Return each built-in character."""
     return load_character(characters_dir / f'{request.param}.yaml')
-
-
-def _floats(text):
-    return np.array([float(word) for word in text.split()])
-
-
-def _origin(element):
-    """Return the 4 x 4 pose of an element's origin."""
-    origin = element.find('origin')
-    if origin is None:
-        return np.eye(4)
-    roll, pitch, yaw = _floats(origin.get('rpy', '0 0 0'))
-    turned = euler.euler2mat(yaw, pitch, roll, 'rzyx')
-    return affines.compose(_floats(origin.get('xyz', '0 0 0')), turned, np.ones(3))
-
-
-def _link_poses(robot, angles, root=None):
-    """Return the pose of every link by walking the tree as any URDF reader does."""
-    children = {}
-    for joint in robot.findall('joint'):
-        children.setdefault(joint.find('parent').get('link'), []).append(joint)
-    poses, waiting = {'pelvis': np.eye(4) if root is None else root}, ['pelvis']
-    while waiting:
-        link = waiting.pop()
-        for joint in children.get(link, []):
-            child = joint.find('child').get('link')
-            axis = _floats(joint.find('axis').get('xyz'))
-            turned = euler.axangle2mat(axis, angles[joint.get('name')])
-            step = affines.compose(np.zeros(3), turned, np.ones(3))
-            assert child not in poses
-            poses[child] = poses[link] @ _origin(joint) @ step
-            waiting.append(child)
-    return poses
 
 
 def test_there_are_sixteen_segments_thirty_links_between_and_forty_five_joints(character):
@@ -83,20 +51,19 @@ def test_every_joint_is_unlimited_and_turns_about_its_own_axis(character):
     axes = {'z': [0, 0, 1], 'y': [0, 1, 0], 'x': [1, 0, 0]}
     for joint in Xml.fromstring(urdf_text(character)).findall('joint'):
         assert joint.get('type') == 'continuous'
-        axis = _floats(joint.find('axis').get('xyz'))
+        axis = floats(joint.find('axis').get('xyz'))
         np.testing.assert_array_equal(axis, axes[joint.get('name')[-1]])
 
 
 def test_zero_angles_are_the_rest_pose(character):
-    robot = Xml.fromstring(urdf_text(character))
-    poses = _link_poses(robot, dict.fromkeys(JOINT_NAMES, 0.0))
+    poses = link_poses(urdf_text(character), dict.fromkeys(JOINT_NAMES, 0.0))
     rest = character.skeleton.rest_positions()
     for index, segment in enumerate(SEGMENTS):
         np.testing.assert_allclose(poses[segment][:3, 3], rest[index], atol=POSITION_TOL_M)
 
 
 def test_published_angles_give_the_posture_through_the_urdf(rng, character):
-    robot, split = Xml.fromstring(urdf_text(character)), ContinuousEuler()
+    text, split = urdf_text(character), ContinuousEuler()
     skeleton, checked = character.skeleton, 0
     rotvecs = np.cumsum(0.1 * rng.normal(size=(40, 16, 3)), axis=0)
     for rotations in batch.exp(rotvecs):
@@ -106,7 +73,7 @@ def test_published_angles_give_the_posture_through_the_urdf(rng, character):
         if np.min(np.abs(np.cos(angles[1::3]))) < ZONE:
             continue  # near gimbal lock angles are allowed to err
         root = affines.compose(np.zeros(3), batch.to_matrix(rotations[0]), np.ones(3))
-        poses = _link_poses(robot, dict(zip(JOINT_NAMES, angles)), root)
+        poses = link_poses(text, dict(zip(JOINT_NAMES, angles)), root)
         for i, segment in enumerate(SEGMENTS):
             np.testing.assert_allclose(poses[segment][:3, 3], p_world[i], atol=POSITION_TOL_M)
             turned = batch.to_matrix(q_world[i])
@@ -119,8 +86,7 @@ def test_measured_lengths_keep_their_digits(rng, adult_character):
     offsets = adult_character.skeleton.offsets * (1.0 + 0.1 * rng.random((16, 3)))
     skeleton = Skeleton(offsets, adult_character.skeleton.interaction_points)
     measured = _with(adult_character, skeleton=skeleton)
-    robot = Xml.fromstring(urdf_text(measured))
-    poses = _link_poses(robot, dict.fromkeys(JOINT_NAMES, 0.0))
+    poses = link_poses(urdf_text(measured), dict.fromkeys(JOINT_NAMES, 0.0))
     rest = skeleton.rest_positions()
     tip = poses['right_foot'][:3, 3]
     np.testing.assert_allclose(tip, rest[SEGMENTS.index('right_foot')], atol=POSITION_TOL_M)
@@ -153,11 +119,11 @@ def test_a_capsule_is_a_cylinder_along_it_and_a_ball_at_each_end(adult_character
     visuals = {visual.find('geometry')[0].tag: visual for visual in link.findall('visual')}
     cylinder = visuals['cylinder'].find('geometry/cylinder')
     half = np.array([0.0, 0.0, 0.5 * float(cylinder.get('length')), 1.0])
-    pose = _origin(visuals['cylinder'])
+    pose = origin(visuals['cylinder'])
     np.testing.assert_allclose((pose @ half)[:3], end, atol=POSITION_TOL_M)
     np.testing.assert_allclose((pose @ (half * [1, 1, -1, 1]))[:3], start, atol=POSITION_TOL_M)
     visuals = link.findall('visual')
-    balls = [_origin(v)[:3, 3] for v in visuals if v.find('geometry/sphere') is not None]
+    balls = [origin(v)[:3, 3] for v in visuals if v.find('geometry/sphere') is not None]
     np.testing.assert_allclose(sorted(map(tuple, balls)), sorted(map(tuple, (start, end))))
     assert {e.get('radius') for e in link.iter() if e.get('radius')} == {'0.05'}
 
@@ -173,7 +139,7 @@ def test_every_material_used_is_defined_once_with_its_colour(character):
     defined = [m.get('name') for m in robot.findall('material')]
     used = {m.get('name') for m in robot.iter('material')}
     assert len(defined) == len(set(defined)) and used == set(defined)
-    rgba = {tuple(_floats(m.find('color').get('rgba'))) for m in robot.findall('material')}
+    rgba = {tuple(floats(m.find('color').get('rgba'))) for m in robot.findall('material')}
     expected = {(*character.colour_of(c), 1.0) for c in character.capsules}
     np.testing.assert_allclose(sorted(rgba), sorted(expected), atol=1e-11)
 

@@ -11,16 +11,16 @@ from puppet_core.body.posture import world_segments
 from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions
-from puppet_core.robots.description import urdf_text
-from puppet_core.robots.limbs import RobotMap
-from puppet_core.robots.robot_character import character_from_urdf
-from puppet_core.robots.visuals import (
+from puppet_core.robots.description import (
     CYLINDER,
     merged_parts,
     read_shape,
     SPHERE,
+    urdf_text,
     world_orientations,
 )
+from puppet_core.robots.limbs import RobotMap
+from puppet_core.robots.robot_character import character_from_urdf
 import pytest
 
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'

@@ -9,8 +9,7 @@ import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import world_segments
 from puppet_core.math import quaternions
-from puppet_core.robots.description import urdf_text
-from puppet_core.robots.visuals import merged_parts, read_shape
+from puppet_core.robots.description import merged_parts, read_shape, urdf_text
 import pytest
 
 pytest.importorskip('viser', reason='viser is not installed')

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip('viser', reason='viser is not installed')
 
-from puppet_core.robots.visuals import merged_parts, read_shape  # noqa: E402
+from puppet_core.robots.description import merged_parts, read_shape  # noqa: E402
 from puppet_view.browser.live_page import (  # noqa: E402,I100
     LiveView,
     PERFORMER,
