@@ -6,7 +6,6 @@ A clip's floor, and how far a sole is below its ankle: no file states them.
 Both are read off the feet while they stand. A stand is a run of frames in which a foot hardly
 moves; the stands near the lowest one are on the floor. The captured floor is often tilted by a
 degree (a walk then climbs by centimetres), which is taken out if all stands agree on it.
-
 """
 
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from puppet_core.math import Floats, Ints, read_only, Vec3, Vec3s
 
 Bools = NDArray[np.bool_]  # shape (n,)
+_UP = read_only([0.0, 0.0, 1.0])
 
 STAND_SPEED_M_S = 0.25  # a standing foot's joint moves slower; as in the bench's planted feet
 _MIN_STAND_S = 0.04  # a running foot stands for about this long
@@ -66,17 +66,7 @@ class FloorFit:
 
 
 def standing_frames(points: Vec3s, rate_hz: float) -> Bools:
-    """
-    Return which frames a point hardly moves in, bool, shape (n,).
-
-    Parameters
-    ----------
-    points : ndarray, shape (n, 3)
-        Positions over time [m].
-    rate_hz : float
-        Frames per second.
-
-    """
+    """Return which frames a point, (n, 3) [m] over time, hardly moves in, shape (n,)."""
     half = max(1, round(0.5 * _SPEED_SPAN_S * rate_hz))
     frames = np.arange(len(points))
     before, after = np.maximum(frames - half, 0), np.minimum(frames + half, len(points) - 1)
@@ -86,17 +76,7 @@ def standing_frames(points: Vec3s, rate_hz: float) -> Bools:
 
 
 def find_stands(feet: Vec3s, rate_hz: float) -> Stands:
-    """
-    Return the stands of both feet.
-
-    Parameters
-    ----------
-    feet : ndarray, shape (n, 2, 3)
-        Middle of the left and right foot over time, Z up [m].
-    rate_hz : float
-        Frames per second.
-
-    """
+    """Return the stands of both feet, whose middles over time, Z up, are (n, 2, 3) [m]."""
     rows: list[tuple[int, Vec3, float]] = []
     for foot in range(2):
         points = feet[:, foot]
@@ -134,23 +114,17 @@ def fit_floor(feet: Vec3s, rate_hz: float, leg_length: float) -> FloorFit:
     stands = find_stands(feet, rate_hz)
     floor = _floor_stands(stands, leg_length)
     lowest = np.sort(feet[..., 2].min(axis=1))[int(_SELDOM_SHARE * (len(feet) - 1))]
+    drop = _DEFAULT_DROP * leg_length
     if not floor.weights.size or (lowest < floor.points[:, 2].min() - _BELOW_STANDS * leg_length):
-        return _fit_without_stands(float(lowest), leg_length)
+        is_at_zero = _LOWEST_DROP <= lowest / leg_length <= _HIGHEST_DROP
+        height = 0.0 if is_at_zero else float(lowest) - drop
+        return FloorFit(_UP, np.zeros(3), np.full(2, drop), height)
     normal, pivot = _fit_tilt(floor, leg_length)
     levels = _levels(floor, normal, pivot, leg_length)
     base = float(levels.min())
     if _LOWEST_DROP <= base / leg_length <= _HIGHEST_DROP:
-        return FloorFit(normal, pivot, read_only(levels), 0.0)
-    drop = _DEFAULT_DROP * leg_length
-    return FloorFit(normal, pivot, read_only(levels - base + drop), base - drop)
-
-
-def _fit_without_stands(lowest: float, leg_length: float) -> FloorFit:
-    drop = _DEFAULT_DROP * leg_length
-    is_at_zero = _LOWEST_DROP <= lowest / leg_length <= _HIGHEST_DROP
-    height = 0.0 if is_at_zero else lowest - drop
-    up = np.array([0.0, 0.0, 1.0])
-    return FloorFit(read_only(up), read_only(np.zeros(3)), read_only([drop, drop]), height)
+        return FloorFit(normal, pivot, levels, 0.0)
+    return FloorFit(normal, pivot, levels - base + drop, base - drop)
 
 
 def _floor_stands(stands: Stands, leg_length: float) -> Stands:
@@ -166,14 +140,13 @@ def _fit_tilt(stands: Stands, leg_length: float) -> tuple[Vec3, Vec3]:
     """Return normal and pivot of the plane through the stands; (0, 0, 1) if it is not tilted."""
     weights = stands.weights / stands.weights.sum()
     pivot = weights @ stands.points
-    flat = read_only([0.0, 0.0, 1.0]), read_only(pivot)
     sides = np.stack([stands.feet == 0, stands.feet == 1], axis=1).astype(np.float64)
     directions = _spread_directions(stands.points[:, :2], sides, weights)
     # Unknowns: one slope per direction in which the stands are spread, and one level per foot,
     # or one for both where there are too few stands to distinguish.
     spare = len(weights) - directions.shape[1]
     if directions.shape[1] == 0 or spare < 2:
-        return flat
+        return _UP, pivot
     levels = sides if spare > 3 else np.ones((len(weights), 1))
     along = (stands.points[:, :2] - pivot[:2]) @ directions
     columns = np.hstack([levels, along])
@@ -188,9 +161,9 @@ def _fit_tilt(stands: Stands, leg_length: float) -> tuple[Vec3, Vec3]:
         or np.ptp(rises) < _MIN_TILT_RISE * leg_length
         or residual > _MAX_TILT_RESIDUAL * tilted
     ):
-        return flat
+        return _UP, pivot
     normal = np.array([*(-directions @ slopes), 1.0])
-    return read_only(normal / np.linalg.norm(normal)), flat[1]
+    return normal / np.linalg.norm(normal), pivot
 
 
 def _spread_directions(points: Floats, sides: Floats, weights: Floats) -> Floats:

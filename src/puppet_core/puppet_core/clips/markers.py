@@ -217,12 +217,8 @@ def to_clip_file(
     """
     Return the body of the markers as a clip file, its name map, and a note on dropped frames.
 
-    Parameters
-    ----------
-    data, marker_set, points : MarkerData, MarkerSet, mapping
-        The markers, and `body_points` of them.
-    q_world_file : ndarray, shape (4,)
-        From the file's axes to ones whose Z is up.
+    `points` are the markers' `body_points`; `q_world_file` turns the file's axes to ones whose Z
+    is up.
 
     Raises
     ------

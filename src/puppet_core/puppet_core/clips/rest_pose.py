@@ -9,14 +9,13 @@ rotations all joints of a file have the same axes) and corrected as little as th
 lie as in our T-pose. Where the carried bone lies far off, the file's axes follow its bones
 (LAFAN1 and others) and leave the twist open; then the hinge of knee or elbow, measured
 over the clip, defines it.
-
 """
 
 import numpy as np
 from puppet_core.body import PARENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.name_map import SegmentJoints
-from puppet_core.math import Floats, from_matrix, Quat, quaternion, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, from_matrix, Quat, quaternion, Quats, to_matrix, Vec3, Vec3s
 from puppet_core.math.quaternions import conjugate, multiply, rotate
 
 # A body's axes this near to the joint's own are meant to be those: what is left is the subject's
@@ -36,22 +35,10 @@ _LEFT = np.array([0.0, 1.0, 0.0])
 
 def segment_axes(clip: ClipFile, joints: SegmentJoints, sole_normals: Vec3s) -> Quats:
     """
-    Return q_joint_segment of each segment.
+    Return q_joint_segment of each segment, shape (16, 4).
 
-    Parameters
-    ----------
-    clip : ClipFile
-        The file.
-    joints : SegmentJoints
-        Its joints.
-    sole_normals : ndarray, shape (2, 3)
-        World's up in the axes of the left and right foot's joint while they stand; NaN where
-        they never do. Used for feet whose rest is pointed.
-
-    Returns
-    -------
-    axes : ndarray, shape (16, 4)
-        From segment coordinates to coordinates of the segment's joint.
+    `sole_normals` (2, 3) is the world's up in the axes of the left and right foot's joint while
+    they stand, NaN where they never do; it counts for feet whose rest is pointed.
 
     """
     axes = np.zeros((len(SEGMENTS), 4))
@@ -155,16 +142,12 @@ def _trunk_axes(clip: ClipFile, joints: SegmentJoints, segment: str, limb: str) 
 
 def _snapped(axes: Quat) -> Quat:
     """Return the nearest rotation that maps coordinate axes on such, if it is near."""
-    matrix = np.round(_matrix(axes))
+    matrix = np.round(to_matrix(axes))
     is_rotation = np.allclose(matrix @ matrix.T, np.eye(3)) and np.linalg.det(matrix) > 0.5
     if not is_rotation:
         return axes
     snapped = from_matrix(matrix)
     return snapped if quaternion.angle_between(axes, snapped) < _SNAP_RAD else axes
-
-
-def _matrix(q: Quat) -> Floats:
-    return np.stack([rotate(q, unit) for unit in np.eye(3)], axis=1)
 
 
 def _upright(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Quat) -> Quat:

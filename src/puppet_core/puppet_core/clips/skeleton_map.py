@@ -69,21 +69,9 @@ _LEFT_FOOT, _RIGHT_FOOT = SEGMENT_INDEX['left_foot'], SEGMENT_INDEX['right_foot'
 
 def count_artificial_frames(p_world: Vec3s, rate_hz: float, body_height: float) -> int:
     """
-    Return how many frames at the start are not motion.
+    Return how many frames at the start are not motion, 0 if the first continues into the second.
 
-    Parameters
-    ----------
-    p_world : ndarray, shape (n, j, 3)
-        Joint positions [m].
-    rate_hz : float
-        Frames per second.
-    body_height : float
-        Any length of the body's size [m]: what is impossible depends on it.
-
-    Returns
-    -------
-    count : int
-        0 if the first frame continues into the second.
+    From joint positions (n, j, 3) [m] and any length of the body's size [m].
 
     """
     n_start = max(1, round(_RINGING_S * rate_hz))
@@ -106,16 +94,7 @@ def to_motion(
     clip: ClipFile, name_map: NameMap | None = None, options: ClipOptions = DEFAULT_OPTIONS
 ) -> Motion:
     """
-    Return the clip as a motion of our skeleton.
-
-    Parameters
-    ----------
-    clip : ClipFile
-        The file's content.
-    name_map : NameMap, optional
-        Names of its joints; without it the built-in maps are tried.
-    options : ClipOptions
-        Overrides.
+    Return the clip as a motion of our skeleton; without a name map the built-in ones are tried.
 
     Raises
     ------
@@ -127,7 +106,9 @@ def to_motion(
     if options.drop_artificial_start:
         count = count_artificial_frames(p_file, clip.rate_hz, leg_length(clip, joints))
         clip, q_file, p_file = clip.without_first(count), q_file[count:], p_file[count:]
-    q_world_file = _world_axes(clip, joints, p_file, options.up_axis)
+    is_auto = options.up_axis == AUTO
+    up_axis = find_up_axis(clip, joints, p_file).value if is_auto else options.up_axis
+    q_world_file = Q_WORLD_FILE[up_axis]
     floor = _find_floor(clip, joints, q_world_file, (q_file, p_file))
     q_world_file, height = _place(floor, q_world_file, options)
     q_joints = multiply(q_world_file, q_file[:, list(joints.frames)])
@@ -150,36 +131,21 @@ def to_motion(
     )
 
 
-def _world_axes(clip: ClipFile, joints: SegmentJoints, p_file: Vec3s, up_axis: str) -> Quat:
-    """Return the rotation from the file's world to ours, before levelling."""
-    if up_axis == AUTO:
-        up_axis = find_up_axis(clip, joints, p_file).value
-    return Q_WORLD_FILE[up_axis]
-
-
 def _find_floor(
     clip: ClipFile, joints: SegmentJoints, q_world_file: Quat, world: tuple[Quats, Vec3s]
 ) -> FloorFit | None:
-    """Return the floor under the clip, None where the file has soles of its own."""
-    if _has_own_soles(clip, joints):
+    """Return the floor under the clip, None where the ends of the feet are sole centres."""
+    toes = [toe_vector(clip, joints, SEGMENTS[foot]) for foot in (_LEFT_FOOT, _RIGHT_FOOT)]
+    has_ends = min(float(np.linalg.norm(toe)) for toe in toes) > _MIN_BONE_M
+    if joints.map.ends_are_interaction_points and has_ends:
         return None
     q_file, p_file = world
     middles = []
-    for foot in (_LEFT_FOOT, _RIGHT_FOOT):
-        middle = 0.5 * toe_vector(clip, joints, SEGMENTS[foot])
-        own = rotate(q_file[:, joints.frames[foot]], middle)
+    for foot, toe in zip((_LEFT_FOOT, _RIGHT_FOOT), toes):
+        own = rotate(q_file[:, joints.frames[foot]], 0.5 * toe)
         middles.append(p_file[:, joints.origins[foot]] + own)
     feet = rotate(q_world_file, np.stack(middles, axis=1))
     return fit_floor(feet, clip.rate_hz, leg_length(clip, joints))
-
-
-def _has_own_soles(clip: ClipFile, joints: SegmentJoints) -> bool:
-    """Return whether the ends of the feet are sole centres."""
-    lengths = [
-        np.linalg.norm(toe_vector(clip, joints, SEGMENTS[foot]))
-        for foot in (_LEFT_FOOT, _RIGHT_FOOT)
-    ]
-    return joints.map.ends_are_interaction_points and float(min(lengths)) > _MIN_BONE_M
 
 
 def _place(floor: FloorFit | None, q_world_file: Quat, options: ClipOptions) -> tuple[Quat, float]:

@@ -10,8 +10,8 @@ cylinders and balls become capsules of our segments, inside the originals.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import (
@@ -68,18 +68,8 @@ def robot_capsules(
     """
     Return the shape of a robot; a segment without solids has that of a human.
 
-    Parameters
-    ----------
-    tree : RobotTree
-        The robot at zero pose.
-    segments : sequence of int
-        Segment of each of its joints.
-    rest : ndarray, shape (16, 4)
-        From zero pose to T-pose.
-    centres : ndarray, shape (16, 3)
-        Joint centres at zero pose [m].
-    skeleton : Skeleton
-        What comes of them.
+    `segments` is the one of each joint, `rest` (16, 4) turns zero pose to T-pose, `centres`
+    (16, 3) are the joint centres at zero pose [m], `skeleton` is what comes of them.
 
     """
     found: dict[int, list[Capsule]] = {i: [] for i in range(N_SEGMENTS)}
@@ -125,8 +115,7 @@ def _bars(shape: BodyShape) -> list[tuple[Floats, Floats, float]]:
 # The character.
 
 
-@dataclass(frozen=True, slots=True)
-class RobotCharacter:
+class RobotCharacter(NamedTuple):
     """A character with its robot, and what a user should know of how it came about."""
 
     character: Character
@@ -160,12 +149,9 @@ def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -
     skeleton = body.skeleton()
     longest = float(np.abs(skeleton.offsets).max())
     if not longest <= MAX_OFFSET_M:
-        raise InputFileError(
-            path,
-            f'joints up to {MAX_OFFSET_M:g} m apart',
-            f'{longest:g} m',
-            hint='lengths in a URDF are metres, not millimetres',
-        )
+        hint = 'lengths in a URDF are metres, not millimetres'
+        wanted = f'joints up to {MAX_OFFSET_M:g} m apart'
+        raise InputFileError(path, wanted, f'{longest:g} m', hint=hint)
     order = [j for s in SEGMENTS for j in groups.get(s, ())]
     segment_of = {j: SEGMENT_INDEX[s] for s, group in groups.items() for j in group}
     robot = Robot(
@@ -268,13 +254,8 @@ class _Body:
         across = [abs(tree.axes[j] @ along) / np.linalg.norm(along) for j in row]
         joint = row[int(np.argmin(across))]
         if min(across) > 0.9:
-            raise InputFileError(
-                tree.urdf.path,
-                f'{tree.names[joint]}: a hinge across the limb',
-                'one along it',
-                tree.joints[joint].line,
-                hint=HINT,
-            )
+            wanted, line = f'{tree.names[joint]}: a hinge across the limb', tree.joints[joint].line
+            raise InputFileError(tree.urdf.path, wanted, 'one along it', line, hint=HINT)
         axis, data = tree.axes[joint], tree.joints[joint]
         square = np.eye(3) - np.outer(axis, axis)
         u, v = square @ on, square @ along
