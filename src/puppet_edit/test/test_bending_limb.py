@@ -9,19 +9,20 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_edit.editor.constraint_kernels import (
-    DATA,
-    KIND,
-    MASK,
-    N_ITEM,
-    N_LIMIT,
-    OFFSET,
+    ITEM,
+    LIMIT,
     ORIENTATION,
+    place_poses,
     POINT,
-    SEGMENT,
-    WEIGHT,
+    POSE,
 )
 from puppet_edit.editor.limb_kernels import bend_angle
-from puppet_edit.editor.pose_solver_kernels import FrameTasks, place_frames, solve_frames
+from puppet_edit.editor.pose_solver_kernels import (
+    FrameTasks,
+    solve_frames,
+    SolverOptions,
+    workspace,
+)
 import pytest
 
 LIMB_TOL_M = 1e-9  # issue: closed form against forward kinematics
@@ -68,36 +69,34 @@ def _limbs(rng: np.random.Generator, n: int) -> tuple[Vec3s, Quats]:
 
 
 def _solved(
-    offsets: Vec3s, roots: Vec3s, rotations: Quats, items: Floats, per_frame: int
+    offsets: Vec3s, roots: Vec3s, rotations: Quats, items: np.ndarray, per_frame: int
 ) -> tuple[Quats, Vec3s, Quats]:
     n = len(offsets)
     tasks = FrameTasks(
         np.arange(n),
         np.arange(0, per_frame * n + 1, per_frame),
-        items,
+        np.ascontiguousarray(items.reshape(-1)),
         offsets,
         np.ones(17),
-        np.zeros((N_SEGMENTS, N_LIMIT)),
+        np.zeros(N_SEGMENTS, LIMIT),
     )
-    out_roots, out_rotations = np.empty((n, 3)), np.empty((n, N_SEGMENTS, 4))
-    room = np.empty(51, np.int64)
+    poses, solved = np.zeros(n, POSE), np.zeros(n, POSE)
+    poses['root'], poses['rotations'] = roots, rotations
+    place_poses(offsets, poses)
     # no step: what is left is the closed form
     solve_frames(
-        tasks,
-        roots,
-        rotations,
-        False,
-        0,
-        0.0,
-        room,
-        room.copy(),
-        out_roots,
-        out_rotations,
-        np.empty((n, 51)),
-        np.empty((n, 17)),
+        tasks, poses, SolverOptions(False, 0, 0.0), workspace(), solved, np.empty((n, 17))
     )
-    q_world, p_world = _placed(offsets, out_roots, out_rotations)
-    return q_world, p_world, out_rotations
+    q_world, p_world = _placed(offsets, solved['root'], solved['rotations'])
+    return q_world, p_world, solved['rotations']
+
+
+def _items(n: int, points: Vec3s, goals: Vec3s) -> np.ndarray:
+    """Return a place for the end of each limb, shape (n, 4)."""
+    items = np.zeros((n, 4), ITEM)
+    items['segment'], items['weight'], items['kind'] = ENDS, 1.0, POINT
+    items['mask'], items['offset'], items['goal'][..., :3] = 1.0, points, goals
+    return items
 
 
 def _placed(offsets: Vec3s, roots: Vec3s, rotations: Quats) -> tuple[Quats, Vec3s]:
@@ -146,16 +145,11 @@ def test_closed_form_agrees_with_forward_kinematics(
     turns = qb.exp(rng.normal(0.0, 1.0, (n, 4, 3)))
     if is_oriented:
         goals = goals + qb.rotate(turns, points)
-    items = np.zeros((n, 4, 2, N_ITEM))
-    items[..., SEGMENT], items[..., WEIGHT] = ENDS[:, None], 1.0
-    items[:, :, 0, KIND], items[:, :, 0, MASK : MASK + 3] = POINT, 1.0
-    items[:, :, 0, OFFSET : OFFSET + 3], items[:, :, 0, DATA : DATA + 3] = points, goals
-    items[:, :, 1, KIND], items[:, :, 1, DATA : DATA + 4] = ORIENTATION, turns
-    kept = items if is_oriented else items[:, :, :1]
-    per_frame = kept.shape[1] * kept.shape[2]
-    q_world, p_world, solved = _solved(
-        offsets, roots, rotations, np.ascontiguousarray(kept.reshape(-1, N_ITEM)), per_frame
-    )
+    items = np.stack([_items(n, points, goals)] * (2 if is_oriented else 1), axis=2)
+    if is_oriented:
+        items['kind'][:, :, 1], items['goal'][:, :, 1] = ORIENTATION, turns
+    per_frame = items.shape[1] * items.shape[2]
+    q_world, p_world, solved = _solved(offsets, roots, rotations, items, per_frame)
     reached = p_world[:, ENDS] + qb.rotate(q_world[:, ENDS], points)
     # limbs that begin straight bend about their natural axis and may fold less far
     assert np.linalg.norm(reached - goals, axis=-1).max() < LIMB_TOL_M
@@ -172,10 +166,7 @@ def test_a_limb_whose_goal_is_out_of_reach_points_there(rng: np.random.Generator
     offsets, rotations = _limbs(rng, n)
     roots, tips = rng.normal(size=(n, 3)), offsets[:, ENDS]
     goals, length = _goals(rng, offsets, roots, rotations, tips, 1.5, 5.0)
-    items = np.zeros((n, 4, N_ITEM))
-    items[..., SEGMENT], items[..., WEIGHT] = ENDS, 1.0
-    items[..., KIND], items[..., MASK : MASK + 3], items[..., DATA : DATA + 3] = POINT, 1.0, goals
-    _, p_world, _ = _solved(offsets, roots, rotations, items.reshape(-1, N_ITEM), 4)
+    _, p_world, _ = _solved(offsets, roots, rotations, _items(n, np.zeros(3), goals), 4)
     shoulders = p_world[:, LIMB_SEGMENTS[:, 0]]
     line, arm = goals - shoulders, p_world[:, ENDS] - shoulders
     cosine = np.sum(line * arm, axis=-1)
@@ -191,13 +182,8 @@ def test_what_is_in_place_stays_as_it_is(skeleton: Skeleton, rng: np.random.Gene
     rotations = qb.exp(rng.normal(0.0, 0.4, (n, N_SEGMENTS, 3)))
     offsets = np.broadcast_to(skeleton.offsets, (n, N_SEGMENTS, 3)).copy()
     roots = np.zeros((n, 3))
-    q_world, p_world = np.empty_like(rotations), np.empty((n, N_SEGMENTS, 3))
-    place_frames(offsets, roots, rotations, q_world, p_world)
-    items = np.zeros((n, 4, N_ITEM))
-    items[..., SEGMENT], items[..., WEIGHT] = ENDS, 1.0
-    items[..., KIND], items[..., MASK : MASK + 3] = POINT, 1.0
-    items[..., DATA : DATA + 3] = p_world[:, ENDS]
-    _, _, solved = _solved(offsets, roots, rotations, items.reshape(-1, N_ITEM), 4)
+    _, p_world = _placed(offsets, roots, rotations)
+    _, _, solved = _solved(offsets, roots, rotations, _items(n, np.zeros(3), p_world[:, ENDS]), 4)
     apart = qb.log(qb.multiply(qb.conjugate(rotations), solved))
     # a limb bent the wrong way by a little bends the right way instead: not among these
     assert np.median(np.linalg.norm(apart, axis=-1)) < 1e-9

@@ -9,8 +9,8 @@ from puppet_edit.editor import displacement_map, pose_solver_kernels
 from puppet_edit.editor.motion_edit import edit_motion
 
 KERNELS = (
-    displacement_map.evaluate,
-    displacement_map.fit_control_points,
+    displacement_map.displace,
+    pose_solver_kernels.item_errors,
     pose_solver_kernels.solve_frames,
 )
 

@@ -10,13 +10,10 @@ it there. Both depend on the motion so far.
 
 """
 
-from collections.abc import Sequence
-import math
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from puppet_core.body import (
-    end_effector_positions,
     JointLimit,
     LIMB_SEGMENTS,
     Motion,
@@ -26,34 +23,20 @@ from puppet_core.body import (
     swing_axes,
 )
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Ints, kernel, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, Ints, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraint_kernels import (
-    CENTRE,
-    DATA,
     DISTANCE,
-    FIRST,
-    HAS,
+    ITEM,
     keep_limits,
-    KIND,
+    LIMIT,
     LOOK,
-    MASK,
-    N_ITEM,
-    N_LIMIT,
-    OFFSET,
     ORIENTATION,
-    OTHER,
+    place_poses,
     PLANE,
     POINT,
-    SCALAR,
-    SECOND,
-    SEGMENT,
-    SWING_SECOND,
-    SWINGS,
-    TWIST_AXIS,
-    TWISTS,
+    POSE,
     VECTOR,
-    WEIGHT,
 )
 from puppet_edit.editor.constraints import (
     ABOVE,
@@ -70,107 +53,62 @@ from puppet_edit.editor.constraints import (
 )
 from puppet_edit.editor.displacement_map import displace
 from puppet_edit.editor.edit_config import Bodies, EditConfig
-from puppet_edit.editor.pose_solver_kernels import (
-    FrameTasks,
-    item_errors,
-    item_points,
-    place_frames,
-)
+from puppet_edit.editor.pose_solver_kernels import FrameTasks, item_errors
 
-_SIDES = {ABOVE: 1.0, BELOW: -1.0}
-
-_COUNTS = {ORIENTATION: 3, PLANE: 1, LOOK: 2, VECTOR: 3, DISTANCE: 1}
+_SIDES = {ON: 0.0, ABOVE: 1.0, BELOW: -1.0}
+_COUNTS = {ORIENTATION: 3, PLANE: 1, LOOK: 2, VECTOR: 3, DISTANCE: 1}  # numbers constrained
+_ENDS = {int(segment): i for i, segment in enumerate(LIMB_SEGMENTS[:, 2])}
 
 DECIDED_M = 1e-5  # change of a plane or place that needs no further round
 SETTLED = 1e4  # weight of a frame in which a goal settles a plant's place, where others have 1
 
 
-def limit_table(limits: Sequence[JointLimit], skeleton: Skeleton) -> Floats:
-    """Return the limits of all joints, shape (16, N_LIMIT)."""
-    table = np.zeros((N_SEGMENTS, N_LIMIT))
+def limit_table(limits: Sequence[JointLimit], skeleton: Skeleton) -> np.ndarray:
+    """Return the limits of all joints, LIMIT (16,)."""
+    table = np.zeros(N_SEGMENTS, LIMIT)
     for limit in limits:
-        row = table[limit.segment]
         axis = segment_axis(skeleton, limit.segment)
-        first, second = swing_axes(axis)
-        row[HAS] = 1.0
-        row[TWIST_AXIS : TWIST_AXIS + 3] = axis
-        row[FIRST : FIRST + 3], row[SWING_SECOND : SWING_SECOND + 3] = first, second
-        row[CENTRE : CENTRE + 4] = qb.conjugate(limit.centre)
-        row[SWINGS : SWINGS + 2], row[TWISTS : TWISTS + 2] = limit.swing, limit.twist
+        table[limit.segment] = (
+            1,
+            axis,
+            *swing_axes(axis),
+            qb.conjugate(limit.centre),
+            limit.swing,
+            limit.twist,
+        )
     return table
 
 
 class MovingBody:
-    """Root positions, rotations, and where all segments are; changed by displacement maps."""
+    """The postures of a motion, with their forward kinematics, changed by displacement maps."""
 
     def __init__(self, motion: Motion, bodies: Bodies) -> None:
         self._motion, self._bodies = motion, bodies
-        self._offsets, self._before = np.array(bodies.offsets), np.array(motion.rotations)
-        self.roots: Vec3s = np.array(motion.root_positions)
-        self.rotations: Quats = np.array(motion.rotations)
-        self.q_world: Quats = np.empty_like(self.rotations)
-        self.p_world: Vec3s = np.empty((*self.rotations.shape[:2], 3))
-        self._place()
-
-    @property
-    def n_frames(self) -> int:
-        """Return the number of frames."""
-        return len(self.roots)
-
-    @property
-    def skeleton(self) -> Skeleton:
-        """Return the body, or what stands for it where it changes."""
-        return self._motion.skeleton
+        self._offsets = np.array(bodies.offsets)
+        self.poses = np.zeros(motion.n_frames, POSE)
+        self.poses['root'], self.poses['rotations'] = motion.root_positions, motion.rotations
+        place_poses(self._offsets, self.poses)
+        self._before = self.poses.copy()
 
     def displace(self, displacements: Floats) -> None:
         """Apply a displacement map, shape (n, 51)."""
-        displace(displacements, self.roots, self.rotations)
-        self._place()
+        displace(displacements, self.poses)
+        place_poses(self._offsets, self.poses)
 
-    def keep_limits(self, limits: Floats) -> None:
+    def keep_limits(self, limits: np.ndarray) -> None:
         """Bring displaced joints back to their limits, as in PoseTask."""
-        keep_limits(limits, self._before, self.rotations)
-        self._place()
-
-    def placed(self, frames: Ints, roots: Vec3s, rotations: Quats) -> tuple[Quats, Vec3s]:
-        """Return where the segments are in other postures of some frames."""
-        q_world, p_world = np.empty_like(rotations), np.empty((len(frames), N_SEGMENTS, 3))
-        place_frames(self._offsets[frames], roots, rotations, q_world, p_world)
-        return q_world, p_world
+        keep_limits(limits, self._before, self.poses)
+        place_poses(self._offsets, self.poses)
 
     def motion(self) -> Motion:
         """Return what has become of the motion, with the end-effectors of its angles."""
-        points = np.empty((self.n_frames, 8, 3))
-        interaction = np.array(self._bodies.interaction_points)
-        _end_effectors(interaction, self.q_world, self.p_world, points)
-        return Motion(
-            self.skeleton, self._motion.rate_hz, self.roots.copy(), self.rotations.copy(), points
-        )
-
-    def _place(self) -> None:
-        place_frames(self._offsets, self.roots, self.rotations, self.q_world, self.p_world)
-
-
-@kernel
-def _end_effectors(interaction: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s) -> None:
-    for frame in range(len(out)):
-        end_effector_positions(interaction[frame], q_world[frame], p_world[frame], out[frame])
-
-
-_ENDS = {int(segment): i for i, segment in enumerate(LIMB_SEGMENTS[:, 2])}
-
-
-class Part(NamedTuple):
-    """Rows of one point or segment of one constraint."""
-
-    constraint: int
-    """Whose."""
-
-    frames: Ints
-    """Frame of each row, shape (k,)."""
-
-    rows: Floats
-    """As for the kernels, shape (k, N_ITEM)."""
+        poses, motion = self.poses, self._motion
+        q_world, p_world = poses['q_world'], poses['p_world']
+        ends, middles = LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]
+        tips = p_world[:, ends] + qb.rotate(q_world[:, ends], self._bodies.interaction_points)
+        points = np.concatenate((tips, p_world[:, middles]), axis=1)
+        roots, rotations = poses['root'].copy(), poses['rotations'].copy()
+        return Motion(motion.skeleton, motion.rate_hz, roots, rotations, points)
 
 
 def point_offsets(point: BodyPoint, bodies: Bodies, frames: Ints) -> Vec3s:
@@ -181,104 +119,52 @@ def point_offsets(point: BodyPoint, bodies: Bodies, frames: Ints) -> Vec3s:
     return np.broadcast_to(offset, (len(frames), 3))
 
 
-def constraint_parts(
-    constraints: Sequence[Constraint], bodies: Bodies, q_world: Quats
-) -> list[Part]:
-    """
-    Return the rows of all constraints, one part for each point or segment.
+def constraint_items(c: Constraint, bodies: Bodies, poses: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the items of a constraint, one array for each of its points and segments."""
 
-    Parameters
-    ----------
-    constraints : sequence of Constraint
-        In their order.
-    bodies : Bodies
-        Lengths of each frame.
-    q_world : ndarray, shape (n, 16, 4)
-        Orientations before editing.
+    def items(kind: int, segment: int, **fields: object) -> np.ndarray:
+        out = np.zeros(len(c.frames), ITEM)
+        fields |= {'frame': c.frames, 'kind': kind, 'segment': segment, 'weight': c.weight}
+        for name, value in fields.items():
+            out[name] = value
+        return out
 
-    Raises
-    ------
-    ConfigError : for a frame that the motion does not have, or something else than a constraint.
+    def at(point: BodyPoint, kind: int, **fields: object) -> np.ndarray:
+        offset = point_offsets(point, bodies, c.frames)
+        return items(kind, point.segment, offset=offset, **fields)
 
-    """
-    parts = []
-    for index, constraint in enumerate(constraints):
-        if not isinstance(constraint, Constraint):
-            raise ConfigError(f'constraints: expected constraints, got {constraint!r}')
-        if constraint.frames[-1] >= len(q_world):
-            raise ConfigError(
-                f'constraint {index}: expected frames of 0 .. {len(q_world) - 1}, '
-                f'got {constraint.frames[-1]}'
-            )
-        parts += _parts_of(index, constraint, bodies, q_world)
-    return parts
-
-
-def item_count(rows: Floats) -> int:
-    """Return how many numbers some rows constrain."""
-    total = int(np.count_nonzero(rows[rows[:, KIND] == POINT, MASK : MASK + 3]))
-    for kind, count in _COUNTS.items():
-        total += count * int(np.count_nonzero(rows[:, KIND] == kind))
-    return total
-
-
-def _parts_of(index: int, c: Constraint, bodies: Bodies, q_world: Quats) -> list[Part]:
+    kept: set[int] = set()
     if isinstance(c, OrientationGoal):
-        return [_orientation(index, c.frames, c.segment, c.orientations, c.weight)]
-    if isinstance(c, Plant):
-        parts = [_point_part(index, c, point, POINT, bodies) for point in c.points]
-        for part in parts:
-            part.rows[:, MASK : MASK + 3] = 1.0
-        return parts + _kept(index, c, {point.segment for point in c.points}, q_world)
-    part = _point_part(index, c, c.first if isinstance(c, Relative) else c.point, POINT, bodies)
-    rows = part.rows
-    if isinstance(c, PointGoal):
-        rows[:, DATA : DATA + 3] = c.goals
-        rows[:, MASK : MASK + 3] = c.axes
-        return [part] + _kept(index, c, {c.point.segment}, q_world)
-    if isinstance(c, LookAt):
-        rows[:, KIND], rows[:, SECOND : SECOND + 3], rows[:, DATA : DATA + 3] = (
-            LOOK,
-            c.axis,
-            c.targets,
-        )
+        yield items(ORIENTATION, c.segment, goal=c.orientations)
+    elif isinstance(c, PointGoal):
+        yield at(c.point, POINT, goal=_four(c.goals), mask=c.axes)
+        kept = {c.point.segment}
+    elif isinstance(c, Plant):
+        for point in c.points:
+            yield at(point, POINT, mask=1.0)
+        kept = {point.segment for point in c.points}
+    elif isinstance(c, LookAt):
+        yield at(c.point, LOOK, second=c.axis, goal=_four(c.targets))
     elif isinstance(c, OnSurface):
-        rows[:, KIND], rows[:, SCALAR] = PLANE, _SIDES.get(c.side, 0.0)
-    else:
-        rows[:, OTHER] = c.second.segment
-        rows[:, SECOND : SECOND + 3] = point_offsets(c.second, bodies, c.frames)
+        yield at(c.point, PLANE, scalar=_SIDES[c.side])
+    elif isinstance(c, Relative):
+        pair = {'other': c.second.segment, 'second': point_offsets(c.second, bodies, c.frames)}
         if c.vectors is not None:
-            rows[:, KIND], rows[:, DATA : DATA + 3] = VECTOR, c.vectors
+            yield at(c.first, VECTOR, goal=_four(c.vectors), **pair)
         else:
-            rows[:, KIND], rows[:, SCALAR] = DISTANCE, c.distances
-    return [part]
+            yield at(c.first, DISTANCE, scalar=c.distances, **pair)
+    if isinstance(c, (PointGoal, Plant)) and c.keep_orientation:
+        for segment in sorted(kept):
+            goal = poses['q_world'][c.frames, segment]
+            yield items(ORIENTATION, segment, goal=goal)
 
 
-def _point_part(index: int, c: Constraint, point: BodyPoint, kind: int, bodies: Bodies) -> Part:
-    rows = np.zeros((len(c.frames), N_ITEM))
-    rows[:, KIND], rows[:, SEGMENT], rows[:, WEIGHT] = kind, point.segment, c.weight
-    rows[:, OFFSET : OFFSET + 3] = point_offsets(point, bodies, c.frames)
-    return Part(index, c.frames, rows)
+def _four(vectors: Vec3s) -> Floats:
+    return np.pad(vectors, ((0, 0), (0, 1)))
 
 
-def _orientation(index: int, frames: Ints, segment: int, goals: Quats, weight: float) -> Part:
-    rows = np.zeros((len(frames), N_ITEM))
-    rows[:, KIND], rows[:, SEGMENT], rows[:, WEIGHT] = ORIENTATION, segment, weight
-    rows[:, DATA : DATA + 4] = goals
-    return Part(index, frames, rows)
-
-
-def _kept(index: int, c: PointGoal | Plant, segments: set[int], q_world: Quats) -> list[Part]:
-    if not c.keep_orientation:
-        return []
-    return [
-        _orientation(index, c.frames, segment, q_world[c.frames, segment], c.weight)
-        for segment in sorted(segments)
-    ]
-
-
-def set_planes(part: Part, constraint: OnSurface, points: Vec3s) -> Floats:
-    """Let a part's planes touch the surface next to points (k, 3); return them (k, 4)."""
+def planes_at(constraint: OnSurface, points: Vec3s) -> Floats:
+    """Return the planes that touch a surface next to points (k, 3): normal and level (k, 4)."""
     x, y = points[:, 0], points[:, 1]
     heights = constraint.surface.height(x, y) + constraint.clearance_m
     slopes = np.reshape(constraint.surface.gradient(x, y), (-1, 2))
@@ -286,20 +172,18 @@ def set_planes(part: Part, constraint: OnSurface, points: Vec3s) -> Floats:
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     places = np.stack((x, y, heights), axis=1)
     levels = np.sum(normals * places, axis=1, keepdims=True)
-    planes = np.concatenate((normals, levels), axis=1)
-    check_surface(planes)
-    part.rows[:, DATA : DATA + 4] = planes
-    return planes
+    return _checked(np.concatenate((normals, levels), axis=1))
 
 
-def check_surface(values: Floats) -> None:
+def _checked(values: Floats) -> Floats:
     """Raise ConfigError if what was made of a surface is not finite."""
     if not np.all(np.isfinite(values)):
         raise ConfigError('surface: expected finite heights and gradients')
+    return values
 
 
 class ConstraintTable:
-    """Rows of all constraints, sorted by frame."""
+    """Items of all constraints, sorted by frame."""
 
     def __init__(
         self,
@@ -307,170 +191,145 @@ class ConstraintTable:
         body: MovingBody,
         bodies: Bodies,
         config: EditConfig,
+        skeleton: Skeleton,
     ) -> None:
-        self._constraints = tuple(constraints)
-        self._parts = constraint_parts(constraints, bodies, body.q_world)
-        frames = np.concatenate([part.frames for part in self._parts] or [np.zeros(0, np.int64)])
-        order = np.argsort(frames, kind='stable')
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        ends = np.cumsum([len(part.frames) for part in self._parts])
-        self._places = np.split(place, ends[:-1]) if self._parts else []
-        self._owner = np.zeros(len(order), np.int64)
-        items = np.zeros((len(order), N_ITEM))
-        for part, places in zip(self._parts, self._places):
-            items[places] = part.rows
-            self._owner[places] = part.constraint
-        unique, starts = np.unique(frames[order], return_index=True)
-        rigidity = np.concatenate(([config.root_rigidity], config.joint_rigidity))
+        self._n_constraints = len(constraints)
+        self._owners: list[int] = []  # constraint of each part
+        n_frames, found = len(body.poses), [np.zeros(0, ITEM)]
+        for index, constraint in enumerate(constraints):
+            if not isinstance(constraint, Constraint):
+                raise ConfigError(f'constraints: expected constraints, got {constraint!r}')
+            if constraint.frames[-1] >= n_frames:
+                raise ConfigError(
+                    f'constraint {index}: expected frames of 0 .. {n_frames - 1}, '
+                    f'got {constraint.frames[-1]}'
+                )
+            for items in constraint_items(constraint, bodies, body.poses):
+                items['part'] = len(self._owners)
+                self._owners.append(index)
+                found.append(items)
+        items = np.concatenate(found)
+        items = items[np.argsort(items['frame'], kind='stable')]
+        self._items, self._frames = items, np.ascontiguousarray(items['frame'])
+        frames, starts, self._ranks = np.unique(
+            items['frame'], return_index=True, return_inverse=True
+        )
         self.tasks = FrameTasks(
-            unique,
-            np.append(starts, len(order)),
+            frames,
+            np.append(starts, len(items)),
             items,
             np.array(bodies.offsets),
-            rigidity,
-            limit_table(config.joint_limits, body.skeleton),
+            np.concatenate(([config.root_rigidity], config.joint_rigidity)),
+            limit_table(config.joint_limits, skeleton),
         )
-        self._item_frames = np.sort(frames)
-        self._item_ranks = np.repeat(np.arange(len(unique)), np.diff(self.tasks.starts))
-        kinds = [int(part.rows[0, KIND]) for part in self._parts]
-        owners = [self._of(part) for part in self._parts]
-        points = [i for i, kind in enumerate(kinds) if kind != ORIENTATION]
-        self._moving = [i for i in points if isinstance(owners[i], (Plant, OnSurface))]
-        self._planes = [i for i in points if isinstance(owners[i], OnSurface)]
-        self._contacts = [i for i in points if _is_contact(owners[i])]
-        self._goals = [
-            i
-            for i in points
-            if isinstance(owners[i], PointGoal) and self._parts[i].rows[0, MASK : MASK + 3].all()
+        # the parts that are places and planes: constraint and rows of the items
+        by_part = np.argsort(items['part'], kind='stable')
+        ends = np.cumsum(np.bincount(items['part'], minlength=len(self._owners)))[:-1]
+        rows = np.split(by_part, ends) if self._owners else []
+        self._points: list[tuple[Constraint, Ints]] = [
+            (constraints[self._owners[part]], places)
+            for part, places in enumerate(rows)
+            if items['kind'][places[0]] != ORIENTATION
         ]
-
-    @property
-    def frames(self) -> Ints:
-        """Return the constrained frames, rising."""
-        return self.tasks.frames
+        self._surfaces_move = any(isinstance(c, OnSurface) for c, _ in self._points)
+        self.moves = self._surfaces_move or any(isinstance(c, Plant) for c, _ in self._points)
+        """Whether anything has to be decided again as the motion changes."""
 
     @property
     def count(self) -> int:
         """Return how many numbers are constrained."""
-        return item_count(self.tasks.items)
+        kinds = self._items['kind']
+        total = int(np.count_nonzero(self._items['mask'][kinds == POINT]))
+        return total + sum(
+            count * int(np.count_nonzero(kinds == kind)) for kind, count in _COUNTS.items()
+        )
 
-    @property
-    def moves(self) -> bool:
-        """Return whether anything has to be decided again as the motion changes."""
-        return bool(self._moving)
-
-    def update(self, body: MovingBody) -> None:
+    def update(self, poses: np.ndarray) -> None:
         """Let planes and places follow a motion."""
-        if self._moving:
-            self._update(self._points(self._item_frames, body.q_world, body.p_world))
+        if self.moves:
+            self._update(self._where(self._frames, poses))
 
-    def follow(self, q_world: Quats, p_world: Vec3s) -> float:
-        """
-        Let planes and places follow postures of the constrained frames.
-
-        Parameters
-        ----------
-        q_world, p_world : ndarray, shapes (k, 16, 4) and (k, 16, 3)
-            Their segments [m].
-
-        Returns
-        -------
-        farthest : float
-            How far off planes and places were at most [m].
-
-        """
-        lengths = np.empty(len(self._item_ranks))
-        item_errors(self.tasks.items, self._item_ranks, q_world, p_world, lengths)
-        if not self._planes and lengths.max(initial=0.0) < DECIDED_M:
+    def follow(self, poses: np.ndarray) -> float:
+        """Let planes and places follow solved frames; return how far off they were [m]."""
+        if not self._surfaces_move and self._lengths(self._ranks, poses).max() < DECIDED_M:
             # all points are where the plants want them: these would stay
             return 0.0
-        return self._update(self._points(self._item_ranks, q_world, p_world))
+        return self._update(self._where(self._ranks, poses))
 
-    def _points(self, places: Ints, q_world: Quats, p_world: Vec3s) -> Vec3s:
-        points = np.empty((len(places), 3))
-        item_points(self.tasks.items, places, q_world, p_world, points)
-        return points
+    def _lengths(self, places: Ints, poses: np.ndarray) -> Floats:
+        out = np.zeros(len(places))
+        item_errors(self._items, places, poses, out)
+        return out
+
+    def _where(self, places: Ints, poses: np.ndarray) -> Vec3s:
+        """Return where the point of each item is, shape (m, 3) [m]."""
+        segments = self._items['segment']
+        turned = qb.rotate(poses['q_world'][places, segments], self._items['offset'])
+        return np.asarray(poses['p_world'][places, segments] + turned)
 
     def _update(self, points: Vec3s) -> float:
-        farthest = 0.0
-        for i in self._moving:
-            part, constraint, places = self._parts[i], self._of(self._parts[i]), self._places[i]
-            own = points[places]
+        farthest, goals = 0.0, self._items['goal']
+        for constraint, rows in self._points:
+            own = points[rows]
             if isinstance(constraint, OnSurface):
-                before = part.rows[:, DATA : DATA + 4].copy()
-                after = set_planes(part, constraint, own)
-                gaps = np.sum((after[:, :3] - before[:, :3]) * own, axis=1)
-                gaps -= after[:, 3] - before[:, 3]
+                planes = planes_at(constraint, own)
+                change = planes - goals[rows]
+                gaps = np.sum(change[:, :3] * own, axis=1) - change[:, 3]
+                goals[rows] = planes
             elif isinstance(constraint, Plant):
-                place = self._place(part, constraint, own, points)
-                gaps = place - part.rows[0, DATA : DATA + 3]
-                part.rows[:, DATA : DATA + 3] = place
+                place = self._place(constraint, rows, points)
+                gaps = place - goals[rows[0], :3]
+                goals[rows, :3] = place
             else:
                 continue
             farthest = max(farthest, float(np.abs(gaps).max()))
-            self.tasks.items[places] = part.rows
         return farthest
 
-    def shifts(self, body: MovingBody) -> tuple[Ints, Vec3s]:
+    def shifts(self, poses: np.ndarray) -> tuple[Ints, Vec3s]:
         """Return frames with contacts, and how far these have to move on average (k, 3) [m]."""
-        total = np.zeros((body.n_frames, 3))
-        count = np.zeros(body.n_frames)
-        points = self._points(self._item_frames, body.q_world, body.p_world)
-        for i in self._contacts:
-            part, constraint = self._parts[i], self._of(self._parts[i])
-            own = points[self._places[i]]
-            if isinstance(constraint, OnSurface):
-                planes = set_planes(part, constraint, own)
+        total, count = np.zeros((len(poses), 3)), np.zeros(len(poses))
+        points = self._where(self._frames, poses)
+        for constraint, rows in self._points:
+            frames, own = self._frames[rows], points[rows]
+            if isinstance(constraint, Plant):
+                total[frames] += self._place(constraint, rows, points) - own
+            elif isinstance(constraint, PointGoal) and constraint.contact:
+                total[frames] += constraint.axes * (constraint.goals - own)
+            elif isinstance(constraint, OnSurface) and constraint.contact:
+                if constraint.side != ON:
+                    continue
+                planes = planes_at(constraint, own)
                 gaps = planes[:, 3] - np.sum(planes[:, :3] * own, axis=1)
-                total[part.frames, 2] += gaps / planes[:, 2]
-            elif isinstance(constraint, Plant):
-                total[part.frames] += self._place(part, constraint, own, points) - own
+                total[frames, 2] += gaps / planes[:, 2]
             else:
-                mask = part.rows[:, MASK : MASK + 3]
-                total[part.frames] += mask * (part.rows[:, DATA : DATA + 3] - own)
-            count[part.frames] += 1.0
-        frames = np.flatnonzero(count)
-        return frames, total[frames] / count[frames, None]
+                continue
+            count[frames] += 1.0
+        chosen = np.flatnonzero(count)
+        return chosen, total[chosen] / count[chosen, None]
 
-    def errors(self, body: MovingBody) -> Floats:
+    def errors(self, poses: np.ndarray) -> Floats:
         """Return the largest error of each constraint [m]."""
-        self.update(body)
-        lengths = np.empty(len(self._item_frames))
-        item_errors(self.tasks.items, self._item_frames, body.q_world, body.p_world, lengths)
-        out = np.zeros(len(self._constraints))
-        np.maximum.at(out, self._owner, lengths)
+        self.update(poses)
+        out = np.zeros(self._n_constraints)
+        owners = np.array(self._owners, dtype=np.int64)[self._items['part']]
+        np.maximum.at(out, owners, self._lengths(self._frames, poses))
         return out
 
-    def _of(self, part: Part) -> Constraint:
-        return self._constraints[part.constraint]
-
-    def _place(self, part: Part, plant: Plant, own: Vec3s, points: Vec3s) -> Vec3:
-        says: Floats | None = None
-        for i in self._goals:
-            goal = self._parts[i]
-            if goal.rows[0, SEGMENT] != part.rows[0, SEGMENT]:
+    def _place(self, plant: Plant, rows: Ints, points: Vec3s) -> Vec3:
+        """Return where a plant's point stays: its mean, or where a goal puts the segment."""
+        own, weights = points[rows], np.ones(len(rows))
+        for goal, others in self._points:
+            if not isinstance(goal, PointGoal) or not all(goal.axes):
                 continue
-            common, mine, theirs = np.intersect1d(
-                part.frames, goal.frames, assume_unique=True, return_indices=True
+            if self._items['segment'][others[0]] != self._items['segment'][rows[0]]:
+                continue
+            _, mine, theirs = np.intersect1d(
+                plant.frames, goal.frames, assume_unique=True, return_indices=True
             )
-            if len(common):
-                says, own = np.ones(len(own)) if says is None else says, own.copy()
-                gaps = goal.rows[:, DATA : DATA + 3] - points[self._places[i]]
-                own[mine] += gaps[theirs]
-                says[mine] = SETTLED
-        place: Vec3 = own.mean(axis=0) if says is None else says @ own / says.sum()
+            own[mine] += goal.goals[theirs] - points[others[theirs]]
+            weights[mine] = SETTLED
+        place: Vec3 = weights @ own / weights.sum()
         if plant.surface is not None:
             height = plant.surface.height(place[0:1], place[1:2])
             place[2] = np.asarray(height, dtype=np.float64).reshape(-1)[0] + plant.clearance_m
-            if not math.isfinite(place[2]):
-                check_surface(place)
-        return place
-
-
-def _is_contact(constraint: Constraint) -> bool:
-    if isinstance(constraint, Plant):
-        return True
-    if isinstance(constraint, OnSurface):
-        return constraint.contact and constraint.side == ON
-    return isinstance(constraint, PointGoal) and constraint.contact
+        return _checked(place)

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Postures from unknowns, with limbs in closed form (kernel layer, LeeShin1999 sections 5.2, 5.3).
+Postures from unknowns, with limbs in closed form (kernels, LeeShin1999 sections 5.2, 5.3).
 
 The elbow bends about one axis, fixed in both segments, until shoulder and tip are as far apart
 as shoulder and goal (eq. 7); the shoulder brings the tip to the goal by the least rotation, and
@@ -15,67 +15,63 @@ derivatives by unknowns.
 """
 
 import math
+from typing import Any, TypeAlias
 
+import numpy as np
 from puppet_core.body import N_SEGMENTS, polar_limit, soft_distance, soft_distance_slope
 from puppet_core.math import (
-    between,
-    conjugate,
-    copy,
-    exp,
+    add,
+    cross,
+    dot,
     Floats,
+    Ints,
     kernel,
-    multiply,
-    normalize,
-    Quat,
-    rotate,
-    rotate_inverse,
-    Vec3,
-    work_array,
-    work_table,
+    norm,
+    quat,
+    scale,
+    sub,
+    values,
+    vec3,
 )
 from puppet_edit.editor.constraint_kernels import (
-    ALONG,
-    AXIS,
-    CLOSED,
-    copy_pose,
-    cross,
-    CURRENT,
-    DATA,
-    dot,
     END,
-    FREE,
-    KIND,
     LIMB_OF,
     LOWER,
-    LOWER_RADIUS,
-    MASK,
-    MODE,
-    N_TORSO,
     N_UNKNOWNS,
-    NUMERIC,
-    OFFSET,
     ORIENTATION,
-    ORIENTED,
-    OTHER,
+    PARENT_OF,
+    place_segment,
     POINT,
-    Pose,
     PoseTask,
     pull_back,
-    REACH,
-    SEGMENT,
-    SEGMENT_PARENTS,
-    TARGET,
-    TIP,
-    to_matrix,
-    TURN,
-    Unknowns,
     UPPER,
-    UPPER_RADIUS,
     VECTOR,
 )
 from puppet_retarget.solvers import bend_hint, EXACT_SHARE, STRAIGHT
 
+Vec3: TypeAlias = values.Vec3
+Quat: TypeAlias = values.Quat
+
+FREE, CLOSED, NUMERIC = 0, 1, 2  # how a limb is solved
 MIN_DISTANCE_M = 1e-9  # shorter lines have no direction
+
+# how one limb is solved, and what the closed form needs
+LIMB = np.dtype(
+    [
+        ('mode', 'i8'),
+        ('oriented', 'i8'),  # whether the end segment's orientation is given
+        ('axis', 'f8', 3),  # of the elbow, in the lower segment
+        ('tip', 'f8', 3),  # in the lower segment [m]
+        ('target', 'f8', 3),  # of the tip, in world [m]
+        ('upper_radius', 'f8'),  # distances of shoulder and tip from the elbow's axis [m]
+        ('lower_radius', 'f8'),
+        ('along', 'f8'),  # how far apart shoulder and tip are along the axis [m]
+        ('reach', 'f8', 2),  # two lengths: their sum and difference are the limb's reach [m]
+        ('current', 'f8'),  # distance of shoulder and tip before the solution [m]
+        ('turn', 'f8', 4),  # orientation of the end segment, if given
+    ],
+    align=True,
+)
 
 
 @kernel
@@ -100,444 +96,264 @@ def bend_angle(r1: float, r2: float, along: float, distance: float) -> float:
 
 
 @kernel
-def bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat, out: Vec3) -> None:
+def _bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat) -> Vec3:
     """
-    Write the unit axis about which an elbow or knee bends, in world.
+    Return the unit axis in world about which an elbow or knee bends: the limb's plane's normal.
 
-    The normal of the limb's plane. A nearly straight limb has hardly one: there it is, more
-    and more, the axis about which such a limb bends by nature.
-
-    Parameters
-    ----------
-    limb : int
-        Index into LIMBS.
-    upper, lower : ndarray, shape (3,)
-        From shoulder to elbow, and on to the tip [m].
-    q_upper : ndarray, shape (4,)
-        Orientation of the upper segment.
-    out : ndarray, shape (3,)
-        Out.
+    A nearly straight limb has hardly one: there it is, more and more, the axis about which such
+    a limb bends by nature.
 
     """
-    hint, natural = work_array(3), work_array(3)
-    lengths = math.sqrt(dot(upper, upper) * dot(lower, lower))
-    cross(upper, lower, out)
-    for k in range(3):
-        out[k] /= lengths
-    doubt = max(1.0 - math.sqrt(dot(out, out)) / STRAIGHT, 0.0)
-    copy(bend_hint(limb, q_upper), hint)
-    cross(hint, upper, natural)
-    share = doubt * doubt / math.sqrt(dot(upper, upper))
-    for k in range(3):
-        out[k] += share * natural[k]
-    norm = math.sqrt(dot(out, out))
-    for k in range(3):
-        out[k] = out[k] / norm if norm > 1e-12 else (1.0 if k == 1 else 0.0)
+    axis = scale(cross(upper, lower), 1.0 / math.sqrt(dot(upper, upper) * dot(lower, lower)))
+    doubt = max(1.0 - norm(axis) / STRAIGHT, 0.0)
+    axis = add(axis, scale(cross(bend_hint(limb, q_upper), upper), doubt * doubt / norm(upper)))
+    length = norm(axis)
+    return scale(axis, 1.0 / length) if length > 1e-12 else (0.0, 1.0, 0.0)
 
 
 @kernel
-def prepare_bend(limb: int, pose: Pose, row: Floats) -> None:
-    """Fill a limb's axis, radii and reach from the posture before the solution."""
-    a, b = work_array(3), work_array(3)
-    axis, tip = work_array(3), work_array(3)
-    upper, lower = UPPER[limb], LOWER[limb]
-    rotate(pose.q_world[lower], row[TIP : TIP + 3], b)
+def _reached(limb: Any, distance: float) -> float:
+    """Return how far the tip comes from the shoulder when its goal is at a distance [m]."""
+    upper, lower = limb.reach[0], limb.reach[1]
+    kept_back = (1.0 - EXACT_SHARE) * (upper + lower)
+    return soft_distance(distance, limb.current, upper, lower, kept_back)
+
+
+@kernel
+def _reached_slope(limb: Any, distance: float) -> float:
+    """Return the derivative of `_reached`."""
+    upper, lower = limb.reach[0], limb.reach[1]
+    kept_back = (1.0 - EXACT_SHARE) * (upper + lower)
+    return soft_distance_slope(distance, limb.current, upper, lower, kept_back)
+
+
+@kernel
+def _bend(shoulder: Vec3, tip: Vec3, axis: Vec3, wanted: float) -> Quat:
+    """Return the turn about the elbow after which both, seen from it, are at the angle wanted."""
+    a = sub(shoulder, scale(axis, dot(shoulder, axis)))
+    b = sub(tip, scale(axis, dot(tip, axis)))
+    angle = -wanted - math.atan2(dot(cross(a, b), axis), dot(a, b))
+    angle -= 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5)
+    return values.exp(scale(axis, angle))
+
+
+@kernel
+def _set_joint(pose: Any, segment: int, q_parent: Quat, q_world: Quat) -> None:
+    relative = values.multiply(values.conjugate(q_parent), q_world)
+    pose.rotations[segment] = values.normalize(relative)
+
+
+@kernel
+def solve_bending_limb(task: PoseTask, pose: Any, number: int, swivel: float) -> None:
+    """
+    Fill the joint rotations of a limb in closed form whose parent segment is in place.
+
+    From those that the pose has, they bring the tip to its goal, or as near as the limb
+    reaches; then the limb swivels about the line from shoulder to goal [rad].
+
+    """
+    limb, upper, lower = task.limbs[number], UPPER[number], LOWER[number]
+    parent = PARENT_OF[upper]
+    q_parent = quat(pose.q_world[parent])
+    shoulder = add(values.rotate(q_parent, vec3(task.offsets[upper])), vec3(pose.p_world[parent]))
+    line = sub(vec3(limb.target), shoulder)
+    q_upper = values.multiply(q_parent, quat(pose.rotations[upper]))
+    q_lower = values.multiply(q_upper, quat(pose.rotations[lower]))
+    distance = norm(line)
+    if distance >= MIN_DISTANCE_M:
+        elbow = values.rotate(q_upper, vec3(task.offsets[lower]))  # from the shoulder
+        tip, axis = values.rotate(q_lower, vec3(limb.tip)), values.rotate(q_lower, vec3(limb.axis))
+        wanted = bend_angle(
+            limb.upper_radius, limb.lower_radius, limb.along, _reached(limb, distance)
+        )
+        q_lower = values.multiply(_bend(scale(elbow, -1.0), tip, axis, wanted), q_lower)
+        tip = add(elbow, values.rotate(q_lower, vec3(limb.tip)))
+        turn = values.multiply(
+            values.exp(scale(line, swivel / distance)), values.between(tip, line)
+        )
+        q_upper, q_lower = values.multiply(turn, q_upper), values.multiply(turn, q_lower)
+    _set_joint(pose, upper, q_parent, q_upper)
+    _set_joint(pose, lower, q_upper, q_lower)
+    if limb.oriented != 0:
+        _set_joint(pose, END[number], q_lower, quat(limb.turn))
+
+
+@kernel
+def move_pose(task: PoseTask, pose: Any, step: float, by: Floats, out: Any) -> None:
+    """Fill another posture, a step along a direction of all unknowns, shape (51,)."""
     for k in range(3):
-        a[k] = pose.p_world[lower, k] - pose.p_world[upper, k]
-        tip[k] = a[k] + b[k]
-    bending_axis(limb, a, b, pose.q_world[upper], axis)
-    rotate_inverse(pose.q_world[lower], axis, row[AXIS : AXIS + 3])
+        out.root[k] = pose.root[k] + step * by[k]
+    for segment in range(N_SEGMENTS):
+        out.rotations[segment] = quat(pose.rotations[segment])
+    for segment in range(N_SEGMENTS):
+        limb, first = LIMB_OF[segment], 3 + 3 * segment
+        if limb >= 0 and task.limbs[limb].mode != NUMERIC:
+            if segment == UPPER[limb] and task.limbs[limb].mode == CLOSED:
+                solve_bending_limb(task, out, limb, step * by[first])
+        elif by[first] != 0.0 or by[first + 1] != 0.0 or by[first + 2] != 0.0:
+            turn = values.exp(scale(vec3(by[first : first + 3]), step))
+            turned = values.multiply(quat(out.rotations[segment]), turn)
+            out.rotations[segment] = values.normalize(turned)
+        place_segment(task.offsets, out, segment)
+
+
+@kernel
+def prepare_limbs(task: PoseTask, is_full: bool) -> None:
+    """
+    Choose how each limb is solved, and fill what the closed form needs.
+
+    Limbs without a constraint stay as they are. The closed form is for a hand or foot with the
+    place of one point, with or without its orientation; all else is left to the numbers, and
+    everything if `is_full` (LeeShin1999 section 5.1). The start has its forward kinematics.
+
+    """
+    for number in range(4):
+        limb = task.limbs[number]
+        point, turn, n_others = -1, -1, 0
+        for i in range(len(task.items)):
+            item = task.items[i]
+            if item.kind >= VECTOR and LIMB_OF[item.other] == number:
+                n_others += 1
+            if LIMB_OF[item.segment] != number:
+                continue
+            is_end = item.segment == END[number]
+            is_place = item.kind == POINT and item.mask[0] * item.mask[1] * item.mask[2] != 0.0
+            if is_end and is_place and point < 0:
+                point = i
+            elif is_end and item.kind == ORIENTATION and turn < 0:
+                turn = i
+            else:
+                n_others += 1
+        if point < 0 and turn < 0 and n_others == 0:
+            limb.mode = FREE
+        elif is_full or point < 0 or n_others > 0:
+            limb.mode = NUMERIC
+        else:
+            limb.mode = CLOSED
+            _prepare_closed(task, number, point, turn)
+
+
+@kernel
+def _prepare_closed(task: PoseTask, number: int, point: int, turn: int) -> None:
+    """Fill a limb's tip and target from its items, its axis, radii and reach from the start."""
+    limb, start = task.limbs[number], task.start
+    upper, lower, end = UPPER[number], LOWER[number], END[number]
+    goal, offset = vec3(task.items[point].goal), vec3(task.items[point].offset)
+    wrist = vec3(task.offsets[end])
+    limb.oriented = 1 if turn >= 0 else 0
+    if turn >= 0:
+        q_end = quat(task.items[turn].goal)
+        limb.turn[:] = q_end
+        limb.target[:] = sub(goal, values.rotate(q_end, offset))
+        limb.tip[:] = wrist
+    else:
+        limb.target[:] = goal
+        limb.tip[:] = add(wrist, values.rotate(quat(start.rotations[end]), offset))
+    q_lower = quat(start.q_world[lower])
+    a = sub(vec3(start.p_world[lower]), vec3(start.p_world[upper]))
+    b = values.rotate(q_lower, vec3(limb.tip))
+    axis = _bending_axis(number, a, b, quat(start.q_world[upper]))
+    limb.axis[:] = values.rotate_inverse(q_lower, axis)
     first, second = dot(a, axis), dot(b, axis)
     r1 = math.sqrt(max(dot(a, a) - first * first, 0.0))
     r2 = math.sqrt(max(dot(b, b) - second * second, 0.0))
     along = first + second
     longest = math.sqrt(along * along + (r1 + r2) ** 2)
     shortest = math.sqrt(along * along + (r1 - r2) ** 2)
-    row[UPPER_RADIUS], row[LOWER_RADIUS], row[ALONG] = r1, r2, along
-    # two lengths with these as their sum and difference
-    row[REACH], row[REACH + 1] = 0.5 * (longest + shortest), 0.5 * (longest - shortest)
-    row[CURRENT] = math.sqrt(dot(tip, tip))
+    limb.upper_radius, limb.lower_radius, limb.along = r1, r2, along
+    limb.reach[0], limb.reach[1] = 0.5 * (longest + shortest), 0.5 * (longest - shortest)
+    limb.current = norm(add(a, b))
 
 
 @kernel
-def reached(row: Floats, distance: float) -> float:
-    """Return how far the tip comes from the shoulder when its goal is at a distance [m]."""
-    upper, lower = row[REACH], row[REACH + 1]
-    kept_back = (1.0 - EXACT_SHARE) * (upper + lower)
-    return soft_distance(distance, row[CURRENT], upper, lower, kept_back)
-
-
-@kernel
-def reached_slope(row: Floats, distance: float) -> float:
-    """Return the derivative of `reached`."""
-    upper, lower = row[REACH], row[REACH + 1]
-    kept_back = (1.0 - EXACT_SHARE) * (upper + lower)
-    return soft_distance_slope(distance, row[CURRENT], upper, lower, kept_back)
-
-
-@kernel
-def _bend(elbow: Vec3, shoulder: Vec3, tip: Vec3, axis: Vec3, wanted: float, turn: Quat) -> None:
-    """Write the turn about the elbow's axis after which the segments are at the angle wanted."""
-    a, b, normal = work_array(3), work_array(3), work_array(3)
-    for k in range(3):
-        a[k], b[k] = shoulder[k] - elbow[k], tip[k] - elbow[k]
-    first, second = dot(a, axis), dot(b, axis)
-    for k in range(3):
-        a[k] -= first * axis[k]
-        b[k] -= second * axis[k]
-    cross(a, b, normal)
-    angle = -wanted - math.atan2(dot(normal, axis), dot(a, b))
-    angle -= 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5)
-    for k in range(3):
-        a[k] = angle * axis[k]
-    exp(a, turn)
-
-
-@kernel
-def solve_bending_limb(task: PoseTask, pose: Pose, limb: int, swivel: float) -> None:
+def choose_unknowns(task: PoseTask, columns: Ints, row_of: Ints) -> int:
     """
-    Fill the joint rotations of a limb whose parent segment is in place.
+    Find the unknowns that can change a constraint; return their number n.
 
-    Parameters
-    ----------
-    task : PoseTask
-        With what `prepare_bend` filled in.
-    pose : Pose
-        In: the parent's world frame, and joint rotations from which to start; out: those that
-        bring the tip to its goal, or as near as the limb reaches.
-    limb : int
-        Index into LIMBS.
-    swivel : float
-        Turn about the line from shoulder to goal, after all else [rad].
+    The first n of `columns` (51,) are their places among all; `row_of` (51,) is the other way
+    round, -1 where it is none.
 
     """
-    row, upper, lower = task.limbs[limb], UPPER[limb], LOWER[limb]
-    q_parent, shoulder = pose.q_world[SEGMENT_PARENTS[upper]], work_array(3)
-    q_upper, q_lower, turn = work_array(4), work_array(4), work_array(4)
-    elbow, tip, axis, line = work_array(3), work_array(3), work_array(3), work_array(3)
-    rotate(q_parent, task.offsets[upper], shoulder)
-    for k in range(3):
-        shoulder[k] += pose.p_world[SEGMENT_PARENTS[upper], k]
-        line[k] = row[TARGET + k] - shoulder[k]
-    multiply(q_parent, pose.rotations[upper], q_upper)
-    multiply(q_upper, pose.rotations[lower], q_lower)
-    rotate(q_upper, task.offsets[lower], elbow)
-    rotate(q_lower, row[TIP : TIP + 3], tip)
-    rotate(q_lower, row[AXIS : AXIS + 3], axis)
-    for k in range(3):
-        elbow[k] += shoulder[k]
-        tip[k] += elbow[k]
-    distance = math.sqrt(dot(line, line))
-    if distance >= MIN_DISTANCE_M:
-        wanted = bend_angle(
-            row[UPPER_RADIUS], row[LOWER_RADIUS], row[ALONG], reached(row, distance)
-        )
-        _bend(elbow, shoulder, tip, axis, wanted, turn)
-        multiply(turn, q_lower, q_lower)
-        rotate(q_lower, row[TIP : TIP + 3], tip)
-        for k in range(3):
-            tip[k] += elbow[k] - shoulder[k]
-        between(tip, line, turn)
-        multiply(turn, q_upper, q_upper)
-        multiply(turn, q_lower, q_lower)
-        for k in range(3):
-            axis[k] = swivel * line[k] / distance
-        exp(axis, turn)
-        multiply(turn, q_upper, q_upper)
-        multiply(turn, q_lower, q_lower)
-    _relative(q_parent, q_upper, turn, pose.rotations[upper])
-    _relative(q_upper, q_lower, turn, pose.rotations[lower])
-    if row[ORIENTED] != 0.0:
-        copy(row[TURN : TURN + 4], q_upper)
-        _relative(q_lower, q_upper, turn, pose.rotations[END[limb]])
-
-
-@kernel
-def _relative(q_parent: Quat, q_child: Quat, work: Quat, out: Quat) -> None:
-    conjugate(q_parent, work)
-    multiply(work, q_child, work)
-    normalize(work, out)
-
-
-@kernel
-def limb_rates(
-    row: Floats, pose: Pose, limb: int, by_shift: Floats, by_bend: Vec3, line: Vec3
-) -> None:
-    """
-    Write how a solved limb turns when its shoulder moves, its parent turns, and it swivels.
-
-    The upper segment turns by `by_shift` times the shoulder's motion, the forearm by the
-    elbow's bend more, which is `by_bend` times the motion along the line; both turn with the
-    parent about that line, and with the swivel angle.
-
-    Parameters
-    ----------
-    row : ndarray, shape (N_LIMB,)
-        Of PoseTask.limbs.
-    pose : Pose
-        The solved posture with its forward kinematics.
-    limb : int
-        Index into LIMBS.
-    by_shift : ndarray, shape (3, 3)
-        Out: turn of the upper segment by the shoulder's motion [rad/m].
-    by_bend : ndarray, shape (3,)
-        Out: the forearm's turn on top of that, when the shoulder moves along the line [rad/m].
-    line : ndarray, shape (3,)
-        Out: unit vector from shoulder to goal.
-
-    """
-    upper, lower = UPPER[limb], LOWER[limb]
-    tip, axis, swing, spin = work_array(3), work_array(3), work_array(3), work_array(3)
-    rotate(pose.q_world[lower], row[TIP : TIP + 3], tip)
-    rotate(pose.q_world[lower], row[AXIS : AXIS + 3], axis)
-    for k in range(3):
-        line[k] = row[TARGET + k] - pose.p_world[upper, k]
-    distance = math.sqrt(dot(line, line))
-    if distance < MIN_DISTANCE_M:
-        by_shift[:] = 0.0
-        by_bend[:] = 0.0
-        line[:] = 0.0
-        return
-    for k in range(3):
-        line[k] /= distance
-    length = reached(row, distance)
-    cross(axis, tip, swing)
-    stretch = dot(swing, line)
-    # a straight limb gets longer by no bend: keep the rate finite
-    stretch = min(stretch, -1e-7) if stretch <= 0.0 else max(stretch, 1e-7)
-    rate = -reached_slope(row, distance) / stretch  # d phi by motion along the line
-    cross(line, swing, spin)
-    for k in range(3):
-        by_bend[k] = rate * axis[k]
-        for i in range(3):
-            by_shift[k, i] = -rate / length * spin[k] * line[i]
-    # - (line x shift) / distance
-    by_shift[0, 1] += line[2] / distance
-    by_shift[0, 2] -= line[1] / distance
-    by_shift[1, 0] -= line[2] / distance
-    by_shift[1, 2] += line[0] / distance
-    by_shift[2, 0] += line[1] / distance
-    by_shift[2, 1] -= line[0] / distance
-
-
-@kernel
-def place_segment(task: PoseTask, pose: Pose, segment: int) -> None:
-    """Fill a segment's world frame from its parent's."""
-    parent = SEGMENT_PARENTS[segment]
-    if parent < 0:
-        copy(pose.rotations[0], pose.q_world[0])
-        copy(pose.root, pose.p_world[0])
-    else:
-        multiply(pose.q_world[parent], pose.rotations[segment], pose.q_world[segment])
-        rotate(pose.q_world[parent], task.offsets[segment], pose.p_world[segment])
-        for k in range(3):
-            pose.p_world[segment, k] += pose.p_world[parent, k]
-    to_matrix(pose.q_world[segment], pose.matrices[3 * segment : 3 * segment + 3])
-
-
-@kernel
-def place_all(task: PoseTask, pose: Pose) -> None:
-    """Fill the forward kinematics of a posture."""
-    for segment in range(N_SEGMENTS):
-        place_segment(task, pose, segment)
-
-
-@kernel
-def move_pose(task: PoseTask, pose: Pose, step: float, by: Floats, out: Pose) -> None:
-    """Fill another posture, a step along a direction of all unknowns, shape (51,)."""
-    copy_pose(pose, out)
-    turn, vector = work_array(4), work_array(3)
-    for k in range(3):
-        out.root[k] += step * by[k]
-    for segment in range(N_SEGMENTS):
-        limb = LIMB_OF[segment]
-        if limb >= 0 and task.limbs[limb, MODE] != NUMERIC:
-            if segment == UPPER[limb] and task.limbs[limb, MODE] == CLOSED:
-                solve_bending_limb(task, out, limb, step * by[3 + 3 * segment])
-        else:
-            for k in range(3):
-                vector[k] = step * by[3 + 3 * segment + k]
-            if vector[0] != 0.0 or vector[1] != 0.0 or vector[2] != 0.0:
-                exp(vector, turn)
-                multiply(out.rotations[segment], turn, turn)
-                normalize(turn, out.rotations[segment])
-        place_segment(task, out, segment)
-
-
-@kernel
-def _is_exact_point(item: Floats) -> bool:
-    return (
-        item[KIND] == POINT
-        and item[MASK] != 0.0
-        and item[MASK + 1] != 0.0
-        and item[MASK + 2] != 0.0
-    )
-
-
-@kernel
-def prepare_limbs(task: PoseTask, pose: Pose, is_full: bool) -> None:
-    """
-    Choose how each limb is solved, and fill what the closed form needs.
-
-    Limbs without a constraint stay as they are. The closed form is for a hand or foot with the
-    place of one point, with or without its orientation; all else is left to the numbers.
-
-    Parameters
-    ----------
-    task : PoseTask
-        Its `limbs` are filled.
-    pose : Pose
-        Before the solution, with its forward kinematics.
-    is_full : bool
-        Whether the closed form is never used (LeeShin1999 section 5.1).
-
-    """
-    for limb in range(4):
-        row = task.limbs[limb]
-        n_points, n_turns, n_others = 0, 0, 0
-        for i in range(len(task.items)):
-            item = task.items[i]
-            segment = int(item[SEGMENT])
-            if item[KIND] >= VECTOR and LIMB_OF[int(item[OTHER])] == limb:
-                n_others += 1
-            if LIMB_OF[segment] != limb:
-                continue
-            if segment == END[limb] and _is_exact_point(item):
-                n_points += 1
-                copy(item[DATA : DATA + 3], row[TARGET : TARGET + 3])
-                copy(item[OFFSET : OFFSET + 3], row[TIP : TIP + 3])
-            elif segment == END[limb] and item[KIND] == ORIENTATION:
-                n_turns += 1
-                copy(item[DATA : DATA + 4], row[TURN : TURN + 4])
-            else:
-                n_others += 1
-        row[MODE] = NUMERIC
-        if n_points + n_turns + n_others == 0:
-            row[MODE] = FREE
-        elif not is_full and n_points == 1 and n_turns <= 1 and n_others == 0:
-            row[MODE] = CLOSED
-            _prepare_closed(task, pose, limb, n_turns == 1)
-
-
-@kernel
-def _prepare_closed(task: PoseTask, pose: Pose, limb: int, is_oriented: bool) -> None:
-    row, tip = task.limbs[limb], work_array(3)
-    row[ORIENTED] = 1.0 if is_oriented else 0.0
-    copy(row[TIP : TIP + 3], tip)
-    if is_oriented:
-        rotate(row[TURN : TURN + 4], tip, tip)
-        for k in range(3):
-            row[TARGET + k] -= tip[k]
-            row[TIP + k] = task.offsets[END[limb], k]
-    else:
-        rotate(task.rotations[END[limb]], tip, tip)
-        for k in range(3):
-            row[TIP + k] = task.offsets[END[limb], k] + tip[k]
-    prepare_bend(limb, pose, row)
-
-
-@kernel
-def choose_unknowns(task: PoseTask, unknowns: Unknowns) -> int:
-    """Fill which unknowns can change a constraint; return their number."""
-    unknowns.row_of[:] = -1
-    for k in range(6):
-        unknowns.row_of[k] = 0
+    row_of[:] = -1
+    row_of[:6] = 0
     for i in range(len(task.items)):
-        for side in (SEGMENT, OTHER):
-            segment = int(task.items[i, side])
-            if side == OTHER and task.items[i, KIND] < VECTOR:
-                continue
+        item = task.items[i]
+        for side in range(2 if item.kind >= VECTOR else 1):
+            segment = item.other if side == 1 else item.segment
             while segment >= 0:
-                limb = LIMB_OF[segment]
-                if limb < 0 or task.limbs[limb, MODE] == NUMERIC:
-                    for k in range(3):
-                        unknowns.row_of[3 + 3 * segment + k] = 0
-                elif segment == UPPER[limb] and task.limbs[limb, MODE] == CLOSED:
-                    unknowns.row_of[3 + 3 * segment] = 0
-                segment = SEGMENT_PARENTS[segment]
+                limb, first = LIMB_OF[segment], 3 + 3 * segment
+                if limb < 0 or task.limbs[limb].mode == NUMERIC:
+                    row_of[first : first + 3] = 0
+                elif segment == UPPER[limb] and task.limbs[limb].mode == CLOSED:
+                    row_of[first] = 0
+                segment = PARENT_OF[segment]
     n = 0
     for column in range(N_UNKNOWNS):
-        if unknowns.row_of[column] == 0:
-            unknowns.row_of[column] = n
-            unknowns.columns[n] = column
+        if row_of[column] == 0:
+            row_of[column] = n
+            columns[n] = column
             n += 1
     return n
 
 
 @kernel
-def _gather(full: Floats, unknowns: Unknowns, out: Floats) -> None:
-    """Pick what the torso's unknowns do."""
-    for column in range(3 + 3 * N_TORSO):
-        if unknowns.row_of[column] >= 0:
-            out[unknowns.row_of[column]] = full[column]
-
-
-@kernel
-def _limb_row(pose: Pose, limb: int, axis: Vec3, rates: Floats, part: int, full: Floats) -> float:
+def limb_rows(task: PoseTask, pose: Any, row_of: Ints, full: Floats, out: Floats) -> None:
     """
-    Write how one joint of a closed limb turns about an axis with the torso; return by swivel.
+    Fill how the nine angles of each closed limb change with the unknowns of a solved pose.
 
-    Rows 0 to 2 of the rates are `by_shift`, row 3 `by_bend`, row 4 the line, of `limb_rates`.
-
-    """
-    shift, turn, line = work_array(3), work_array(3), rates[4]
-    along, bend = dot(axis, line), dot(axis, rates[3])
-    sign = 1.0 if part == 0 else -1.0
-    for k in range(3):
-        shift[k] = 0.0
-        turn[k] = 0.0
-        if part != 1:
-            shift[k] = sign * (
-                axis[0] * rates[0, k] + axis[1] * rates[1, k] + axis[2] * rates[2, k]
-            )
-            turn[k] = sign * along * line[k]
-        if part == 0:
-            turn[k] -= axis[k]
-        elif part == 1:
-            shift[k] = bend * line[k]
-        else:
-            shift[k] -= bend * line[k]
-    full[:] = 0.0
-    parent = SEGMENT_PARENTS[UPPER[limb]]
-    pull_back(pose, parent, pose.p_world[UPPER[limb]], shift, turn, full)
-    return sign * along if part != 1 else 0.0
-
-
-@kernel
-def reduce_limbs(
-    task: PoseTask, pose: Pose, unknowns: Unknowns, n: int, full: Floats, out: Floats
-) -> None:
-    """
-    Fill how the nine angles of each closed limb change with the unknowns.
+    When its shoulder moves, the upper segment turns with the line to the goal and as the elbow
+    bends, the forearm by the elbow's bend more; both turn with the parent about that line, and
+    with the swivel angle. An end segment whose orientation is given turns the other way.
 
     Parameters
     ----------
-    task, pose, unknowns
-        The problem, at a solved posture.
-    n : int
-        Number of unknowns.
+    task, pose, row_of
+        The problem, at a solved posture, and `choose_unknowns`.
     full : ndarray, shape (51,)
         Working space.
-    out : ndarray, shape (36, 51)
+    out : ndarray, shape (36, n)
         Nine rows a limb; those of other limbs are not touched.
 
     """
-    rates, axis = work_table(5, 3), work_array(3)
-    for limb in range(4):
-        row = task.limbs[limb]
-        if row[MODE] != CLOSED:
+    for number in range(4):
+        limb, upper, lower = task.limbs[number], UPPER[number], LOWER[number]
+        if limb.mode != CLOSED:
             continue
-        limb_rates(row, pose, limb, rates[0:3], rates[3], rates[4])
+        q_lower, shoulder = quat(pose.q_world[lower]), vec3(pose.p_world[upper])
+        elbow_axis = values.rotate(q_lower, vec3(limb.axis))
+        swing = cross(elbow_axis, values.rotate(q_lower, vec3(limb.tip)))
+        line = sub(vec3(limb.target), shoulder)
+        distance, rate, spin_rate = norm(line), 0.0, 0.0
+        if distance < MIN_DISTANCE_M:
+            line, distance = (0.0, 0.0, 0.0), 1.0
+        else:
+            line = scale(line, 1.0 / distance)
+            stretch = dot(swing, line)
+            # a straight limb gets longer by no bend: keep the rate finite
+            stretch = min(stretch, -1e-7) if stretch <= 0.0 else max(stretch, 1e-7)
+            rate = -_reached_slope(limb, distance) / stretch  # of the bend, along the line
+            spin_rate = -rate / _reached(limb, distance)
+        spin = cross(line, swing)
         for part in range(3):
-            segment = UPPER[limb] + part
+            q = quat(pose.q_world[upper + part])
             for k in range(3):
-                target = out[9 * limb + 3 * part + k]
-                for i in range(n):
-                    target[i] = 0.0
-                if part == 2 and row[ORIENTED] == 0.0:
+                row = out[9 * number + 3 * part + k]
+                row[:] = 0.0
+                if part == 2 and limb.oriented == 0:
                     continue
-                for i in range(3):
-                    axis[i] = pose.matrices[3 * segment + i, k]
-                swivel = _limb_row(pose, limb, axis, rates, part, full)
-                _gather(full, unknowns, target)
-                target[unknowns.row_of[3 + 3 * UPPER[limb]]] = swivel
+                axis = values.rotate(q, (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)))
+                along, bend = dot(axis, line), scale(line, rate * dot(axis, elbow_axis))
+                by_shift = scale(line, spin_rate * dot(axis, spin))
+                by_shift = sub(by_shift, scale(cross(axis, line), 1.0 / distance))
+                force, torque, swivel = by_shift, sub(scale(line, along), axis), along
+                if part == 1:
+                    force, torque, swivel = bend, (0.0, 0.0, 0.0), 0.0
+                elif part == 2:
+                    force = scale(add(by_shift, bend), -1.0)
+                    torque, swivel = scale(line, -along), -along
+                full[:] = 0.0
+                pull_back(pose, PARENT_OF[upper], shoulder, force, torque, full)
+                for column in range(3 + 3 * UPPER[0]):  # of the torso
+                    if row_of[column] >= 0:
+                        row[row_of[column]] = full[column]
+                row[row_of[3 + 3 * upper]] = swivel

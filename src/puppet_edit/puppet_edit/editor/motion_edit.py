@@ -22,10 +22,11 @@ import numpy as np
 from puppet_core.body import Motion
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Ints
-from puppet_edit.editor.constraint_kernels import N_UNKNOWNS
+from puppet_core.math import quaternions as qb
+from puppet_edit.editor.constraint_kernels import N_UNKNOWNS, POSE
 from puppet_edit.editor.constraint_table import ConstraintTable, DECIDED_M, MovingBody
 from puppet_edit.editor.constraints import Constraint
-from puppet_edit.editor.displacement_map import evaluate, exact_displacement, fit_control_points
+from puppet_edit.editor.displacement_map import basis, exact_displacement, fit_control_points
 from puppet_edit.editor.edit_config import (
     Bodies,
     body_height,
@@ -34,7 +35,7 @@ from puppet_edit.editor.edit_config import (
     FULL,
     LevelReport,
 )
-from puppet_edit.editor.pose_solver_kernels import solve_frames
+from puppet_edit.editor.pose_solver_kernels import solve_frames, SolverOptions, workspace
 
 DEFAULT_CONFIG = EditConfig()
 LEVEL_TOL, EXACT_TOL = 1e-5, 1e-8  # fall of g at which a frame is solved
@@ -59,17 +60,16 @@ class _Edit:
     ) -> None:
         self.config = config
         self.body = MovingBody(motion, bodies)
-        self.table = ConstraintTable(constraints, self.body, bodies, config)
+        self.table = ConstraintTable(constraints, self.body, bodies, config, motion.skeleton)
         height = config.body_height_m or body_height(motion.skeleton)
         self._percent = 100.0 / height
-        n = len(self.table.frames)
-        self._roots, self._rotations = np.empty((n, 3)), np.empty((n, 16, 4))
-        self._says = np.empty((n, N_UNKNOWNS // 3))
-        self._columns, self._rows = np.empty(N_UNKNOWNS, np.int64), np.empty(N_UNKNOWNS, np.int64)
+        self._n_frames, self._frames = motion.n_frames, self.table.tasks.frames
+        self._solved, self._work = np.zeros(len(self._frames), POSE), workspace()
+        self._weights = np.empty((len(self._frames), N_UNKNOWNS // 3))
 
     def errors(self) -> Floats:
         """Return the largest error of each constraint [m]."""
-        return self.table.errors(self.body)
+        return self.table.errors(self.body.poses)
 
     def percent(self) -> float:
         """Return the largest of all, of the body's height."""
@@ -77,23 +77,21 @@ class _Edit:
 
     def knots(self, spacing: float) -> int:
         """Return the number of control points of a curve."""
-        return int(math.floor((self.body.n_frames - 1) / spacing)) + 4
+        return int(math.floor((self._n_frames - 1) / spacing)) + 4
 
     def shift_root(self) -> None:
         """Let the root go along with the contacts, smoothly (LeeShin1999 section 4.5)."""
-        frames, shifts = self.table.shifts(self.body)
+        frames, rest = self.table.shifts(self.body.poses)
         if not len(frames):
             return
-        rest, curves = shifts.copy(), np.zeros((self.body.n_frames, 3))
+        displacements = np.zeros((self._n_frames, N_UNKNOWNS))
         ones = np.ones((len(frames), 1))
         for _ in range(SHIFT_FITS):
             curve = self._fitted(frames, rest, ones, self.config.frames_per_knot)
-            curves += curve
-            rest -= curve[frames]
-        displacements = np.zeros((self.body.n_frames, N_UNKNOWNS))
-        displacements[:, :3] = curves
+            displacements[:, :3] += curve
+            rest = rest - curve[frames]
         self.body.displace(displacements)
-        self.table.update(self.body)
+        self.table.update(self.body.poses)
 
     def stiffen_torso(self) -> None:
         """Leave more of what is still missing to the limbs."""
@@ -101,44 +99,28 @@ class _Edit:
 
     def solve(self, tolerance: float, rounds: int) -> Floats:
         """Return displacements that put the constrained frames right, after `errors`, (k, 51)."""
-        n = len(self.table.frames)
-        displacements = np.empty((n, N_UNKNOWNS))
+        options = SolverOptions(self.config.solver == FULL, self.config.max_iterations, tolerance)
+        poses, solved = self.body.poses, self._solved
         for _ in range(rounds):
-            solve_frames(
-                self.table.tasks,
-                self.body.roots,
-                self.body.rotations,
-                self.config.solver == FULL,
-                self.config.max_iterations,
-                tolerance,
-                self._columns,
-                self._rows,
-                self._roots,
-                self._rotations,
-                displacements,
-                self._says,
-            )
-            if not self.table.moves or self._follow() < DECIDED_M:
+            solve_frames(self.table.tasks, poses, options, self._work, solved, self._weights)
+            # planes and places follow the solutions
+            if not self.table.moves or self.table.follow(solved) < DECIDED_M:
                 break
-        return displacements
-
-    def _follow(self) -> float:
-        """Let planes and places follow the solutions; return how far off they were [m]."""
-        placed = self.body.placed(self.table.frames, self._roots, self._rotations)
-        return self.table.follow(*placed)
+        before = poses[self._frames]
+        turns = qb.log(qb.multiply(qb.conjugate(before['rotations']), solved['rotations']))
+        moved = solved['root'] - before['root']
+        return np.concatenate((moved, turns.reshape(-1, N_UNKNOWNS - 3)), axis=1)
 
     def fit(self, displacements: Floats, spacing: float) -> None:
         """Displace the motion by the B-spline that fits displacements."""
-        self.body.displace(self._fitted(self.table.frames, displacements, self._says, spacing))
+        self.body.displace(self._fitted(self._frames, displacements, self._weights, spacing))
 
     def make_exact(self, displacements: Floats) -> None:
         """Displace the motion by exactly these at constrained frames."""
         finest = self.config.frames_per_knot / 2 ** max(self.config.levels - 1, 0)
         reach = max(int(math.ceil(EXACT_REACH * finest)), 2)
         self.body.displace(
-            exact_displacement(
-                self.table.frames, displacements, self._says, self.body.n_frames, reach
-            )
+            exact_displacement(self._frames, displacements, self._weights, self._n_frames, reach)
         )
 
     def keep_limits(self) -> None:
@@ -146,13 +128,12 @@ class _Edit:
         if self.config.joint_limits:
             self.body.keep_limits(self.table.tasks.limits)
 
-    def _fitted(self, frames: Ints, values: Floats, says: Floats, spacing: float) -> Floats:
-        points = np.empty((self.knots(spacing), values.shape[1]))
-        shares = np.empty((len(points), says.shape[1]))
-        fit_control_points(frames, values, says, spacing, shares, points)
-        out = np.empty((self.body.n_frames, values.shape[1]))
-        evaluate(points, spacing, out)
-        return out
+    def _fitted(self, frames: Ints, goals: Floats, weights: Floats, spacing: float) -> Floats:
+        if not len(frames):
+            return np.zeros((self._n_frames, goals.shape[1]))
+        count = self.knots(spacing)
+        points = fit_control_points(frames, goals, weights, spacing, count)
+        return np.asarray(basis(np.arange(self._n_frames), spacing, count) @ points)
 
 
 def edit_motion(
@@ -221,7 +202,7 @@ def edit_motion(
         tuple(levels),
         exact,
         time.perf_counter() - start,
-        len(edit.table.frames),
+        len(edit.table.tasks.frames),
         edit.table.count,
         errors,
         initial,
