@@ -6,24 +6,10 @@ import re
 
 from puppet_core.body.character import load_character, save_character
 from puppet_core.io import InputFileError
-from puppet_core.robots.limbs import RobotMap
-from puppet_core.robots.robot_character import character_from_urdf
 import pytest
 from urdf_walk import HUMANOID
 
 TEXT = HUMANOID.read_text()
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Return a function that makes the character of a URDF text."""
-
-    def run(text, robot_map=None):
-        path = tmp_path / 'robot.urdf'
-        path.write_text(text)
-        return character_from_urdf(path, robot_map or RobotMap())
-
-    return run
 
 
 BAD = [

@@ -10,9 +10,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.character_check import findings
 from puppet_core.robots.joints import RobotJoints
-from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.reach import bounded_step
-from puppet_core.robots.robot_character import character_from_urdf
 import pytest
 from scipy.optimize import lsq_linear
 from urdf_make import five_axis_arms, seven_axis_arms
@@ -20,18 +18,6 @@ from urdf_walk import HUMANOID
 
 STILL_M, STILL_RAD = 1e-4, 2e-3
 FRAMES = 300
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Return a function that makes the character of a URDF text."""
-
-    def run(text):
-        path = tmp_path / 'robot.urdf'
-        path.write_text(text)
-        return character_from_urdf(path, RobotMap()).character
-
-    return run
 
 
 def bent_knees():
@@ -72,7 +58,7 @@ def stand(character, frames, arms=0.0):
 @pytest.mark.parametrize('arms', [0.0, 1.3])
 def test_what_is_asked_for_without_change_is_answered_without_change(made, text, limbs, arms):
     """Of joints that do not get straight too: a limit that is in the way is no reason to drift."""
-    angles, ends, _, asked = stand(made(text), FRAMES, arms)
+    angles, ends, _, asked = stand(made(text).character, FRAMES, arms)
     assert np.abs(ends - ends[0]).max() < STILL_M
     assert np.abs(angles - angles[0]).max() < STILL_RAD
     off = np.linalg.norm(ends[-1] - asked, axis=1)
@@ -81,7 +67,7 @@ def test_what_is_asked_for_without_change_is_answered_without_change(made, text,
 
 def test_no_arm_is_rolled_over_for_millimetres(made):
     """A shoulder that stops 14 degrees before the T-pose costs the arm little more than those."""
-    character = made(five_axis_arms().text())
+    character = made(five_axis_arms().text()).character
     _, ends, q_world, asked = stand(character, 2)
     off = np.degrees(np.linalg.norm(qb.log(q_world[-1]), axis=1))
     assert off[LIMB_SEGMENTS[:2, :2]].max() < 30.0
@@ -89,7 +75,7 @@ def test_no_arm_is_rolled_over_for_millimetres(made):
 
 
 def test_what_limits_leave_of_the_t_pose_is_told_without_what_palms_ask_for(made):
-    told = [line for line in findings(made(five_axis_arms().text())) if 'T-pose' in line]
+    told = [line for line in findings(made(five_axis_arms().text()).character) if 'T-pose' in line]
     angles = [int(a) for a in re.findall(r'left_(?:upper_arm|forearm|hand) by (\d+)', told[0])]
     assert len(angles) == 3 and 8 <= min(angles) and max(angles) <= 17
 

@@ -5,8 +5,6 @@
 from clip_samples import pure_angles_deg
 from marker_samples import helen_hayes, marker_motion, plug_in_gait, trajectories
 import numpy as np
-from puppet_core.clips.bvh import write_bvh
-from puppet_core.clips.load import load_clip
 from puppet_core.clips.marker_set import built_in_folder, built_in_sets, load_marker_set
 from puppet_core.clips.markers import (
     body_points,
@@ -53,14 +51,6 @@ def test_plug_in_gait_is_exact_without_noise(motion):
     shown = [k for k in range(16) if k != 1]
     q_loaded, q_world = (m.world_segments()[0][:, shown] for m in (loaded, motion))
     assert pure_angles_deg(q_loaded, q_world).max() < 1e-5
-
-
-def test_what_is_made_of_markers_is_kept_by_a_bvh(motion, tmp_path):
-    loaded, _ = motion_of(data_of(motion, helen_hayes()), load_marker_set('helen_hayes'))
-    write_bvh(loaded, tmp_path / 'a.bvh')
-    again = load_clip(tmp_path / 'a.bvh')
-    for a, b in zip(loaded.world_segments(), again.world_segments()):
-        np.testing.assert_allclose(np.abs(a), np.abs(b), atol=1e-6)
 
 
 def test_noise_moves_lengths_less_than_itself(motion, rng):

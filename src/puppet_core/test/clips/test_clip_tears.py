@@ -63,11 +63,3 @@ def test_it_is_said_with_the_rest_and_the_clip_is_read(tmp_path, motion, rng):
     read = read_clip(path)
     assert read.motion.n_frames == motion.n_frames
     assert read.text.count('; torn in frames 40 to 42: left_foot at ') == 1
-
-
-@pytest.mark.mocap
-def test_a_captured_clip_that_is_torn():
-    path = MOCAP / 'cmu_bvh' / 'salsa_10.bvh'
-    if not path.is_file():
-        pytest.skip(f'captured clips are not in {MOCAP}')
-    assert 'torn in frames ' in read_clip(path).text

@@ -11,7 +11,6 @@ from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.io import InputFileError
 from puppet_core.robots.character_check import findings
 from puppet_core.robots.limbs import load_robot_map, RobotMap
-from puppet_core.robots.robot_character import character_from_urdf
 import pytest
 from urdf_walk import HUMANOID, limits
 
@@ -26,18 +25,6 @@ EXPECTED = {
     'shank': ['knee'],
     'foot': ['ankle_pitch', 'ankle_roll'],
 }
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Return a function that makes the character of a URDF text."""
-
-    def run(text, robot_map=None):
-        path = tmp_path / 'robot.urdf'
-        path.write_text(text)
-        return character_from_urdf(path, robot_map or RobotMap())
-
-    return run
 
 
 def by_segment(robot):

@@ -7,24 +7,11 @@ import re
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.io import InputFileError
 from puppet_core.robots.limbs import RobotMap
-from puppet_core.robots.robot_character import character_from_urdf
 import pytest
 from urdf_make import seven_axis_arms, X
 from urdf_walk import HUMANOID
 
 TEXT = HUMANOID.read_text()
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Return a function that makes the character of a URDF text, with its notes."""
-
-    def run(text, segments=None):
-        path = tmp_path / 'robot.urdf'
-        path.write_text(text)
-        return character_from_urdf(path, RobotMap(segments=segments or {}))
-
-    return run
 
 
 def moved(found, segment):
@@ -78,10 +65,13 @@ def test_joints_that_follow_others_cannot_be_named(made):
             ('foot', ('ankle_pitch', 'ankle_roll')),
         ]
     }
-    assert moved(made(text, legs), 'right_thigh') == ['right_hip_roll', 'right_hip_pitch']
+    assert moved(made(text, RobotMap(segments=legs)), 'right_thigh') == [
+        'right_hip_roll',
+        'right_hip_pitch',
+    ]
     legs['right_thigh'] = ('right_hip_yaw', 'right_hip_roll', 'right_hip_pitch')
     with pytest.raises(InputFileError, match='an angle of their own, got right_hip_yaw'):
-        made(text, legs)
+        made(text, RobotMap(segments=legs))
 
 
 def test_what_is_not_mirrored_is_told_with_the_rows_that_there_are(made):

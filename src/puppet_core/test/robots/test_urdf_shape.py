@@ -49,19 +49,6 @@ def test_a_robot_has_a_body_made_of_its_own_solids() -> None:
     assert foot[:, 2].min() == pytest.approx(-0.07, abs=TESSELLATION)
 
 
-def test_cylinders_reach_from_end_to_end_of_their_capsules() -> None:
-    character = load_character(CHARACTERS / 'performer.yaml')
-    cores = [c for c in character.capsules if not np.allclose(c.start, c.end)]
-    cylinders = [s for s in read_shape(urdf_text(character)) if s.kind == CYLINDER]
-    for solid in cylinders:
-        half = solid.rotation @ [0.0, 0.0, 0.5 * solid.scale[2]]
-        ends = np.array([solid.position - half, solid.position + half])
-        misses = [
-            np.abs(ends - [c.start, c.end]).max() for c in cores if c.segment == solid.segment
-        ]
-        assert min(misses) < 1e-6
-
-
 def test_merged_parts_keep_extent_and_colour() -> None:
     character = load_character(CHARACTERS / 'blubby.yaml')
     solids = read_shape(urdf_text(character))

@@ -1,0 +1,21 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the tests of robots."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from puppet_core.robots import character_from_urdf, RobotMap
+import pytest
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable:
+    """Return a function that makes the character of a URDF text, with its notes."""
+
+    def run(text: str, robot_map: RobotMap | None = None) -> tuple:
+        path = tmp_path / 'robot.urdf'
+        path.write_text(text)
+        return character_from_urdf(path, robot_map or RobotMap())
+
+    return run
