@@ -32,7 +32,15 @@ from puppet_core.math.values import (
     Vec3,
 )
 from puppet_performer.posture.limb_goal import approach
-from puppet_performer.posture.state import CHANGED, FRESH, identity, INFERRED, NOTHING, origin
+from puppet_performer.posture.state import (
+    CHANGED,
+    FRESH,
+    identity,
+    INFERRED,
+    NOTHING,
+    origin,
+    Record,
+)
 
 # What a change was, for `blend_rotation` and `blend_point`
 SAME = 0  # none
@@ -48,7 +56,7 @@ MAX_HEAD_START = 4.5 / 0.625  # speed over difference and 1/time three quarters 
 
 
 @kernel
-def decay(age: float, source: int, times: np.void) -> float:
+def decay(age: float, source: int, times: Record) -> float:
     """Return what is left of a difference: 1 at a change of source, 0 once it is over."""
     is_lost = source == INFERRED or source == NOTHING
     hold = times.hold if is_lost else 0.0
@@ -60,7 +68,7 @@ def decay(age: float, source: int, times: np.void) -> float:
 
 
 @kernel
-def detour_weight(age: float, times: np.void) -> float:
+def detour_weight(age: float, times: Record) -> float:
     """Return 1 until measurements have taken over, then falling to 0 in the same time."""
     if age < times.back:
         return 1.0
@@ -68,7 +76,7 @@ def detour_weight(age: float, times: np.void) -> float:
 
 
 @kernel
-def advance(source: int, restarted: bool, slot: np.void, dt: float) -> int:
+def advance(source: int, restarted: bool, slot: Record, dt: float) -> int:
     """Age a slot; return what changed, so that the difference begins anew."""
     last = slot.source
     slot.source = source
@@ -95,7 +103,7 @@ def advance(source: int, restarted: bool, slot: np.void, dt: float) -> int:
 
 @kernel
 def blend_rotation(
-    target: Quat, last: Quat, source: int, restarted: bool, index: int, state: np.void
+    target: Quat, last: Quat, source: int, restarted: bool, index: int, state: Record
 ) -> Quat:
     """
     Return a rotation that goes over to the target from where it was.
@@ -131,7 +139,7 @@ def blend_rotation(
 
 
 @kernel
-def blend_point(target: Vec3, last: Vec3, change: int, index: int, state: np.void) -> Vec3:
+def blend_point(target: Vec3, last: Vec3, change: int, index: int, state: Record) -> Vec3:
     """Return a point that goes over to the target from where it was; `change` by `advance`."""
     slot, dt, times = state.slots[index], state.dt, state.times
     _follow_point(target, change, slot, dt)
@@ -150,7 +158,7 @@ def blend_point(target: Vec3, last: Vec3, change: int, index: int, state: np.voi
 
 
 @kernel
-def _follow_rotation(target: Quat, change: int, slot: np.void, dt: float) -> None:
+def _follow_rotation(target: Quat, change: int, slot: Record, dt: float) -> None:
     """Find how far the source turned in this frame, and remember its value."""
     last, since = quat(slot.target), slot.since
     if dt == 0.0 or slot.source == NOTHING:
@@ -169,7 +177,7 @@ def _follow_rotation(target: Quat, change: int, slot: np.void, dt: float) -> Non
 
 
 @kernel
-def _follow_point(target: Vec3, change: int, slot: np.void, dt: float) -> None:
+def _follow_point(target: Vec3, change: int, slot: Record, dt: float) -> None:
     """Find how far the source went in this frame, and remember its value."""
     last, move, since = vec3(slot.target), vec3(slot.step), slot.since
     if dt == 0.0 or slot.source == NOTHING:
@@ -187,7 +195,7 @@ def _follow_point(target: Vec3, change: int, slot: np.void, dt: float) -> None:
 
 
 @kernel
-def _carry_on(source: int, size: float, slot: np.void, dt: float, times: np.void) -> None:
+def _carry_on(source: int, size: float, slot: Record, dt: float, times: Record) -> None:
     """Begin the decay of a difference where it shrinks as fast as the last one did."""
     slot.ahead, slot.whole = 0.0, 1.0
     speed = slot.speed * times.back
@@ -201,13 +209,13 @@ def _carry_on(source: int, size: float, slot: np.void, dt: float, times: np.void
 
 
 @kernel
-def _left(source: int, slot: np.void, times: np.void) -> float:
+def _left(source: int, slot: Record, times: Record) -> float:
     """Return what is left of the difference at the last change, 1 to 0."""
     return decay(slot.age + slot.ahead, source, times) / slot.whole
 
 
 @kernel
-def _set_speed(source: int, size: float, slot: np.void, dt: float, times: np.void) -> None:
+def _set_speed(source: int, size: float, slot: Record, dt: float, times: Record) -> None:
     """Remember how fast a difference shrinks by now; one that is held counts as before."""
     if source == INFERRED or source == NOTHING:
         return

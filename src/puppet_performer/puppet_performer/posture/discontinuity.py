@@ -16,7 +16,6 @@ measured where it was.
 
 import math
 
-import numpy as np
 from puppet_core.body import (
     FASTEST_M_S,
     FASTEST_RAD_S,
@@ -39,7 +38,7 @@ from puppet_core.math.values import (
     Vec3,
 )
 from puppet_performer.posture.sensors import ABSENT, is_absent, joint_of_sensor, RESTARTED
-from puppet_performer.posture.state import CHANGED, FRESH, N_SLOTS, PELVIS, ROOT
+from puppet_performer.posture.state import CHANGED, FRESH, N_SLOTS, PELVIS, Record, ROOT
 
 # A discontinuity is farther than a body goes in so many frames. A subscriber that misses one of
 # two messages still detects it; if more are missing, frames are late (`HoldAndBlend`).
@@ -51,7 +50,7 @@ _MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])  # whose own joint is elbo
 
 
 @kernel
-def carry_over_discontinuity(state: np.void) -> None:
+def carry_over_discontinuity(state: Record) -> None:
     """Move the body as it was published last to its pelvis, if the whole of it is elsewhere."""
     slot, sensor = state.slots[PELVIS], state.sensors[PELVIS]
     if slot.source == FRESH or sensor.quality == ABSENT:
@@ -83,7 +82,7 @@ def _about_vertical(turn: Quat) -> Quat:
 
 
 @kernel
-def _limbs_went_along(turn: Quat, before: Vec3, place: Vec3, state: np.void) -> bool:
+def _limbs_went_along(turn: Quat, before: Vec3, place: Vec3, state: Record) -> bool:
     """Return whether the general end-effectors that are seen went along, all of them."""
     n_seen = 0
     for point in range(8):
@@ -104,7 +103,7 @@ def _limbs_went_along(turn: Quat, before: Vec3, place: Vec3, state: np.void) -> 
 
 
 @kernel
-def _carry_all(turn: Quat, before: Vec3, place: Vec3, state: np.void) -> None:
+def _carry_all(turn: Quat, before: Vec3, place: Vec3, state: Record) -> None:
     """Move what is remembered of the body in the world; what is in a segment's frame stays."""
     state.root[:] = _carried(turn, before, place, vec3(state.root))
     state.rotations[PELVIS] = multiply(turn, quat(state.rotations[PELVIS]))

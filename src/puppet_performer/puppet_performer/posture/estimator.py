@@ -23,7 +23,7 @@ from puppet_performer.calibration import Calibration
 from puppet_performer.posture.discontinuity import carry_over_discontinuity
 from puppet_performer.posture.limbs import estimate_limb
 from puppet_performer.posture.sensors import ABSENT, PREDICTED, read_sensors
-from puppet_performer.posture.state import CHANGED, FRESH, fresh_state, NOTHING
+from puppet_performer.posture.state import CHANGED, FRESH, fresh_state, NOTHING, Record
 from puppet_performer.posture.trunk import estimate_trunk
 
 STATUS_MEASURED, STATUS_INFERRED, STATUS_STALE = 0, 1, 2  # as in the Posture message
@@ -52,7 +52,7 @@ def step_posture(
 
 
 @kernel
-def _status(segment: int, state: np.void) -> int:
+def _status(segment: int, state: Record) -> int:
     quality, slot = state.sensors[segment].quality, state.slots[segment]
     if quality == ABSENT:
         lost_lately = slot.age < state.times.hold + state.times.fade

@@ -80,7 +80,7 @@ def _mirrored(rows: list[list[float]]) -> list[list[float]]:
 
 
 _SWIVEL = tuple(
-    tuple(tuple(row) for row in rows)
+    tuple((x, y, z) for x, y, z in rows)
     for rows in (_ARM_ROWS, _mirrored(_ARM_ROWS), _LEG_ROWS, _mirrored(_LEG_ROWS))
 )
 

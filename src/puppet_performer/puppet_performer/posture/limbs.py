@@ -50,6 +50,7 @@ from puppet_performer.posture.state import (
     origin,
     PARENT_OF,
     place_joint,
+    Record,
     ROOT,
 )
 from puppet_performer.posture.trunk import measured_rotation
@@ -61,7 +62,7 @@ _REST_TURNS = (-1.3, 1.3, 0.0, 0.0)
 
 
 @kernel
-def estimate_limb(limb: int, state: np.void) -> None:
+def estimate_limb(limb: int, state: Record) -> None:
     """Fill the segments of a limb and its two general end-effectors; the trunk is done."""
     start, trunk = _FIRST_SEGMENTS[limb], _TRUNK[limb]
     is_first = state.slots[ROOT + 1 + limb].source == FRESH
@@ -83,7 +84,7 @@ def estimate_limb(limb: int, state: np.void) -> None:
 
 
 @kernel
-def _measured_wrist(start: int, state: np.void) -> tuple[Vec3, int]:
+def _measured_wrist(start: int, state: Record) -> tuple[Vec3, int]:
     """Return where the wrist is by position data and by whose, INFERRED for no data."""
     middle, end = start + 1, start + 2
     if not is_absent(end, state):
@@ -95,7 +96,7 @@ def _measured_wrist(start: int, state: np.void) -> tuple[Vec3, int]:
 
 
 @kernel
-def _blend_segments(limb: int, carrier: int, wrist: Vec3, turn_s: float, state: np.void) -> None:
+def _blend_segments(limb: int, carrier: int, wrist: Vec3, turn_s: float, state: Record) -> None:
     """
     Fill orientations in world: the targets of the blend (`aims`), and its value now (`q_world`).
 
@@ -124,7 +125,7 @@ def _blend_segments(limb: int, carrier: int, wrist: Vec3, turn_s: float, state: 
 
 
 @kernel
-def _infer_segments(limb: int, carrier: int, wrist: Vec3, state: np.void) -> int:
+def _infer_segments(limb: int, carrier: int, wrist: Vec3, state: Record) -> int:
     """Fill what is inferred of upper and lower segment (`aims`); return from what."""
     start = _FIRST_SEGMENTS[limb]
     to_elbow, to_wrist = vec3(state.offsets[start + 1]), vec3(state.offsets[start + 2])
@@ -156,7 +157,7 @@ def _pointed(q_known: Quat, along: Vec3, to: Vec3) -> Quat:
 
 
 @kernel
-def _estimate_end(limb: int, carrier: int, wrist: Vec3, state: np.void) -> None:
+def _estimate_end(limb: int, carrier: int, wrist: Vec3, state: Record) -> None:
     """
     Fill palm or sole from position data, else from the angles.
 
@@ -185,14 +186,14 @@ def _estimate_end(limb: int, carrier: int, wrist: Vec3, state: np.void) -> None:
 
 
 @kernel
-def _wrist_by_angles(start: int, orientations: np.ndarray, state: np.void) -> Vec3:
+def _wrist_by_angles(start: int, orientations: np.ndarray, state: Record) -> Vec3:
     """Return the wrist from the shoulder, by orientations in world, shape (16, 4) [m]."""
     elbow = rotate(quat(orientations[start]), vec3(state.offsets[start + 1]))
     return add(elbow, rotate(quat(orientations[start + 1]), vec3(state.offsets[start + 2])))
 
 
 @kernel
-def _turn_to_goal(limb: int, goal: Vec3, turn_s: float, state: np.void) -> None:
+def _turn_to_goal(limb: int, goal: Vec3, turn_s: float, state: Record) -> None:
     """Turn upper and lower segment so that the wrist comes to its goal."""
     upper = _FIRST_SEGMENTS[limb]
     lower = upper + 1
@@ -207,7 +208,7 @@ def _turn_to_goal(limb: int, goal: Vec3, turn_s: float, state: np.void) -> None:
 
 
 @kernel
-def _estimate_middle(limb: int, state: np.void) -> None:
+def _estimate_middle(limb: int, state: Record) -> None:
     """Fill elbow or knee from position data, else from the angles."""
     middle, index = _FIRST_SEGMENTS[limb] + 1, ROOT + 5 + limb
     target, source = vec3(state.p_world[middle]), INFERRED
@@ -220,7 +221,7 @@ def _estimate_middle(limb: int, state: np.void) -> None:
 
 
 @kernel
-def _set_velocity(point: int, segment: int, state: np.void) -> None:
+def _set_velocity(point: int, segment: int, state: Record) -> None:
     """Fill the velocity of an end-effector; `segment` is the one it belongs to."""
     carrier = nearest_carrier(segment, state)
     velocity = origin()

@@ -22,7 +22,7 @@ from puppet_core.sensor_frames import (
     FILTER_REINITIALISED,
     FILTER_REJECTED,
 )
-from puppet_performer.posture.state import PARENT_OF
+from puppet_performer.posture.state import PARENT_OF, Record
 
 # Quality of a segment's sensor in a frame
 ABSENT, MEASURED, PREDICTED, RESTARTED = 0, 1, 2, 3
@@ -38,7 +38,7 @@ def read_sensors(
     linear: np.ndarray,
     angular: np.ndarray,
     status: np.ndarray,
-    state: np.void,
+    state: Record,
 ) -> None:
     """
     Fill the sensors of the state from a filtered frame in the tracker's axes.
@@ -99,7 +99,7 @@ def _quality(status: int) -> int:
 
 
 @kernel
-def joint_of_sensor(segment: int, state: np.void) -> Vec3:
+def joint_of_sensor(segment: int, state: Record) -> Vec3:
     """Return the world position of a segment's joint as its own sensor has it [m]."""
     sensor = state.sensors[segment]
     offset = rotate(quat(sensor.orientation), vec3(sensor.p_segment_sensor))
@@ -107,19 +107,19 @@ def joint_of_sensor(segment: int, state: np.void) -> Vec3:
 
 
 @kernel
-def is_absent(segment: int, state: np.void) -> bool:
+def is_absent(segment: int, state: Record) -> bool:
     """Return whether a segment has no usable sensor in this frame."""
     return state.sensors[segment].quality == ABSENT
 
 
 @kernel
-def has_restarted(source: int, state: np.void) -> bool:
+def has_restarted(source: int, state: Record) -> bool:
     """Return whether a source is a sensor that began anew in this frame."""
     return source >= 0 and state.sensors[source].quality == RESTARTED
 
 
 @kernel
-def nearest_carrier(segment: int, state: np.void) -> int:
+def nearest_carrier(segment: int, state: Record) -> int:
     """Return the nearest measured segment from this one towards the root, -1 if none is."""
     while segment >= 0 and is_absent(segment, state):
         segment = PARENT_OF[segment]
@@ -127,7 +127,7 @@ def nearest_carrier(segment: int, state: np.void) -> int:
 
 
 @kernel
-def carried_velocity(point: Vec3, carrier: int, state: np.void) -> Vec3:
+def carried_velocity(point: Vec3, carrier: int, state: Record) -> Vec3:
     """Return the velocity of a point that moves rigidly with a segment's sensor [m/s]."""
     sensor = state.sensors[carrier]
     arm = sub(point, vec3(sensor.position))

@@ -6,10 +6,14 @@ All that one performer's posture is made from, and the posture, as one record fo
 Kernels take `state`, an element of an array of STATE, and read and write its fields.
 """
 
+from typing import Any
+
 import numpy as np
 from puppet_core.body import N_SEGMENTS, PARENTS, Skeleton
 from puppet_core.math import kernel, vec3
 from puppet_core.math.values import add, IDENTITY, Quat, quat, rotate, Vec3
+
+Record = Any  # an element of a structured array, in kernels
 
 PELVIS, SPINE, CHEST, HEAD = 0, 1, 2, 3
 ROOT = N_SEGMENTS  # index of the root's slot; those of the eight end-effectors follow
@@ -114,7 +118,7 @@ def fresh_state(skeleton: Skeleton) -> np.ndarray:
 
 
 @kernel
-def place_joint(segment: int, parent: int, state: np.void) -> None:
+def place_joint(segment: int, parent: int, state: Record) -> None:
     """Put a segment's joint to where its parent's position and orientation have it."""
     step = rotate(quat(state.q_world[parent]), vec3(state.offsets[segment]))
     state.p_world[segment] = add(step, vec3(state.p_world[parent]))

@@ -11,7 +11,6 @@ of its own the head follows the chest.
 
 import math
 
-import numpy as np
 from puppet_core.math import kernel, vec3
 from puppet_core.math.values import (
     add,
@@ -39,6 +38,7 @@ from puppet_performer.posture.state import (
     PARENT_OF,
     PELVIS,
     place_joint,
+    Record,
     ROOT,
     SPINE,
 )
@@ -48,7 +48,7 @@ LEAN_STEPS = 4  # each leaves about a third of the neck's error
 
 
 @kernel
-def estimate_trunk(state: np.void) -> None:
+def estimate_trunk(state: Record) -> None:
     """Fill rotations and joints of pelvis, spine, chest and head."""
     _estimate_pelvis(state)
     _estimate_torso(state)
@@ -56,7 +56,7 @@ def estimate_trunk(state: np.void) -> None:
 
 
 @kernel
-def _estimate_pelvis(state: np.void) -> None:
+def _estimate_pelvis(state: Record) -> None:
     """
     Fill the root's rotation: its sensor's, else carried by the chest, else held.
 
@@ -80,7 +80,7 @@ def _estimate_pelvis(state: np.void) -> None:
 
 
 @kernel
-def _estimate_torso(state: np.void) -> None:
+def _estimate_torso(state: Record) -> None:
     """Fill the rotations of spine, chest and head."""
     inverse = conjugate(quat(state.rotations[PELVIS]))
     # chest in the pelvis' frame: its sensor's, else the spine's, else the head's
@@ -101,7 +101,7 @@ def _estimate_torso(state: np.void) -> None:
 
 
 @kernel
-def measured_rotation(segment: int, rest: float, parent: Quat, last: Quat, state: np.void) -> Quat:
+def measured_rotation(segment: int, rest: float, parent: Quat, last: Quat, state: Record) -> Quat:
     """
     Return the joint rotation of a segment that follows its parent if it is not measured.
 
@@ -115,7 +115,7 @@ def measured_rotation(segment: int, rest: float, parent: Quat, last: Quat, state
 
 
 @kernel
-def _torso_target(inverse: Quat, state: np.void) -> tuple[Quat, int, bool]:
+def _torso_target(inverse: Quat, state: Record) -> tuple[Quat, int, bool]:
     """Return the chest in the pelvis' frame, its source and whether that restarted."""
     for carrier in (CHEST, SPINE):
         if not is_absent(carrier, state):
@@ -134,7 +134,7 @@ def _torso_target(inverse: Quat, state: np.void) -> tuple[Quat, int, bool]:
 
 
 @kernel
-def _spine_target(inverse: Quat, torso: Quat, state: np.void) -> tuple[Quat, int, bool]:
+def _spine_target(inverse: Quat, torso: Quat, state: Record) -> tuple[Quat, int, bool]:
     """Return the spine in the pelvis' frame, its source and whether that restarted."""
     if not is_absent(SPINE, state):
         spine = multiply(inverse, quat(state.sensors[SPINE].orientation))
@@ -149,7 +149,7 @@ def _spine_target(inverse: Quat, torso: Quat, state: np.void) -> tuple[Quat, int
 
 
 @kernel
-def _from_spine(segment: int, inverse: Quat, state: np.void) -> Vec3:
+def _from_spine(segment: int, inverse: Quat, state: Record) -> Vec3:
     """Return a segment's joint by position data, from the spine's, in the pelvis' frame [m]."""
     from_pelvis = sub(joint_of_sensor(segment, state), joint_of_sensor(PELVIS, state))
     return sub(rotate(inverse, from_pelvis), vec3(state.offsets[SPINE]))
@@ -162,7 +162,7 @@ def _halfway(torso: Quat) -> Quat:
 
 
 @kernel
-def _estimate_root(state: np.void) -> None:
+def _estimate_root(state: Record) -> None:
     """Fill the root's position, carried by pelvis, chest or head, and the trunk's joints."""
     source = NOTHING
     for carrier in (HEAD, CHEST, PELVIS):
