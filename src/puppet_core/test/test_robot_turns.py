@@ -7,8 +7,8 @@ from puppet_core.robots.follow import (
     compose_turns,
     place_angle,
     refine_angles,
+    remaining_angle,
     turn_angles,
-    turn_left,
 )
 import pytest
 from scipy.optimize import minimize
@@ -78,7 +78,9 @@ def test_one_and_two_axes_come_nearest(rng, count):
 @COUNTS
 def test_left_over_is_the_angle_between(rng, count):
     axes, angles, q = unit(rng, (count, 3)), rng.uniform(-3, 3, count), unit(rng, 4)
-    assert turn_left(q, axes, angles, 0, count) == pytest.approx(left(q, axes, angles), abs=1e-9)
+    assert remaining_angle(q, axes, angles, 0, count) == pytest.approx(
+        left(q, axes, angles), abs=1e-9
+    )
     out = compose_turns(axes, angles, 0, count)
     assert abs(out @ quat(product(axes, angles))) == pytest.approx(1.0)
 

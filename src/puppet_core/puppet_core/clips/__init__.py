@@ -10,7 +10,7 @@ from puppet_core.clips.euler import euler_to_quats, quats_to_continuous_euler
 from puppet_core.clips.load import (
     load_clip,
     read_clip,
-    read_clip_as_told,
+    read_clip_by_options,
     read_clip_file,
     SUFFIXES,
 )
@@ -52,7 +52,7 @@ __all__ = [
     'quats_to_continuous_euler',
     'read_asf',
     'read_clip',
-    'read_clip_as_told',
+    'read_clip_by_options',
     'read_clip_file',
     'read_text',
     'shorten',

@@ -17,7 +17,7 @@ from puppet_core.clips.c3d_child import load_content
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.detect import (
     choose_unit,
-    CLEAR_SHARE,
+    CLEAR_FRACTION,
     Finding,
     LEG_PER_STATURE,
     signed_axis,
@@ -180,13 +180,13 @@ def _up_axis(
     pelvis = points[plain_label(marker_set.segments['pelvis'].origin)]
     body = np.nanmedian(head - pelvis, axis=0)
     body /= np.linalg.norm(body)
-    axis, share = signed_axis(body)
+    axis, fraction = signed_axis(body)
     stated = screen_up.strip().lower().lstrip('+')
     if stated not in UP_AXES or stated == AUTO:
         # Of labs none is X up: then somebody lies.
-        is_sure = share > CLEAR_SHARE and axis.strip('-') != 'x'
+        is_sure = fraction > CLEAR_FRACTION and axis.strip('-') != 'x'
         return Finding(axis, 'the trunk stands along it', is_sure)
     along = body['xyz'.index(stated[-1])] * (-1.0 if stated.startswith('-') else 1.0)
-    if along < -CLEAR_SHARE:
+    if along < -CLEAR_FRACTION:
         return Finding(stated, f'POINT:Y_SCREEN; the trunk stands along {axis}', is_sure=False)
     return Finding(stated, 'POINT:Y_SCREEN')

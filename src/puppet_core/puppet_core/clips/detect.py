@@ -31,7 +31,7 @@ UNITS = (
 )
 _STATURE_M = 1.7
 LOW_STATURE_M, HIGH_STATURE_M = 0.9, 2.6  # for the usual unit, and for the one a file names
-CLEAR_SHARE = 0.8  # of the body's direction along an axis: about 37 degrees from it
+CLEAR_FRACTION = 0.8  # of the body's direction along an axis: about 37 degrees from it
 _STRETCHED_LEGS = 1.3  # ankles to head over hip to ankle; a standing human has 1.7
 _ALWAYS = 0.9  # of the frames
 _MIN_BONE_M = 1e-4
@@ -114,16 +114,16 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
     )
     bodies = p_world[:, head] - 0.5 * (p_world[:, left] + p_world[:, right])
     bodies /= np.maximum(np.linalg.norm(bodies, axis=1, keepdims=True), _MIN_BONE_M)
-    axis, share = signed_axis(np.median(bodies, axis=0))
+    axis, fraction = signed_axis(np.median(bodies, axis=0))
     along = bodies[:, 'xyz'.index(axis[-1])] * (-1.0 if axis.startswith('-') else 1.0)
-    often = float(np.mean(along > CLEAR_SHARE))
+    often = float(np.mean(along > CLEAR_FRACTION))
     rest = 0.5 * (clip.rest_offset(left, head) + clip.rest_offset(right, head))
     height = max(float(np.linalg.norm(rest)), _MIN_BONE_M)
-    rest_axis, rest_share = signed_axis(rest / height)
+    rest_axis, rest_fraction = signed_axis(rest / height)
     # Some files have all bones along one axis at rest: folded, and nothing stands.
     is_stretched = height > _STRETCHED_LEGS * leg_length(clip, joints)
-    rest_stands = is_stretched and rest_share >= CLEAR_SHARE
-    if share < CLEAR_SHARE:
+    rest_stands = is_stretched and rest_fraction >= CLEAR_FRACTION
+    if fraction < CLEAR_FRACTION:
         if rest_stands:
             return Finding(rest_axis, 'the rest pose stands along it; the motion does not say')
         why = 'a guess: neither motion nor rest pose stands upright'

@@ -27,7 +27,7 @@ _DEFAULT_DROP = 0.075  # measured on the CMU subjects: 0.06 to 0.09
 _LEVEL_QUANTILE = 0.25  # of the stands' heights, by duration: heels lift while feet stand
 _MAX_FEET_DIFFERENCE = 0.03  # between the drops of both feet; more is a step, not a foot
 _BELOW_STANDS = 0.04  # feet lower than this below the lowest stand are below it
-_SELDOM_SHARE = 0.1  # of all frames; feet may be below the lowest stand so often
+_SELDOM_FRACTION = 0.1  # of all frames; feet may be below the lowest stand so often
 _MAX_TILT_RAD = np.radians(2.5)  # more is a slope
 _MIN_TILT_RISE = 0.015  # of the floor over the stands; less is noise
 _MAX_TILT_RESIDUAL = 0.4  # of the stands to the plane, over the plane's rise, both RMS
@@ -113,7 +113,7 @@ def fit_floor(feet: Vec3s, rate_hz: float, leg_length: float) -> FloorFit:
     """
     stands = find_stands(feet, rate_hz)
     floor = _floor_stands(stands, leg_length)
-    lowest = np.sort(feet[..., 2].min(axis=1))[int(_SELDOM_SHARE * (len(feet) - 1))]
+    lowest = np.sort(feet[..., 2].min(axis=1))[int(_SELDOM_FRACTION * (len(feet) - 1))]
     drop = _DEFAULT_DROP * leg_length
     if not floor.weights.size or (lowest < floor.points[:, 2].min() - _BELOW_STANDS * leg_length):
         is_at_zero = _LOWEST_DROP <= lowest / leg_length <= _HIGHEST_DROP

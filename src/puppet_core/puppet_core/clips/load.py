@@ -159,20 +159,20 @@ def read_clip(
         up_axis = find_up_axis(few, joints, few.world()[1])
         options = replace(options, up_axis=up_axis.value)
     motion = to_motion(clip, joints.map, options)
-    return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, _tears(motion))
+    return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, _discontinuities(motion))
 
 
-def read_clip_as_told(
+def read_clip_by_options(
     path: str | Path,
     arguments: argparse.Namespace,
     asf: str | Path | None,
-    tell: Callable[[str], None],
-    mend: bool = True,
+    report: Callable[[str], None],
+    correct: bool = True,
 ) -> Motion:
     """
     Return the clip, read with the options of `add_reading_options`; report what was detected.
 
-    The skeleton of an .amc is `asf`, or the one beside it. Without `mend` the floor is not
+    The skeleton of an .amc is `asf`, or the one beside it. Without `correct` the floor is not
     levelled or moved and no first frames are dropped.
 
     Raises
@@ -181,10 +181,10 @@ def read_clip_as_told(
     ConfigError : if an option does not fit.
 
     """
-    options = clip_options(arguments, mend)
+    options = clip_options(arguments, correct)
     read = read_clip(path, skeleton_beside(Path(path), asf), arguments.name_map, options)
     if read.names != PUPPET:  # of our own files there is nothing to find out
-        tell(read.text)
+        report(read.text)
     return read.motion
 
 
@@ -192,10 +192,10 @@ def _read_markers(path: Path, asf: str | Path | None, options: ClipOptions) -> R
     _refuse_asf(path, asf)
     clip, names, unit, up_axis, notes = c3d.read_c3d(path, options)
     motion = to_motion(clip, names, replace(options, up_axis='z'))
-    return ReadClip(motion, path, names.name, unit, up_axis, notes + _tears(motion))
+    return ReadClip(motion, path, names.name, unit, up_axis, notes + _discontinuities(motion))
 
 
-def _tears(motion: Motion) -> tuple[str, ...]:
+def _discontinuities(motion: Motion) -> tuple[str, ...]:
     text = describe_discontinuities(motion)
     return () if text is None else (text,)
 

@@ -99,16 +99,16 @@ def add_reading_options(
     add(rate_option, dest='clip_rate_hz', type=float, metavar='HZ', help='frames per second')
 
 
-def clip_options(arguments: argparse.Namespace, mend: bool = True) -> ClipOptions:
-    """Return the options as data; without `mend` nothing is dropped, levelled or moved."""
+def clip_options(arguments: argparse.Namespace, correct: bool = True) -> ClipOptions:
+    """Return the options as data; without `correct` nothing is dropped, levelled or moved."""
     return ClipOptions(
         unit_m=arguments.unit_m,
         rate_hz=arguments.clip_rate_hz,
         up_axis=arguments.up_axis,
         marker_set=arguments.markers,
-        drop_artificial_start=mend,
-        level_floor=mend,
-        shift_to_floor=mend,
+        drop_artificial_start=correct,
+        level_floor=correct,
+        shift_to_floor=correct,
     )
 
 

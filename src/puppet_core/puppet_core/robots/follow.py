@@ -131,8 +131,8 @@ def _middle_angle(axes: Vec3s, first: int, q: Quat, family: int) -> float:
     constant = dot(a, b) * dot(b, c)
     cosine, sine = dot(a, c) - constant, dot(a, cross(b, c))
     size, phase = math.sqrt(cosine * cosine + sine * sine), math.atan2(sine, cosine)
-    share = (dot(a, rotate(q, c)) - constant) / max(size, TINY)
-    spread = math.acos(clamp(share, -1.0, 1.0))
+    cosine_of_spread = (dot(a, rotate(q, c)) - constant) / max(size, TINY)
+    spread = math.acos(clamp(cosine_of_spread, -1.0, 1.0))
     return phase + spread if family == 0 else phase - spread
 
 
@@ -219,7 +219,7 @@ def _angle(q: Quat) -> float:
 
 
 @kernel
-def turn_left(q: Quat, axes: Vec3s, angles: Floats, first: int, count: int) -> float:
+def remaining_angle(q: Quat, axes: Vec3s, angles: Floats, first: int, count: int) -> float:
     """Return the angle between a rotation and the turns of some joints, in [0, pi] [rad]."""
     return _angle(multiply(conjugate(compose_turns(axes, angles, first, first + count)), q))
 
@@ -293,7 +293,10 @@ def _solve_turn(robot: Any, segment: int, q: Quat, step: float, state: Any) -> N
             i = first + k
             trial[k] = place_angle(found[k], robot.lower[i], robot.upper[i], angles[i])
             way = max(way, abs(trial[k] - angles[i]))
-        cost = turn_left(q, robot.axes[first : first + count], trial, 0, count) + STAY_COST * way
+        cost = (
+            remaining_angle(q, robot.axes[first : first + count], trial, 0, count)
+            + STAY_COST * way
+        )
         if cost < least:
             least = cost
             copy(trial, best)
@@ -302,7 +305,7 @@ def _solve_turn(robot: Any, segment: int, q: Quat, step: float, state: Any) -> N
         state.low[i] = max(robot.lower[i], angles[i] - step)
         state.high[i] = min(robot.upper[i], angles[i] + step)
         angles[i] = clamp(best[k], state.low[i], state.high[i])
-    if turn_left(q, robot.axes, angles, first, count) > CLAMPED_RAD:
+    if remaining_angle(q, robot.axes, angles, first, count) > CLAMPED_RAD:
         refine_angles(robot.axes, first, count, q, state.low, state.high, angles)
 
 

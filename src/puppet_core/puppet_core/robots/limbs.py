@@ -103,7 +103,7 @@ def group_centres(tree: RobotTree, groups: Sequence[Sequence[int]]) -> list[Vec3
     return centres
 
 
-def share_out(
+def divide_limb(
     tree: RobotTree, row: Sequence[int], parts: tuple[str, str, str], tip: Vec3
 ) -> tuple[tuple[int, ...], ...] | None:
     """
@@ -132,13 +132,13 @@ def share_out(
             continue
         groups = tuple(row[lead:first]), tuple(row[first:hinge]), tuple(row[hinge:end])
         cost = LEAD_COST * lead + _cost(tree, groups, parts, tip)
-        cost += DROP_COST * len(left_over(tree, row[lead:], groups))
+        cost += DROP_COST * len(unassigned_joints(tree, row[lead:], groups))
         if cost < least:
             best, least = groups, cost
     return best
 
 
-def left_over(
+def unassigned_joints(
     tree: RobotTree, row: Sequence[int], groups: Sequence[Sequence[int]]
 ) -> tuple[int, ...]:
     """Return the joints of a row that move no segment and whose names do not explain it."""
@@ -167,14 +167,14 @@ def _cost(
             if apart > MAX_SPREAD * lengths.sum():
                 return np.inf
             cost += AXIS_COST * apart / lengths.sum()
-        cost += NAME_COST * sum(_speaks_of_another(tree.names[j], part, parts) for j in index)
+        cost += NAME_COST * sum(_names_another_part(tree.names[j], part, parts) for j in index)
         cost += 5.0 * NAME_COST * sum(_is_not_ours(tree.names[j]) for j in index)
     return float(cost)
 
 
-def _speaks_of_another(name: str, part: str, parts: tuple[str, ...]) -> bool:
-    said = [p for p in parts if any(word in name.lower() for word in HINTS[p])]
-    return bool(said) and part not in said
+def _names_another_part(name: str, part: str, parts: tuple[str, ...]) -> bool:
+    named = [p for p in parts if any(word in name.lower() for word in HINTS[p])]
+    return bool(named) and part not in named
 
 
 def _is_not_ours(name: str) -> bool:
@@ -213,10 +213,10 @@ def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: li
         if any(name in given for name in segments):
             groups |= {name: given[name] for name in segments if name in given}
             continue
-        cut = share_out(tree, row, PARTS[limb.partition('_')[2]], limb_tip(tree, row))
+        cut = divide_limb(tree, row, PARTS[limb.partition('_')[2]], limb_tip(tree, row))
         if cut is None:
             _fail_limb(tree, limb, row)
-        rest = tuple(j for j in left_over(tree, row, cut) if tree.joints[j].turns)
+        rest = tuple(j for j in unassigned_joints(tree, row, cut) if tree.joints[j].turns)
         if rest:
             notes.append(f'{limb}: held, no part of it: {_listed(tree, rest)}')
         groups |= dict(zip(segments, cut))
@@ -335,8 +335,8 @@ def _rows_found(
 ) -> str:
     """Return words for rows that do not mirror each other, and for the legs that were found."""
     inner = {j for row in rows for j in row[1:]}
-    told = [_listed(tree, row) for row in rows if row[0] not in inner][:MOST_ROWS]
-    found = 'none that mirror each other of ' + '; '.join(told) if told else 'none'
+    listed = [_listed(tree, row) for row in rows if row[0] not in inner][:MOST_ROWS]
+    found = 'none that mirror each other of ' + '; '.join(listed) if listed else 'none'
     if legs:
         found += '; taken as legs: ' + '; '.join(_listed(tree, row) for row in legs)
     return found

@@ -48,7 +48,7 @@ STEP_TOL_RAD = 1e-7
 ERRORS = 15
 MIN_DAMPING = 1e-9  # [m^2]
 ERROR_DAMPING = 0.5  # of the squared error, at first [-]
-MIN_SHARE = 1e-4
+MIN_RATIO = 1e-4
 DAMPING_CHANGE = 4.0  # a better place lowers the damping so many times, a worse one raises it
 MAX_STEP_RAD = 0.3
 _ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
@@ -91,14 +91,14 @@ def bounded_step(matrix: Floats, right: Floats, low: Floats, high: Floats, out: 
     for _ in range(MAX_CHANGES):
         _gradient(matrix, right, out, left)
         _free_way(matrix, left, stopped, way)
-        share, first = 1.0, -1
+        fraction, first = 1.0, -1
         for i in range(count):
             if stopped[i] == 0.0 and way[i] != 0.0:
                 room = ((high[i] if way[i] > 0.0 else low[i]) - out[i]) / way[i]
-                if room < share:
-                    share, first = max(room, 0.0), i
+                if room < fraction:
+                    fraction, first = max(room, 0.0), i
         for i in range(count):
-            out[i] = clamp(out[i] + share * way[i], low[i], high[i])
+            out[i] = clamp(out[i] + fraction * way[i], low[i], high[i])
         if first >= 0:
             stopped[first] = 1.0 if way[first] > 0.0 else -1.0
             out[first] = high[first] if way[first] > 0.0 else low[first]
@@ -177,12 +177,12 @@ def reach(robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, is_fir
     hold = 0.0 if is_first else HOLD_M[limb] ** 2
     square = _error(robot, state, limb, ends, q_world, error)
     least = square + hold * _way(angles, before)
-    share = ERROR_DAMPING
+    ratio = ERROR_DAMPING
     for _ in range(MAX_FIRST_ITERATIONS if is_first else MAX_ITERATIONS):
         if not square > PLACE_TOL_M**2:
             return
         _jacobian(robot, state, limb, rows)
-        moved = _step(rows, error, MIN_DAMPING + share * square, hold, state, first, step)
+        moved = _step(rows, error, MIN_DAMPING + ratio * square, hold, state, first, step)
         copy(angles, kept)
         for k in range(count):
             angles[k] = clamp(kept[k] + step[k], state.low[first + k], state.high[first + k])
@@ -191,12 +191,12 @@ def reach(robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, is_fir
         total = square + hold * _way(angles, before)
         if total <= least:
             least = total
-            share = max(share / DAMPING_CHANGE, MIN_SHARE)
+            ratio = max(ratio / DAMPING_CHANGE, MIN_RATIO)
         else:
             copy(kept, angles)
             _move(robot, state, limb)
             square = _error(robot, state, limb, ends, q_world, error)
-            share *= DAMPING_CHANGE
+            ratio *= DAMPING_CHANGE
         if moved < STEP_TOL_RAD:
             return
 

@@ -50,8 +50,8 @@ from puppet_core.robots.limbs import (
 MAX_BARS = 5  # capsules beside each other in one box
 MIN_RADIUS_M = 1e-3
 
-PALM_SHARE = 0.45  # of the way from the wrist to the tip of the hand
-WRIST_SHARE = 0.75  # of the way from the elbow to the tip, where there is no wrist
+PALM_FRACTION = 0.45  # of the way from the wrist to the tip of the hand
+WRIST_FRACTION = 0.75  # of the way from the elbow to the tip, where there is no wrist
 NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
 SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
 EVEN = 0.2  # fraction of its range by which a hinge must bend farther to one side
@@ -228,7 +228,7 @@ class _Body:
         assert upper is not None and lower is not None
         tip = limb_tip(tree, sum(rows, ()))
         if end is None:
-            end = lower + WRIST_SHARE * (tip - lower)
+            end = lower + WRIST_FRACTION * (tip - lower)
             self._notes.append(f'{SEGMENTS[segments[2]]}: no joints of its own, it is rigid')
         self.centres[segments] = upper, lower, end
         hinge, straight = self._hinge(rows[1], upper, lower, end, is_leg=limb > 1)
@@ -239,7 +239,7 @@ class _Body:
         else:
             # palms down, forearms bend forward: about -Z on the left
             goal = _frame(side * _LEFT, side * _DOWN)
-            self._ends[limb] = end + PALM_SHARE * (tip - end)
+            self._ends[limb] = end + PALM_FRACTION * (tip - end)
         turned = goal @ _frame(lower - upper, hinge).T
         self.rest[segments[0]] = qb.from_matrix(turned)
         self.rest[segments[1]] = qb.multiply(self.rest[segments[0]], qb.exp(hinge * straight))

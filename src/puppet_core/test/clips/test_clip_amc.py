@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from clip_samples import pure_angles_deg, SMALL_AMC, SMALL_ASF
 import numpy as np
 from puppet_core.clips.asf_amc import read_amc, read_asf
-from puppet_core.clips.load import read_clip_as_told
+from puppet_core.clips.load import read_clip_by_options
 from puppet_core.clips.options import add_reading_options, skeleton_beside
 from puppet_core.io import InputFileError
 import pytest
@@ -151,7 +151,7 @@ def test_commands_read_a_motion_by_the_skeleton_beside_it(mocap_dir):
     parser = ArgumentParser()
     add_reading_options(parser)
     told = []
-    read_clip_as_told(
+    read_clip_by_options(
         mocap_dir / 'cmu_asfamc' / '02_01.amc', parser.parse_args([]), None, told.append
     )
     assert '02_01.amc' in told[0]

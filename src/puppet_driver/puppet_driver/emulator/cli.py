@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 from puppet_core.body import Character, load_character, Motion, save_character
-from puppet_core.clips import add_reading_options, read_clip_as_told
+from puppet_core.clips import add_reading_options, read_clip_by_options
 from puppet_core.io import PuppetError
 from puppet_core.procedural import LoopedMotion
 from puppet_driver.emulator.emulator import (
@@ -218,7 +218,7 @@ def _say(text: str) -> None:
 
 def _body(arguments: argparse.Namespace) -> tuple[Character, Motion | None]:
     if arguments.clip:
-        clip = read_clip_as_told(arguments.clip, arguments, arguments.asf, _say)
+        clip = read_clip_by_options(arguments.clip, arguments, arguments.asf, _say)
         return clip_body(clip, arguments.clip.stem), clip
     if arguments.character:
         return load_character(arguments.character), None

@@ -18,7 +18,7 @@ import sys
 from typing import Any, Protocol
 
 from puppet_core.body import AUTO, Character, load_character, Motion
-from puppet_core.clips import add_reading_options, read_clip_as_told, SUFFIXES
+from puppet_core.clips import add_reading_options, read_clip_by_options, SUFFIXES
 from puppet_core.io import (
     check_values,
     check_writable,
@@ -141,7 +141,7 @@ def read_clip(
         raise InputFileError(
             path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='retarget and replay read bags'
         )
-    return read_clip_as_told(path, arguments, asf, _report, mend)
+    return read_clip_by_options(path, arguments, asf, _report, mend)
 
 
 def _report(text: str) -> None:
