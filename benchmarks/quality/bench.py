@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from benchmarks.quality.forms import form_jobs, form_rows, forms_table
+from benchmarks.quality.path_timing import PASSES
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.peers import PEER_NAMES, peer_runs
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
@@ -22,7 +23,6 @@ from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
 import numba
 import numpy as np
 from puppet_clips.cli import CommandParser, run_command
-from puppet_clips.path_timing import PASSES
 from puppet_core.body import load_character, Motion
 from puppet_core.clips import SUFFIXES
 from puppet_core.drawing import save_png

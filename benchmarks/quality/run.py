@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from benchmarks.quality.path_timing import PASSES, spread, time_path
 from benchmarks.quality.peers import make_peer
 from benchmarks.quality.self_quality import performer_body, puppet_body, self_figures
 import numpy as np
-from puppet_clips.path_timing import PASSES, spread, time_path
 from puppet_core.body import Motion
 from puppet_performer.calibration import sensor_frames
 from puppet_performer.sensor_layout import SensorLayout

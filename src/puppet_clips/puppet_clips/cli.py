@@ -90,14 +90,8 @@ def run_command(
     """
     Run a command and return its exit code.
 
-    Parameters
-    ----------
-    grammar : ArgumentParser
-        A CommandParser; `prog` and the subcommand begin the line of an error.
-    run : callable
-        Returns what is printed.
-    argv : sequence of str or None
-        The arguments; None for those of this process.
+    `grammar` is a CommandParser; `prog` and the subcommand begin the line of an error. `run`
+    returns what is printed.
 
     """
     name = grammar.prog

@@ -10,7 +10,7 @@ eighth one the whole posture.
 """
 
 import argparse
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 import sys
@@ -33,7 +33,7 @@ from puppet_replay.settings import read_settings
 from puppet_replay.topics import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
 from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_ros import share
-from puppet_ros.bags import BagMessage, BagReader, BagWriter
+from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.node import EXIT_OK
 
@@ -126,16 +126,7 @@ def keep_topics(
     source: Path, target: Path, topics: Collection[str], every: Mapping[str, int] = ALL
 ) -> None:
     """
-    Write some topics of a bag into a small one.
-
-    Parameters
-    ----------
-    source, target : Path
-        The bags.
-    topics : collection of str
-        Their names.
-    every : mapping of str to int
-        Of so many messages of a topic one is kept; all of those of a topic that is not named.
+    Write some topics of a bag into a small one: of `every` so many messages of a topic one.
 
     Raises
     ------
@@ -148,18 +139,11 @@ def keep_topics(
             known = ', '.join(topic for topic, count in reader.counts.items() if count)
             wanted = f'messages on {", ".join(absent) or "some topics"}'
             raise InputFileError(source, wanted, 'none', hint=f'there are {known}')
-        for message in _thinned(reader, topics, every):
-            writer.write(message.topic, message.type, message.log_ns, message.data)
-
-
-def _thinned(
-    reader: BagReader, topics: Collection[str], every: Mapping[str, int]
-) -> Iterator[BagMessage]:
-    counts = dict.fromkeys(topics, 0)
-    for message in reader.messages(tuple(topics)):
-        if counts[message.topic] % every.get(message.topic, 1) == 0:
-            yield message
-        counts[message.topic] += 1
+        counts = dict.fromkeys(topics, 0)
+        for message in reader.messages(tuple(topics)):
+            if counts[message.topic] % every.get(message.topic, 1) == 0:
+                writer.write(message.topic, message.type, message.log_ns, message.data)
+            counts[message.topic] += 1
 
 
 def golden_tolerances(folder: Path) -> Tolerances:
@@ -169,16 +153,7 @@ def golden_tolerances(folder: Path) -> Tolerances:
 
 def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
     """
-    Replay one case and hold it against its golden.
-
-    Parameters
-    ----------
-    case : GoldenCase
-        Which.
-    folder : Path
-        Of the goldens.
-    result : Path
-        Where the replay is written to.
+    Replay one case into `result` and compare it with its golden in `folder`.
 
     Raises
     ------
@@ -190,11 +165,6 @@ def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
         raise InputFileError(golden, 'a golden', 'nothing', hint='./puppet dev goldens --update')
     replay_case(case, folder, result)
     return compare_bags(golden, result, golden_tolerances(folder))
-
-
-def changes_of(case: GoldenCase, folder: Path, result: Path) -> Comparison | None:
-    """Return how the golden differs from a replay, with nothing allowed; None if none is there."""
-    return changes(case.file(folder), result)
 
 
 def changes(golden: Path, result: Path) -> Comparison | None:
@@ -307,7 +277,7 @@ def _update(cases: Sequence[GoldenCase], folder: Path, place: Path) -> int:
     for case in cases:
         result = place / f'{case.name}.mcap'
         replay_case(case, folder, result)
-        found = changes_of(case, folder, result)
+        found = changes(case.file(folder), result)
         if found is not None and found.within:
             print(f'{case.name}: not changed', flush=True)
             continue

@@ -238,18 +238,8 @@ class PlayNode(Node):
     Publishes the recorded bytes with the recorded QoS, at the pace of their log times and no
     faster than the nodes take them, and /clock if asked to. It has no executor: nothing calls
     back. Nothing is played until all are connected; a latched message is waited for until all
-    have it.
-
-    Parameters
-    ----------
-    reader : BagReader
-        The bag; open.
-    entry : str
-        Where the messages enter; the first topic of the graph in the bag if ''.
-    has_clock : bool
-        Whether /clock is published.
-    log : callable
-        Takes lines for the user.
+    have it. Messages enter at the first topic of the graph in the bag if `entry` is ''; `log`
+    takes lines for the user.
 
     """
 
@@ -328,7 +318,7 @@ class PlayNode(Node):
             if is_stopped():
                 return
             self._publish(message)
-        self._drain(is_stopped)
+        self._hold_back(is_stopped, window=1)  # until the last frame has come through
 
     def _advertise(self) -> None:
         """Make the publishers of what is played."""
@@ -404,26 +394,16 @@ class PlayNode(Node):
                 return
             time.sleep(min(left_s, CLOCK_PERIOD_S))
 
-    def _hold_back(self, is_stopped: Callable[[], bool]) -> None:
-        """Wait while a node has too many frames before it."""
-        heard_s = time.monotonic()
-        before = dict(self.flow.counts)
-        while (crowded := self.flow.crowded()) and not is_stopped():
+    def _hold_back(self, is_stopped: Callable[[], bool], window: int = WINDOW) -> None:
+        """Wait while so many frames are on their way; not for a node from which nothing comes."""
+        heard_s, before = time.monotonic(), dict(self.flow.counts)
+        while (crowded := self.flow.crowded(window)) and not is_stopped():
             self._poll()
             if self.flow.counts != before:
-                before, heard_s = dict(self.flow.counts), time.monotonic()
+                heard_s, before = time.monotonic(), dict(self.flow.counts)
             elif time.monotonic() - heard_s > TIMEOUT_S:
                 self._log(f'nothing comes on {crowded[0]}; playing on without it')
                 self.flow.give_up(crowded[0])
-            time.sleep(POLL_S)
-
-    def _drain(self, is_stopped: Callable[[], bool]) -> None:
-        """Wait until the last frame has come through."""
-        deadline_s, before = time.monotonic() + TIMEOUT_S, dict(self.flow.counts)
-        while time.monotonic() < deadline_s and self.flow.crowded(1) and not is_stopped():
-            self._poll()
-            if self.flow.counts != before:
-                deadline_s, before = time.monotonic() + TIMEOUT_S, dict(self.flow.counts)
             time.sleep(POLL_S)
 
     def _poll(self) -> None:

@@ -91,24 +91,10 @@ class PuppetRegression:
 
         Paths are relative to the test's folder.
 
-        Parameters
-        ----------
-        bag : str or Path
-            What was recorded: a topic from /tracker/raw to /importance.
-        character, solver, environment, performer, layout, calibration : str
-            As the options of `./puppet replay`: names, or paths of YAML files.
-        params : str or Path
-            A ROS parameter file.
-        settings : sequence of str
-            Single parameters, as in importance.prediction_s=0.1.
-        entry : str
-            Topic where the recorded messages enter; the first there is by default.
-        tolerances : str or Path
-            What may differ (puppet-tolerances/1); a little by default.
-        topics : sequence of str
-            What is kept and compared; each must have messages.
-        golden : str or Path
-            Where it is kept; goldens/BAG-CHARACTER-SOLVER.mcap by default.
+        `character` to `entry` are as the options of `./puppet replay`: names, or paths of YAML
+        files; `settings` are single parameters, as in importance.prediction_s=0.1. `topics` are
+        what is kept and compared; each must have messages. The golden is
+        goldens/BAG-CHARACTER-SOLVER.mcap by default, and a little may differ.
 
         Returns
         -------
@@ -118,7 +104,10 @@ class PuppetRegression:
 
         """
         __tracebackhide__ = True
-        from puppet_core.io import PuppetError
+        from puppet_core.io import CalibrationError, PuppetError
+        from puppet_replay.goldens import keep_topics
+        from puppet_replay.replay import replay
+        from puppet_replay.settings import read_settings
 
         topics = (topics,) if isinstance(topics, str) else topics
 
@@ -133,44 +122,17 @@ class PuppetRegression:
         short['solver'] = solver
         name = '-'.join(filter(None, (Path(bag).stem, _slug(character), _slug(solver))))
         target = self._folder / (golden or Path(GOLDENS) / f'{name}.mcap')
-        result = self._scratch / f'{name}.mcap'
+        result, whole = self._scratch / f'{name}.mcap', self._scratch / f'{name}.whole.mcap'
         try:
-            self._replay(
-                self._folder / bag,
-                result,
-                entry,
-                short,
-                params and self._folder / params,
-                settings,
-                topics,
-            )
+            file = self._folder / params if params else None
+            report = replay(self._folder / bag, whole, read_settings(file, settings, short), entry)
+            if report.failure:
+                raise CalibrationError(f'{self._folder / bag}: {report.failure}')
+            keep_topics(whole, result, topics)
+            whole.unlink()
             return self._judge(target, result, name, tolerances and self._folder / tolerances)
         except PuppetError as err:
             pytest.fail(f'puppet_regression: {err}', pytrace=False)
-
-    def _replay(
-        self,
-        bag: Path,
-        result: Path,
-        entry: str,
-        short: dict[str, str],
-        params: Path | str,
-        settings: Sequence[str],
-        topics: Sequence[str],
-    ) -> None:
-        from puppet_core.io import CalibrationError
-        from puppet_replay.goldens import keep_topics
-        from puppet_replay.replay import replay
-        from puppet_replay.settings import read_settings
-
-        whole = result.with_suffix('.whole.mcap')
-        report = replay(
-            bag, whole, read_settings(Path(params) if params else None, settings, short), entry
-        )
-        if report.failure:
-            raise CalibrationError(f'{bag}: {report.failure}')
-        keep_topics(whole, result, topics)
-        whole.unlink()
 
     def _judge(
         self, target: Path, result: Path, name: str, tolerances: Path | str

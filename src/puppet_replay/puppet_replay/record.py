@@ -66,15 +66,7 @@ class RecordNode(Node):
     that of the publishers: what is latched comes even if it was published before. There is no
     executor: `poll` takes what has come from all subscriptions, at a tenth of a callback's cost,
     with the time of reception and the publisher's sequence number, by which losses are counted.
-
-    Parameters
-    ----------
-    writer : BagWriter
-        Of the bag; open.
-    topics : collection of str
-        Which; all that are not hidden if empty.
-    log : callable
-        Takes lines for the user.
+    All topics that are not hidden are recorded if none is given; `log` takes lines for the user.
 
     """
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import sys
 import time
 
+import numpy as np
 from puppet_core.io import check_writable, ConfigError, InputFileError, printable, progress
 from puppet_replay.pipeline import Pipeline, UNCALIBRATED, UNPLACED
 from puppet_replay.settings import read_settings, Settings, SHORT
@@ -82,35 +83,16 @@ class ReplayReport:
         )
 
 
-class ClockJumpDetector:
-    """Detects gaps and steps back in the stamps of the input."""
-
-    def __init__(self) -> None:
-        self._last_ns: int | None = None
-        self._back = self._repeated = self._gaps = 0
-        self._worst_ns = 0
-
-    def add(self, ns: int) -> None:
-        """Take the next stamp [ns]."""
-        if self._last_ns is not None:
-            step_ns = ns - self._last_ns
-            self._back += step_ns < 0
-            self._repeated += step_ns == 0
-            if step_ns > GAP_S * 1e9:
-                self._gaps += 1
-                self._worst_ns = max(self._worst_ns, step_ns)
-        self._last_ns = ns
-
-    def warnings(self) -> list[str]:
-        """Return a line for each oddity."""
-        lines = []
-        if self._back:
-            lines.append(f'{self._back} stamps go back in time')
-        if self._repeated:
-            lines.append(f'{self._repeated} stamps repeat the one before')
-        if self._gaps:
-            lines.append(f'{self._gaps} gaps, the longest of {self._worst_ns * 1e-9:.1f} s')
-        return lines
+def stamp_warnings(stamps_ns: Sequence[int]) -> list[str]:
+    """Return a line for each oddity of the stamps of the input, in their order."""
+    steps_ns = np.diff(stamps_ns)
+    gaps_ns = steps_ns[steps_ns > GAP_S * 1e9]
+    oddities = (
+        (np.sum(steps_ns < 0), 'stamps go back in time'),
+        (np.sum(steps_ns == 0), 'stamps repeat the one before'),
+        (len(gaps_ns), f'gaps, the longest of {max(gaps_ns, default=0) * 1e-9:.1f} s'),
+    )
+    return [f'{count} {text}' for count, text in oddities if count]
 
 
 def replay(
@@ -200,16 +182,8 @@ def run_through(
     """
     Take the messages of a bag through the pipeline into another bag.
 
-    Parameters
-    ----------
-    reader, writer : BagReader, BagWriter
-        The bags.
-    pipeline : Pipeline
-        The stages behind the entry of the report.
-    report : ReplayReport
-        Its entry is known; its counts, duration and warnings are filled in.
-    progress : callable
-        Called with the number of messages done, and of all.
+    The report's entry is that of the pipeline; its counts, duration and warnings are filled in.
+    `progress` is called with the number of messages done, and of all.
 
     Raises
     ------
@@ -219,7 +193,7 @@ def run_through(
     first, later = frames_first(reader.messages([TF_STATIC]))
     inputs = inputs_of(report.entry)
     total = sum(reader.counts[topic] for topic in inputs)
-    stamps, counts = ClockJumpDetector(), report.counts
+    stamps_ns, counts = list[int](), report.counts
     start_ns = end_ns = None
     done = 0
 
@@ -244,7 +218,7 @@ def run_through(
             pipeline.transform(static.data)
         end_ns = message.log_ns
         put(message.topic, message.log_ns, message.data)
-        stamps.add(stamp_ns(message.data))
+        stamps_ns.append(stamp_ns(message.data))
         for output in pipeline.step(message.topic, message.data):
             put(output.topic, message.log_ns, output.data)
         done += 1
@@ -252,7 +226,7 @@ def run_through(
     if start_ns is None or end_ns is None:
         raise InputFileError(reader.path, f'messages on {report.entry}', 'none')
     report.duration_s = (end_ns - start_ns) * 1e-9
-    report.warnings += stamps.warnings()
+    report.warnings += stamp_warnings(stamps_ns)
 
 
 def profile_of(topic: str) -> QoSProfile:

@@ -6,8 +6,6 @@ from html.parser import HTMLParser
 import json
 from pathlib import Path
 import re
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 from graph_messages import Moment, moments, write_bag
@@ -248,14 +246,3 @@ def test_cut_bags_end_in_an_error_or_a_difference(bags: tuple[Path, Path], tmp_p
             assert 'cut.mcap' in str(err)
         else:
             assert not found.within or found.warnings
-
-
-def test_it_is_a_program(bags: tuple[Path, Path]) -> None:
-    """With help that has an example."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'puppet_replay.compare.command', '--help'],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0 and 'example: ./puppet compare' in done.stdout

@@ -62,21 +62,6 @@ def test_statuses_are_counted_and_marked_at_their_times(faulty_bag: Path) -> Non
         assert frames[sensor]['rejected'] > 3 and frames[sensor]['predicted'] > 3
 
 
-def test_legends_stand_beside_the_titles(faulty_bag: Path) -> None:
-    """Also with the longest name and the mark of rejected samples."""
-    with BagReader(faulty_bag) as reader, styled():
-        figure = draw_filter(PlotBag(reader).sensors(SENSORS), 'faults')
-        figure.draw_without_rendering()
-    seen = 0
-    for axes in figure.axes:
-        legend = axes.get_legend()
-        if legend is not None:
-            seen += 'rejected' in [text.get_text() for text in legend.get_texts()]
-            title = axes._left_title.get_window_extent()
-            assert title.x1 < legend.get_window_extent().x0
-    assert seen == len(SENSORS)
-
-
 def test_band_is_three_deviations_of_the_worst_axis(faulty_bag: Path) -> None:
     with BagReader(faulty_bag) as reader, styled():
         figure = draw_filter(PlotBag(reader).sensors(SENSORS[:1]), 'faults')

@@ -131,16 +131,8 @@ def run_batch(
     """
     Do tasks with a runner, and write the tables of what came of them, whatever ends it.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-        All of one OUT_DIR; their numbers are their places.
-    runner : Runner
-        Who does them.
-    result : BatchResult
-        Filled; it has what was finished when the run is interrupted.
-    tell : callable, optional
-        Called with each outcome.
+    The tasks are all of one OUT_DIR, and their numbers are their places. The result has what was
+    finished when the run is interrupted; `tell` is called with each outcome.
 
     Raises
     ------

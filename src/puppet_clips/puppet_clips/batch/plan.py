@@ -24,17 +24,8 @@ def find_clips(
     Return the clips below a folder, as sorted paths with slashes.
 
     Hidden files and folders, links to folders, the output folder and those of other runs below
-    `in_dir` are left out.
-
-    Parameters
-    ----------
-    in_dir, out_dir : Path
-        Where clips are, and where outputs go.
-    patterns : sequence of str
-        Which clips; as in a shell, of the name if there is no slash in it, else of the path
-        below `in_dir`. Any one is enough; all clips if there is none.
-    has_bags : bool
-        Whether bags are clips, too; one may be a file or a folder.
+    `in_dir` are left out. Patterns are those of a shell, of the name if there is no slash in it,
+    else of the path below `in_dir`; any one is enough. A bag may be a file or a folder.
 
     Raises
     ------
@@ -69,26 +60,9 @@ def make_tasks(
     bags: BagReading | None = None,
 ) -> list[Task]:
     """
-    Return a task for each clip and character, all of a clip in a row.
+    Return a task for each clip and job (one of each character), all of a clip in a row.
 
-    Parameters
-    ----------
-    in_dir, out_dir : Path
-        Where clips are, and where outputs go.
-    names : iterable of str
-        Clips, as paths below `in_dir`.
-    jobs : sequence of RetargetJob
-        One for each character.
-    reading : Reading
-        How clips are read.
-    asf : Path, optional
-        Skeleton of all .amc clips, in place of the one beside each.
-    redo : bool
-        Whether finished outputs are made anew.
-    timeout_s : float
-        How long a task may take [s]; 0 for any time.
-    bags : BagReading, optional
-        How those are read that are bags.
+    `asf` is the skeleton of all .amc clips, in place of the one beside each.
 
     Raises
     ------

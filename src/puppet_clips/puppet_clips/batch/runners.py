@@ -88,7 +88,7 @@ class LocalRunner:
         multiprocessing.get_context('forkserver').set_forkserver_preload([run_task.__module__])
         with _environment():
             forkserver.ensure_running()
-        self._is_ending = False
+        self._ending = threading.Event()
         self._workers: list[_Worker] = []
         self._own = threading.local()  # the process of each thread
         given: set[Future[Outcome]] = set()
@@ -103,7 +103,7 @@ class LocalRunner:
                 for future in done:
                     yield future.result()
         finally:
-            self._is_ending = True
+            self._ending.set()
             for worker in self._workers:
                 worker.end()
             threads.shutdown()
@@ -111,12 +111,12 @@ class LocalRunner:
     def _do(self, task: Task) -> Outcome:
         """Have a task done by the process of this thread, or by the next ones if it dies."""
         codes: list[int | None] = []
-        while len(codes) < MAX_ATTEMPTS and not self._is_ending:
+        while len(codes) < MAX_ATTEMPTS and not self._ending.is_set():
             worker = getattr(self._own, 'worker', None)
             if worker is None:
                 worker = self._own.worker = _Worker(self._work, self._memory_bytes)
                 self._workers.append(worker)
-                if self._is_ending:
+                if self._ending.is_set():
                     worker.end()
             try:
                 return worker.outcome(task)

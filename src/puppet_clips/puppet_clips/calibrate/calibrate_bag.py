@@ -35,18 +35,10 @@ def read_bag(
     path: Path, sensors: tuple[str, ...], topic: str = '', place: Place | None = None
 ) -> MotionRecording:
     """
-    Return what the sensors of a layout measured.
+    Return what the sensors of a layout measured, in this order.
 
-    Parameters
-    ----------
-    path : Path
-        Folder of the bag, or a file in it.
-    sensors : tuple of str
-        Which, in this order.
-    topic : str
-        Of PoseFrame or TrackerFrame messages; the filtered ones if there are any by default.
-    place : (position, quaternion), optional
-        Of the tracker in world, for a bag without /tf_static.
+    The topic is the filtered one if there is any by default; `place` is that of the tracker in
+    world, for a bag without /tf_static.
 
     Raises
     ------

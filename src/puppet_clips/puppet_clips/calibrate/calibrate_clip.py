@@ -73,14 +73,8 @@ def record_clip(
     """
     Return what the sensors of a layout measure of a motion that begins with a T-pose.
 
-    Parameters
-    ----------
-    motion, layout, disturbances : Motion, SensorLayout and Disturbances
-        What is done, and how it is measured.
-    seed : int
-        Of mounting, disturbances and pose, >= 0.
-    pose_deg : float
-        How far each segment is turned from the T-pose, standard deviation per axis [deg].
+    The seed is of mounting, disturbances and pose; `pose_deg` is how far each segment is turned
+    from the T-pose, standard deviation per axis [deg].
 
     """
     off = np.radians(pose_deg) * np.random.default_rng(seed + 2).normal(size=(N_SEGMENTS, 3))

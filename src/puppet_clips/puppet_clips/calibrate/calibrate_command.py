@@ -12,6 +12,7 @@ not written; 2: bad input. `--rezero` finds one sensor's mounting anew, from a T
 
 import argparse
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -194,11 +195,8 @@ def record(
 ) -> tuple[PoseRecording, MotionRecording, SyntheticRecording | None]:
     """Return the pose, the motion after it, and the truth of a clip or None."""
     if options.origin == LIVE:
-        session = LiveSession(layout, performer, LIMITS, ros_arguments)
-        try:
+        with closing(LiveSession(layout, performer, LIMITS, ros_arguments)) as session:
             return retried(session), session.motion(), None
-        finally:
-            session.close()
     recording, truth = _recorded(options, performer, layout)
     return (*split_recording(recording, layout, performer, LIMITS), truth)
 
@@ -248,11 +246,8 @@ def _held_pose(
     ros_arguments: Sequence[str],
 ) -> PoseRecording:
     if options.origin == LIVE:
-        session = LiveSession(layout, performer, LIMITS, ros_arguments)
-        try:
+        with closing(LiveSession(layout, performer, LIMITS, ros_arguments)) as session:
             return retried(session)
-        finally:
-            session.close()
     recording, _ = _recorded(options, performer, layout)
     return find_pose(recording, layout, performer, LIMITS)[0]
 

@@ -101,7 +101,7 @@ def test_a_file_has_the_digest_of_its_bytes(tmp_path: Path) -> None:
     assert file_digest(tmp_path / 'file') == hashlib.sha256(data).hexdigest()
 
 
-@pytest.mark.parametrize('library', LIBRARIES)
+@pytest.mark.parametrize('library', [LIBRARIES[0], LIBRARIES[-1]])
 @pytest.mark.parametrize('is_missing', [False, True], ids=['another', 'missing'])
 def test_another_library_is_another_version(
     monkeypatch: pytest.MonkeyPatch, library: str, is_missing: bool

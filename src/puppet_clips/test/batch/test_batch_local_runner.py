@@ -26,8 +26,7 @@ from batch_work import (
 )
 from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.plan import find_clips, make_tasks
-from puppet_clips.batch.retarget_file import MEMORY_EXIT
-from puppet_clips.batch.runners import _over_which_they_died, LocalRunner, MAX_ATTEMPTS
+from puppet_clips.batch.runners import LocalRunner, MAX_ATTEMPTS
 from puppet_clips.batch.task import DONE, FAILED, KILLED, NO_MEMORY, Reading, SKIPPED, Task
 from puppet_core.body.character import Character
 from puppet_retarget.importance.environment import floor_only
@@ -161,32 +160,6 @@ def test_too_little_memory_is_a_reason(planned: Planned, limit_mib: int) -> None
     assert failure['reason'] == NO_MEMORY or (
         failure['reason'] == KILLED and '--memory-gib' in failure['detail']
     ), (failure['reason'], failure['detail'])
-
-
-@pytest.mark.parametrize(
-    ('codes', 'limited', 'reason', 'detail'),
-    [
-        (
-            (MEMORY_EXIT, -6, -6),
-            True,
-            NO_MEMORY,
-            '3 times, ended for want of memory; see --memory-gib, ended by SIGABRT',
-        ),
-        (
-            (-6, -11, -6),
-            True,
-            KILLED,
-            '3 times, ended by SIGABRT, ended by SIGSEGV, maybe for want of memory; '
-            'see --memory-gib',
-        ),
-        ((-9, -9, -9), False, KILLED, '3 times, ended by SIGKILL'),
-    ],
-)
-def test_how_processes_died_says_why_a_clip_failed(
-    planned: Planned, codes: tuple[int, ...], limited: bool, reason: str, detail: str
-) -> None:
-    outcome = _over_which_they_died(planned('two')[0], codes, limited=limited)
-    assert (outcome.reason, outcome.detail) == (reason, detail)
 
 
 @pytest.mark.skipif(

@@ -145,16 +145,9 @@ MESSAGES: dict[str, dict[str, Column]] = {
 
 def decode(msgtype: str, fields: Fields) -> Decoded:
     """
-    Return the fields of messages.
+    Return the fields of n stacked messages.
 
     A known type of another form, such as one of another version, is read as an unknown one.
-
-    Parameters
-    ----------
-    msgtype : str
-        Type of the messages.
-    fields : Fields
-        Of n stacked messages.
 
     """
     if msgtype == TF_TYPE:

@@ -67,17 +67,7 @@ def write_reports(
 
 
 def report_lines(comparison: Comparison, everything: bool = False) -> list[str]:
-    """
-    Return what a terminal shows.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What was found.
-    everything : bool
-        Whether the table has all fields, not only the worst of those beyond their tolerances.
-
-    """
+    """Return what a terminal shows: a row of all fields, or of the worst that differ."""
     fields = comparison.fields()
     wrong = [field for field in fields if not field.within]
     rows = fields if everything else wrong[:MOST_ROWS]
@@ -318,7 +308,8 @@ def _curve(
     else:
         assert field.worst is not None
         a, b = a[:, field.worst.axis], b[:, field.worst.axis]
-    return ChannelCurve(field, (stamps_ns[order] - start_ns) * 1e-9, apart[order], (a, b))
+    times_s = np.asarray((stamps_ns[order] - start_ns) * 1e-9, np.float64)
+    return ChannelCurve(field, times_s, apart[order], (a, b))
 
 
 def _thinned(curve: ChannelCurve) -> ChannelCurve:

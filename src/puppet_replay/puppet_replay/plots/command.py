@@ -4,6 +4,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 import math
 from pathlib import Path
 import sys
@@ -182,29 +183,20 @@ def _plots(
 
 
 def _plot(bag: PlotBag, kind: str, sensors: Sequence[str]) -> Plot:
+    shown: Any
     if kind == 'importance':
         shown = bag.importances()
-        return Plot(
-            drawings.importance_series(shown), lambda title: drawings.draw_importance(shown, title)
-        )
+        return Plot(drawings.importance_series(shown), partial(drawings.draw_importance, shown))
     if kind == 'feet':
-        feet = bag.feet()
-        return Plot(
-            drawings.feet_series(feet),
-            lambda title: drawings.draw_feet(feet, title),
-            {'stands': drawings.feet_contacts(feet)},
-        )
+        shown = bag.feet()
+        more = {'stands': drawings.feet_contacts(shown)}
+        return Plot(drawings.feet_series(shown), partial(drawings.draw_feet, shown), more)
     if kind == 'filter':
-        tracks = bag.sensors(sensors)
-        return Plot(
-            drawings.filter_series(tracks),
-            lambda title: drawings.draw_filter(tracks, title),
-            {'frames': drawings.fates(tracks)},
-        )
-    latencies = bag.latencies()
-    return Plot(
-        drawings.latency_series(latencies), lambda title: drawings.draw_latency(latencies, title)
-    )
+        shown = bag.sensors(sensors)
+        more = {'frames': drawings.fates(shown)}
+        return Plot(drawings.filter_series(shown), partial(drawings.draw_filter, shown), more)
+    shown = bag.latencies()
+    return Plot(drawings.latency_series(shown), partial(drawings.draw_latency, shown))
 
 
 def _draw(plots: dict[str, Plot], outputs: dict[str, Path], name: str) -> None:

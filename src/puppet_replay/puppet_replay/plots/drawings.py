@@ -72,8 +72,7 @@ def mark_beyond(axes: 'Axes', times_s: Floats, values: Floats, limit: float) -> 
     axes.plot(
         times_s[beyond],
         np.full(beyond.sum(), 0.96 * limit),
-        linestyle='',
-        marker='^',
+        '^',
         markersize=4.0,
         color=DARK,
         clip_on=True,
@@ -246,24 +245,15 @@ def _raw_and_filtered(track: SensorTrack, axes: 'Axes', raw: Vec3s, filtered: Ve
     out = track.status == FILTER_REJECTED
     t, values = with_gaps(track.times_s, _without_wraps(filtered))
     for k, (axis, colour) in enumerate(zip(XYZ, AXES_COLOURS)):
-        axes.plot(
-            track.times_s,
-            raw[:, k],
-            linestyle='',
-            marker='.',
-            markersize=3.0,
-            color=colour,
-            alpha=0.45,
-        )
+        axes.plot(track.times_s, raw[:, k], '.', markersize=3.0, color=colour, alpha=0.45)
         axes.plot(t, values[:, k], color=colour, label=f'{axis} filtered')
-    axes.plot([], [], linestyle='', marker='.', color=GREY, label='raw')
+    axes.plot([], [], '.', color=GREY, label='raw')
     limits = axes.get_ylim()
     for k in range(3):
         axes.plot(
             track.times_s[out],
             raw[out, k],
-            linestyle='',
-            marker='x',
+            'x',
             markersize=5.0,
             color=DARK,
             label='rejected' if k == 0 and out.any() else None,
@@ -294,9 +284,7 @@ def _difference(
     label = f'±{BAND_SIGMAS:g} σ of the filtered {"place" if unit == "mm" else "rotation"}'
     axes.fill_between(t, -widest, widest, color=GREY, alpha=0.3, linewidth=0.0, label=label)
     for k, colour in enumerate(AXES_COLOURS):
-        axes.plot(
-            track.times_s, residual[:, k], linestyle='', marker='.', markersize=3.0, color=colour
-        )
+        axes.plot(track.times_s, residual[:, k], '.', markersize=3.0, color=colour)
     axes.set_ylim(-limit, limit)
     beyond = mark_beyond(axes, track.times_s, residual, limit)
     axes.set_title('raw less filtered' + (f', {beyond} beyond the scale (▲)' if beyond else ''))
@@ -308,9 +296,7 @@ def _fate_lanes(track: SensorTrack, axes: 'Axes') -> None:
     """Draw a mark in the lane of each status that is not OK."""
     for lane, (status, (_, colour, marker)) in enumerate(FATES.items()):
         at = track.times_s[track.status == status]
-        axes.plot(
-            at, np.full(len(at), lane), linestyle='', marker=marker, markersize=5.0, color=colour
-        )
+        axes.plot(at, np.full(len(at), lane), marker, markersize=5.0, color=colour)
     axes.set_yticks(
         range(len(FATES)),
         [f'{name} {np.sum(track.status == status)}' for status, (name, _, _) in FATES.items()],
@@ -355,32 +341,18 @@ def _latency_row(one: Latency, line: 'Axes', counts: 'Axes') -> None:
     line.set_title(heading, fontsize=9.5)
     for label, times_s, values, colour, marker in curves:
         size = 1.6 if len(values) > MANY else 3.0
-        line.plot(
-            times_s,
-            values,
-            linestyle='',
-            marker=marker,
-            markersize=size,
-            color=colour,
-            label=label,
-        )
+        line.plot(times_s, values, marker, markersize=size, color=colour, label=label)
         mark_beyond(line, times_s, values[:, None], top)
         edges = np.linspace(low, top, N_BINS + 1)
-        counts.hist(
-            np.clip(values, low, top),
-            bins=edges.tolist(),
-            orientation='horizontal',
-            histtype='stepfilled',
-            color=colour,
-            alpha=0.45,
-        )
-        counts.hist(
-            np.clip(values, low, top),
-            bins=edges.tolist(),
-            orientation='horizontal',
-            histtype='step',
-            color=colour,
-        )
+        for style, alpha in (('stepfilled', 0.45), ('step', 1.0)):
+            counts.hist(
+                np.clip(values, low, top),
+                bins=edges.tolist(),
+                orientation='horizontal',
+                histtype=style,
+                color=colour,
+                alpha=alpha,
+            )
     line.set_ylim(low, top)
     line.set_ylabel('ms', color=DARK)
     if one.source:

@@ -4,8 +4,8 @@
 
 import gc
 
+from benchmarks.quality.path_timing import LivePath, PathTimes, STAGES, time_path
 import numpy as np
-from puppet_clips.path_timing import LivePath, PathTimes, STAGES, time_path
 from puppet_core.body.character import Character, load_character
 from puppet_core.body.posture import Motion
 from puppet_performer.calibration.synthetic_recording import sensor_frames
