@@ -11,8 +11,13 @@ from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.calibration import synthetic_recording
 from puppet_performer.calibration.calibration import Calibration
 from puppet_performer.calibration.pose import PoseRecording
-from puppet_performer.calibration.synthetic_recording import exchanged, RATE_HZ, slipped, Take
-from puppet_performer.calibration.virtual_sensors import Disturbances
+from puppet_performer.calibration.synthetic_recording import (
+    Disturbances,
+    exchanged,
+    RATE_HZ,
+    slipped,
+    Take,
+)
 from puppet_performer.posture.estimator import EstimatedPosture, PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 

@@ -15,7 +15,7 @@ from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
 from puppet_core.clips.load import load_clip
 from puppet_core.procedural.calibration_motion import range_of_motion
 from puppet_performer.calibration.calibration import Calibration
-from puppet_performer.calibration.virtual_sensors import measure, Mounting, random_mounting
+from puppet_performer.calibration.synthetic_recording import measure, Mounting, random_mounting
 from puppet_performer.posture.estimator import EstimatedPosture
 from puppet_performer.sensor_layout import SensorLayout
 import pytest

@@ -10,17 +10,17 @@ from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
 from puppet_core.math.arrays import Floats
 from puppet_performer.calibration.calibration import Calibration, POSE, SWAPPED, UNIT
+from puppet_performer.calibration.checks import range_complaint
 from puppet_performer.calibration.functional import calibrate_motion, Outcome
 from puppet_performer.calibration.motion_recording import Joint, MotionRecording
 from puppet_performer.calibration.pose import PoseRecording
-from puppet_performer.calibration.range_and_size import Range, range_complaint
 from puppet_performer.calibration.recorder import split_recording
 from puppet_performer.calibration.synthetic_recording import (
     LIMITS,
+    measure,
     posed_badly,
     SYNTHETIC_T_POSE_S,
 )
-from puppet_performer.calibration.virtual_sensors import measure
 from puppet_performer.sensor_layout import load_layout
 import pytest
 
@@ -163,7 +163,7 @@ def test_every_refusal_names_the_joint_and_what_to_do() -> None:
 
 
 def test_unsure_centre_is_a_complaint_however_far_the_joint_moved() -> None:
-    joint, moved = Joint(SEGMENT_INDEX['left_thigh'], 0, 1), Range(np.array([90.0, 60.0, 40.0]))
+    joint, moved = Joint(SEGMENT_INDEX['left_thigh'], 0, 1), (90.0, 60.0, 40.0)
     assert range_complaint(joint, moved, 0.01) == ''
     assert 'unsure by 20 mm' in range_complaint(joint, moved, 0.02)
 

@@ -11,7 +11,12 @@ from puppet_performer.calibration.calibration import (
 )
 from puppet_performer.calibration.functional import calibrate_motion, Outcome
 from puppet_performer.calibration.motion_recording import measured_joints, MotionRecording
-from puppet_performer.calibration.pose import calibrate_pose, CalibrationLimits, PoseRecording
+from puppet_performer.calibration.pose import (
+    calibrate_pose,
+    CalibrationLimits,
+    PoseRecording,
+    rezero_sensor,
+)
 from puppet_performer.calibration.recorder import (
     find_pose,
     left_to_move,
@@ -20,7 +25,6 @@ from puppet_performer.calibration.recorder import (
     split_recording,
     StreamRecorder,
 )
-from puppet_performer.calibration.rezero import rezero_sensor
 from puppet_performer.calibration.surface import (
     as_samples,
     describe,
@@ -32,12 +36,16 @@ from puppet_performer.calibration.surface import (
     TouchConfig,
 )
 from puppet_performer.calibration.synthetic_recording import (
+    Disturbances,
     exchanged,
     FADE_S,
     known_calibration,
     LIMITS,
     make_take,
+    measure,
+    Mounting,
     posed_badly,
+    random_mounting,
     RANGE_S,
     RATE_HZ,
     sensor_frames,
@@ -47,12 +55,6 @@ from puppet_performer.calibration.synthetic_recording import (
     SYNTHETIC_T_POSE_S,
     Take,
     TRACKER_M,
-)
-from puppet_performer.calibration.virtual_sensors import (
-    Disturbances,
-    measure,
-    Mounting,
-    random_mounting,
 )
 
 __all__ = [

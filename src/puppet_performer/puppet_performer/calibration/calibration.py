@@ -59,7 +59,7 @@ class JointReport:
     sd_m: float
     """Standard deviation of the centre in its worst direction [m]."""
 
-    range_deg: tuple[float, float, float]
+    range_deg: tuple[float, ...]
     """What it was moved through about its three main axes, falling [deg]."""
 
 
@@ -168,7 +168,7 @@ def read_skeleton(source: Section) -> Skeleton:
 
 
 def evaluation_tree(evaluation: Evaluation) -> dict[str, Any]:
-    """Return a evaluation as plain values."""
+    """Return an evaluation as plain values."""
     return {
         'usable': evaluation.usable,
         'joints': [
@@ -210,12 +210,11 @@ def read_evaluation(source: Section) -> Evaluation:
 
 
 def _read_joint(entry: Section) -> JointReport:
-    first, second, third = entry.numbers('range_deg', 3).tolist()
     joint = JointReport(
         SEGMENT_INDEX[entry.text('joint', choices=SEGMENTS)],
         entry.number('residual_m', low=0.0),
         entry.number('sd_m', low=0.0),
-        (first, second, third),
+        tuple(entry.numbers('range_deg', 3).tolist()),
     )
     entry.finish()
     return joint

@@ -3,20 +3,29 @@
 """
 What is wrong with a calibration's recording: names, amounts and what to do about it.
 
-Checks for exchanged sensors, sensors worn on the wrong side, a sensor that slipped, joints with
-large residuals, and a known pose that was no T-pose; their results become findings. Ranges of
-motion are measured in `calibration.range_and_size`.
+Checks for a wrong unit, exchanged sensors, sensors worn on the wrong side, a sensor that
+slipped, joints that were hardly moved or have large residuals, and a known pose that was no
+T-pose; their results become findings. A ball joint must have moved about two axes: one alone
+leaves its centre open along the axis. The body's size is the distances between sensors in the
+known pose over those on an ordinary body; the floor's height does not matter.
 """
 
 from collections.abc import Sequence
 import itertools
+import math
 from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, SEGMENTS, Skeleton
-from puppet_core.clips import canonical_direction, canonical_hinge
+from puppet_core.clips import (
+    canonical_direction,
+    canonical_hinge,
+    HIGH_STATURE_M,
+    LEG_PER_STATURE,
+    LOW_STATURE_M,
+)
 from puppet_core.io import CalibrationError
-from puppet_core.math import Floats, quaternions, Vec3
+from puppet_core.math import Floats, quaternions, Vec3, Vec3s
 from puppet_performer.calibration.calibration import (
     Finding,
     JointReport,
@@ -25,6 +34,7 @@ from puppet_performer.calibration.calibration import (
     RESIDUAL,
     SLIPPED,
     SWAPPED,
+    UNIT,
 )
 from puppet_performer.calibration.joint_centres import (
     Centres,
@@ -39,11 +49,123 @@ from puppet_performer.calibration.motion_recording import (
     relative_poses,
     RelativePoses,
 )
-from puppet_performer.calibration.pose import CalibrationLimits, MeanPose, PoseRecording
-from puppet_performer.calibration.range_and_size import joint_range, Range, range_complaint
+from puppet_performer.calibration.pose import (
+    CalibrationLimits,
+    MeanPose,
+    PoseRecording,
+    require_t_pose,
+    TPose,
+)
+from puppet_performer.calibration.robust_mean import robust_mean_rotation
 from puppet_performer.calibration.segment_rotations import bone_joints, hinge_axis
-from puppet_performer.calibration.t_pose import require_t_pose, TPose
 from puppet_performer.sensor_layout import SensorLayout
+
+FIRST_RANGE_DEG = 30.0  # what every joint must move through, from end to end
+SECOND_RANGE_DEG = {'head': 30.0, 'upper_arm': 30.0, 'thigh': 15.0, 'hand': 15.0, 'foot': 10.0}
+UNSURE_M = 0.006  # of a centre, beyond which a second axis is asked for
+MAX_SD_M = 0.015  # of a centre, with which a calibration should not be used
+TAILS = (0.005, 0.995)  # beyond are outliers
+MEAN_SAMPLES = 300
+PROMPTS = {
+    'upper_arm': 'swing the arm forward and back, up and down, and roll it',
+    'forearm': 'bend and stretch the elbow fully, and turn the palm up and down',
+    'hand': 'bend the wrist up and down and to both sides',
+    'thigh': 'raise the leg forward, backward and sideways',
+    'shank': 'bend the knee fully, and turn the toes in and out while it is bent',
+    'foot': 'point the toes and pull them up, and roll the foot to both sides',
+    'head': 'nod, turn the head to both sides, and tip it',
+    'chest': 'bow, turn the chest to both sides, and lean to both sides',
+    'spine': 'bow, turn the chest to both sides, and lean to both sides',
+}
+
+MIN_APART_M = 0.15  # of two sensors on an ordinary body, to estimate a size from
+
+
+def joint_range(relative: RelativePoses) -> Floats:
+    """Return what a joint was moved through about its main axes, falling, shape (3,) [deg]."""
+    turns = quaternions.from_matrix(relative.rotations)
+    step = max(len(turns) // MEAN_SAMPLES, 1)
+    mean = robust_mean_rotation(turns[::step], 0.5)
+    # in the parent's axes, about the mean; a rotation vector is the angle about each axis
+    vectors = quaternions.log(quaternions.multiply(turns, quaternions.conjugate(mean)))
+    centred = vectors - np.median(vectors, axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    low, high = np.quantile(centred @ axes, TAILS, axis=0)
+    return np.sort(np.degrees(high - low))[::-1]
+
+
+def range_complaint(joint: Joint, extents_deg: Sequence[float], sd_m: float = math.inf) -> str:
+    """
+    Return what was too small and what to do about it; '' if nothing.
+
+    Parameters
+    ----------
+    joint, extents_deg : Joint and sequence of float
+        Which joint, and what it was moved through about its main axes, falling [deg].
+    sd_m : float
+        How well its centre is determined; one axis is enough where that is well [m].
+
+    """
+    name = SEGMENTS[joint.segment]
+    part = name.split('_', 1)[-1]
+    first, second = extents_deg[:2]
+    if first < FIRST_RANGE_DEG:
+        text = f'moved through {first:.0f} deg, expected {FIRST_RANGE_DEG:.0f}'
+    elif sd_m > UNSURE_M and second < SECOND_RANGE_DEG.get(part, 0.0):
+        text = (
+            f'moved about one axis only ({second:.0f} deg about a second one, expected '
+            f'{SECOND_RANGE_DEG[part]:.0f})'
+        )
+    elif math.isfinite(sd_m) and sd_m > MAX_SD_M:
+        text = (
+            f'its centre is unsure by {1e3 * sd_m:.0f} mm, expected at most '
+            f'{1e3 * MAX_SD_M:.0f}; move it farther and longer'
+        )
+    else:
+        return ''
+    return f'{name}: {text}; {PROMPTS.get(part, "move it more")}'
+
+
+def stature_m(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> float:
+    """
+    Return a performer's stature by the places of the sensors (n, 3) in the known pose [m].
+
+    Parameters
+    ----------
+    layout, skeleton : SensorLayout and Skeleton
+        Where the sensors are on an ordinary body.
+    positions : ndarray, shape (n, 3)
+        In world [m].
+
+    """
+    rest = skeleton.rest_positions()[layout.segments] + layout.mountings
+    shares = []
+    for i, j in itertools.combinations(range(len(rest)), 2):
+        wanted = float(np.linalg.norm(rest[i] - rest[j]))
+        if wanted > MIN_APART_M:
+            shares.append(float(np.linalg.norm(positions[i] - positions[j])) / wanted)
+    share = float(np.median(shares)) if shares else 1.0
+    legs = float(np.mean(skeleton.limb_lengths[2:].sum(axis=1)))
+    return share * legs / LEG_PER_STATURE
+
+
+def size_findings(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> list[Finding]:
+    """Return that the recording's unit cannot be metres, if so."""
+    stature = stature_m(layout, skeleton, positions)
+    if LOW_STATURE_M <= stature <= HIGH_STATURE_M:
+        return []
+    return [
+        Finding(
+            UNIT,
+            (),
+            (
+                f'the performer would be about {stature:.3g} m tall, expected {LOW_STATURE_M:g} '
+                f'.. {HIGH_STATURE_M:g} m; the positions must be in metres, '
+                'check the unit of the source'
+            ),
+        )
+    ]
+
 
 FRAMES = 250  # of the recording, evenly; enough to distinguish centimetres from decimetres
 CAP_M = 0.08  # residuals above it are all equally wrong
@@ -287,16 +409,13 @@ def joint_reports(
 ) -> tuple[JointReport, ...]:
     """Return a report on each joint."""
     return tuple(
-        JointReport(joint.segment, float(residual), float(sd), _extents(relative))
+        JointReport(
+            joint.segment, float(residual), float(sd), tuple(joint_range(relative).tolist())
+        )
         for joint, relative, residual, sd in zip(
             joints, relatives, centres.residuals_m, centres.sds_m()
         )
     )
-
-
-def _extents(relative: RelativePoses) -> tuple[float, float, float]:
-    first, second, third = (float(x) for x in joint_range(relative).extents_deg)
-    return first, second, third
 
 
 def swap_findings(
@@ -356,7 +475,7 @@ def motion_findings(
         name = SEGMENTS[joint.segment]
         if blamed.isdisjoint(joint[1:]):
             findings += _joint_findings(joint, centres, j, means, name)
-        complaint = range_complaint(joint, Range(np.array(report.range_deg)), report.sd_m)
+        complaint = range_complaint(joint, report.range_deg, report.sd_m)
         if complaint:
             findings.append(Finding(RANGE, (name,), complaint))
     return tuple(findings)

@@ -22,6 +22,7 @@ from puppet_performer.calibration.checks import (
     motion_findings,
     place_findings,
     pose_findings,
+    size_findings,
     swap_findings,
 )
 from puppet_performer.calibration.joint_centres import Centres, solve_joints
@@ -34,10 +35,16 @@ from puppet_performer.calibration.motion_recording import (
     RelativePoses,
     rotation_noise,
 )
-from puppet_performer.calibration.pose import CalibrationLimits, mean_pose, MeanPose, PoseRecording
-from puppet_performer.calibration.range_and_size import size_findings
+from puppet_performer.calibration.pose import (
+    CalibrationLimits,
+    fit_heading,
+    fit_t_pose,
+    mean_pose,
+    MeanPose,
+    PoseRecording,
+    TPose,
+)
 from puppet_performer.calibration.segment_rotations import segment_rotations
-from puppet_performer.calibration.t_pose import fit_heading, fit_t_pose, TPose
 from puppet_performer.sensor_layout import SensorLayout
 
 EFFECTIVE_FRAMES = 10.0  # of a held pose: slow noise repeats itself

@@ -18,7 +18,7 @@ from puppet_core.body import LIMB_SEGMENTS, PARENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import Floats, quaternions, Quats, Vec3, Vec3s
 from puppet_performer.calibration.joint_centres import Centres
 from puppet_performer.calibration.motion_recording import Joint
-from puppet_performer.calibration.t_pose import TPose
+from puppet_performer.calibration.pose import TPose
 from puppet_performer.sensor_layout import SensorLayout
 
 SIZES = (0.5, 1.5)  # of a performer over an ordinary body

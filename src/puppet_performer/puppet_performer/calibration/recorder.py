@@ -18,6 +18,7 @@ from puppet_core.body import Character
 from puppet_core.io import CalibrationError
 from puppet_core.math import Quat, quaternions, Quats, Vec3, Vec3s
 from puppet_core.sensor_frames import FILTER_OK, FILTER_REINITIALISED, FilteredFrame, SensorFrame
+from puppet_performer.calibration.checks import joint_range, range_complaint, size_findings
 from puppet_performer.calibration.measured_skeleton import sized
 from puppet_performer.calibration.motion_recording import (
     measured_joints,
@@ -30,7 +31,6 @@ from puppet_performer.calibration.pose import (
     mean_pose,
     PoseRecording,
 )
-from puppet_performer.calibration.range_and_size import joint_range, range_complaint, size_findings
 from puppet_performer.sensor_layout import SensorLayout
 
 MAX_FRAMES = 20_000  # two minutes at the fastest tracker's rate

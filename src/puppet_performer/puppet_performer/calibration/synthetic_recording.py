@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthetic recordings: a known motion, measured by sensors with chosen faults."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, Motion, N_SEGMENTS, PARENTS, Skeleton
-from puppet_core.math import Floats, quaternions, Vec3s
+from puppet_core.io import ConfigError
+from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.procedural import range_of_motion
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
@@ -15,13 +17,92 @@ from puppet_performer.calibration.functional import calibrate_motion, Outcome
 from puppet_performer.calibration.motion_recording import measured_joints, MotionRecording
 from puppet_performer.calibration.pose import CalibrationLimits, PoseRecording
 from puppet_performer.calibration.recorder import part_of
-from puppet_performer.calibration.virtual_sensors import (
-    Disturbances,
-    measure,
-    Mounting,
-    random_mounting,
-)
 from puppet_performer.sensor_layout import SensorLayout
+
+OUTLIER_M = 0.3  # size of a wild position
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbances:
+    """How a measurement differs from the truth; nothing by default."""
+
+    noise_mm: float = 0.0
+    """White noise of positions, standard deviation per axis [mm]."""
+
+    noise_deg: float = 0.0
+    """White noise of rotations, standard deviation per axis [deg]."""
+
+    outliers: float = 0.0
+    """Fraction of the samples that are wild."""
+
+    skin_mm: float = 0.0
+    """Movement of a sensor on its segment at the largest angle of its joint [mm]."""
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            high = 0.5 if name == 'outliers' else 1e3
+            if not 0.0 <= value < high:
+                raise ConfigError(f'{name}: expected 0.0 <= value < {high:g}, got {value}')
+
+
+class Mounting(NamedTuple):
+    """Pose of each sensor in its segment's frame."""
+
+    positions: Vec3s
+    """Shape (n, 3) [m]."""
+
+    rotations: Quats
+    """Shape (n, 4)."""
+
+
+def random_mounting(layout: SensorLayout, seed: int, spread_m: float = 0.015) -> Mounting:
+    """Return sensors near the layout's places, turned at random."""
+    rng = np.random.default_rng(seed)
+    n = len(layout.sensors)
+    return Mounting(
+        layout.mountings + rng.normal(0.0, spread_m, (n, 3)),
+        # a normal 4-vector's direction is uniform over rotations
+        quaternions.normalize(rng.normal(size=(n, 4))),
+    )
+
+
+def measure(
+    motion: Motion,
+    layout: SensorLayout,
+    mounting: Mounting,
+    disturbances: Disturbances,
+    seed: int,
+) -> MotionRecording:
+    """Return what the sensors of a layout measure of a motion."""
+    rng = np.random.default_rng(seed)
+    q_world, p_world = motion.world_segments()
+    q, p = q_world[:, layout.segments], p_world[:, layout.segments]
+    places = mounting.positions + _skin(motion, layout, disturbances.skin_mm, rng)
+    positions = p + quaternions.rotate(q, places)
+    positions += rng.normal(size=positions.shape) * 1e-3 * disturbances.noise_mm
+    turned = rng.normal(size=positions.shape) * np.radians(disturbances.noise_deg)
+    rotations = quaternions.multiply(
+        quaternions.multiply(q, mounting.rotations), quaternions.exp(turned)
+    )
+    wild = rng.random(positions.shape[:2]) < disturbances.outliers
+    n_wild = int(np.sum(wild))
+    positions[wild] += rng.normal(size=(n_wild, 3)) * OUTLIER_M
+    rotations[wild] = quaternions.normalize(rng.normal(size=(n_wild, 4)))
+    usable = np.ones(wild.shape, dtype=bool)
+    return MotionRecording(motion.rate_hz, PoseRecording(positions, rotations, usable))
+
+
+def _skin(
+    motion: Motion, layout: SensorLayout, skin_mm: float, rng: np.random.Generator
+) -> Floats:
+    """Return how far each sensor has moved on its segment, shape (frames, n, 3) [m]."""
+    directions = rng.normal(size=(len(layout.sensors), 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    angles = np.linalg.norm(quaternions.log(motion.rotations[:, layout.segments]), axis=2)
+    shares = angles / np.maximum(angles.max(axis=0), 1e-9)
+    return 1e-3 * skin_mm * shares[..., None] * directions
+
 
 RATE_HZ = 60.0
 SYNTHETIC_T_POSE_S, RANGE_S = 2.0, 25.0

@@ -12,7 +12,7 @@ from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
 from puppet_performer.calibration.calibration import RANGE, SLIPPED, SWAPPED
 from puppet_performer.calibration.functional import Outcome
-from puppet_performer.calibration.virtual_sensors import Disturbances, measure
+from puppet_performer.calibration.synthetic_recording import Disturbances, measure
 from puppet_performer.sensor_layout import SensorLayout
 import pytest
 

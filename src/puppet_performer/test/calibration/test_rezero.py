@@ -10,8 +10,7 @@ import numpy as np
 from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
 from puppet_performer.calibration.calibration import Calibration
-from puppet_performer.calibration.pose import CalibrationLimits, PoseRecording
-from puppet_performer.calibration.rezero import rezero_sensor
+from puppet_performer.calibration.pose import CalibrationLimits, PoseRecording, rezero_sensor
 import pytest
 
 EXACT_TOL = 1e-9

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from puppet_core.io import CalibrationError
 from puppet_core.math.quaternions import rotate
-from puppet_performer.calibration.t_pose import fit_t_pose, require_t_pose
+from puppet_performer.calibration.pose import fit_t_pose, require_t_pose
 from puppet_performer.sensor_layout import SensorLayout
 import pytest
 
