@@ -31,15 +31,15 @@ from puppet_core.sensor_frames import (  # noqa: E402
     FILTER_REJECTED,
     FilteredFrame,
 )
-from puppet_driver.devices import flock_protocol as flock  # noqa: E402
-from puppet_driver.driver import warm_up as warm_up_driver  # noqa: E402
+from puppet_driver.devices import flock_of_birds as flock  # noqa: E402
 from puppet_driver.emulator.emulator import (  # noqa: E402
     build_server,
     EmulatorConfig,
     measured_poses,
 )
-from puppet_driver.emulator.faults import Faults, FaultyTransport  # noqa: E402
+from puppet_driver.emulator.faults import Faults  # noqa: E402
 from puppet_driver.emulator.performer import default_body, NoiseLevels  # noqa: E402
+from puppet_driver.emulator.transports import FaultyTransport  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
 from puppet_filter.gating import LEAP_M, LEAP_RAD  # noqa: E402
 from puppet_filter.parameters import PoseFilterConfig  # noqa: E402
@@ -259,7 +259,6 @@ def assert_complete(frames: list[FilteredFrame]) -> None:
 def run(tmp_path: Path) -> Iterator[Run]:
     """Yield a running graph on a domain of this process."""
     warm_up()
-    warm_up_driver()
     with isolated_context() as context:
         run = Run(context, tmp_path)
         yield run

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from benchmarks.driver.decoders import bytes_of, SENSORS, started, started_pair
 import numpy as np
 from puppet_core.math import Floats, Ints
-from puppet_driver.devices import NOISE_M, Reach
-from puppet_driver.tracker import RecordStream, Tracker
+from puppet_driver.devices.decoding import NOISE_M, Reach
+from puppet_driver.tracker import RecordStream, Tracker, TrackerRecord
 
 EXIT_OK = 0
 # device, rate [Hz], format if there is a choice
@@ -79,20 +79,13 @@ def ticks_of(
 
 def feed(stream: RecordStream, ticks: Sequence[bytes]) -> tuple[Ints, Ints, Floats]:
     """Return tick, ordinal and pose of the records that come out of reads of a tick each."""
-    found: list[tuple[Ints, Ints, Floats]] = []
+    found: list[TrackerRecord] = []
     for tick, data in enumerate(ticks):
-        n = stream.feed(np.frombuffer(bytearray(data), dtype=np.uint8), len(data), tick)
-        batch = stream.batch
-        found.append(
-            (batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(), batch.poses[:n].copy())
-        )
-        if stream.is_holding:
-            n = stream.flush()
-            found.append(
-                (batch.stamps_ns[:n].copy(), batch.ordinals[:n].copy(), batch.poses[:n].copy())
-            )
-    stamps, ordinals, poses = (np.concatenate(columns) for columns in zip(*found))
-    return stamps, ordinals, poses
+        found += stream.feed(data, tick)
+        found += stream.flush()
+    stamps = np.array([record.stamp_ns for record in found], dtype=np.int64)
+    ordinals = np.array([record.ordinal for record in found], dtype=np.int64)
+    return stamps, ordinals, np.array([record.pose for record in found]).reshape(-1, 7)
 
 
 def truth_of(tracker: Tracker, ticks: list[bytes]) -> Floats:

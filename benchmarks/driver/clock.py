@@ -19,7 +19,7 @@ import threading
 import numpy as np
 from puppet_core.io import build_config, check_values
 from puppet_core.math import Floats, Ints
-from puppet_driver.driver import make_reader, warm_up
+from puppet_driver.driver import make_reader
 from puppet_driver.frames import ClockFit, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
@@ -87,7 +87,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     p = argparse.ArgumentParser(prog='bench_clock', description=__doc__.split('\n\n')[0])
     p.add_argument('--seconds', type=float, default=30.0, help='of each row, default %(default)s')
     seconds = p.parse_args(argv).seconds
-    warm_up()
     rows = [
         (f'delays of {d:g} ms, drift {DRIFT_PPM:g} ppm', *synthetic(d, seconds)) for d in DELAYS_MS
     ]

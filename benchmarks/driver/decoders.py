@@ -22,12 +22,12 @@ from puppet_driver.emulator import (
     EmulatorConfig,
     FaultRates,
     Faults,
-    MotionStarPackets,
-    MotionStarSimulator,
+    LinePackets,
     SIMULATORS,
 )
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.tracker import MAX_READ_BYTES, RecordStream, Tracker
+from puppet_driver.tracker import RecordStream, Tracker
+from puppet_driver.transport import MAX_READ_BYTES
 
 EXIT_OK = 0
 SENSORS = ('left_hand', 'right_hand')
@@ -69,25 +69,18 @@ def bytes_of(simulator: DeviceSimulator, n_ticks: int) -> bytes:
     poses[..., 0] = 0.5 * np.sin(ticks / 40.0)[:, None] + (0.3, -0.3)
     poses[..., 3] = np.cos(ticks / 100.0)[:, None]
     poses[..., 5] = np.sin(ticks / 100.0)[:, None]
-    if isinstance(simulator, MotionStarSimulator):
-        packets = MotionStarPackets(simulator, slice(None), Faults(FaultRates(), 0))
-        packets.load(0, poses)
-        return b''.join(packets.burst(tick) for tick in range(n_ticks))
-    return np.concatenate(simulator.encode(poses, 0), axis=1).tobytes()
+    packets = LinePackets(simulator, slice(None), Faults(FaultRates(), 0))
+    packets.load(0, poses)
+    return b''.join(packets.burst(tick) for tick in range(n_ticks))
 
 
 def bytes_per_second(stream: RecordStream, data: bytes, read_bytes: int, seconds: float) -> float:
     """Return the speed at which a stream decodes reads of a size."""
-    reads = [
-        np.frombuffer(bytearray(data[at : at + read_bytes]), dtype=np.uint8)
-        for at in range(0, len(data), read_bytes)
-    ]
-    stream.feed(reads[0], 1, 0)  # compiles
-    stream.skip()
+    reads = [data[at : at + read_bytes] for at in range(0, len(data), read_bytes)]
     n_bytes, start_s = 0, time.perf_counter()
     while time.perf_counter() < start_s + seconds:
         for read in reads:
-            stream.feed(read, len(read), 0)
+            stream.feed(read, 0)
         n_bytes += len(data)
     return n_bytes / (time.perf_counter() - start_s)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from benchmarks.driver import bit_errors as bench
 from benchmarks.driver.decoders import started_pair
 import numpy as np
-from puppet_driver.devices import ANYWHERE, CONFIRMATIONS, Reach
+from puppet_driver.devices.decoding import ANYWHERE, CONFIRMATIONS, Reach
 import pytest
 
 N_TICKS = 1500

@@ -11,7 +11,7 @@ from puppet_core.math import Quat, Vec3
 from puppet_core.math.quaternions import exp, multiply
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 from puppet_driver.devices import DEVICES, ignored_parameters, make_trackers
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.tracker import Tracker
 from puppet_driver.transport import burst_seconds, is_network_name, parse_endpoint, SCHEMES, spread
 

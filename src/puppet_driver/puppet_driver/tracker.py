@@ -12,15 +12,14 @@ elsewhere; a device module can be tested with byte strings.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-from puppet_core.math import Quat, Vec3
 from puppet_driver.transport import open_port, Port
 
-MAX_READ_BYTES = 4096  # what a tty hands over at once
-POSE_SIZE = 7  # x y z [m], w x y z; REP-103 axes of the transmitter
+POSE_SIZE = 7
+Pose = tuple[float, float, float, float, float, float, float]
+"""x y z [m], w x y z of a unit quaternion; REP-103 axes of the transmitter."""
 
 
 class TrackerRecord(NamedTuple):
@@ -32,55 +31,16 @@ class TrackerRecord(NamedTuple):
     stamp_ns: int
     """Arrival of the record's first byte, in the clock that `feed` was given [ns]."""
 
-    position: Vec3
-    """In the transmitter's frame, REP-103 axes, shape (3,) [m]."""
-
-    quaternion: Quat
-    """Sensor in the transmitter's frame, unit, (w, x, y, z)."""
+    pose: Pose
+    """Sensor in the transmitter's frame."""
 
 
-class RecordBatch:
-    """
-    Records decoded from one read, in arrays that are refilled.
-
-    `ordinals`, `stamps_ns` and `poses` (rows of POSE_SIZE) are valid up to `count`; they
-    are overwritten by the next read.
-
-    """
-
-    def __init__(self, capacity: int) -> None:
-        self.count = 0
-        self.ordinals = np.zeros(capacity, dtype=np.int64)
-        self.stamps_ns = np.zeros(capacity, dtype=np.int64)
-        self.poses = np.zeros((capacity, POSE_SIZE))
-
-    def append(self, record: TrackerRecord) -> None:
-        """Add one record; for devices that are decoded record by record."""
-        i = self.count
-        self.ordinals[i] = record.ordinal
-        self.stamps_ns[i] = record.stamp_ns
-        self.poses[i, :3] = record.position
-        self.poses[i, 3:] = record.quaternion
-        self.count = i + 1
-
-    def records(self) -> list[TrackerRecord]:
-        """Return copies of the valid records; for tests and tools, not for the hot path."""
-        return [
-            TrackerRecord(
-                int(self.ordinals[i]),
-                int(self.stamps_ns[i]),
-                self.poses[i, :3].copy(),
-                self.poses[i, 3:].copy(),
-            )
-            for i in range(self.count)
-        ]
-
-
-class StreamCounters(NamedTuple):
+@dataclass(slots=True)
+class StreamCounters:
     """What has become of the bytes of a line so far."""
 
     records: int = 0
-    """Records emitted on."""
+    """Records emitted."""
 
     resyncs: int = 0
     """Times the phase of the records was lost."""
@@ -89,48 +49,37 @@ class StreamCounters(NamedTuple):
     """Bytes that belong to no accepted record."""
 
     rejected_records: int = 0
-    """Records of the right form with an unknown address or an impossible quaternion."""
+    """Records of the right form with an unknown address or an impossible orientation."""
 
     implausible_records: int = 0
     """Records that would be right but are too far from their sensor's path to be believed."""
+
+    def __add__(self, other: 'StreamCounters') -> 'StreamCounters':
+        names = (field.name for field in fields(self))
+        return StreamCounters(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
 class RecordStream(ABC):
     """Bytes of one running line to records; garbage neither raises nor becomes a record."""
 
-    batch: RecordBatch
-    """The records of the last `feed` or `flush`."""
-
     is_holding = False
     """Whether a complete record waits for the next byte, or for quiet, to confirm it."""
 
-    counters: StreamCounters
-    """Totals since the stream was opened."""
+    def __init__(self) -> None:
+        self.counters = StreamCounters()
+        """Totals since the stream was opened."""
 
     @abstractmethod
-    def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
-        """
-        Decode the first `n_bytes` of `data`, uint8, at most MAX_READ_BYTES, into the batch.
-
-        Returns
-        -------
-        n_records : int
-            How many records came out.
-
-        """
+    def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
+        """Decode one read, which may begin and end anywhere."""
 
     @abstractmethod
     def skip(self) -> None:
         """Forget the record being collected, because bytes were skipped."""
 
-    def feed_bytes(self, data: bytes, arrival_ns: int = 0) -> int:
-        """Decode a byte string of at most MAX_READ_BYTES; for tests and tools."""
-        return self.feed(np.frombuffer(bytearray(data), dtype=np.uint8), len(data), arrival_ns)
-
-    def flush(self) -> int:
-        """Release a held record, the line having been quiet; return how many came out."""
-        self.batch.count = 0
-        return 0
+    def flush(self) -> list[TrackerRecord]:
+        """Return the held record, if any, the line having been quiet."""
+        return []
 
     def sensor_error(self, ordinal: int) -> str:
         """Return what a sensor's records report as an error, in words, '' for nothing."""

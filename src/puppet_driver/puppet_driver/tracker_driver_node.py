@@ -17,8 +17,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 from puppet_core.io import build_config, PuppetError
 from puppet_core.sensor_frames import SensorFrame
-from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.driver_report import Reporter
+from puppet_driver.driver import make_reader, Reporter
 from puppet_driver.frames import LineReader, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_msgs.msg import TrackerFrame
@@ -93,7 +92,6 @@ class TrackerDriverNode(LifecycleNode):
         """Make everything but open ports; a device that cannot work is refused by name."""
         config = self.config
         try:
-            warm_up(config)
             self._reader = make_reader(
                 config, self._on_frame, self._on_news, self._frame_clock.now_ns
             )
@@ -248,7 +246,7 @@ class TrackerDriverNode(LifecycleNode):
 
 def main() -> int:
     """Run the node; return the exit code."""
-    return spin_node(TrackerDriverNode, warm_up=warm_up, usage=USAGE)
+    return spin_node(TrackerDriverNode, usage=USAGE)
 
 
 if __name__ == '__main__':

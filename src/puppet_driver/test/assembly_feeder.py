@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_driver.frames.assembler import FrameAssembler
-from puppet_driver.tracker import RecordBatch, TrackerRecord
+from puppet_driver.tracker import TrackerRecord
 
 LINES = (5, 5, 4)
 RATE_HZ = 120.0
@@ -23,24 +23,19 @@ class Feeder:
 
     def read(self, line: int, ticks: list[int], at_ns: int, without: tuple[int, ...] = ()) -> None:
         """Feed what one read of a line brings; a pose's x is its tick, its y the row."""
-        batch = RecordBatch(64)
+        records = []
         first = sum(self.lines[:line])
         for tick in ticks:
             for ordinal in range(self.lines[line]):
                 if ordinal not in without:
-                    place = np.array([tick, first + ordinal, 0.0])
-                    batch.append(TrackerRecord(ordinal, at_ns, place, np.array([1.0, 0, 0, 0])))
-        placed = self.assembler.add(line, batch)
-        while placed < batch.count:
-            self.take(at_ns, force=True)
-            placed = self.assembler.add(line, batch, placed)
+                    pose = (float(tick), float(first + ordinal), 0.0, 1.0, 0.0, 0.0, 0.0)
+                    records.append(TrackerRecord(ordinal, at_ns, pose))
+        self.assembler.add(line, records)
 
-    def take(self, now_ns: int, force: bool = False) -> None:
+    def take(self, now_ns: int) -> None:
         """Take all frames that are due."""
-        a = self.assembler
-        while a.take(now_ns, force):
-            self.frames.append((a.stamp_ns, a.poses.copy(), a.ages_s.copy()))
-            force = False
+        while (frame := self.assembler.take(now_ns)) is not None:
+            self.frames.append((frame.stamp_ns, frame.poses, frame.ages_s))
 
     def tick(self, tick: int, jitter_ns: int = 0) -> None:
         """Feed one tick of all lines in time."""

@@ -13,8 +13,7 @@ from puppet_driver.devices.birdnet import (
     setup_byte,
 )
 from puppet_driver.devices.birdnet_stream import BirdnetStream
-from puppet_driver.devices.flock_protocol import full_scale_m
-from puppet_driver.devices.flock_records import MAX_READ_BYTES
+from puppet_driver.devices.flock_of_birds import full_scale_m
 from puppet_driver.emulator.motionstar_simulator import encode_records, MotionStarSimulator
 from puppet_driver.tracker import TrackerRecord
 
@@ -74,13 +73,7 @@ N_SENSORS = len(ADDRESSES)
 
 def received(stream: BirdnetStream, chunks: list[bytes]) -> list[TrackerRecord]:
     """Return the records of some reads and of the quiet after them."""
-    records = []
-    for chunk in chunks:
-        for start in range(0, len(chunk), MAX_READ_BYTES):
-            stream.feed_bytes(chunk[start : start + MAX_READ_BYTES])
-            records += stream.batch.records()
-    stream.flush()
-    return records + stream.batch.records()
+    return [record for chunk in chunks for record in stream.feed(chunk)] + stream.flush()
 
 
 def keys(ordinals: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -105,7 +98,7 @@ def all_sent(records: list[TrackerRecord]) -> bool:
     """Return whether records are all among those of PACKETS."""
     if not records:
         return True
-    poses = np.array([np.concatenate((r.position, r.quaternion)) for r in records])
+    poses = np.array([r.pose for r in records])
     return were_sent(np.array([r.ordinal for r in records]), poses)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
-from puppet_driver.emulator.faults import FaultyTransport
 from puppet_driver.emulator.performer import default_body, NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
+from puppet_driver.emulator.transports import FaultyTransport
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -10,7 +10,7 @@ from phased_bytes import records_of, smooth_poses
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
 from puppet_driver.devices.line import Line, LineState, RetryPolicy
 from puppet_driver.emulator.flock_simulator import FlockSimulator
-from puppet_driver.emulator.server import DeviceSimulator
+from puppet_driver.emulator.simulator import DeviceSimulator
 from puppet_driver.errors import LinkError
 from puppet_driver.tracker import Tracker
 
@@ -36,13 +36,12 @@ class FakePort:
         """Return a number that is no descriptor."""
         return 99
 
-    def read_into(self, buffer: bytearray) -> int:
+    def read(self) -> bytes:
         """Hand over what has arrived."""
         if self.is_gone:
             raise LinkError('port: expected a connected device, got the end of the line')
         data, self.arrived = self.arrived, b''
-        buffer[: len(data)] = data
-        return len(data)
+        return data
 
     def write(self, data: bytes) -> None:
         """Let the device answer."""
@@ -139,4 +138,4 @@ class Bench:
     def send(self, data: bytes) -> int:
         """Let bytes arrive now; return how many records they made."""
         self.port.arrived += data
-        return self.line.on_readable(self.now_ns, self.now_ns)
+        return len(self.line.on_readable(self.now_ns, self.now_ns))

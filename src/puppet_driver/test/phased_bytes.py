@@ -3,7 +3,8 @@
 """Byte streams as a line would carry them, for several tests."""
 
 import numpy as np
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
+from puppet_driver.emulator.flock_simulator import encode_records
 
 ADDRESSES = (2, 3, 4, 5, 6)
 RANGE_IN = 144
@@ -22,10 +23,11 @@ def smooth_poses(rng: np.random.Generator, n_ticks: int, n_sensors: int) -> np.n
 
 def records_of(poses: np.ndarray, addresses: tuple[int, ...] = ADDRESSES) -> list[bytes]:
     """Return the records of poses (n_ticks, n_sensors, 7) in the order they are sent."""
-    data = flock.encode_words(flock.encode_pose_words(poses, RANGE_IN))
-    return [
-        row.tobytes() + bytes((address,)) for tick in data for row, address in zip(tick, addresses)
+    units = [
+        encode_records(flock.POSITION_QUATERNION, poses[:, i], RANGE_IN, address)
+        for i, address in enumerate(addresses)
     ]
+    return [unit[tick].tobytes() for tick in range(len(poses)) for unit in units]
 
 
 def decoded(record: bytes) -> tuple[int, ...]:

@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Polhemus streams as a line would carry them, whole and damaged, for several tests."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from phased_bytes import smooth_poses
 from puppet_driver.devices.decoding import Reach
-from puppet_driver.devices.flock_records import MAX_READ_BYTES
 from puppet_driver.devices.polhemus import (
     fastrak_layout,
-    FramedRecordStream,
     liberty_layout,
     METRES_PER_CENTIMETRE,
+    PolhemusStream,
     RecordLayout,
 )
-from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
+from puppet_driver.emulator.polhemus_simulator import encode_records, RecordExtras
+from puppet_driver.tracker import Pose, TrackerRecord
 
 RATE_HZ = 120.0
 N_STATIONS = 4
@@ -32,9 +32,9 @@ LAYOUTS: dict[str, Callable[[], RecordLayout]] = {
 DRIVERS = ('fastrak', 'fastrak_ascii', 'liberty', 'liberty_no_end')
 
 
-def open_stream(layout: RecordLayout) -> FramedRecordStream:
+def open_stream(layout: RecordLayout) -> PolhemusStream:
     """Return a decoder of centimetres at RATE_HZ."""
-    return FramedRecordStream(layout, METRES_PER_CENTIMETRE, REACH)
+    return PolhemusStream(layout, METRES_PER_CENTIMETRE, REACH)
 
 
 def poses_of(n_ticks: int, n_stations: int = N_STATIONS, seed: int = 7) -> np.ndarray:
@@ -57,21 +57,14 @@ def records_of(layout: RecordLayout, poses: np.ndarray) -> list[bytes]:
     return [column[tick].tobytes() for tick in range(len(poses)) for column in columns]
 
 
-def received(stream: FramedRecordStream, chunks: list[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield (ordinal, pose as bytes) of all records decoded from some reads."""
-    for chunk in chunks:
-        for start in range(0, len(chunk), MAX_READ_BYTES):
-            stream.feed_bytes(chunk[start : start + MAX_READ_BYTES])
-            yield from taken(stream)
-    stream.flush()
-    yield from taken(stream)
+def keys(records: list[TrackerRecord]) -> list[tuple[int, Pose]]:
+    """Return (ordinal, pose) of records."""
+    return [(record.ordinal, record.pose) for record in records]
 
 
-def taken(stream: FramedRecordStream) -> list[tuple[int, bytes]]:
-    """Return (ordinal, pose as bytes) of the records in the batch."""
-    batch = stream.batch
-    ordinals = batch.ordinals[: batch.count].tolist()
-    return [(o, pose.tobytes()) for o, pose in zip(ordinals, batch.poses[: batch.count])]
+def received(stream: PolhemusStream, chunks: list[bytes]) -> list[tuple[int, Pose]]:
+    """Return (ordinal, pose) of the records of some reads and of the quiet after them."""
+    return keys([record for data in chunks for record in stream.feed(data)] + stream.flush())
 
 
 def damage(rng: np.random.Generator, data: bytes, size: int) -> tuple[bytes, np.ndarray]:

@@ -7,8 +7,7 @@ from line_bench import Bench
 import numpy as np
 from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.line import RetryPolicy
-from puppet_driver.emulator.faults import FaultRates, Faults
-from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
+from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 
 # device and period [ms]
 PERIODS_MS = {'fastrak': 20, 'fastrak_ascii': 20, 'liberty': 10, 'patriot': 20, 'motionstar': 10}
@@ -30,9 +29,6 @@ class TwinBench(Bench):
         self._poses = np.zeros((N_TICKS, len(SENSORS), 7))
         self._poses[..., 0] = (0.3, -0.3) + 0.1 * np.sin(ticks / 40.0)[:, None]
         self._poses[..., 3] = 1.0
-        if isinstance(simulator, MotionStarSimulator):
-            self._packets = MotionStarPackets(simulator, slice(None), Faults(FaultRates(), 0))
-            self._packets.load(0, self._poses)
         hear = simulator.receive
 
         def answer(data: bytes, now_s: float) -> bytes:
@@ -46,10 +42,8 @@ class TwinBench(Bench):
     def burst(self) -> bytes:
         """Return what the device sends at the present tick."""
         tick = self.tick % N_TICKS
-        if self.is_network:
-            return self._packets.burst(tick)
-        records = self.device.encode(self._poses[tick : tick + 1], tick)
-        return b''.join(record.tobytes() for record in records)
+        records = [r[0].tobytes() for r in self.device.encode(self._poses[tick : tick + 1], tick)]
+        return self.device.packet(tick, records, [False] * len(records))
 
     def warm(self) -> None:
         """Let time pass until records come."""

@@ -6,7 +6,7 @@ from assembly_feeder import Feeder, PERIOD_NS, RATE_HZ, START_NS
 import numpy as np
 from puppet_driver.frames import clock as clock_kernels
 from puppet_driver.frames.assembler import FrameAssembler
-from puppet_driver.tracker import RecordBatch
+from puppet_driver.tracker import TrackerRecord
 import pytest
 
 BYTE_NS = 10e9 / 115200
@@ -62,13 +62,10 @@ def play(feeder: Feeder, reads: list[Read]) -> None:
     firsts = np.concatenate(([0], np.cumsum(feeder.lines)))
     for now_ns, line, records in sorted(reads):
         feeder.take(now_ns - 1)  # what has become due meanwhile
-        batch = RecordBatch(256)
-        for tick, ordinal, first_ns in records:
-            i = batch.count
-            batch.ordinals[i], batch.stamps_ns[i] = ordinal, first_ns
-            batch.poses[i] = (tick, firsts[line] + ordinal, 0.0, 1.0, 0.0, 0.0, 0.0)
-            batch.count += 1
-        assert feeder.assembler.add(line, batch) == batch.count
+        poses = [(tick, firsts[line] + ordinal, 0, 1, 0, 0, 0) for tick, ordinal, _ in records]
+        feeder.assembler.add(
+            line, [TrackerRecord(r[1], r[2], pose) for r, pose in zip(records, poses)]
+        )
         feeder.take(now_ns)
     feeder.take(now_ns + PERIOD_NS)
 
@@ -182,7 +179,7 @@ def test_more_ticks_at_once_than_have_room_stay_within_a_period_of_their_arrival
     now_ns = START_NS + 30 * PERIOD_NS
     for tick in range(30, 50):  # a device that sends far too much
         feeder.read(0, [tick], now_ns)
-        feeder.take(now_ns, force=True)
+        feeder.take(now_ns)
     steps = np.diff([s for s, _, _ in feeder.frames])
     assert steps.min() > 0 and feeder.frames[-1][0] <= now_ns + 1.01 * PERIOD_NS
     # what is put off is older by as much: stamp less age is not after the arrival

@@ -5,20 +5,18 @@
 from types import SimpleNamespace
 
 from line_bench import Bench, RECORDS
-import numpy as np
 from polhemus_bytes import poses_of
 from puppet_core.io import build_config, check_values
 from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
 from puppet_driver.devices.liberty import Liberty
 from puppet_driver.devices.line import LineState, LineStatus
 from puppet_driver.devices.polhemus import METRES_PER_CENTIMETRE, NO_ERROR, PolhemusConfig
-from puppet_driver.driver import make_reader
-from puppet_driver.driver_report import Report, Reporter
-from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
+from puppet_driver.driver import make_reader, Report, Reporter
+from puppet_driver.emulator.polhemus_simulator import encode_records, RecordExtras
 from puppet_driver.errors import LinkError
 from puppet_driver.frames.line_reader import ReaderRun
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.tracker import RecordBatch, StreamCounters, TrackerRecord
+from puppet_driver.tracker import StreamCounters, TrackerRecord
 import pytest
 
 GIVEN = {'device': 'mock', 'ports': ['p', 'q'], 'sensors': ['a', 'b'], 'rate_hz': 120.0}
@@ -63,10 +61,8 @@ class Desk:
             self.tick += 1
             now_ns = START_NS + round(self.tick * 1e9 / rate_hz)
             for line in lines:
-                batch = RecordBatch(1)
-                unit = np.array([1.0, 0.0, 0.0, 0.0])
-                batch.append(TrackerRecord(0, now_ns, np.zeros(3), unit))
-                self.reader.assembler.add(line, batch)
+                record = TrackerRecord(0, now_ns, (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
+                self.reader.assembler.add(line, [record])
             while self.reader.assembler.take(now_ns):
                 pass
 
@@ -190,7 +186,7 @@ def test_error_characters_in_polhemus_records_are_put_into_words(line):
             for i in range(2)
         )
         for _ in range(n_ticks):
-            stream.feed_bytes(records, time_s * 10**9)
+            stream.feed(records, time_s * 10**9)
         stream.flush()
         assert stream.counters.records > 0
         assert all(stream.sensor_error(i).startswith(text) for i in range(2))

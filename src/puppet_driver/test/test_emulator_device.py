@@ -4,7 +4,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.emulator.flock_simulator import AUTO_CONFIGURE_S, CHANGEABLE, FlockSimulator
 import pytest
 

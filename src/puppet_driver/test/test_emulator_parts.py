@@ -7,12 +7,11 @@ from puppet_core.body.character import load_character
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions
 from puppet_core.procedural.calibration_motion import range_of_motion
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.emulator.emulator import EmulatorConfig, within_range
 from puppet_driver.emulator.emulator import performance as performed
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import encode_records, FlockSimulator, record_words
-from puppet_driver.emulator.packets import LinePackets
 from puppet_driver.emulator.performer import (
     add_noise,
     default_body,
@@ -24,6 +23,7 @@ from puppet_driver.emulator.performer import (
     SensorPoses,
     TransmitterPose,
 )
+from puppet_driver.emulator.simulator import LinePackets
 from puppet_driver.parameters import DEFAULT_SENSORS as DRIVER_SENSORS
 import pytest
 

@@ -11,10 +11,10 @@ import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.io import ConfigError
 from puppet_core.procedural.motion_loop import LoopedMotion
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.emulator.emulator import EmulatorConfig, within_range
-from puppet_driver.emulator.pty_transport import MAX_BACKLOG_BYTES, PtyTransport
 from puppet_driver.emulator.server import EmulatorServer
+from puppet_driver.emulator.transports import MAX_BACKLOG_BYTES, PtyTransport
 import pytest
 import serial
 

@@ -21,7 +21,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402,I100
 from driver_graph import Graph  # noqa: E402
 from lifecycle_msgs.msg import State  # noqa: E402
-from puppet_driver.devices import flock_protocol as flock  # noqa: E402
+from puppet_driver.devices import flock_of_birds as flock  # noqa: E402
 from puppet_driver.devices.line import LineStatus  # noqa: E402
 from puppet_driver.emulator.server import EmulatorServer  # noqa: E402
 

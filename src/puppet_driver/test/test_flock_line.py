@@ -5,7 +5,7 @@
 from dataclasses import replace
 import re
 
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
 from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError

@@ -5,13 +5,13 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import Bus, FlockSimulator, Unit
-from puppet_driver.emulator.packets import LinePackets
-from puppet_driver.emulator.pty_transport import PtyTransport
 from puppet_driver.emulator.server import EmulatedLine
+from puppet_driver.emulator.simulator import LinePackets
+from puppet_driver.emulator.transports import PtyTransport
 from puppet_driver.errors import ProtocolError
 import pytest
 from test_flock_line import start

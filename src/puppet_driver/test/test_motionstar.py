@@ -124,15 +124,14 @@ def test_hemisphere_reaches_every_unit_and_the_rest_stays(name, value):
 def test_the_scale_is_the_devices_own(range_in):
     device, tracker = MotionStarSimulator(3, range_in=range_in), MotionStar(CONFIG)
     start(tracker, obey(device))
-    stream = tracker.open_stream()
-    assert stream._decoding.full_scales_m == pytest.approx([range_in * 0.0254] * 3)
+    assert tracker._full_scales_m == pytest.approx([range_in * 0.0254] * 3)
 
 
 def test_upper_bits_of_the_scale_are_another_matter():
     tracker = MotionStar(CONFIG)
     device = MotionStarSimulator(3, range_in=0x2000 | 144)
     start(tracker, obey(device))
-    assert tracker.open_stream()._decoding.full_scales_m == pytest.approx([3.6576] * 3)
+    assert tracker._full_scales_m == pytest.approx([3.6576] * 3)
 
 
 def test_lost_answers_are_asked_for_again():

@@ -23,7 +23,7 @@ from puppet_driver.devices.birdnet import (
     Packet,
 )
 from puppet_driver.emulator import cli
-from puppet_driver.emulator.emulator import build_motionstar_server, EmulatorConfig
+from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
@@ -47,7 +47,7 @@ def server(performance) -> Iterator[Callable[..., EmulatorServer]]:
 
     def start(**options: object) -> EmulatorServer:
         config = EmulatorConfig(links=(), device='motionstar', **{'noise': QUIET, **options})
-        servers.append(build_motionstar_server(config, performance, [Endpoint('tcp', HOST, 0)]))
+        servers.append(build_server(config, performance, [Endpoint('tcp', HOST, 0)]))
         servers[-1].start()
         return servers[-1]
 
@@ -195,7 +195,7 @@ def test_a_taken_address_is_refused(performance):
     with socket.create_server((HOST, 0)) as taken:
         address = Endpoint('tcp', *taken.getsockname())
         with pytest.raises(ConfigError, match=f'{HOST}:{address.port}: expected a free address'):
-            build_motionstar_server(config, performance, [Endpoint('tcp', HOST, 0), address])
+            build_server(config, performance, [Endpoint('tcp', HOST, 0), address])
 
 
 def test_the_program_prints_its_address_and_ends_with_zero():

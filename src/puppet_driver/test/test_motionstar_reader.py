@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import astuple
 import socket
 
 from birdnet_bytes import pose_error, POSITION_TOL_M, QUATERNION_TOL
@@ -12,8 +13,8 @@ from puppet_core.io import build_config, check_values
 from puppet_driver.devices.birdnet import UNIT_HAS_SENSOR
 from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.line import LineState
-from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.emulator.emulator import build_motionstar_server, EmulatorConfig
+from puppet_driver.driver import make_reader
+from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
@@ -34,7 +35,6 @@ class Session:
     def __init__(self, ports: list[str], **options: object) -> None:
         given = {'device': 'motionstar', 'ports': ports, **options}
         config = build_config(DriverConfig, check_values(DRIVER_ROWS, given))
-        warm_up(config)
         self.frames: list[tuple[int, np.ndarray]] = []
         self.news: list[tuple[bool, str]] = []
         self.reader: LineReader = make_reader(config, self._keep, lambda *n: self.news.append(n))
@@ -65,7 +65,7 @@ def serve(performance) -> Iterator[Callable[..., EmulatorServer]]:
     def start(port: int = 0, n_devices: int = 1, **options: object) -> EmulatorServer:
         config = EmulatorConfig(links=(), device='motionstar', **{'noise': QUIET, **options})
         addresses = [Endpoint('tcp', HOST, port)] * n_devices
-        servers.append(build_motionstar_server(config, performance, addresses))
+        servers.append(build_server(config, performance, addresses))
         servers[-1].start()
         return servers[-1]
 
@@ -141,7 +141,7 @@ def test_frames_come_at_the_devices_rate_and_whole(serve, session, wait_until, s
     counters = run.reader.lines[0].status.counters
     # until it is known where the sensors are
     n_settling = CONFIRMATIONS * 14
-    assert counters == (counters.records, 0, 16 * n_settling, 0, 0)
+    assert astuple(counters) == (counters.records, 0, 16 * n_settling, 0, 0)
     assert counters.records >= 130 * 14
 
 

@@ -53,9 +53,8 @@ def readable(port: network_port.NetworkPort) -> bool:
 
 def read(port: network_port.NetworkPort) -> bytes:
     """Return what arrives next."""
-    buffer = bytearray(4096)
     assert readable(port)
-    return bytes(buffer[: port.read_into(buffer)])
+    return port.read()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_bytes_pass_both_ways_by_tcp(listener):
         assert device.recv(1000) == everything
         device.sendall(everything)
         assert read(port) == everything
-        assert port.read_into(bytearray(10)) == 0
+        assert not port.read()
     port.close()
 
 
@@ -133,20 +132,15 @@ def test_old_bytes_are_forgotten_on_demand(listener, device):
             port.close()
 
 
-@pytest.mark.parametrize('is_read', [False, True])
-def test_what_a_device_says_as_soon_as_it_is_connected_is_kept(listener, is_read):
+def test_what_a_device_says_as_soon_as_it_is_connected_is_kept(listener):
     port = open_network_port(name_of(listener))
     with listener.accept()[0] as connected:
         connected.sendall(b'first')
         assert readable(port)
         port.discard_input()
-        if is_read:
-            buffer = bytearray(1)
-            assert port.read_into(buffer) == 1 and buffer == b'f'
-        else:
-            assert read(port) == b'first'
-            connected.sendall(b'rest')
-            assert readable(port)
+        assert read(port) == b'first'
+        connected.sendall(b'rest')
+        assert readable(port)
         # from then on it is old
         port.discard_input()
         assert not select.select([port], (), (), 0.0)[0]
@@ -201,7 +195,7 @@ def test_a_refused_connection_is_said_with_what_to_do(listener):
     with pytest.raises(LinkError, match=f'{name}: expected a connection, got a refusal: nothing'):
         port = TcpPort(name)
         readable(port)
-        port.read_into(bytearray(10))
+        port.read()
 
 
 def test_a_refused_datagram_is_said(device):
@@ -211,7 +205,7 @@ def test_a_refused_datagram_is_said(device):
     port.write(b'x')
     assert readable(port)
     with pytest.raises(LinkError, match=f'{name}: expected a connected device, got a refusal'):
-        port.read_into(bytearray(10))
+        port.read()
     port.close()
 
 
@@ -220,7 +214,7 @@ def test_the_end_of_a_connection_is_said(listener):
     listener.accept()[0].close()
     assert readable(port)
     with pytest.raises(LinkError, match='got the end of the connection'):
-        port.read_into(bytearray(10))
+        port.read()
     port.close()
 
 
@@ -231,7 +225,7 @@ def test_a_reset_is_said(listener):
     device.close()
     assert readable(port)
     with pytest.raises(LinkError, match='expected a connect.*, got a reset connection'):
-        port.read_into(bytearray(10))
+        port.read()
     port.close()
 
 
@@ -254,7 +248,7 @@ def test_a_host_that_does_not_answer_is_said_after_a_while(monkeypatch):
         ports = [TcpPort(name_of(server)) for _ in range(3)]
         ports[-1].write(b'kept')
         ports[-1].discard_input()
-        assert ports[-1].read_into(bytearray(10)) == 0
+        assert not ports[-1].read()
         now_s[0] = 1.1
         with pytest.raises(LinkError, match='expected a connection within 1 s, got none; check'):
             ports[-1].write(b'too late')

@@ -15,7 +15,7 @@ import numpy as np
 from puppet_core.io import build_config, defaults
 from puppet_driver import devices
 from puppet_driver.devices.line import LineState
-from puppet_driver.driver import make_reader, warm_up
+from puppet_driver.driver import make_reader
 from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
@@ -88,7 +88,6 @@ def config(monkeypatch: pytest.MonkeyPatch, hardware: TurntableHardware) -> Driv
 
 
 def test_the_pages_turntable_turns_in_the_drivers_frames(config, hardware, wait_until):
-    warm_up(config)
     frames: list[QueuedFrame] = []
     news: list[str] = []
     reader = make_reader(config, frames.append, lambda _, text: news.append(text))

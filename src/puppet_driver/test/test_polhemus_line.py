@@ -14,8 +14,7 @@ from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
 from puppet_driver.devices.liberty import Liberty, Patriot
 from puppet_driver.devices.polhemus import HEMISPHERES, METRES_PER_CENTIMETRE, PolhemusConfig
-from puppet_driver.emulator.fastrak_simulator import FastrakSimulator, RESET_S
-from puppet_driver.emulator.liberty_simulator import LibertySimulator
+from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator, RESET_S
 from puppet_driver.emulator.server import DeviceSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.tracker import Tracker
@@ -81,9 +80,10 @@ def test_a_started_device_streams_what_the_stream_reads(line, simulator):
     assert device.metres_per_unit == METRES_PER_CENTIMETRE
     stream = tracker.open_stream()
     for _ in range(CONFIRMATIONS):
-        assert stream.feed_bytes(burst(device)) == 0
-    assert stream.feed_bytes(burst(device)) == tracker.n_sensors == 2
-    np.testing.assert_allclose(stream.batch.poses[:2], poses_of(1, 2)[0], atol=1e-4)
+        assert not stream.feed(burst(device))
+    records = stream.feed(burst(device))
+    assert len(records) == tracker.n_sensors == 2
+    np.testing.assert_allclose([r.pose for r in records], poses_of(1, 2)[0], atol=1e-4)
 
 
 @every

@@ -8,7 +8,7 @@ import numpy as np
 from puppet_core.io import build_config, check_values, ConfigError
 from puppet_driver.devices import DEVICES
 from puppet_driver.devices.line import LineState
-from puppet_driver.driver import make_reader, warm_up
+from puppet_driver.driver import make_reader
 from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.server import EmulatorServer
@@ -42,7 +42,6 @@ class Session:
     ) -> None:
         ports = [str(line.pty.link) for line in server.lines]
         config = config_of(device, len(ports), rate_hz, **{'ports': ports, **more})
-        warm_up(config)
         self.frames: list[np.ndarray] = []
         self.news: list[tuple[bool, str]] = []
         self.reader: LineReader = make_reader(config, self._keep, lambda *n: self.news.append(n))

@@ -7,21 +7,21 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from polhemus_bytes import LAYOUTS, open_stream, poses_of, records_of
+from polhemus_bytes import LAYOUTS, open_stream, poses_of
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_driver.devices import fastrak, liberty
-from puppet_driver.devices import polhemus_kernels as kernels
-from puppet_driver.devices.flock_protocol import METRES_PER_INCH
+from puppet_driver.devices.decoding import ANYWHERE
+from puppet_driver.devices.flock_of_birds import METRES_PER_INCH
 from puppet_driver.devices.polhemus import (
-    FASTRAK_ITEMS,
+    decimal,
     fastrak_layout,
-    LIBERTY_ITEMS,
     liberty_layout,
     METRES_PER_CENTIMETRE,
+    PolhemusStream,
     RecordLayout,
 )
-from puppet_driver.emulator.polhemus_encoding import encode_records, RecordExtras
+from puppet_driver.emulator.polhemus_simulator import encode_records, RecordExtras
 import pytest
 
 LINE_TOL_M = 2e-7  # a float32 of a few hundred centimetres
@@ -61,23 +61,13 @@ def decode(
     layout: RecordLayout,
     record: bytes,
     metres: float = METRES_PER_CENTIMETRE,
-    turn: float = 1.0,
-    function: object = kernels.decode_pose,
+    inverted: bool = False,
 ) -> np.ndarray | None:
     """Return the pose of a record, None if it cannot be one."""
-    shape = layout.shape()
-    assert all(row[byte] for row, byte in zip(shape.accepts, record))
-    pose = np.empty(7)
-    is_valid = function(
-        np.frombuffer(record, dtype=np.uint8),
-        layout.is_ascii,
-        layout.form,
-        shape.value_at,
-        (metres, turn, 1e-3),
-        np.zeros(kernels.MAX_VALUES),
-        pose,
-    )
-    return pose if is_valid else None
+    stream = PolhemusStream(layout, metres, ANYWHERE, inverted)
+    assert stream.record_pattern.fullmatch(record)
+    found = stream.decode(record)
+    return None if found is None else np.array(found[1])
 
 
 def angle_between(a: np.ndarray, b: np.ndarray) -> float:
@@ -98,14 +88,6 @@ def test_every_format_survives_the_line(family, items, is_ascii, metres, positio
     step = 0.00501 * metres if is_ascii else LINE_TOL_M
     np.testing.assert_allclose(back[:3], pose[:3], atol=step)
     assert angle_between(back[3:], pose[3:]) < ANGLE_TOL['ascii' if is_ascii else 'binary']
-
-
-def test_kernels_agree_compiled_and_plain(rng):
-    for make in LAYOUTS.values():
-        layout = make()
-        record = records_of(layout, poses_of(1, len(layout.stations)))[1]
-        plain = decode(layout, record, function=kernels.decode_pose.py_func)
-        np.testing.assert_allclose(decode(layout, record), plain, atol=1e-12)
 
 
 def test_device_axes_are_turned_to_rep_103():
@@ -154,51 +136,20 @@ def test_inverted_devices_are_turned_back(rng):
     pose = poses_of(1)[0, 0]
     inverse = np.concatenate((pose[:3], quaternion_batch.conjugate(pose[3:])))
     record = encode_records(layout, 1, inverse[None], METRES_PER_CENTIMETRE, RecordExtras())[0]
-    np.testing.assert_allclose(decode(layout, record.tobytes(), turn=-1.0), pose, atol=1e-6)
+    np.testing.assert_allclose(decode(layout, record.tobytes(), inverted=True), pose, atol=1e-6)
 
 
-@settings(deadline=None)
-@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
-@pytest.mark.parametrize('read', [kernels.float_at, kernels.float_at.py_func], ids=['jit', 'py'])
-def test_floats_are_read_exactly(read, value):
-    data = np.frombuffer(b'x' + struct.pack('<f', value), dtype=np.uint8)
-    assert read(data, 1) == value
-
-
-@pytest.mark.parametrize('bits', [0x7F800000, 0xFF800000, 0x7FC00000])
-def test_floats_that_are_none_become_nan(bits):
-    data = np.frombuffer(struct.pack('<I', bits), dtype=np.uint8)
-    assert np.isnan(kernels.float_at(data, 0))
-
-
-@settings(deadline=None)
 @given(st.integers(-99999, 99999))
-@pytest.mark.parametrize('form', ['{:7.2f}', '{:+7.2f}', '{:07.2f}'])
+@pytest.mark.parametrize('form', ['{:7.2f}', '{:+7.2f}', '{:07.2f}', '{: =+7.2f}'])
 def test_decimals_are_read_however_they_are_padded(form, hundredths):
     text = form.format(hundredths / 100).encode()
-    assert kernels.decimal_at(np.frombuffer(text, dtype=np.uint8), 0) == pytest.approx(
-        hundredths / 100, abs=1e-12
-    )
+    assert decimal(text) == hundredths / 100
 
 
-@pytest.mark.parametrize(
-    'text',
-    [
-        '  1 .00',
-        '1 2.000',
-        '--1.000',
-        '-+1.000',
-        '  .    ',
-        '       ',
-        '1234567',
-        '1.2.000',
-        '  x1.00',
-        '1.00-00',
-        '12.3 45',
-    ],
-)
-def test_what_is_no_decimal_is_nan(text):
-    assert np.isnan(kernels.decimal_at(np.frombuffer(text.encode(), dtype=np.uint8), 0))
+@pytest.mark.parametrize('text', ['1 2.000', '--1.000', '-+1.000', '  .    ', '12.3 45'])
+def test_what_is_no_decimal_is_refused(text):
+    with pytest.raises(ValueError):
+        decimal(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -247,7 +198,7 @@ def test_status_stylus_time_and_frame_are_kept():
     extras = RecordExtras(status=ord('b'), is_pressed=True, start_tick=60, rate_hz=120.0)
     data = encode_records(layout, 1, poses[:, 0], METRES_PER_CENTIMETRE, extras)
     stream = open_stream(layout)
-    stream.feed_bytes(data.tobytes())
+    stream.feed(data.tobytes())
     stream.flush()
     assert stream.station(0) == ('b', True, 517, 62)
     assert stream.station(1) == ('', False, 0, 0)
@@ -262,17 +213,10 @@ def test_status_stylus_time_and_frame_are_kept():
     ],
 )
 def test_error_characters_have_words(code, words):
-    assert words in fastrak.error_text(code)
-    assert (liberty.error_text(code) == '') == (code == ' ')
-
-
-def test_items_are_known_by_their_numbers():
-    assert FASTRAK_ITEMS[11] is LIBERTY_ITEMS[7] and FASTRAK_ITEMS[16] is LIBERTY_ITEMS[10]
+    assert words in fastrak.Fastrak.error_text(code)
+    assert (liberty.Liberty.error_text(code) == '') == (code == ' ')
 
 
 def test_commands_are_those_of_the_manual():
-    assert fastrak.choose_items(3, (2, 11, 0)) == b'O3,2,11,0\r'
-    assert fastrak.set_hemisphere(1, 'upper') == b'H1,0,0,-1\r'
-    assert fastrak.switch_station(4, False) == b'l4,0\r'
-    assert liberty.choose_items((2, 7, 1)) == b'O*,2,7,1\r'
-    assert liberty.set_hemisphere('front') == b'H*,1,0,0\r'
+    assert fastrak.command(fastrak.ITEMS, 3, 2, 11, 0) == b'O3,2,11,0\r'
+    assert liberty.command(liberty.ITEMS, (2, 7, 1)) == b'O*,2,7,1\r'

@@ -9,8 +9,7 @@ import threading
 from puppet_core.io import build_config, check_values
 from puppet_driver.devices.line import LineState
 from puppet_driver.devices.mock import MockPort
-from puppet_driver.driver import make_reader, warm_up
-from puppet_driver.driver_report import Reporter
+from puppet_driver.driver import make_reader, Reporter
 from puppet_driver.errors import LinkError
 from puppet_driver.frames import line_reader as reader_run
 from puppet_driver.frames.frame_queue import QueuedFrame
@@ -65,7 +64,6 @@ class Held:
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """Yield such a reader, let go at the end."""
     monkeypatch.setattr(reader_run, 'JOIN_TIMEOUT_S', 0.05)
-    warm_up()
     one = Held()
     yield one
     one.may_open.set()

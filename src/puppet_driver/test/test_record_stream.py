@@ -8,13 +8,17 @@ test_bit_errors.py.
 
 """
 
+from dataclasses import astuple
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 from phased_bytes import ADDRESSES, decoded, RANGE_IN, records_of, smooth_poses
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.flock_records import MAX_READ_BYTES, PhasedRecordStream
+from puppet_driver.devices.flock_of_birds import FlockStream
+from puppet_driver.emulator.flock_simulator import record_words
+from puppet_driver.transport import MAX_READ_BYTES
 import pytest
 
 N_TICKS = 40
@@ -25,22 +29,12 @@ FUZZ_BYTES = 1_000_000
 SETTLING = CONFIRMATIONS * len(ADDRESSES)
 
 
-def received(stream: PhasedRecordStream, chunks: list[bytes]) -> list[tuple]:
+def received(stream: FlockStream, chunks: list[bytes]) -> list[tuple]:
     """Return (address, words) of all records decoded from some reads."""
-    records = []
-
-    def collect() -> None:
-        batch = stream.batch
-        words = flock.encode_pose_words(batch.poses[: batch.count], RANGE_IN)
-        records.extend(zip((ADDRESSES[o] for o in batch.ordinals[: batch.count]), words))
-
-    for chunk in chunks:
-        for start in range(0, len(chunk), MAX_READ_BYTES):
-            stream.feed_bytes(chunk[start : start + MAX_READ_BYTES])
-            collect()
-    stream.flush()
-    collect()
-    return records
+    records = [record for chunk in chunks for record in stream.feed(chunk)] + stream.flush()
+    poses = np.array([record.pose for record in records]).reshape(-1, 7)
+    words = record_words(flock.POSITION_QUATERNION, poses, RANGE_IN)
+    return [(ADDRESSES[record.ordinal], row) for record, row in zip(records, words)]
 
 
 def was_sent(record: tuple) -> bool:
@@ -62,10 +56,10 @@ places = st.lists(st.integers(0, 10_000), max_size=12)
 @settings(deadline=None)
 @given(cuts)
 def test_all_records_arrive_in_order_however_the_reads_are_cut(where):
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     records = received(stream, split(b''.join(RECORDS), where))
     assert [r[0] for r in records] == list(ADDRESSES) * (N_TICKS - CONFIRMATIONS)
-    assert stream.counters == (len(RECORDS) - SETTLING, 0, 15 * SETTLING, 0, 0)
+    assert astuple(stream.counters) == (len(RECORDS) - SETTLING, 0, 15 * SETTLING, 0, 0)
 
 
 @settings(max_examples=200, deadline=None)
@@ -75,7 +69,7 @@ def test_lost_bytes_lose_their_records_only(lost, where):
     hit = {p % len(data) // 15 for p in lost}
     for place in sorted({p % len(data) for p in lost}, reverse=True):
         del data[place]
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     records = received(stream, split(bytes(data), where))
     assert all(was_sent(r) for r in records)
     # a lost first byte makes the record before look too long
@@ -88,7 +82,7 @@ def test_inserted_bytes_never_become_a_record(inserted, where):
     data = bytearray(b''.join(RECORDS))
     for place, value in inserted:
         data.insert(place % len(data), value)
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     records = received(stream, split(bytes(data), where))
     assert all(was_sent(r) for r in records)
     assert len(records) >= len(RECORDS) - 2 * len(inserted) - 1 - SETTLING
@@ -97,7 +91,7 @@ def test_inserted_bytes_never_become_a_record(inserted, where):
 @settings(max_examples=200, deadline=None)
 @given(st.binary(min_size=1, max_size=200), st.integers(SETTLING + 1, len(RECORDS) - 12))
 def test_phase_is_found_again_within_one_record_after_garbage(garbage, record):
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     before, after = b''.join(RECORDS[:record]), b''.join(RECORDS[record:])
     n_before = len(received(stream, [before, garbage]))
     records = received(stream, [after])
@@ -106,11 +100,10 @@ def test_phase_is_found_again_within_one_record_after_garbage(garbage, record):
 
 
 def test_pure_garbage_yields_nothing_and_raises_nothing(rng):
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     data = rng.integers(0, 256, FUZZ_BYTES, dtype=np.uint8)
     for start in range(0, FUZZ_BYTES, MAX_READ_BYTES):
-        chunk = data[start : start + MAX_READ_BYTES]
-        assert stream.feed(chunk.copy(), len(chunk), 0) == 0
+        assert not stream.feed(data[start : start + MAX_READ_BYTES].tobytes())
     assert stream.counters.discarded_bytes > FUZZ_BYTES - 16
 
 
@@ -118,16 +111,15 @@ def test_every_byte_is_accounted_for(rng):
     data = bytearray(b''.join(RECORDS))
     for place in rng.integers(0, len(data), 30):
         data[place] ^= 0x80
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     received(stream, [bytes(data)])
-    counters = stream.counters
     stream.skip()
-    total = counters.records * 15 + stream.counters.discarded_bytes
+    total = stream.counters.records * 15 + stream.counters.discarded_bytes
     assert total == len(data)
 
 
 def test_records_of_unknown_units_are_rejected():
-    stream = PhasedRecordStream((2, 3), RANGE_IN)
+    stream = FlockStream((2, 3), RANGE_IN)
     received_addresses = {r[0] for r in received(stream, [b''.join(RECORDS[:15])])}
     assert received_addresses == {2, 3}
     assert stream.counters.rejected_records == 9
@@ -136,37 +128,37 @@ def test_records_of_unknown_units_are_rejected():
 def test_an_impossible_quaternion_is_rejected():
     record = bytearray(RECORDS[0])
     record[6:14] = bytes(8)
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     assert received(stream, [bytes(record), RECORDS[1]]) == []
     assert stream.counters.rejected_records >= 1
 
 
 def test_a_complete_record_is_not_held_back_at_the_end_of_a_read():
     # waiting for the next phasing bit would cost a whole tick on the last sensor
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
-    stream.feed_bytes(b''.join(RECORDS[:SETTLING]))
+    stream = FlockStream(ADDRESSES, RANGE_IN)
+    stream.feed(b''.join(RECORDS[:SETTLING]))
     stream.flush()
-    assert stream.feed_bytes(b''.join(RECORDS[SETTLING : SETTLING + 5])) == 5
+    assert len(stream.feed(b''.join(RECORDS[SETTLING : SETTLING + 5]))) == 5
 
 
 def test_a_record_that_is_not_due_is_held_until_the_line_is_quiet():
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     received(stream, [b''.join(RECORDS[:15])])
-    assert stream.feed_bytes(RECORDS[17]) == 0
-    assert stream.is_holding and stream.flush() == 1 and not stream.is_holding
+    assert not stream.feed(RECORDS[17])
+    assert stream.is_holding and len(stream.flush()) == 1 and not stream.is_holding
 
 
 def test_a_true_jump_costs_two_records_of_each_sensor():
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     received(stream, [b''.join(RECORDS[:15])])
     far = records_of(smooth_poses(np.random.default_rng(8), 6, 5))
     records = received(stream, [b''.join(far)])
     assert [r[0] for r in records] == list(ADDRESSES) * 4
-    assert stream.counters == (5 + 20, 0, 15 * 20, 0, 10)
+    assert astuple(stream.counters) == (5 + 20, 0, 15 * 20, 0, 10)
 
 
 def test_two_records_astray_are_not_believed_even_if_they_agree():
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
+    stream = FlockStream(ADDRESSES, RANGE_IN)
     received(stream, [b''.join(RECORDS[:15])])
     astray = bytearray(RECORDS[15])
     astray[2] ^= 0x40
@@ -179,21 +171,21 @@ def test_two_records_astray_are_not_believed_even_if_they_agree():
 
 
 def test_a_record_is_stamped_by_its_first_byte():
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
-    stream.feed_bytes(b''.join(RECORDS[:SETTLING]))
+    stream = FlockStream(ADDRESSES, RANGE_IN)
+    stream.feed(b''.join(RECORDS[:SETTLING]))
     stream.flush()
-    stream.feed_bytes(RECORDS[SETTLING][:4], arrival_ns=100)
-    stream.feed_bytes(RECORDS[SETTLING][4:] + RECORDS[SETTLING + 1], arrival_ns=900)
-    assert [r.stamp_ns for r in stream.batch.records()] == [100, 900]
+    stream.feed(RECORDS[SETTLING][:4], arrival_ns=100)
+    records = stream.feed(RECORDS[SETTLING][4:] + RECORDS[SETTLING + 1], arrival_ns=900)
+    assert [r.stamp_ns for r in records] == [100, 900]
 
 
 def test_lines_with_one_unit_have_no_address_bytes():
-    stream = PhasedRecordStream((), RANGE_IN)
+    stream = FlockStream((), RANGE_IN)
     bare = [record[:14] for record in RECORDS[::5]]
-    assert stream.feed_bytes(b''.join(bare)) >= len(bare) - 1 - CONFIRMATIONS
+    assert len(stream.feed(b''.join(bare))) >= len(bare) - 1 - CONFIRMATIONS
 
 
 @pytest.mark.parametrize('n_bytes', [0, 1, 14])
 def test_incomplete_records_wait(n_bytes):
-    stream = PhasedRecordStream(ADDRESSES, RANGE_IN)
-    assert stream.feed_bytes(RECORDS[0][:n_bytes]) == 0 and stream.flush() == 0
+    stream = FlockStream(ADDRESSES, RANGE_IN)
+    assert not stream.feed(RECORDS[0][:n_bytes]) and not stream.flush()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from line_bench import Bench, MS
 import numpy as np
 from puppet_core.io import defaults
-from puppet_driver.devices import flock_protocol as flock
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.line import LineState, RetryPolicy
 from puppet_driver.errors import LinkError
 from puppet_driver.parameters import DRIVER_ROWS

@@ -9,6 +9,7 @@ are in test_fault_devices.py.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from line_bench import MS
 from puppet_driver.devices.decoding import CONFIRMATIONS
@@ -114,7 +115,11 @@ def test_half_a_record_costs_itself_only(bench):
     assert after.records == counters.records + 2 * 10
     assert after.resyncs == counters.resyncs + 1
     assert after.discarded_bytes == counters.discarded_bytes + half
-    assert after[3:] == counters[3:] and bench.line.status.starts == 1
+    assert (
+        replace(after, records=0, resyncs=0, discarded_bytes=0)
+        == replace(counters, records=0, resyncs=0, discarded_bytes=0)
+        and bench.line.status.starts == 1
+    )
 
 
 @pytest.mark.parametrize('name', PERIODS_MS)
@@ -125,5 +130,5 @@ def test_a_missing_sensor_does_not_stop_the_other(bench):
     bench.play(100 * bench.period_ms)
     bench.run(1)
     after = bench.line.status.counters
-    assert after == counters._replace(records=counters.records + 100)
+    assert after == replace(counters, records=counters.records + 100)
     assert bench.line.status.starts == 1

@@ -5,9 +5,8 @@
 from birdnet_bytes import ADDRESSES, N_SENSORS, new_stream, PACKETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-import numpy as np
 from puppet_driver.devices.birdnet import decode_header, encode_packet, HEADER_BYTES
-from puppet_driver.devices.decoding import KEPT_NS, N_COLUMNS, record_error_code, standing_error
+from puppet_driver.devices.decoding import KEPT_NS, SensorErrors
 
 SECOND_NS = 10**9
 
@@ -15,17 +14,17 @@ SECOND_NS = 10**9
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=40))
 def test_an_error_said_twice_stands_until_it_has_not_been_said_for_five_seconds(said):
-    table = np.zeros((2, 1 + N_COLUMNS), dtype=np.int64)
+    errors = SensorErrors(2)
     now_s, before, error, error_s = 0, 0, 0, 0
     for code, step_s in said:
         now_s += step_s
-        record_error_code(table, 1, 1, code, now_s * SECOND_NS)
+        errors.record(1, code, now_s * SECOND_NS)
         if code and code == before:
             error, error_s = code, now_s
         before = code
         expected = error if now_s - error_s < KEPT_NS // SECOND_NS else 0
-        assert standing_error(table, 1, 1) == expected
-    assert not table[0].any() and not table[:, 0].any()
+        assert errors.standing(1) == expected
+    assert errors.standing(0) == 0
 
 
 def errors_after(error: int, unit: int, n_packets: int, *quiet_s: int) -> list[list[str]]:
@@ -36,10 +35,10 @@ def errors_after(error: int, unit: int, n_packets: int, *quiet_s: int) -> list[l
     for _ in range(n_packets):
         packet = next(packets)
         header = decode_header(packet)._replace(error=error, unit=unit)
-        stream.feed_bytes(encode_packet(header, packet[HEADER_BYTES:]))
+        stream.feed(encode_packet(header, packet[HEADER_BYTES:]))
     found.append([stream.sensor_error(i) for i in range(N_SENSORS)])
     for time_s in quiet_s:
-        stream.feed_bytes(next(packets), time_s * SECOND_NS)
+        stream.feed(next(packets), time_s * SECOND_NS)
         found.append([stream.sensor_error(i) for i in range(N_SENSORS)])
     return found
 

@@ -6,60 +6,12 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from puppet_driver.devices import birdnet, fastrak, flock_protocol, liberty, polhemus
-from puppet_driver.devices.birdnet import (
-    ANSWERS,
-    BAD_SAMPLE,
-    BUTTON_BYTES,
-    BUTTONS_FLAG,
-    counts,
-    decode_header,
-    encode_packet,
-    FORMATS,
-    Header,
-    HEADER_BYTES,
-    INVALID,
-    LAYOUT,
-    MAX_UNITS,
-    Message,
-    NO_DATA,
-    POSITION_ANGLES,
-    POSITION_QUATERNION,
-    RATE_RANGE_HZ,
-    record_bytes,
-    setup_byte,
-)
-from puppet_driver.devices.decoding import ANYWHERE, CONFIRMATIONS, NOISE_M, Reach
 from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
 from puppet_driver.devices.flock_of_birds import FlockOfBirds
-from puppet_driver.devices.flock_protocol import (
-    full_scale_m,
-    METRES_PER_INCH,
-    REP103_SIGNS,
-    REPORT_RATES,
-    UNIT_ACCESSIBLE,
-    UNIT_EXTENDED_RANGE,
-    UNIT_HAS_SENSOR,
-    UNIT_RUNNING,
-)
-from puppet_driver.devices.flock_records import PhasedRecordStream
 from puppet_driver.devices.liberty import Liberty, Patriot
-from puppet_driver.devices.line import Line, LineState, LineStatus, RetryPolicy
 from puppet_driver.devices.mock import MockTracker
 from puppet_driver.devices.motionstar import MotionStar
-from puppet_driver.devices.polhemus import (
-    FASTRAK_ITEMS,
-    fastrak_layout,
-    LIBERTY_ITEMS,
-    liberty_layout,
-    LINE_END,
-    METRES_PER_CENTIMETRE,
-    NO_ERROR,
-    XOFF,
-    XON,
-)
-from puppet_driver.devices.polhemus_kernels import ASCII_WIDTH
-from puppet_driver.tracker import MAX_READ_BYTES, Tracker
+from puppet_driver.tracker import Tracker
 
 DEVICES: dict[str, type[Tracker]] = {
     'flock_of_birds': FlockOfBirds,
@@ -72,68 +24,7 @@ DEVICES: dict[str, type[Tracker]] = {
 }
 _OF_THE_LINE = {'sensors', 'port', 'first_row', 'n_all_sensors'}
 
-__all__ = [
-    'ANSWERS',
-    'ANYWHERE',
-    'ASCII_WIDTH',
-    'BAD_SAMPLE',
-    'BUTTONS_FLAG',
-    'BUTTON_BYTES',
-    'CONFIRMATIONS',
-    'FASTRAK_ITEMS',
-    'FORMATS',
-    'Fastrak',
-    'FastrakAscii',
-    'FlockOfBirds',
-    'HEADER_BYTES',
-    'Header',
-    'INVALID',
-    'LAYOUT',
-    'LIBERTY_ITEMS',
-    'LINE_END',
-    'Liberty',
-    'Line',
-    'LineState',
-    'LineStatus',
-    'MAX_READ_BYTES',
-    'MAX_UNITS',
-    'METRES_PER_CENTIMETRE',
-    'METRES_PER_INCH',
-    'Message',
-    'MockTracker',
-    'MotionStar',
-    'NOISE_M',
-    'NO_DATA',
-    'NO_ERROR',
-    'POSITION_ANGLES',
-    'POSITION_QUATERNION',
-    'Patriot',
-    'PhasedRecordStream',
-    'RATE_RANGE_HZ',
-    'REP103_SIGNS',
-    'REPORT_RATES',
-    'Reach',
-    'RetryPolicy',
-    'UNIT_ACCESSIBLE',
-    'UNIT_EXTENDED_RANGE',
-    'UNIT_HAS_SENSOR',
-    'UNIT_RUNNING',
-    'XOFF',
-    'XON',
-    'birdnet',
-    'counts',
-    'decode_header',
-    'encode_packet',
-    'fastrak',
-    'fastrak_layout',
-    'flock_protocol',
-    'full_scale_m',
-    'liberty',
-    'liberty_layout',
-    'polhemus',
-    'record_bytes',
-    'setup_byte',
-]
+__all__ = ['DEVICES', 'ignored_parameters', 'make_trackers']
 
 
 def _parameters(device: type[Tracker]) -> set[str]:

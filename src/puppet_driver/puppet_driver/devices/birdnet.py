@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math import Floats, Ints
-from puppet_driver.devices.flock_protocol import error_text, RECORD_FORMATS
+from puppet_driver.devices.flock_of_birds import error_text, RECORD_FORMATS
 from puppet_driver.errors import ProtocolError
 
 PROTOCOL = 3

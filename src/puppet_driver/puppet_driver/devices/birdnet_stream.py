@@ -12,12 +12,9 @@ nothing but whole packets.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+import math
+import struct
 
-from numba import njit
-import numpy as np
-from puppet_core.math import Floats, Ints
-from puppet_driver.devices import decoding as attitude
 from puppet_driver.devices.birdnet import (
     BUTTON_BYTES,
     BUTTONS_FLAG,
@@ -25,396 +22,82 @@ from puppet_driver.devices.birdnet import (
     FULL_SCALE,
     HEAD_BYTES,
     HEADER_BYTES,
+    INVALID,
     LAYOUT,
     MAX_BODY_BYTES,
-    MAX_PACKET_BYTES,
     Message,
     POSITION_ANGLES,
     POSITION_MATRIX,
     POSITION_QUATERNION,
     PROTOCOL,
-    record_bytes,
 )
 from puppet_driver.devices.decoding import (
     ANYWHERE,
-    follow,
-    has_begun,
-    is_plausible,
-    N_COLUMNS,
-    Paths,
+    quaternion_of_angles,
+    quaternion_of_matrix,
     Reach,
-    record_error_code,
-    standing_error,
+    rep103_pose,
+    SensorErrors,
+    SensorPaths,
+    unit_quaternion,
 )
-from puppet_driver.tracker import MAX_READ_BYTES, RecordBatch, RecordStream, StreamCounters
-
-# rows of the integer state; the counters are in the order of tracker.StreamCounters
-RECORDS, RESYNCS, DISCARDED, REJECTED, IMPLAUSIBLE = 0, 1, 2, 3, 4
-LENGTH, FIRST_NS, IN_PHASE, IS_HELD = 5, 6, 7, 8
-SEQUENCE, SECONDS, MILLISECONDS, N_OLD = 9, 10, 11, 12
-STATE_SIZE = 13
+from puppet_driver.tracker import Pose, RecordStream, TrackerRecord
 
 NO_PACKET, INCOMPLETE = -1, 0
 NORM_TOLERANCE = 0.004  # of quaternions' and matrix columns' lengths; words are exact to 2e-5
 
 ADDRESS_MASK = 0x7F
 TYPE_AT, UNIT_AT, PROTOCOL_AT, ERROR_AT, BYTES_AT = 8, 9, 10, 11, 14
-DATA = int(Message.DATA)
 # what else a running device sends, all without a body
 ANSWERS_WHILE_RUNNING = (
-    int(Message.RUN_CONTINUOUS_ANSWER),
-    int(Message.STOP_DATA_ANSWER),
-    int(Message.SEND_SETUP_ANSWER),
-    int(Message.WAKE_UP_ANSWER),
-    int(Message.SYNC_SEQUENCE_ANSWER),
-    int(Message.ILLEGAL),
-    int(Message.UNKNOWN),
+    Message.RUN_CONTINUOUS_ANSWER,
+    Message.STOP_DATA_ANSWER,
+    Message.SEND_SETUP_ANSWER,
+    Message.WAKE_UP_ANSWER,
+    Message.SYNC_SEQUENCE_ANSWER,
+    Message.ILLEGAL,
+    Message.UNKNOWN,
 )
+_TYPES = frozenset({int(Message.DATA), *map(int, ANSWERS_WHILE_RUNNING)})
+_LAYOUT: list[tuple[int, int]] = [tuple(row) for row in LAYOUT.tolist()]
 
-NO_SEQUENCE = -1
 REORDER_WINDOW = 64  # datagrams by which one may be overtaken
 MAX_OLD = 3  # old ones in a row after which it is the count that has begun anew
 
-N_ADDRESSES = 128
-ROOM_BYTES = MAX_PACKET_BYTES + HEADER_BYTES + MAX_READ_BYTES
-LEAST_POSE_BYTES = record_bytes(POSITION_ANGLES)
 
-
-class Decoding(NamedTuple):
-    """What the bytes mean on one line, and room to work."""
-
-    layout: Ints
-    """See birdnet_records.layout_table, (256, 2)."""
-
-    ordinal_of: Ints
-    """Ordinal of the sensor at each address, -1 if none of ours is there, (128,)."""
-
-    full_scales_m: Floats
-    """Distance that a full word stands for, of each sensor [m]."""
-
-    turn: float
-    """1.0, or -1.0 for a device that reports inverse rotations."""
-
-    matrix: Floats
-    """Room for a matrix, (3, 3)."""
-
-    seen: np.ndarray
-    """Room for the addresses met in a packet, uint8, (128,)."""
-
-    paths: Paths
-    """Where the sensors are."""
-
-    faults: Ints
-    """Sensor errors that packets report, see `decoding`."""
-
-
-@njit(cache=True)
-def big_endian(data: np.ndarray, at: int) -> int:
-    """Return the unsigned 16-bit number at a place."""
-    return int(data[at]) << 8 | int(data[at + 1])
-
-
-@njit(cache=True)
-def word(data: np.ndarray, at: int) -> float:
-    """Return the signed 16-bit number at a place, as a fraction of full scale."""
-    value = big_endian(data, at)
-    return (value - 65536 if value >= 32768 else value) / FULL_SCALE
-
-
-@njit(cache=True)
 def record_length(address: int, n_words: int) -> int:
     """Return the length of a record."""
     return HEAD_BYTES + 2 * n_words + (BUTTON_BYTES if address & BUTTONS_FLAG else 0)
 
 
-@njit(cache=True)
-def is_answer(kind: int) -> bool:
-    """Return whether a packet of this type may come between data packets."""
-    for known in ANSWERS_WHILE_RUNNING:
-        if kind == known:
-            return True
-    return False
-
-
-@njit(cache=True)
-def examine(data: np.ndarray, start: int, end: int, d: Decoding) -> int:
+def packet_length(data: bytes | bytearray, start: int) -> int:
     """
-    Decide whether a packet begins at `start`, from the bytes up to `end`.
+    Return the length of the packet at `start`.
 
-    Parameters
-    ----------
-    data : ndarray of uint8
-        The bytes.
-    start, end : int
-        Where the packet would begin, and where the bytes end.
-    d : Decoding
-        What the bytes mean.
-
-    Returns
-    -------
-    n_bytes : int
-        Its length; INCOMPLETE if it may be one but ends later; NO_PACKET.
+    INCOMPLETE if it may be one but ends after `data`; NO_PACKET if it cannot be one.
 
     """
-    n_bytes = end - start
-    if n_bytes > TYPE_AT:
-        kind = data[start + TYPE_AT]
-        if kind != DATA and not is_answer(kind):
-            return NO_PACKET
+    n_bytes = len(data) - start
+    if n_bytes > TYPE_AT and data[start + TYPE_AT] not in _TYPES:
+        return NO_PACKET
     if n_bytes > PROTOCOL_AT and data[start + PROTOCOL_AT] != PROTOCOL:
         return NO_PACKET
     if n_bytes < HEADER_BYTES:
         return INCOMPLETE
-    body_bytes = big_endian(data, start + BYTES_AT)
-    if data[start + TYPE_AT] != DATA:
+    body_bytes = int.from_bytes(data[start + BYTES_AT : start + BYTES_AT + 2], 'big')
+    if data[start + TYPE_AT] != Message.DATA:
         return HEADER_BYTES if body_bytes == 0 else NO_PACKET
-    if body_bytes > MAX_BODY_BYTES:
-        return NO_PACKET
-    for i in range(len(d.seen)):
-        d.seen[i] = 0
     at = start + HEADER_BYTES
-    body_end = at + body_bytes
-    while at < body_end and at + 1 < end:
-        address, n_words = data[at] & ADDRESS_MASK, d.layout[data[at + 1], 1]
-        if n_words < 0 or address == 0 or d.seen[address] != 0:
+    body_end, addresses = at + body_bytes, {0}
+    while body_bytes <= MAX_BODY_BYTES and at < body_end and at + 1 < len(data):
+        address, n_words = data[at] & ADDRESS_MASK, _LAYOUT[data[at + 1]][1]
+        if n_words == INVALID or address in addresses:
             return NO_PACKET
-        d.seen[address] = 1
+        addresses.add(address)
         at += record_length(data[at], n_words)
-    if at > body_end:
+    if body_bytes > MAX_BODY_BYTES or at > body_end:
         return NO_PACKET
-    return HEADER_BYTES + body_bytes if at == body_end and body_end <= end else INCOMPLETE
-
-
-@njit(cache=True)
-def decode_pose(
-    data: np.ndarray, at: int, code: int, ordinal: int, d: Decoding, pose: Floats
-) -> bool:
-    """
-    Decode the words of a record into REP-103 axes.
-
-    Parameters
-    ----------
-    data : ndarray of uint8
-        The bytes.
-    at : int
-        Where the words begin.
-    code : int
-        Format; only those with position and orientation make a pose.
-    ordinal : int
-        Which sensor it is.
-    d : Decoding
-        What the bytes mean.
-    pose : ndarray, shape (7,)
-        Out: position [m] and unit quaternion (w, x, y, z).
-
-    Returns
-    -------
-    is_good : bool
-        Whether the words are a pose; else `pose` means nothing.
-
-    """
-    first = at + 6
-    if code == POSITION_QUATERNION:
-        norm2 = 0.0
-        for k in range(4):
-            pose[3 + k] = word(data, first + 2 * k)
-            norm2 += pose[3 + k] ** 2
-        norm = np.sqrt(norm2)
-        if abs(norm - 1.0) > NORM_TOLERANCE:
-            return False
-        for k in range(4):
-            pose[3 + k] /= norm
-    elif code == POSITION_MATRIX:
-        for k in range(9):
-            # column by column
-            d.matrix[k % 3, k // 3] = word(data, first + 2 * k)
-        if attitude.matrix_error(d.matrix) > 2.0 * NORM_TOLERANCE:
-            return False
-        attitude.from_matrix(d.matrix, pose[3:])
-    elif code == POSITION_ANGLES:
-        z, y, x = word(data, first), word(data, first + 2), word(data, first + 4)
-        attitude.from_angles(np.pi * z, np.pi * y, np.pi * x, pose[3:])
-    else:
-        return False
-    for k in range(3):
-        pose[k] = word(data, at + 2 * k) * d.full_scales_m[ordinal]
-        pose[4 + k] *= d.turn
-    # the device's Y and Z are REP-103's reversed, see flock_of_birds.REP103_SIGNS
-    for k in (1, 2, 5, 6):
-        pose[k] = -pose[k]
-    return True
-
-
-@njit(cache=True)
-def take_records(
-    data: np.ndarray,
-    start: int,
-    n_bytes: int,
-    d: Decoding,
-    state: Ints,
-    ordinals: Ints,
-    stamps_ns: Ints,
-    poses: Floats,
-    count: int,
-) -> int:
-    """Move the records of a whole packet into the batch; return the new count."""
-    if data[start + TYPE_AT] != DATA:
-        return count
-    at, end = start + HEADER_BYTES, start + n_bytes
-    unit, error = data[start + UNIT_AT], int(data[start + ERROR_AT])
-    while at < end:
-        code, n_words = d.layout[data[at + 1], 0], d.layout[data[at + 1], 1]
-        ordinal = d.ordinal_of[data[at] & ADDRESS_MASK]
-        n_record = record_length(data[at], n_words)
-        # units that are not ours may report, too
-        if ordinal >= 0:
-            # unit 0 is the whole system
-            is_meant = unit == 0 or unit == data[at] & ADDRESS_MASK
-            record_error_code(d.faults, ordinal, 0, error if is_meant else 0, state[FIRST_NS])
-            if not decode_pose(data, at + HEAD_BYTES, code, ordinal, d, poses[count]):
-                state[REJECTED] += 1
-                state[DISCARDED] += n_record
-            elif not is_plausible(ordinal, poses[count], d.paths):
-                state[IMPLAUSIBLE] += int(has_begun(ordinal, d.paths))
-                state[DISCARDED] += n_record
-            else:
-                follow(ordinal, poses[count], d.paths)
-                ordinals[count] = ordinal
-                stamps_ns[count] = state[FIRST_NS]
-                state[RECORDS] += 1
-                count += 1
-        at += n_record
-    return count
-
-
-@njit(cache=True)
-def packet_at(pending: np.ndarray, start: int, end: int, d: Decoding) -> int:
-    """Return the length of the packet at `start` if what follows allows it; see examine."""
-    n_bytes = examine(pending, start, end, d)
-    after = start + n_bytes
-    if n_bytes > 0 and after < end:
-        following = examine(pending, after, end, d)
-        if following == NO_PACKET:
-            return NO_PACKET
-        if end - after < HEADER_BYTES:
-            return INCOMPLETE
-    return n_bytes
-
-
-@njit(cache=True)
-def scan(
-    data: np.ndarray,
-    n_bytes: int,
-    arrival_ns: int,
-    is_quiet: bool,
-    pending: np.ndarray,
-    d: Decoding,
-    state: Ints,
-    ordinals: Ints,
-    stamps_ns: Ints,
-    poses: Floats,
-) -> int:
-    """
-    Decode one read of a stream; return the number of records written into the batch.
-
-    Parameters
-    ----------
-    data : ndarray of uint8
-        The read; its first `n_bytes` are used.
-    n_bytes : int
-        How many bytes arrived.
-    arrival_ns : int
-        When they arrived [ns].
-    is_quiet : bool
-        Whether the line has been quiet since the bytes before.
-    pending : ndarray of uint8
-        What is left of earlier reads, with room for a read more.
-    d : Decoding
-        What the bytes mean.
-    state : ndarray, shape (STATE_SIZE,)
-        Counters and the scanner's place.
-    ordinals, stamps_ns, poses : ndarray
-        Out: the batch.
-
-    """
-    old = state[LENGTH]
-    is_aligned = old == 0
-    if is_aligned:
-        state[FIRST_NS] = arrival_ns
-    end = old + n_bytes
-    for i in range(n_bytes):
-        pending[old + i] = data[i]
-    state[IS_HELD] = 0
-    start, count = 0, 0
-    while start < end:
-        n_packet = packet_at(pending, start, end, d)
-        if n_packet == INCOMPLETE:
-            break
-        if n_packet == NO_PACKET:
-            state[RESYNCS] += state[IN_PHASE]
-            state[DISCARDED] += 1
-            state[IN_PHASE] = 0
-            is_aligned = False
-            start += 1
-        elif start + n_packet == end and not is_aligned and not is_quiet:
-            state[IS_HELD] = 1
-            break
-        else:
-            count = take_records(
-                pending, start, n_packet, d, state, ordinals, stamps_ns, poses, count
-            )
-            state[IN_PHASE] = 1
-            start += n_packet
-        if start >= old:
-            state[FIRST_NS] = arrival_ns
-    for i in range(start, end):
-        pending[i - start] = pending[i]
-    state[LENGTH] = end - start
-    return count
-
-
-@njit(cache=True)
-def is_old(data: np.ndarray, state: Ints) -> bool:
-    """Return whether a datagram has come before or has been overtaken; remember it if not."""
-    sequence = big_endian(data, 0)
-    milliseconds = big_endian(data, 2)
-    seconds = big_endian(data, 4) << 16 | big_endian(data, 6)
-    if state[SEQUENCE] != NO_SEQUENCE:
-        step = (sequence - state[SEQUENCE]) & 0xFFFF
-        if step == 0 and seconds == state[SECONDS] and milliseconds == state[MILLISECONDS]:
-            return True
-        if step > 0x10000 - REORDER_WINDOW and state[N_OLD] < MAX_OLD:
-            state[N_OLD] += 1
-            return True
-    state[N_OLD] = 0
-    state[SEQUENCE], state[SECONDS], state[MILLISECONDS] = sequence, seconds, milliseconds
-    return False
-
-
-@njit(cache=True)
-def take_datagram(
-    data: np.ndarray,
-    n_bytes: int,
-    arrival_ns: int,
-    d: Decoding,
-    state: Ints,
-    ordinals: Ints,
-    stamps_ns: Ints,
-    poses: Floats,
-) -> int:
-    """Decode one datagram, which is one packet or nothing; parameters as for `scan`."""
-    if n_bytes < HEADER_BYTES or examine(data, 0, n_bytes, d) != n_bytes:
-        state[RESYNCS] += 1
-        state[DISCARDED] += n_bytes
-        return 0
-    state[FIRST_NS] = arrival_ns
-    if data[TYPE_AT] != DATA:
-        return 0
-    if is_old(data, state):
-        state[REJECTED] += 1
-        state[DISCARDED] += n_bytes
-        return 0
-    return take_records(data, 0, n_bytes, d, state, ordinals, stamps_ns, poses, 0)
+    return HEADER_BYTES + body_bytes if at == body_end <= len(data) else INCOMPLETE
 
 
 class BirdnetStream(RecordStream):
@@ -444,74 +127,151 @@ class BirdnetStream(RecordStream):
         has_datagrams: bool = False,
         reach: Reach = ANYWHERE,
     ) -> None:
-        ordinal_of = np.full(N_ADDRESSES, -1, dtype=np.int64)
-        ordinal_of[list(addresses)] = np.where(
-            np.asarray(full_scales_m) > 0.0, np.arange(len(addresses)), -1
-        )
-        self._decoding = Decoding(
-            LAYOUT,
-            ordinal_of,
-            np.array(full_scales_m, dtype=float),
-            -1.0 if inverted else 1.0,
-            np.zeros((3, 3)),
-            np.zeros(N_ADDRESSES, dtype=np.uint8),
-            reach.paths(len(addresses)),
-            np.zeros((len(addresses), N_COLUMNS), dtype=np.int64),
-        )
+        super().__init__()
+        self._ordinal_of = {a: i for i, a in enumerate(addresses) if full_scales_m[i] > 0.0}
+        self._full_scales_m, self._inverted = tuple(full_scales_m), inverted
         self._has_datagrams = has_datagrams
-        self.batch = RecordBatch(ROOM_BYTES // LEAST_POSE_BYTES + 1)
-        self._pending = np.zeros(ROOM_BYTES, dtype=np.uint8)
-        self._nothing = np.zeros(0, dtype=np.uint8)
-        self._state = np.zeros(STATE_SIZE, dtype=np.int64)
-        self._state[SEQUENCE] = NO_SEQUENCE
-
-    @property
-    def is_holding(self) -> bool:  # type: ignore[override]
-        """Whether a complete packet waits for confirmation."""
-        return bool(self._state[IS_HELD])
-
-    @property
-    def counters(self) -> StreamCounters:  # type: ignore[override]
-        """Totals since the stream was opened."""
-        return StreamCounters(*(int(n) for n in self._state[: len(StreamCounters._fields)]))
+        self._paths = SensorPaths(len(addresses), reach)
+        self._errors = SensorErrors(len(addresses))
+        self._pending = bytearray()
+        self._first_ns = 0  # arrival of the first pending byte
+        self._is_in_phase = False
+        self._last_header: tuple[int, bytes] | None = None
+        self._n_old = 0
 
     def sensor_error(self, ordinal: int) -> str:
         """Return the error that data packets report for a sensor, in words, '' for nothing."""
-        return error_code_text(standing_error(self._decoding.faults, ordinal, 0))
+        return error_code_text(self._errors.standing(ordinal))
 
-    def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
-        """Decode the first `n_bytes` of `data`, at most MAX_READ_BYTES, into the batch."""
-        batch = self.batch
-        out = (self._state, batch.ordinals, batch.stamps_ns, batch.poses)
+    def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
+        """Decode one read."""
         if self._has_datagrams:
-            batch.count = take_datagram(data, n_bytes, arrival_ns, self._decoding, *out)
-        else:
-            batch.count = scan(
-                data, n_bytes, arrival_ns, False, self._pending, self._decoding, *out
-            )
-        return batch.count
+            return self._decode_datagram(data, arrival_ns)
+        n_before = len(self._pending)
+        if n_before == 0:
+            self._first_ns = arrival_ns
+        self._pending += data
+        return self._scan(n_before, arrival_ns, is_quiet=False)
+
+    def flush(self) -> list[TrackerRecord]:
+        """Return the records of the held packet, if any: quiet has confirmed its end."""
+        if not self.is_holding:
+            return []
+        return self._scan(len(self._pending), self._first_ns, is_quiet=True)
 
     def skip(self) -> None:
         """Forget the packet being collected, because bytes were skipped."""
-        state = self._state
-        state[DISCARDED] += state[LENGTH]
-        state[LENGTH] = state[IS_HELD] = state[IN_PHASE] = 0
+        self.counters.discarded_bytes += len(self._pending)
+        self._pending.clear()
+        self.is_holding = self._is_in_phase = False
 
-    def flush(self) -> int:
-        """Release the held packet, if any, into the batch: quiet has confirmed its end."""
-        batch, state = self.batch, self._state
-        batch.count = 0
-        if state[IS_HELD]:
-            batch.count = scan(
-                self._nothing,
-                0,
-                state[FIRST_NS],
-                True,
-                self._pending,
-                self._decoding,
-                state,
-                batch.ordinals,
-                batch.stamps_ns,
-                batch.poses,
-            )
-        return batch.count
+    def _scan(self, n_before: int, arrival_ns: int, is_quiet: bool) -> list[TrackerRecord]:
+        """Decode the pending bytes, of which all but the first `n_before` have just arrived."""
+        pending, end, start = self._pending, len(self._pending), 0
+        records: list[TrackerRecord] = []
+        is_aligned = n_before == 0
+        self.is_holding = False
+        while start < end:
+            n_packet = self._confirmed_length(start)
+            if n_packet == INCOMPLETE:
+                break
+            if n_packet == NO_PACKET:
+                self.counters.resyncs += self._is_in_phase
+                self.counters.discarded_bytes += 1
+                self._is_in_phase = is_aligned = False
+                start += 1
+            elif start + n_packet == end and not is_aligned and not is_quiet:
+                self.is_holding = True
+                break
+            else:
+                records += self._decode_packet(pending[start : start + n_packet])
+                self._is_in_phase = True
+                start += n_packet
+            if start >= n_before:
+                self._first_ns = arrival_ns
+        del pending[:start]
+        return records
+
+    def _confirmed_length(self, start: int) -> int:
+        """Return the length of the packet at `start` if what follows allows it."""
+        n_bytes = packet_length(self._pending, start)
+        after = start + n_bytes
+        if n_bytes > 0 and after < len(self._pending):
+            if packet_length(self._pending, after) == NO_PACKET:
+                return NO_PACKET
+            if len(self._pending) - after < HEADER_BYTES:
+                return INCOMPLETE
+        return n_bytes
+
+    def _decode_datagram(self, data: bytes, arrival_ns: int) -> list[TrackerRecord]:
+        """Decode one datagram, which is one packet or nothing."""
+        if len(data) < HEADER_BYTES or packet_length(data, 0) != len(data):
+            self.counters.resyncs += 1
+            self.counters.discarded_bytes += len(data)
+            return []
+        self._first_ns = arrival_ns
+        if data[TYPE_AT] == Message.DATA and self._is_old(data):
+            self.counters.rejected_records += 1
+            self.counters.discarded_bytes += len(data)
+            return []
+        return self._decode_packet(data)
+
+    def _is_old(self, data: bytes) -> bool:
+        """Return whether a datagram came before or was overtaken; remember it if not."""
+        sequence, time = int.from_bytes(data[:2], 'big'), bytes(data[2:8])
+        if self._last_header is not None:
+            step = (sequence - self._last_header[0]) & 0xFFFF
+            if step == 0 and time == self._last_header[1]:
+                return True
+            if step > 0x10000 - REORDER_WINDOW and self._n_old < MAX_OLD:
+                self._n_old += 1
+                return True
+        self._n_old, self._last_header = 0, (sequence, time)
+        return False
+
+    def _decode_packet(self, data: bytes | bytearray) -> list[TrackerRecord]:
+        """Return the records of a whole packet."""
+        records: list[TrackerRecord] = []
+        if data[TYPE_AT] != Message.DATA:
+            return records
+        at, unit, error, counters = HEADER_BYTES, data[UNIT_AT], data[ERROR_AT], self.counters
+        while at < len(data):
+            address, (code, n_words) = data[at] & ADDRESS_MASK, _LAYOUT[data[at + 1]]
+            ordinal, length = self._ordinal_of.get(address, -1), record_length(data[at], n_words)
+            # units that are not ours may report, too
+            if ordinal >= 0:
+                # unit 0 is the whole system
+                code_here = error if unit in (0, address) else 0
+                self._errors.record(ordinal, code_here, self._first_ns)
+                words = struct.unpack_from(f'>{n_words}h', data, at + HEAD_BYTES)
+                pose = self._pose(ordinal, code, [word / FULL_SCALE for word in words])
+                if pose is None:
+                    counters.rejected_records += 1
+                    counters.discarded_bytes += length
+                elif not self._paths.is_plausible(ordinal, pose):
+                    counters.implausible_records += self._paths.has_begun(ordinal)
+                    counters.discarded_bytes += length
+                else:
+                    self._paths.follow(ordinal, pose)
+                    records.append(TrackerRecord(ordinal, self._first_ns, pose))
+            at += length
+        counters.records += len(records)
+        return records
+
+    def _pose(self, ordinal: int, code: int, words: list[float]) -> Pose | None:
+        """Return the pose of a record's words as fractions of full scale, None if it has none."""
+        turned = words[3:]
+        if code == POSITION_QUATERNION:
+            q = unit_quaternion(turned, NORM_TOLERANCE)
+        elif code == POSITION_MATRIX:
+            # column by column; squares of lengths are off by twice as much as lengths
+            rows = [turned[i] for i in (0, 3, 6, 1, 4, 7, 2, 5, 8)]
+            q = quaternion_of_matrix(rows, 2.0 * NORM_TOLERANCE)
+        elif code == POSITION_ANGLES:
+            z, y, x = (math.pi * angle for angle in turned)
+            q = quaternion_of_angles(z, y, x)
+        else:
+            return None
+        if q is None:
+            return None
+        return rep103_pose(words[:3], self._full_scales_m[ordinal], q, self._inverted)

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What the decoders of all devices share: plausible paths, sensor errors, orientations.
+What the decoders of all devices share: record search, plausible paths, errors, orientations.
 
 A flipped bit in a position leaves a well-formed record. What gives it away is that bodies do not
 jump: a record out of a body's reach is taken for damage until CONFIRMATIONS further ones in a row
@@ -10,92 +10,23 @@ could repeat the other's damage. The speed of earlier records is no evidence, si
 hits something stops or turns round within one period, and the reach does not grow while records
 are lost.
 
-An error that a device reports for a sensor counts once two records in a row carry it, because a
-single one may be a flipped bit. It is kept until the sensor has sent records without it for
-KEPT_NS, so that an intermittent error is visible to a poll once a second.
-
 """
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from typing import NamedTuple
+import re
 
-from numba import njit
 import numpy as np
 from puppet_core.body import FASTEST_M_S, FASTEST_RAD_S
-from puppet_core.math import Floats, Ints, kernel, Quat
+from puppet_driver.tracker import Pose, RecordStream, TrackerRecord
 
 CONFIRMATIONS = 2
-
-
-# columns of Paths.memory: the last accepted pose, the last doubted one, how many agree with it
-LAST, DOUBTED, N_DOUBTED = 0, 7, 14
-MEMORY_SIZE = 15
-
 NOISE_M = 0.01  # of a sensor far from its transmitter
-
 KEPT_NS = 5_000_000_000
 
-# columns of a table with a row for each sensor; codes are 0 for no error
-SAID, ERROR, ERROR_NS, HEARD_NS = 0, 1, 2, 3
-N_COLUMNS = 4
-
-
-class Paths(NamedTuple):
-    """Where the sensors of a line are: one array, for each costs time in every read."""
-
-    memory: Floats
-    """For each sensor its last accepted pose, NaN before the first; its last pose that did not
-    continue its path, NaN if it was accepted; how many such poses continue each other. Shape
-    (sensors, MEMORY_SIZE)."""
-
-    near_m: float
-    """How far a sensor moves from record to record [m]; infinite: nothing is doubted."""
-
-    near_cosine: float
-    """Cosine of half the angle by which it turns."""
-
-
-@kernel
-def continues(pose: Floats, ordinal: int, at: int, paths: Paths) -> bool:
-    """Return whether a pose is within reach of a remembered one, NaN in it aside."""
-    distance2, cosine = 0.0, 0.0
-    for k in range(3):
-        distance2 += (pose[k] - paths.memory[ordinal, at + k]) ** 2
-    for k in range(3, 7):
-        cosine += pose[k] * paths.memory[ordinal, at + k]
-    # false after NaN
-    is_near = np.isnan(pose[0]) or distance2 <= paths.near_m * paths.near_m
-    return is_near and (np.isnan(pose[3]) or abs(cosine) >= paths.near_cosine)
-
-
-@kernel
-def is_plausible(ordinal: int, pose: Floats, paths: Paths) -> bool:
-    """Return whether a record is believed; remember it if not, for others to confirm."""
-    if paths.near_m == np.inf or continues(pose, ordinal, LAST, paths):
-        return True
-    memory = paths.memory
-    agrees = continues(pose, ordinal, DOUBTED, paths)
-    memory[ordinal, N_DOUBTED] = 1.0 + (memory[ordinal, N_DOUBTED] if agrees else 0.0)
-    for k in range(7):
-        memory[ordinal, DOUBTED + k] = pose[k]
-    return memory[ordinal, N_DOUBTED] > CONFIRMATIONS
-
-
-@kernel
-def follow(ordinal: int, pose: Floats, paths: Paths) -> None:
-    """Go on from an accepted pose."""
-    for k in range(7):
-        paths.memory[ordinal, LAST + k] = pose[k]
-        paths.memory[ordinal, DOUBTED + k] = np.nan
-    paths.memory[ordinal, N_DOUBTED] = 0.0
-
-
-@kernel
-def has_begun(ordinal: int, paths: Paths) -> bool:
-    """Return whether a sensor has been believed before."""
-    memory = paths.memory
-    return not (np.isnan(memory[ordinal, LAST]) and np.isnan(memory[ordinal, LAST + 3]))
+Quaternion = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,82 +49,262 @@ class Reach:
         """By how much it turns at most [rad]."""
         return min(FASTEST_RAD_S / self.rate_hz, math.pi)
 
-    def paths(self, n_sensors: int) -> Paths:
-        """Return the memory of so many sensors, none of which has been seen."""
-        memory = np.full((n_sensors, MEMORY_SIZE), np.nan)
-        memory[:, N_DOUBTED] = 0.0
-        return Paths(memory, self.distance_m, math.cos(0.5 * self.angle_rad))
-
 
 USUAL = Reach()
 ANYWHERE = Reach(max_speed_mps=math.inf)
 
 
-@njit(cache=True)
-def record_error_code(table: Ints, ordinal: int, first: int, code: int, stamp_ns: int) -> None:
-    """Note the error in a record, its sensor's columns in `table` beginning at `first`."""
-    if code != 0 and code == table[ordinal, first + SAID]:
-        table[ordinal, first + ERROR] = code
-        table[ordinal, first + ERROR_NS] = stamp_ns
-    table[ordinal, first + SAID] = code
-    table[ordinal, first + HEARD_NS] = stamp_ns
+class SensorPaths:
+    """Where the sensors of a line are, none of which has been seen at first."""
+
+    def __init__(self, n_sensors: int, reach: Reach) -> None:
+        self._last: list[Pose | None] = [None] * n_sensors
+        self._doubted: list[Pose | None] = [None] * n_sensors
+        self._n_doubted = [0] * n_sensors
+        self._near_m2 = reach.distance_m**2
+        self._near_cosine = math.cos(0.5 * reach.angle_rad)
+
+    def has_begun(self, ordinal: int) -> bool:
+        """Return whether a sensor has been believed before."""
+        return self._last[ordinal] is not None
+
+    def is_plausible(self, ordinal: int, pose: Pose) -> bool:
+        """Return whether a record is believed; remember it if not, for others to confirm."""
+        if self._near_m2 == math.inf or self._is_near(self._last[ordinal], pose):
+            return True
+        agrees = self._is_near(self._doubted[ordinal], pose)
+        self._n_doubted[ordinal] = 1 + (self._n_doubted[ordinal] if agrees else 0)
+        self._doubted[ordinal] = pose
+        return self._n_doubted[ordinal] > CONFIRMATIONS
+
+    def follow(self, ordinal: int, pose: Pose) -> None:
+        """Go on from an accepted pose."""
+        self._last[ordinal], self._doubted[ordinal], self._n_doubted[ordinal] = pose, None, 0
+
+    def _is_near(self, last: Pose | None, pose: Pose) -> bool:
+        if last is None:
+            return False
+        x, y, z, qw, qx, qy, qz = pose
+        distance2 = (x - last[0]) ** 2 + (y - last[1]) ** 2 + (z - last[2]) ** 2
+        cosine = qw * last[3] + qx * last[4] + qy * last[5] + qz * last[6]
+        return distance2 <= self._near_m2 and abs(cosine) >= self._near_cosine
 
 
-@njit(cache=True)
-def standing_error(table: Ints, ordinal: int, first: int) -> int:
-    """Return the error that counts, 0 for none."""
-    quiet_ns = table[ordinal, first + HEARD_NS] - table[ordinal, first + ERROR_NS]
-    return table[ordinal, first + ERROR] if quiet_ns < KEPT_NS else 0
+class SensorErrors:
+    """
+    What a device reports of each sensor.
+
+    An error counts once two records in a row carry it, because a single one may be a flipped bit.
+    It is kept until the sensor has sent records without it for KEPT_NS, so that an intermittent
+    error is visible to a poll once a second.
+
+    """
+
+    def __init__(self, n_sensors: int) -> None:
+        self._last_code = [0] * n_sensors
+        self._error = [0] * n_sensors
+        self._error_ns = [0] * n_sensors
+        self._record_ns = [0] * n_sensors
+
+    def record(self, ordinal: int, code: int, stamp_ns: int) -> None:
+        """Note the error code in a record, 0 for none."""
+        if code != 0 and code == self._last_code[ordinal]:
+            self._error[ordinal], self._error_ns[ordinal] = code, stamp_ns
+        self._last_code[ordinal], self._record_ns[ordinal] = code, stamp_ns
+
+    def standing(self, ordinal: int) -> int:
+        """Return the error that counts, 0 for none."""
+        quiet_ns = self._record_ns[ordinal] - self._error_ns[ordinal]
+        return self._error[ordinal] if quiet_ns < KEPT_NS else 0
 
 
-@kernel
-def from_angles(z: float, y: float, x: float, out: Quat) -> None:
-    """Write the rotation about Z, then the new Y, then the new X [rad] as (w, x, y, z)."""
-    cz, sz = np.cos(0.5 * z), np.sin(0.5 * z)
-    cy, sy = np.cos(0.5 * y), np.sin(0.5 * y)
-    cx, sx = np.cos(0.5 * x), np.sin(0.5 * x)
-    out[0] = cz * cy * cx + sz * sy * sx
-    out[1] = cz * cy * sx - sz * sy * cx
-    out[2] = cz * sy * cx + sz * cy * sx
-    out[3] = sz * cy * cx - cz * sy * sx
+def unit_quaternion(q: Sequence[float], tolerance: float) -> Quaternion | None:
+    """Return a quaternion with length 1, None if its length was further from 1."""
+    w, x, y, z = q
+    norm = math.sqrt(w * w + x * x + y * y + z * z)
+    if not abs(norm - 1.0) <= tolerance:
+        return None
+    return w / norm, x / norm, y / norm, z / norm
 
 
-@kernel
-def matrix_error(m: Floats) -> float:
-    """Return how far a matrix is from a rotation: the largest entry of m mᵀ - 1, 2 if mirrored."""
-    worst = 0.0
-    for i in range(3):
-        for j in range(3):
-            dot = m[i, 0] * m[j, 0] + m[i, 1] * m[j, 1] + m[i, 2] * m[j, 2]
-            worst = max(worst, abs(dot - (1.0 if i == j else 0.0)))
-    determinant = (
-        m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
-        - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
-        + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
+def quaternion_of_matrix(rows: Sequence[float], tolerance: float) -> Quaternion | None:
+    """Return the rotation of a matrix (9 numbers, row by row), None if it is not one."""
+    m = np.reshape(rows, (3, 3))
+    error = float(np.abs(m @ m.T - np.eye(3)).max())
+    if not error <= tolerance or np.linalg.det(m) <= 0.0:
+        return None
+    # four times the products of the largest component with all: its row of 4 q qᵀ
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = map(float, rows)
+    products = (
+        (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
+        (zy - yz, 1.0 + xx - yy - zz, yx + xy, zx + xz),
+        (xz - zx, xy + yx, 1.0 - xx + yy - zz, zy + yz),
+        (yx - xy, zx + xz, zy + yz, 1.0 - xx - yy + zz),
     )
-    return worst if determinant > 0.0 else max(worst, 2.0)
+    largest = max(range(4), key=lambda k: products[k][k])
+    return unit_quaternion(products[largest], math.inf)
 
 
-@kernel
-def from_matrix(m: Floats, out: Quat) -> None:
-    """Write the unit quaternion (w, x, y, z) of a rotation matrix, shape (3, 3)."""
-    # four times the square of each component; the largest is divided by
-    trace = m[0, 0] + m[1, 1] + m[2, 2]
-    largest, square = 0, 1.0 + trace
-    for k in range(3):
-        candidate = 1.0 + 2.0 * m[k, k] - trace
-        if candidate > square:
-            largest, square = k + 1, candidate
-    if largest == 0:
-        out[0] = square
-        out[1], out[2], out[3] = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
-    else:
-        i = largest - 1
-        j, k = (i + 1) % 3, (i + 2) % 3
-        out[0] = m[k, j] - m[j, k]
-        out[1 + i] = square
-        out[1 + j] = m[j, i] + m[i, j]
-        out[1 + k] = m[k, i] + m[i, k]
-    norm = np.sqrt(out[0] ** 2 + out[1] ** 2 + out[2] ** 2 + out[3] ** 2)
-    for k in range(4):
-        out[k] /= norm
+def quaternion_of_angles(z: float, y: float, x: float) -> Quaternion:
+    """Return the rotation about Z, then the new Y, then the new X [rad]."""
+    cz, sz = math.cos(0.5 * z), math.sin(0.5 * z)
+    cy, sy = math.cos(0.5 * y), math.sin(0.5 * y)
+    cx, sx = math.cos(0.5 * x), math.sin(0.5 * x)
+    return (
+        cz * cy * cx + sz * sy * sx,
+        cz * cy * sx - sz * sy * cx,
+        cz * sy * cx + sz * cy * sx,
+        sz * cy * cx - cz * sy * sx,
+    )
+
+
+def rep103_pose(
+    position: Sequence[float], scale_m: float, q: Quaternion, is_inverted: bool
+) -> Pose:
+    """Return a pose in axes X forward, Y right, Z down in REP-103's; half a turn about X."""
+    x, y, z = position
+    turn = -1.0 if is_inverted else 1.0
+    return (
+        x * scale_m,
+        -y * scale_m,
+        -z * scale_m,
+        q[0],
+        turn * q[1],
+        -turn * q[2],
+        -turn * q[3],
+    )
+
+
+class FixedRecordStream(RecordStream):
+    """
+    Finds records of one size by the bytes that can stand at each place; there is no checksum.
+
+    A record is accepted when each byte fits its place, `decode` understands it and it continues
+    its sensor's path. Whatever does not fit is searched from its second byte on, so the first
+    whole record after garbage is found. Waiting for the next record's first byte would cost a
+    record's time, so at the end of a read the record of the sensor whose turn it is is accepted at
+    once; any other is held until the next byte, or until the line is quiet.
+
+    Parameters
+    ----------
+    allowed : sequence of bytes
+        The bytes that can stand at each place.
+    n_sensors : int
+        Of the line.
+    reach : Reach
+        How far a sensor can move between two of its records.
+    has_end : bool
+        Whether the last place proves that the record ends there.
+    stray_bytes : int
+        A beginning so early in a record is rather a stray byte than a loss of all the rest; the
+        record that it seems to begin may be the old one with a wrong first byte, and is rejected.
+
+    """
+
+    def __init__(
+        self,
+        allowed: Sequence[bytes],
+        n_sensors: int,
+        reach: Reach,
+        has_end: bool = False,
+        stray_bytes: int = 0,
+    ) -> None:
+        super().__init__()
+        self.record_bytes = len(allowed)
+        places = [b'[%s]' % re.escape(some) for some in allowed]
+        self.record_pattern = re.compile(b''.join(places))
+        self._first = re.compile(places[0])
+        self._paths = SensorPaths(n_sensors, reach)
+        self._n_sensors, self._last_ordinal = n_sensors, n_sensors - 1
+        self._has_end, self._stray_bytes = has_end, stray_bytes
+        self._pending = bytearray()
+        self._arrivals_ns: list[int] = []  # of each pending byte
+        self._held: tuple[int, Pose] | None = None
+        self._is_in_phase = self._is_doubtful = False
+
+    @abstractmethod
+    def decode(self, record: bytes) -> tuple[int, Pose] | None:
+        """Return ordinal (-1 for a sensor that is not ours) and pose, None if it is no record."""
+
+    def on_accepted(self, ordinal: int, record: bytes, stamp_ns: int) -> None:  # noqa: B027
+        """Note what else an accepted record has."""
+
+    @property
+    def is_holding(self) -> bool:  # type: ignore[override]
+        """Whether a complete record waits for confirmation."""
+        return self._held is not None
+
+    def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
+        """Decode one read."""
+        pending, size = self._pending, self.record_bytes
+        pending += data
+        self._arrivals_ns += [arrival_ns] * len(data)
+        records: list[TrackerRecord] = []
+        while len(pending) >= size:
+            if self._held is not None:
+                if len(pending) == size:
+                    break
+                # only the beginning of the next record proves that the held one ended there
+                if self._first.match(pending, size):
+                    records.append(self._accept(*self._held))
+                else:
+                    self._realign()
+            elif not self.record_pattern.match(pending):
+                self._realign()
+            else:
+                self._judge(records)
+        return records
+
+    def flush(self) -> list[TrackerRecord]:
+        """Return the held record, if any: quiet has confirmed its end."""
+        return [] if self._held is None else [self._accept(*self._held)]
+
+    def skip(self) -> None:
+        """Forget the record being collected."""
+        self._discard(len(self._pending))
+        self._held, self._is_in_phase, self._is_doubtful = None, False, False
+
+    def _judge(self, records: list[TrackerRecord]) -> None:
+        """Accept, hold or drop the pending record, whose bytes fit."""
+        size = self.record_bytes
+        found = None if self._is_doubtful else self.decode(bytes(self._pending[:size]))
+        if found is None or found[0] < 0:
+            self.counters.rejected_records += 1
+            if found is None:
+                self._realign()
+            else:
+                self._discard(size)
+            return
+        ordinal, pose = found
+        if not self._paths.is_plausible(ordinal, pose):
+            self.counters.implausible_records += self._paths.has_begun(ordinal)
+            self._last_ordinal, self._is_in_phase = ordinal, True
+            self._discard(size)
+            return
+        is_due = ordinal == (self._last_ordinal + 1) % self._n_sensors
+        if self._has_end or (is_due and len(self._pending) == size):
+            records.append(self._accept(ordinal, pose))
+        else:
+            self._held = ordinal, pose
+
+    def _accept(self, ordinal: int, pose: Pose) -> TrackerRecord:
+        size, stamp_ns = self.record_bytes, self._arrivals_ns[0]
+        self._paths.follow(ordinal, pose)
+        self.on_accepted(ordinal, bytes(self._pending[:size]), stamp_ns)
+        self.counters.records += 1
+        self._last_ordinal, self._is_in_phase, self._held = ordinal, True, None
+        del self._pending[:size], self._arrivals_ns[:size]
+        return TrackerRecord(ordinal, stamp_ns, pose)
+
+    def _realign(self) -> None:
+        """Discard pending bytes, one at least, up to where a record can begin."""
+        self.counters.resyncs += self._is_in_phase
+        self._is_in_phase, self._held = False, None
+        found = self._first.search(self._pending, 1)
+        n_bytes = found.start() if found else len(self._pending)
+        self._is_doubtful = n_bytes < self._stray_bytes and bool(self._first.match(self._pending))
+        self._discard(n_bytes)
+
+    def _discard(self, n_bytes: int) -> None:
+        self.counters.discarded_bytes += n_bytes
+        del self._pending[:n_bytes], self._arrivals_ns[:n_bytes]

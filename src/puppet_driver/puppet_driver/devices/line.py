@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-import numpy as np
 from puppet_core.io import PuppetError
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.tracker import (
     Exchange,
     Exchanges,
-    MAX_READ_BYTES,
     RecordStream,
     StreamCounters,
     Tracker,
+    TrackerRecord,
 )
 from puppet_driver.transport import Port
 
@@ -154,48 +153,43 @@ class SensorWatchdog:
 
     Parameters
     ----------
-    n_sensors : int
-        Sensors of the line.
     silence_s : float
         How long one may be silent [s].
 
     """
 
-    def __init__(self, n_sensors: int, silence_s: float) -> None:
-        self._heard_ns = np.zeros(n_sensors, dtype=np.int64)
+    def __init__(self, silence_s: float) -> None:
         self._silence_ns = round(1e9 * silence_s)
         self.restart(0)
 
     def restart(self, now_ns: int) -> None:
         """Begin anew, with a stream that has counted nothing."""
-        self._heard_ns[:] = -1
+        self._heard_ns: dict[int, int] = {}
         self._since_ns, self._records, self._discarded = now_ns, 0, 0
 
-    def check(self, stream: RecordStream, n_records: int, now_ns: int) -> None:
+    def check(self, stream: RecordStream, records: list[TrackerRecord], now_ns: int) -> None:
         """
-        Note which sensors the stream's batch has; check the others now and then.
+        Note which sensors have records; check the others now and then.
 
         Raises
         ------
         ProtocolError : if one was heard before, and there are bytes in the place of its records.
 
         """
-        self._heard_ns[stream.batch.ordinals[:n_records]] = now_ns
+        for record in records:
+            self._heard_ns[record.ordinal] = now_ns
         if now_ns - self._since_ns < self._silence_ns:
             return
         counters = stream.counters
-        has_begun = self._heard_ns >= 0
-        is_mute = has_begun & (now_ns - self._heard_ns > self._silence_ns)
-        n_heard = max(int(has_begun.sum() - is_mute.sum()), 1)
-        n_ticks = (counters.records - self._records) / n_heard
+        mute = sorted(i for i, at in self._heard_ns.items() if now_ns - at > self._silence_ns)
+        n_ticks = (counters.records - self._records) / max(len(self._heard_ns) - len(mute), 1)
         n_bytes = counters.discarded_bytes - self._discarded
         self._since_ns, self._records = now_ns, counters.records
         self._discarded = counters.discarded_bytes
-        if is_mute.any() and n_bytes > LEAST_BYTES * n_ticks > 0.0:
-            number = int(np.flatnonzero(is_mute)[0]) + 1
+        if mute and n_bytes > LEAST_BYTES * n_ticks > 0.0:
             raise ProtocolError(
-                f'expected records of sensor {number} of this line, got bytes that are none; it '
-                'may have lost power and is configured again'
+                f'expected records of sensor {mute[0] + 1} of this line, got bytes that are none; '
+                'it may have lost power and is configured again'
             )
 
 
@@ -232,7 +226,7 @@ class Line:
         if tracker.poll_command:
             self._poll, self._poll_ns = tracker.poll_command, round(1e9 * tracker.poll_period_s)
         self._flush_at_ns = NEVER_NS
-        self._watchdog = SensorWatchdog(tracker.n_sensors, retry_policy.silence_s)
+        self._watchdog = SensorWatchdog(retry_policy.silence_s)
         self._retry_policy = retry_policy
         self._log = log
         self.work = ''
@@ -249,8 +243,6 @@ class Line:
         self._notes: tuple[str, ...] = ()
         # of past runs and of this one, in one piece for the thread that reports
         self._counted: tuple[StreamCounters, RecordStream | None] = StreamCounters(), None
-        self._buffer = bytearray(MAX_READ_BYTES)
-        self._data = np.frombuffer(self._buffer, dtype=np.uint8)
 
     def fileno(self) -> int:
         """Return the open port's descriptor, -1 if closed."""
@@ -265,8 +257,7 @@ class Line:
     def status(self) -> LineStatus:
         """Return the line for diagnostics; may be read from another thread."""
         past, stream = self._counted
-        now = stream.counters if stream is not None else StreamCounters()
-        total = StreamCounters(*(a + b for a, b in zip(past, now)))
+        total = past + stream.counters if stream is not None else past
         errors: tuple[str, ...] = ()
         if stream is not None:
             errors = tuple(map(stream.sensor_error, range(self._tracker.n_sensors)))
@@ -281,8 +272,8 @@ class Line:
             errors,
         )
 
-    def on_time(self, now_ns: int) -> int:
-        """Do what is due at `deadline_ns`; return how many records the stream's batch holds."""
+    def on_time(self, now_ns: int) -> list[TrackerRecord]:
+        """Do what is due at `deadline_ns`; return the records that come of it."""
         try:
             if self.state is LineState.CLOSED:
                 self._open(now_ns)
@@ -292,28 +283,27 @@ class Line:
                 return self._watch(now_ns)
         except PuppetError as err:
             self._fail(err, now_ns)
-        return 0
+        return []
 
-    def on_readable(self, now_ns: int, arrival_ns: int) -> int:
-        """Read; return how many records the stream's batch holds."""
+    def on_readable(self, now_ns: int, arrival_ns: int) -> list[TrackerRecord]:
+        """Read; return the records that come of it."""
         assert self._port is not None
         try:
-            n_bytes = self._port.read_into(self._buffer)
+            data = self._port.read()
             if self.stream is None:
                 assert self._start is not None
-                data = bytes(self._buffer[:n_bytes])
                 self._follow(self._start.on_bytes(data, now_ns), now_ns)
-                return 0
-            n_records = self.stream.feed(self._data, n_bytes, arrival_ns)
-            self._watchdog.check(self.stream, n_records, now_ns)
+                return []
+            records = self.stream.feed(data, arrival_ns)
+            self._watchdog.check(self.stream, records, now_ns)
         except PuppetError as err:
             self._fail(err, now_ns)
-            return 0
-        self._n_bytes += n_bytes
-        if n_records:
+            return []
+        self._n_bytes += len(data)
+        if records:
             self._on_records(now_ns)
         self._set_watch(now_ns)
-        return n_records
+        return records
 
     def skip_backlog(self, now_ns: int) -> None:
         """Forget bytes that have piled up while nobody was reading."""
@@ -389,25 +379,23 @@ class Line:
         due_ns = self._flush_at_ns if self.stream.is_holding else silent_at_ns
         self.deadline_ns = min(due_ns, self._next_poll_ns)
 
-    def _watch(self, now_ns: int) -> int:
+    def _watch(self, now_ns: int) -> list[TrackerRecord]:
         assert self.stream is not None and self._port is not None
         if now_ns >= self._next_poll_ns:
             self._port.write(self._poll)
             late_periods = (now_ns - self._next_poll_ns) // self._poll_ns
             self._next_poll_ns += (late_periods + 1) * self._poll_ns
-        n_records = 0
-        if now_ns >= self._flush_at_ns:
-            n_records = self.stream.flush()
-        if n_records:
+        records = self.stream.flush() if now_ns >= self._flush_at_ns else []
+        if records:
             self._on_records(now_ns)
         elif now_ns - self._silent_since_ns >= round(1e9 * self._retry_policy.silence_s):
             self._fail(LinkTimeout(self._silence_text()), now_ns)
-            return 0
+            return []
         if now_ns >= self._flush_at_ns or not self.stream.is_holding:
             self._set_watch(now_ns)
         else:
             self.deadline_ns = min(self._flush_at_ns, self._next_poll_ns)
-        return n_records
+        return records
 
     def _silence_text(self) -> str:
         records = self.stream.counters.records if self.stream is not None else 0

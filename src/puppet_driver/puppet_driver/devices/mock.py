@@ -17,15 +17,8 @@ import time
 import numpy as np
 from puppet_core.math import Floats
 from puppet_driver.errors import LinkError, LinkTimeout
-from puppet_driver.tracker import (
-    Exchange,
-    Exchanges,
-    MAX_READ_BYTES,
-    RecordBatch,
-    RecordStream,
-    StreamCounters,
-    Tracker,
-)
+from puppet_driver.tracker import Exchange, Exchanges, RecordStream, Tracker, TrackerRecord
+from puppet_driver.transport import MAX_READ_BYTES
 
 IDENTIFY, GO, STOP = b'?', b'g', b's'
 IDENTITY = b'mock'
@@ -52,34 +45,29 @@ class MockStream(RecordStream):
     """Decodes the records; a RecordStream."""
 
     def __init__(self, n_sensors: int) -> None:
-        self.batch = RecordBatch(MAX_READ_BYTES // RECORD.size + 2)
-        self.counters = StreamCounters()
+        super().__init__()
         self._n_sensors = n_sensors
         self._pending = bytearray()
         self._first_ns = 0
 
-    def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
-        """Decode the first `n_bytes` of `data`; return how many records came out."""
-        batch, counters = self.batch, self.counters
-        batch.count = 0
+    def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
+        """Decode one read."""
+        records = []
         if not self._pending:
             self._first_ns = arrival_ns
-        self._pending += data[:n_bytes].tobytes()
+        self._pending += data
         while len(self._pending) >= RECORD.size:
             _, ordinal, *pose, check = RECORD.unpack_from(self._pending)
             is_sound = self._pending[0] == SYNC and ordinal < self._n_sensors
             if not is_sound or sum(self._pending[: RECORD.size - 1]) & 0xFF != check:
                 del self._pending[0]
-                counters = counters._replace(discarded_bytes=counters.discarded_bytes + 1)
+                self.counters.discarded_bytes += 1
                 continue
-            batch.ordinals[batch.count] = ordinal
-            batch.stamps_ns[batch.count] = self._first_ns
-            batch.poses[batch.count] = pose
-            batch.count += 1
+            records.append(TrackerRecord(ordinal, self._first_ns, tuple(pose)))
             del self._pending[: RECORD.size]
             self._first_ns = arrival_ns
-        self.counters = counters._replace(records=counters.records + batch.count)
-        return batch.count
+        self.counters.records += len(records)
+        return records
 
     def skip(self) -> None:
         """Forget the record being collected."""
@@ -152,12 +140,12 @@ class MockPort:
         """Return the descriptor, for select."""
         return self._read
 
-    def read_into(self, buffer: bytearray) -> int:
-        """Read what is there; return how many bytes."""
+    def read(self) -> bytes:
+        """Return what has arrived."""
         try:
-            return os.readv(self._read, [buffer])
+            return os.read(self._read, MAX_READ_BYTES)
         except BlockingIOError:
-            return 0
+            return b''
         except OSError as err:
             raise LinkError(f'{self.name}: expected data, got {err.strerror}') from err
 

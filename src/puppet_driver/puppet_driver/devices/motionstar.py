@@ -37,7 +37,7 @@ from puppet_driver.devices.birdnet import (
 )
 from puppet_driver.devices.birdnet_stream import BirdnetStream, TYPE_AT
 from puppet_driver.devices.decoding import Reach
-from puppet_driver.devices.flock_protocol import (
+from puppet_driver.devices.flock_of_birds import (
     error_text,
     full_scale_m,
     UNIT_ACCESSIBLE,
@@ -122,9 +122,9 @@ class SplitPort:
         """Return a descriptor that is readable when either is."""
         return self._epoll.fileno()
 
-    def read_into(self, buffer: bytearray) -> int:
+    def read(self) -> bytes:
         """Read a datagram, or what has come by the connection; see NetworkPort."""
-        return self._data.read_into(buffer) or self._commands.read_into(buffer)
+        return self._data.read() or self._commands.read()
 
     def write(self, data: bytes) -> None:
         """Send a command; see NetworkPort."""

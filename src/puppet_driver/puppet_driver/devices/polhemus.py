@@ -5,36 +5,39 @@ Polhemus records, their decoder, and what starting a FASTRAK and a LIBERTY have 
 
 A record is a header followed by items in the order they were requested. The FASTRAK writes decimal
 or binary numbers behind three characters, LIBERTY and PATRIOT binary ones behind eight bytes. The
-driver and the emulator both use the layouts that are made here.
+driver and the emulator both use the layouts that are made here. The devices' axes are X forward,
+Y right, Z down, as Ascension's.
 
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+import math
+import struct
 from typing import ClassVar, NamedTuple
 
-import numpy as np
 from puppet_core.body import FASTEST_M_S
 from puppet_core.io import ConfigError
-from puppet_driver.devices import polhemus_kernels as frame
-from puppet_driver.devices import polhemus_kernels as kernels
-from puppet_driver.devices.decoding import Reach, standing_error
-from puppet_driver.devices.polhemus_kernels import MAX_VALUES
-from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.tracker import (
-    Exchange,
-    MAX_READ_BYTES,
-    RecordBatch,
-    RecordStream,
-    StreamCounters,
-    Tracker,
+from puppet_driver.devices.decoding import (
+    FixedRecordStream,
+    Quaternion,
+    quaternion_of_angles,
+    quaternion_of_matrix,
+    Reach,
+    rep103_pose,
+    SensorErrors,
+    unit_quaternion,
 )
+from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.tracker import Exchange, Pose, Tracker
 from puppet_driver.transport import check_bandwidth
 
 METRES_PER_CENTIMETRE = 0.01
-NO_ERROR = frame.NO_ERROR
+NO_ERROR = ord(' ')
 LINE_END = b'\r\n'
+CARRIAGE_RETURN = b'\r'
 # the same side as the Ascension names: X forward, Y right, Z down of the transmitter
 HEMISPHERES = {
     'front': (1, 0, 0),
@@ -48,13 +51,14 @@ _DIGITS = b'0123456789'
 _PRINTABLE = bytes(range(0x20, 0x7F))
 _ANY = bytes(range(256))
 
-LIBERTY_HEADER_BYTES = 8
-PREAMBLES = {b'LY': 'LIBERTY', b'PA': 'PATRIOT', b'LU': 'LATUS'}
-
-_BINARY_BYTES = {'stylus': 4, 'time stamp': 4, 'frame count': 4}  # LIBERTY's
-
+ASCII_WIDTH = 7  # characters of a number
+MAX_POSITION_M = 10.0  # the most that ASCII records can hold
+ANGLE_LIMITS_DEG = (180.011, 90.011, 180.011)  # with the rounding of an angle at its limit
 # Four decimals put the length of a quaternion off by 1e-4, a matrix by 2e-4 at most.
 NORM_TOLERANCE = 1e-3
+
+LIBERTY_HEADER_BYTES = 8
+PREAMBLES = {b'LY': 'LIBERTY', b'PA': 'PATRIOT', b'LU': 'LATUS'}
 
 RATE_SLACK = 1.001  # for rates such as 120 / 7
 START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
@@ -69,55 +73,44 @@ class Item(NamedTuple):
     """Something that a record can be asked to hold."""
 
     name: str
-    """What it is; the names that matter here are those of `RecordLayout`."""
-
     n_values: int = 0
     """How many numbers."""
-
     decimals: int = 0
     """Digits behind the point of an ASCII number."""
-
     constant: bytes = b''
     """What it is if it holds no information."""
+    binary_bytes: int = 0
+    """Size of what is neither, in a binary record."""
 
 
 POSITION = Item('position', 3, 2)
 EULER = Item('azimuth, elevation, roll', 3, 2)
 COSINES = tuple(Item(f'{axis} cosines', 3, 4) for axis in 'XYZ')
 QUATERNION = Item('quaternion', 4, 4)
-STYLUS = Item('stylus')
-TIME_STAMP = Item('time stamp')
-FRAME_COUNT = Item('frame count')
+STYLUS = Item('stylus', binary_bytes=4)
+TIME_STAMP = Item('time stamp', binary_bytes=4)
+FRAME_COUNT = Item('frame count', binary_bytes=4)
 SPACE = Item('space', constant=b' ')
 END = Item('line end', constant=LINE_END)
 
+_COMMON = {0: SPACE, 1: END, 2: POSITION, 4: EULER}
 FASTRAK_ITEMS = {
-    0: SPACE,
-    1: END,
-    2: POSITION,
-    4: EULER,
+    **_COMMON,
     5: COSINES[0],
     6: COSINES[1],
     7: COSINES[2],
     11: QUATERNION,
-    16: STYLUS,
+    16: STYLUS._replace(binary_bytes=1),
 }
-LIBERTY_ITEMS = {
-    0: SPACE,
-    1: END,
-    2: POSITION,
-    4: EULER,
-    7: QUATERNION,
-    8: TIME_STAMP,
-    9: FRAME_COUNT,
-    10: STYLUS,
-}
+LIBERTY_ITEMS = {**_COMMON, 7: QUATERNION, 8: TIME_STAMP, 9: FRAME_COUNT, 10: STYLUS}
 
-_FORMS = {
-    (QUATERNION,): kernels.QUATERNION,
-    (EULER,): kernels.EULER,
-    COSINES: kernels.COSINES,
-}
+
+def decimal(text: bytes) -> float:
+    """Return the number in a text with blanks before or behind its sign; may raise ValueError."""
+    text = text.lstrip()
+    if text[:1] in (b'+', b'-'):
+        text = text[:1] + text[1:].lstrip()
+    return float(text)
 
 
 @dataclass(frozen=True)
@@ -149,18 +142,12 @@ class RecordLayout:
     status_at: int
     """Place of the error character in the header."""
 
-    item_places: tuple[int, ...] = field(init=False)
-    """Where each item begins."""
-
-    record_bytes: int = field(init=False)
-    """Size of a record."""
-
     def __post_init__(self) -> None:
-        ends = np.cumsum([len(self.header), *(self.size_of(item) for item in self.items)])
-        object.__setattr__(self, 'item_places', tuple(int(end) for end in ends[:-1]))
-        object.__setattr__(self, 'record_bytes', int(ends[-1]))
-        turning = tuple(i for i in self.items if i in (QUATERNION, EULER, *COSINES))
-        if self.items.count(POSITION) != 1 or turning not in _FORMS:
+        if self.items.count(POSITION) != 1 or self.orientation not in (
+            (QUATERNION,),
+            (EULER,),
+            COSINES,
+        ):
             names = ', '.join(item.name for item in self.items)
             raise ConfigError(
                 'items: expected a position and one of a quaternion, angles or all cosines, '
@@ -168,80 +155,74 @@ class RecordLayout:
             )
 
     @property
-    def form(self) -> int:
-        """Which form the orientation has, a constant of `polhemus_kernels`."""
-        return _FORMS[tuple(i for i in self.items if i in (QUATERNION, EULER, *COSINES))]
+    def orientation(self) -> tuple[Item, ...]:
+        """The items that state the orientation."""
+        return tuple(item for item in self.items if item in (QUATERNION, EULER, *COSINES))
 
-    def size_of(self, item: Item) -> int:
-        """Return how many bytes an item takes."""
-        if item.n_values:
-            return item.n_values * self.number_bytes
-        if item.constant:
-            return len(item.constant)
-        return 1 if self.status_at == 2 else _BINARY_BYTES[item.name]
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """Where the item of each name begins; a constant's is that of its last."""
+        places, at = {}, len(self.header)
+        for item in self.items:
+            places[item.name] = at
+            at += self.size_of(item)
+        return places
+
+    @property
+    def record_bytes(self) -> int:
+        """Size of a record."""
+        return len(self.header) + sum(map(self.size_of, self.items))
 
     @property
     def number_bytes(self) -> int:
         """Size of a number."""
-        return kernels.ASCII_WIDTH if self.is_ascii else 4
+        return ASCII_WIDTH if self.is_ascii else 4
 
-    def place_of(self, name: str) -> int:
-        """Return where the item of a name begins, -1 if there is none."""
-        places = [at for at, item in zip(self.item_places, self.items) if item.name == name]
-        return places[0] if places else -1
+    def size_of(self, item: Item) -> int:
+        """Return how many bytes an item takes."""
+        return item.n_values * self.number_bytes or len(item.constant) or item.binary_bytes
 
-    def shape(self) -> frame.RecordShape:
-        """Return the layout for the scanner."""
+    @cached_property
+    def allowed(self) -> list[bytes]:
+        """The bytes that can stand at each place of a record."""
         allowed = list(self.header)
-        values: list[int] = []
-        for item, at in zip(self.items, self.item_places):
-            allowed += self._allowed(item)
-            ends = range(at, at + item.n_values * self.number_bytes, self.number_bytes)
-            values = [*ends, *values] if item is POSITION else [*values, *ends]
-        accepts = np.zeros((self.record_bytes, 256), dtype=np.uint8)
-        for row, some in zip(accepts, allowed):
-            row[list(some)] = 1
-        places = np.zeros(frame.N_PLACES, dtype=np.int64)
-        places[frame.STATION_AT], places[frame.STATUS_AT] = self.station_at, self.status_at
-        places[frame.STYLUS_AT] = self.place_of(STYLUS.name)
-        places[frame.TIME_AT] = self.place_of(TIME_STAMP.name)
-        places[frame.FRAME_AT] = self.place_of(FRAME_COUNT.name)
-        places[frame.IS_ASCII], places[frame.FORM] = int(self.is_ascii), self.form
-        places[frame.HAS_END] = int(self.items[-1] is END)
-        ordinal_of = np.full(256, -1, dtype=np.int64)
-        ordinal_of[list(self.stations)] = np.arange(len(self.stations))
-        return frame.RecordShape(accepts, places, np.array(values, dtype=np.int64), ordinal_of)
+        for item in self.items:
+            if item.constant:
+                allowed += [bytes((b,)) for b in item.constant]
+            elif item.binary_bytes == 1:
+                allowed.append(b'01')
+            elif self.is_ascii and item.n_values:
+                whole = ASCII_WIDTH - 1 - item.decimals
+                number = [_DIGITS + b' +-'] * whole + [b'.'] + [_DIGITS] * item.decimals
+                allowed += number * item.n_values
+            else:
+                allowed += [_ANY] * self.size_of(item)
+        return allowed
 
-    def _allowed(self, item: Item) -> list[bytes]:
-        if item.constant:
-            return [bytes((b,)) for b in item.constant]
-        if item is STYLUS and self.size_of(item) == 1:
-            return [b'01']
-        if not (self.is_ascii and item.n_values):
-            return [_ANY] * self.size_of(item)
-        whole = kernels.ASCII_WIDTH - 1 - item.decimals
-        number = [_DIGITS + b' +-'] * whole + [b'.'] + [_DIGITS] * item.decimals
-        return number * item.n_values
+    def numbers(self, record: bytes, item: Item) -> tuple[float, ...]:
+        """Return an item's numbers; raise ValueError if they are none."""
+        at = self.place_of[item.name]
+        if not self.is_ascii:
+            return struct.unpack_from(f'<{item.n_values}f', record, at)
+        ends = range(at, at + item.n_values * ASCII_WIDTH, ASCII_WIDTH)
+        return tuple(decimal(record[i : i + ASCII_WIDTH]) for i in ends)
+
+    def word(self, record: bytes, item: Item) -> int:
+        """Return an item's 32-bit word, 0 if records do not have it."""
+        at = self.place_of.get(item.name)
+        return 0 if at is None else int.from_bytes(record[at : at + 4], 'little')
+
+    def is_pressed(self, record: bytes) -> bool:
+        """Return whether the stylus' button is pressed; false if records do not have it."""
+        # an ASCII digit or a small number
+        at = self.place_of.get(STYLUS.name)
+        return at is not None and record[at] & 0x0F != 0
 
 
 def fastrak_layout(
     n_stations: int, numbers: Sequence[int], is_ascii: bool, max_stations: int = 4
 ) -> RecordLayout:
-    """
-    Return the layout of FASTRAK records with some items.
-
-    Parameters
-    ----------
-    n_stations : int
-        Sensors, on stations from 1 on.
-    numbers : sequence of int
-        Keys of FASTRAK_ITEMS in the order they are asked for.
-    is_ascii : bool
-        Whether numbers are decimal.
-    max_stations : int
-        Stations that the device can have.
-
-    """
+    """Return the layout of FASTRAK records with some items, keys of FASTRAK_ITEMS."""
     stations = bytes(range(ord('1'), ord('1') + max_stations))
     return RecordLayout(
         tuple(FASTRAK_ITEMS[n] for n in numbers),
@@ -256,55 +237,38 @@ def fastrak_layout(
 def liberty_layout(
     n_stations: int, numbers: Sequence[int], preamble: bytes = b'LY', max_stations: int = 16
 ) -> RecordLayout:
-    """
-    Return the layout of LIBERTY or PATRIOT records with some items.
-
-    Parameters
-    ----------
-    n_stations : int
-        Sensors, on stations from 1 on.
-    numbers : sequence of int
-        Keys of LIBERTY_ITEMS in the order they are asked for.
-    preamble : bytes
-        A key of PREAMBLES.
-    max_stations : int
-        Stations that the device can have.
-
-    """
+    """Return the layout of LIBERTY or PATRIOT records with some items, keys of LIBERTY_ITEMS."""
     stations = bytes(range(1, max_stations + 1))
-
-    def layout(size: int) -> RecordLayout:
-        low, high = size.to_bytes(2, 'little')
-        size_bytes = (bytes((low,)), bytes((high,)))
-        return RecordLayout(
-            tuple(LIBERTY_ITEMS[n] for n in numbers),
-            (preamble[:1], preamble[1:], stations, b'CP', _ANY, _ANY, *size_bytes),
-            stations[:n_stations],
-            False,
-            station_at=2,
-            status_at=4,
-        )
-
-    return layout(layout(0).record_bytes - LIBERTY_HEADER_BYTES)
+    items = tuple(LIBERTY_ITEMS[n] for n in numbers)
+    size = sum(4 * item.n_values or len(item.constant) or item.binary_bytes for item in items)
+    sizes = [bytes((b,)) for b in size.to_bytes(2, 'little')]
+    return RecordLayout(
+        items,
+        (preamble[:1], preamble[1:], stations, b'CP', _ANY, _ANY, *sizes),
+        stations[:n_stations],
+        False,
+        station_at=2,
+        status_at=4,
+    )
 
 
 class StationStatus(NamedTuple):
     """The contents of a sensor's last record apart from its pose."""
 
-    error: str
+    error: str = ''
     """The device's error character, '' for none."""
 
-    is_pressed: bool
+    is_pressed: bool = False
     """Whether the stylus' button is pressed; false if the records do not have it."""
 
-    time_stamp_ms: int
+    time_stamp_ms: int = 0
     """The device's clock [ms], 0 if the records do not have it."""
 
-    frame_count: int
+    frame_count: int = 0
     """The device's frame, 0 if the records do not have it."""
 
 
-class FramedRecordStream(RecordStream):
+class PolhemusStream(FixedRecordStream):
     """
     Decoder of records of one layout.
 
@@ -332,79 +296,57 @@ class FramedRecordStream(RecordStream):
         error_text: Callable[[str], str] = str,
     ) -> None:
         n_sensors = len(layout.stations)
-        self._error_text = error_text
-        self.record_bytes = layout.record_bytes
-        self.batch = RecordBatch(MAX_READ_BYTES // self.record_bytes + 3)
-        self._shape = layout.shape()
-        self._decoding = (metres_per_unit, -1.0 if inverted else 1.0, NORM_TOLERANCE)
-        self._scanner = kernels.Scanner(
-            np.zeros(kernels.STATE_SIZE, dtype=np.int64),
-            np.zeros(self.record_bytes + 1, dtype=np.uint8),
-            np.zeros(self.record_bytes + 1, dtype=np.int64),
-            reach.paths(n_sensors),
-            np.zeros((n_sensors, kernels.N_EXTRAS), dtype=np.int64),
-            np.zeros(MAX_VALUES),
-        )
-        self._scanner.state[kernels.LAST_ORDINAL] = n_sensors - 1
-        self._scanner.last_extras[:, kernels.STATUS] = NO_ERROR
-
-    @property
-    def is_holding(self) -> bool:  # type: ignore[override]
-        """Whether a complete record waits for confirmation."""
-        return bool(self._scanner.state[kernels.HELD])
-
-    @property
-    def counters(self) -> StreamCounters:  # type: ignore[override]
-        """Totals since the stream was opened."""
-        state = self._scanner.state
-        return StreamCounters(*(int(n) for n in state[: len(StreamCounters._fields)]))
+        super().__init__(layout.allowed, n_sensors, reach, has_end=layout.items[-1] is END)
+        self._layout, self._scale_m = layout, metres_per_unit
+        self._inverted, self._error_text = inverted, error_text
+        self._last = [StationStatus()] * n_sensors
+        self._errors = SensorErrors(n_sensors)
 
     def station(self, ordinal: int) -> StationStatus:
         """Return the contents of a sensor's last record apart from its pose."""
-        extras = self._scanner.last_extras[ordinal, : kernels.FAULT]
-        status, stylus, time_ms, frame = (int(n) for n in extras)
-        error = '' if status in (NO_ERROR, 0) else chr(status)
-        return StationStatus(error, stylus != 0, time_ms, frame)
+        return self._last[ordinal]
 
     def sensor_error(self, ordinal: int) -> str:
         """Return the error that a sensor's records report, in words, '' for none."""
-        code = standing_error(self._scanner.last_extras, ordinal, kernels.FAULT)
+        code = self._errors.standing(ordinal)
         return self._error_text(chr(code)) if code else ''
 
-    def feed(self, data: np.ndarray, n_bytes: int, arrival_ns: int) -> int:
-        """Decode the first `n_bytes` of `data`, at most MAX_READ_BYTES, into the batch."""
-        batch = self.batch
-        batch.count = kernels.scan(
-            data,
-            n_bytes,
-            arrival_ns,
-            self._shape,
-            self._scanner,
-            self._decoding,
-            batch.ordinals,
-            batch.stamps_ns,
-            batch.poses,
-        )
-        return batch.count
+    def decode(self, record: bytes) -> tuple[int, Pose] | None:
+        """Return ordinal and pose of a record."""
+        try:
+            position = self._layout.numbers(record, POSITION)
+            q = self._orientation(record)
+        except ValueError:
+            return None
+        limit = MAX_POSITION_M / self._scale_m
+        if q is None or not all(abs(value) <= limit for value in position):
+            return None
+        ordinal = self._layout.stations.find(record[self._layout.station_at])
+        return ordinal, rep103_pose(position, self._scale_m, q, self._inverted)
 
-    def skip(self) -> None:
-        """Forget the record being collected, because bytes were skipped."""
-        state = self._scanner.state
-        state[kernels.DISCARDED] += state[kernels.LENGTH]
-        state[kernels.LENGTH] = state[kernels.HELD] = state[kernels.IN_PHASE] = 0
-
-    def flush(self) -> int:
-        """Release the held record, if any, into the batch: quiet has confirmed its end."""
-        batch = self.batch
-        batch.count = kernels.release(
-            self._shape,
-            self._scanner,
-            self._decoding,
-            batch.ordinals,
-            batch.stamps_ns,
-            batch.poses,
+    def on_accepted(self, ordinal: int, record: bytes, stamp_ns: int) -> None:
+        """Keep what else the record has."""
+        layout = self._layout
+        status = record[layout.status_at]
+        code = 0 if status == NO_ERROR else status
+        self._errors.record(ordinal, code, stamp_ns)
+        self._last[ordinal] = StationStatus(
+            chr(code) if code else '',
+            layout.is_pressed(record),
+            layout.word(record, TIME_STAMP),
+            layout.word(record, FRAME_COUNT),
         )
-        return batch.count
+
+    def _orientation(self, record: bytes) -> Quaternion | None:
+        items = self._layout.orientation
+        values = [v for item in items for v in self._layout.numbers(record, item)]
+        if items == (QUATERNION,):
+            return unit_quaternion(values, NORM_TOLERANCE)
+        if items == (EULER,):
+            if not all(abs(v) <= limit for v, limit in zip(values, ANGLE_LIMITS_DEG)):
+                return None
+            return quaternion_of_angles(*map(math.radians, values))
+        return quaternion_of_matrix(values, NORM_TOLERANCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,12 +383,21 @@ class PolhemusTracker(Tracker):
 
     Config = PolhemusConfig
     max_stations: ClassVar[int]
-    error_text: ClassVar[Callable[..., str]]
+    poll_bytes: ClassVar[bytes] = b'P'
+
+    @staticmethod
+    @abstractmethod
+    def error_text(code: str) -> str:
+        """Return a record's error character in words, '' for none."""
 
     @property
     @abstractmethod
     def layout(self) -> RecordLayout:
         """Return the layout of the records."""
+
+    @abstractmethod
+    def max_rate_text(self) -> tuple[float, str]:
+        """Return the highest rate of a sensor [Hz], and of what it is, for people."""
 
     @property
     def record_bytes(self) -> int:
@@ -462,78 +413,65 @@ class PolhemusTracker(Tracker):
                 f'ports: expected {needed} or more for {sum(sensors_per_line)} sensors of a '
                 f'{self.title}, which has {self.max_stations} stations, got {len(ports)}'
             )
-        self._check_rate()
+        limit_hz, of_what = self.max_rate_text()
+        if config.rate_hz > RATE_SLACK * limit_hz:
+            raise ConfigError(
+                f'rate_hz: expected value <= {limit_hz:g} {of_what}, got {config.rate_hz:g}'
+            )
         check_bandwidth(sensors_per_line, config.baud_rate_bps, self.record_bytes, config.rate_hz)
 
-    @abstractmethod
-    def _check_rate(self) -> None:
-        """Refuse a rate that the device does not have."""
-
-    def open_stream(self) -> FramedRecordStream:
+    def open_stream(self) -> PolhemusStream:
         """Return a decoder in its initial state."""
         config = self._config
-        return FramedRecordStream(
+        return PolhemusStream(
             self.layout,
             METRES_PER_CENTIMETRE,
             Reach(config.rate_hz, config.max_speed_mps),
             config.inverted_quaternion,
-            type(self).error_text,
+            self.error_text,
         )
 
+    def silence(self, got: str) -> LinkTimeout:
+        """Return the error for a device that does not answer."""
+        return LinkTimeout(
+            f'expected a {self.title} to answer at {self._config.baud_rate_bps} bps, got {got}; '
+            'check its power, the cable and the switches for RS-232 and baud rate'
+        )
 
-def silence(title: str, config: PolhemusConfig, got: str) -> LinkTimeout:
-    """Return the error for a device that does not answer."""
-    return LinkTimeout(
-        f'expected a {title} to answer at {config.baud_rate_bps} bps, got {got}; '
-        'check its power, the cable and the switches for RS-232 and baud rate'
-    )
+    def poll(self) -> Exchange:
+        """Return the exchange that asks for one record of each sensor."""
+        return Exchange(
+            self.poll_bytes,
+            reply_bytes=self.n_sensors * self.record_bytes,
+            timeout_s=self._config.reply_timeout_s,
+        )
 
+    def check_poll(self, reply: bytes) -> Steps:
+        """
+        Note what the answer to a poll reports of each sensor, and which stations lack one.
 
-def check_poll(
-    layout: RecordLayout,
-    config: PolhemusConfig,
-    reply: bytes,
-    error_text: Callable[[str], str],
-) -> Steps:
-    """
-    Note what the answer to a poll reports of each sensor; note what a station lacks.
+        Raises
+        ------
+        ProtocolError : if no sensor reports, or if something else came than records.
 
-    Raises
-    ------
-    ProtocolError : if no sensor reports, or if something else came than records.
-
-    """
-    size = layout.record_bytes
-    accepts = layout.shape().accepts
-    records = [reply[at : at + size] for at in range(0, len(reply), size)]
-    for record in records:
-        if not all(row[byte] for row, byte in zip(accepts, record)):
-            raise ProtocolError(
-                f'expected records of {size} bytes, got {record[:12]!r}; '
-                'check the device parameter and the baud rate'
-            )
-    status_of = {r[layout.station_at]: r[layout.status_at] for r in records if len(r) == size}
-    missing = [station for station in layout.stations if station not in status_of]
-    texts = []
-    for number, (station, sensor) in enumerate(zip(layout.stations, config.sensors), 1):
-        place = f'station {number} ({sensor})'
-        if station in missing:
-            texts.append(
-                f'{place}: expected a record, got none; '
-                'check that the sensor is plugged in there and its switch is on'
-            )
-        elif error_text(chr(status_of[station])):
-            texts.append(f'{place}: {error_text(chr(status_of[station]))}')
-    if len(missing) == len(layout.stations):
-        raise ProtocolError(texts[0])
-    for text in texts:
-        yield Exchange(note=text)
-
-
-def poll(layout: RecordLayout, config: PolhemusConfig, command: bytes) -> Exchange:
-    """Return the exchange that asks for one record of each sensor."""
-    return Exchange(
-        command,
-        reply_bytes=len(config.sensors) * layout.record_bytes,
-        timeout_s=config.reply_timeout_s,
-    )
+        """
+        layout, size = self.layout, self.record_bytes
+        records = [reply[at : at + size] for at in range(0, len(reply), size)]
+        for record in records:
+            if not all(byte in some for some, byte in zip(layout.allowed, record)):
+                raise ProtocolError(
+                    f'expected records of {size} bytes, got {record[:12]!r}; '
+                    'check the device parameter and the baud rate'
+                )
+        status_of = {r[layout.station_at]: r[layout.status_at] for r in records if len(r) == size}
+        texts = []
+        for number, (station, sensor) in enumerate(zip(layout.stations, self._config.sensors), 1):
+            text = 'expected a record, got none; check that the sensor is plugged in there and '
+            text += 'its switch is on'
+            if station in status_of:
+                text = self.error_text(chr(status_of[station]))
+            texts += [f'station {number} ({sensor}): {text}'] if text else []
+        if not any(station in status_of for station in layout.stations):
+            raise ProtocolError(texts[0])
+        for text in texts:
+            yield Exchange(note=text)

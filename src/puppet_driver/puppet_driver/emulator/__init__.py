@@ -4,15 +4,13 @@
 
 from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.faults import FaultRates, Faults
-from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
-from puppet_driver.emulator.server import DeviceSimulator
+from puppet_driver.emulator.simulator import DeviceSimulator, LinePackets
 
 __all__ = [
     'DeviceSimulator',
     'EmulatorConfig',
     'FaultRates',
     'Faults',
-    'MotionStarPackets',
-    'MotionStarSimulator',
+    'LinePackets',
     'SIMULATORS',
 ]

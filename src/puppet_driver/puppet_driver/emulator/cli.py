@@ -21,7 +21,6 @@ from puppet_core.clips import add_reading_options, read_clip_by_options
 from puppet_core.io import PuppetError
 from puppet_core.procedural import LoopedMotion
 from puppet_driver.emulator.emulator import (
-    build_motionstar_server,
     build_server,
     EmulatorConfig,
     performance,
@@ -183,11 +182,9 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
     if arguments.export:
         _export(config, looped, arguments)
         return
-    if arguments.device == 'motionstar':
-        addresses = [parse_endpoint(f'tcp://{name}') for name in arguments.listen]
-        server = build_motionstar_server(config, looped, addresses)
-    else:
-        server = build_server(config, looped)
+    listens = arguments.device == 'motionstar'
+    addresses = [parse_endpoint(f'tcp://{name}') for name in arguments.listen if listens]
+    server = build_server(config, looped, addresses)
     at_exit.callback(server.close)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())

@@ -5,29 +5,24 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, Motion
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions
 from puppet_core.procedural import clip_loop, LoopedMotion, procedural_motion, range_of_motion
-from puppet_driver.devices import flock_protocol as flock
-from puppet_driver.devices import (
-    Liberty,
+from puppet_driver.devices import flock_of_birds as flock
+from puppet_driver.devices.birdnet import (
     MAX_UNITS,
-    Patriot,
     POSITION_QUATERNION,
     RATE_RANGE_HZ,
     record_bytes,
 )
-from puppet_driver.emulator.fastrak_simulator import FastrakSimulator
+from puppet_driver.devices.liberty import Liberty, Patriot
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import FlockSimulator
-from puppet_driver.emulator.liberty_simulator import LibertySimulator
-from puppet_driver.emulator.motionstar_simulator import MotionStarPackets, MotionStarSimulator
-from puppet_driver.emulator.network_transport import NetworkTransport
-from puppet_driver.emulator.packets import LinePackets
+from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.emulator.performer import (
     add_noise,
     DEFAULT_SENSORS,
@@ -38,8 +33,10 @@ from puppet_driver.emulator.performer import (
     SensorPoses,
     TransmitterPose,
 )
-from puppet_driver.emulator.pty_transport import PtyTransport
-from puppet_driver.emulator.server import DeviceSimulator, EmulatedLine, EmulatorServer
+from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator
+from puppet_driver.emulator.server import EmulatedLine, EmulatorServer
+from puppet_driver.emulator.simulator import DeviceSimulator, LinePackets
+from puppet_driver.emulator.transports import NetworkTransport, PtyTransport, Transport
 from puppet_driver.transport import Endpoint, spread
 
 RANGE_M = 3.0  # of Polhemus devices with the large transmitter
@@ -55,24 +52,27 @@ class SimulatorKind(NamedTuple):
     make: 'Callable[[EmulatorConfig, int], DeviceSimulator]'
     """Make the device of a line with so many sensors; may raise ConfigError."""
 
-    range_m: 'Callable[[EmulatorConfig], float]'
-    """Give the largest coordinate that the device can measure [m]."""
-
     record_bytes: int
     """Size of the records that the driver asks for."""
 
     max_sensors: int
     """How many a device has at most."""
 
+    has_range_in: bool = False
+    """Whether its range is `range_in`, otherwise RANGE_M."""
+
+
+def _check_addresses(first: int, last: int, limit: int) -> None:
+    if not 1 <= first <= last <= limit:
+        raise ConfigError(
+            f'first_address: expected addresses within 1 to {limit}, got {first} to {last}'
+        )
+
 
 def _flock(config: 'EmulatorConfig', n_sensors: int) -> DeviceSimulator:
-    last = config.first_address + len(config.sensors) - 1
-    if not 1 <= config.first_address <= last <= flock.MAX_ADDRESS:
-        raise ConfigError(
-            f'first_address: expected addresses within 1 to {flock.MAX_ADDRESS}, '
-            f'got {config.first_address} to {last}'
-        )
-    return FlockSimulator(n_sensors, config.first_address, config.range_in, config.rate_hz)
+    first = config.first_address
+    _check_addresses(first, first + len(config.sensors) - 1, flock.MAX_ADDRESS)
+    return FlockSimulator(n_sensors, first, config.range_in, config.rate_hz)
 
 
 def _motionstar(config: 'EmulatorConfig', n_sensors: int) -> DeviceSimulator:
@@ -81,13 +81,9 @@ def _motionstar(config: 'EmulatorConfig', n_sensors: int) -> DeviceSimulator:
         raise ConfigError(
             f'rate_hz: expected {low} <= value <= {high} for a MotionStar, got {config.rate_hz}'
         )
-    last = config.first_address + n_sensors - 1
-    if not 1 <= config.first_address <= last <= MAX_UNITS:
-        raise ConfigError(
-            f'first_address: expected addresses within 1 to {MAX_UNITS}, '
-            f'got {config.first_address} to {last}'
-        )
-    return MotionStarSimulator(n_sensors, config.first_address, config.range_in, config.rate_hz)
+    first = config.first_address
+    _check_addresses(first, first + n_sensors - 1, MAX_UNITS)
+    return MotionStarSimulator(n_sensors, first, config.range_in, config.rate_hz)
 
 
 def _fastrak(config: 'EmulatorConfig', n_sensors: int) -> DeviceSimulator:
@@ -101,21 +97,15 @@ def _liberty(config: 'EmulatorConfig', n_sensors: int) -> DeviceSimulator:
 
 SIMULATORS = {
     'flock_of_birds': SimulatorKind(
-        _flock,
-        lambda config: flock.full_scale_m(config.range_in),
-        flock.POSITION_QUATERNION_BYTES + 1,
-        flock.MAX_ADDRESS,
+        _flock, flock.POSITION_QUATERNION_BYTES + 1, flock.MAX_ADDRESS, has_range_in=True
     ),
     'motionstar': SimulatorKind(
-        _motionstar,
-        lambda config: flock.full_scale_m(config.range_in),
-        record_bytes(POSITION_QUATERNION),
-        MAX_UNITS,
+        _motionstar, record_bytes(POSITION_QUATERNION), MAX_UNITS, has_range_in=True
     ),
-    'fastrak': SimulatorKind(_fastrak, lambda _: RANGE_M, 33, 4),
-    'fastrak_ascii': SimulatorKind(_fastrak, lambda _: RANGE_M, 54, 4),
-    'liberty': SimulatorKind(_liberty, lambda _: RANGE_M, 38, 16),
-    'patriot': SimulatorKind(_liberty, lambda _: RANGE_M, 38, 2),
+    'fastrak': SimulatorKind(_fastrak, 33, 4),
+    'fastrak_ascii': SimulatorKind(_fastrak, 54, 4),
+    'liberty': SimulatorKind(_liberty, 38, 16),
+    'patriot': SimulatorKind(_liberty, 38, 2),
 }
 
 
@@ -206,9 +196,11 @@ def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
     ConfigError : if it takes more room than the tracker's range.
 
     """
-    points = np.concatenate((looped.motion.root_positions, *_limb_points(looped.motion)))
+    motion = looped.motion
+    points = np.concatenate((motion.root_positions, motion.end_effectors.reshape(-1, 3)))
     relative = points - config.transmitter_position_m
-    limit = RANGE_MARGIN * SIMULATORS[config.device].range_m(config)
+    has_range_in = SIMULATORS[config.device].has_range_in
+    limit = RANGE_MARGIN * (flock.full_scale_m(config.range_in) if has_range_in else RANGE_M)
     if np.abs(relative).max() <= limit:
         return looped
     middle = 0.5 * (relative.min(axis=0) + relative.max(axis=0)) * (1.0, 1.0, 0.0)
@@ -218,7 +210,6 @@ def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
             f'performance: expected to stay within {limit:.2f} m of the transmitter, '
             f'got one that spans {room:.2f} m; use a shorter clip or a larger range'
         )
-    motion = looped.motion
     moved = Motion(
         motion.skeleton,
         motion.rate_hz,
@@ -229,25 +220,40 @@ def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
     return LoopedMotion(moved, looped.loop_start)
 
 
-def build_server(config: EmulatorConfig, looped: LoopedMotion) -> EmulatorServer:
+def build_server(
+    config: EmulatorConfig, looped: LoopedMotion, addresses: Sequence[Endpoint] = ()
+) -> EmulatorServer:
     """
-    Return a server whose ports exist.
+    Return a server whose ports exist: pseudo-terminals, or TCP and UDP at each address.
 
     Raises
     ------
-    ConfigError : if the sensors do not fit on the lines or a port cannot be made.
+    ConfigError : if the device cannot do what it should or a port cannot be made.
 
     """
-    counts = spread(len(config.sensors), len(config.links))
+    places: Sequence[Path | Endpoint] = addresses or config.links
+    counts = spread(len(config.sensors), len(places))
     faults = Faults(config.faults, config.seed)
     source = measured_poses(config, looped, faults)
-    lines = []
+    lines: list[EmulatedLine] = []
     first = 0
-    for link, device, count in zip(config.links, make_simulators(config, counts), counts):
-        packets = LinePackets(device, slice(first, first + count), faults)
-        lines.append(EmulatedLine(PtyTransport(link), device, packets))
-        first += count
+    try:
+        devices = make_simulators(config, counts)
+        for place, device, count in zip(places, devices, counts):
+            packets = LinePackets(device, slice(first, first + count), faults)
+            lines.append(EmulatedLine(_open(place), device, packets))
+            first += count
+    except ConfigError:
+        for line in lines:
+            line.pty.close()
+        raise
     return EmulatorServer(lines, source, config.rate_hz, config.restart_after_s)
+
+
+def _open(place: Path | Endpoint) -> Transport:
+    if isinstance(place, Endpoint):
+        return NetworkTransport(place.host, place.port)
+    return PtyTransport(place)
 
 
 def measured_poses(config: EmulatorConfig, looped: LoopedMotion, faults: Faults) -> SensorPoses:
@@ -264,38 +270,3 @@ def measured_poses(config: EmulatorConfig, looped: LoopedMotion, faults: Faults)
         return faults.add_outliers(add_noise(block, noise.block(start_tick, len(block))))
 
     return SensorPoses(poses, looped.loop_start, measure)
-
-
-def _limb_points(motion: Motion) -> Sequence[Floats]:
-    return [motion.end_effectors[:, i] for i in range(motion.end_effectors.shape[1])]
-
-
-def build_motionstar_server(
-    config: EmulatorConfig, looped: LoopedMotion, addresses: Sequence[Endpoint]
-) -> EmulatorServer:
-    """
-    Return a server that listens by TCP and by UDP, a device at each address.
-
-    Raises
-    ------
-    ConfigError : if the rate is none of the device's, the sensors do not fit or an address is
-        taken.
-
-    """
-    counts = spread(len(config.sensors), len(addresses))
-    faults = Faults(config.faults, config.seed)
-    source = measured_poses(config, looped, faults)
-    lines = []
-    first = 0
-    try:
-        for address, simulator, count in zip(addresses, make_simulators(config, counts), counts):
-            device = cast(MotionStarSimulator, simulator)
-            packets = MotionStarPackets(device, slice(first, first + count), faults)
-            cable = NetworkTransport(address.host, address.port)
-            lines.append(EmulatedLine(cable, device, packets))
-            first += count
-    except ConfigError:
-        for line in lines:
-            line.pty.close()
-        raise
-    return EmulatorServer(lines, source, config.rate_hz, config.restart_after_s)

@@ -11,12 +11,15 @@ its units run only after the bus has been configured.
 from dataclasses import dataclass, field
 
 import numpy as np
-from puppet_core.math import Floats, Ints, Quats
-from puppet_core.math import quaternions as quaternion_batch
-from puppet_driver.devices import flock_protocol as flock
-
-ANGLE_FULL_SCALE = np.pi  # counts at 180 degrees are full scale
-GIMBAL_LOCK = 1e-7  # cosine of Y below which Z and X are ambiguous
+from puppet_core.math import Floats, Ints
+from puppet_driver.devices import flock_of_birds as flock
+from puppet_driver.emulator.simulator import (
+    angles_zyx,
+    device_positions,
+    device_quaternions,
+    DeviceSimulator,
+    matrix_columns,
+)
 
 POWER_UP_FORMAT = b'\x59'
 
@@ -43,9 +46,33 @@ _DATA_BYTES = {0x4F: 1, 0x50: 1, 0x4C: 2, 0x4D: 1, 0x4A: 12, 0x71: 6, 0x48: 12, 
 _LONG_PREFIX = 0xA0
 
 
-def device_quaternions(quaternions: Quats) -> Quats:
-    """Return REP-103 orientations, shape (..., 4), in the device's axes."""
-    return quaternions * np.array((1.0, *flock.REP103_SIGNS))
+def encode_words(words: Ints) -> np.ndarray:
+    """
+    Encode signed 16-bit words as phased bytes, the lowest two bits of each being lost.
+
+    Parameters
+    ----------
+    words : ndarray, shape (..., k)
+        One record per row, each word in [-32768, 32767].
+
+    Returns
+    -------
+    data : ndarray of uint8, shape (..., 2 k)
+        Low seven bits first; the phasing bit on the first byte of each row.
+
+    """
+    fourteen_bits = (words >> 2) & 0x3FFF
+    data = np.empty((*words.shape[:-1], 2 * words.shape[-1]), dtype=np.uint8)
+    data[..., 0::2] = fourteen_bits & 0x7F
+    data[..., 1::2] = fourteen_bits >> 7
+    data[..., 0] |= flock.PHASING_BIT
+    return data
+
+
+def counts(values: Floats, full_scale: float) -> Ints:
+    """Return values as the nearest words that survive encoding, saturated at full scale."""
+    quarters = np.rint(np.asarray(values) * (flock.FULL_SCALE / full_scale / 4.0))
+    return np.clip(quarters, -8192, 8191).astype(np.int64) * 4
 
 
 def record_words(command: bytes, poses: Floats, range_in: int) -> Ints:
@@ -67,15 +94,14 @@ def record_words(command: bytes, poses: Floats, range_in: int) -> Ints:
         Position first; angles in the order Z, Y, X; matrices column by column.
 
     """
-    pose_words = flock.encode_pose_words(poses, range_in)
-    parts = flock.RECORD_FORMATS[command].name.split('/')
-    q = device_quaternions(poses[..., 3:])
+    q = device_quaternions(poses)
     words = {
-        'POSITION': lambda: pose_words[..., :3],
-        'QUATERNION': lambda: pose_words[..., 3:],
-        'ANGLES': lambda: flock.counts(angles_zyx(q), ANGLE_FULL_SCALE),
-        'MATRIX': lambda: flock.counts(matrix_columns(q), 1.0),
+        'POSITION': lambda: counts(device_positions(poses), flock.full_scale_m(range_in)),
+        'QUATERNION': lambda: counts(q, 1.0),
+        'ANGLES': lambda: counts(angles_zyx(q), np.pi),
+        'MATRIX': lambda: counts(matrix_columns(q), 1.0),
     }
+    parts = flock.RECORD_FORMATS[command].name.split('/')
     return np.concatenate([words[part]() for part in parts], axis=-1)
 
 
@@ -83,32 +109,11 @@ def encode_records(
     command: bytes, poses: Floats, range_in: int, address: int | None
 ) -> np.ndarray:
     """Return the bytes of one unit's records, shape (n, record size), uint8."""
-    data = flock.encode_words(record_words(command, poses, range_in))
+    data = encode_words(record_words(command, poses, range_in))
     if address is None:
         return data
     addresses = np.full((*data.shape[:-1], 1), address, dtype=np.uint8)
     return np.concatenate((data, addresses), axis=-1)
-
-
-def angles_zyx(q: Quats) -> Floats:
-    """Return angles about Z, the new Y and the new X [rad], shape (..., 3)."""
-    m = quaternion_batch.to_matrix(q)
-    y = -np.arcsin(np.clip(m[..., 2, 0], -1.0, 1.0))
-    # with Y upright only the sum or difference of the others counts: all of it is Z's
-    is_locked = np.hypot(m[..., 0, 0], m[..., 1, 0]) < GIMBAL_LOCK
-    z = np.where(
-        is_locked,
-        np.arctan2(-m[..., 0, 1], m[..., 1, 1]),
-        np.arctan2(m[..., 1, 0], m[..., 0, 0]),
-    )
-    x = np.where(is_locked, 0.0, np.arctan2(m[..., 2, 1], m[..., 2, 2]))
-    return np.stack((z, y, x), axis=-1)
-
-
-def matrix_columns(q: Quats) -> Floats:
-    """Return rotation matrices, column by column, shape (..., 9)."""
-    matrix = quaternion_batch.to_matrix(q)
-    return np.swapaxes(matrix, -1, -2).reshape(*q.shape[:-1], 9)
 
 
 @dataclass(slots=True)
@@ -144,7 +149,7 @@ class Bus:
             unit.power_cycle()
 
 
-class FlockSimulator:
+class FlockSimulator(DeviceSimulator):
     """
     What is on one line: a bus through its master, or one unit of a bus.
 
@@ -175,6 +180,7 @@ class FlockSimulator:
         rate_hz: float = 120.0,
         bus: Bus | None = None,
     ) -> None:
+        super().__init__()
         addresses = range(1, first_address + n_sensors)
         self._bus = bus or Bus({a: Unit(a, a >= first_address) for a in addresses})
         self._units = self._bus.units
@@ -185,17 +191,10 @@ class FlockSimulator:
         self._range_in = range_in
         self._rate_hz = rate_hz
         self._n_addresses = 14 if len(self._units) <= 14 else 126
-        self._pending = b''
-        self._deaf_until_s = 0.0
         self._is_sleeping = False
-        self.is_streaming = False
-        self.is_held_off = False
         self._held_reply = b''
         self.has_group_mode = False
-        self.report_every = 1
         self.error_code = 0
-        self.n_poll_requests = 0
-        self.version = 0
 
     @property
     def is_configured(self) -> bool:
@@ -230,9 +229,9 @@ class FlockSimulator:
         return not self._is_sleeping and (is_master or self.is_configured)
 
     def on_disconnect(self) -> None:
-        """Forget a command cut short and answers not sent; the host has closed its port."""
-        self._pending = self._held_reply = b''
-        self.n_poll_requests = 0
+        """Forget a command cut short and answers not sent."""
+        super().on_disconnect()
+        self._held_reply = b''
 
     def power_cycle(self) -> None:
         """Lose power and have it back: all units are as they came from the factory."""
@@ -241,11 +240,6 @@ class FlockSimulator:
         self._is_sleeping = self.is_streaming = self.is_held_off = self.has_group_mode = False
         self.report_every, self.error_code, self.n_poll_requests = 1, 0, 0
         self.version += 1
-
-    def take_poll_requests(self) -> int:
-        """Return how many POINT commands are unanswered, and forget them."""
-        n_poll_requests, self.n_poll_requests = self.n_poll_requests, 0
-        return n_poll_requests
 
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
         """Return the records of poses (n_ticks, sensors, 7) as the units now send them."""
@@ -261,22 +255,8 @@ class FlockSimulator:
         ]
 
     def receive(self, data: bytes, now_s: float) -> bytes:
-        """Obey the commands in `data` as far as they are complete; return the replies."""
-        if now_s < self._deaf_until_s:
-            return b''
-        self._pending += data
-        reply = b''
-        while self._pending:
-            length = self._command_length(self._pending)
-            if length == 0:
-                break
-            message, self._pending = self._pending[:length], self._pending[length:]
-            reply += self._obey(message, now_s)
-        return self._release(reply)
-
-    def _release(self, reply: bytes) -> bytes:
-        """Return what may be sent of the answers; XOFF holds them until XON."""
-        held = (self._held_reply + reply)[:HELD_BYTES]
+        """Obey what is complete; return what may be sent: XOFF holds answers until XON."""
+        held = (self._held_reply + super().receive(data, now_s))[:HELD_BYTES]
         self._held_reply = held if self.is_held_off else b''
         return b'' if self.is_held_off else held
 
@@ -286,7 +266,7 @@ class FlockSimulator:
             return 1
         return 2 if message[0] == _LONG_PREFIX else 0
 
-    def _command_length(self, message: bytes) -> int:
+    def command_length(self, message: bytes) -> int:
         """Return the length of the first command, 0 if it is not complete yet."""
         start = self._prefix_length(message)
         if len(message) <= start:
@@ -298,7 +278,8 @@ class FlockSimulator:
             length += flock.VALUE_BYTES.get(message[start + 1], 0)
         return length if len(message) >= length else 0
 
-    def _obey(self, message: bytes, now_s: float) -> bytes:
+    def obey(self, message: bytes, now_s: float) -> bytes:
+        """Obey one command; return the reply."""
         start = self._prefix_length(message)
         unit = self._units[self._host_address]
         if start:

@@ -9,9 +9,12 @@ and reports it, whatever rate it is asked for.
 
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from puppet_core.math import Floats, Ints
-from puppet_driver.devices import (
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices.birdnet import (
     ANSWERS,
     BAD_SAMPLE,
     BUTTON_BYTES,
@@ -20,7 +23,6 @@ from puppet_driver.devices import (
     decode_header,
     encode_packet,
     FORMATS,
-    full_scale_m,
     Header,
     HEADER_BYTES,
     INVALID,
@@ -28,17 +30,23 @@ from puppet_driver.devices import (
     Message,
     NO_DATA,
     POSITION_ANGLES,
-    REP103_SIGNS,
-    REPORT_RATES,
     setup_byte,
+)
+from puppet_driver.devices.flock_of_birds import (
+    full_scale_m,
+    REPORT_RATES,
     UNIT_ACCESSIBLE,
     UNIT_EXTENDED_RANGE,
     UNIT_HAS_SENSOR,
     UNIT_RUNNING,
 )
-from puppet_driver.devices import birdnet as status
-from puppet_driver.emulator.faults import Faults
-from puppet_driver.emulator.flock_simulator import angles_zyx, device_quaternions, matrix_columns
+from puppet_driver.emulator.simulator import (
+    angles_zyx,
+    device_positions,
+    device_quaternions,
+    DeviceSimulator,
+    matrix_columns,
+)
 from puppet_driver.errors import ProtocolError
 
 UNEXPECTED, BAD_PACKET, ILLEGAL_STATUS, ILLEGAL_SETUP, NOT_READY = 5, 6, 7, 8, 9
@@ -83,27 +91,10 @@ def encode_records(unit: status.UnitStatus, poses: Floats, range_in: int) -> np.
 
 
 def record_words(code: int, poses: Floats, range_in: int) -> Ints:
-    """
-    Return the words of records in a format.
-
-    Parameters
-    ----------
-    code : int
-        A key of birdnet_records.FORMATS.
-    poses : ndarray, shape (n, 7)
-        Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
-    range_in : int
-        Full scale of positions [inch].
-
-    Returns
-    -------
-    words : ndarray, shape (n, words of the format)
-        Position first; angles in the order Z, Y, X; matrices column by column.
-
-    """
-    q = device_quaternions(poses[..., 3:])
+    """Return the words of records in a format, a key of FORMATS; see flock_simulator's."""
+    q = device_quaternions(poses)
     words = {
-        'POSITION': lambda: counts(poses[..., :3] * REP103_SIGNS, full_scale_m(range_in)),
+        'POSITION': lambda: counts(device_positions(poses), full_scale_m(range_in)),
         'QUATERNION': lambda: counts(q, 1.0),
         'ANGLES': lambda: counts(angles_zyx(q), np.pi),
         'MATRIX': lambda: counts(matrix_columns(q), 1.0),
@@ -111,7 +102,7 @@ def record_words(code: int, poses: Floats, range_in: int) -> Ints:
     return np.concatenate([words[part]() for part in FORMATS[code].name.split('/')], axis=-1)
 
 
-class MotionStarSimulator:
+class MotionStarSimulator(DeviceSimulator):
     """
     A chassis of units, those below `first_address` being controllers without a sensor.
 
@@ -128,11 +119,10 @@ class MotionStarSimulator:
 
     """
 
-    report_every = 1  # each unit has a rate of its own
-
     def __init__(
         self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0
     ) -> None:
+        super().__init__()
         self.range_in = range_in
         self._first_address = first_address
         self.rate_hz = rate_hz
@@ -141,13 +131,9 @@ class MotionStarSimulator:
             for address in range(1, first_address + n_sensors)
         }
         self.is_awake = False
-        self.is_streaming = False
-        self.n_poll_requests = 0
         self.data_error = 0
         """Error byte of data packets."""
-        self.version = 0
         self._sequence = 0
-        self._pending = b''
 
     @property
     def sensor_units(self) -> list[status.UnitStatus]:
@@ -166,14 +152,8 @@ class MotionStarSimulator:
 
     def on_disconnect(self) -> None:
         """Forget what was going on with a host that has gone."""
-        self._pending = b''
+        super().on_disconnect()
         self.is_streaming = False
-        self.n_poll_requests = 0
-
-    def take_poll_requests(self) -> int:
-        """Return how many requests for a single shot are unanswered, and forget them."""
-        n_poll_requests, self.n_poll_requests = self.n_poll_requests, 0
-        return n_poll_requests
 
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
         """Return the records of poses (n_ticks, sensors, 7) as the units are set up to send."""
@@ -188,29 +168,37 @@ class MotionStarSimulator:
         seconds, fraction = divmod(now_s, 1.0)
         return Header(message, unit, self._sequence, int(seconds), int(1000.0 * fraction), error)
 
-    def receive(self, data: bytes, now_s: float) -> bytes:
-        """Obey the packets in `data` as far as they are whole; return the answers."""
-        self._pending += data
-        answers = b''
-        while len(self._pending) >= HEADER_BYTES:
-            header = decode_header(self._pending)
-            if header is None:
-                # without its length there is no telling where the next one begins
-                self._pending = b''
-                return answers + self._answer(Message.UNKNOWN, now_s, error=BAD_PACKET)
-            end = HEADER_BYTES + header.body_bytes
-            if end > len(self._pending):
-                break
-            body, self._pending = self._pending[HEADER_BYTES:end], self._pending[end:]
-            answers += self._obey(header, body, now_s)
-        return answers
+    def packet(self, tick: int, records: Sequence[bytes], is_lost: Sequence[bool]) -> bytes:
+        """Return the data packet of a tick; a lost record is sent as a bad sample."""
+        body = b''
+        for unit, record, lost in zip(self.reporting_units, records, is_lost):
+            if tick % unit.report_rate == 0:
+                head = bytes((record[0], record[1] | BAD_SAMPLE << 4 if lost else record[1]))
+                body += head + record[2:]
+        header = self.next_header(Message.DATA, tick / self.rate_hz, error=self.data_error)
+        return encode_packet(header, body)
+
+    def command_length(self, pending: bytes) -> int:
+        """Return the length of the first packet, of all bytes if it is none."""
+        if len(pending) < HEADER_BYTES:
+            return 0
+        header = decode_header(pending)
+        if header is None:
+            # without its length there is no telling where the next one begins
+            return len(pending)
+        end = HEADER_BYTES + header.body_bytes
+        return end if end <= len(pending) else 0
 
     def _answer(
         self, message: Message, now_s: float, unit: int = 0, error: int = 0, body: bytes = b''
     ) -> bytes:
         return encode_packet(self.next_header(message, now_s, unit, error), body)
 
-    def _obey(self, header: Header, body: bytes, now_s: float) -> bytes:
+    def obey(self, command: bytes, now_s: float) -> bytes:
+        """Answer one packet."""
+        header, body = decode_header(command), command[HEADER_BYTES:]
+        if header is None:
+            return self._answer(Message.UNKNOWN, now_s, error=BAD_PACKET)
         message, unit = header.message, header.unit
         if message not in ANSWERS:
             return self._answer(Message.UNKNOWN, now_s, unit, UNEXPECTED)
@@ -317,61 +305,3 @@ def _unit(address: int, has_sensor: bool, range_in: int) -> status.UnitStatus:
         alpha_max=ALPHA_MAX,
         vm=VM,
     )
-
-
-class MotionStarPackets:
-    """
-    Encoder of one device.
-
-    Parameters
-    ----------
-    device : MotionStarSimulator
-        Has the formats that the host has chosen, and numbers the packets.
-    columns : slice
-        The device's sensors among all.
-    faults : Faults
-        What goes wrong on the way; a record that drops out is sent as a bad sample.
-
-    """
-
-    def __init__(self, device: MotionStarSimulator, columns: slice, faults: Faults) -> None:
-        self._device = device
-        self._columns = columns
-        self._faults = faults
-        self._records: list[tuple[int, np.ndarray]] = []
-        self._start_tick = 0
-        self._poses: Floats | None = None
-        self._version = -1
-
-    def load(self, start_tick: int, poses: Floats) -> None:
-        """Take the poses (n_ticks, all sensors, 7) of the ticks from `start_tick` on."""
-        self._start_tick = start_tick
-        self._poses = poses[:, self._columns]
-        self._version = -1
-
-    def prepare(self) -> None:
-        """Encode the block, unless that has been done in the form that the host wants now."""
-        if self._version != self._device.version:
-            self._version = self._device.version
-            self._encode()
-
-    def burst(self, tick: int) -> bytes:
-        """Return the data packet of a tick of the block."""
-        self.prepare()
-        row = tick - self._start_tick
-        body = b''.join(
-            data[row].tobytes() for report_rate, data in self._records if tick % report_rate == 0
-        )
-        header = self._device.next_header(
-            Message.DATA, tick / self._device.rate_hz, error=self._device.data_error
-        )
-        return self._faults.corrupt(encode_packet(header, body))
-
-    def _encode(self) -> None:
-        assert self._poses is not None
-        records = self._device.encode(self._poses, self._start_tick)
-        drops = self._faults.drops(len(self._poses), len(records))
-        for data, lost in zip(records, drops.T):
-            data[lost, 1] |= BAD_SAMPLE << 4
-        rates = (unit.report_rate for unit in self._device.reporting_units)
-        self._records = list(zip(rates, records))

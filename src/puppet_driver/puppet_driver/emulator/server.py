@@ -5,8 +5,7 @@ The emulator's loop: obeys commands, and sends every line's records at each tick
 
 Ticks are paced by an absolute clock. The performance waits at its first frame until all lines
 stream, or some have streamed for a while, so that its opening T-pose is seen; it starts anew when
-the lines have been silent. A device simulator is described by bytes alone, as the driver's side
-is: it obeys commands, answers, and turns poses into records.
+the lines have been silent.
 
 """
 
@@ -15,11 +14,12 @@ import os
 import select
 import threading
 import time
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-import numpy as np
 from puppet_core.math import Floats
 from puppet_driver.emulator.performer import SensorPoses
+from puppet_driver.emulator.simulator import DeviceSimulator, LinePackets
+from puppet_driver.emulator.transports import Transport
 
 BLOCK_S = 0.5  # encoded ahead
 MAX_LATE_S = 0.1  # ticks later than this are lost
@@ -29,97 +29,12 @@ LAST_LINE_S = 3.0  # how long the performance waits for a line that nobody opens
 JOIN_TIMEOUT_S = 5.0
 
 
-class DeviceSimulator(Protocol):
-    """The emulated device on one line."""
-
-    @property
-    def is_sending(self) -> bool:
-        """Whether records leave the device at each tick."""
-
-    @property
-    def report_every(self) -> int:
-        """How many ticks there are from record to record."""
-
-    @property
-    def version(self) -> int:
-        """Return a number that changes whenever records of the same poses would."""
-
-    def receive(self, data: bytes, now_s: float) -> bytes:
-        """Obey the commands in `data` as far as they are complete; return the replies."""
-
-    def take_poll_requests(self) -> int:
-        """Return how many requests for one set of records are unanswered; forget them."""
-
-    def on_disconnect(self) -> None:
-        """Forget a command cut short and answers not sent; the host has closed its port."""
-
-    def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
-        """
-        Return the records of some ticks as the device now sends them.
-
-        Parameters
-        ----------
-        poses : ndarray, shape (n_ticks, sensors, 7)
-            Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
-        start_tick : int
-            Number of the first tick.
-
-        Returns
-        -------
-        records : list of ndarray of uint8, shape (n_ticks, record size)
-            One array for each sensor that reports, in the order they are sent.
-
-        """
-
-
-class Transport(Protocol):
-    """The way to one host; nothing in it ever blocks."""
-
-    is_open: bool
-    """Whether a host is there."""
-
-    @property
-    def link(self) -> object:
-        """Name under which a host finds it, as a text."""
-
-    def fileno(self) -> int:
-        """Return the descriptor, for select; meaningful while `is_open`."""
-
-    def look(self) -> bool:
-        """See whether a host is there; return whether that is news."""
-
-    def receive(self) -> bytes:
-        """Return what the host has sent, empty if nothing or gone."""
-
-    def send(self, data: bytes) -> None:
-        """Send to the host, or drop what it does not take."""
-
-    def check_backlog(self) -> None:
-        """See how much the host has not read; to be called a few times a second."""
-
-    def close(self) -> None:
-        """Pull it."""
-
-
-class PacketSource(Protocol):
-    """What one device sends at each tick."""
-
-    def load(self, start_tick: int, poses: Floats) -> None:
-        """Take the poses (n_ticks, all sensors, 7) of the ticks from `start_tick` on."""
-
-    def prepare(self) -> None:
-        """Do beforehand what takes time, in the form that the host wants now."""
-
-    def burst(self, tick: int) -> bytes:
-        """Return what is sent at a tick of the block."""
-
-
 class EmulatedLine(NamedTuple):
     """A device, its transport, and the packets it sends."""
 
     pty: Transport
     device: DeviceSimulator
-    packets: PacketSource
+    packets: LinePackets
 
     @property
     def is_sending(self) -> bool:

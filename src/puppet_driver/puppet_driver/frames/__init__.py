@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From records of all lines to stamped frames: reading, ticks, clock fit, assembly, queue."""
 
-from puppet_driver.frames.assembler import FrameAssembler
+from puppet_driver.frames.assembler import FrameAssembler, QueuedFrame
 from puppet_driver.frames.clock import ClockFit, ClockStatus
-from puppet_driver.frames.frame_queue import QueuedFrame
 from puppet_driver.frames.line_reader import LineReader
 
 __all__ = [

@@ -14,21 +14,12 @@ guess costs the stamp of one tick and never the line.
 
 """
 
+from enum import Enum
+import math
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
-from puppet_core.math import Floats, Ints
-from puppet_driver.frames.tick_period import (
-    CLEAR,
-    is_too_fast,
-    MAX_USUAL,
-    measured_period,
-    shortest_step,
-    time_keeping,
-    UNCLEAR,
-    usual_step,
-)
+from puppet_core.math import Ints
 
 BLOCK_TICKS = 16
 N_BLOCKS = 64  # memory of the filter: 9 s at 120 Hz
@@ -45,245 +36,99 @@ FAR = 0.2  # of a period: a block so far off means that the phase has changed
 FAR_BLOCKS = 3  # in a row
 GAP_PERIODS = 30
 MIN_GAP_NS = 250_000_000
-NEVER_NS = 1e18
 MIN_STEP = 0.25  # of a period, between stamps that would else repeat or go back
 CLOCK_STEP_NS = 1_000_000_000  # a clock set back by more than this restarts the stamps
 JITTER_MEMORY = 0.01  # weight of one tick in the mean square of the delays
 
-# rows of `ints`
-STAMP_NS, ARRIVAL_NS, LINE_NS, N_SEEN, STATE, IN_BLOCK = 0, 1, 2, 3, 4, 5
-PHASE_BLOCKS, PERIOD_BLOCKS, FAR_COUNT, WATCHED, RESTARTS = 6, 7, 8, 9, 10
-SUSPECTED, SUSPECTED_LOST, LOSSES, DENIALS, SEEN_BATCHES, IN_BATCHES = 11, 12, 13, 14, 15, 16
-N_INTS = 17
-# rows of `floats`
-FRACTION_NS, PERIOD_NS, NOMINAL_NS, FIRST_PERIOD_NS, EARLIEST_NS, MEAN_SQUARE = 0, 1, 2, 3, 4, 5
-USUAL_NS = 6
-N_FLOATS = 7
-# values of STATE
-ACQUIRING, SETTLING, TRACKING = 0, 1, 2
+MIN_USUAL, MAX_USUAL = 0.6, 1.6  # of a period: a step between arrivals that may be one
+STEP = 0.002  # from one period that is tried to the next; a third of what 128 ticks resolve
+FINE_STEPS = 8  # into which the best of those steps is divided
+LONGEST = 1.25  # of the usual step or of the nominal period: the longest that is tried
+MAX_BUNCH, MAX_DIVISOR = 4.0, 4.5  # how far the usual step may be from the period, either way
+AS_WELL = 0.85  # of the best time-keeping: what is as good
+MIN_PERIOD_NS = 500_000.0  # a device at twice the highest rate_hz
+NOMINAL_TOLERANCE = 0.005  # a period so close to the configured one is the configured one
+CLEAR, UNCLEAR = 0.4, 0.2  # how well arrivals keep time with a period, of 1
+COUNT_TOLERANCE = 0.018  # ticks of the nominal rate are counted so well
+OTHER = 0.02  # from when on a period is another one than the nominal
+FASTER = 0.9  # of the nominal period: a shorter one means a device faster than configured
 
 
-class Clock(NamedTuple):
-    """State of the fit."""
+class State(Enum):
+    """Where a fit stands."""
 
-    ints: Ints
-    floats: Floats
-
-    watched_ns: Ints
-    """Arrivals since the period was last checked, (WATCHED_TICKS,)."""
+    ACQUIRING = 'no period yet'
+    SETTLING = 'the line has just begun'
+    TRACKING = 'stamps come from the line'
 
 
-def new_clock(period_ns: float) -> Clock:
-    """Return the state before the first tick of a device with a nominal period [ns]."""
-    ints, watched_ns = np.zeros(N_INTS, np.int64), np.zeros(WATCHED_TICKS, np.int64)
-    clock = Clock(ints, np.zeros(N_FLOATS), watched_ns)
-    clock.ints[STAMP_NS] = -1
-    clock.floats[PERIOD_NS] = clock.floats[NOMINAL_NS] = clock.floats[FIRST_PERIOD_NS] = period_ns
-    return clock
+def time_keeping(arrivals_ns: Ints, period_ns: float) -> float:
+    """Return how well arrivals keep time with a period: 1 exactly, 0 not at all."""
+    turns = np.exp((2j * np.pi / period_ns) * (arrivals_ns - arrivals_ns[0]))
+    return float(abs(turns.mean()))
 
 
-@njit(cache=True)
-def move_line(c: Clock, step_ns: float) -> None:
-    """Move the line by some nanoseconds; whole ones are kept apart, for they exceed a float."""
-    fraction = c.floats[FRACTION_NS] + step_ns
-    whole = np.floor(fraction)
-    c.ints[LINE_NS] += int(whole)
-    c.floats[FRACTION_NS] = fraction - whole
+def steps_of(arrivals_ns: Ints) -> tuple[float, float, float]:
+    """Return the median step between arrivals, one that nine in ten exceed, the mean [ns]."""
+    steps = np.diff(arrivals_ns).astype(np.float64)
+    return float(np.median(steps)), float(np.quantile(steps, 0.1)), float(steps.mean())
 
 
-@njit(cache=True)
-def begin_phase(c: Clock, arrival_ns: int) -> None:
-    """Let the line begin anew at an arrival, with the period that it has."""
-    c.ints[LINE_NS] = arrival_ns
-    c.floats[FRACTION_NS] = 0.0
-    c.floats[EARLIEST_NS] = NEVER_NS
-    c.ints[STATE] = SETTLING
-    c.ints[PHASE_BLOCKS] = c.ints[IN_BLOCK] = c.ints[FAR_COUNT] = 0
-    c.ints[SUSPECTED] = 0
+def is_too_fast(mean_ns: float, period_ns: float, nominal_ns: float) -> bool:
+    """
+    Return whether a period is short for a reason that arrivals do not bear out.
+
+    What a held up host reads at once is dated back by whole periods, and so keeps time with
+    halves and thirds of the period too. But a faster device sends more ticks in the same time.
+
+    """
+    return period_ns < FASTER * nominal_ns and mean_ns > MAX_USUAL * period_ns
 
 
-@njit(cache=True)
-def begin_line(c: Clock, arrival_ns: int, period_ns: float) -> None:
-    """Let the line begin anew with a period."""
-    c.floats[PERIOD_NS] = c.floats[FIRST_PERIOD_NS] = period_ns
-    c.ints[PERIOD_BLOCKS] = FIRST_BLOCKS
-    begin_phase(c, arrival_ns)
+def longest_kept(arrivals_ns: Ints, longest_ns: float, shortest_ns: float) -> tuple[float, float]:
+    """
+    Return the longest period in a range that is kept about as well as any, and how well.
+
+    What keeps time with a period does so with a half and a third of it too.
+
+    """
+    n = int(math.log(longest_ns / shortest_ns) / STEP) + 1
+    periods_ns = longest_ns * np.exp(-STEP * np.arange(n))
+    keepings = np.array([time_keeping(arrivals_ns, period_ns) for period_ns in periods_ns])
+    is_good = keepings >= AS_WELL * keepings.max()
+    first = int(is_good.argmax())
+    stop = first + int((~np.append(is_good[first:], False)).argmax())
+    middle_ns = periods_ns[first + int(keepings[first:stop].argmax())]
+    near_ns = middle_ns * (1.0 + STEP / FINE_STEPS * np.arange(1 - FINE_STEPS, FINE_STEPS))
+    kept = [time_keeping(arrivals_ns, period_ns) for period_ns in near_ns]
+    best = int(np.argmax(kept))
+    return float(near_ns[best]), kept[best]
 
 
-@njit(cache=True)
-def find_period(c: Clock) -> float:
-    """Return the period of the watched ticks, -1 if there is none; see whether they batch."""
-    nominal_ns = c.floats[NOMINAL_NS]
-    period_ns = measured_period(c.watched_ns, nominal_ns)
-    is_counted = period_ns == nominal_ns and time_keeping(c.watched_ns, nominal_ns) <= UNCLEAR
-    c.ints[SEEN_BATCHES] = is_counted
+def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float | None:
+    """
+    Return the period that the arrivals keep time with, None if there is none [ns].
+
+    Lost ticks do not matter to a periodogram, unlike to a mean of the steps. The usual step
+    between arrivals is some periods long where most ticks are lost, and part of one where they
+    come in bunches. The nominal period is believed on less evidence than another: adapters that
+    deliver at times of their own make arrivals keep time with these, yet lose no tick.
+
+    """
+    median_ns, _, mean_ns = steps_of(arrivals_ns)
+    usual_ns = max(median_ns, MIN_PERIOD_NS)
+    longest_ns = min(max(LONGEST * usual_ns, LONGEST * nominal_ns), MAX_BUNCH * usual_ns)
+    shortest_ns = max(usual_ns / MAX_DIVISOR, MIN_PERIOD_NS)
+    period_ns, keeping = longest_kept(arrivals_ns, longest_ns, shortest_ns)
+    if keeping <= CLEAR or is_too_fast(mean_ns, period_ns, nominal_ns):
+        is_usual = MIN_USUAL * nominal_ns < usual_ns < MAX_USUAL * nominal_ns
+        is_kept = time_keeping(arrivals_ns, nominal_ns) > UNCLEAR
+        return nominal_ns if is_usual and is_kept else None
+    difference = abs(period_ns / nominal_ns - 1.0)
+    is_counted = abs(mean_ns / nominal_ns - 1.0) < COUNT_TOLERANCE
+    if difference < NOMINAL_TOLERANCE or (is_counted and difference > OTHER):
+        return nominal_ns
     return period_ns
-
-
-@njit(cache=True)
-def watch(c: Clock, arrival_ns: int) -> None:
-    """Find the period by the first WATCHED_TICKS; correct or drop it if later ones deny it."""
-    c.watched_ns[c.ints[WATCHED]] = arrival_ns
-    c.ints[WATCHED] += 1
-    if c.ints[WATCHED] < WATCHED_TICKS:
-        return
-    c.ints[WATCHED] = 0
-    c.floats[USUAL_NS] = usual_step(c.watched_ns)
-    if c.ints[STATE] == ACQUIRING:
-        period_ns = find_period(c)
-        if period_ns > 0.0:
-            begin_line(c, arrival_ns, period_ns)
-        return
-    keeping = time_keeping(c.watched_ns, c.floats[PERIOD_NS])
-    # a device that has become slower by a whole factor keeps the old time too
-    is_slower = shortest_step(c.watched_ns) > MAX_USUAL * c.floats[PERIOD_NS]
-    is_slower |= is_too_fast(c.watched_ns, c.floats[PERIOD_NS], c.floats[NOMINAL_NS])
-    if keeping >= UNCLEAR and not is_slower:
-        c.ints[DENIALS] = c.ints[SEEN_BATCHES] = 0
-        return
-    period_ns = find_period(c)
-    is_other = abs(period_ns / c.floats[PERIOD_NS] - 1.0) > WRONG_PERIOD
-    # the nominal period is believed on less evidence, see measured_period
-    needed = UNCLEAR if period_ns == c.floats[NOMINAL_NS] and is_slower else CLEAR
-    if period_ns > 0.0 and is_other and time_keeping(c.watched_ns, period_ns) > needed:
-        c.ints[RESTARTS] += 1
-        begin_line(c, arrival_ns, period_ns)
-    c.ints[DENIALS] = c.ints[DENIALS] + 1 if period_ns < 0.0 else 0
-    if c.ints[DENIALS] >= MAX_DENIALS:
-        c.ints[RESTARTS] += 1
-        c.ints[DENIALS] = 0
-        c.ints[STATE] = ACQUIRING
-        c.floats[PERIOD_NS] = c.floats[NOMINAL_NS]
-
-
-@njit(cache=True)
-def end_block(c: Clock) -> None:
-    """Correct the line by the earliest arrival of the block."""
-    error_ns = c.floats[EARLIEST_NS]
-    period_ns = c.floats[PERIOD_NS]
-    n_ticks = c.ints[IN_BLOCK]
-    c.ints[IN_BLOCK] = 0
-    c.floats[EARLIEST_NS] = NEVER_NS
-    if c.ints[PHASE_BLOCKS] > 0 and abs(error_ns) > FAR * period_ns:
-        c.ints[FAR_COUNT] += 1
-        if c.ints[FAR_COUNT] < FAR_BLOCKS:
-            return
-        # the host's clock was set, or the device began its ticks anew
-        move_line(c, error_ns)
-        c.ints[PHASE_BLOCKS] = 1
-        c.ints[FAR_COUNT] = 0
-        c.ints[RESTARTS] += 1
-        return
-    c.ints[FAR_COUNT] = 0
-    c.ints[PHASE_BLOCKS] = min(c.ints[PHASE_BLOCKS] + 1, N_BLOCKS)
-    n = c.ints[PHASE_BLOCKS]
-    # gains of a least-squares line through n equidistant points, fixed from N_BLOCKS on
-    move_line(c, 2.0 * (2.0 * n - 1.0) / (n * (n + 1.0)) * error_ns)
-    if n > 1:
-        c.ints[PERIOD_BLOCKS] = min(c.ints[PERIOD_BLOCKS] + 1, N_BLOCKS)
-        m = c.ints[PERIOD_BLOCKS]
-        period_ns += 6.0 / (m * (m + 1.0)) * error_ns / n_ticks
-        limit_ns = MAX_CORRECTION * c.floats[FIRST_PERIOD_NS]
-        first_ns = c.floats[FIRST_PERIOD_NS]
-        c.floats[PERIOD_NS] = min(max(period_ns, first_ns - limit_ns), first_ns + limit_ns)
-    c.ints[STATE] = TRACKING
-
-
-@njit(cache=True)
-def lost_ticks(c: Clock, late: float) -> int:
-    """
-    Return how many ticks were lost before one that is late by some periods.
-
-    Negative: an earlier one was taken for lost and was not. Whether a tick is late or follows
-    a lost one is only known at the next; what it mostly was in the past decides.
-
-    """
-    was_suspected = c.ints[SUSPECTED] != 0
-    c.ints[SUSPECTED] = 0
-    if c.ints[IN_BATCHES]:
-        c.ints[SUSPECTED] = late >= LATE_IN_BATCHES
-        is_lost = late < EARLY_IN_BATCHES or (was_suspected and c.ints[SUSPECTED] != 0)
-        return int(np.floor(late)) if is_lost else 0
-    if late < LATE - 1.0:
-        c.ints[LOSSES] = max(c.ints[LOSSES] - 1, -MAX_LOSSES)
-        return int(np.floor(late + 1.0 - LATE))
-    if late < LATE:
-        if was_suspected:
-            is_loss = c.ints[SUSPECTED_LOST] != 0
-            change = 1 if is_loss else -1
-            c.ints[LOSSES] = min(max(c.ints[LOSSES] + change, -MAX_LOSSES), MAX_LOSSES)
-        return 0
-    c.ints[SUSPECTED] = 1
-    if was_suspected:
-        c.ints[LOSSES] = min(c.ints[LOSSES] + 1, MAX_LOSSES)
-    c.ints[SUSPECTED_LOST] = was_suspected or c.ints[LOSSES] >= 0
-    return int(np.floor(late + 1.0 - LATE)) if c.ints[SUSPECTED_LOST] else 0
-
-
-@njit(cache=True)
-def track(c: Clock, arrival_ns: int) -> int:
-    """Place a tick on the line; return its time [ns]."""
-    period_ns = c.floats[PERIOD_NS]
-    move_line(c, period_ns)
-    late_ns = (arrival_ns - c.ints[LINE_NS]) - c.floats[FRACTION_NS]
-    lost = lost_ticks(c, late_ns / period_ns)
-    if lost != 0:
-        move_line(c, lost * period_ns)
-        late_ns -= lost * period_ns
-    line_ns = c.ints[LINE_NS]
-    if lost <= 0:
-        # one that seemed a whole period late would as well pass for early
-        c.floats[EARLIEST_NS] = min(c.floats[EARLIEST_NS], late_ns)
-    c.ints[IN_BLOCK] += max(1 + lost, 0)
-    was_settling = c.ints[STATE] == SETTLING
-    block = BATCHED_BLOCK if c.ints[IN_BATCHES] else BLOCK_TICKS
-    if c.ints[IN_BLOCK] >= block and c.floats[EARLIEST_NS] < NEVER_NS:
-        end_block(c)
-    return arrival_ns if was_settling else min(line_ns, arrival_ns)
-
-
-@njit(cache=True)
-def stamp_tick(c: Clock, arrival_ns: int, in_batches: bool) -> int:
-    """
-    Return when a tick was sent, from when it came.
-
-    Parameters
-    ----------
-    c : Clock
-        The fit, which is corrected.
-    arrival_ns : int
-        Arrival of the tick's first byte, in ticks' order [ns].
-    in_batches : bool
-        Whether bytes are known to be collected on the way; without it, what arrivals show.
-
-    Returns
-    -------
-    stamp_ns : int
-        Not after the arrival, and after the stamp of the tick before, except where the
-        host's clock was set back [ns].
-
-    """
-    c.ints[IN_BATCHES] = in_batches or c.ints[SEEN_BATCHES] != 0
-    step_ns = arrival_ns - c.ints[ARRIVAL_NS]
-    gap_ns = max(GAP_PERIODS * c.floats[PERIOD_NS], MIN_GAP_NS)
-    if c.ints[N_SEEN] == 0 or abs(step_ns) > gap_ns:
-        stamp_ns = arrival_ns
-        c.ints[RESTARTS] += c.ints[N_SEEN] > 0
-        c.ints[WATCHED] = 0
-        if c.ints[STATE] != ACQUIRING:
-            begin_phase(c, arrival_ns)
-    else:
-        stamp_ns = arrival_ns if c.ints[STATE] == ACQUIRING else track(c, arrival_ns)
-    watch(c, arrival_ns)
-    last_ns = c.ints[STAMP_NS]
-    if c.ints[N_SEEN] > 0 and last_ns - CLOCK_STEP_NS < stamp_ns <= last_ns:
-        stamp_ns = last_ns + int(MIN_STEP * c.floats[PERIOD_NS])
-    delay_ns = float(arrival_ns - stamp_ns)
-    c.floats[MEAN_SQUARE] += JITTER_MEMORY * (delay_ns * delay_ns - c.floats[MEAN_SQUARE])
-    c.ints[N_SEEN] += 1
-    c.ints[ARRIVAL_NS] = arrival_ns
-    c.ints[STAMP_NS] = stamp_ns
-    return stamp_ns
 
 
 class ClockStatus(NamedTuple):
@@ -324,7 +169,16 @@ class ClockFit:
 
     def __init__(self, rate_hz: float) -> None:
         self._nominal_ns = 1e9 / rate_hz
-        self._clock = new_clock(self._nominal_ns)
+        self._arrival_ns: int | None = None  # of the last tick
+        self._stamp_ns = -1
+        self._watched_ns: list[int] = []  # arrivals since the period was last checked
+        self._usual_ns = 0.0  # median step of those
+        self._restarts = self._denials = 0
+        self._mean_square = 0.0
+        self._in_batches = self._seen_batches = False
+        self._losses = 0  # whether late ticks mostly followed lost ones
+        self._begin_line(0, self._nominal_ns)
+        self._state = State.ACQUIRING
 
     def stamp(self, arrival_ns: int, in_batches: bool = False) -> int:
         """
@@ -335,34 +189,166 @@ class ClockFit:
         that is set back breaks one of both.
 
         """
-        return int(stamp_tick(self._clock, arrival_ns, in_batches))
-
-    @property
-    def state(self) -> Clock:
-        """Return what the kernels work on."""
-        return self._clock
+        self._in_batches = in_batches or self._seen_batches
+        is_first = self._arrival_ns is None
+        step_ns = 0 if self._arrival_ns is None else arrival_ns - self._arrival_ns
+        stamp_ns = arrival_ns
+        if is_first or abs(step_ns) > max(GAP_PERIODS * self.period_ns, MIN_GAP_NS):
+            self._restarts += not is_first
+            self._watched_ns.clear()
+            if self._state is not State.ACQUIRING:
+                self._begin_phase(arrival_ns)
+        elif self._state is not State.ACQUIRING:
+            stamp_ns = self._track(arrival_ns)
+        self._watched_ns.append(arrival_ns)
+        if len(self._watched_ns) == WATCHED_TICKS:
+            self._check_period(arrival_ns)
+        if not is_first and self._stamp_ns - CLOCK_STEP_NS < stamp_ns <= self._stamp_ns:
+            stamp_ns = self._stamp_ns + int(MIN_STEP * self.period_ns)
+        delay_ns = float(arrival_ns - stamp_ns)
+        self._mean_square += JITTER_MEMORY * (delay_ns * delay_ns - self._mean_square)
+        self._arrival_ns, self._stamp_ns = arrival_ns, stamp_ns
+        return stamp_ns
 
     @property
     def status(self) -> ClockStatus:
         """Where the fit stands; may be read from another thread."""
-        ints, floats = self._clock.ints, self._clock.floats
-        state = int(ints[STATE])
-        is_tracking = state == TRACKING
-        usual_ns = float(floats[USUAL_NS])
-        period_ns = float(floats[PERIOD_NS])
-        if not is_tracking and usual_ns > 0.0:
-            period_ns = usual_ns
+        is_tracking, usual_ns = self._state is State.TRACKING, self._usual_ns
+        period_ns = usual_ns if not is_tracking and usual_ns > 0.0 else self.period_ns
         return ClockStatus(
             is_tracking,
             1e9 / period_ns,
             1e6 * (self._nominal_ns / period_ns - 1.0),
-            1e-9 * float(floats[MEAN_SQUARE]) ** 0.5,
-            int(ints[RESTARTS]),
+            1e-9 * self._mean_square**0.5,
+            self._restarts,
             is_tracking or usual_ns > 0.0,
-            state == ACQUIRING and usual_ns > 0.0,
+            self._state is State.ACQUIRING and usual_ns > 0.0,
         )
 
-    @property
-    def period_ns(self) -> float:
-        """Return the period of the fit, the nominal one until it has begun [ns]."""
-        return float(self._clock.floats[PERIOD_NS])
+    def _begin_phase(self, arrival_ns: int) -> None:
+        """Let the line begin anew at an arrival, with the period that it has."""
+        self._state = State.SETTLING
+        # the line is at origin + offset; the sum would exceed what a float holds
+        self._origin_ns, self._offset_ns = arrival_ns, 0.0
+        self._earliest_ns = math.inf  # of the block
+        self._in_block = self._phase_blocks = self._far_blocks = 0
+        self._is_suspected = self._is_suspected_lost = False
+
+    def _begin_line(self, arrival_ns: int, period_ns: float) -> None:
+        """Let the line begin anew with a period."""
+        self.period_ns = period_ns
+        """Of the fit, the nominal one until it has begun [ns]."""
+        self._first_period_ns = period_ns
+        self._period_blocks = FIRST_BLOCKS
+        self._begin_phase(arrival_ns)
+
+    def _track(self, arrival_ns: int) -> int:
+        """Place a tick on the line; return its time [ns]."""
+        self._offset_ns += self.period_ns
+        late_ns = (arrival_ns - self._origin_ns) - self._offset_ns
+        lost = self._lost_ticks(late_ns / self.period_ns)
+        self._offset_ns += lost * self.period_ns
+        late_ns -= lost * self.period_ns
+        line_ns = self._origin_ns + math.floor(self._offset_ns)
+        if lost <= 0:
+            # one that seemed a whole period late would as well pass for early
+            self._earliest_ns = min(self._earliest_ns, late_ns)
+        self._in_block += max(1 + lost, 0)
+        was_settling = self._state is State.SETTLING
+        block = BATCHED_BLOCK if self._in_batches else BLOCK_TICKS
+        if self._in_block >= block and self._earliest_ns < math.inf:
+            self._end_block()
+        return arrival_ns if was_settling else min(line_ns, arrival_ns)
+
+    def _lost_ticks(self, late: float) -> int:
+        """
+        Return how many ticks were lost before one that is late by some periods.
+
+        Negative: an earlier one was taken for lost and was not. Whether a tick is late or follows
+        a lost one is only known at the next; what it mostly was in the past decides.
+
+        """
+        was_suspected, self._is_suspected = self._is_suspected, False
+        if self._in_batches:
+            self._is_suspected = late >= LATE_IN_BATCHES
+            is_lost = late < EARLY_IN_BATCHES or (was_suspected and self._is_suspected)
+            return math.floor(late) if is_lost else 0
+        if late < LATE - 1.0:
+            self._count_loss(False)
+            return math.floor(late + 1.0 - LATE)
+        if late < LATE:
+            if was_suspected:
+                self._count_loss(self._is_suspected_lost)
+            return 0
+        self._is_suspected = True
+        if was_suspected:
+            self._count_loss(True)
+        self._is_suspected_lost = was_suspected or self._losses >= 0
+        return math.floor(late + 1.0 - LATE) if self._is_suspected_lost else 0
+
+    def _count_loss(self, is_loss: bool) -> None:
+        self._losses = min(max(self._losses + (1 if is_loss else -1), -MAX_LOSSES), MAX_LOSSES)
+
+    def _end_block(self) -> None:
+        """Correct the line by the earliest arrival of the block."""
+        error_ns, n_ticks = self._earliest_ns, self._in_block
+        self._earliest_ns, self._in_block = math.inf, 0
+        if self._phase_blocks > 0 and abs(error_ns) > FAR * self.period_ns:
+            self._far_blocks += 1
+            if self._far_blocks >= FAR_BLOCKS:
+                # the host's clock was set, or the device began its ticks anew
+                self._offset_ns += error_ns
+                self._phase_blocks, self._far_blocks = 1, 0
+                self._restarts += 1
+            return
+        self._far_blocks = 0
+        n = self._phase_blocks = min(self._phase_blocks + 1, N_BLOCKS)
+        # gains of a least-squares line through n equidistant points, fixed from N_BLOCKS on
+        self._offset_ns += 2.0 * (2.0 * n - 1.0) / (n * (n + 1.0)) * error_ns
+        if n > 1:
+            m = self._period_blocks = min(self._period_blocks + 1, N_BLOCKS)
+            period_ns = self.period_ns + 6.0 / (m * (m + 1.0)) * error_ns / n_ticks
+            first_ns = self._first_period_ns
+            limit_ns = MAX_CORRECTION * first_ns
+            self.period_ns = min(max(period_ns, first_ns - limit_ns), first_ns + limit_ns)
+        self._state = State.TRACKING
+
+    def _check_period(self, arrival_ns: int) -> None:
+        """Find the period by the watched ticks; correct or drop it if they deny it."""
+        watched_ns = np.array(self._watched_ns)
+        self._watched_ns.clear()
+        self._usual_ns, shortest_ns, mean_ns = steps_of(watched_ns)
+        if self._state is State.ACQUIRING:
+            period_ns = self._find_period(watched_ns)
+            if period_ns is not None:
+                self._begin_line(arrival_ns, period_ns)
+            return
+        # a device that has become slower by a whole factor keeps the old time too
+        is_slower = shortest_ns > MAX_USUAL * self.period_ns
+        is_slower |= is_too_fast(mean_ns, self.period_ns, self._nominal_ns)
+        if time_keeping(watched_ns, self.period_ns) >= UNCLEAR and not is_slower:
+            self._denials, self._seen_batches = 0, False
+            return
+        period_ns = self._find_period(watched_ns)
+        if period_ns is None:
+            self._denials += 1
+            if self._denials >= MAX_DENIALS:
+                self._restarts += 1
+                self._denials, self._state = 0, State.ACQUIRING
+                self.period_ns = self._nominal_ns
+            return
+        self._denials = 0
+        is_other = abs(period_ns / self.period_ns - 1.0) > WRONG_PERIOD
+        # the nominal period is believed on less evidence, see measured_period
+        needed = UNCLEAR if period_ns == self._nominal_ns and is_slower else CLEAR
+        if is_other and time_keeping(watched_ns, period_ns) > needed:
+            self._restarts += 1
+            self._begin_line(arrival_ns, period_ns)
+
+    def _find_period(self, watched_ns: Ints) -> float | None:
+        """Return the period of the watched ticks, if any; see whether they come in batches."""
+        nominal_ns = self._nominal_ns
+        period_ns = measured_period(watched_ns, nominal_ns)
+        is_nominal = period_ns == nominal_ns
+        self._seen_batches = is_nominal and time_keeping(watched_ns, nominal_ns) <= UNCLEAR
+        return period_ns

@@ -15,37 +15,13 @@ from collections import deque
 from collections.abc import Callable
 import threading
 import time
-from typing import NamedTuple
 
-import numpy as np
-from puppet_core.math import Floats
+from puppet_driver.frames.assembler import QueuedFrame
 
 QUEUED_FRAMES = 32  # a quarter of a second at 120 Hz
 SLOW_S = 0.005  # half a period of the fastest devices
 PROMPT_FRAMES = 120  # in a row, until the reading thread trusts the consumer again
 JOIN_TIMEOUT_S = 2.0
-
-
-class QueuedFrame(NamedTuple):
-    """One frame, its arrays being its own."""
-
-    stamp_ns: int
-    """When it was measured [ns]."""
-
-    arrival_ns: int
-    """When its first byte came [ns]."""
-
-    frame_index: int
-    """Counts from 0; a dropped one is missing in what the consumer sees."""
-
-    poses: Floats
-    """Shape (sensors, 7), NaN where missing."""
-
-    missing: np.ndarray
-    """Shape (sensors,), uint8, 1 where missing."""
-
-    ages_s: Floats
-    """Shape (sensors,): how much older than the stamp the last sample is [s]."""
 
 
 class FrameQueue:

@@ -18,10 +18,10 @@ import select
 import threading
 import time
 
-from puppet_driver.devices import Line
+from puppet_driver.devices.line import Line
 from puppet_driver.errors import LinkError
-from puppet_driver.frames.assembler import FrameAssembler
-from puppet_driver.frames.frame_queue import FrameQueue, QueuedFrame
+from puppet_driver.frames.assembler import FrameAssembler, QueuedFrame
+from puppet_driver.frames.frame_queue import FrameQueue
 
 STALL_NS = 250_000_000  # a thread that slept longer skips what has piled up
 GATHER_NS = 1_000_000_000  # how long the first line to stream waits for the others
@@ -145,32 +145,24 @@ class ReaderRun:
                 continue
             has_gathered = self._has_gathered
             for index in (descriptors[d] for d in ready if d != self._wake_read):
-                if self.lines[index].on_readable(now_ns, arrival_ns):
-                    self._add(index, has_gathered, arrival_ns)
+                records = self.lines[index].on_readable(now_ns, arrival_ns)
+                if has_gathered and records:
+                    self.assembler.add(index, records)
             for index, line in enumerate(self.lines):
                 if self._end.is_set():
                     return
-                if now_ns >= line.deadline_ns and line.on_time(now_ns):
-                    self._add(index, has_gathered, arrival_ns)
+                records = line.on_time(now_ns) if now_ns >= line.deadline_ns else []
+                if has_gathered and records:
+                    self.assembler.add(index, records)
             self._gather(now_ns)
-            while not self._end.is_set() and self.assembler.take(arrival_ns):
-                self.queue.put(self.assembler.frame())
+            while not self._end.is_set() and (frame := self.assembler.take(arrival_ns)):
+                self.queue.put(frame)
 
     def _wait_s(self, now_ns: int) -> float:
         wait_ns = min(line.deadline_ns for line in self.lines) - now_ns
         if self.assembler.is_collecting:
             wait_ns = min(wait_ns, self.assembler.wait_ns(self._clock_ns()))
         return max(wait_ns, 0) / 1e9
-
-    def _add(self, index: int, has_gathered: bool, arrival_ns: int) -> None:
-        stream = self.lines[index].stream
-        if stream is None or not has_gathered:
-            return
-        placed = self.assembler.add(index, stream.batch)
-        while placed < stream.batch.count:
-            if self.assembler.take(arrival_ns, force=True):
-                self.queue.put(self.assembler.frame())
-            placed = self.assembler.add(index, stream.batch, placed)
 
     def _gather(self, now_ns: int) -> None:
         """Let frames begin when all lines have started, or one has waited for the others."""

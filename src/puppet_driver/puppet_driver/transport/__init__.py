@@ -18,9 +18,11 @@ from puppet_driver.transport.network_port import (
     UdpPort,
 )
 from puppet_driver.transport.port import open_port, Port
+from puppet_driver.transport.serial_port import MAX_READ_BYTES
 
 __all__ = [
     'Endpoint',
+    'MAX_READ_BYTES',
     'Port',
     'SCHEMES',
     'TcpPort',

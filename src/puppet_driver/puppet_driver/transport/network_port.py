@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from puppet_core.io import ConfigError
 from puppet_driver.errors import LinkError
+from puppet_driver.transport.serial_port import MAX_READ_BYTES
 
 FIRST_WAIT_S = 0.1  # the usual look-up is much faster
 Found = list[tuple[Any, ...]]
@@ -224,20 +225,19 @@ class NetworkPort:
         LinkError : if the connection has gone.
 
         """
-        waste = bytearray(DRAIN_BYTES)
-        while not self._is_fresh and self._receive(waste) is not None:
+        while not self._is_fresh and self._receive(DRAIN_BYTES) is not None:
             pass
 
-    def read_into(self, buffer: bytearray) -> int:
+    def read(self) -> bytes:
         """
-        Read what is there, of datagrams the first; return how many bytes.
+        Return what has arrived, of datagrams the first.
 
         Raises
         ------
         LinkError : if the connection has gone.
 
         """
-        return self._receive(buffer) or 0
+        return self._receive() or b''
 
     def write(self, data: bytes) -> None:
         """
@@ -260,16 +260,16 @@ class NetworkPort:
         """Close it; never raises."""
         self._socket.close()
 
-    def _receive(self, buffer: bytearray) -> int | None:
-        """Read; return how many bytes, None if nothing is there."""
+    def _receive(self, n_bytes: int = MAX_READ_BYTES) -> bytes | None:
+        """Return what has arrived, None if nothing has."""
         try:
-            n_bytes = os.readv(self._descriptor, [buffer])
+            data = os.read(self._descriptor, n_bytes)
         except BlockingIOError:
             return None
         except OSError as err:
             raise self._gone(err) from err
         self._is_fresh = False
-        return n_bytes
+        return data
 
     def _gone(self, err: OSError) -> LinkError:
         expected = 'a connection' if self._is_connecting else 'a connected device'
@@ -304,14 +304,14 @@ class TcpPort(NetworkPort):
             pass
         super().close()
 
-    def _receive(self, buffer: bytearray) -> int | None:
+    def _receive(self, n_bytes: int = MAX_READ_BYTES) -> bytes | None:
         """Read; see NetworkPort. The end of the connection is a LinkError."""
-        n_bytes = super()._receive(buffer)
-        if n_bytes == 0:
+        data = super()._receive(n_bytes)
+        if data == b'':
             raise LinkError(
                 f'{self.name}: expected a connected device, got the end of the connection'
             )
-        return n_bytes
+        return data
 
     def _has_connected(self) -> bool:
         code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)

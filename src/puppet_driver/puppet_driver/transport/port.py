@@ -16,8 +16,8 @@ class Port(Protocol):
     def fileno(self) -> int:
         """Return the descriptor, for select."""
 
-    def read_into(self, buffer: bytearray) -> int:
-        """Read what is there; return how many bytes; raise LinkError if the device is gone."""
+    def read(self) -> bytes:
+        """Return what has arrived; raise LinkError if the device is gone."""
 
     def write(self, data: bytes) -> None:
         """Send a short command or raise LinkError."""

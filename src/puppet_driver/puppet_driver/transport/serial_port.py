@@ -25,6 +25,7 @@ _OPEN_PROBLEMS = {
     errno.ENODEV: ('a connected device', 'none behind this port'),
     errno.EIO: ('a working port', 'an input/output error'),
 }
+MAX_READ_BYTES = 4096  # what a tty hands over at once
 _BUSY = ('a free port', 'one that another program holds; close that program')
 _IN_USE = (errno.EBUSY, errno.EAGAIN, errno.EWOULDBLOCK)
 
@@ -77,11 +78,9 @@ class SerialPort:
         """Return the descriptor, for select."""
         return self._descriptor
 
-    def read_into(self, buffer: bytearray) -> int:
+    def read(self) -> bytes:
         """
-        Read what is there; return how many bytes.
-
-        To be called when select reports that the port is readable.
+        Return what has arrived, select having reported that the port is readable.
 
         Raises
         ------
@@ -89,14 +88,14 @@ class SerialPort:
 
         """
         try:
-            n_bytes = os.readv(self._descriptor, [buffer])
+            data = os.read(self._descriptor, MAX_READ_BYTES)
         except BlockingIOError:
-            return 0
+            return b''
         except OSError as err:
             raise LinkError(f'{self.name}: expected data, got {err.strerror}') from err
-        if n_bytes == 0:
+        if not data:
             raise LinkError(f'{self.name}: expected a connected device, got the end of the line')
-        return n_bytes
+        return data
 
     def write(self, data: bytes) -> None:
         """

@@ -3,12 +3,13 @@
 """The whole driver without ROS against the emulator, over pseudo-terminals."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 import threading
 
 import numpy as np
 from puppet_core.io import build_config, check_values
 from puppet_driver.devices.line import LineState
-from puppet_driver.driver import make_reader, warm_up
+from puppet_driver.driver import make_reader
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.frames.frame_queue import QUEUED_FRAMES, QueuedFrame
@@ -49,7 +50,6 @@ class Session:
 @pytest.fixture
 def session() -> Iterator[Callable[..., Session]]:
     """Yield a function that starts a reader and stops it afterwards."""
-    warm_up()
     sessions: list[Session] = []
 
     def start(server: EmulatorServer, **options: object) -> Session:
@@ -150,7 +150,7 @@ def test_a_full_line_at_the_devices_ceiling_loses_nothing(emulator, session, wai
     for old, line in zip(before, run.reader.lines):
         new = line.status.counters
         assert new.records > old.records + 4 * 280
-        assert new._replace(records=0) == old._replace(records=0)
+        assert replace(new, records=0) == replace(old, records=0)
     assert run.reader.queue.dropped == 0
 
 

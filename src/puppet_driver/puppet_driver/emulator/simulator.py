@@ -1,0 +1,168 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What all device simulators share: commands in, replies and records out, faults of records.
+
+A device simulator is described by bytes alone, as the driver's side is: it knows no port, and of
+time what it is given.
+
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from puppet_core.math import Floats, quaternions, Quats
+from puppet_driver.devices.flock_of_birds import REP103_SIGNS
+from puppet_driver.emulator.faults import Faults
+
+GIMBAL_LOCK = 1e-7  # cosine of Y below which Z and X are ambiguous
+
+
+def device_positions(poses: Floats) -> Floats:
+    """Return the positions of poses (..., 7) in the devices' axes."""
+    return poses[..., :3] * REP103_SIGNS
+
+
+def device_quaternions(poses: Floats) -> Quats:
+    """Return the orientations of poses (..., 7) in the devices' axes."""
+    return poses[..., 3:] * np.array((1.0, *REP103_SIGNS))
+
+
+def angles_zyx(q: Quats) -> Floats:
+    """Return angles about Z, the new Y and the new X [rad], shape (..., 3)."""
+    m = quaternions.to_matrix(q)
+    y = -np.arcsin(np.clip(m[..., 2, 0], -1.0, 1.0))
+    # with Y upright only the sum or difference of the others counts: all of it is Z's
+    is_locked = np.hypot(m[..., 0, 0], m[..., 1, 0]) < GIMBAL_LOCK
+    z = np.where(
+        is_locked,
+        np.arctan2(-m[..., 0, 1], m[..., 1, 1]),
+        np.arctan2(m[..., 1, 0], m[..., 0, 0]),
+    )
+    x = np.where(is_locked, 0.0, np.arctan2(m[..., 2, 1], m[..., 2, 2]))
+    return np.stack((z, y, x), axis=-1)
+
+
+def matrix_columns(q: Quats) -> Floats:
+    """Return rotation matrices, column by column, shape (..., 9)."""
+    matrix = quaternions.to_matrix(q)
+    return np.swapaxes(matrix, -1, -2).reshape(*q.shape[:-1], 9)
+
+
+class DeviceSimulator(ABC):
+    """The emulated device on one line, sleeping."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        """Changes whenever records of the same poses would."""
+        self.report_every = 1
+        """How many ticks there are from record to record."""
+        self.is_streaming = False
+        self.is_held_off = False
+        """Whether the host has sent XOFF."""
+        self.n_poll_requests = 0
+        self._pending = b''
+        self._deaf_until_s = 0.0
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether records leave the device at each tick."""
+        return self.is_streaming and not self.is_held_off
+
+    def take_poll_requests(self) -> int:
+        """Return how many requests for one set of records are unanswered; forget them."""
+        n_poll_requests, self.n_poll_requests = self.n_poll_requests, 0
+        return n_poll_requests
+
+    def on_disconnect(self) -> None:
+        """Forget a command cut short and answers not sent; the host has closed its port."""
+        self._pending = b''
+        self.n_poll_requests = 0
+
+    def receive(self, data: bytes, now_s: float) -> bytes:
+        """Obey the commands in `data` as far as they are complete; return the replies."""
+        if now_s < self._deaf_until_s:
+            return b''
+        self._pending += data
+        reply = b''
+        while self._pending:
+            length = self.command_length(self._pending)
+            if length == 0:
+                break
+            command, self._pending = self._pending[:length], self._pending[length:]
+            reply += self.obey(command, now_s)
+        return reply
+
+    @abstractmethod
+    def command_length(self, pending: bytes) -> int:
+        """Return the length of the first command, 0 if it is not complete yet."""
+
+    @abstractmethod
+    def obey(self, command: bytes, now_s: float) -> bytes:
+        """Obey one command; return the reply."""
+
+    @abstractmethod
+    def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
+        """
+        Return the records of some ticks as the device now sends them.
+
+        Parameters
+        ----------
+        poses : ndarray, shape (n_ticks, sensors, 7)
+            Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
+        start_tick : int
+            Number of the first tick.
+
+        Returns
+        -------
+        records : list of ndarray of uint8, shape (n_ticks, record size)
+            One array for each sensor that reports, in the order they are sent.
+
+        """
+
+    def packet(self, tick: int, records: Sequence[bytes], is_lost: Sequence[bool]) -> bytes:
+        """Return what is sent at a tick, some records being lost."""
+        return b''.join(record for record, lost in zip(records, is_lost) if not lost)
+
+
+class LinePackets:
+    """
+    What one device sends at each tick, encoded a block at a time.
+
+    Parameters
+    ----------
+    device : DeviceSimulator
+        Encodes in the form that the host has chosen.
+    columns : slice
+        The line's sensors among all.
+    faults : Faults
+        What goes wrong on the way.
+
+    """
+
+    def __init__(self, device: DeviceSimulator, columns: slice, faults: Faults) -> None:
+        self._device, self._columns, self._faults = device, columns, faults
+        self._start_tick, self._version = 0, -1
+        self._poses: Floats = np.zeros((0, 0, 7))
+        self._records: list[np.ndarray] = []
+        self._lost = np.zeros((0, 0), dtype=bool)
+
+    def load(self, start_tick: int, poses: Floats) -> None:
+        """Set the poses (n_ticks, all sensors, 7) of the ticks from `start_tick` on."""
+        self._start_tick, self._version = start_tick, -1
+        self._poses = poses[:, self._columns]
+
+    def prepare(self) -> None:
+        """Encode the block, unless that has been done in the form that the host wants now."""
+        if self._version != self._device.version:
+            self._version = self._device.version
+            self._records = self._device.encode(self._poses, self._start_tick)
+            self._lost = self._faults.drops(len(self._poses), len(self._records))
+
+    def burst(self, tick: int) -> bytes:
+        """Return what the line sends at a tick of the block."""
+        self.prepare()
+        row = tick - self._start_tick
+        records = [data[row].tobytes() for data in self._records]
+        return self._faults.corrupt(self._device.packet(tick, records, self._lost[row]))

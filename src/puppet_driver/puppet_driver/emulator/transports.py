@@ -1,0 +1,438 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The ways between an emulated device and a host; nothing here ever blocks."""
+
+from collections.abc import Callable
+import fcntl
+from functools import partial
+import os
+from pathlib import Path
+import select
+import socket
+import struct
+import termios
+import tty
+from typing import Protocol
+
+import numpy as np
+from puppet_core.io import ConfigError
+from puppet_driver.transport import Endpoint
+
+MAX_BACKLOG_BYTES = 3600  # unread bytes at which sending pauses; 0.4 s of a full line
+READ_BYTES = 65536
+ABRUPTLY = struct.pack('ii', 1, 0)  # how a connection is closed
+BIND_ATTEMPTS = 20  # for a number that is free for both, if any will do
+SPEEDS_BPS = {
+    getattr(termios, f'B{rate}'): rate
+    for rate in (2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600)
+    if hasattr(termios, f'B{rate}')
+}
+
+
+class Transport(Protocol):
+    """The way to one host; nothing in it ever blocks."""
+
+    is_open: bool
+    """Whether a host is there."""
+
+    @property
+    def link(self) -> object:
+        """Name under which a host finds it, as a text."""
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select; meaningful while `is_open`."""
+
+    def look(self) -> bool:
+        """See whether a host is there; return whether that is news."""
+
+    def receive(self) -> bytes:
+        """Return what the host has sent, empty if nothing or gone."""
+
+    def send(self, data: bytes) -> None:
+        """Send to the host, or drop what it does not take."""
+
+    def check_backlog(self) -> None:
+        """See how much the host has not read; to be called a few times a second."""
+
+    def close(self) -> None:
+        """Pull it."""
+
+
+class PtyTransport:
+    """
+    A pseudo-terminal behind a symbolic link.
+
+    What is sent while nobody has the port open is lost, as on a wire; what a slow host does not
+    read is dropped instead of piling up.
+
+    Parameters
+    ----------
+    link : Path
+        Name under which the host finds the port; an old link is replaced, a file is not.
+
+    Raises
+    ------
+    ConfigError : if the link cannot be made.
+
+    """
+
+    def __init__(self, link: Path) -> None:
+        self.link = link
+        self.dropped_bytes = 0
+        self._is_choked = False
+        self._master, slave = os.openpty()
+        self._slave_name = os.ttyname(slave)
+        tty.setraw(slave)
+        # a terminal that has been open once reports when it is not
+        os.close(slave)
+        os.set_blocking(self._master, False)
+        self._poll = select.poll()
+        self._poll.register(self._master, select.POLLHUP)
+        self.is_open = False
+        try:
+            _replace_link(link, self._slave_name)
+        except OSError as err:
+            os.close(self._master)
+            raise ConfigError(f'{link}: expected a place for a link, got {err.strerror}') from err
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select; meaningful while `is_open`."""
+        return self._master
+
+    def look(self) -> bool:
+        """See whether a host has the port open; return whether that is news."""
+        was_open, self.is_open = self.is_open, not self._poll.poll(0)
+        if self.is_open and not was_open:
+            self._is_choked = False
+            try:
+                # what the last host did not read is not the new one's
+                termios.tcflush(self._master, termios.TCOFLUSH)
+            except termios.error:
+                pass
+        return self.is_open != was_open
+
+    def receive(self) -> bytes:
+        """Return what the host has sent, empty if nothing or gone."""
+        try:
+            return os.read(self._master, READ_BYTES)
+        except OSError:
+            return b''
+
+    def send(self, data: bytes) -> None:
+        """Send to the host, or drop what it does not take."""
+        if not self.is_open or self._is_choked:
+            self.dropped_bytes += len(data)
+            return
+        try:
+            n_sent = os.write(self._master, data)
+        except OSError:
+            n_sent = 0
+        self.dropped_bytes += len(data) - n_sent
+
+    def check_backlog(self) -> None:
+        """See how much the host has not read; to be called a few times a second."""
+        if not self.is_open:
+            return
+        try:
+            slave = os.open(self._slave_name, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError:
+            return  # a host that forbids others to open the port
+        try:
+            unread = fcntl.ioctl(slave, termios.FIONREAD, struct.pack('i', 0))
+            self._is_choked = struct.unpack('i', unread)[0] > MAX_BACKLOG_BYTES
+        except OSError:
+            pass
+        finally:
+            os.close(slave)
+
+    def close(self) -> None:
+        """Close the port: the host sees the end of the line, and the link is removed."""
+        os.close(self._master)
+        if self.link.is_symlink() and os.readlink(self.link) == self._slave_name:
+            self.link.unlink()
+
+
+def _replace_link(link: Path, target: str) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if link.is_symlink():
+        link.unlink()
+    link.symlink_to(target)
+
+
+class NetworkTransport:
+    """
+    A TCP and a UDP port of the same number.
+
+    The device has one host at a time: whoever connected last, or sent the last datagram. It is
+    answered the way it asked. What is sent while nobody is there is lost; what a slow host does
+    not read is dropped, whole packets at a time.
+
+    Parameters
+    ----------
+    host : str
+        Address to listen at, such as 127.0.0.1.
+    port : int
+        Number of the port, 0 for any free one.
+
+    Raises
+    ------
+    ConfigError : if the address cannot be had.
+
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self.dropped_bytes = 0
+        self.is_open = False
+        self._listener, self._datagrams = _bind_both(host, port)
+        self._host, self._port = self._listener.getsockname()[:2]
+        self._client: socket.socket | None = None
+        self._peer: tuple | None = None
+        self._abandoned: list[socket.socket] = []
+        self._unsent = b''
+        self._epoll = select.epoll()
+        self._epoll.register(self._listener, select.EPOLLIN)
+        self._epoll.register(self._datagrams, select.EPOLLIN)
+
+    @property
+    def link(self) -> Endpoint:
+        """Name under which a host finds it by TCP."""
+        return self.endpoint('tcp')
+
+    def endpoint(self, scheme: str) -> Endpoint:
+        """Return the name by either protocol."""
+        return Endpoint(scheme, self._host, self._port)
+
+    def fileno(self) -> int:
+        """Return a descriptor that is readable whenever there is something to process."""
+        return self._epoll.fileno()
+
+    def look(self) -> bool:
+        """Let a new host in; return whether it is news that one is there."""
+        was_open = self.is_open
+        self._accept()
+        self.is_open = self._client is not None or self._peer is not None
+        return self.is_open != was_open
+
+    def receive(self) -> bytes:
+        """Return what the host has sent, empty if nothing or gone."""
+        self.look()
+        data = self._receive_stream() or self._receive_datagram()
+        self.is_open = self._client is not None or self._peer is not None
+        return data
+
+    def send(self, data: bytes) -> None:
+        """Send to the host, or drop what it does not take."""
+        if self._peer is not None:
+            self._send_datagram(data, self._peer)
+        elif self._client is not None:
+            self.check_backlog()
+            if self._unsent:
+                self.dropped_bytes += len(data)
+            else:
+                self._unsent = self._push(data)
+
+    def check_backlog(self) -> None:
+        """Try again to send the rest of a packet."""
+        if self._unsent:
+            self._unsent = self._push(self._unsent)
+
+    def reset(self) -> None:
+        """Break the connection off: the host sees a reset."""
+        if self._client is not None:
+            self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABRUPTLY)
+        self._drop_client()
+
+    def abandon(self) -> None:
+        """Forget the connection as one who has lost power does: the host sees nothing."""
+        if self._client is not None:
+            self._epoll.unregister(self._client)
+            self._abandoned.append(self._client)
+        self._client, self._unsent = None, b''
+
+    def close(self) -> None:
+        """Close the port: the host sees the end of the connection."""
+        self._drop_client()
+        for connection in self._abandoned:
+            connection.close()
+        self._epoll.close()
+        self._listener.close()
+        self._datagrams.close()
+
+    def _accept(self) -> None:
+        try:
+            client, _ = self._listener.accept()
+        except OSError:
+            return
+        self._drop_client()
+        client.setblocking(False)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._epoll.register(client, select.EPOLLIN)
+        self._client, self._peer = client, None
+
+    def _drop_client(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        self._client, self._unsent = None, b''
+
+    def _receive_stream(self) -> bytes:
+        if self._client is None:
+            return b''
+        try:
+            data = self._client.recv(READ_BYTES)
+        except BlockingIOError:
+            return b''
+        except OSError:
+            data = b''
+        if not data:
+            self._drop_client()
+        else:
+            self._peer = None
+        return data
+
+    def _receive_datagram(self) -> bytes:
+        try:
+            data, self._peer = self._datagrams.recvfrom(READ_BYTES)
+        except OSError:
+            return b''
+        return data
+
+    def _push(self, data: bytes) -> bytes:
+        """Send what fits; return the rest."""
+        assert self._client is not None
+        try:
+            return data[self._client.send(data) :]
+        except BlockingIOError:
+            return data
+        except OSError:
+            self.dropped_bytes += len(data)
+            return b''
+
+    def _send_datagram(self, data: bytes, peer: tuple) -> None:
+        if not data:
+            return
+        try:
+            self._datagrams.sendto(data, peer)
+        except OSError:
+            self.dropped_bytes += len(data)
+
+
+def _bind_both(host: str, port: int) -> tuple[socket.socket, socket.socket]:
+    for attempt in range(BIND_ATTEMPTS):
+        family = socket.AF_INET6 if ':' in host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        datagrams = socket.socket(family, socket.SOCK_DGRAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+            datagrams.bind(listener.getsockname())
+            listener.listen(1)
+        except (OSError, OverflowError) as err:
+            listener.close()
+            datagrams.close()
+            if port == 0 and attempt + 1 < BIND_ATTEMPTS:
+                continue
+            text = getattr(err, 'strerror', None) or str(err)
+            raise ConfigError(f'{host}:{port}: expected a free address, got {text}') from err
+        listener.setblocking(False)
+        datagrams.setblocking(False)
+        return listener, datagrams
+    raise AssertionError('unreachable')
+
+
+class FaultyTransport:
+    """
+    A transport with faults, set by its attributes from any thread.
+
+    Parameters
+    ----------
+    cable : Transport
+        The transport without faults.
+    remake : callable, optional
+        Makes another one of the same name when it is plugged in again; without it, a
+        pseudo-terminal.
+    baud_rate_bps : int
+        Speed of the device [bit/s].
+    seed : int
+        Of bit errors and of what a wrong speed makes of bytes.
+
+    """
+
+    def __init__(
+        self,
+        cable: Transport,
+        baud_rate_bps: int = 115200,
+        seed: int = 1,
+        remake: Callable[[], Transport] | None = None,
+    ) -> None:
+        self.link = cable.link
+        self._remake = remake or partial(PtyTransport, Path(str(cable.link)))
+        self.is_open = cable.is_open
+        self.is_plugged = True
+        self.is_cut = False
+        """Whether bytes get lost both ways while the port stays."""
+        self.bit_error_rate = 0.0
+        """Probability that a bit on its way to the host is turned."""
+        self.baud_rate_bps = baud_rate_bps
+        self.keep_of_next = -1
+        """How many bytes of the next packet pass; -1 for all."""
+        self.n_sent = 0
+        """Bytes that have gone to the host."""
+        self._transport: Transport | None = cable
+        self._rng = np.random.default_rng(seed)
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select; meaningful while `is_open`."""
+        return self._transport.fileno() if self._transport is not None else -1
+
+    def look(self) -> bool:
+        """See whether a host has the port open; plug and unplug, in the server's thread."""
+        was_open = self.is_open
+        if self._transport is not None and not self.is_plugged:
+            self._transport.close()
+            self._transport = None
+        elif self._transport is None and self.is_plugged:
+            self._transport = self._remake()
+        if self._transport is not None:
+            self._transport.look()
+        self.is_open = self._transport is not None and self._transport.is_open
+        return self.is_open != was_open
+
+    def receive(self) -> bytes:
+        """Return what the host has sent and the device understands."""
+        data = self._transport.receive() if self._transport is not None else b''
+        return b'' if self.is_cut or not self._has_right_speed() else data
+
+    def send(self, data: bytes) -> None:
+        """Send to the host what the faults leave of it."""
+        if self._transport is None or self.is_cut or not data:
+            return
+        if self.keep_of_next >= 0:
+            data, self.keep_of_next = data[: self.keep_of_next], -1
+        if not self._has_right_speed():
+            data = self._rng.bytes(len(data))
+        if self.bit_error_rate > 0.0:
+            bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8))
+            turned = self._rng.random(len(bits)) < self.bit_error_rate
+            data = np.packbits(bits ^ turned).tobytes()
+        self.n_sent += len(data)
+        self._transport.send(data)
+
+    def check_backlog(self) -> None:
+        """See how much the host has not read."""
+        if self._transport is not None:
+            self._transport.check_backlog()
+
+    def close(self) -> None:
+        """Close the transport for good."""
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+
+    def _has_right_speed(self) -> bool:
+        if self._transport is None:
+            return True
+        try:
+            speed = termios.tcgetattr(self._transport.fileno())[5]
+        except termios.error:
+            return True
+        return SPEEDS_BPS.get(speed, self.baud_rate_bps) == self.baud_rate_bps
