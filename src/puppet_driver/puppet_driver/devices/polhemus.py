@@ -156,12 +156,12 @@ class RecordLayout:
 
     @property
     def orientation(self) -> tuple[Item, ...]:
-        """The items that state the orientation."""
+        """Return the items that state the orientation."""
         return tuple(item for item in self.items if item in (QUATERNION, EULER, *COSINES))
 
     @cached_property
     def place_of(self) -> dict[str, int]:
-        """Where the item of each name begins; a constant's is that of its last."""
+        """Return where the item of each name begins; of several, the last."""
         places, at = {}, len(self.header)
         for item in self.items:
             places[item.name] = at
@@ -184,7 +184,7 @@ class RecordLayout:
 
     @cached_property
     def allowed(self) -> list[bytes]:
-        """The bytes that can stand at each place of a record."""
+        """Return the bytes that can stand at each place of a record."""
         allowed = list(self.header)
         for item in self.items:
             if item.constant:
