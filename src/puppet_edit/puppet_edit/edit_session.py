@@ -24,7 +24,6 @@ from puppet_core.io import ConfigError, write_text
 from puppet_core.math import Vec3
 from puppet_edit.editor import (
     BodyPoint,
-    Constraint,
     edit_motion,
     EditConfig,
     EditResult,
@@ -63,46 +62,6 @@ REACH_S = 0.4  # to both sides of a drag
 DRAG_LEVELS = 3
 DRAG_RIGIDITY = {'spine': 5.0, 'chest': 5.0}  # an arm reaches before the trunk bends
 PLACE_DIGITS = 4  # of a dragged place in the file: a tenth of a millimetre
-
-
-def point_of(motion: Motion, frame: int, point: BodyPoint) -> Vec3:
-    """Return where a point of the body is in a frame, shape (3,) [m]."""
-    posture = Motion.from_rotations(
-        motion.skeleton,
-        motion.rate_hz,
-        motion.root_positions[frame][None],
-        motion.rotations[frame][None],
-    )
-    q_world, p_world = posture.world_segments()
-    offset = point.offset_in(motion.skeleton)
-    from_joint = np.asarray(offset, dtype=np.float64)
-    w, axis = q_world[0, point.segment, 0], q_world[0, point.segment, 1:]
-    twice = 2.0 * np.cross(axis, from_joint)
-    turned = from_joint + w * twice + np.cross(axis, twice)
-    return np.asarray(p_world[0, point.segment] + turned)
-
-
-def drag_constraints(
-    motion: Motion, frame: int, point: BodyPoint, place: Vec3, held: Sequence[BodyPoint] = ()
-) -> list[Constraint]:
-    """
-    Return what a drag means: the point there, and others where they are, in that one frame.
-
-    Raises
-    ------
-    ConfigError : if the motion has no such frame.
-
-    """
-    if not 0 <= frame < motion.n_frames:
-        raise ConfigError(f'frame: expected 0 .. {motion.n_frames - 1}, got {frame}')
-    at = np.array([frame])
-    found: list[Constraint] = [PointGoal(at, point, np.asarray(place, dtype=np.float64))]
-    found += [
-        PointGoal(at, other, point_of(motion, frame, other), keep_orientation=True)
-        for other in held
-        if other != point
-    ]
-    return found
 
 
 def drag_config(reach_s: float, rate_hz: float, levels: int = 4) -> EditConfig:

@@ -9,10 +9,10 @@ from puppet_core.body.motion_measures import slide_mm_s
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.procedural.motion_loop import smooth_step
-from puppet_edit.edit_session import point_of
 from puppet_edit.editor.constraints import OnSurface
 from puppet_edit.editor.edit_config import EditResult
 from puppet_edit.editor.motion_edit import edit_motion
+from puppet_edit.files.edit_entries import BodyTrack
 from puppet_edit.scene import foot_plants
 from puppet_edit.scene.doorway import (
     doorway_at,
@@ -143,13 +143,12 @@ def test_head_stays_below_the_lintel(walk: Motion) -> None:
     constraints = [*on_terrain(walk, FLOOR).constraints, *doorway_constraints(walk, [doorway])]
     top = upper_points(walk.skeleton)[0]
     assert any(isinstance(c, OnSurface) for c in constraints)
-    after = edit_motion(start, constraints).motion
-    for frame in range(40, 51):
-        place = point_of(after, frame, top)
+    frames = np.arange(40, 51)
+    for place in BodyTrack(edit_motion(start, constraints).motion).places(top, frames):
         along, _ = doorway.way(place[0], place[1])
         if abs(along) < 0.5 * doorway.depth_m:
             assert place[2] < 1.5 + 0.002
-    assert point_of(walk, 45, top)[2] > 1.6
+    assert BodyTrack(walk).places(top, np.array([45]))[0, 2] > 1.6
 
 
 def test_swings_are_free_half_way_between_plants(rng: np.random.Generator) -> None:

@@ -32,7 +32,7 @@ from puppet_edit.enhancement.keyframe_postures import (
     Measured,
     PostureObjective,
 )
-from puppet_edit.enhancement.rotation_channels import CHANNEL_KINDS, Channels, make_channels
+from puppet_edit.enhancement.rotation_channels import CHANNEL_KINDS, make_channels
 from puppet_edit.enhancement.targets import Targets
 from scipy import sparse
 from scipy.interpolate import BSpline
@@ -191,9 +191,7 @@ class MotionCurves:
         self._motion = motion
         self._config = config
         listed = list(self.joints)
-        self._channels: Channels = make_channels(
-            config.channels, motion.rotations[:, listed], self.joints
-        )
+        self._channels = make_channels(config.channels, motion.rotations[:, listed], self.joints)
         self._measured = self._columns(self._channels.values, motion.root_positions)
         if config.detail_s > 0.0:
             knots = free_knots(self.times_s[[0, -1]], config)

@@ -12,7 +12,7 @@ to one turn; any smooth curve of the numbers is one of rotations.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import SEGMENTS
@@ -38,24 +38,7 @@ _EULER_AXES = {
 _OTHER_EULER_AXES = (0, 1, 2)
 
 
-class Channels(Protocol):
-    """Numbers over time that stand for the rotations of some joints."""
-
-    @property
-    def values(self) -> Floats:
-        """Return the numbers of the rotations given at first, shape (n, joints, c) [rad]."""
-        ...
-
-    def near(self, rotations: Quats, frames: Ints) -> Floats:
-        """Return numbers of other rotations (k, joints, 4), next to those of some frames."""
-        ...
-
-    def rotations(self, values: Floats) -> Quats:
-        """Return what numbers (..., joints, c) stand for, shape (..., joints, 4)."""
-        ...
-
-
-def make_channels(kind: str, rotations: Quats, joints: Sequence[int]) -> Channels:
+def make_channels(kind: str, rotations: Quats, joints: Sequence[int]) -> 'Channels':
     """
     Return channels of joints over time.
 
@@ -103,12 +86,8 @@ class RotvecChannels:
                 f'{np.degrees(MAX_ROTVEC):.0f} degrees from its mean, '
                 f'got {np.degrees(lengths[worst]):.0f}; choose {EULER} channels'
             )
-        self._values = np.concatenate((self._turns[..., None], vectors), axis=-1)
-
-    @property
-    def values(self) -> Floats:
-        """Return the numbers of the rotations given at first, shape (n, joints, 4) [rad]."""
-        return self._values
+        self.values: Floats = np.concatenate((self._turns[..., None], vectors), axis=-1)
+        """The numbers of these rotations, shape (n, joints, 4) [rad]."""
 
     def near(self, rotations: Quats, frames: Ints) -> Floats:
         """Return numbers of other rotations (k, joints, 4), next to those of some frames."""
@@ -131,18 +110,14 @@ class EulerChannels:
     def __init__(self, rotations: Quats, joints: Sequence[int]) -> None:
         names = [SEGMENTS[joint].split('_', 1)[-1] for joint in joints]
         self._axes = [_EULER_AXES.get(name, _OTHER_EULER_AXES) for name in names]
-        self._values = np.concatenate(
+        self.values: Floats = np.concatenate(
             [
                 quats_to_continuous_euler(rotations[:, i : i + 1], axes)
                 for i, axes in enumerate(self._axes)
             ],
             axis=1,
         )
-
-    @property
-    def values(self) -> Floats:
-        """Return the numbers of the rotations given at first, shape (n, joints, 3) [rad]."""
-        return self._values
+        """The numbers of these rotations, shape (n, joints, 3) [rad]."""
 
     def near(self, rotations: Quats, frames: Ints) -> Floats:
         """Return numbers of other rotations (k, joints, 4), next to those of some frames."""
@@ -151,7 +126,7 @@ class EulerChannels:
             triples = quats_to_continuous_euler(rotations[None, :, i], axes)[0]
             others = triples + [np.pi, 0.0, np.pi]
             others[:, 1] = np.pi - triples[:, 1]
-            wanted = self._values[frames, i]
+            wanted = self.values[frames, i]
             both = [_nearest_turn(angles, wanted) for angles in (triples, others)]
             gaps = [np.abs(angles - wanted).sum(axis=1, keepdims=True) for angles in both]
             out[:, i] = np.where(gaps[0] <= gaps[1], both[0], both[1])
@@ -161,6 +136,9 @@ class EulerChannels:
         """Return what numbers (..., joints, 3) stand for, shape (..., joints, 4)."""
         parts = [euler_to_quats(axes, values[..., i, :]) for i, axes in enumerate(self._axes)]
         return np.stack(parts, axis=-2)
+
+
+Channels = RotvecChannels | EulerChannels
 
 
 class _Vectors(NamedTuple):

@@ -102,15 +102,6 @@ class FootContacts:
         """Return first and last frame of each contact of a heel or toe."""
         return [(a, b - 1) for a, b in stretches(self.flags[:, foot, point])]
 
-    def heel_strikes(self, foot: int) -> list[int]:
-        """Return the frames in which a heel comes down; not a contact that the clip opens."""
-        return [first for first, _ in self.contacts(foot, HEEL) if first > 1]
-
-    def toe_offs(self, foot: int) -> list[int]:
-        """Return the first frames without the toe; not of a contact that the clip ends."""
-        n = len(self.flags)
-        return [last + 1 for _, last in self.contacts(foot, TOE) if last < n - 1]
-
     def plants(self) -> list[FootPlant]:
         """Return all plants in order of their beginning."""
         found = []

@@ -12,16 +12,12 @@ A picture's first row is the one of greatest y, as a map is drawn, and black to 
 
 """
 
-from array import array
-from collections.abc import Callable, Iterator, Mapping
-import csv
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
-import re
 import struct
 import tokenize
-from typing import BinaryIO
 import warnings
 
 import numpy as np
@@ -42,30 +38,19 @@ FLOOR: Surface = FlatSurface()
 SUFFIXES = ('.npy', '.csv', '.png')
 MAX_CELLS = 4_000_000
 MAX_FILE_BYTES = 32 * MAX_CELLS  # a height of numpy's own text takes 25
-_MAX_HEADER = 10_000  # characters; numpy's own bound, as Python reads them as a literal
 _REASON_LENGTH = 120
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-# of what damaged files make numpy and Python's tokenizer raise in a header
-_HEADER_ERRORS = (
+# of what damaged headers and chunks make numpy, Python's tokenizer and PIL raise
+_DAMAGED = (
+    OSError,
     ValueError,
     TypeError,
     LookupError,
     SyntaxError,
-    tokenize.TokenError,
+    EOFError,
     MemoryError,
     RecursionError,
     OverflowError,
-)
-# of what damaged chunks make PIL raise
-_PNG_ERRORS = (
-    OSError,
-    ValueError,
-    SyntaxError,
-    EOFError,
-    LookupError,
+    tokenize.TokenError,
     struct.error,
     Image.DecompressionBombError,
 )
@@ -319,78 +304,36 @@ def read_heights(path: str | Path, white_m: float = 1.0) -> Floats:
 
 def _read_npy(path: Path) -> Floats:
     try:
-        with open(path, 'rb') as file:
-            shape, is_fortran, dtype = _npy_header(path, file)
-            size = math.prod(shape) * dtype.itemsize
-            data = file.read(size)
-    except OSError as err:
-        raise InputFileError(path, 'a numpy array', _reason(err)) from err
-    if len(data) < size:
-        raise InputFileError(path, f'{size} bytes of heights', f'{len(data)}')
-    values = np.frombuffer(data, dtype).reshape(shape, order='F' if is_fortran else 'C')
-    with np.errstate(all='ignore'):  # what is too large for a float is infinite, and refused
-        return np.ascontiguousarray(values, dtype=np.float64)
-
-
-def _npy_header(path: Path, file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Return shape, order and type, as the beginning of a file of numpy's states them."""
-    try:
-        version = np.lib.format.read_magic(file)
-        if version not in _HEADERS:
-            raise InputFileError(
-                path, 'a numpy array of version 1.0 or 2.0', '{}.{}'.format(*version)
-            )
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # of Python 2's headers, and of odd literals
-            shape, is_fortran, dtype = _HEADERS[version](file, max_header_size=_MAX_HEADER)
-    except InputFileError:
-        raise
-    except _HEADER_ERRORS as err:
-        raise InputFileError(path, 'a numpy array', 'no header of one') from err
-    if dtype.kind not in 'fiu':
-        raise InputFileError(path, 'an array of real numbers', cut(f'one of {dtype}'))
-    _check_shape(path, shape)
-    return shape, is_fortran, dtype
+            # mapped, so that its shape is known before there is memory for it
+            found = np.load(path, mmap_mode='r')
+    except _DAMAGED as err:
+        raise InputFileError(path, 'a numpy array', _reason(err)) from err
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in 'fiu':
+        raise InputFileError(path, 'an array of real numbers', 'another file of numpy')
+    _check_shape(path, found.shape)
+    with np.errstate(all='ignore'):  # what is too large for a float is infinite, and refused
+        return np.array(found, dtype=np.float64, order='C')
 
 
 def _read_csv(path: Path) -> Floats:
+    rows: list[Floats] = []
     text = read_text(path, 'heights')
     if text.count(',') >= MAX_CELLS:
         raise InputFileError(path, f'at most {MAX_CELLS} heights', 'more')
-    heights, width = array('d'), 0
-    for line, row in _csv_rows(path, text):
-        width = width or len(row)
-        if len(row) != width:
-            raise InputFileError(path, f'{width} heights', str(len(row)), line)
-        heights.extend(row)
-        if len(heights) > MAX_CELLS:
-            raise InputFileError(path, f'at most {MAX_CELLS} heights', 'more', line)
-    if not width:
-        raise InputFileError(path, 'rows of heights', 'none')
-    return np.array(heights).reshape(-1, width)
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[float]]]:
-    """Yield the rows of a text that are not empty, with their lines."""
-    # not by a StringIO, which takes four bytes for each character
-    rows = csv.reader(found.group() for found in re.finditer(r'.*\n?', text))
-    while True:
+    for line, row in enumerate(text.splitlines(), start=1):
+        if not row.strip():
+            continue
         try:
-            cells = next(rows, None)
-        except csv.Error as err:
-            raise InputFileError(
-                path, 'numbers with commas between', _reason(err), rows.line_num
-            ) from err
-        if cells is None:
-            return
-        try:
-            row = [float(cell) for cell in cells]
+            rows.append(np.array([float(cell) for cell in row.split(',')]))
         except ValueError as err:
-            raise InputFileError(
-                path, 'numbers with commas between', brief(','.join(cells)), rows.line_num
-            ) from err
-        if row:
-            yield rows.line_num, row
+            raise InputFileError(path, 'numbers with commas between', brief(row), line) from err
+        if len(rows[-1]) != len(rows[0]):
+            raise InputFileError(path, f'{len(rows[0])} heights', str(len(rows[-1])), line)
+    if not rows:
+        raise InputFileError(path, 'rows of heights', 'none')
+    return np.array(rows)
 
 
 def _read_png(path: Path) -> Floats:
@@ -406,7 +349,7 @@ def _read_png(path: Path) -> Floats:
                 return np.asarray(picture, dtype=np.float64) / _GREY_DEPTHS[mode]
     except InputFileError:
         raise
-    except _PNG_ERRORS as err:
+    except _DAMAGED as err:
         raise InputFileError(path, 'a PNG picture', _reason(err)) from err
 
 
