@@ -9,11 +9,20 @@ better the place, or the search ends before its end. Each step is the minimum of
 within the box of the joint limits.
 """
 
-import math
 from typing import Any
 
 from puppet_core.body import LIMB_SEGMENTS, PARENTS
-from puppet_core.math import copy, Floats, kernel, Quats, Vec3s, work_array, work_table
+from puppet_core.math import (
+    copy,
+    factorise_in_place,
+    Floats,
+    kernel,
+    Quats,
+    solve_factorised,
+    Vec3s,
+    work_array,
+    work_table,
+)
 from puppet_core.math.values import (
     clamp,
     conjugate,
@@ -126,24 +135,14 @@ def _gradient(matrix: Floats, right: Floats, x: Floats, out: Floats) -> None:
 @kernel
 def _free_way(matrix: Floats, left: Floats, stopped: Floats, out: Floats) -> None:
     """Write the solution for the variables that are not stopped, 0 for others, by Cholesky."""
-    count, lower = len(left), work_table(9, 9)
+    count, factor, right = len(left), work_table(9, 9), work_array(9)
     for i in range(count):
         for k in range(i + 1):
             is_free = stopped[i] == 0.0 and stopped[k] == 0.0
-            total = matrix[i, k] if is_free else (1.0 if i == k else 0.0)
-            for m in range(k):
-                total -= lower[i, m] * lower[k, m]
-            lower[i, k] = math.sqrt(max(total, 1e-300)) if i == k else total / lower[k, k]
-    for i in range(count):
-        total = left[i] if stopped[i] == 0.0 else 0.0
-        for m in range(i):
-            total -= lower[i, m] * out[m]
-        out[i] = total / lower[i, i]
-    for i in range(count - 1, -1, -1):
-        total = out[i]
-        for m in range(i + 1, count):
-            total -= lower[m, i] * out[m]
-        out[i] = total / lower[i, i]
+            factor[i, k] = matrix[i, k] if is_free else (1.0 if i == k else 0.0)
+        right[i] = left[i] if stopped[i] == 0.0 else 0.0
+    factorise_in_place(factor, count, True)
+    solve_factorised(factor, right, count, out)
 
 
 # A limb's search.
