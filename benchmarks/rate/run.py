@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
+from benchmarks.rate.script import play_packed, Script
 import numpy as np
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_retarget.rate_control import (
     BASE_DOFS,
     BodyTree,
-    play_packed,
     POSITION,
     RateConfig,
     RateController,
-    Script,
     Task,
 )
 

@@ -10,11 +10,12 @@ joints below it are asked to be zero.
 """
 
 from benchmarks.rate.run import RateClip
+from benchmarks.rate.script import Script
 import numpy as np
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import two_bone_rotations, unit
-from puppet_retarget.rate_control import BodyTree, ORIENTATION, POSITION, Script, Task
+from puppet_retarget.rate_control import BodyTree, ORIENTATION, POSITION, Task
 from scipy.interpolate import Akima1DInterpolator
 
 N_FRAMES, RATE_HZ = 136, 30.0

@@ -10,11 +10,12 @@ makes two constraints more: 8 x 30.
 """
 
 from benchmarks.rate.run import RateClip
+from benchmarks.rate.script import Script
 import numpy as np
 from puppet_core.math import Floats, Ints, Quats, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import bump, eased, smooth_step, two_bone_rotations
-from puppet_retarget.rate_control import BodyTree, HORIZONTAL, ORIENTATION, POSITION, Script, Task
+from puppet_retarget.rate_control import BodyTree, HORIZONTAL, ORIENTATION, POSITION, Task
 
 N_STEPS, FRAMES_PER_STEP, RATE_HZ = 13, 30, 30.0
 SIDES = ('left', 'right')

@@ -16,18 +16,6 @@ from puppet_core.body.character import Character
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
-from puppet_retarget.importance.estimator import IMPORTANCE
-from puppet_retarget.importance.self_interaction import (
-    CONTACT_WIDTH,
-    DISPLACEMENT,
-    FIRST_CONTACT,
-    N_SAMPLES,
-    SAMPLE,
-    SELF_IMPORTANCE,
-    SELF_PLACE,
-    SHARE,
-    WEIGHT,
-)
 from puppet_retarget.solvers.penetration import ALLOWED_M, MAX_PUSH_M_S
 from puppet_retarget.solvers.solver import Solver
 from puppet_retarget.solvers.state import SolverConfig
@@ -151,61 +139,3 @@ def test_limbs_go_round_the_body_at_a_bounded_speed(act: Act) -> None:
         assert speeds[1] < bound
         jumps += speeds[2] > bound
     assert jumps > 1  # without a past nothing is bounded
-
-
-def near_itself(act: Act, t: Floats, ends: tuple[int, ...], segment: int, share: float) -> Script:
-    """
-    Return end-effectors that come near a segment, touch it, slide along it and go.
-
-    Their importance passes 0 and 1, and a second contact comes and goes while the first is there.
-
-    """
-    script, u = act.pose(t), swell(t)
-    w = np.clip(1.3 * u - 0.15, 0.0, 1.0)
-    w *= w * (3.0 - 2.0 * w)
-    weights = (w, w * np.clip(np.sin(4.0 * np.pi * t), 0.0, 1.0) ** 2)
-    for j in ends:
-        rows = script.self_rows[:, j]
-        rows[:, SELF_IMPORTANCE], rows[:, SELF_PLACE] = w, w
-        for i, (sample, weight) in enumerate(zip((10, 17), weights)):
-            contact = rows[:, FIRST_CONTACT + i * CONTACT_WIDTH :][:, :CONTACT_WIDTH]
-            contact[:, SAMPLE], contact[:, WEIGHT] = segment * N_SAMPLES + sample, weight
-            contact[:, DISPLACEMENT] = 0.1 - 0.06 * u
-            contact[:, DISPLACEMENT + 1] = 0.05 * np.sin(2.0 * np.pi * t)
-            contact[:, SHARE] = share
-    return script
-
-
-@PUPPETS
-@pytest.mark.parametrize(
-    ('ends', 'segment', 'share', 'held'),
-    [
-        ((0,), 'spine', 1.0, False),
-        ((0, 1), 'right_forearm', 0.5, True),
-        ((4,), 'chest', 1.0, False),
-        ((0, 5), 'pelvis', 1.0, True),
-        ((6,), 'right_thigh', 0.5, False),
-        ((2,), 'right_shank', 0.5, True),
-    ],
-    ids=['palm', 'held palms', 'elbow', 'held palm and elbow', 'knee', 'held sole'],
-)
-def test_range_balls_of_the_body_come_and_go_smoothly(
-    act: Act, ends: tuple, segment: str, share: float, held: bool
-) -> None:
-    """Alone, and while the environment lets go of the same limbs and takes hold again."""
-
-    def script(t: Floats) -> Script:
-        made = near_itself(act, t, ends, SEGMENT_INDEX[segment], share)
-        if held:
-            made.rows[:, :, IMPORTANCE] = np.clip(1.2 - 1.4 * swell(t), 0.0, 1.0)[:, None]
-        return made
-
-    w = script(phase(HIGH_HZ)).self_rows[:, ends[0], SELF_IMPORTANCE]
-    assert w[0] == 0.0 and w.max() == 1.0 and 0.0 < w[w > 0.0].min() < 1e-6
-    fastest = HIGH_HZ * np.diff(w).max() * act.stage.reaches.max()
-    _, high = check_smooth(
-        act.solver(AT_ONCE), script, 8.0 * fastest, 64.0 / act.stage.reaches.min() * fastest
-    )
-    free = play(act.solver(AT_ONCE), act.stage.script(1), HIGH_HZ)
-    moved = np.abs(high.ends - free.ends).max(axis=(1, 2))
-    assert moved.max() > 0.02

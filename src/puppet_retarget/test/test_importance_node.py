@@ -110,19 +110,6 @@ def test_measured_surface_is_taken(make_node, postures, tmp_path: Path) -> None:
     assert not np.any(np.all(np.delete(samples, chest, axis=0) == 0.25, axis=1))
 
 
-@pytest.mark.parametrize(
-    ('text', 'expected'),
-    [(None, 'mine.yaml'), ('format: puppet-surface/1\npoints_m: {chest: []}\n', 'chest')],
-    ids=['missing', 'broken'],
-)
-def test_bad_surface_is_refused_at_start(make_node, tmp_path: Path, text, expected: str) -> None:
-    path = tmp_path / 'mine.yaml'
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(InputFileError, match=expected):
-        make_node(surface_file=str(path))
-
-
 def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
     node, bad = make_node(), postures(2)
     bad.end_effectors[4] = float('nan')
@@ -138,14 +125,6 @@ def test_tuning_changes_while_running(make_node, postures) -> None:
     result = node.set_parameters([Parameter('influence_distance_m', value=0.9)])[0]
     assert result.successful
     assert heard(node, postures(1))[0].rows[2, RADIUS] == pytest.approx(0.9)
-
-
-def test_refused_value_is_named_and_changes_nothing(make_node, postures) -> None:
-    node = make_node()
-    result = node.set_parameters([Parameter('smoothing_s', value=-0.1)])[0]
-    assert not result.successful
-    assert 'smoothing_s: expected 0.0 <= value <= 1.0, got -0.1' in result.reason
-    assert node._model._tuning.smoothing_s == 0.03
 
 
 def test_broken_environment_is_refused_at_start(make_node, tmp_path: Path) -> None:

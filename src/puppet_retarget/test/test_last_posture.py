@@ -97,26 +97,6 @@ def test_other_joints_old_ones_and_nonsense_are_refused(tmp_path: Path, rng) -> 
             read_last_posture(path, NAMES, NOW_NS)
 
 
-def test_taken_up_it_is_there_for_the_next_start_too(tmp_path: Path, rng) -> None:
-    path, last = tmp_path / 'x.posture', random_last(rng)
-    kept, found, refusal = take_up(path, NAMES, NOW_NS)
-    assert found is None and refusal == ''
-    kept.close()  # before its first frame
-    kept, found, refusal = take_up(path, NAMES, NOW_NS)
-    assert found is None and refusal == ''
-    kept.write(NOW_NS, *last)
-    for _ in range(3):
-        kept.close()
-        kept, found, refusal = take_up(path, NAMES, NOW_NS)
-        assert found is not None and refusal == ''
-        assert_same(found, last)
-    kept.close()
-    kept, found, refusal = take_up(path, NAMES[1:], NOW_NS)
-    assert found is None and 'got others' in refusal
-    kept.close()
-    assert take_up(path, NAMES, NOW_NS)[1] is None
-
-
 def test_only_one_node_writes_a_file(tmp_path: Path, rng) -> None:
     """Of two graphs with one folder the second keeps none, and the first one's stays."""
     path, last = tmp_path / 'x.posture', random_last(rng)

@@ -83,16 +83,6 @@ def test_lost_frames_of_a_slow_motion_are_not_eased(lost: int) -> None:
     assert ease.late_frames == 0
 
 
-def test_late_is_meant_by_the_rate_of_the_input() -> None:
-    """At 24 frames a second nothing is late after 42 ms, and it may go farther."""
-    ease = HoldAndBlend()
-    root, rotations = standing()
-    turn = turn_of(0.5)
-    for dt_s in (*[1.0 / 24.0] * 30, 2.0 / 24.0, *[1.0 / 24.0] * 5):
-        rotations = qb.multiply(turn, rotations)
-        assert not step(ease, root, rotations, dt_s=dt_s)[1]
-
-
 @pytest.mark.parametrize(
     'intervals_s',
     [

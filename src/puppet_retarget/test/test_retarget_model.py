@@ -115,16 +115,6 @@ def live(procedural: Motion, tall_character: Character) -> Live:
     return live
 
 
-def test_figures_of_a_frame_belong_together(live: Live, tall_character: Character) -> None:
-    live.frame()
-    before = live.frame().solution.end_effectors.copy()
-    out = live.frame()
-    velocity = (out.solution.end_effectors - before) / DT_S
-    np.testing.assert_allclose(out.end_effector_velocities, velocity, atol=1e-6)
-    assert out.solve_time_us > 0.0
-    assert not out.eased
-
-
 @pytest.mark.parametrize(
     'gap_ns',
     [400_000_000, 20_000_000_000, -3_000_000_000],
@@ -140,13 +130,6 @@ def test_puppet_eases_back_after_a_gap(live: Live, gap_ns: int) -> None:
     live.run(100)
     live.assert_no_jump()
     assert live.eased[31] and not live.eased[-1]
-
-
-def test_a_few_lost_frames_are_no_gap(live: Live) -> None:
-    live.run(10)
-    live.frame(step_ns=4 * TICK_NS)
-    live.run(10)
-    assert not any(live.eased)
 
 
 @pytest.mark.parametrize('name', ['short_character', 'adult_character'])

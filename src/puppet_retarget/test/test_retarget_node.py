@@ -14,7 +14,6 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
-from puppet_core.io import ConfigError  # noqa: E402,I100
 from puppet_msgs.msg import Importance, RetargetStatus  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_retarget.importance.environment import load_environment  # noqa: E402
@@ -158,17 +157,6 @@ def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig) -> None:
     assert rig.status.messages[-1].frames_dropped == 1
 
 
-def test_importance_may_leave_out_the_self_interaction(make_rig) -> None:
-    rig, solved = make_rig(), []
-    for left_out in (False, True):
-        posture = rig.postures(1)
-        importance = rig.importance(posture)
-        importance.self_interaction = [] if left_out else importance.self_interaction
-        rig.give(importance, posture)
-        solved.append(len(rig.joints.messages))
-    assert solved == [1, 2]
-
-
 def test_other_character_is_taken_while_running(make_rig) -> None:
     rig = make_rig()
     rig.feed(1)
@@ -209,11 +197,6 @@ def test_refused_change_is_named_and_changes_nothing(make_rig, values, text: str
     rig.feed(2)
     assert rig.status.messages[-1].character == 'blubby'
     assert not rig.status.messages[-1].easing
-
-
-def test_missing_character_is_refused_at_start(make_rig) -> None:
-    with pytest.raises(ConfigError, match='character: expected an existing file'):
-        make_rig(character='/nowhere/x.yaml')
 
 
 def test_topics_are_wired(ros_context, postures) -> None:

@@ -49,7 +49,7 @@ def kernel(function: Function) -> 'Dispatcher[Function]':
 
 
 @kernel
-def copy(values: Floats, out: Floats) -> None:
+def copy(values: Floats | tuple[float, ...], out: Floats) -> None:
     """Write values, shape (n,), to an array of the same shape."""
     for i in range(len(out)):
         out[i] = values[i]

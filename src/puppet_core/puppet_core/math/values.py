@@ -14,6 +14,8 @@ from puppet_core.math.compiled import kernel
 
 Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]  # Hamilton (w, x, y, z), unit
+Vec3Like = Vec3 | np.ndarray  # or a row of an array
+QuatLike = Quat | np.ndarray
 IDENTITY: Quat = (1.0, 0.0, 0.0, 0.0)
 
 SMALL_ANGLE = 1e-4  # [rad]; below it the Taylor series err by less than 1e-17 relative
@@ -21,55 +23,55 @@ NEARLY_OPPOSITE = 1e-3  # [-]; half-angle cosine below which the axis of `betwee
 
 
 @kernel
-def vec3(row: np.ndarray) -> Vec3:
+def vec3(row: Vec3Like) -> Vec3:
     """Return an array of shape (3,) as a value."""
     return row[0], row[1], row[2]
 
 
 @kernel
-def quat(row: np.ndarray) -> Quat:
+def quat(row: QuatLike) -> Quat:
     """Return an array of shape (4,) as a value."""
     return row[0], row[1], row[2], row[3]
 
 
 @kernel
-def add(a: Vec3, b: Vec3) -> Vec3:
+def add(a: Vec3Like, b: Vec3Like) -> Vec3:
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @kernel
-def sub(a: Vec3, b: Vec3) -> Vec3:
+def sub(a: Vec3Like, b: Vec3Like) -> Vec3:
     """Return a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 @kernel
-def scale(a: Vec3, factor: float) -> Vec3:
+def scale(a: Vec3Like, factor: float) -> Vec3:
     """Return factor a."""
     return a[0] * factor, a[1] * factor, a[2] * factor
 
 
 @kernel
-def dot(a: Vec3, b: Vec3) -> float:
+def dot(a: Vec3Like, b: Vec3Like) -> float:
     """Return the scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel
-def cross(a: Vec3, b: Vec3) -> Vec3:
+def cross(a: Vec3Like, b: Vec3Like) -> Vec3:
     """Return the vector product a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @kernel
-def norm(a: Vec3) -> float:
+def norm(a: Vec3Like) -> float:
     """Return the length."""
     return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
 @kernel
-def normalized(a: Vec3) -> Vec3:
+def normalized(a: Vec3Like) -> Vec3:
     """Return a divided by its length, NaN if that is zero."""
     length = norm(a)
     return a[0] / length, a[1] / length, a[2] / length
@@ -82,7 +84,7 @@ def clamp(value: float, low: float, high: float) -> float:
 
 
 @kernel
-def multiply(a: Quat, b: Quat) -> Quat:
+def multiply(a: QuatLike, b: QuatLike) -> Quat:
     """Return the Hamilton product a b."""
     return (
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
@@ -93,13 +95,13 @@ def multiply(a: Quat, b: Quat) -> Quat:
 
 
 @kernel
-def conjugate(q: Quat) -> Quat:
+def conjugate(q: QuatLike) -> Quat:
     """Return the inverse rotation."""
     return q[0], -q[1], -q[2], -q[3]
 
 
 @kernel
-def rotate(q: Quat, v: Vec3) -> Vec3:
+def rotate(q: QuatLike, v: Vec3Like) -> Vec3:
     """Return v rotated by q."""
     # v + 2 w (u x v) + 2 u x (u x v), u the vector part
     tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
@@ -113,13 +115,13 @@ def rotate(q: Quat, v: Vec3) -> Vec3:
 
 
 @kernel
-def rotate_inverse(q: Quat, v: Vec3) -> Vec3:
+def rotate_inverse(q: QuatLike, v: Vec3Like) -> Vec3:
     """Return v rotated by the inverse of q."""
     return rotate(conjugate(q), v)
 
 
 @kernel
-def normalize(q: Quat) -> Quat:
+def normalize(q: QuatLike) -> Quat:
     """Return q divided by its length; four NaN if that is zero or not finite."""
     length = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     factor = 1.0 / length if 0.0 < length < math.inf else math.nan
@@ -127,7 +129,7 @@ def normalize(q: Quat) -> Quat:
 
 
 @kernel
-def exp(rotvec: Vec3) -> Quat:
+def exp(rotvec: Vec3Like) -> Quat:
     """Return the rotation by a vector whose length is the full angle [rad]."""
     square = dot(rotvec, rotvec)
     angle = math.sqrt(square)
@@ -139,7 +141,7 @@ def exp(rotvec: Vec3) -> Quat:
 
 
 @kernel
-def log(q: Quat) -> Vec3:
+def log(q: QuatLike) -> Vec3:
     """Return the shortest rotation vector of q, at most pi long [rad]."""
     sign = 1.0 if q[0] >= 0.0 else -1.0
     sine, cosine = math.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), sign * q[0]
@@ -154,7 +156,7 @@ def log(q: Quat) -> Vec3:
 
 
 @kernel
-def between(u: Vec3, v: Vec3) -> Quat:
+def between(u: Vec3Like, v: Vec3Like) -> Quat:
     """
     Return the least rotation that turns the direction of u into that of v.
 
@@ -190,7 +192,7 @@ def between(u: Vec3, v: Vec3) -> Quat:
 
 
 @kernel
-def align_sign(reference: Quat, q: Quat) -> Quat:
+def align_sign(reference: QuatLike, q: QuatLike) -> Quat:
     """Return q or -q, whichever is nearer to `reference`."""
     along = reference[0] * q[0] + reference[1] * q[1] + reference[2] * q[2] + reference[3] * q[3]
     sign = -1.0 if along < 0.0 else 1.0
@@ -198,7 +200,7 @@ def align_sign(reference: Quat, q: Quat) -> Quat:
 
 
 @kernel
-def slerp(a: Quat, b: Quat, t: float) -> Quat:
+def slerp(a: QuatLike, b: QuatLike, t: float) -> Quat:
     """
     Return the rotation a fraction t of the short way from a to b.
 

@@ -157,7 +157,7 @@ def root_balls(
 def are_reachable(centres: Vec3s, radii: Floats) -> bool:
     """Return whether one place of the pelvis is in all balls."""
     n, start = len(radii), centres.mean(axis=0)
-    growth = closest_in_balls(start, centres, radii, np.ones(n), np.empty(n), np.empty(3))
+    growth = closest_in_balls(start, centres, radii, np.ones(n), np.empty(3))
     return bool(growth <= REACH_TOL_M)
 
 

@@ -3,18 +3,17 @@
 """Closed-loop inverse rate control of any articulated tree (ChoiKo2000)."""
 
 from puppet_retarget.rate_control.controller import AS_PRINTED, RateConfig, RateController
-from puppet_retarget.rate_control.kinematics import pose_tree
+from puppet_retarget.rate_control.kinematics import hang_on, pose_tree
 from puppet_retarget.rate_control.state import (
     ASTRAY,
     ERROR,
     Inputs,
     RateArrays,
-    Script,
     State,
     STEPS,
     TreeArrays,
 )
-from puppet_retarget.rate_control.step import advance, begin, play_packed, WISH_FIRST
+from puppet_retarget.rate_control.step import advance, begin, WISH_FIRST
 from puppet_retarget.rate_control.tree import (
     BASE_DOFS,
     BodyTree,
@@ -38,13 +37,12 @@ __all__ = [
     'RateConfig',
     'RateController',
     'STEPS',
-    'Script',
     'State',
     'Task',
     'TreeArrays',
     'WISH_FIRST',
     'advance',
     'begin',
-    'play_packed',
+    'hang_on',
     'pose_tree',
 ]

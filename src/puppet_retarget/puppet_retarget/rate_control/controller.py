@@ -25,7 +25,6 @@ from puppet_core.math import check_array, Floats, pack_arrays, Quat, Quats, Vec3
 from puppet_retarget.rate_control.state import (
     DAMPING,
     DEXTERITY,
-    empty_arrays,
     ERROR,
     Inputs,
     RateArrays,
@@ -143,7 +142,7 @@ class RateController:
                 f'got {len(tasks)} of {rows}'
             )
         self.tree = tree
-        self.packed, self._arrays = pack_arrays(empty_arrays(Settings(*astuple(config))))
+        self.packed, self._arrays = pack_arrays(RateArrays(Settings(*astuple(config))))
         self.inputs: Inputs = self._arrays.inputs
         """What is asked of the next frame; rows from the tree's and the tasks' number on idle."""
         self._fill(self._arrays, tasks)

@@ -19,11 +19,9 @@ from puppet_core.math import (
     factorise_in_place,
     Floats,
     kernel,
-    Quats,
     slerp,
     solve_factorised,
     unpack,
-    Vec3s,
 )
 from puppet_retarget.rate_control.kinematics import (
     clamp_rows,
@@ -42,7 +40,6 @@ from puppet_retarget.rate_control.state import (
     ERROR,
     Inputs,
     RateArrays,
-    Script,
     Settings,
     State,
     STEPS,
@@ -581,32 +578,6 @@ def jacobian_packed(packed: np.ndarray) -> int:
     goals = c.inputs.positions, c.inputs.orientations, c.inputs.base_position
     error_rows(c.tree, c.inputs, c.state, *goals, c.work.errors)
     return fill_jacobian(c.tree, c.inputs, c.state, c.work.jacobian)
-
-
-@kernel
-def play_packed(
-    packed: np.ndarray, script: Script, rotations: Quats, q_world: Quats, p_world: Vec3s
-) -> None:
-    """Take all frames of a script; write rotations, orientations and positions of each."""
-    tree, inputs, state, work, settings = unpack(packed[0], RateArrays)
-    for i in range(len(script.bases)):
-        if tree.base[0] != script.bases[i]:
-            copy(script.entry_positions[i], inputs.base_position)
-            copy(script.entry_orientations[i], inputs.base_orientation)
-            hang_on(tree, inputs, state, script.bases[i], work.tried)
-        copy(script.base_positions[i], inputs.base_position)
-        copy(script.base_orientations[i], inputs.base_orientation)
-        for task in range(tree.sizes[2]):
-            inputs.active[task] = script.active[i, task]
-            copy(script.positions[i, task], inputs.positions[task])
-            copy(script.orientations[i, task], inputs.orientations[task])
-        for joint in range(1, tree.sizes[0]):
-            copy(script.imitated[i, joint], inputs.imitated[joint])
-        advance(tree, inputs, state, settings, work)
-        for segment in range(tree.sizes[0]):
-            copy(state.rotations[segment], rotations[i, segment])
-            copy(state.q_world[segment], q_world[i, segment])
-            copy(state.p_world[segment], p_world[i, segment])
 
 
 @kernel

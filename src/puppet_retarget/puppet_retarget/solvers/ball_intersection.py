@@ -3,8 +3,8 @@
 """
 The point nearest to a given one inside some balls and outside others (Shin2002 app. A).
 
-The root's position is `closest_in_balls` (its balls are made in `solvers.root`), a hand's or
-elbow's range `closest_in_range`, an elbow on its circle or sphere `closest_on_sphere`.
+The root's position is `closest_in_balls` (its balls are made in `solvers.root`), an elbow on its
+circle or sphere `closest_on_sphere`.
 Constraints that contradict each other are relaxed together by the least amount that helps, so
 the answer moves continuously as balls drift apart. Each section explains its method.
 """
@@ -23,6 +23,7 @@ from puppet_core.math import (
     work_array,
     work_table,
 )
+from puppet_core.math.values import Vec3Like
 
 Members = tuple[int, int, int, int]  # balls that decide, the last -1 if they are three
 
@@ -432,9 +433,7 @@ def _nearest_feasible(p: Vec3, centres: Vec3s, signed: Floats, out: Vec3) -> boo
 
 
 @kernel
-def closest_in_balls(
-    p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, work: Floats, out: Vec3
-) -> float:
+def closest_in_balls(p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, out: Vec3) -> float:
     """
     Write the point nearest to p in the intersection of balls, relaxed if that is empty.
 
@@ -446,12 +445,10 @@ def closest_in_balls(
         Centres of the balls [m].
     radii : ndarray, shape (n,)
         Radii [m]; infinity is no constraint (errata 3), -r keeps outside of a ball of radius
-        r (`closest_in_range` takes such constraints by a flag).
+        r; at most MAX_BALLS.
     slacks : ndarray, shape (n,)
         How much each constraint gives way per unit of relaxation, > 0: large for balls that
         matter little.
-    work : ndarray, shape (n,)
-        Working space.
     out : ndarray, shape (3,)
         The answer; may be p itself.
 
@@ -481,30 +478,8 @@ def closest_in_balls(
     bounds = work_array(2)
     copy(start, out)
     if not least_growth(centres, radii, slacks, bounds, out):
-        _halve(start, centres, radii, slacks, bounds, work, out)
+        _halve(start, centres, radii, slacks, bounds, out)
     return max(bounds[1], 0.0)
-
-
-@kernel
-def closest_in_range(
-    p: Vec3,
-    centres: Vec3s,
-    radii: Floats,
-    outside: Bools,
-    slacks: Floats,
-    work: Floats,
-    out: Vec3,
-) -> float:
-    """
-    Write the point nearest to p inside some balls and outside others (errata 7).
-
-    As `closest_in_balls` but for `outside`, shape (n,), which marks the balls to stay outside
-    of; such a one without radius is no constraint. At most MAX_BALLS constraints.
-
-    """
-    signed = work_array(MAX_BALLS)[: len(radii)]
-    sign_radii(radii, outside, signed)
-    return closest_in_balls(p, centres, signed, slacks, work, out)
 
 
 @kernel
@@ -514,11 +489,10 @@ def _halve(
     signed: Floats,
     slacks: Floats,
     bounds: Floats,
-    work: Floats,
     out: Vec3,
 ) -> None:
     """Narrow the bounds of the growth by trying, where Newton steps cannot settle it."""
-    x = work_array(3)
+    x, work = work_array(3), work_array(MAX_BALLS)[: len(signed)]
     bounds[0] = max(bounds[0], 0.0)
     for _ in range(MAX_HALVINGS):
         if bounds[1] - bounds[0] < GROWTH_TOL:
@@ -787,7 +761,7 @@ def least_relaxation(
 # The nearest point of a sphere.
 #
 # An elbow moves on a sphere about its shoulder (Shin2002 section 5.3.3), and so does a hand about
-# its elbow. This is the problem of `closest_in_range` with the sphere as one more constraint,
+# its elbow. This is the problem of `closest_in_balls` with the sphere as one more constraint,
 # which always holds with equality: the nearest point is the given one cast on the sphere, or lies
 # on the circle in which a ball cuts the sphere, or where two such circles cross (errata 4, 7).
 # A shell without thickness, which is a ball to stay inside of and the same one to stay outside
@@ -829,14 +803,14 @@ def _nearest_feasible_on_sphere(
 
 @kernel
 def closest_on_sphere(
-    p: Vec3,
+    p: Vec3Like,
     centre: Vec3,
     radius: float,
     ball_centres: Vec3s,
     ball_radii: Floats,
     outside: Bools,
     slacks: Floats,
-    fallback: Vec3,
+    fallback: Vec3Like,
     out: Vec3,
 ) -> float:
     """

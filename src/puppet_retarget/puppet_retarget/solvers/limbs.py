@@ -25,12 +25,14 @@ from puppet_core.math.values import (
     normalized,
     Quat,
     quat,
+    QuatLike,
     rotate,
     scale,
     slerp,
     sub,
     Vec3,
     vec3,
+    Vec3Like,
 )
 from puppet_retarget.solvers.ball_intersection import closest_on_sphere
 
@@ -57,7 +59,7 @@ _FIRM = 1e-9  # slack of a fully important range beside 1 of an unimportant one 
 class Limb(NamedTuple):
     """A limb as captured, in world."""
 
-    index: int  # into LIMBS
+    number: int  # index into LIMBS
     q_parent: Quat  # chest or pelvis
     shoulder: Vec3  # or hip [m]
     to_elbow: Vec3  # in the upper segment's frame [m]
@@ -73,7 +75,7 @@ class Limb(NamedTuple):
 
 @kernel
 def limb_of(
-    index: int,
+    number: int,
     q_parent: Floats,
     shoulder: Floats,
     captured: Quats,
@@ -89,7 +91,7 @@ def limb_of(
     elbow = add(rotate(q_upper, to_elbow), vec3(shoulder))
     wrist = add(rotate(multiply(q_upper, joints[1]), to_wrist), elbow)
     return Limb(
-        index,
+        number,
         quat(q_parent),
         vec3(shoulder),
         to_elbow,
@@ -135,7 +137,9 @@ def soft_reach(distance: float, current: float, upper: float, lower: float) -> f
 
 
 @kernel
-def _bend_direction(elbow: Vec3, axis: Vec3, upper: float, wanted: float, hint: Vec3) -> Vec3:
+def _bend_direction(
+    elbow: Vec3Like, axis: Vec3Like, upper: float, wanted: float, hint: Vec3Like
+) -> Vec3:
     """Return to which side of the captured line the elbow, as seen from the shoulder, stands."""
     along, side = dot(elbow, axis), dot(hint, axis)
     out = sub(elbow, scale(axis, along))
@@ -149,14 +153,14 @@ def _bend_direction(elbow: Vec3, axis: Vec3, upper: float, wanted: float, hint: 
 
 @kernel
 def place_elbow(
-    shoulder: Vec3,
-    elbow: Vec3,
-    wrist: Vec3,
+    shoulder: Vec3Like,
+    elbow: Vec3Like,
+    wrist: Vec3Like,
     upper: float,
     lower: float,
-    goal: Vec3,
+    goal: Vec3Like,
     current: float,
-    hint: Vec3,
+    hint: Vec3Like,
 ) -> tuple[Vec3, Vec3]:
     """
     Return elbow and wrist when the wrist reaches its goal, on the captured side of the limb.
@@ -172,7 +176,7 @@ def place_elbow(
     line, captured_line = sub(goal, shoulder), sub(wrist, shoulder)
     distance = norm(line)
     if distance < 1e-9 or norm(captured_line) < 1e-9:
-        return elbow, wrist
+        return vec3(elbow), vec3(wrist)
     axis, captured_axis = normalized(line), normalized(captured_line)
     distance = soft_reach(distance, current, upper, lower)
     wanted = polar_limit(upper, distance, lower)
@@ -188,7 +192,7 @@ def place_elbow(
 
 
 @kernel
-def into_range_ball(captured: Vec3, goal: Vec3, radius: float, slack: float) -> Vec3:
+def into_range_ball(captured: Vec3Like, goal: Vec3Like, radius: float, slack: float) -> Vec3:
     """
     Return a point of the range ball about a goal, towards the captured position.
 
@@ -211,7 +215,9 @@ def into_range_ball(captured: Vec3, goal: Vec3, radius: float, slack: float) -> 
 
 
 @kernel
-def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal: Vec3) -> Vec3:
+def into_reach(
+    shoulder: Vec3Like, captured: Vec3Like, reach: float, slack: float, goal: Vec3Like
+) -> Vec3:
     """
     Return a goal that is not wholly important, drawn to the shoulder before it leaves reach.
 
@@ -240,22 +246,22 @@ def into_reach(shoulder: Vec3, captured: Vec3, reach: float, slack: float, goal:
 
 
 @kernel
-def bend_hint(limb: int, q_upper: Quat) -> Vec3:
+def bend_hint(limb: int, q_upper: QuatLike) -> Vec3:
     """Return the world direction to which a straight elbow or knee moves when it bends."""
     return rotate(q_upper, _ELBOW_HINT if limb < 2 else _KNEE_HINT)
 
 
 @kernel
-def bend_limb(limb: Limb, goal: Vec3, current: float) -> tuple[Vec3, Vec3]:
+def bend_limb(limb: Limb, goal: Vec3Like, current: float) -> tuple[Vec3, Vec3]:
     """Return elbow and wrist of a limb whose wrist goes to a place; see `place_elbow`."""
-    hint = bend_hint(limb.index, limb.q_upper)
+    hint = bend_hint(limb.number, limb.q_upper)
     return place_elbow(
         limb.shoulder, limb.elbow, limb.wrist, limb.upper, limb.lower, goal, current, hint
     )
 
 
 @kernel
-def solve_limb(limb: Limb, goal: Vec3, current: float, weight: float) -> Joints:
+def solve_limb(limb: Limb, goal: Vec3Like, current: float, weight: float) -> Joints:
     """
     Return the three joint rotations of a limb.
 
@@ -276,13 +282,15 @@ def solve_limb(limb: Limb, goal: Vec3, current: float, weight: float) -> Joints:
 
 
 @kernel
-def _turn_onto(q: Quat, offset: Vec3, start: Vec3, end: Vec3) -> Quat:
+def _turn_onto(q: QuatLike, offset: Vec3Like, start: Vec3Like, end: Vec3Like) -> Quat:
     """Return a segment turned by the least rotation that points it from start to end."""
     return multiply(between(rotate(q, offset), sub(end, start)), q)
 
 
 @kernel
-def turn_limb(limb: Limb, elbow: Vec3, wrist: Vec3, weight: float, end_weight: float) -> Joints:
+def turn_limb(
+    limb: Limb, elbow: Vec3Like, wrist: Vec3Like, weight: float, end_weight: float
+) -> Joints:
     """
     Return the joint rotations of a limb whose elbow and wrist should be at given places.
 
@@ -299,7 +307,7 @@ def turn_limb(limb: Limb, elbow: Vec3, wrist: Vec3, weight: float, end_weight: f
 
 @kernel
 def _blend_joints(
-    limb: Limb, q_upper: Quat, q_lower: Quat, weight: float, end_weight: float
+    limb: Limb, q_upper: QuatLike, q_lower: QuatLike, weight: float, end_weight: float
 ) -> Joints:
     elbow = blend_joint(q_upper, q_lower, limb.captured[1], end_weight)
     shoulder = blend_joint(limb.q_parent, q_upper, limb.captured[0], weight)
@@ -309,7 +317,7 @@ def _blend_joints(
 
 
 @kernel
-def blend_joint(q_parent: Quat, q_child: Quat, captured: Quat, weight: float) -> Quat:
+def blend_joint(q_parent: QuatLike, q_child: QuatLike, captured: QuatLike, weight: float) -> Quat:
     """Return the joint rotation between captured and solved one (Shin2002 eq. 5.14)."""
     return slerp(captured, multiply(conjugate(q_parent), q_child), weight)
 
@@ -324,7 +332,7 @@ def blend_joint(q_parent: Quat, q_child: Quat, captured: Quat, weight: float) ->
 
 
 @kernel
-def swivel_angle(q_start: Quat, axis: Vec3, q_captured: Quat) -> float:
+def swivel_angle(q_start: QuatLike, axis: Vec3Like, q_captured: QuatLike) -> float:
     """
     Return the turn about an axis that brings one orientation nearest to another.
 
@@ -361,7 +369,7 @@ def swivel_angle(q_start: Quat, axis: Vec3, q_captured: Quat) -> float:
 
 
 @kernel
-def solve_limb_on_circle(limb: Limb, goal: Vec3, current: float, weight: float) -> Joints:
+def solve_limb_on_circle(limb: Limb, goal: Vec3Like, current: float, weight: float) -> Joints:
     """
     Return the three joint rotations of a limb; see `solve_limb` for all of them.
 
@@ -415,12 +423,12 @@ def ease(w: float) -> float:
 
 
 @kernel
-def _part_way(a: Vec3, b: Vec3, share: float) -> Vec3:
+def _part_way(a: Vec3Like, b: Vec3Like, share: float) -> Vec3:
     return add(a, scale(sub(b, a), share))
 
 
 @kernel
-def _lean(way: Vec3, reference: Vec3, length: float) -> Vec3:
+def _lean(way: Vec3Like, reference: Vec3Like, length: float) -> Vec3:
     """
     Return a vector of a length, but not past square to a reference (unit).
 
@@ -437,17 +445,17 @@ def _lean(way: Vec3, reference: Vec3, length: float) -> Vec3:
 
 
 @kernel
-def _circle_point(shoulder: Vec3, elbow: Vec3, wrist: Vec3, wanted: Vec3) -> Vec3:
+def _circle_point(shoulder: Vec3Like, elbow: Vec3Like, wrist: Vec3Like, wanted: Vec3Like) -> Vec3:
     """Return the place near `wanted` that the elbow can turn to while the wrist stays."""
     line = sub(wrist, shoulder)
     if norm(line) <= 1e-9:
-        return elbow
+        return vec3(elbow)
     axis, out = normalized(line), sub(elbow, shoulder)
     along = dot(axis, out)
     side = sub(out, scale(axis, along))
     radius = norm(side)
     if radius <= 1e-9:
-        return elbow
+        return vec3(elbow)
     out = sub(wanted, shoulder)
     out = _lean(sub(out, scale(axis, dot(axis, out))), normalized(side), radius)
     return add(out, add(shoulder, scale(axis, along)))
@@ -456,8 +464,8 @@ def _circle_point(shoulder: Vec3, elbow: Vec3, wrist: Vec3, wanted: Vec3) -> Vec
 @kernel
 def _settle(
     limb: Limb,
-    elbow: Vec3,
-    wrist: Vec3,
+    elbow: Vec3Like,
+    wrist: Vec3Like,
     own: Range,
     end: float,
     firmness: float,
@@ -523,7 +531,9 @@ def solve_limb_in_ranges(
 
 
 @kernel
-def swing_elbow(limb: Limb, target: Vec3, ball: Vec3, radius: float, firmness: float) -> Joints:
+def swing_elbow(
+    limb: Limb, target: Vec3Like, ball: Vec3Like, radius: float, firmness: float
+) -> Joints:
     """
     Return the joint rotations of a limb whose elbow has to get out of something.
 

@@ -33,6 +33,7 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
+from puppet_core.math.values import Vec3Like
 from puppet_retarget.importance import (
     from_object,
     ObjectArrays,
@@ -81,7 +82,7 @@ STILL = 1e-12  # change of an elbow or wrist that is none [m]
 
 
 @kernel
-def _swivel(shoulder: Vec3, wrist: Vec3, a: Vec3, b: Vec3) -> float:
+def _swivel(shoulder: Vec3Like, wrist: Vec3Like, a: Vec3Like, b: Vec3Like) -> float:
     """Return the angle about the line shoulder-wrist from elbow a to elbow b [rad]."""
     line = sub(wrist, shoulder)
     if norm(line) < 1e-9:
@@ -92,16 +93,18 @@ def _swivel(shoulder: Vec3, wrist: Vec3, a: Vec3, b: Vec3) -> float:
 
 
 @kernel
-def _turn_about(shoulder: Vec3, wrist: Vec3, angle: float, elbow: Vec3) -> tuple[Vec3, float]:
+def _turn_about(
+    shoulder: Vec3Like, wrist: Vec3Like, angle: float, elbow: Vec3Like
+) -> tuple[values.Vec3, float]:
     """Return an elbow turned about the line shoulder-wrist, and its distance from it [m]."""
     line = sub(wrist, shoulder)
     if norm(line) < 1e-9:
-        return elbow, 0.0
+        return vec3(elbow), 0.0
     axis, way = normalized(line), sub(elbow, shoulder)
     along = dot(axis, way)
     side = sub(way, scale(axis, along))
-    elbow = add(add(shoulder, scale(axis, along)), scale(side, math.cos(angle)))
-    return add(elbow, scale(cross(axis, side), math.sin(angle))), norm(side)
+    place = add(add(shoulder, scale(axis, along)), scale(side, math.cos(angle)))
+    return add(place, scale(cross(axis, side), math.sin(angle))), norm(side)
 
 
 @kernel
@@ -612,7 +615,7 @@ def _wrist_distance(frame: Frame, start: int) -> float:
 
 @kernel
 def solve_one_limb(
-    tuning: Tuning, limb: Limb, goal: Vec3, current: float, weight: float
+    tuning: Tuning, limb: Limb, goal: Vec3Like, current: float, weight: float
 ) -> Joints:
     """Bring the wrist of a limb to a goal, by the solver's form of a limb; see `solve_limb`."""
     if tuning.limb_form == ELBOW_CIRCLE:

@@ -261,7 +261,7 @@ def solve_rate_packed(
 
     """
     model, numbers, objects, ranges, frame = unpack(packed[0], SolverArrays)
-    tree, inputs, state, work, settings = unpack(controller[0], RateArrays)
+    settings, tree, inputs, state, work = unpack(controller[0], RateArrays)
     goals = goals_of(ranges, rows, self_rows, numbers)
     pose_captured(model, numbers, hips, rotations, frame)
     keep_end_orientations(model, goals, frame)

@@ -121,9 +121,7 @@ def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
             if radius < math.inf:
                 lift = root[2] - balls.centres[i, 2]
                 balls.inner_centres[i, 2] += share * min(max(lift, -radius), radius)
-        closest_in_balls(
-            root, balls.inner_centres, balls.inner_radii, balls.slacks, balls.grown_radii, nearest
-        )
+        closest_in_balls(root, balls.inner_centres, balls.inner_radii, balls.slacks, nearest)
         for k in range(3):
             mean[k] += nearest[k] / SOFT_STEPS
     copy(mean, root)
@@ -162,12 +160,10 @@ def hold_root(
     if excess(balls, root) <= 0.0:
         return
     nearest = work_array(3)
-    growth = closest_in_balls(
-        root, balls.centres, balls.inner_radii, balls.slacks, balls.grown_radii, nearest
-    )
+    growth = closest_in_balls(root, balls.centres, balls.inner_radii, balls.slacks, nearest)
     for i in range(4):
         balls.radii[i] += growth * balls.slacks[i]
-    closest_in_balls(root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, root)
+    closest_in_balls(root, balls.centres, balls.radii, balls.slacks, root)
 
 
 # The root.
@@ -264,9 +260,7 @@ def place_root(
         return excess(balls, root)
     # Shin2002 app. A: the nearest point in the intersection of the limbs' balls
     nearest = work_array(3)
-    relaxation = closest_in_balls(
-        root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, nearest
-    )
+    relaxation = closest_in_balls(root, balls.centres, balls.radii, balls.slacks, nearest)
     if relaxation > 0.0:  # one point is left, and nothing to soften
         copy(nearest, root)
         return relaxation
@@ -277,9 +271,7 @@ def place_root(
         most = max(most, balls.strain[i])
     if most * tuning.root_softness > 0.0:
         soften(balls, tuning.root_softness, root)
-    return closest_in_balls(
-        root, balls.centres, balls.radii, balls.slacks, balls.grown_radii, root
-    )
+    return closest_in_balls(root, balls.centres, balls.radii, balls.slacks, root)
 
 
 @kernel

@@ -27,8 +27,6 @@ from puppet_retarget.importance import (
 )
 from puppet_retarget.solvers.frame import measure, pose_captured, REACHABLE_TOL_M, solve_frame
 from puppet_retarget.solvers.state import (
-    empty_frame,
-    empty_goals,
     Frame,
     Goals,
     puppet_model,
@@ -157,8 +155,8 @@ class EndEffectorSolver:
                 puppet_model(character),
                 numbers._replace(limb_form=self.limb_form),
                 packed_objects(objects),
-                empty_goals(),
-                empty_frame(),
+                RangeGoals(),
+                Frame(),
             )
         )
         """SolverArrays, for kernels that solve many frames."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import Character, end_effector_positions, forward_kinematics, LIMB_SEGMENTS
 from puppet_core.io import ConfigError, setting
-from puppet_core.math import copy, Floats, kernel, Quats, Vec3, Vec3s
+from puppet_core.math import copy, Floats, frozen, kernel, Quats, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
 from puppet_retarget.solvers.limbs import Joints, Limb, limb_of
@@ -149,40 +149,34 @@ STARTS = (4, 7, 10, 13)  # upper segment of each limb
 ATTACHED_TO = (2, 2, 0, 0)  # segment that carries the limb
 
 
+# Defaults are copied when a solver packs its arrays.
+
+
+def zeros(*shape: int) -> Floats:
+    """Return zeros that refuse writes."""
+    return frozen(np.zeros(shape))
+
+
 PUSH_SIZE = 4  # of a limb: way of the wrist [m], turn of the elbow [rad]
 
 
 class LimbBalls(NamedTuple):
     """The balls in which the root reaches each limb's goal, and working space."""
 
-    centres: Vec3s  # (4, 3) [m]
-    radii: Floats  # (4,) [m]
-    slacks: Floats  # (4,) growth of a radius per unit of relaxation
-    strain: Floats  # (4,) how far captured angles miss the goal, in [0, 1)
-    inner_centres: Vec3s  # (4, 3) of the smaller balls of the softening
-    inner_radii: Floats  # (4,)
-    grown_radii: Floats  # (4,)
-
-
-def empty_balls() -> LimbBalls:
-    """Return balls of zeros."""
-    return LimbBalls(
-        np.zeros((4, 3)),
-        np.zeros(4),
-        np.zeros(4),
-        np.zeros(4),
-        np.zeros((4, 3)),
-        np.zeros(4),
-        np.zeros(4),
-    )
+    centres: Vec3s = zeros(4, 3)  # [m]
+    radii: Floats = zeros(4)  # [m]
+    slacks: Floats = zeros(4)  # growth of a radius per unit of relaxation
+    strain: Floats = zeros(4)  # how far captured angles miss the goal, in [0, 1)
+    inner_centres: Vec3s = zeros(4, 3)  # of the smaller balls of the softening
+    inner_radii: Floats = zeros(4)
 
 
 class RangeGoals(NamedTuple):
     """What the environment asks of the puppet, in its own world; kept by a solver."""
 
-    positions: Vec3s  # (4, 3) [m]
-    importances: Floats  # (4,)
-    radii: Floats  # (4,) of the range balls [m]
+    positions: Vec3s = zeros(4, 3)  # [m]
+    importances: Floats = zeros(4)
+    radii: Floats = zeros(4)  # of the range balls [m]
 
 
 class Goals(NamedTuple):
@@ -197,69 +191,34 @@ class Goals(NamedTuple):
 class Frame(NamedTuple):
     """The puppet's posture and working space, owned by a solver and refilled each frame."""
 
-    root: Vec3  # (3,)
-    rotations: Quats  # (16, 4)
-    q_world: Quats  # (16, 4)
-    p_world: Vec3s  # (16, 3)
-    end_effectors: Vec3s  # (8, 3)
-    root_offset: Vec3  # (3,) from the reference root to the estimate
-    goal_errors: Floats  # (4,)
-    penetrations: Floats  # (4,)
-    self_depths: Floats  # (8,) depth inside the puppet's own body
-    wrist_goals: Vec3s  # (4, 3)
-    q_ends: Quats  # (4, 4) captured orientations of hands and feet in world
-    balls: LimbBalls
-    self_balls: SelfBalls
-    bounding_centres: Vec3s  # (16, 3)
-    clear_points: Vec3s  # (8, 3) where end-effectors are outside of the body
-    clear_balls: Vec3s  # (4, 3) centres of the balls that elbows and knees are in
-    clear_radii: Floats  # (4,) their radii
-    q_body: Quats  # (3, 4)
-    p_body: Vec3s  # (3, 3)
-    unknowns: Floats  # (12,)
-    relaxation: Floats  # (1,) growth of the balls that gives them a common point; 0 in reach
-    free_rotations: Quats  # (16, 4) of the limbs before resolving self-penetration
-    follower: Floats  # (3, 2) smoothing of the root; with those below, the memory between frames
-    pushes: Floats  # (4, PUSH_SIZE) what resolving self-penetration adds to each limb
-    passed: Vec3s  # (2, 3, 3) each sole in the frames of the other leg, the frame before
-    room: Floats  # (2, 3, 2) smoothing of the room that each swinging foot makes
-
-
-def empty_goals() -> RangeGoals:
-    """Return goals without importance."""
-    return RangeGoals(np.zeros((4, 3)), np.zeros(4), np.zeros(4))
-
-
-def empty_frame() -> Frame:
-    """Return a frame of zeros."""
-    return Frame(
-        np.zeros(3),
-        np.zeros((16, 4)),
-        np.zeros((16, 4)),
-        np.zeros((16, 3)),
-        np.zeros((8, 3)),
-        np.zeros(3),
-        np.zeros(4),
-        np.zeros(4),
-        np.zeros(8),
-        np.zeros((4, 3)),
-        np.zeros((4, 4)),
-        empty_balls(),
-        empty_self_balls(),
-        np.zeros((16, 3)),
-        np.zeros((8, 3)),
-        np.zeros((4, 3)),
-        np.zeros(4),
-        np.zeros((3, 4)),
-        np.zeros((3, 3)),
-        np.zeros(12),
-        np.zeros(1),
-        np.zeros((16, 4)),
-        np.zeros((3, 2)),
-        np.zeros((4, PUSH_SIZE)),
-        np.zeros((2, 3, 3)),
-        np.zeros((2, 3, 2)),
-    )
+    root: Vec3 = zeros(3)
+    rotations: Quats = zeros(16, 4)
+    q_world: Quats = zeros(16, 4)
+    p_world: Vec3s = zeros(16, 3)
+    end_effectors: Vec3s = zeros(8, 3)
+    root_offset: Vec3 = zeros(3)  # from the reference root to the estimate
+    goal_errors: Floats = zeros(4)
+    penetrations: Floats = zeros(4)
+    self_depths: Floats = zeros(8)  # depth inside the puppet's own body
+    wrist_goals: Vec3s = zeros(4, 3)
+    q_ends: Quats = zeros(4, 4)  # captured orientations of hands and feet in world
+    balls: LimbBalls = LimbBalls()
+    self_balls: SelfBalls = empty_self_balls()
+    bounding_centres: Vec3s = zeros(16, 3)
+    clear_points: Vec3s = zeros(8, 3)  # where end-effectors are outside of the body
+    clear_balls: Vec3s = zeros(4, 3)  # centres of the balls that elbows and knees are in
+    clear_radii: Floats = zeros(4)  # their radii
+    q_body: Quats = zeros(3, 4)
+    p_body: Vec3s = zeros(3, 3)
+    unknowns: Floats = zeros(12)
+    relaxation: Floats = zeros(1)  # growth of the balls that gives them a common point; 0 in reach
+    free_rotations: Quats = zeros(16, 4)  # of the limbs before resolving self-penetration
+    follower: Floats = zeros(3, 2)  # smoothing of the root; memory, as those below
+    pushes: Floats = zeros(
+        4, PUSH_SIZE
+    )  # (4, PUSH_SIZE) what resolving self-penetration adds to each limb
+    passed: Vec3s = zeros(2, 3, 3)  # each sole in the frames of the other leg, the frame before
+    room: Floats = zeros(2, 3, 2)  # smoothing of the room that each swinging foot makes
 
 
 @kernel

@@ -12,7 +12,6 @@ from puppet_retarget.importance.self_interaction import (
     body_arrays,
     CONTACT_WIDTH,
     DISPLACEMENT,
-    DISTANCE,
     FIRST_CONTACT,
     IMPORTANCE,
     list_contacts,
@@ -23,10 +22,6 @@ from puppet_retarget.importance.self_interaction import (
     RELEVANT,
     SAMPLE,
     sample_spacings,
-    SELF_DEPTH,
-    SELF_DISTANCE,
-    SELF_IMPORTANCE,
-    SELF_PLACE,
     SELF_ROW,
     SelfInteractionConfig,
     SelfInteractionEstimator,
@@ -176,17 +171,6 @@ def test_displacements_lead_from_the_samples_to_the_end_effector(
                 np.testing.assert_allclose(point, body.points[j], atol=1e-12)
                 checked += 1
     assert checked > 100
-
-
-def test_row_sums_up_its_pairs(estimator, adult_character, rng) -> None:
-    body = curled_up(adult_character.skeleton, rng)
-    pairs, rows = pairs_of(estimator, body), estimator.rows(body)
-    for j in range(8):
-        own = pairs[j][RELEVANT[j]]
-        assert rows[j, SELF_IMPORTANCE] == own[:, IMPORTANCE].max()
-        assert rows[j, SELF_DISTANCE] == own[:, DISTANCE].min()
-        assert rows[j, SELF_DEPTH] == max(-own[:, DISTANCE].min(), 0.0)
-        assert 0.0 <= rows[j, SELF_PLACE] <= 1.0
 
 
 def pairs_with(*entries: tuple[int, str, float]) -> Floats:

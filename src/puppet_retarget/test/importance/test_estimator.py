@@ -55,37 +55,6 @@ def test_soles_within_the_contact_margin_are_wholly_important(floor: Environment
     assert rows_at(floor, at(0.0, 0.0, 0.08))[2, IMPORTANCE] < 1.0
 
 
-def test_eq_4_5_takes_the_largest_importance(scene: Callable) -> None:
-    near = scene.thing('sphere', np.zeros(3), np.full(3, 0.1))
-    far = scene.thing('sphere', np.array([1.0, 0.0, 0.0]), np.full(3, 0.1), name='far')
-    p = at(0.35, 0.0, 0.0)
-    alone = [rows_at(scene(thing), p)[0, IMPORTANCE] for thing in (near, far)]
-    both = rows_at(scene(near, far), p)[0]
-    assert both[IMPORTANCE] == max(alone)
-    assert both[OBJECT] == 0.0
-    assert rows_at(scene(far, near), p)[0, OBJECT] == 1.0
-
-
-def test_influence_belongs_to_each_end_effector(scene: Callable) -> None:
-    thing = scene.thing('plane', np.zeros(3), influence=np.array([0.3, 0.6, 0.9, np.nan]))
-    rows = rows_at(scene(thing), at(0.0, 0.0, 0.25))
-    wanted = [importance(0.22, 0.0, 0.1, d) for d in (0.3, 0.6, 0.9, 0.6)]
-    np.testing.assert_allclose(rows[:, IMPORTANCE], wanted)
-    np.testing.assert_allclose(rows[:, RADIUS], [0.3, 0.6, 0.9, 0.6])
-
-
-def test_goal_of_contact_is_on_the_counterpart(scene: Callable) -> None:
-    table = scene.thing(
-        'box',
-        np.array([1.0, 0.0, 0.4]),
-        np.array([1.0, 1.0, 0.8]),
-        puppet_position=np.array([0.5, 0.0, 0.2]),
-        puppet_size=np.array([0.5, 1.0, 0.4]),
-    )
-    row = rows_at(scene(table), at(0.75, 0.25, 0.8))[0]
-    np.testing.assert_allclose(row[GOAL : GOAL + 3], [0.375, 0.25, 0.4], atol=1e-12)
-
-
 def test_planted_foot_is_not_drawn_by_the_box_beside_it(scene: Callable) -> None:
     """The box stands 20 cm away and its counterpart half a metre further."""
     box = scene.thing(

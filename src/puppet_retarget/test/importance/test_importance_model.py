@@ -85,21 +85,6 @@ def test_skeleton_is_kept_until_another_leg_length_is_sent(frame) -> None:
     assert [a is b for a, b in zip(seen, seen[1:])] == [True, False, True, False, True]
 
 
-def test_body_after_a_calibration_is_the_new_one(frame) -> None:
-    """Someone half as tall: half as thick too, so half the depth."""
-    model = model_of()
-    depths = []
-    for n, scale in enumerate((1.0, 0.5)):
-        posture, segments = frame(700)
-        posture.root_position[:] *= scale
-        segments *= scale
-        posture.end_effectors[:] *= scale
-        posture.end_effectors[0] = segments[CHEST]
-        near = model.step(n * 10**10, posture, segments, 0.9 * scale)
-        depths.append(near.self_rows[0, SELF_DISTANCE])
-    assert depths[1] == pytest.approx(0.5 * depths[0], rel=0.02)
-
-
 def test_measured_points_take_the_place_of_ordinary_ones(frame, procedural: Motion) -> None:
     measured = np.full((40, 3), 0.1)
     model = model_of(measured={'chest': measured})
@@ -132,14 +117,3 @@ def test_giants_are_nobody(frame) -> None:
     for values in (posture.root_position, segments, posture.end_effectors):
         values *= 50.0
     assert model_of().step(0, posture, segments) is None
-
-
-def test_reset_forgets_motion_but_not_the_performer(frame) -> None:
-    model, fresh = model_of(), model_of()
-    model.step(0, *frame(700))
-    before = model._self_estimator
-    model.reset()
-    again, first = model.step(TICK_NS, *frame(760)), fresh.step(TICK_NS, *frame(760))
-    assert model._self_estimator is before
-    np.testing.assert_array_equal(again.rows, first.rows)
-    np.testing.assert_allclose(again.self_rows, first.self_rows, atol=1e-7)

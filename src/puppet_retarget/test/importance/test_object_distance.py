@@ -72,22 +72,6 @@ def test_distance_outside_is_that_of_the_nearest_point(shape: int, rng) -> None:
 
 
 @SHAPE_IDS
-def test_distance_inside_is_the_largest_ball_that_fits(shape: int, rng) -> None:
-    """No surface point is nearer than the depth, and the normal leads to one that near."""
-    for _ in range(40):
-        size = random_size(rng, shape)
-        p = 0.45 * size * rng.uniform(-1.0, 1.0, 3)
-        depth, normal = distance(shape, size, p)
-        if depth >= 0.0:
-            continue
-        around = rng.normal(size=(100, 3))
-        around *= -0.999 * depth / np.linalg.norm(around, axis=1, keepdims=True)
-        assert all(distance(shape, size, p + step)[0] < 0.0 for step in around)
-        exit_point, _ = distance(shape, size, p - depth * normal)
-        assert exit_point == pytest.approx(0.0, abs=POSITION_TOL_M)
-
-
-@SHAPE_IDS
 def test_normal_is_the_gradient(shape: int, rng) -> None:
     step = 1e-6
     for _ in range(100):

@@ -12,12 +12,10 @@ from puppet_retarget.importance.self_interaction import (
     DISTANCE,
     estimate_self_pairs,
     IMPORTANCE,
-    nearest_sample,
     PAIR_COLUMNS,
     RATE,
     RELEVANT,
     SelfInteractionConfig,
-    smooth_self_pairs,
 )
 import pytest
 from self_bodies import Body, body_of_rotations, curled_up, plain_distances
@@ -95,25 +93,6 @@ def test_importance_is_eq_4_4_of_the_gap_and_zero_beyond_its_influence(skeleton,
         assert np.all(w[d >= 1.0] == 0.0)
 
 
-def test_samples_only_takes_the_nearest_sample_point(skeleton, rng) -> None:
-    """As the thesis prints it."""
-    kernel = Pairs(skeleton, samples_only=True)
-    body = curled_up(skeleton, rng)
-    got = kernel.of(body)[..., DISTANCE]
-    found = 0
-    for j, segment in zip(*np.nonzero(RELEVANT)):
-        local = qb.rotate(
-            qb.conjugate(body.q_world[segment]), body.points[j] - body.p_world[segment]
-        )
-        samples = kernel.body.samples[segment]
-        wanted = np.linalg.norm(samples.T - local, axis=1).min()
-        assert nearest_sample(samples, local) == pytest.approx(wanted, abs=TOL_M)
-        if wanted < 0.06:
-            assert got[j, segment] == pytest.approx(wanted, abs=TOL_M)
-            found += 1
-    assert found > 0
-
-
 def test_rate_is_the_change_of_the_distance(skeleton, rng) -> None:
     """Both the point and the segment move and turn; against differences of distances."""
     kernel, dt = Pairs(skeleton), 1e-6
@@ -159,14 +138,3 @@ def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton) -> None:
             assert w[1] == pytest.approx(2.0 * gap**3 - 3.0 * gap**2 + 1.0, abs=0.02)
         else:
             assert w[1] == w[0]
-
-
-def test_smoothed_importance_is_exactly_one_in_lasting_contact_and_vanishes() -> None:
-    pairs, state = np.zeros((8, 16, PAIR_COLUMNS)), np.zeros((8, 16, 2))
-    values = []
-    for wanted in [0.0, *[1.0] * 60, *[0.0] * 120]:
-        pairs[..., IMPORTANCE] = wanted
-        smooth_self_pairs(pairs, state, 0.015, TICK_S)
-        values.append(pairs[3, 5, IMPORTANCE])
-    assert values[0] == 0.0 and values[60] == 1.0 and values[-1] == 0.0
-    assert np.all(np.diff(values[:61]) >= 0.0) and np.all(np.diff(values[61:]) <= 0.0)

@@ -91,25 +91,6 @@ def test_energy_is_that_of_eqs_5_3_to_5_5(adult_character: Character, rng) -> No
         assert evaluate(body, unknowns)[0] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
 
-def test_increments_turn_segments_with_all_they_carry(adult_character: Character, rng) -> None:
-    body, unknowns = random_body(rng, adult_character.skeleton), near_and_far(rng, 2)
-    _, before = evaluate(body, unknowns)
-    turn, out = rng.normal(size=3), np.empty(12)
-    increments = np.zeros(12)
-    increments[6:9] = turn  # the spine's
-    bo.move_unknowns(unknowns, before.q_body, 0.5, increments, 2, out)
-    _, after = evaluate(body, out)
-    q = quaternions.exp(0.5 * turn)
-    wanted = quaternions.multiply(q[None], before.q_body[1:])
-    products = np.abs(np.sum(wanted * after.q_body[1:], axis=1))
-    np.testing.assert_allclose(products, 1.0, atol=1e-12)
-    arm = before.p_body[2] - before.p_body[1]
-    np.testing.assert_allclose(
-        after.p_body[2], before.p_body[1] + quaternions.rotate(q, arm), atol=1e-12
-    )
-    np.testing.assert_allclose(after.p_body[:2], before.p_body[:2], atol=1e-12)
-
-
 @both_torsos
 def test_gradient_matches_finite_differences(
     adult_character: Character, rng, torso_segments: int

@@ -6,7 +6,7 @@ import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
 from puppet_retarget.solvers import root as root_balls
-from puppet_retarget.solvers.state import puppet_model, SolverConfig, tuning
+from puppet_retarget.solvers.state import LimbBalls, puppet_model, SolverConfig, tuning
 import pytest
 
 PERFORMER_LEG_M = 0.928
@@ -18,7 +18,7 @@ class Held:
     def __init__(self, character: Character) -> None:
         self.model = puppet_model(character)
         self.tuning = tuning(SolverConfig(), character, PERFORMER_LEG_M)
-        self.balls = root_balls.empty_balls()
+        self.balls = LimbBalls(*map(np.copy, LimbBalls()))
         self.reaches = self.tuning.stretch_limit * character.skeleton.limb_lengths.sum(axis=1)
 
     def hold(self, centres: Vec3s, importances: Floats, root: Vec3) -> Vec3:

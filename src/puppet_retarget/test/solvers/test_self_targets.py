@@ -33,7 +33,7 @@ from puppet_retarget.solvers.self_contact import (
     SelfBalls,
 )
 import pytest
-from self_bodies import Body, body_of_rotations, curled_up
+from self_bodies import Body, curled_up
 
 TOL_M = 1e-12
 UNSMOOTHED = SelfInteractionConfig(smoothing_s=0.0, prediction_s=0.0)
@@ -109,20 +109,6 @@ def test_own_body_gets_its_own_points_and_eq_5_6_radii(own_body, rng) -> None:
             checked += 1
         assert not balls.importances[rows[:, SELF_IMPORTANCE] == 0.0].any()
     assert checked > 20
-
-
-@pytest.mark.parametrize('scale', [0.5, 3.0])
-def test_scaled_body_in_a_scaled_world_gets_its_own_points(
-    own_body, scaled, rng, scale: float
-) -> None:
-    giant = scaled(own_body, scale)
-    body = curled_up(own_body.skeleton, rng)
-    big = body_of_rotations(giant.skeleton, body.rotations)
-    rows = rows_of(own_body.skeleton, body)
-    balls = balls_of(rows, giant, big, scale)
-    near = np.flatnonzero(rows[:, SELF_IMPORTANCE])
-    assert len(near) > 0
-    np.testing.assert_allclose(balls.centres[near], big.points[near], atol=1e-9)
 
 
 def ball(row: Floats, character: Character, body: Body, j: int, sideways: float) -> Floats:
