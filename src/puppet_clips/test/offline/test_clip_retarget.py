@@ -10,7 +10,7 @@ from puppet_core.body.posture import Motion
 from puppet_core.io import check_values
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import IMPORTANCE, ImportanceConfig
-from puppet_retarget.offline.report import copied_angles, report
+from puppet_retarget.offline.motion_report import copied_angles, report
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 from puppet_retarget.parameters import (
     importance_config,

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from puppet_retarget.offline.report import plain, report_text, write_report
+from puppet_retarget.offline.motion_report import plain, report_text, write_report
 import pytest
 
 

@@ -14,13 +14,7 @@ from puppet_retarget.offline.arguments import (
     PROCEDURAL_RATE_HZ,
     require_other_files,
 )
-from puppet_retarget.offline.quality import (
-    errors_in_reach,
-    MotionArrays,
-    orientation_deviation_deg,
-    percentiles,
-)
-from puppet_retarget.offline.report import (
+from puppet_retarget.offline.motion_report import (
     copied_angles,
     limb_importances,
     number,
@@ -28,6 +22,12 @@ from puppet_retarget.offline.report import (
     report_text,
     table,
     write_report,
+)
+from puppet_retarget.offline.quality import (
+    errors_in_reach,
+    MotionArrays,
+    orientation_deviation_deg,
+    percentiles,
 )
 from puppet_retarget.offline.whole_motion import (
     performer_arrays,
