@@ -21,117 +21,64 @@ class Command:
     """Whether its topics stay on this machine unless the user says otherwise."""
 
 
-def _clip(subcommand: str, summary: str) -> Command:
-    """Return a command that is a subcommand of puppet_clip."""
-    return Command('puppet_clips', 'puppet_clip', summary, (subcommand,))
+def _commands(rows: str) -> dict[str, Command]:
+    """
+    Return commands by name from lines `name | program | summary`.
+
+    A program is `package/program`, with a subcommand as a third part, or a module that is not
+    installed. A `*` before the name: its topics stay on this machine.
+    """
+    commands = {}
+    for row in rows.strip().splitlines():
+        name, program, summary = (word.strip() for word in row.split('|'))
+        parts = program.split('/')
+        home, *rest = parts if len(parts) > 1 else ['', program]
+        commands[name.lstrip('*')] = Command(
+            home, rest[0], summary, tuple(rest[1:]), name.startswith('*')
+        )
+    return commands
 
 
-COMMANDS = {
-    'demo': Command(
-        'puppet_bringup',
-        'puppet_demo',
-        'a performance drives a puppet, live',
-        own_machine_only=True,
-    ),
-    'up': Command(
-        'puppet_bringup', 'puppet_up', 'start the nodes: sim, hardware, topics or replay'
-    ),
-    'calibrate': Command(
-        'puppet_clips',
-        'calibrate',
-        "a performer's sensors and lengths, or surface: live, bag or clip",
-    ),
-    'record': Command('puppet_replay', 'record', 'record the topics of the graph in a bag'),
-    'replay': Command(
-        'puppet_replay',
-        'replay',
-        'what the graph makes of a bag, without topics or clocks, in another bag',
-    ),
-    'compare': Command('puppet_replay', 'compare', 'how two bags differ, field by field'),
-    'plot': Command(
-        'puppet_replay',
-        'plot',
-        'importance, feet, filter and latency of a bag as pictures and numbers',
-    ),
-    'retarget': _clip('retarget', 'give the motion of a clip to a character'),
-    'batch': _clip('batch', 'give a library of clips to characters, by many processes'),
-    'edit': _clip('edit', 'make the motion of a clip meet constraints'),
-    'enhance': _clip('enhance', 'mend a captured motion by measured end-effectors'),
-    'character': _clip('character', 'make a character: from a clip, a calibration, a robot'),
-    'layouts': _clip('layouts', 'measure what each sensor layout tells of a motion'),
-    'render': _clip('render', 'pictures and films of a clip or a bag'),
-    'view': Command(
-        'puppet_view', 'view_clip', 'clips and bags in the browser: play them, drag a body'
-    ),
-}
+COMMANDS = _commands("""
+*demo | puppet_bringup/puppet_demo | a performance drives a puppet, live
+up | puppet_bringup/puppet_up | start the nodes: sim, hardware, topics or replay
+calibrate | puppet_clips/calibrate | a performer's sensors and lengths, or surface: live, bag or clip
+record | puppet_replay/record | record the topics of the graph in a bag
+replay | puppet_replay/replay | what the graph makes of a bag, without topics or clocks, in another bag
+compare | puppet_replay/compare | how two bags differ, field by field
+plot | puppet_replay/plot | importance, feet, filter and latency of a bag as pictures and numbers
+retarget | puppet_clips/puppet_clip/retarget | give the motion of a clip to a character
+batch | puppet_clips/puppet_clip/batch | give a library of clips to characters, by many processes
+edit | puppet_clips/puppet_clip/edit | make the motion of a clip meet constraints
+enhance | puppet_clips/puppet_clip/enhance | mend a captured motion by measured end-effectors
+character | puppet_clips/puppet_clip/character | make a character: from a clip, a calibration, a robot
+layouts | puppet_clips/puppet_clip/layouts | measure what each sensor layout tells of a motion
+render | puppet_clips/puppet_clip/render | pictures and films of a clip or a bag
+view | puppet_view/view_clip | clips and bags in the browser: play them, drag a body
+""")  # noqa: E501
 
-BENCHES = {
-    'quality': Command(
-        '', 'benchmarks.quality.bench', 'quality and speed over clips, characters and solvers'
-    ),
-    'filter': Command(
-        '', 'benchmarks.filter.bench', 'the pose filter and others on the same noisy data'
-    ),
-    'rate': Command(
-        '', 'benchmarks.rate.bench', 'inverse rate control on the experiments of its paper'
-    ),
-    'edit': Command(
-        '', 'benchmarks.edit.bench', 'the motion editor on the experiments of its paper'
-    ),
-    'latency': Command(
-        '',
-        'benchmarks.latency.bench',
-        'how long frames take from the tracker to the joint states',
-        own_machine_only=True,
-    ),
-    'nodes': Command(
-        '',
-        'benchmarks.nodes',
-        'what each node does with a message, with warm and with cold caches',
-        own_machine_only=True,
-    ),
-    'replay': Command('', 'benchmarks.replay', 'how much faster than real time a bag is replayed'),
-    'batch': Command('', 'benchmarks.batch', 'the speed over a library, and where it goes'),
-}
+BENCHES = _commands("""
+quality | benchmarks.quality.bench | quality and speed over clips, characters and solvers
+filter | benchmarks.filter.bench | the pose filter and others on the same noisy data
+rate | benchmarks.rate.bench | inverse rate control on the experiments of its paper
+edit | benchmarks.edit.bench | the motion editor on the experiments of its paper
+*latency | benchmarks.latency.bench | how long frames take from the tracker to the joint states
+*nodes | benchmarks.nodes | what each node does with a message, with warm and with cold caches
+replay | benchmarks.replay | how much faster than real time a bag is replayed
+batch | benchmarks.batch | the speed over a library, and where it goes
+""")
 
-STRESSES = {
-    'chaos': Command(
-        '',
-        'robustness.chaos.command',
-        'cause faults in the running graph, measure how it recovers',
-        own_machine_only=True,
-    ),
-    'fuzz': Command(
-        '',
-        'robustness.fuzz.command',
-        'damaged files of every kind: each read, or refused in a line',
-    ),
-    'soak': Command(
-        '',
-        'robustness.soak.command',
-        'the graph for an hour: does memory grow, latency drift, are frames lost',
-        own_machine_only=True,
-    ),
-}
+STRESSES = _commands("""
+*chaos | robustness.chaos.command | cause faults in the running graph, measure how it recovers
+fuzz | robustness.fuzz.command | damaged files of every kind: each read, or refused in a line
+*soak | robustness.soak.command | the graph for an hour: does memory grow, latency drift, are frames lost
+""")  # noqa: E501
 
-DEV_PROGRAMS = {
-    'compile': Command(
-        'puppet_bringup',
-        'puppet_compile',
-        'compile the kernels of all nodes now: for an image of a machine',
-    ),
-    'goldens': Command(
-        'puppet_replay',
-        'goldens',
-        'replay the golden performance and compare it, or make goldens anew',
-    ),
-    'reference': Command(
-        'puppet_bringup',
-        'puppet_reference',
-        'write doc/reference.md and the access policy, from code and nodes',
-        own_machine_only=True,
-    ),
-}
+DEV_PROGRAMS = _commands("""
+compile | puppet_bringup/puppet_compile | compile the kernels of all nodes now: for an image of a machine
+goldens | puppet_replay/goldens | replay the golden performance and compare it, or make goldens anew
+*reference | puppet_bringup/puppet_reference | write doc/reference.md and the access policy, from code and nodes
+""")  # noqa: E501
 
 BUILT_IN = {
     'test': 'run all tests; arguments go to pytest',

@@ -53,24 +53,8 @@ def compile_kernels(
     """
     Fill the kernel cache unless that was done; a node that fails here will report why later.
 
-    Parameters
-    ----------
-    listed : sequence of Process
-        The processes that are about to be started.
-    config_dir : Path
-        Folder of their parameter files.
-    environ : mapping
-        Their environment.
-    stopping : Event
-        Ends the compilation early.
-    say : callable
-        Takes a line of progress.
-
-    Returns
-    -------
-    is_done : bool
-        Whether all is compiled.
-
+    Return whether all is compiled. `listed` are about to be started in this environment;
+    `stopping` ends the compilation early, `say` takes a line of progress.
     """
     folder = environ.get(CACHE_VARIABLE, '')
     if not folder:

@@ -27,7 +27,6 @@ from puppet_bringup.graph_run import (
     simulation,
     use_own_domain,
     watched_graph,
-    WatchedGraph,
 )
 from puppet_bringup.monitor import (
     ARRIVALS,
@@ -60,6 +59,9 @@ def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = Fal
     """
     Return the figures of the frames acquired in a time window.
 
+    Keys and units are those of the demo's JSON, None where nothing was measured. Nodes that share
+    a process send what is on the way after the result, so there are no stages then.
+
     Parameters
     ----------
     table : ndarray, shape (n, WIDTH)
@@ -67,13 +69,7 @@ def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = Fal
     begin_s, end_s : float
         Window of stamps, end excluded [s].
     is_composed : bool
-        Whether the nodes share a process, which sends what is on the way after the result, so
-        that stages cannot be told apart from outside.
-
-    Returns
-    -------
-    figures : dict
-        Keys and units as in the demo's JSON; None where nothing was measured.
+        Whether the nodes share a process.
 
     """
     rows = table[(table[:, STAMP] >= begin_s) & (table[:, STAMP] < end_s)]
@@ -137,9 +133,10 @@ def _slides(rows: Floats) -> dict[str, float | None]:
     puppet = rows[:, PUPPET_SOLES].reshape(-1, 2, 3)
     planted = motion_measures.planted_soles(performer, rate_hz)
     planted[1:][np.diff(rows[:, INDEX]) != 1] = False  # a frame between was lost
+    slides = {'performer': performer, 'puppet': puppet}
     return {
-        'performer': _number(motion_measures.slide_mm_s(performer, planted, rate_hz)),
-        'puppet': _number(motion_measures.slide_mm_s(puppet, planted, rate_hz)),
+        name: _greatest(np.array([motion_measures.slide_mm_s(soles, planted, rate_hz)]))
+        for name, soles in slides.items()
     }
 
 
@@ -159,10 +156,6 @@ def _percentiles_ms(seconds: Floats) -> dict[str, float | None]:
 def _greatest(values: Floats) -> float | None:
     values = values[np.isfinite(values)]
     return float(np.max(values)) if len(values) else None
-
-
-def _number(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _text(value: float | None, digits: int) -> str:
@@ -275,26 +268,16 @@ def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threa
 
     say(f'{len(listed)} processes on ROS_DOMAIN_ID={domain}')
     with watched_graph(listed, stopping, say, on_line=show) as graph:
-        outcome = _watch(options, graph)
-    if outcome is None:
-        say('stopped before the first frame')
-        return EXIT_OK
-    measured, usage = outcome
+        if not graph.run.start():
+            say('stopped before the first frame')
+            return EXIT_OK
+        begin_s, end_s, usage = graph.run.measure(options.duration)
+        measured = figures(graph.monitor.log.table(), begin_s, end_s, options.composed)
     _report(options, measured, usage)
     failed = [c for c in graph.supervisor.children if c.exit_code != EXIT_OK]
     for child in failed:
         print(f'puppet_demo: {child.name} ended with exit code {child.exit_code}', file=sys.stderr)
     return EXIT_FAILED if failed else EXIT_OK
-
-
-def _watch(
-    options: argparse.Namespace, graph: WatchedGraph
-) -> tuple[Figures, dict[str, Usage]] | None:
-    """Run the graph; None if it was stopped before it began."""
-    if not graph.run.start():
-        return None
-    begin_s, end_s, usage = graph.run.measure(options.duration)
-    return figures(graph.monitor.log.table(), begin_s, end_s, options.composed), usage
 
 
 def _report(options: argparse.Namespace, measured: Figures, usage: dict[str, Usage]) -> None:

@@ -63,19 +63,12 @@ Say = Callable[[str], None]
 
 
 class DriverSwitch:
-    """
-    Brings the driver to its active state, step by step, while others spin.
-
-    Every step begins with the question where the driver is, so that it does not matter what
-    became of the one before.
-
-    """
+    """Brings the driver to its active state, step by step, while others spin."""
 
     def __init__(self, node: Node) -> None:
         self._state = node.create_client(GetState, f'{DRIVER_NODE}/get_state')
         self._change = node.create_client(ChangeState, f'{DRIVER_NODE}/change_state')
-        self._question: Future | None = None
-        self._step: Future | None = None
+        self._pending: Future | None = None
         self._deadline_s = 0.0
         self._is_active = False
 
@@ -86,25 +79,22 @@ class DriverSwitch:
 
     def advance(self) -> bool:
         """Take the next step if one is due; return whether the driver became active."""
-        if self._is_active:
-            return True
-        pending = self._step or self._question
-        if pending is not None and not pending.done():
-            if time.monotonic() < self._deadline_s:
-                return False
-            self._step = self._question = pending = None  # nobody will answer
-        if self._step is not None or self._question is None:
-            self._step, self._question = None, self._state.call_async(GetState.Request())
-            self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
-            return False
-        state = self._question.result().current_state.id
-        self._question = None
+        pending = self._pending
+        is_done = pending is not None and pending.done()
+        if self._is_active or pending and not is_done and time.monotonic() < self._deadline_s:
+            return self._is_active
+        # every step begins with the question where the driver is: it does not matter what became
+        # of the one before
+        answer = pending.result() if pending is not None and is_done else None
+        state = answer.current_state.id if isinstance(answer, GetState.Response) else None
+        self._is_active = state == State.PRIMARY_STATE_ACTIVE
         if state in NEXT_STEP:
             request = ChangeState.Request()
             request.transition.id = NEXT_STEP[state]
-            self._step = self._change.call_async(request)
-            self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
-        self._is_active = state == State.PRIMARY_STATE_ACTIVE
+            self._pending = self._change.call_async(request)
+        elif not self._is_active:
+            self._pending = self._state.call_async(GetState.Request())
+        self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
         return self._is_active
 
 
@@ -160,20 +150,10 @@ class DemoRun:
 
     def measure(self, duration_s: float) -> tuple[float, float, dict[str, Usage]]:
         """
-        Let the graph run; return begin and end of the window, and what each process used.
+        Let the graph run; return begin and end of the window, and what each process used in it.
 
-        Parameters
-        ----------
-        duration_s : float
-            Length of the window [s]; 0 until asked to stop.
-
-        Returns
-        -------
-        begin_s, end_s : float
-            Window of stamps, in the monitor's log [s].
-        usage : dict
-            Name -> what it used in the window.
-
+        The window is of stamps in the monitor's log, as long as `duration_s`; with 0 until asked
+        to stop.
         """
         self.settle()
         log = self._monitor.log
@@ -214,16 +194,9 @@ class DemoRun:
 
     def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
         """
-        Let the graph run.
+        Let the graph run for some seconds; with 0 until asked to stop.
 
-        Parameters
-        ----------
-        duration_s : float
-            How long [s]; 0 until asked to stop.
-        period_s : float
-            Between two calls of each [s].
-        each : callable
-            Called with the seconds since the begin, at the end too.
+        `each` is called once a period, and at the end, with the seconds since the begin.
 
         Raises
         ------
@@ -328,20 +301,9 @@ class WatchedGraph(NamedTuple):
 
 def run_graph_command(name: str, run: Callable[[threading.Event], int]) -> int:
     """
-    Run a command and return its exit code.
+    Run a command and return its exit code; 1 for a failed run, 2 for bad input.
 
-    Parameters
-    ----------
-    name : str
-        Begins the line of an error.
-    run : callable
-        Gets the event that the signals of `stop_on_signals` set; returns the exit code.
-
-    Returns
-    -------
-    exit_code : int
-        That of the command; 1 for a failed run, 2 for bad input.
-
+    `name` begins the line of an error; `run` gets the event that `stop_on_signals` sets.
     """
     stopping = stop_on_signals()
     try:
@@ -399,18 +361,8 @@ def simulation(
     """
     Return the processes of a simulation that starts when everybody listens.
 
-    Parameters
-    ----------
-    folder : Path
-        For the emulator's ports and the calibration, which a restarted node goes on with.
-    character : str
-        Name of the puppet, or of several with commas between.
-    rate_hz : float
-        Frames per second.
-    is_composed : bool
-        Whether all nodes share a process.
-    **further : str
-        More arguments of the launch description.
+    The folder is for the emulator's ports and the calibration, which a restarted node goes on
+    with; `further` are more arguments of the launch description.
 
     Raises
     ------
@@ -441,21 +393,8 @@ def watched_graph(
     """
     Yield a graph that can be started, with a monitor on it; stop all of it afterwards.
 
-    Parameters
-    ----------
-    listed : sequence of Process
-        What to start.
-    stopping : Event
-        Ends the run early.
-    say : callable
-        Gets lines on how far it is.
-    topics : sequence of str
-        What the monitor watches.
-    on_line : callable
-        Gets the name of a child and each line it writes.
-    changes : mapping, optional
-        To the environment of the children.
-
+    `say` gets lines on how far it is, `on_line` the name of a child and each line it writes;
+    `changes` are to the environment of the children.
     """
     environ = child_environment(os.environ, **(changes or {}))
     with Supervisor(on_line, environ, SOURCES) as supervisor, observing() as (executor, context):

@@ -150,15 +150,7 @@ class FrameLog:
 
 
 class Monitor(Node):
-    """
-    Fills a frame log.
-
-    Parameters
-    ----------
-    topics : sequence of str
-        What to watch: each of KINDS, or the joint states of a further puppet.
-
-    """
+    """Fills a frame log from topics: each of KINDS, or the joint states of further puppets."""
 
     def __init__(self, topics: Sequence[str] = tuple(KINDS), **kwargs: Any) -> None:
         super().__init__('monitor', **kwargs)
@@ -274,15 +266,7 @@ class Usage(NamedTuple):
 
 
 class UsageMeter:
-    """
-    CPU load and memory of children from poll to poll.
-
-    Parameters
-    ----------
-    children : sequence of Child
-        Those that run.
-
-    """
+    """CPU load and memory of running children, and of this process, from poll to poll."""
 
     def __init__(self, children: Sequence[Child]) -> None:
         self._processes = {MONITOR: psutil.Process()}
@@ -301,12 +285,8 @@ class UsageMeter:
         """
         Return name -> what it used since the last poll; what has ended is left out.
 
-        Parameters
-        ----------
-        in_full : bool
-            Whether to ask for more than processor and resident memory. The kernel then walks
-            the pages of each process, for milliseconds.
-
+        In full: more than processor and resident memory. The kernel then walks the pages of each
+        process, for milliseconds.
         """
         usage = {}
         for name, process in self._processes.items():

@@ -320,21 +320,22 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     if variant == SIM:
         listed.append(_emulator(values))
     rviz = rviz_choice(values['rviz'])
-    absent = _before(values.get('entry', '')) + (() if rviz else (MARKERS,))
+    entry = values.get('entry', '')
+    if entry not in _BEFORE_ENTRY:
+        known = ', '.join(topic for topic in _BEFORE_ENTRY if topic)
+        raise ConfigError(f'entry: expected one of {known}, got {entry!r}')
+    absent = _BEFORE_ENTRY[entry] + (() if rviz else (MARKERS,))
     for package, name in _NODES:
         if name in _TRACKERS.values() and name != _TRACKERS.get(variant) or name in absent:
             continue
-        node = Process(
-            name,
-            package,
-            name,
-            parameter_file=f'{name}.yaml',
-            parameters=parameters.get(name, {}),
-        )
+        file, own = f'{name}.yaml', parameters[name]
+        node = Process(name, package, name, parameter_file=file, parameters=own)
         listed += _puppets(node, values) if name == 'retarget' else [node]
     names = [process.name for process in listed if process.is_node]
     if _truth('composed', values['composed']):
-        listed = _composed(listed)
+        nodes = tuple(process for process in listed if process.is_node)
+        listed = [process for process in listed if not process.is_node]
+        listed.append(Process(PIPELINE, 'puppet_bringup', PIPELINE, is_node=False, nodes=nodes))
     listed = _scheduled(listed, values)
     if _truth('view', values['view']):
         follow = ('--follow',) if values.get('clip') else ()  # a clip goes where it likes
@@ -369,13 +370,6 @@ def _puppets(retarget: Process, values: Mapping[str, str]) -> list[Process]:
     return found
 
 
-def _composed(listed: Sequence[Process]) -> list[Process]:
-    """Return the processes with all nodes in one."""
-    nodes = tuple(process for process in listed if process.is_node)
-    others = [process for process in listed if not process.is_node]
-    return [*others, Process(PIPELINE, 'puppet_bringup', PIPELINE, is_node=False, nodes=nodes)]
-
-
 def _scheduled(listed: Sequence[Process], values: Mapping[str, str]) -> list[Process]:
     """Return the processes with words for those through which frames go."""
     scheduling = Scheduling(_truth('realtime', values['realtime']), cores_of(values['pin']))
@@ -388,11 +382,6 @@ def _scheduled(listed: Sequence[Process], values: Mapping[str, str]) -> list[Pro
         else process
         for process in listed
     ]
-
-
-def emulated_ports(ports_dir: str) -> list[str]:
-    """Return the names that the emulator gives its ports."""
-    return [str(Path(ports_dir) / f'line{i}') for i in range(EMULATED_LINES)]
 
 
 def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
@@ -421,18 +410,13 @@ def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[
             for node, parameter in targets:
                 parameters[node][parameter] = _typed(argument, text)
     if variant == SIM:
-        parameters['tracker_driver']['ports'] = emulated_ports(values['ports_dir'])
+        lines = (f'line{i}' for i in range(EMULATED_LINES))  # as the emulator names its ports
+        ports = [str(Path(values['ports_dir']) / line) for line in lines]
+        parameters['tracker_driver']['ports'] = ports
     if variant == REPLAY:
         for own in parameters.values():
             own['use_sim_time'] = _truth('clock', values['clock'])
     return parameters
-
-
-def _before(entry: str) -> tuple[str, ...]:
-    if entry not in _BEFORE_ENTRY:
-        known = ', '.join(topic for topic in _BEFORE_ENTRY if topic)
-        raise ConfigError(f'entry: expected one of {known}, got {entry!r}')
-    return _BEFORE_ENTRY[entry]
 
 
 def _player(values: Mapping[str, str], nodes: Sequence[str]) -> Process:
@@ -493,20 +477,10 @@ def _emulator(values: Mapping[str, str]) -> Process:
 
 def write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
     """
-    Write the character that performs a clip; return its file.
+    Write the body of a clip's performer, for the performer node to calibrate; return its file.
 
-    Parameters
-    ----------
-    given : mapping
-        The launch arguments clip, asf, name_map, unit and up_axis; those absent or empty are
-        found out.
-    folder : Path
-        Where to write.
-
-    Raises
-    ------
-    PuppetError : if the clip cannot be read; the text reports where and why.
-
+    Of the launch arguments clip, asf, name_map, unit and up_axis, those absent or empty are
+    detected. Raises PuppetError if the clip cannot be read.
     """
     options = ClipOptions(
         unit_m=unit_length_m(given['unit']) if given.get('unit') else None,

@@ -29,15 +29,7 @@ Command = tuple[str, Sequence[str]]
 
 
 class Restarts:
-    """
-    The programs that are to be started again, and when.
-
-    Parameters
-    ----------
-    clock_s : callable
-        Steady time [s].
-
-    """
+    """The programs that are to be started again, and when, by a steady clock [s]."""
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
@@ -89,19 +81,10 @@ class News(NamedTuple):
 
 class Respawner:
     """
-    Starts programs, and starts them again.
+    Starts programs, each with a name and a command line, and starts them again.
 
-    Parameters
-    ----------
-    supervisor : Supervisor
-        Has the programs; others that it has are left alone.
-    commands : sequence of (str, sequence of str)
-        Name and command line of each program.
-    is_final : callable
-        Whether a program of this name that ended with this code is done.
-    restarts : Restarts, optional
-        When.
-
+    Others that the supervisor has are left alone; `is_final` returns whether a program of a name
+    that ended with a code is done.
     """
 
     def __init__(
@@ -172,13 +155,10 @@ NODE_NAME = 'puppet_up'
 
 class ProcessReport(Node):
     """
-    Reports the state of the programs; needs no executor.
+    Reports the state of programs by name; needs no executor.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The programs.
-
+    One status for each on /diagnostics, once a second and whenever one ends: OK while it runs,
+    and for a while after its end what ended it and how often it was started again.
     """
 
     def __init__(self, names: Sequence[str], **kwargs: Any) -> None:

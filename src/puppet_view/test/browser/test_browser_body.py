@@ -95,7 +95,3 @@ def test_importance_turns_colours_only_where_it_changed(
     assert segments == {5, 6}  # forearm and hand
     body.set_caption('sally')
     body.set_caption('')
-
-
-def test_browser_cannot_have_the_page_shared(stage: BrowserStage) -> None:
-    assert stage.server.request_share_url() is None

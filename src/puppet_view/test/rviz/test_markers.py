@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.body.character import Character
-from puppet_core.marker_spec import importance_colour
 from puppet_core.math.quaternions import rotate
 from puppet_retarget.importance.environment import Environment, floor_only, load_environment
 from puppet_view.rviz.markers import (
@@ -154,9 +153,3 @@ def test_balls_of_the_body_are_numbered_on_and_never_vanish() -> None:
     np.testing.assert_allclose(
         [0.5 * m.size[0] for m in balls], [0.2, MIN_BALL_RADIUS_M, 0.4, 0.5]
     )
-
-
-def test_colour_runs_from_calm_to_red() -> None:
-    reds = [importance_colour(w)[0] for w in (0.0, 0.25, 0.5)]
-    assert reds == sorted(reds)
-    assert importance_colour(1.0)[0] > 2.0 * importance_colour(1.0)[2]

@@ -8,7 +8,6 @@ import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.continuous_euler import JOINT_NAMES
 from puppet_core.body.posture import Motion, Posture
-from puppet_core.robots.description import description_text, urdf_text
 from puppet_core.robots.follow import follow_segments, read_posture
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.reach import reach
@@ -29,11 +28,6 @@ TICK_NS = 8_333_333
 def tin() -> Character:
     """Return a humanoid robot."""
     return character_from_urdf(HUMANOID, RobotMap()).character
-
-
-def test_a_robot_is_described_by_its_own_urdf(tin: Character, adult_character: Character) -> None:
-    assert description_text(tin) == HUMANOID.read_text()
-    assert description_text(adult_character) == urdf_text(adult_character)
 
 
 def test_frames_of_a_robot_have_its_joints_and_its_posture(
