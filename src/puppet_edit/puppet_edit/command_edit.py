@@ -4,10 +4,10 @@
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from puppet_core.body import Character, Motion
 from puppet_core.clips import write_bvh
 from puppet_core.drawing import Picture, save_png
@@ -66,15 +66,7 @@ def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str,
         'frames_constrained': result.frames_constrained,
         'constraints': result.constraint_count,
         'initial_max_error_percent': result.initial_max_error_percent,
-        'levels': [
-            {
-                'frames_per_knot': level.frames_per_knot,
-                'knots': level.knots,
-                'time_s': level.time_s,
-                'max_error_percent': level.max_error_percent,
-            }
-            for level in result.levels
-        ],
+        'levels': [asdict(level) for level in result.levels],
         'exact_max_error_percent': result.exact_max_error_percent,
         'total_time_s': result.total_time_s,
         'entries': rows,
@@ -169,7 +161,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
     PuppetError : for bad input; nothing is written then.
 
     """
-    _check_outputs(arguments)
+    inputs = {'CLIP': arguments.clip, 'EDIT.yaml': arguments.edit}
+    edit_session.check_outputs(arguments, inputs)
     motion = edit_session.read_clip(arguments.clip, arguments)
     plan = load_edit(arguments.edit, motion, edit_session.readers(arguments, files))
     result = edited(plan, f'edit {arguments.clip.name}')
@@ -206,28 +199,10 @@ def edited(plan: EditPlan, title: str) -> EditResult:
         result = edit_motion(
             plan.prepared.motion, plan.constraints, plan.config, report_level, plan.prepared.bodies
         )
-    _require_finite(result.motion)
+    edit_session.require_finite(result.motion)
     return result
 
 
 def steps(config: EditConfig) -> int:
     """Return the number of levels, the exact pass among them."""
     return config.levels + int(config.exact)
-
-
-def _check_outputs(arguments: argparse.Namespace) -> None:
-    clip_arguments.check_output(arguments.out, 'OUT', '.bvh')
-    if arguments.report is not None:
-        clip_arguments.check_output(arguments.report, '--report')
-    if arguments.preview is not None:
-        clip_arguments.check_output(arguments.preview, '--preview', '.png')
-    clip_arguments.require_other_files(
-        {'CLIP': arguments.clip, 'EDIT.yaml': arguments.edit},
-        {'OUT': arguments.out, '--report': arguments.report, '--preview': arguments.preview},
-    )
-
-
-def _require_finite(motion: Motion) -> None:
-    good = np.isfinite(motion.end_effectors).all(axis=(1, 2))
-    if not good.all():
-        raise RuntimeError(f'frame {int(np.argmin(good))}: expected a finite posture')

@@ -14,6 +14,7 @@ from puppet_core.clips import SUFFIXES, write_bvh
 from puppet_core.drawing import Picture, save_png
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Vec3s
+from puppet_edit.edit_session import check_outputs, require_finite
 from puppet_edit.enhancement import (
     CHANNEL_KINDS,
     choose_keyframes,
@@ -328,7 +329,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
         raise ConfigError('CLIP, OUT: expected both, or --study')
     if arguments.json is not None:
         raise ConfigError('--json: expected --study with it; the figures of a clip are --report')
-    _check_outputs(arguments)
+    check_outputs(arguments, {'CLIP': arguments.clip, '--targets': arguments.targets})
     config = enhance_config(arguments)
     motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
     found = read_targets(motion, arguments)
@@ -352,7 +353,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
         with progress(title, motion.n_frames) as advance:
             better = enhance_online(motion, targets, config.root, config.weight, advance)
         goals = targets.goals(range(motion.n_frames))
-    _require_finite(better)
+    require_finite(better)
     figures = {
         'clip': str(arguments.clip),
         'method': arguments.method,
@@ -412,21 +413,3 @@ def _study(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if arguments.json:
         write_report(figures, arguments.json)
     return text
-
-
-def _check_outputs(arguments: argparse.Namespace) -> None:
-    clip_arguments.check_output(arguments.out, 'OUT', '.bvh')
-    if arguments.report is not None:
-        clip_arguments.check_output(arguments.report, '--report')
-    if arguments.preview is not None:
-        clip_arguments.check_output(arguments.preview, '--preview', '.png')
-    clip_arguments.require_other_files(
-        {'CLIP': arguments.clip, '--targets': arguments.targets},
-        {'OUT': arguments.out, '--report': arguments.report, '--preview': arguments.preview},
-    )
-
-
-def _require_finite(motion: Motion) -> None:
-    if not np.isfinite(motion.end_effectors).all():
-        frame = int(np.argmin(np.isfinite(motion.end_effectors).all(axis=(1, 2))))
-        raise RuntimeError(f'frame {frame}: expected a finite posture, got another')

@@ -118,6 +118,23 @@ def readers(arguments: argparse.Namespace, files: ConfigFiles) -> Readers:
     return Readers(kinds, partial(do_tasks, sources=TaskSources(clip, skeleton)), limits_of)
 
 
+def check_outputs(arguments: argparse.Namespace, inputs: Mapping[str, Path | None]) -> None:
+    """Refuse OUT, --report and --preview that cannot be written, or that are inputs."""
+    outputs = {'OUT': arguments.out, '--report': arguments.report, '--preview': arguments.preview}
+    suffixes = {'OUT': '.bvh', '--preview': '.png'}
+    for name, path in outputs.items():
+        if path is not None:
+            clip_arguments.check_output(path, name, suffixes.get(name, ''))
+    clip_arguments.require_other_files(inputs, outputs)
+
+
+def require_finite(motion: Motion) -> None:
+    """Raise RuntimeError for a frame that is not finite."""
+    good = np.isfinite(motion.end_effectors).all(axis=(1, 2))
+    if not good.all():
+        raise RuntimeError(f'frame {int(np.argmin(good))}: expected a finite posture')
+
+
 class EditSession:
     """One clip while it is edited."""
 

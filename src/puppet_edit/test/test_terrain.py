@@ -21,14 +21,16 @@ from puppet_edit.scene.doorway import (
     upper_points,
 )
 from puppet_edit.scene.foot_plants import (
+    Adaptation,
     CLEARANCE_M,
     detect_contacts,
     firm_poses,
+    for_body,
+    on_terrain,
     own_poses,
     shifted,
     world_foot_points,
 )
-from puppet_edit.scene.retarget_by_edit import Adaptation, for_body, on_terrain
 from puppet_edit.scene.surfaces import FLOOR, ramp, rough
 from puppet_edit.scene.transition import cut
 import pytest

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 from puppet_core.body import GENERAL_END_EFFECTORS, Motion, SEGMENT_INDEX, SEGMENTS
-from puppet_core.io import brief, ConfigError, Section
+from puppet_core.io import brief, ConfigError, InputFileError, Section
 from puppet_core.math import Floats, Ints, Quats, read_only, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_edit.editor import (
@@ -52,6 +52,12 @@ ON_SURFACE, RELATIVE, PLANT = 'on_surface', 'relative', 'plant'
 MAX_MOVE_M = 20.0  # a goal farther from where the point was is in other units
 
 
+def refused(section: Section, key: str, err: ConfigError) -> InputFileError:
+    """Return an error of what a key describes as one of its line."""
+    wanted, _, got = str(err).partition('expected ')[2].rpartition(', got ')
+    return section.error(key, wanted or str(err), got or 'another')
+
+
 def one_of(entry: Section, ways: Sequence[str]) -> str:
     """Return which one of some keys an entry has; raise if it has none or two of them."""
     given = [way for way in ways if way in entry]
@@ -82,11 +88,6 @@ def named_point(entry: Section, key: str, name: object) -> BodyPoint:
     return BodyPoint.named(name)
 
 
-def read_segment(entry: Section, key: str) -> int:
-    """Return the index of the segment that a key names."""
-    return SEGMENT_INDEX[entry.text(key, choices=SEGMENTS)]
-
-
 def read_rows(
     entry: Section, key: str, count: int, default: Floats | None = None, width: int = 3
 ) -> Floats:
@@ -111,14 +112,6 @@ def read_rows(
 def _is_number(value: object) -> bool:
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     return good and math.isfinite(value)  # type: ignore[arg-type]
-
-
-def read_angles(entry: Section, key: str, count: int) -> Vec3s:
-    """Return rows of three angles, given in degrees [rad]."""
-    angles = read_rows(entry, key, count)
-    if np.abs(angles).max() > 360.0:
-        raise entry.error(key, 'angles in degrees, -360 .. 360', brief(entry.raw(key)))
-    return np.radians(angles)
 
 
 def from_rpy(angles: Vec3s) -> Quats:
@@ -164,7 +157,7 @@ def read_frames(entry: Section, motion: Motion) -> Ints:
 
     """
     given = [key for key in FRAME_KEYS if key in entry]
-    ways = {_way_of(key) for key in given}
+    ways = {next((pair for pair in INTERVALS if key in pair), key) for key in given}
     if len(ways) != 1:
         got = ' and '.join(given) or 'no frame'
         raise entry.error(given[0] if given else FRAME, f'one of {WAYS}', got)
@@ -207,10 +200,6 @@ def _frame(entry: Section, key: str, value: object, motion: Motion) -> int:
     if not isinstance(value, int) or not number or not 0 <= value <= last:
         raise entry.error(key, f'a frame 0 .. {last}', brief(value))
     return value
-
-
-def _way_of(key: str) -> tuple[str, ...]:
-    return next((pair for pair in INTERVALS if key in pair), (key,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,8 +344,7 @@ def read_entry(entry: Section, scene: EditScene) -> EditEntry:
     try:
         constraint = KINDS[kinds[0]](entry, scene, frames, weight)
     except ConfigError as err:
-        wanted, _, got = str(err).partition('expected ')[2].rpartition(', got ')
-        raise entry.error(kinds[0], wanted or str(err), got) from err
+        raise refused(entry, kinds[0], err) from err
     entry.finish()
     return EditEntry(entry.line, kinds[0], ' and '.join(map(str, names)), constraint)
 
@@ -398,7 +386,7 @@ def _position(entry: Section, scene: EditScene, frames: Ints, weight: float) -> 
 
 
 def _orientation(entry: Section, scene: EditScene, frames: Ints, weight: float) -> Constraint:
-    segment = read_segment(entry, ORIENTATION)
+    segment = SEGMENT_INDEX[entry.text(ORIENTATION, choices=SEGMENTS)]
     way = one_of(entry, ('rpy_deg', 'quaternion_wxyz', 'turn_rpy_deg', 'as_in_frame'))
     if way == 'quaternion_wxyz':
         goals = read_rows(entry, way, len(frames), width=4)
@@ -408,7 +396,10 @@ def _orientation(entry: Section, scene: EditScene, frames: Ints, weight: float) 
         frame = read_frame(entry, way, scene.track.motion)
         goals = scene.track.orientations(segment, np.array([frame]))
     else:
-        goals = from_rpy(read_angles(entry, way, len(frames)))
+        angles = read_rows(entry, way, len(frames))
+        if np.abs(angles).max() > 360.0:
+            raise entry.error(way, 'angles in degrees, -360 .. 360', brief(entry.raw(way)))
+        goals = from_rpy(np.radians(angles))
         if way == 'turn_rpy_deg':
             goals = qb.multiply(goals, scene.track.orientations(segment, frames))
     return OrientationGoal(frames, segment, np.broadcast_to(goals, (len(frames), 4)), weight)

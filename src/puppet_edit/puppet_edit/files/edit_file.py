@@ -49,6 +49,7 @@ from puppet_edit.files.edit_entries import (
     read_entry,
     read_objects,
     read_surfaces,
+    refused,
     SurfaceMaker,
 )
 
@@ -319,8 +320,7 @@ def _config(tree: Section, readers: Readers) -> EditConfig:
         try:
             EditConfig(**{name: given[name]})
         except ConfigError as err:
-            wanted, _, got = str(err).partition('expected ')[2].rpartition(', got ')
-            raise section.error(name, wanted or str(err), got or 'another') from err
+            raise refused(section, name, err) from err
     config = EditConfig(**given, joint_limits=_limits(tree, readers))
     finest = config.frames_per_knot / 2 ** max(config.levels - 1, 0)
     if finest < MIN_SPACING:

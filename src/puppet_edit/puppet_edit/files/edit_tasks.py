@@ -19,7 +19,7 @@ from puppet_core.body import Motion, Skeleton
 from puppet_core.io import ConfigError, PuppetError, Section
 from puppet_core.math import Vec3s
 from puppet_edit.editor import Constraint, Surface
-from puppet_edit.files.edit_entries import FLOOR, FRAME, read_frame, TIME
+from puppet_edit.files.edit_entries import FLOOR, FRAME, read_frame, refused, TIME
 from puppet_edit.files.edit_file import Prepared
 from puppet_edit.scene import (
     Adaptation,
@@ -97,9 +97,7 @@ def do_tasks(
         try:
             STEPS[name](section, work)
         except ConfigError as err:
-            _, _, rest = str(err).partition('expected ')
-            wanted, _, got = rest.rpartition(', got ')
-            raise section.error(name, wanted or str(err), got or 'another') from err
+            raise refused(section, name, err) from err
     section.finish()
     return Prepared(
         work.motion, tuple(work.constraints), None, tuple(work.notes), work.ground, work.before
@@ -136,8 +134,7 @@ def function_of(entry: Section) -> Surface:
     except ConfigError as err:
         text = str(err)
         key = next((key for key in entry.keys() if f'{key!r}' in text or f'{key}:' in text), '')
-        wanted, _, got = text.partition('expected ')[2].rpartition(', got ')
-        raise entry.error(key or 'function', wanted or text, got or 'another') from err
+        raise refused(entry, key or 'function', err) from err
 
 
 def _transition(section: Section, work: _Work) -> None:

@@ -4,14 +4,16 @@
 
 from puppet_edit.scene.doorway import Doorway, doorway_at, doorway_constraints, stooping
 from puppet_edit.scene.foot_plants import (
+    Adaptation,
     detect_contacts,
     firm_poses,
     foot_constraints,
+    for_body,
+    on_terrain,
     own_poses,
     root_shifts,
     stretches,
 )
-from puppet_edit.scene.retarget_by_edit import Adaptation, for_body, on_terrain
 from puppet_edit.scene.surfaces import FUNCTIONS, named_surface, normals, read_height_field, rough
 from puppet_edit.scene.transition import (
     ALIGNMENTS,

@@ -12,6 +12,9 @@ In a plant the foot is put flat and still while heel and toe stand, and turns ab
 before that and about the toe after it as it did in the motion. In a swing it follows its own
 way, carried by the changes of the plants before and after, blended from the one to the other.
 
+By these a motion is given to other ground (`on_terrain`) or to another character (`for_body`),
+which starts with its joint angles and a root path scaled by its legs.
+
 """
 
 from collections.abc import Sequence
@@ -28,6 +31,7 @@ from puppet_core.body import (
     planted_soles,
     Skeleton,
 )
+from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions, Quats, read_only, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import ADULT_LEG_LENGTH_M, smooth_step, TOE_M
@@ -500,3 +504,76 @@ def keep_beside(
     if not len(at):
         return []
     return [OnSurface(at, point, surface, side, clearance_m) for point in points]
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """A motion to be edited and what it has to do."""
+
+    motion: Motion
+    """As it starts."""
+
+    constraints: tuple[Constraint, ...]
+    """What the editor has to meet."""
+
+    goals: FootPoses
+    """Where the feet have to be."""
+
+    contacts: FootContacts
+    """When the feet of the original stand."""
+
+
+def on_terrain(
+    motion: Motion, surface: Surface, ground: Surface = FLOOR, swings: bool = True
+) -> Adaptation:
+    """
+    Return what brings a motion's feet from one surface onto another (LeeShin1999 section 6).
+
+    Places stay as they are seen from above; soles lie along the slope; swinging feet clear
+    the ground as high as they did, and are held to that where `swings` is set.
+
+    """
+    contacts = detect_contacts(motion, ground)
+    own = own_poses(motion, contacts)
+    goals = firm_poses(motion, contacts, surface, ground)
+    goals = cleared(goals, own, motion.skeleton, motion.rate_hz, (ground, surface))
+    return Adaptation(motion, tuple(foot_constraints(goals, swings)), goals, contacts)
+
+
+def for_body(
+    motion: Motion,
+    skeleton: Skeleton,
+    world_scale: float | None = None,
+    surface: Surface = FLOOR,
+) -> Adaptation:
+    """
+    Return what gives a motion to another body by the editor.
+
+    Parameters
+    ----------
+    motion : Motion
+        The performer's, on a level floor at zero.
+    skeleton : Skeleton
+        The character.
+    world_scale : float, optional
+        Of places on the floor; the ratio of leg lengths without, and then the character
+        strides as its legs are long.
+    surface : Surface
+        What the character walks on.
+
+    """
+    ratio = skeleton.leg_length / motion.skeleton.leg_length
+    scale = ratio if world_scale is None else world_scale
+    if not 0.01 <= scale <= 100.0:
+        raise ConfigError(f'world_scale: expected 0.01 <= value <= 100, got {scale:g}')
+    contacts = detect_contacts(motion)
+    goals = firm_poses(motion, contacts)
+    level = np.array([scale, scale, ratio])
+    goals = replace(goals, soles=goals.soles * level)
+    roots = motion.root_positions * level
+    start = Motion.from_rotations(skeleton, motion.rate_hz, roots, motion.rotations)
+    if surface is not FLOOR:
+        raised = np.array(goals.soles)
+        raised[..., 2] += surface.height(raised[..., 0], raised[..., 1])
+        goals = replace(goals, soles=raised)
+    return Adaptation(start, tuple(foot_constraints(goals, swings=False)), goals, contacts)
