@@ -45,15 +45,7 @@ OUTPUT_TOPIC = '/importance'
 
 
 class ImportanceStage:
-    """
-    The importance with the message it fills.
-
-    Parameters
-    ----------
-    config : ImportanceNodeConfig
-        Environment, tuning.
-
-    """
+    """The importance with the message it fills."""
 
     def __init__(self, config: ImportanceNodeConfig) -> None:
         environment = load_environment(share.environment_file(config.environment))

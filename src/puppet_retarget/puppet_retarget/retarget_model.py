@@ -91,19 +91,10 @@ class LastPosture(NamedTuple):
 
 class LastPostureFile:
     """
-    The file of one puppet, written from now on.
+    The file of one puppet, a new one at its path, written from now on.
 
-    Parameters
-    ----------
-    path : Path
-        Replaced by a new file.
-    joint_names : sequence of str
-        Of the angles.
-
-    Raises
-    ------
-    InputFileError : if something that is no file is there.
-    OSError : if it cannot be written, or another one writes it.
+    Raises InputFileError if something that is no file is there, OSError if it cannot be written
+    or another one writes it.
 
     """
 
@@ -126,17 +117,7 @@ class LastPostureFile:
         self._lock.close()
 
     def write(self, now_ns: int, root: Vec3, rotations: Quats, angles: Floats) -> None:
-        """
-        Keep a posture.
-
-        Parameters
-        ----------
-        now_ns : int
-            Steady time of this machine [ns].
-        root, rotations, angles : ndarray
-            As of `LastPosture`.
-
-        """
+        """Keep a posture, as of `LastPosture`, at a steady time of this machine [ns]."""
         self._sequence += 1
         slot = self._sequence % 2
         record = self._records[slot]
@@ -148,21 +129,10 @@ class LastPostureFile:
 
 def read_last_posture(path: Path, joint_names: Sequence[str], now_ns: int) -> LastPosture:
     """
-    Return the posture in a file.
+    Return the posture in a file of these joints; `now_ns` is steady time of this machine.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    joint_names : sequence of str
-        Of the joints that are to go on from there.
-    now_ns : int
-        Steady time of this machine [ns].
-
-    Raises
-    ------
-    InputFileError : if it is damaged, of other joints or another run of the system, or old.
-    OSError : if there is no file, or no posture in it yet, or it cannot be read.
+    Raises InputFileError if it is damaged, of other joints or another run of the system, or old,
+    OSError if there is no file, or no posture in it yet, or it cannot be read.
 
     """
     dtype = _record(len(joint_names))
@@ -201,15 +171,7 @@ def take_up(
     """
     Return a new file in the place of an old one, what that held, and why it was refused or ''.
 
-    Parameters
-    ----------
-    path, joint_names, now_ns : Path, sequence of str, int
-        As of `read_last_posture`.
-
-    Raises
-    ------
-    InputFileError : if something that is no file is there.
-    OSError : if it cannot be written, or another one writes it.
+    Raises what `LastPostureFile` does.
 
     """
     last, refusal = None, ''

@@ -94,17 +94,7 @@ class PuppetFrame(NamedTuple):
 
 
 class RetargetStage:
-    """
-    The puppet with the messages it fills.
-
-    Parameters
-    ----------
-    character : Character
-        The puppet.
-    config : RetargetConfig
-        Environment, solver, tuning.
-
-    """
+    """The puppet with the messages it fills."""
 
     def __init__(self, character: Character, config: RetargetConfig) -> None:
         environment = load_environment(share.environment_file(config.environment))

@@ -28,16 +28,7 @@ def report(
     """
     Return the figures of the retarget report as plain numbers with unit suffixes.
 
-    Parameters
-    ----------
-    motion : Motion
-        The performer.
-    job : RetargetJob
-        What was done.
-    result : RetargetResult
-        What came of it.
-    baseline : MotionArrays, optional
-        What `copied_angles` returns for the job, if that is at hand.
+    The baseline is what `copied_angles` returns for the job, if that is at hand.
 
     """
     performer, puppet = performer_arrays(motion), result.puppet
