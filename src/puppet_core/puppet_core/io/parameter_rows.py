@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 import math
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, cast, TypeVar
 
 from puppet_core.io.errors import ConfigError, InputFileError
 from puppet_core.io.text import brief
@@ -151,7 +151,11 @@ def rows_of(kind: Any, prefix: str = '', groups: Sequence[str] = ()) -> tuple[Ro
         group, _, rest = field_name.partition('_')
         return f'{prefix}{group}.{rest}' if group in groups else prefix + field_name
 
-    return tuple(Row(name(f.name), f.default, **f.metadata) for f in fields(kind) if f.metadata)
+    return tuple(
+        Row(name(f.name), cast(Scalar, f.default), **f.metadata)
+        for f in fields(kind)
+        if f.metadata
+    )
 
 
 def defaults(rows: Sequence[Row]) -> dict[str, Any]:
