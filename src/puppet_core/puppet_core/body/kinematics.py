@@ -9,7 +9,8 @@ Also end-effector positions and their causal velocities. Inverse kinematics is w
 import math
 
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
-from puppet_core.math import Ints, kernel, multiply, Quats, rotate, Vec3, Vec3s
+from puppet_core.math import Ints, kernel, quat, Quats, Vec3, vec3, Vec3s
+from puppet_core.math.values import add, multiply, rotate, scale
 
 _PARENTS = tuple(int(p) for p in PARENTS)
 _MIDDLE_SEGMENTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
@@ -38,16 +39,13 @@ def forward_kinematics(
         Out: position of each segment's joint in world [m].
 
     """
-    for k in range(4):
-        q_world[0, k] = rotations[0, k]
-    for k in range(3):
-        p_world[0, k] = root_position[k]
+    q_world[0] = quat(rotations[0])
+    p_world[0] = vec3(root_position)
     for segment in range(1, N_SEGMENTS):
         parent = _PARENTS[segment]
-        multiply(q_world[parent], rotations[segment], q_world[segment])
-        rotate(q_world[parent], offsets[segment], p_world[segment])
-        for k in range(3):
-            p_world[segment, k] += p_world[parent, k]
+        q, p = quat(q_world[parent]), vec3(p_world[parent])
+        q_world[segment] = multiply(q, quat(rotations[segment]))
+        p_world[segment] = add(p, rotate(q, vec3(offsets[segment])))
 
 
 @kernel
@@ -72,10 +70,9 @@ def end_effector_positions(
     """
     for limb in range(4):
         end = _END_SEGMENTS[limb]
-        rotate(q_world[end], interaction_points[limb], out[limb])
-        for k in range(3):
-            out[limb, k] += p_world[end, k]
-            out[4 + limb, k] = p_world[_MIDDLE_SEGMENTS[limb], k]
+        point = rotate(quat(q_world[end]), vec3(interaction_points[limb]))
+        out[limb] = add(vec3(p_world[end]), point)
+        out[4 + limb] = vec3(p_world[_MIDDLE_SEGMENTS[limb]])
 
 
 @kernel
@@ -105,8 +102,7 @@ def causal_velocities(positions: Vec3s, dt_s: float, last_positions: Vec3s, out:
 @kernel
 def hip_centre(p_world: Vec3s, out: Vec3) -> None:
     """Write the mid-point of the hip joints of a body, shape (16, 3) [m]."""
-    for k in range(3):
-        out[k] = 0.5 * (p_world[_LEFT_HIP, k] + p_world[_RIGHT_HIP, k])
+    out[:] = scale(add(vec3(p_world[_LEFT_HIP]), vec3(p_world[_RIGHT_HIP])), 0.5)
 
 
 # Any tree of joints, for clips.
@@ -134,17 +130,11 @@ def follow_chains(
 
     """
     for i in range(rotations.shape[0]):
-        q, p = q_world[i], p_world[i]
         for joint in range(len(parents)):
             parent = parents[joint]
-            own, step = rotations[i, joint], translations[i, joint]
-            if parent < 0:
-                for k in range(4):
-                    q[joint, k] = own[k]
-                for k in range(3):
-                    p[joint, k] = step[k]
-                continue
-            multiply(q[parent], own, q[joint])
-            rotate(q[parent], step, p[joint])
-            for k in range(3):
-                p[joint, k] += p[parent, k]
+            own, step = quat(rotations[i, joint]), vec3(translations[i, joint])
+            if parent >= 0:
+                q = quat(q_world[i, parent])
+                own, step = multiply(q, own), add(vec3(p_world[i, parent]), rotate(q, step))
+            q_world[i, joint] = own
+            p_world[i, joint] = step

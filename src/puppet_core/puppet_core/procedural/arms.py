@@ -16,7 +16,7 @@ from puppet_core.body import LIMB_SEGMENTS, Skeleton
 from puppet_core.math import Floats, quaternions, Quats, Vec3, Vec3s
 from puppet_core.procedural.body import Body, jump_moments, share_of
 from puppet_core.procedural.curve import eased
-from puppet_core.procedural.limbs import two_bone_rotations, unit
+from puppet_core.procedural.limbs import about, relative, two_bone_rotations, unit
 from puppet_core.procedural.motion_loop import smooth_step
 from puppet_core.procedural.plan import Plan, TABLE_CENTRE_M, TABLE_SIZE_M, TABLE_TOP_M
 
@@ -120,9 +120,9 @@ def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> Gesture:
 def hanging_arm(gesture: Gesture, side: int) -> tuple[Quats, Quats]:
     """Return the rotations of upper arm and forearm that joint angles give, (n, 4) each."""
     mirror = 1.0 if side == 0 else -1.0
-    down = _about(-mirror * _X_AXIS, 0.5 * np.pi - gesture.aside)
-    upper = quaternions.multiply(_about(-_Y_AXIS, gesture.ahead), down)
-    return upper, _about(-mirror * _Z_AXIS, gesture.elbow)
+    down = about(-mirror * _X_AXIS, 0.5 * np.pi - gesture.aside)
+    upper = quaternions.multiply(about(-_Y_AXIS, gesture.ahead), down)
+    return upper, about(-mirror * _Z_AXIS, gesture.elbow)
 
 
 def _table(plan: Plan, t: Floats, side: int) -> Palm:
@@ -200,12 +200,12 @@ def placed_arm(
     # elbows point backward in the rest pose
     rest_hinge = np.cross(-_X_AXIS, unit(bones[0]))
     q_upper, q_lower = two_bone_rotations(shoulders, wrists, bones, rest_hinge, palm.pole)
-    q_hand = _relative(q_lower, palm.rotation)
+    q_hand = relative(q_lower, palm.rotation)
     turn = _twist(q_hand, unit(bones[1]), PRONATION_SHARE)
     return (
-        _relative(q_chest, q_upper),
-        quaternions.multiply(_relative(q_upper, q_lower), turn),
-        _relative(turn, q_hand),
+        relative(q_chest, q_upper),
+        quaternions.multiply(relative(q_upper, q_lower), turn),
+        relative(turn, q_hand),
     )
 
 
@@ -213,7 +213,7 @@ def _twist(q: Quats, axis: Vec3, share: float) -> Quats:
     """Return a fraction of the rotation about `axis` that is nearest to q."""
     angle = 2.0 * np.arctan2(q[..., 1:] @ axis, q[..., 0])
     angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
-    return _about(axis, share * angle)
+    return about(axis, share * angle)
 
 
 def hand_rotations(side: int, fingers: Vec3s, palm_normal: Vec3) -> Quats:
@@ -226,11 +226,3 @@ def hand_rotations(side: int, fingers: Vec3s, palm_normal: Vec3) -> Quats:
 
 def _rest(n: int) -> Quats:
     return np.tile((1.0, 0.0, 0.0, 0.0), (n, 1))
-
-
-def _about(axis: Vec3, angle: Floats) -> Quats:
-    return quaternions.exp(np.asarray(angle)[..., None] * axis)
-
-
-def _relative(parent: Quats, child: Quats) -> Quats:
-    return quaternions.multiply(quaternions.conjugate(parent), child)

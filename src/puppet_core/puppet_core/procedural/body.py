@@ -15,7 +15,7 @@ import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, Skeleton
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.procedural.curve import bump, eased, End, quintic, smoothed
-from puppet_core.procedural.limbs import two_bone_rotations
+from puppet_core.procedural.limbs import about, product, relative, two_bone_rotations
 from puppet_core.procedural.motion_loop import smooth_step
 from puppet_core.procedural.plan import Plan, Step, STEP_M
 
@@ -282,20 +282,20 @@ def _torso(
     rotations = np.zeros((len(t), 16, 4))
     rotations[..., 0] = 1.0
     twist = -PELVIS_TWIST * stride
-    rotations[:, 0] = _product(
-        _about(_Z_AXIS, yaw + twist),
-        _about(_Y_AXIS, 0.4 * lean),
-        _about(_X_AXIS, HIP_DROP * swing),
+    rotations[:, 0] = product(
+        about(_Z_AXIS, yaw + twist),
+        about(_Y_AXIS, 0.4 * lean),
+        about(_X_AXIS, HIP_DROP * swing),
     )
     back_twist = -twist + CHEST_TWIST * stride
     for segment, share in ((1, 0.45), (2, 0.55)):
-        rotations[:, segment] = _product(
-            _about(_Z_AXIS, share * back_twist),
-            _about(_Y_AXIS, 0.3 * lean),
-            _about(_X_AXIS, -share * HIP_DROP * swing),
+        rotations[:, segment] = product(
+            about(_Z_AXIS, share * back_twist),
+            about(_Y_AXIS, 0.3 * lean),
+            about(_X_AXIS, -share * HIP_DROP * swing),
         )
-    rotations[:, 3] = _product(
-        _about(_Z_AXIS, -CHEST_TWIST * stride), _about(_Y_AXIS, -0.55 * bending.lean)
+    rotations[:, 3] = product(
+        about(_Z_AXIS, -CHEST_TWIST * stride), about(_Y_AXIS, -0.55 * bending.lean)
     )
     return rotations
 
@@ -307,7 +307,7 @@ def _ankles(skeleton: Skeleton, foot: int, feet: Feet) -> Vec3s:
 
 def foot_rotations(feet: Feet, foot: int) -> Quats:
     """Return the orientations of one foot in world, shape (n, 4)."""
-    return _product(_about(_Z_AXIS, feet.yaws[:, foot]), _about(_Y_AXIS, feet.pitches[:, foot]))
+    return product(about(_Z_AXIS, feet.yaws[:, foot]), about(_Y_AXIS, feet.pitches[:, foot]))
 
 
 def _jumping_feet(feet: Feet, plan: Plan, t: Floats) -> Feet:
@@ -332,26 +332,11 @@ def _legs(skeleton: Skeleton, roots: Vec3s, rotations: Quats, feet: Feet) -> Non
         thigh, shank, end = LIMB_SEGMENTS[2 + foot]
         hips = roots + quaternions.rotate(q_pelvis, skeleton.offsets[thigh])
         q_foot = foot_rotations(feet, foot)
-        pole = quaternions.rotate(_about(_Z_AXIS, feet.yaws[:, foot]), _X_AXIS)
+        pole = quaternions.rotate(about(_Z_AXIS, feet.yaws[:, foot]), _X_AXIS)
         pole += 0.5 * quaternions.rotate(q_pelvis, _X_AXIS)
         bones = skeleton.offsets[[shank, end]]
         ankles = _ankles(skeleton, foot, feet)
         q_thigh, q_shank = two_bone_rotations(hips, ankles, bones, _Y_AXIS, pole)
-        rotations[:, thigh] = _relative(q_pelvis, q_thigh)
-        rotations[:, shank] = _relative(q_thigh, q_shank)
-        rotations[:, end] = _relative(q_shank, q_foot)
-
-
-def _about(axis: Floats, angle: Floats) -> Quats:
-    return quaternions.exp(np.asarray(angle)[..., None] * axis)
-
-
-def _product(*factors: Quats) -> Quats:
-    product = factors[0]
-    for factor in factors[1:]:
-        product = quaternions.multiply(product, factor)
-    return product
-
-
-def _relative(parent: Quats, child: Quats) -> Quats:
-    return quaternions.multiply(quaternions.conjugate(parent), child)
+        rotations[:, thigh] = relative(q_pelvis, q_thigh)
+        rotations[:, shank] = relative(q_thigh, q_shank)
+        rotations[:, end] = relative(q_shank, q_foot)

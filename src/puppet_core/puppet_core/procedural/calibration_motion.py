@@ -16,6 +16,7 @@ from puppet_core.body import Character, Motion, SEGMENT_INDEX, Skeleton
 from puppet_core.clips import canonical_direction, canonical_hinge
 from puppet_core.math import Floats, quaternions, Quats
 from puppet_core.procedural.curve import check_timing, eased
+from puppet_core.procedural.limbs import about, product
 
 T_POSE_S = 2.0
 RANGE_S = 25.0  # without the T-pose
@@ -104,13 +105,11 @@ def range_of_motion(
 
 def _add_trunk(rotations: Quats, t: Floats) -> None:
     lean, bow, side, twist, nod, shake, tip = (_curve(t, _TRUNK[name]) for name in _TRUNK)
-    rotations[:, SEGMENT_INDEX['pelvis']] = _about(_Y, lean)
+    rotations[:, SEGMENT_INDEX['pelvis']] = about(_Y, lean)
     # both vertebrae alike: what lies between two sensors is taken as an even bend
     half = quaternions.exp(0.5 * (bow[:, None] * _Y + side[:, None] * _X + twist[:, None] * _Z))
     rotations[:, SEGMENT_INDEX['spine']] = rotations[:, SEGMENT_INDEX['chest']] = half
-    rotations[:, SEGMENT_INDEX['head']] = _product(
-        _about(_Z, shake), _about(_Y, nod), _about(_X, tip)
-    )
+    rotations[:, SEGMENT_INDEX['head']] = product(about(_Z, shake), about(_Y, nod), about(_X, tip))
 
 
 def _add_arm(rotations: Quats, t: Floats, side: str) -> None:
@@ -121,16 +120,16 @@ def _add_arm(rotations: Quats, t: Floats, side: str) -> None:
     direction = canonical_direction(f'{side}_forearm')
     hinge = canonical_hinge(f'{side}_upper_arm')
     lift = np.cross(direction, _Z)
-    rotations[:, SEGMENT_INDEX[f'{side}_upper_arm']] = _product(
-        _about(lift, curves['raise']),
-        _about(hinge, curves['swing']),
-        _about(direction, curves['roll']),
+    rotations[:, SEGMENT_INDEX[f'{side}_upper_arm']] = product(
+        about(lift, curves['raise']),
+        about(hinge, curves['swing']),
+        about(direction, curves['roll']),
     )
-    rotations[:, SEGMENT_INDEX[f'{side}_forearm']] = _product(
-        _about(hinge, curves['bend']), _about(direction, curves['pronate'])
+    rotations[:, SEGMENT_INDEX[f'{side}_forearm']] = product(
+        about(hinge, curves['bend']), about(direction, curves['pronate'])
     )
-    rotations[:, SEGMENT_INDEX[f'{side}_hand']] = _product(
-        _about(lift, curves['flap']), _about(hinge, curves['wave'])
+    rotations[:, SEGMENT_INDEX[f'{side}_hand']] = product(
+        about(lift, curves['flap']), about(hinge, curves['wave'])
     )
 
 
@@ -144,21 +143,21 @@ def _add_leg(rotations: Quats, t: Floats, side: str) -> None:
         alone = alone._replace(start_s=alone.start_s + start, end_s=alone.end_s + start)
         curves[name] = _curve(t, (alone, late))
     out = -1.0 if side == 'right' else 1.0
-    thigh_in_world = _product(
-        _about(-_Y, curves['raise']),
-        _about(out * _X, curves['spread']),
-        _about(out * _Z, curves['roll']),
+    thigh_in_world = product(
+        about(-_Y, curves['raise']),
+        about(out * _X, curves['spread']),
+        about(out * _Z, curves['roll']),
     )
     # a leg that stands stays upright while the pelvis leans
     pelvis = rotations[:, SEGMENT_INDEX['pelvis']]
     rotations[:, SEGMENT_INDEX[f'{side}_thigh']] = quaternions.multiply(
         quaternions.conjugate(pelvis), thigh_in_world
     )
-    rotations[:, SEGMENT_INDEX[f'{side}_shank']] = _product(
-        _about(_Y, curves['bend']), _about(out * _Z, curves['pronate'])
+    rotations[:, SEGMENT_INDEX[f'{side}_shank']] = product(
+        about(_Y, curves['bend']), about(out * _Z, curves['pronate'])
     )
-    rotations[:, SEGMENT_INDEX[f'{side}_foot']] = _product(
-        _about(_Y, curves['flap']), _about(_X, curves['wave'])
+    rotations[:, SEGMENT_INDEX[f'{side}_foot']] = product(
+        about(_Y, curves['flap']), about(_X, curves['wave'])
     )
 
 
@@ -184,14 +183,3 @@ def _curve(t: Floats, turns: Sequence[Turn]) -> Floats:
         )
         curve += eased(t, list(zip(times, np.radians(values))))
     return curve
-
-
-def _about(axis: Floats, angle: Floats) -> Quats:
-    return quaternions.exp(angle[:, None] * axis)
-
-
-def _product(*factors: Quats) -> Quats:
-    product = factors[0]
-    for factor in factors[1:]:
-        product = quaternions.multiply(product, factor)
-    return product

@@ -8,8 +8,10 @@ given by a pole, the direction towards which the middle joint points.
 
 """
 
+from functools import reduce
+
 import numpy as np
-from puppet_core.math import Floats, quaternions, Quats, Vec3s
+from puppet_core.math import Floats, quaternions, Quats, Vec3, Vec3s
 
 STRETCH_LIMIT = 1.0 - 1e-12  # a longer way is walked only as far as the limb reaches
 
@@ -88,3 +90,18 @@ def _axes(bone: Vec3s, hinge: Vec3s) -> Floats:
     first = unit(bone)
     third = unit(np.cross(first, hinge))
     return np.stack((first, np.cross(third, first), third), axis=-1)
+
+
+def about(axis: Vec3, angle: Floats | float) -> Quats:
+    """Return rotations about an axis (3,) by angles (n,) [rad]."""
+    return quaternions.exp(np.asarray(angle)[..., None] * axis)
+
+
+def product(*factors: Quats) -> Quats:
+    """Return the Hamilton product of rotations, the last one done first."""
+    return reduce(quaternions.multiply, factors)
+
+
+def relative(parent: Quats, child: Quats) -> Quats:
+    """Return the rotation of a child in its parent's frame."""
+    return quaternions.multiply(quaternions.conjugate(parent), child)

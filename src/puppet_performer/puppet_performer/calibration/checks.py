@@ -94,7 +94,7 @@ def joint_range(relative: RelativePoses) -> Floats:
     return np.sort(np.degrees(high - low))[::-1]
 
 
-def range_complaint(joint: Joint, extents_deg: Sequence[float], sd_m: float = math.inf) -> str:
+def range_complaint(joint: Joint, extents_deg: Sequence[float] | Floats, sd_m: float = math.inf) -> str:
     """
     Return what was too small and what to do about it; '' if nothing.
 
