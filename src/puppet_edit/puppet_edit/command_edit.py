@@ -30,19 +30,7 @@ Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
 
 
 def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str, Any]:
-    """
-    Return the figures of an edit.
-
-    Parameters
-    ----------
-    motion : Motion
-        The clip.
-    plan : EditPlan
-        What was asked for.
-    result : EditResult
-        What came of it.
-
-    """
+    """Return the figures of an edit."""
     height = _height(plan.config, plan.prepared.motion)
     percent = 100.0 / height
     rows = [

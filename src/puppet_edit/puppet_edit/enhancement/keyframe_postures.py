@@ -223,15 +223,6 @@ def fit_postures(
 
     Goals out of reach are approached as far as the limbs go. Every step lowers G.
 
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The body.
-    measured : Measured
-        Postures to stay near to, goals to reach.
-    objective : PostureObjective
-        Weight, and what moves.
-
     """
     roots = np.array(measured.root_positions, dtype=np.float64)
     rotations = np.array(measured.rotations, dtype=np.float64)

@@ -55,19 +55,7 @@ class KeyframeSpacing:
 
 
 def choose_keyframes(targets: Targets, rate_hz: float, spacing: KeyframeSpacing) -> dict[int, str]:
-    """
-    Return the keyframes in order, each with the reason for it.
-
-    Parameters
-    ----------
-    targets : Targets
-        What was measured.
-    rate_hz : float
-        Frames per second.
-    spacing : KeyframeSpacing
-        Least and most time between two of them.
-
-    """
+    """Return the keyframes in order, each with the reason for it."""
     n = len(targets.positions)
     least = max(1, round(spacing.least_s * rate_hz))
     chosen = {0: END, n - 1: END}

@@ -40,16 +40,7 @@ _OTHER_EULER_AXES = (0, 1, 2)
 
 def make_channels(kind: str, rotations: Quats, joints: Sequence[int]) -> 'Channels':
     """
-    Return channels of joints over time.
-
-    Parameters
-    ----------
-    kind : str
-        One of CHANNEL_KINDS.
-    rotations : ndarray, shape (n, joints, 4)
-        Their rotations in all frames.
-    joints : sequence of int
-        Which segments they are.
+    Return channels, one of CHANNEL_KINDS, of the rotations (n, joints, 4) of some segments.
 
     Raises
     ------

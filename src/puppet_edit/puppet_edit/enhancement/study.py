@@ -54,15 +54,6 @@ AHEAD_M, UP_M = 0.36, 0.02  # of where they meet, from the chest joint
 LEFT, RIGHT = 0, 1  # rows of the end-effectors
 _X_AXIS, _Y_AXIS, _Z_AXIS = np.eye(3)
 
-METHODS = (
-    'forward_kinematics',
-    'online',
-    'online_exact',
-    'offline',
-    'offline_soft',
-    'paper',
-)
-
 FIST_CURVES = {
     "the paper's curve": EnhanceConfig(detail_s=0.0),
     'with detail': EnhanceConfig(follow=False),
@@ -79,6 +70,7 @@ _NAMES = {
     'offline_soft': f'keyframes, w1 = {SOFT_WEIGHT:g}',
     'paper': "keyframes, the paper's curve",
 }
+METHODS = tuple(_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +174,8 @@ def fist_motion(skeleton: Skeleton, rate_hz: float = 60.0) -> FistMotion:
     """
     Return a body that swings its arms and makes its fists meet three times.
 
-    Smooth curves throughout; the feet stand, the trunk follows the arms a little.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The body; gestures scale with its arms.
-    rate_hz : float
-        Frames per second; a multiple of 4/3 puts the meetings on frames.
+    Smooth curves throughout; the feet stand, the trunk follows the arms a little. A rate that
+    is a multiple of 4/3 puts the meetings on frames.
 
     """
     n = round(N_MEETINGS * PERIOD_S * rate_hz) + 1
@@ -246,19 +232,7 @@ FIST_ERRORS = TakeErrors(3.0, 1.0, 3.0)
 def study(
     truth: Motion, seeds: Sequence[int], progress: Callable[[int], object] | None = None
 ) -> list[dict[str, Any]]:
-    """
-    Return errors against the truth for each condition.
-
-    Parameters
-    ----------
-    truth : Motion
-        What was really done; its own end-effectors are those of its angles.
-    seeds : sequence of int
-        Of the errors.
-    progress : callable, optional
-        Called with the number of recordings done since the last call.
-
-    """
+    """Return errors against the truth for each condition."""
     rows = []
     for name, errors in CONDITIONS.items():
         figures = []

@@ -232,12 +232,7 @@ def read_surfaces(tree: Section, makers: Mapping[str, SurfaceMaker]) -> dict[str
     """
     Return the surfaces of a file by name, and the floor.
 
-    Parameters
-    ----------
-    tree : Section
-        The file.
-    makers : mapping
-        By the key that determines the kind of a surface.
+    `makers` are by the key that determines the kind of a surface.
 
     Raises
     ------

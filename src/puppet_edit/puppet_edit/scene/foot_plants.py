@@ -134,15 +134,9 @@ def world_foot_points(skeleton: Skeleton, q_world: Quats, p_world: Vec3s) -> Vec
 
 def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootContacts:
     """
-    Return when heels and toes stand.
+    Return when heels and toes stand in a motion of 20 Hz or more, else swings are missed.
 
-    Parameters
-    ----------
-    motion : Motion
-        At 20 Hz or more, else swings are missed.
-    ground : Surface, optional
-        What the feet stand on; None if it is not known: then it is where the feet are
-        lowest around each time.
+    Ground that is not known (None) is where the feet are lowest around each time.
 
     """
     points = world_foot_points(motion.skeleton, *motion.world_segments())
@@ -237,16 +231,7 @@ def firm_poses(
     """
     Return where feet have to be to stand firmly on a surface, and swing from plant to plant.
 
-    Parameters
-    ----------
-    motion : Motion
-        Whose feet slide a little, or stand on something else.
-    contacts : FootContacts
-        When they stand.
-    surface : Surface
-        What they are to stand on: at the same place seen from above.
-    ground : Surface
-        What they stand on in the motion.
+    They stand at the same places seen from above as on `ground` in the motion.
 
     """
     own = own_poses(motion, contacts)
@@ -463,16 +448,10 @@ def foot_constraints(
     goals: FootPoses, swings: bool, frames: tuple[int, int] | None = None
 ) -> list[Constraint]:
     """
-    Return a place and an orientation for each foot and stretch of frames.
+    Return a place and an orientation for each foot and stretch of frames, first to last.
 
-    Parameters
-    ----------
-    goals : FootPoses
-        Where the feet have to be, and when they stand.
-    swings : bool
-        Whether they have to be there when they do not stand, too.
-    frames : tuple of int, optional
-        First and last frame that counts; plants that reach out of them are cut.
+    With `swings` feet have to be there when they do not stand, too; plants that reach out of
+    the frames are cut.
 
     """
     n = len(goals.soles)

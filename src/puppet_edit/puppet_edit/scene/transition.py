@@ -105,14 +105,9 @@ class Seam:
 
 def warp(window_a: Window, window_b: Window, pairs: Pairs) -> Seam:
     """
-    Return the seam of two windows in which pairs of moments coincide.
+    Return the seam of two windows, first and last frame each, in which pairs coincide.
 
-    Parameters
-    ----------
-    window_a, window_b : tuple of int
-        First and last frame of each clip that is mixed.
-    pairs : sequence of (float, float)
-        Frames of the first and of the second clip, rising in both, inside the windows.
+    Pairs are frames of the first and of the second clip, rising in both, inside the windows.
 
     """
     spans = [window[1] - window[0] for window in (window_a, window_b)]
