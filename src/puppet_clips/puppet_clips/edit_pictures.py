@@ -37,18 +37,8 @@ def before_and_after(
     """
     Return a row as measured and one enhanced; cubes are where end-effectors have to be.
 
-    Parameters
-    ----------
-    character : Character
-        The body.
-    motions : tuple of Motion
-        Before and after.
-    goals : ndarray, shape (n, 8, 3)
-        Where end-effectors have to be [m]; NaN where not known.
-    keyframes : sequence of int
-        Instants are keyframes where there are enough of them inside the motion.
-    cell_px : tuple of int
-        Width and height of a picture.
+    The goals are of shape (n, 8, 3) [m], NaN where not known. Instants are keyframes where there
+    are enough of them inside the motion.
 
     """
     frames = _instants(len(goals), keyframes)
@@ -83,18 +73,8 @@ def edit_preview(
     """
     Return a row before and one after.
 
-    Parameters
-    ----------
-    character : Character
-        Whose colours the body has.
-    before : Motion
-        The clip, or what tasks made of it if it has another length.
-    plan : EditPlan
-        What was asked for.
-    after : Motion
-        What came of it.
-    frames : ndarray, optional
-        Which; those that constraints are about without.
+    `before` is the clip, or what tasks made of it if it has another length; the frames are those
+    that constraints are about by default.
 
     """
     if before.n_frames != after.n_frames:

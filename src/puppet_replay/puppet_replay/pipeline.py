@@ -70,17 +70,7 @@ class Output(NamedTuple):
 
 
 class Pipeline:
-    """
-    The stages behind one topic.
-
-    Parameters
-    ----------
-    settings : Settings
-        The parameters of the nodes.
-    entry : str
-        Where messages come in: one of topics.ENTRIES.
-
-    """
+    """The stages behind one topic, the entry: one of topics.ENTRIES."""
 
     def __init__(self, settings: Settings, entry: str = RAW) -> None:
         self.drops: dict[str, int] = {}

@@ -87,12 +87,8 @@ class Connections:
 
     The graph lists publishers and subscriptions; that each of two has found the other is known to
     these two alone, and a message that is sent before is lost. A node without such diagnostics,
-    as one of another project, is judged by the reports of the others.
-
-    Parameters
-    ----------
-    node : Node
-        Which listens; it is polled, not spun.
+    as one of another project, is judged by the reports of the others. The own node is polled, not
+    spun.
 
     """
 
@@ -152,12 +148,8 @@ class Flow:
     How many frames are on their way between the nodes, so that the player does not overrun them.
 
     Nodes keep 20 messages of a stream; a player faster than the slowest node would lose frames.
-    Stamps identify the frame of a message.
-
-    Parameters
-    ----------
-    chain : sequence of str
-        Topics in the order of the data; the first one is what is sent.
+    Stamps identify the frame of a message. The chain has the topics in the order of the data; the
+    first one is what is sent.
 
     A node that gives nothing until it is ready, such as a performer that is not calibrated, has to
     be asked now and then how far it is; see `acknowledge`.

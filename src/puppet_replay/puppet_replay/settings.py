@@ -67,14 +67,8 @@ def read_settings(
     """
     Return the configs of all nodes.
 
-    Parameters
-    ----------
-    params : Path, optional
-        A ROS parameter file.
-    values : sequence of str
-        Words like retarget.root_softness=0.2; the value is YAML.
-    short : mapping of str to str, optional
-        Values by the names in SHORT; empty ones are left as they are.
+    `params` is a ROS parameter file; `values` are words like retarget.root_softness=0.2, with
+    the value as YAML; `short` has values by the names in SHORT, of which empty ones are left.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 """The figures: importance in lanes, feet, what the filter did, and latencies."""
 
 from collections.abc import Sequence
-from typing import Any, TYPE_CHECKING
+from typing import Any, Literal, TYPE_CHECKING
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS
@@ -344,7 +344,8 @@ def _latency_row(one: Latency, line: 'Axes', counts: 'Axes') -> None:
         line.plot(times_s, values, marker, markersize=size, color=colour, label=label)
         mark_beyond(line, times_s, values[:, None], top)
         edges = np.linspace(low, top, N_BINS + 1)
-        for style, alpha in (('stepfilled', 0.45), ('step', 1.0)):
+        styles: dict[Literal['stepfilled', 'step'], float] = {'stepfilled': 0.45, 'step': 1.0}
+        for style, alpha in styles.items():
             counts.hist(
                 np.clip(values, low, top),
                 bins=edges.tolist(),
