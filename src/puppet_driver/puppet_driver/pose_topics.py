@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.io import ConfigError, Row
-from puppet_core.math import kernel, Quat, quaternion, Quats, Vec3, Vec3s
+from puppet_core.math import Quat, quaternions, Quats, Vec3, Vec3s
 from puppet_core.sensor_frames import (
     POSE_ARRAY_MODES,
     POSES_OFF,
@@ -249,9 +249,8 @@ class PoseTopicsConfig:
         return np.array(self.transmitter_position_m), rotation_of(self.transmitter_rpy_deg)
 
 
-@kernel
 def transform_poses(
-    origins: Vec3s, turns: Quats, unit_m: float, positions: Vec3s, quaternions: Quats
+    origins: Vec3s, turns: Quats, unit_m: float, positions: Vec3s, orientations: Quats
 ) -> None:
     """
     Turn the poses of a frame, in place; NaN stays NaN.
@@ -262,16 +261,12 @@ def transform_poses(
         Each source's axes in the transmitter's [m].
     unit_m : float
         Length of one unit of positions [m].
-    positions, quaternions : ndarray, shape (n, 3) and (n, 4)
+    positions, orientations : ndarray, shape (n, 3) and (n, 4)
         In the source's axes and units; then in the transmitter's, quaternions of unit length.
 
     """
-    for i in range(len(positions)):
-        quaternion.rotate(turns[i], positions[i], positions[i])
-        for k in range(3):
-            positions[i, k] = origins[i, k] + unit_m * positions[i, k]
-        quaternion.multiply(turns[i], quaternions[i], quaternions[i])
-        quaternion.normalize(quaternions[i], quaternions[i])
+    positions[:] = origins + unit_m * quaternions.rotate(turns, positions)
+    orientations[:] = quaternions.normalize(quaternions.multiply(turns, orientations))
 
 
 class MergeCounters(NamedTuple):

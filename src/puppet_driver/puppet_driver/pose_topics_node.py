@@ -187,14 +187,9 @@ class PoseTopicsNode(Node):
         return self.get_clock().now().nanoseconds
 
 
-def warm_up() -> None:
-    """Compile the kernel with the types of live data, before the first frame."""
-    transform_poses(np.zeros((1, 3)), np.ones((1, 4)), 1.0, np.zeros((1, 3)), np.ones((1, 4)))
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code."""
-    return spin_node(PoseTopicsNode, argv, warm_up, usage=USAGE)
+    return spin_node(PoseTopicsNode, argv, usage=USAGE)
 
 
 if __name__ == '__main__':

@@ -12,8 +12,8 @@ from puppet_driver.devices.birdnet import (
     POSITION_QUATERNION,
     setup_byte,
 )
-from puppet_driver.devices.birdnet_stream import BirdnetStream
 from puppet_driver.devices.flock_of_birds import full_scale_m
+from puppet_driver.devices.motionstar import BirdnetStream
 from puppet_driver.emulator.motionstar_simulator import encode_records, MotionStarSimulator
 from puppet_driver.tracker import TrackerRecord
 

@@ -20,15 +20,14 @@ from birdnet_bytes import (
     split,
     TRUTH,
 )
+from birdnet_records import decode_records, encode_record, Record
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     BAD_SAMPLE,
-    decode_records,
     encode_packet,
-    encode_record,
     FORMATS,
     Header,
     HEADER_BYTES,
@@ -36,9 +35,8 @@ from puppet_driver.devices.birdnet import (
     POSITION_ANGLES,
     POSITION_MATRIX,
     POSITION_QUATERNION,
-    Record,
 )
-from puppet_driver.devices.birdnet_stream import BirdnetStream
+from puppet_driver.devices.motionstar import BirdnetStream
 import pytest
 
 GOOD_WORDS = (0, 0, 0, 32767, 0, 0, 0)

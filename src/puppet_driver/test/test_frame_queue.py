@@ -6,7 +6,7 @@ from collections.abc import Callable
 import threading
 
 import numpy as np
-from puppet_driver.frames.frame_queue import FrameQueue, QueuedFrame
+from puppet_driver.frames.line_reader import FrameQueue, QueuedFrame
 import pytest
 
 NOTHING = np.zeros(0)

@@ -15,8 +15,7 @@ import numpy as np
 from puppet_driver.devices import mock
 from puppet_driver.devices.line import Line, RetryPolicy
 from puppet_driver.frames.assembler import FrameAssembler
-from puppet_driver.frames.frame_queue import QueuedFrame
-from puppet_driver.frames.line_reader import LineReader
+from puppet_driver.frames.line_reader import LineReader, QueuedFrame
 from puppet_driver.transport.serial_port import SerialPort
 import pytest
 

@@ -5,7 +5,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from puppet_core.io import ConfigError
-from puppet_driver.transport.line_capacity import (
+from puppet_driver.transport import (
     burst_seconds,
     check_bandwidth,
     sensors_per_line,

@@ -8,7 +8,7 @@ import numpy as np
 from puppet_core.io import build_config, check_values
 from puppet_driver.devices.mock import encode, mock_pose, MockStream, SWING_HZ
 from puppet_driver.driver import make_reader
-from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.frames.line_reader import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 

@@ -10,11 +10,11 @@ import subprocess
 import sys
 
 from birdnet_bytes import unit_of
+from birdnet_records import decode_records
 from puppet_core.io import ConfigError
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     BAD_SAMPLE,
-    decode_records,
     encode_packet,
     find_packet,
     FORMATS,

@@ -18,8 +18,7 @@ from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
-from puppet_driver.frames.frame_queue import QueuedFrame
-from puppet_driver.frames.line_reader import LineReader
+from puppet_driver.frames.line_reader import LineReader, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.transport.network_port import Endpoint
 import pytest

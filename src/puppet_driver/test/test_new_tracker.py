@@ -16,7 +16,7 @@ from puppet_core.io import build_config, defaults
 from puppet_driver import devices
 from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader
-from puppet_driver.frames.frame_queue import QueuedFrame
+from puppet_driver.frames.line_reader import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 

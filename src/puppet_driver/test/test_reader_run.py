@@ -12,8 +12,7 @@ from puppet_driver.devices.mock import MockPort
 from puppet_driver.driver import make_reader, Reporter
 from puppet_driver.errors import LinkError
 from puppet_driver.frames import line_reader as reader_run
-from puppet_driver.frames.frame_queue import QueuedFrame
-from puppet_driver.frames.line_reader import LineReader
+from puppet_driver.frames.line_reader import LineReader, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 

@@ -11,7 +11,7 @@ address has its highest bit set. The formats are the Flock of Birds', but the wo
 
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from enum import IntEnum
 import struct
 from typing import NamedTuple
@@ -149,12 +149,7 @@ def encode_packet(header: Header, body: bytes = b'') -> bytes:
     """Return a packet's bytes; `body_bytes` is filled in."""
     if len(body) > MAX_BODY_BYTES:
         raise ValueError(f'body: expected up to {MAX_BODY_BYTES} bytes, got {len(body)}')
-    return body_header(header, len(body)) + body
-
-
-def body_header(header: Header, body_bytes: int) -> bytes:
-    """Return the header's bytes of a packet with a body of so many."""
-    return _HEADER.pack(
+    packed = _HEADER.pack(
         header.sequence & 0xFFFF,
         header.milliseconds,
         header.seconds & 0xFFFFFFFF,
@@ -163,8 +158,9 @@ def body_header(header: Header, body_bytes: int) -> bytes:
         PROTOCOL,
         header.error,
         header.extension,
-        body_bytes,
+        len(body),
     )
+    return packed + body
 
 
 def decode_header(data: bytes) -> Header | None:
@@ -227,22 +223,6 @@ FORMATS = {known.status_code: known for known in RECORD_FORMATS.values()}
 WORD_COUNTS = frozenset(known.n_words for known in FORMATS.values())
 
 
-class Record(NamedTuple):
-    """One unit's record."""
-
-    address: int
-    """On the bus, 1 to 127."""
-
-    code: int
-    """A key of FORMATS, or NO_DATA, THROUGH_DATA or BAD_SAMPLE."""
-
-    words: tuple[int, ...] = ()
-    """Signed 16-bit numbers."""
-
-    buttons: int | None = None
-    """Two bytes, None if they are not sent."""
-
-
 def setup_byte(code: int) -> int:
     """Return the byte that asks a unit for a format: words above, code below."""
     return FORMATS[code].n_words << 4 | code if code in FORMATS else code
@@ -276,58 +256,6 @@ def layout_table() -> Ints:
 
 
 LAYOUT = layout_table()
-
-
-def encode_record(record: Record) -> bytes:
-    """Return a record's bytes."""
-    has_buttons = record.buttons is not None
-    head = bytes(
-        (
-            record.address | (BUTTONS_FLAG if has_buttons else 0),
-            record.code << 4 | len(record.words),
-        )
-    )
-    tail = record.buttons.to_bytes(BUTTON_BYTES, 'big') if record.buttons is not None else b''
-    return head + words_to_bytes(record.words) + tail
-
-
-def words_to_bytes(words: Sequence[int] | Ints) -> bytes:
-    """Return signed 16-bit numbers, high byte first."""
-    return np.asarray(words, dtype='>i2').tobytes()
-
-
-def decode_records(body: bytes) -> list[Record]:
-    """
-    Return the records of a data packet.
-
-    Raises
-    ------
-    ProtocolError : if the bytes are no sequence of records.
-
-    """
-    records = []
-    start = 0
-    while start < len(body):
-        if start + HEAD_BYTES > len(body):
-            raise ProtocolError(f'expected a record of 2 or more bytes at byte {start}, got 1')
-        code, n_words = (int(value) for value in LAYOUT[body[start + 1]])
-        if code == INVALID:
-            raise ProtocolError(
-                f'expected a format at byte {start + 1} of the data, got {body[start + 1]:02X}'
-            )
-        words_end = start + HEAD_BYTES + 2 * n_words
-        has_buttons = bool(body[start] & BUTTONS_FLAG)
-        end = words_end + BUTTON_BYTES * has_buttons
-        if end > len(body):
-            raise ProtocolError(
-                f'expected {end - start} bytes of a record at byte {start}, '
-                f'got {len(body) - start}'
-            )
-        words = np.frombuffer(body[start + HEAD_BYTES : words_end], dtype='>i2').tolist()
-        buttons = int.from_bytes(body[words_end:end], 'big') if has_buttons else None
-        records.append(Record(body[start] & ~BUTTONS_FLAG, code, tuple(words), buttons))
-        start = end
-    return records
 
 
 def counts(values: Floats, full_scale: float) -> Ints:

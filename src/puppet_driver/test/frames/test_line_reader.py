@@ -12,8 +12,7 @@ from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.server import EmulatorServer
-from puppet_driver.frames.frame_queue import QUEUED_FRAMES, QueuedFrame
-from puppet_driver.frames.line_reader import LineReader
+from puppet_driver.frames.line_reader import LineReader, QUEUED_FRAMES, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 
