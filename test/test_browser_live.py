@@ -49,7 +49,7 @@ class Stage:
         self.retarget = RetargetNode(context=context)
         source = Node('source', context=context)
         self._stream = source.create_publisher(PostureMsg, '/performer/posture', qos.STREAM)
-        self._writer = PostureWriter('performer', walk().skeleton.leg_length)
+        self._writer = PostureWriter()
         self._segments = walk().world_segments()[1]
         self._velocities = walk().end_effector_velocities()
         self._count = 0

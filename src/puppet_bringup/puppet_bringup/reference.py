@@ -474,7 +474,7 @@ def running_nodes() -> Iterator[Graph]:
         executor = SingleThreadedExecutor(context=context)
         for node in nodes.values():
             executor.add_node(node)
-        writer, stamps = TrackerFrameWriter(('head',), 'transmitter'), count(STEP_NS, STEP_NS)
+        writer, stamps = TrackerFrameWriter('transmitter'), count(STEP_NS, STEP_NS)
         place, turn = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
         fields = place, turn, np.zeros(1), np.zeros(1, np.uint8)
 

@@ -79,7 +79,7 @@ class PoseTopicsNode(Node):
         self._config: PoseTopicsConfig = table.config
         self._given_axes = self._config.source
         self._merger = PoseMerger(self._config.sensors, round(1e9 * self._config.wait_s))
-        self._writer = TrackerFrameWriter(self._config.sensors, TRANSMITTER)
+        self._writer = TrackerFrameWriter(TRANSMITTER)
         self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, self._writer.data)
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._transforms = SensorTransforms(

@@ -105,7 +105,7 @@ class TrackerDriverNode(LifecycleNode):
             self.get_logger().warning(f'{names}: set, but without meaning to a {config.device}')
         self._reporter = Reporter(config)
         self._pose_array.open(config.pose_array)
-        writer = TrackerFrameWriter(config.sensors, TRANSMITTER)
+        writer = TrackerFrameWriter(TRANSMITTER)
         self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
         self._transforms = SensorTransforms(self, config.sensors, config.transforms_rate_hz)
         self._transforms.announce(self._frame_clock.now_ns(), *config.transmitter)

@@ -55,8 +55,7 @@ class PoseFilterStage:
         self.frame_id = ''
         """Frame of the poses of the last step."""
         self._tuning = tuning
-        self._key: tuple[tuple[str, ...], str] = ((), '')
-        self._writer = PoseFrameWriter(*self._key)
+        self._writer = PoseFrameWriter(self.frame_id)
 
     def configure(self, tuning: Tuning) -> None:
         """Take new tuning; the states stay."""
@@ -65,18 +64,14 @@ class PoseFilterStage:
 
     def step(self, frame: SensorFrame, frame_id: str) -> FilteredFrame | None:
         """Return the filtered frame, or None for a stamp that repeats or goes back."""
-        self.frame_id = frame_id or self._tuning.parameters.frame_id
+        frame_id = frame_id or self._tuning.parameters.frame_id
+        if frame_id != self.frame_id:
+            self.frame_id, self._writer = frame_id, PoseFrameWriter(frame_id)
         return self.filter.step(frame)
 
     def data(self, filtered: FilteredFrame) -> bytes:
         """Return the bytes of the message of the last step."""
-        return self._writer_of(filtered).data(filtered)
-
-    def _writer_of(self, filtered: FilteredFrame) -> PoseFrameWriter:
-        key = (filtered.sensors, self.frame_id)
-        if key != self._key:
-            self._writer, self._key = PoseFrameWriter(*key), key
-        return self._writer
+        return self._writer.data(filtered)
 
 
 class PoseFilterNode(Node):
@@ -92,7 +87,7 @@ class PoseFilterNode(Node):
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._diagnostics = Diagnostics(self, config.expected_rate_hz)
         self._subscription = subscribe(
-            self, RAW_TOPIC, self._on_frame, self._diagnostics, TrackerFrameReader
+            self, RAW_TOPIC, self._on_frame, self._diagnostics, TrackerFrameReader()
         )
         self._counts_timer = self.create_timer(COUNTS_PERIOD_S, self._on_counts)
 

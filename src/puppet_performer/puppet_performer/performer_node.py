@@ -82,7 +82,7 @@ class PerformerStage:
         """Frame of the sensors; '' while it is not known where that stands."""
         self._lookup = lookup
         self._leg_length = self.character.skeleton.leg_length
-        self._writer = PostureWriter(self.character.name, self._leg_length)
+        self._writer = PostureWriter()
 
     def load_calibration(self, config: PerformerConfig) -> bool:
         """Take the calibration of the config's file; return whether there is one."""
@@ -144,7 +144,7 @@ class PerformerNode(Node):
         self._diagnostics = Diagnostics(self)
         self._transforms = StaticTransforms(self, self._on_transforms)
         self._subscription = subscribe(
-            self, INPUT_TOPIC, self._on_frame, self._diagnostics, PoseFrameReader
+            self, INPUT_TOPIC, self._on_frame, self._diagnostics, PoseFrameReader()
         )
         self._service = DeferredService(
             self, Calibrate, CALIBRATE_SERVICE, self._on_calibrate, self._on_calibrate_deadline

@@ -17,7 +17,6 @@ from puppet_core.robots import description_text, urdf_text
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_filter.pose_filter import warm_up
 from puppet_filter.pose_filter_node import PoseFilterStage
-from puppet_msgs.msg import Importance, Posture
 from puppet_performer.performer_node import PerformerStage
 from puppet_replay.settings import Settings
 from puppet_replay.topics import (
@@ -37,14 +36,13 @@ from puppet_retarget.importance_node import ImportanceStage
 from puppet_retarget.retarget_node import CharacterShelf, PuppetFrame, RetargetStage
 from puppet_ros.messages import (
     decoded,
-    importance_msg,
+    encoded,
+    ImportanceReader,
     ImportanceRecord,
-    KeptCdr,
     PoseFrameReader,
-    posture_msg,
     PostureReader,
     PostureRecord,
-    RecordReader,
+    StreamReader,
     TrackerFrameReader,
 )
 from puppet_ros.node import ExactTimeSynchronizer, StaticTransformTree
@@ -55,10 +53,11 @@ FIXED_DATE = 'at the replay'  # of a calibration that is made on the way
 SOLVE_TIME_US = 0.0  # by the wall clock in the live graph
 UNPLACED, UNCALIBRATED = 'performer: no_transform', 'performer: not_calibrated'
 """Reasons to drop a frame: where its tracker stands, or the performer, is not known."""
-_READERS: dict[str, Callable[[], RecordReader[Any]]] = {
+_READERS: dict[str, Callable[[], StreamReader[Any]]] = {
     RAW: TrackerFrameReader,
     FILTERED: PoseFrameReader,
     POSTURE: PostureReader,
+    IMPORTANCE: ImportanceReader,
 }
 
 
@@ -91,8 +90,7 @@ class Pipeline:
             ExactTimeSynchronizer()
         )
         self._entry = entry
-        self.reader: RecordReader[Any] | None = _READERS[entry]() if entry in _READERS else None
-        """Of the entry topic; None where several are joined."""
+        self._readers = {topic: make() for topic, make in _READERS.items()}
         self._frame_id = ''  # of the input's header
         self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
             RAW: self._on_raw,
@@ -124,7 +122,7 @@ class Pipeline:
 
     def descriptions(self) -> list[Output]:
         """Return what the nodes publish once at their start."""
-        return [Output(t, KeptCdr(String).write(String(data=d))) for t, d in self._descriptions]
+        return [Output(t, encoded(String(data=d))) for t, d in self._descriptions]
 
     def transform(self, data: bytes) -> None:
         """Take a message of /tf_static."""
@@ -145,14 +143,10 @@ class Pipeline:
 
     def _record(self, topic: str, data: bytes) -> Any:
         """Return the record of a message."""
-        if self.reader is not None:
-            record = self.reader.read(data)
-            self._frame_id = self.reader.frame_id
-            return record
-        # what waits for its partner must not be overwritten by the next message
-        if topic == POSTURE:
-            return posture_msg.from_msg(decoded(data, Posture))
-        return importance_msg.from_msg(decoded(data, Importance))
+        reader = self._readers[topic]
+        record = reader.read(data)
+        self._frame_id = reader.frame_id
+        return record
 
     def _on_raw(self, frame: SensorFrame, outputs: list[Output]) -> None:
         filtered = self._filter.step(frame, self._frame_id)

@@ -134,8 +134,10 @@ def items_of(moment: Moment) -> Iterable[Item]:
     transforms = TransformsWriter(FRAMES).fill(
         moment.stamp_ns, moment.posture.segments[[0, 2, 6]], moment.raw.quaternions[:3]
     )
-    importance = importance_msg.ImportanceWriter(('floor',), 'world').fill(
-        moment.stamp_ns, moment.index, moment.rows, moment.self_rows
+    importance = importance_msg.ImportanceWriter('world').fill(
+        importance_msg.ImportanceRecord(
+            moment.stamp_ns, moment.index, moment.rows, moment.self_rows, ('floor',)
+        )
     )
     for topic, kind, message in (
         ('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', tracker_frame.to_msg(moment.raw, header)),

@@ -20,7 +20,7 @@ from puppet_replay.pipeline import Pipeline  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_replay.topics import POSTURE, PUPPET, RAW  # noqa: E402
 from puppet_ros.messages import raw_header  # noqa: E402
-from puppet_ros.messages.cdr import decoded, KeptCdr  # noqa: E402
+from puppet_ros.messages.cdr import decoded, encoded  # noqa: E402
 from robustness.soak.frames import read_frames  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -44,7 +44,7 @@ def _elsewhere(data: bytes, way_m: float, yaw: float) -> bytes:
     wxyz = quaternions.multiply(turn, np.ascontiguousarray(poses[:, [6, 3, 4, 5]]))
     poses[:, 3:] = wxyz[:, [1, 2, 3, 0]]
     msg.poses = poses.ravel().tolist()
-    return KeptCdr(TrackerFrame).write(msg)
+    return encoded(msg)
 
 
 def _played(bag: Path, way_m: float, yaw: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

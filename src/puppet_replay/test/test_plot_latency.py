@@ -94,7 +94,7 @@ def test_a_live_recording_tells_how_late_the_filter_is(tmp_path: Path) -> None:
         recorder = RecordNode(writer, ['/tracker/raw', '/tracker/filtered'], context=context)
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
-        message = TrackerFrameWriter(('head',), 'transmitter')
+        message = TrackerFrameWriter('transmitter')
 
         def publish() -> None:
             frame = SensorFrame(

@@ -15,7 +15,7 @@ from puppet_replay.replay import replay
 from puppet_replay.settings import read_settings
 from puppet_ros import share
 from puppet_ros.bags import BagReader, BagWriter
-from puppet_ros.messages.cdr import decoded, KeptCdr
+from puppet_ros.messages.cdr import decoded, encoded
 import pytest
 from recorded_bag import recorded
 
@@ -83,7 +83,7 @@ def with_signs(bag: Path, target: Path, signs: np.ndarray) -> Path:
                 msg = decoded(data, TrackerFrame)
                 poses = np.frombuffer(msg.poses).reshape(-1, 7)
                 poses[3, 3:] *= signs
-                data = KeptCdr(TrackerFrame).write(msg)
+                data = encoded(msg)
             writer.write(message.topic, message.type, message.log_ns, data)
     return target
 

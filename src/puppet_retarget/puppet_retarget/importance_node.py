@@ -56,7 +56,7 @@ class ImportanceStage:
         )
         self.model.warm_up()
         self._objects = tuple(environment.names)
-        self._writer = ImportanceWriter(self._objects, WORLD)
+        self._writer = ImportanceWriter(WORLD)
 
     def step(self, record: PostureRecord) -> ImportanceRecord | None:
         """Return what is near in a posture, or None if that is not usable."""
@@ -69,9 +69,7 @@ class ImportanceStage:
 
     def data(self, record: ImportanceRecord) -> bytes:
         """Return the bytes of an importance."""
-        return self._writer.data(
-            record.stamp_ns, record.frame_index, record.rows, record.self_rows
-        )
+        return self._writer.data(record)
 
 
 class ImportanceNode(Node):
@@ -87,7 +85,7 @@ class ImportanceNode(Node):
         self._publisher = StreamPublisher(self, Importance, OUTPUT_TOPIC, self._stage.data)
         self._diagnostics = Diagnostics(self)
         self._subscription = subscribe(
-            self, INPUT_TOPIC, self._on_posture, self._diagnostics, PostureReader
+            self, INPUT_TOPIC, self._on_posture, self._diagnostics, PostureReader()
         )
 
     def _on_posture(self, framed: Framed) -> None:

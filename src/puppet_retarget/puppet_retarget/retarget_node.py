@@ -181,7 +181,7 @@ class RetargetStage:
         self._character, self._config = character, config
         self._leg_length = character.skeleton.leg_length
         self._joint_writer = JointStateWriter(self.model.joint_names)
-        self._posture_writer = PostureWriter(character.name, self._leg_length)
+        self._posture_writer = PostureWriter()
 
 
 class RetargetNode(Node):
@@ -209,18 +209,10 @@ class RetargetNode(Node):
         self._diagnostics = Diagnostics(self)
         self._last = self._take_up_last()
         self._inputs = tuple(
-            subscribe(
-                self,
-                topic,
-                callback,
-                self._diagnostics,
-                reader,
-                held=self._join.capacity,
-                is_held=is_held,
-            )
-            for topic, callback, reader, is_held in (
-                (POSTURE_TOPIC, self._on_posture, PostureReader, self._join.has_left),
-                (IMPORTANCE_TOPIC, self._on_importance, ImportanceReader, self._join.has_right),
+            subscribe(self, topic, callback, self._diagnostics, reader)
+            for topic, callback, reader in (
+                (POSTURE_TOPIC, self._on_posture, PostureReader()),
+                (IMPORTANCE_TOPIC, self._on_importance, ImportanceReader()),
             )
         )
 

@@ -30,7 +30,7 @@ from puppet_retarget.retarget_node import (  # noqa: E402
     STATUS_TOPIC,
 )
 from puppet_ros.messages import posture_msg  # noqa: E402
-from puppet_ros.messages.importance_msg import ImportanceWriter  # noqa: E402
+from puppet_ros.messages.importance_msg import ImportanceRecord, ImportanceWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -63,7 +63,7 @@ class Rig:
         self.model = ImportanceModel(
             load_environment(FLOOR), ImportanceConfig(), SelfInteractionConfig()
         )
-        self.writer = ImportanceWriter(('floor',), 'world')
+        self.writer = ImportanceWriter('world')
         stage = self.node._stage
         self.joints = Recorder(JointState, stage.joints_data)
         self.puppet = Recorder(PostureMsg, stage.posture_data)
@@ -78,7 +78,9 @@ class Rig:
         """Return the importance of a posture."""
         record = posture_msg.from_msg(posture)
         near = self.model.step(record.stamp_ns, record.posture, record.segments)
-        msg = self.writer.fill(record.stamp_ns, record.frame_index, *near)
+        msg = self.writer.fill(
+            ImportanceRecord(record.stamp_ns, record.frame_index, *near, ('floor',))
+        )
         return deserialize_message(serialize_message(msg), Importance)
 
     def feed(self, index: int) -> None:

@@ -30,9 +30,10 @@ from puppet_ros.bags import (
 )
 from puppet_ros.messages import (
     decoded,
+    encoded,
+    ImportanceRecord,
     ImportanceWriter,
     JointStateWriter,
-    KeptCdr,
     MessageError,
     posture_msg,
     PostureRecord,
@@ -162,8 +163,7 @@ def write_bag_motion(
         START_NS + round(i * 1e9 / motion.rate_hz) for i in range(motion.n_frames)
     ]
     character, puppet = job.character, result.motion(job.character, motion.rate_hz)
-    cdr = {topic: KeptCdr(kind) for topic, (_, kind) in _KINDS.items()}
-    importance = ImportanceWriter(tuple(job.environment.names), WORLD)
+    importance, objects = ImportanceWriter(WORLD), tuple(job.environment.names)
     angles, names = result.robot_angles, JOINT_NAMES
     if (follower := follower_of(character)) is not None:
         names = follower.names
@@ -176,22 +176,20 @@ def write_bag_motion(
             (DESCRIPTION_TOPIC, description_text(character)),
             (BODY_TOPIC, urdf_text(character)),
         ):
-            data = cdr[topic].write(String(data=text))
+            data = encoded(String(data=text))
             writer.write(topic, _KINDS[topic][0], stamps[0], data, qos.LATCHED)
         captured = _postures(motion, 'performer')
         driven = _postures(puppet, character.name)
         for i, stamp_ns in enumerate(stamps):
-            for topic, msg in (
+            near = ImportanceRecord(stamp_ns, i, result.rows[i], result.self_rows[i], objects)
+            for topic, data in (
                 (POSTURE_TOPIC, captured(i, stamp_ns)),
-                (
-                    IMPORTANCE_TOPIC,
-                    importance.fill(stamp_ns, i, result.rows[i], result.self_rows[i]),
-                ),
-                (JOINTS_TOPIC, joints.fill(stamp_ns, angles[i])),
+                (IMPORTANCE_TOPIC, importance.data(near)),
+                (JOINTS_TOPIC, joints.data(stamp_ns, angles[i])),
                 (PUPPET_TOPIC, driven(i, stamp_ns)),
             ):
                 profile = qos.JOINT_STATES if topic == JOINTS_TOPIC else qos.STREAM
-                writer.write(topic, _KINDS[topic][0], stamp_ns, cdr[topic].write(msg), profile)
+                writer.write(topic, _KINDS[topic][0], stamp_ns, data, profile)
 
 
 def _filled(times: Any, stamps: Floats, values: Floats) -> Floats:
@@ -203,18 +201,18 @@ def _filled(times: Any, stamps: Floats, values: Floats) -> Floats:
     return (1.0 - share) * values[after - 1] + share * values[after]
 
 
-def _postures(motion: Motion, body: str) -> Callable[[int, int], Any]:
-    writer = PostureWriter(body, motion.skeleton.leg_length)
+def _postures(motion: Motion, body: str) -> Callable[[int, int], bytes]:
+    writer = PostureWriter()
     segments, velocities = motion.world_segments()[1], motion.end_effector_velocities()
 
-    def fill(i: int, stamp_ns: int) -> Any:
+    def data(i: int, stamp_ns: int) -> bytes:
         posture = Posture(
             motion.root_positions[i], motion.rotations[i], motion.end_effectors[i], velocities[i]
         )
-        return writer.fill(
+        return writer.data(
             PostureRecord(
                 stamp_ns, i, body, posture, segments[i], MEASURED, motion.skeleton.leg_length
             )
         )
 
-    return fill
+    return data

@@ -22,7 +22,7 @@ from puppet_retarget.importance.environment import load_environment  # noqa: E40
 from puppet_retarget.importance.estimator import IMPORTANCE  # noqa: E402
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.messages.cdr import KeptCdr  # noqa: E402
+from puppet_ros.messages.cdr import encoded  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_view import bag_motion
 from puppet_view.browser import view_command  # noqa: E402
@@ -84,7 +84,7 @@ def test_another_puppet_and_a_delay_are_found(sample: Sample, tmp_path: Path) ->
             '/puppet2/robot_description',
             'std_msgs/msg/String',
             0,
-            KeptCdr(String).write(text),
+            encoded(text),
             qos.LATCHED,
         )
         for message in reader.messages(['/puppet/posture', '/joint_states', '/importance']):
@@ -103,7 +103,7 @@ def test_bag_without_postures_is_refused(tmp_path: Path) -> None:
             '/performer/posture',
             'puppet_msgs/msg/Posture',
             1,
-            KeptCdr(PostureMsg).write(PostureMsg()),
+            encoded(PostureMsg()),
             qos.STREAM,
         )
     with pytest.raises(InputFileError, match='expected'):

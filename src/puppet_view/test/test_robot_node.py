@@ -26,7 +26,7 @@ from puppet_retarget.importance.importance_model import ImportanceModel  # noqa:
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig  # noqa: E402
 from puppet_retarget.retarget_node import RetargetNode  # noqa: E402
 from puppet_ros.messages import posture_msg  # noqa: E402
-from puppet_ros.messages.importance_msg import ImportanceWriter  # noqa: E402
+from puppet_ros.messages.importance_msg import ImportanceRecord, ImportanceWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_view.rviz.visualization_node import VisualizationNode  # noqa: E402
@@ -91,7 +91,7 @@ class Rig:
         self._model = ImportanceModel(
             load_environment(FLOOR), ImportanceConfig(), SelfInteractionConfig()
         )
-        self._writer = ImportanceWriter(('floor',), 'world')
+        self._writer = ImportanceWriter('world')
         self._postures, self._index = postures, 0
 
     def feed_until(self, condition: Callable[[], bool]) -> bool:
@@ -103,7 +103,11 @@ class Rig:
             record = posture_msg.from_msg(posture)
             near = self._model.step(record.stamp_ns, record.posture, record.segments)
             self._captured.publish(posture)
-            self._weighed.publish(self._writer.fill(record.stamp_ns, record.frame_index, *near))
+            self._weighed.publish(
+                self._writer.fill(
+                    ImportanceRecord(record.stamp_ns, record.frame_index, *near, ('floor',))
+                )
+            )
             for _ in range(8):
                 self.executor.spin_once(timeout_sec=0.005)
         return condition()

@@ -25,7 +25,6 @@ from puppet_core.robots import load_robot_map, urdf_text
 from puppet_ros import share
 from puppet_ros.bags import BagReader, BagWriter, read_metadata
 from puppet_ros.messages import PostureRecord, PostureWriter
-from rclpy.serialization import serialize_message
 from robustness.fuzz import samples as fuzz_samples
 from robustness.fuzz.c3d import c3d_files, has_reader
 
@@ -97,14 +96,14 @@ def _mcap(compression: str) -> bytes:
 def _postures() -> list[bytes]:
     body, found = motion(), []
     leg_length = body.skeleton.leg_length
-    writer = PostureWriter('performer', leg_length)
+    writer = PostureWriter()
     segments = body.world_segments()[1]
     status = np.zeros(16, np.uint8)
     for i in range(body.n_frames):
         record = PostureRecord(
             10**9 + i * 8_333_333, i, 'performer', body.posture(i), segments[i], status, leg_length
         )
-        found.append(bytes(serialize_message(writer.fill(record))))
+        found.append(writer.data(record))
     return found
 
 

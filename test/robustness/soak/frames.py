@@ -13,7 +13,6 @@ from puppet_replay.topics import RAW, TF_STATIC
 from puppet_ros.bags import BagReader
 from puppet_ros.messages import CdrLayout, decoded, raw_header
 
-FLOAT64, WIDTH = 'd', 8  # as in the module struct; bytes
 MIN_FRAMES = 2
 
 
@@ -88,12 +87,11 @@ class Numbers:
         """Where each field stands among the numbers."""
         self.count = 0
         """Numbers of a message."""
-        for place in CdrLayout(msg).arrays:
-            n = (place.stop - place.start) // WIDTH
-            if place.code == FLOAT64 and n:
-                self._places.append((place.start, n, self.count))
-                self.columns[place.path] = slice(self.count, self.count + n)
-                self.count += n
+        for path, ((form, shape), start) in CdrLayout(msg).numbers.items():
+            if form == np.float64 and shape and shape[0]:
+                self._places.append((start, shape[0], self.count))
+                self.columns[path] = slice(self.count, self.count + shape[0])
+                self.count += shape[0]
 
     def copy(self, data: bytes, row: Floats) -> None:
         """Write the numbers of a message of that form into a row, shape (count,)."""

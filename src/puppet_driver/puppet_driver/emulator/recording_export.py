@@ -17,11 +17,9 @@ from puppet_core.procedural import LoopedMotion
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_driver.emulator.emulator import EmulatorConfig, measured_poses
 from puppet_driver.emulator.faults import Faults
-from puppet_msgs.msg import TrackerFrame
-from puppet_ros.bags import BagWriter, plain_cdr, SUFFIX
-from puppet_ros.messages import KeptCdr, TrackerFrameWriter, TransformsWriter
+from puppet_ros.bags import BagWriter, SUFFIX
+from puppet_ros.messages import encoded, TrackerFrameWriter, TransformsWriter
 from puppet_ros.node import qos, TRANSMITTER, WORLD
-from rclpy.serialization import serialize_message
 
 TOPIC, STATIC_TOPIC = '/tracker/raw', '/tf_static'
 MESSAGE, STATIC_MESSAGE = 'puppet_msgs/msg/TrackerFrame', 'tf2_msgs/msg/TFMessage'
@@ -75,7 +73,7 @@ def _write(config: EmulatorConfig, looped: LoopedMotion, writer: BagWriter, n_fr
     writer.write(
         STATIC_TOPIC, STATIC_MESSAGE, START_NS, _transmitter(config), qos.STATIC_TRANSFORMS
     )
-    message, cdr = TrackerFrameWriter(config.sensors, TRANSMITTER), KeptCdr(TrackerFrame)
+    frames = TrackerFrameWriter(TRANSMITTER)
     ages_s = np.zeros(source.n_sensors)
     for first in range(0, n_frames, BLOCK):
         # Whole blocks are made, so that a longer recording begins with the shorter one.
@@ -95,7 +93,7 @@ def _write(config: EmulatorConfig, looped: LoopedMotion, writer: BagWriter, n_fr
                 ages_s,
                 status[row],
             )
-            writer.write(TOPIC, MESSAGE, stamp_ns, cdr.write(message.fill(frame)), qos.STREAM)
+            writer.write(TOPIC, MESSAGE, stamp_ns, frames.data(frame), qos.STREAM)
 
 
 def _transmitter(config: EmulatorConfig) -> bytes:
@@ -103,4 +101,4 @@ def _transmitter(config: EmulatorConfig) -> bytes:
     stands = np.array([config.transmitter_position_m], dtype=float)
     turned = np.array([[1.0, 0.0, 0.0, 0.0]])
     message = TransformsWriter([(WORLD, TRANSMITTER)]).fill(START_NS, stands, turned)
-    return plain_cdr(serialize_message(message), STATIC_MESSAGE)
+    return encoded(message)

@@ -11,7 +11,7 @@ from puppet_ros.messages import (
     raw_header,
     tracker_frame,
 )
-from puppet_ros.messages.cdr import CdrLayout, decoded, KeptCdr
+from puppet_ros.messages.cdr import CdrLayout, decoded, encoded, StreamReader, StreamWriter
 from puppet_ros.messages.flat_array import MessageError
 from puppet_ros.messages.importance_msg import ImportanceReader, ImportanceRecord, ImportanceWriter
 from puppet_ros.messages.joint_state import angles_of, JointStateWriter
@@ -24,7 +24,6 @@ from puppet_ros.messages.posture_msg import (
     WORLD,
 )
 from puppet_ros.messages.raw_header import frame_index, renamed, stamp_ns
-from puppet_ros.messages.record_reader import RecordReader
 from puppet_ros.messages.retarget_status import RetargetStatusRecord, RetargetStatusWriter
 from puppet_ros.messages.tf_message import TransformsWriter
 from puppet_ros.messages.tracker_frame import TrackerFrameReader, TrackerFrameWriter
@@ -35,22 +34,23 @@ __all__ = [
     'ImportanceRecord',
     'ImportanceWriter',
     'JointStateWriter',
-    'KeptCdr',
     'MessageError',
     'PoseFrameReader',
     'PoseFrameWriter',
     'PostureReader',
     'PostureRecord',
     'PostureWriter',
-    'RecordReader',
     'RetargetStatusRecord',
     'RetargetStatusWriter',
+    'StreamReader',
+    'StreamWriter',
     'TrackerFrameReader',
     'TrackerFrameWriter',
     'TransformsWriter',
     'WORLD',
     'angles_of',
     'decoded',
+    'encoded',
     'flat_array',
     'frame_index',
     'importance_msg',

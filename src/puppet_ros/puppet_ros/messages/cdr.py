@@ -1,284 +1,152 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-CDR bytes of messages: encoding, decoding, and frames written in place into kept bytes.
+CDR bytes of messages, and streams whose numbers are written and read in place.
 
 Plain little-endian CDR, DDS-XTYPES 1.3, 7.4.1: after four bytes of encapsulation every number is
 aligned to its own size; strings, with a zero at the end, and sequences follow their length in
-four bytes. Padding is zero here, where ROS leaves it undefined. `CdrLayout` has the places of
-the numbers, which depend on strings and lengths only. `KeptCdr` finds them once, so that a frame
-of flat numbers costs a few copies, 3 us instead of 20 us; it finds them anew when a string or a
-length has changed.
+four bytes. Padding is zero here, where ROS leaves it undefined.
+
+The messages of a stream differ only in their numbers while texts and lengths stay, so the numbers
+stand at the same places: `StreamWriter` and `StreamReader` find these once. That takes a quarter
+off the way from the tracker to the joint states (doc/latency.md).
 """
 
+from array import array
 from collections.abc import Callable
-from operator import attrgetter
 import re
 import struct
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, Generic, TypeVar
 
-from puppet_ros.messages.flat_array import MessageError
-from rclpy.serialization import deserialize_message, serialize_message
+import numpy as np
+from numpy.typing import NDArray
+from puppet_ros.messages.flat_array import MessageError, write_stamp
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import Header
+
+Record = TypeVar('Record')
+Fields = dict[str, Any]
+"""Values by name of the fields behind a message's header; texts are str or tuples of str."""
 
 LITTLE_ENDIAN_CDR = bytes([0, 1, 0, 0])
+ENCAPSULATION = len(LITTLE_ENDIAN_CDR)
+# Bytes that ROS may leave behind, for numbers that empty sequences could have had.
+MOST_LEFT = 16
 FORMATS = {
     'boolean': '?',
-    'octet': 'B',
-    'uint8': 'B',
-    'int8': 'b',
-    'uint16': 'H',
-    'int16': 'h',
-    'uint32': 'I',
-    'int32': 'i',
-    'uint64': 'Q',
-    'int64': 'q',
-    'float': 'f',
-    'double': 'd',
+    'octet': 'u1',
+    'uint8': 'u1',
+    'int8': 'i1',
+    'uint16': '<u2',
+    'int16': '<i2',
+    'uint32': '<u4',
+    'int32': '<i4',
+    'uint64': '<u8',
+    'int64': '<i8',
+    'float': '<f4',
+    'double': '<f8',
 }
 _LIST = re.compile(r'sequence<(.+?)(?:, \d+)?>|(.+)\[(\d+)\]')
-
-ENCAPSULATION = 4
 _LENGTH = struct.Struct('<I')
-_ARRAY = re.compile(r'(?:sequence<(\w+)(?:, \d+)?>|(\w+)\[(\d+)\])')
-
-
-def plain_bytes(msg: Any) -> bytes:
-    """Return a message's bytes."""
-    out = bytearray()
-    _message(msg, out)
-    return LITTLE_ENDIAN_CDR + bytes(out)
-
-
-def _message(msg: Any, out: bytearray) -> None:
-    for name, kind in msg.get_fields_and_field_types().items():
-        _value(getattr(msg, name), kind, out)
-
-
-def _value(value: Any, kind: str, out: bytearray) -> None:
-    found = _LIST.fullmatch(kind)
-    if found is not None:
-        if found[1]:
-            _number(len(value), 'I', out)
-        for element in value:
-            _value(element, found[1] or found[2], out)
-    elif kind in FORMATS:
-        _number(value, FORMATS[kind], out)
-    elif kind.startswith('string'):
-        text = value.encode() + b'\0'
-        _number(len(text), 'I', out)
-        out += text
-    else:
-        _message(value, out)
-
-
-def _number(value: Any, code: str, out: bytearray) -> None:
-    layout = struct.Struct('<' + code)
-    out += bytes(-len(out) % layout.size)
-    out += layout.pack(value[0] if isinstance(value, bytes) else value)
-
-
-class Place(NamedTuple):
-    """A number, or the numbers of an array or sequence."""
-
-    path: str
-    """Name of the field, with those of the messages it is in: header.stamp.sec."""
-
-    code: str
-    """Of one number, as in the module struct."""
-
-    start: int
-    """First byte."""
-
-    stop: int
-    """First byte behind it."""
+_TO_ALIGN = bytes(4)  # before the encapsulation, so that numpy finds the numbers aligned
 
 
 class CdrLayout:
-    """
-    The places of a message.
-
-    Parameters
-    ----------
-    msg : Any
-        The message, made of numbers, texts, lists of these and messages of them.
-
-    """
+    """The bytes of a message, and where its numbers stand in them."""
 
     def __init__(self, msg: Any) -> None:
-        self.numbers: list[Place] = []
-        """Single numbers."""
-        self.arrays: list[Place] = []
-        """Arrays and sequences of numbers."""
-        self.texts: list[str] = []
-        """Paths of texts and lists of texts."""
-        self.fixed: list[tuple[int, int]] = [(0, ENCAPSULATION)]
-        """First byte and the one behind of texts and lengths."""
-        self._wanted = [LITTLE_ENDIAN_CDR]  # what stands there
-        self.size = self._walk(msg, '', ENCAPSULATION)
-        """Bytes of the message."""
+        self.data = bytearray(LITTLE_ENDIAN_CDR)
+        """The message."""
+        self.numbers: dict[str, tuple[Any, int]] = {}
+        """Format, as numpy has it, and first byte of each number or array, by dotted path."""
+        self.texts: dict[str, Any] = {}
+        """Each text, and each list of texts as a tuple, by path."""
+        self._fixed = [(0, LITTLE_ENDIAN_CDR)]  # texts and lengths, and where they stand
+        self._message(msg, '')
+        paths, places = list(self.numbers), list(self.numbers.values())
+        self.dtype = np.dtype(
+            {
+                'names': paths,
+                'formats': [form for form, _ in places],
+                'offsets': [len(_TO_ALIGN) + at for _, at in places],
+                'itemsize': len(_TO_ALIGN) + len(self.data),
+            }
+        )
+        """Of the message behind four more bytes: its fields are the numbers."""
 
-    def holds(self, msg: Any, data: bytes) -> bool:
-        """Return whether bytes have a message's texts, lengths and numbers at these places."""
-        # a text that the middleware has cut at a zero within would shift what follows
-        return (
-            len(data) >= self.size
-            and all(
-                data[start:stop] == wanted
-                for (start, stop), wanted in zip(self.fixed, self._wanted)
-            )
-            and all(
-                memoryview(attrgetter(p.path)(msg)).cast('B') == data[p.start : p.stop]
-                for p in self.arrays
-            )
-            and all(
-                struct.pack(f'<{p.code}', attrgetter(p.path)(msg)) == data[p.start : p.stop]
-                for p in self.numbers
-            )
+    def matches(self, data: bytes) -> bool:
+        """Return whether bytes have the texts and lengths of this message, at the same places."""
+        return 0 <= len(data) - len(self.data) < MOST_LEFT and all(
+            data.startswith(fixed, at) for at, fixed in self._fixed
         )
 
-    def _walk(self, part: Any, path: str, at: int) -> int:
-        for name, kind in part.get_fields_and_field_types().items():
-            at = self._field(getattr(part, name), kind, path + name, at)
-        return at
+    def record(self, data: bytes | bytearray) -> NDArray[Any]:
+        """Return the numbers of a message that matches, shape (), writable and on a copy."""
+        return np.ndarray((), self.dtype, bytearray(_TO_ALIGN) + data)
 
-    def _field(self, value: Any, kind: str, path: str, at: int) -> int:
+    def message(self, data: bytes) -> Any:
+        """Return what has the fields of a message that matches, for streams' messages."""
+        seconds, nanoseconds, *values = self.record(data).item()
+        msg = SimpleNamespace(**self.texts, **dict(zip(list(self.numbers)[2:], values)))
+        stamp = SimpleNamespace(sec=seconds, nanosec=nanoseconds)
+        msg.header = SimpleNamespace(stamp=stamp, frame_id=self.texts['header.frame_id'])
+        return msg
+
+    def _message(self, msg: Any, path: str) -> None:
+        for name, kind in msg.get_fields_and_field_types().items():
+            self._value(getattr(msg, name), kind, path + name)
+
+    def _value(self, value: Any, kind: str, path: str) -> None:
+        found = _LIST.fullmatch(kind)
         if kind in FORMATS:
-            size = struct.calcsize(FORMATS[kind])
-            at = aligned(at, size)
-            self.numbers.append(Place(path, FORMATS[kind], at, at + size))
-            return at + size
-        if kind == 'string':
-            self.texts.append(path)
-            return self._text(value, at)
-        if kind == 'sequence<string>':
-            self.texts.append(path)
-            at = self._length(at, len(value))
-            for text in value:
-                at = self._text(text, at)
-            return at
-        match = _ARRAY.fullmatch(kind)
-        if match is None:
-            return self._walk(value, f'{path}.', at)
-        if match[1]:
-            at = self._length(at, len(value))
-        code = FORMATS[match[1] or match[2]]
-        size = struct.calcsize(code)
-        if len(value):
-            at = aligned(at, size)
-        end = at + size * len(value)
-        self.arrays.append(Place(path, code, at, end))
-        return end
+            value = value[0] if isinstance(value, bytes) else value
+            self._numbers(np.asarray(value, FORMATS[kind]), path)
+        elif kind.startswith('string'):
+            self.texts[path] = value
+            self._text(value)
+        elif found is None:
+            self._message(value, f'{path}.')
+        else:
+            kind = found[1] or found[2]
+            if found[1]:
+                self._length(len(value))
+            if kind in FORMATS:
+                if kind == 'octet':
+                    value = list(b''.join(value))
+                self._numbers(np.asarray(value, FORMATS[kind]), path)
+            elif kind.startswith('string'):
+                self.texts[path] = tuple(value)
+                for text in value:
+                    self._text(text)
+            else:
+                for i, element in enumerate(value):
+                    self._message(element, f'{path}[{i}].')
 
-    def _length(self, at: int, n: int) -> int:
-        at = aligned(at, 4)
-        self.fixed.append((at, at + 4))
-        self._wanted.append(_LENGTH.pack(n))
-        return at + 4
+    def _numbers(self, values: NDArray[Any], path: str) -> None:
+        if values.size:
+            self._align(values.itemsize)
+        self.numbers[path] = ((values.dtype, values.shape), len(self.data))
+        self.data += values.tobytes()
 
-    def _text(self, text: str, at: int) -> int:
-        data = text.encode() + b'\0'
-        at = self._length(at, len(data))
-        self.fixed.append((at, at + len(data)))
-        self._wanted.append(data)
-        return at + len(data)
+    def _length(self, n: int) -> None:
+        self._align(_LENGTH.size)
+        self._fixed.append((len(self.data), _LENGTH.pack(n)))
+        self.data += _LENGTH.pack(n)
 
+    def _text(self, text: str) -> None:
+        data = text.encode('utf-8', 'replace') + b'\0'
+        self._length(len(data))
+        self._fixed.append((len(self.data), data))
+        self.data += data
 
-def texts_of(msg: Any, paths: list[str]) -> list[Any]:
-    """Return the texts at these paths; lists of texts are copies."""
-    values = (attrgetter(path)(msg) for path in paths)
-    return [value if isinstance(value, str) else list(value) for value in values]
+    def _align(self, size: int) -> None:
+        self.data += bytes((ENCAPSULATION - len(self.data)) % size)
 
 
-def aligned(at: int, size: int) -> int:
-    """Return the place from which on a number of this size can stand."""
-    return ENCAPSULATION + (at - ENCAPSULATION + size - 1) // size * size
-
-
-class _Number(NamedTuple):
-    """A single number."""
-
-    get: Callable[[Any], Any]
-    layout: struct.Struct
-    at: int
-
-
-class _Numbers(NamedTuple):
-    """The numbers of an array or sequence."""
-
-    get: Callable[[Any], Any]
-    start: int
-    stop: int
-
-
-class KeptCdr:
-    """
-    The bytes of one message that is filled again and again.
-
-    Parameters
-    ----------
-    kind : type
-        Class of the message, made of numbers, texts, lists of these and messages of them.
-
-    """
-
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
-        self._data = bytearray()
-        self._msg: Any = None
-        self._numbers: list[_Number] = []
-        self._arrays: list[_Numbers] = []
-        self._texts: list[tuple[Callable[[Any], Any], Any]] = []
-        self._size = 0
-        # the arrays of the last message, and their bytes: a kept message keeps its arrays
-        self._views: list[tuple[Any, memoryview]] = []
-
-    def write(self, msg: Any) -> bytes:
-        """Return the bytes of a message."""
-        if self._msg is None or not self._has_same_texts(msg):
-            self._learn(msg, serialize_message(msg))
-        data = self._data
-        for i, (get, start, stop) in enumerate(self._arrays):
-            values = get(msg)
-            known, view = self._views[i]
-            if values is not known:
-                view = memoryview(values).cast('B')
-                if view.nbytes != stop - start:
-                    return self._anew(msg)
-                self._views[i] = values, view
-            data[start:stop] = view
-        for get, layout, at in self._numbers:
-            layout.pack_into(data, at, get(msg))
-        return bytes(data) if self._size == len(data) else bytes(data[: self._size])
-
-    def _anew(self, msg: Any) -> bytes:
-        self._msg = None
-        return self.write(msg)
-
-    def _has_same_texts(self, msg: Any) -> bool:
-        for get, value in self._texts:  # all() costs as much as the rest
-            if get(msg) != value:
-                return False
-        return True
-
-    def _learn(self, msg: Any, data: bytes) -> None:
-        """Find where everything stands in the bytes of a message."""
-        layout = CdrLayout(msg)
-        self._numbers = [
-            _Number(attrgetter(p.path), struct.Struct(f'<{p.code}'), p.start)
-            for p in layout.numbers
-        ]
-        self._arrays = [_Numbers(attrgetter(p.path), p.start, p.stop) for p in layout.arrays]
-        paths = layout.texts
-        self._texts = list(zip(map(attrgetter, paths), texts_of(msg, paths)))
-        if not layout.holds(msg, data):
-            self._msg, self._data = None, bytearray()
-            raise MessageError(f'{self._kind.__name__}: expected plain CDR, got {len(data)} bytes')
-        # ROS may leave bytes after the end, for numbers that empty sequences could have had
-        self._msg, self._size = msg, layout.size
-        self._views = [(None, memoryview(b''))] * len(self._arrays)
-        self._data = bytearray(len(data))
-        for start, stop in layout.fixed:  # texts and lengths
-            self._data[start:stop] = data[start:stop]
+def encoded(msg: Any) -> bytes:
+    """Return a message's bytes, the same for the same message."""
+    return bytes(CdrLayout(msg).data)
 
 
 def decoded(data: bytes, kind: type) -> Any:
@@ -297,3 +165,112 @@ def decoded(data: bytes, kind: type) -> Any:
         raise MessageError(
             f'{kind.__name__}: expected its bytes, got {len(data)} others ({problem:.80})'
         ) from err
+
+
+def message_of(kind: type, header: Header, fields: Fields) -> Any:
+    """Return a new message of these fields; the header is used as it is."""
+    msg = kind()
+    msg.header = header
+    for name, value in fields.items():
+        default = getattr(msg, name)
+        if isinstance(default, array):
+            code = default.typecode
+            value = array(code, np.ascontiguousarray(value, code).tobytes())
+        elif isinstance(default, np.ndarray):
+            value = np.array(value, default.dtype)
+        else:
+            value = type(default)(value)  # no numbers of numpy, lists instead of tuples
+        setattr(msg, name, value)
+    return msg
+
+
+class StreamWriter:
+    """
+    Messages of one stream.
+
+    Parameters
+    ----------
+    kind : type
+        Their class.
+    frame_id : str
+        Of their headers.
+    fields : callable
+        Returns stamp [ns] and fields for what `fill` and `data` are called with.
+
+    """
+
+    def __init__(
+        self, kind: type, frame_id: str, fields: Callable[..., tuple[int, Fields]]
+    ) -> None:
+        self._kind, self._frame_id, self._fields = kind, frame_id, fields
+        self._form: list[Any] = []  # texts and shapes of the fields of the last message
+        self._bytes = memoryview(b'')
+        self._places: list[NDArray[Any]] = []
+
+    def fill(self, *values: Any) -> Any:
+        """Return a new message."""
+        stamp_ns, fields = self._fields(*values)
+        header = Header(frame_id=self._frame_id)
+        write_stamp(stamp_ns, header.stamp)
+        return message_of(self._kind, header, fields)
+
+    def data(self, *values: Any) -> bytes:
+        """Return the bytes of that message."""
+        stamp_ns, fields = self._fields(*values)
+        numbers = [v for v in fields.values() if not isinstance(v, (str, tuple))]
+        form = [
+            v if isinstance(v, (str, tuple)) else getattr(v, 'shape', ()) for v in fields.values()
+        ]
+        if form != self._form:
+            layout = CdrLayout(self.fill(*values))
+            record = layout.record(layout.data)
+            self._places = [record['header.stamp.sec'], record['header.stamp.nanosec']] + [
+                record[name].reshape(np.shape(value))
+                for name, value in fields.items()
+                if not isinstance(value, (str, tuple))
+            ]
+            self._bytes = memoryview(record.base)[len(_TO_ALIGN) :]
+            self._form = form
+        for place, value in zip(self._places, (*divmod(stamp_ns, 10**9), *numbers)):
+            place[...] = value
+        return bytes(self._bytes)
+
+
+class StreamReader(Generic[Record]):
+    """
+    Records of the messages of one stream.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the messages, which begin with a header and have texts and numbers only.
+    from_msg : callable
+        Returns the record of a message, or of what has the same fields.
+
+    """
+
+    def __init__(self, kind: type, from_msg: Callable[[Any], Record]) -> None:
+        self.kind = kind
+        """Class of the messages."""
+        self.frame_id = ''
+        """Of the last message."""
+        self._from_msg = from_msg
+        self._layout: CdrLayout | None = None
+
+    def read(self, data: bytes) -> Record:
+        """
+        Return the record of a message; its arrays are its own.
+
+        Raises
+        ------
+        MessageError : if the bytes are no such message, or its arrays do not fit each other.
+
+        """
+        if self._layout is not None and self._layout.matches(data):
+            msg = self._layout.message(data)
+        else:
+            msg = decoded(data, self.kind)
+            layout = CdrLayout(msg)
+            self._layout = layout if layout.matches(data) else None
+        self.frame_id = msg.header.frame_id
+        return self._from_msg(msg)

@@ -9,7 +9,6 @@ refills it every frame, which is far cheaper than building a message.
 
 """
 
-from array import array
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,35 +42,14 @@ def float_rows(name: str, field: Any, n: int, width: int) -> Floats:
     """
     if len(field) != n * width:
         raise MessageError(f'{name}: expected {n} x {width} numbers, got {len(field)}')
-    if n == 0:
-        return np.empty((0, width))
-    return np.frombuffer(field).reshape(n, width)
+    return np.asarray(field, np.float64).reshape(n, width)
 
 
 def bytes_row(name: str, field: Any, n: int) -> NDArray[np.uint8]:
     """Return a uint8 message field as a view of shape (n,); raise as `float_rows` does."""
     if len(field) != n:
         raise MessageError(f'{name}: expected {n} values, got {len(field)}')
-    if n == 0:
-        return np.empty(0, dtype=np.uint8)
-    return np.frombuffer(field, dtype=np.uint8)
-
-
-def keep_floats(msg: Any, name: str, n: int, width: int) -> Floats:
-    """
-    Zero a float64 field for n * width numbers and return the writable view (n, width) of it.
-
-    The view is taken from the message after the assignment, because the setter may copy.
-
-    """
-    setattr(msg, name, array('d', bytes(8 * n * width)))
-    return float_rows(name, getattr(msg, name), n, width)
-
-
-def keep_bytes(msg: Any, name: str, n: int) -> NDArray[np.uint8]:
-    """Zero a uint8 field for n values and return the writable view (n,) of it."""
-    setattr(msg, name, array('B', bytes(n)))
-    return bytes_row(name, getattr(msg, name), n)
+    return np.asarray(field, np.uint8)
 
 
 def wxyz(xyzw_rows: NDArray[Number]) -> NDArray[Number]:
@@ -82,10 +60,11 @@ def wxyz(xyzw_rows: NDArray[Number]) -> NDArray[Number]:
     return out
 
 
-def write_xyzw(quaternions: Quats, out_xyzw: Floats) -> None:
-    """Write quaternions (n, 4) into message rows (n, 4)."""
-    out_xyzw[:, :3] = quaternions[:, 1:]
-    out_xyzw[:, 3] = quaternions[:, 0]
+def xyzw(quaternions: Quats) -> Quats:
+    """Return quaternions (n, 4) in the order of messages, contiguous copy."""
+    out = np.empty_like(quaternions)
+    out[:, :3], out[:, 3] = quaternions[:, 1:], quaternions[:, 0]
+    return out
 
 
 def stamp_ns(stamp: Any) -> int:

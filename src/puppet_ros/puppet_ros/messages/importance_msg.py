@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importance message <-> rows, one per end-effector, the columns as in the message."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros.messages import flat_array
-from puppet_ros.messages.kept_message import Arrays, BytesTarget, KeptMessage, Target
-from puppet_ros.messages.raw_header import Head
-from puppet_ros.messages.record_reader import Fields, RecordReader
+from puppet_ros.messages.cdr import Fields, message_of, StreamReader, StreamWriter
 from std_msgs.msg import Header
 
 N_ROWS = 4  # hands and feet
@@ -57,12 +55,31 @@ def from_msg(msg: Importance) -> ImportanceRecord:
 
 
 def to_msg(record: ImportanceRecord, header: Header) -> Importance:
-    """Return a new message; the header is used as it is. Streams use ImportanceWriter."""
-    msg = ImportanceWriter(record.objects, header.frame_id).fill(
-        record.stamp_ns, record.frame_index, record.rows, record.self_rows
-    )
-    msg.header = header
-    return msg
+    """Return a new message; the header is used as it is."""
+    return message_of(Importance, header, _fields(record)[1])
+
+
+class ImportanceWriter(StreamWriter):
+    """Messages of records."""
+
+    def __init__(self, frame_id: str) -> None:
+        super().__init__(Importance, frame_id, _fields)
+
+
+class ImportanceReader(StreamReader[ImportanceRecord]):
+    """Records from the bytes of their messages."""
+
+    def __init__(self) -> None:
+        super().__init__(Importance, from_msg)
+
+
+def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
+    return record.stamp_ns, {
+        'frame_index': record.frame_index,
+        'end_effectors': record.rows,
+        'objects': record.objects,
+        'self_interaction': record.self_rows,
+    }
 
 
 def _self_rows(msg: Importance) -> Floats:
@@ -71,79 +88,3 @@ def _self_rows(msg: Importance) -> Floats:
     if len(field) == 0:
         return np.zeros((N_SELF_ROWS, SELF_ROW_WIDTH))
     return flat_array.float_rows('self_interaction', field, N_SELF_ROWS, SELF_ROW_WIDTH)
-
-
-class ImportanceWriter:
-    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
-
-    def __init__(self, objects: tuple[str, ...], frame_id: str) -> None:
-        msg = Importance(objects=list(objects))
-        msg.header.frame_id = frame_id
-        flat_array.keep_floats(msg, 'end_effectors', N_ROWS, ROW_WIDTH)
-        flat_array.keep_floats(msg, 'self_interaction', N_SELF_ROWS, SELF_ROW_WIDTH)
-        self._kept = KeptMessage(msg, _views)
-
-    def fill(
-        self, stamp_ns: int, frame_index: int, rows: Floats, self_rows: Floats | None = None
-    ) -> Importance:
-        """
-        Return the kept message with these rows in it; the objects stay.
-
-        Parameters
-        ----------
-        stamp_ns : int
-            Stamp of the posture [ns].
-        frame_index : int
-            Index of its frame.
-        rows : ndarray, shape (4, 8)
-            Importance of hands and feet.
-        self_rows : ndarray, shape (8, SELF_ROW_WIDTH), optional
-            Self-interaction; by default nothing is near anything.
-
-        """
-        _put(self._kept.message(), stamp_ns, frame_index, rows, self_rows)
-        return self._kept.msg
-
-    def data(
-        self, stamp_ns: int, frame_index: int, rows: Floats, self_rows: Floats | None = None
-    ) -> bytes:
-        """Return the bytes of that message."""
-        target = self._kept.bytes()
-        _put(target, stamp_ns, frame_index, rows, self_rows)
-        return target.data()
-
-
-class ImportanceReader(RecordReader[ImportanceRecord]):
-    """Rows from the bytes of their messages."""
-
-    kind = Importance
-
-    def _first(self, msg: Importance) -> ImportanceRecord:
-        return from_msg(msg)
-
-    def _lay_out(self, fields: Fields, record: ImportanceRecord) -> tuple[Any, ...]:
-        rows = fields.arrays['end_effectors'].reshape(N_ROWS, ROW_WIDTH)
-        self_rows = fields.arrays['self_interaction']
-        if not len(self_rows):
-            self_rows = np.zeros(N_SELF_ROWS * SELF_ROW_WIDTH)
-        self_rows = self_rows.reshape(N_SELF_ROWS, SELF_ROW_WIDTH)
-        return rows, self_rows, record.objects
-
-    def _record(self, head: Head, target: BytesTarget, parts: Any) -> ImportanceRecord:
-        return ImportanceRecord(*head, *parts)
-
-
-def _views(arrays: Arrays) -> tuple[Any, ...]:
-    return (
-        arrays['end_effectors'].reshape(N_ROWS, ROW_WIDTH),
-        arrays['self_interaction'].reshape(N_SELF_ROWS, SELF_ROW_WIDTH),
-    )
-
-
-def _put(
-    target: Target, stamp_ns: int, frame_index: int, rows: Floats, self_rows: Floats | None
-) -> None:
-    kept_rows, kept_self_rows = target.views
-    target.put_head(stamp_ns, frame_index)
-    kept_rows[:] = rows
-    kept_self_rows[:] = 0.0 if self_rows is None else self_rows

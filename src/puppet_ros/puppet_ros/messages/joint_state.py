@@ -1,13 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""sensor_msgs/JointState and arrays of angles; to write, one kept message is refilled."""
+"""sensor_msgs/JointState <-> arrays of angles."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from puppet_core.math import Floats
-from puppet_ros.messages import flat_array
-from puppet_ros.messages.kept_message import KeptMessage, Target
+from puppet_ros.messages.cdr import StreamWriter
 from sensor_msgs.msg import JointState
 
 
@@ -18,9 +17,9 @@ def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
     return np.frombuffer(msg.position, dtype=np.float64)
 
 
-class JointStateWriter:
+class JointStateWriter(StreamWriter):
     """
-    One kept message that `fill` and `data` rewrite: publish it before filling again.
+    Messages of a stamp [ns] and angles, shape (n,) [rad].
 
     Parameters
     ----------
@@ -32,23 +31,9 @@ class JointStateWriter:
     """
 
     def __init__(self, names: Sequence[str], frame_id: str = '') -> None:
-        msg = JointState(name=list(names))
-        msg.header.frame_id = frame_id
-        flat_array.keep_floats(msg, 'position', len(names), 1)
-        self._kept = KeptMessage(msg, lambda arrays: arrays['position'])
-
-    def fill(self, stamp_ns: int, angles: Floats) -> JointState:
-        """Return the kept message with these angles, shape (n,) [rad]."""
-        _put(self._kept.message(), stamp_ns, angles)
-        return self._kept.msg
-
-    def data(self, stamp_ns: int, angles: Floats) -> bytes:
-        """Return the bytes of that message."""
-        target = self._kept.bytes()
-        _put(target, stamp_ns, angles)
-        return target.data()
-
-
-def _put(target: Target, stamp_ns: int, angles: Floats) -> None:
-    target.put_stamp(stamp_ns)
-    target.views[:] = angles
+        joints = tuple(names)
+        super().__init__(
+            JointState,
+            frame_id,
+            lambda stamp_ns, angles: (stamp_ns, {'name': joints, 'position': angles}),
+        )

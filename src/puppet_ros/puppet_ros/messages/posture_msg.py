@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Posture message <-> puppet_core Posture with the body's world positions."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,7 @@ from puppet_core.body import is_posture, MAX_COORDINATE_M, N_SEGMENTS, Posture
 from puppet_core.math import Vec3s
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros.messages import flat_array
-from puppet_ros.messages.cdr import decoded
-from puppet_ros.messages.kept_message import Arrays, BytesTarget, KeptMessage, Target
-from puppet_ros.messages.raw_header import Head
-from puppet_ros.messages.record_reader import Fields, RecordReader
+from puppet_ros.messages.cdr import decoded, Fields, message_of, StreamReader, StreamWriter
 from std_msgs.msg import Header
 
 WORLD = 'world'
@@ -93,81 +90,35 @@ def posture_of(data: bytes) -> PostureRecord:
 
 
 def to_msg(record: PostureRecord, header: Header) -> PostureMsg:
-    """Return a new message; the header is used as it is. Streams use PostureWriter."""
-    msg = PostureWriter(record.body, record.leg_length, header.frame_id).fill(record)
-    msg.header = header
-    return msg
+    """Return a new message; the header is used as it is."""
+    return message_of(PostureMsg, header, _fields(record)[1])
 
 
-class PostureWriter:
-    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
+class PostureWriter(StreamWriter):
+    """Messages of postures."""
 
-    def __init__(self, body: str, leg_length: float, frame_id: str = WORLD) -> None:
-        msg = PostureMsg(body=body, leg_length=float(leg_length))
-        msg.header.frame_id = frame_id
-        for name, n, width in (
-            ('root', 1, 7),
-            ('rotations', N_SEGMENTS, 4),
-            ('segments', N_SEGMENTS, 3),
-            ('end_effectors', N_POINTS, 3),
-            ('end_effector_velocities', N_POINTS, 3),
-        ):
-            flat_array.keep_floats(msg, name, n, width)
-        flat_array.keep_bytes(msg, 'status', N_SEGMENTS)
-        self._kept = KeptMessage(msg, _views)
-
-    def fill(self, record: PostureRecord) -> PostureMsg:
-        """Return the kept message with this record in it; body and leg length stay."""
-        _put(self._kept.message(), record)
-        return self._kept.msg
-
-    def data(self, record: PostureRecord) -> bytes:
-        """Return the bytes of that message."""
-        target = self._kept.bytes()
-        _put(target, record)
-        return target.data()
+    def __init__(self, frame_id: str = WORLD) -> None:
+        super().__init__(PostureMsg, frame_id, _fields)
 
 
-class PostureReader(RecordReader[PostureRecord]):
+class PostureReader(StreamReader[PostureRecord]):
     """Postures from the bytes of their messages."""
 
-    kind = PostureMsg
-
-    def _first(self, msg: PostureMsg) -> PostureRecord:
-        return from_msg(msg)
-
-    def _lay_out(self, fields: Fields, record: PostureRecord) -> tuple[Any, ...]:
-        root, _, _, segments, points, velocities, status = _views(fields.arrays)
-        xyzw = fields.places['rotations'].reshape(N_SEGMENTS, 4)
-        (rotations,) = fields.kept(flat_array.wxyz(xyzw))
-        return record.body, Posture(root, rotations, points, velocities), segments, status
-
-    def _record(self, head: Head, target: BytesTarget, parts: Any) -> PostureRecord:
-        body, posture, segments, status = parts
-        return PostureRecord(*head, body, posture, segments, status, target.get('leg_length'))
+    def __init__(self) -> None:
+        super().__init__(PostureMsg, from_msg)
 
 
-def _views(arrays: Arrays) -> tuple[Any, ...]:
-    root = arrays['root']
-    return (
-        root[:3],
-        root[None, 3:],
-        arrays['rotations'].reshape(N_SEGMENTS, 4),
-        arrays['segments'].reshape(N_SEGMENTS, 3),
-        arrays['end_effectors'].reshape(N_POINTS, 3),
-        arrays['end_effector_velocities'].reshape(N_POINTS, 3),
-        arrays['status'],
-    )
-
-
-def _put(target: Target, record: PostureRecord) -> None:
-    position, root_xyzw, rotations_xyzw, segments, points, velocities, status = target.views
+def _fields(record: PostureRecord) -> tuple[int, Fields]:
     posture = record.posture
-    target.put_head(record.stamp_ns, record.frame_index)
-    position[:] = posture.root_position
-    flat_array.write_xyzw(posture.rotations, rotations_xyzw)
-    root_xyzw[:] = rotations_xyzw[:1]
-    segments[:] = record.segments
-    points[:] = posture.end_effectors
-    velocities[:] = posture.end_effector_velocities
-    status[:] = record.status
+    rotations = flat_array.xyzw(posture.rotations)
+    return record.stamp_ns, {
+        'frame_index': record.frame_index,
+        'body': record.body,
+        'root': np.concatenate((posture.root_position, rotations[0])),
+        'rotations': rotations,
+        'segments': record.segments,
+        'end_effectors': posture.end_effectors,
+        'end_effector_velocities': posture.end_effector_velocities,
+        'status': record.status,
+        'leg_length': float(record.leg_length),
+    }

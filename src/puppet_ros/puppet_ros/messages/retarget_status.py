@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """RetargetStatus message <-> a record of how one frame was solved."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
 from puppet_core.math import Floats, Vec3
 from puppet_msgs.msg import RetargetStatus
 from puppet_ros.messages import flat_array
-from puppet_ros.messages.kept_message import Arrays, KeptMessage, Target
+from puppet_ros.messages.cdr import Fields, message_of, StreamWriter
 from std_msgs.msg import Header
 
 
@@ -66,56 +67,19 @@ def from_msg(msg: RetargetStatus) -> RetargetStatusRecord:
 
 
 def to_msg(record: RetargetStatusRecord, header: Header) -> RetargetStatus:
-    """Return a new message; the header is used as it is. Streams use RetargetStatusWriter."""
-    msg = RetargetStatusWriter(header.frame_id).fill(record)
-    msg.header = header
-    return msg
+    """Return a new message; the header is used as it is."""
+    return message_of(RetargetStatus, header, _fields(record)[1])
 
 
-class RetargetStatusWriter:
-    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
+class RetargetStatusWriter(StreamWriter):
+    """Messages of records."""
 
     def __init__(self, frame_id: str) -> None:
-        msg = RetargetStatus()
-        msg.header.frame_id = frame_id
-        self._kept = KeptMessage(msg, _views)
-
-    def fill(self, record: RetargetStatusRecord) -> RetargetStatus:
-        """Return the kept message with this record in it."""
-        self._fit(record)
-        _put(self._kept.message(), record)
-        return self._kept.msg
-
-    def data(self, record: RetargetStatusRecord) -> bytes:
-        """Return the bytes of that message."""
-        self._fit(record)
-        target = self._kept.bytes()
-        _put(target, record)
-        return target.data()
-
-    def _fit(self, record: RetargetStatusRecord) -> None:
-        """Take the texts of a record, where they are others."""
-        msg = self._kept.msg
-        if msg.solver != record.solver or msg.character != record.character:
-            msg.solver, msg.character = record.solver, record.character
-            self._kept.renew()
+        super().__init__(RetargetStatus, frame_id, _fields)
 
 
-def _views(arrays: Arrays) -> tuple[Any, ...]:
-    names = 'root_offset', 'goal_errors', 'penetrations', 'self_penetrations'
-    return tuple(arrays[name] for name in names)
-
-
-def _put(target: Target, record: RetargetStatusRecord) -> None:
-    root_offset, goal_errors, penetrations, self_penetrations = target.views
-    target.put_head(record.stamp_ns, record.frame_index)
-    target.put('solve_time_us', float(record.solve_time_us))
-    target.put('body_iterations', int(record.body_iterations))
-    root_offset[:] = record.root_offset
-    goal_errors[:] = record.goal_errors
-    penetrations[:] = record.penetrations
-    self_penetrations[:] = record.self_penetrations
-    target.put('reachable', bool(record.reachable))
-    target.put('easing', bool(record.easing))
-    target.put('frames_solved', int(record.frames_solved))
-    target.put('frames_dropped', int(record.frames_dropped))
+def _fields(record: RetargetStatusRecord) -> tuple[int, Fields]:
+    fields = record._asdict()
+    for name in ('root_offset', 'goal_errors', 'penetrations', 'self_penetrations'):
+        fields[name] = np.asarray(fields[name])
+    return fields.pop('stamp_ns'), fields

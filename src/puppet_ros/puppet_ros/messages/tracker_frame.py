@@ -2,15 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """TrackerFrame message <-> SensorFrame arrays."""
 
-from typing import Any
-
 import numpy as np
 from puppet_core.sensor_frames import SensorFrame
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.messages import flat_array
-from puppet_ros.messages.kept_message import Arrays, BytesTarget, KeptMessage, Target
-from puppet_ros.messages.raw_header import Head
-from puppet_ros.messages.record_reader import Fields, RecordReader
+from puppet_ros.messages.cdr import Fields, message_of, StreamReader, StreamWriter
 from std_msgs.msg import Header
 
 POSE_WIDTH = 7  # x y z qx qy qz qw
@@ -42,68 +38,29 @@ def from_msg(msg: TrackerFrame) -> SensorFrame:
 
 
 def to_msg(frame: SensorFrame, header: Header) -> TrackerFrame:
-    """Return a new message; the header is used as it is. Streams use TrackerFrameWriter."""
-    writer = TrackerFrameWriter(frame.sensors, header.frame_id)
-    msg = writer.fill(frame)
-    msg.header = header
-    return msg
+    """Return a new message; the header is used as it is."""
+    return message_of(TrackerFrame, header, _fields(frame)[1])
 
 
-class TrackerFrameWriter:
-    """One kept message that `fill` and `data` rewrite: publish it before filling again."""
+class TrackerFrameWriter(StreamWriter):
+    """Messages of frames."""
 
-    def __init__(self, sensors: tuple[str, ...], frame_id: str) -> None:
-        n = len(sensors)
-        self._kept = KeptMessage(_blank(sensors, frame_id), lambda arrays: _views(arrays, n))
-
-    def fill(self, frame: SensorFrame) -> TrackerFrame:
-        """Return the kept message with this frame in it; the sensors must be the same."""
-        _put(self._kept.message(), frame)
-        return self._kept.msg
-
-    def data(self, frame: SensorFrame) -> bytes:
-        """Return the bytes of that message."""
-        target = self._kept.bytes()
-        _put(target, frame)
-        return target.data()
+    def __init__(self, frame_id: str) -> None:
+        super().__init__(TrackerFrame, frame_id, _fields)
 
 
-class TrackerFrameReader(RecordReader[SensorFrame]):
+class TrackerFrameReader(StreamReader[SensorFrame]):
     """Frames from the bytes of their messages."""
 
-    kind = TrackerFrame
-
-    def _first(self, msg: TrackerFrame) -> SensorFrame:
-        return from_msg(msg)
-
-    def _lay_out(self, fields: Fields, record: SensorFrame) -> tuple[Any, ...]:
-        poses = fields.places['poses'].reshape(-1, POSE_WIDTH)
-        positions, quaternions = fields.kept(poses[:, :3], flat_array.wxyz(poses[:, 3:]))
-        ages, status = fields.arrays['ages_s'], fields.arrays['status']
-        return record.sensors, positions, quaternions, ages, status
-
-    def _record(self, head: Head, target: BytesTarget, parts: Any) -> SensorFrame:
-        return SensorFrame(*head, *parts)
+    def __init__(self) -> None:
+        super().__init__(TrackerFrame, from_msg)
 
 
-def _blank(sensors: tuple[str, ...], frame_id: str) -> TrackerFrame:
-    n = len(sensors)
-    msg = TrackerFrame(sensors=list(sensors))
-    msg.header.frame_id = frame_id
-    flat_array.keep_floats(msg, 'poses', n, POSE_WIDTH)
-    flat_array.keep_floats(msg, 'ages_s', n, 1)
-    flat_array.keep_bytes(msg, 'status', n)
-    return msg
-
-
-def _views(arrays: Arrays, n: int) -> tuple[Any, ...]:
-    return arrays['poses'].reshape(n, POSE_WIDTH), arrays['ages_s'], arrays['status']
-
-
-def _put(target: Target, frame: SensorFrame) -> None:
-    poses, ages, status = target.views
-    target.put_head(frame.stamp_ns, frame.frame_index)
-    poses[:, :3] = frame.positions
-    flat_array.write_xyzw(frame.quaternions, poses[:, 3:])
-    ages[:] = frame.ages_s
-    status[:] = frame.status
+def _fields(frame: SensorFrame) -> tuple[int, Fields]:
+    return frame.stamp_ns, {
+        'frame_index': frame.frame_index,
+        'sensors': frame.sensors,
+        'poses': np.hstack((frame.positions, flat_array.xyzw(frame.quaternions))).ravel(),
+        'ages_s': frame.ages_s,
+        'status': frame.status,
+    }

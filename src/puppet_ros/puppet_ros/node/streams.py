@@ -3,11 +3,9 @@
 """
 How nodes send and receive the graph's streams.
 
-Over the middleware as bytes, made from arrays and read into arrays that are kept: the numbers are
-at the same places in every frame, so that takes a few copies (kept_message, record_reader), where
-rclpy's own conversion takes several times as long at both ends of every hop. Between nodes of one
-process, where an intra-process bus was set up for them, the arrays are passed as they are, and the
-bytes for others are made when the frame has come to its end.
+Over the middleware as bytes, made from arrays and read into arrays (`messages.cdr`). Between nodes
+of one process, where an intra-process bus was set up for them, the arrays are passed as they are,
+and the bytes for others are made when the frame has come to its end.
 
 """
 
@@ -16,7 +14,7 @@ from functools import wraps
 import time
 from typing import Any, NamedTuple, Protocol
 
-from puppet_ros.messages import RecordReader
+from puppet_ros.messages import raw_header, StreamReader
 from puppet_ros.node import qos
 from puppet_ros.node.intra_process_bus import exchange_of
 from puppet_ros.node.publisher_check import PublisherCheck
@@ -31,7 +29,7 @@ class Framed(NamedTuple):
     """What comes on a stream."""
 
     record: Any
-    """The arrays of a message, to be read before the callback returns."""
+    """The arrays of a message."""
 
     frame_id: str
     """Of its header."""
@@ -116,10 +114,8 @@ def subscribe(
     topic: str,
     callback: Callback,
     reporter: Reporter,
-    make_reader: Callable[[], RecordReader[Any]],
+    reader: StreamReader[Any],
     profile: QoSProfile = qos.STREAM,
-    held: int = 0,
-    is_held: Callable[[], bool] = lambda: True,
 ) -> Subscription | None:
     """
     Subscribe to one stream; return the subscription, None for one within the process.
@@ -136,17 +132,10 @@ def subscribe(
         Gets the record of each message.
     reporter : Reporter
         The node's diagnostics.
-    make_reader : callable
-        Makes a reader of the messages.
+    reader : StreamReader
+        Reads the messages.
     profile : QoSProfile
         Its quality of service.
-    held : int
-        How many records the callback may still hold when the next one comes; with 0 their arrays
-        are the last ones filled anew, to be read before the callback returns. Within a process
-        records can be held only until the callback of another topic of the same frame.
-    is_held : callable
-        Whether it may hold any of this topic; while it holds none the same arrays are filled,
-        which are in the caches.
 
     """
     name = node.resolve_topic_name(topic)
@@ -154,25 +143,19 @@ def subscribe(
     if exchange is not None:
         exchange.subscribe(name, reporter.guarded(callback))
         return None
-    readers = [make_reader() for _ in range(held + 1)]
-    last = 0
     watch = reporter.watch(name)
 
     @wraps(callback)
     def on_data(data: bytes) -> None:
-        nonlocal last
-        chosen = (last + 1) % len(readers) if is_held() else 0
-        reader = readers[chosen]
-        head, now_ns = reader.look(data), time.monotonic_ns()
+        head, now_ns = raw_header.head(data), time.monotonic_ns()
         if not watch.takes(*head, now_ns):
             reporter.drop(REFUSED)
             return
-        record = reader.take()
-        last = chosen
+        record = reader.read(data)
         try:
             callback(Framed(record, reader.frame_id))
         finally:  # what could be read; the frame does not wait for it
             watch.follow(*head, now_ns)
 
-    kind = readers[0].kind
-    return node.create_subscription(kind, topic, reporter.guarded(on_data), profile, raw=True)
+    guarded = reporter.guarded(on_data)
+    return node.create_subscription(reader.kind, topic, guarded, profile, raw=True)

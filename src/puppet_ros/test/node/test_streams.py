@@ -17,11 +17,10 @@ from puppet_ros.messages import tracker_frame  # noqa: E402
 from puppet_ros.messages.tracker_frame import TrackerFrameReader  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
-from puppet_ros.node.exact_time import ExactTimeSynchronizer  # noqa: E402
 from puppet_ros.node.intra_process_bus import IntraProcessBus, share  # noqa: E402
 from puppet_ros.node.publisher_check import PublisherCheck  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
-from puppet_ros.node.streams import Framed, StreamPublisher, subscribe  # noqa: E402
+from puppet_ros.node.streams import StreamPublisher, subscribe  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 
@@ -90,14 +89,14 @@ def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     kept, own = [], []
-    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    writer = tracker_frame.TrackerFrameWriter('transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
     subscribe(
         node,
         '/raw',
         lambda f: kept.append((f.frame_id, _row_of(f.record))),
         _plain,
-        TrackerFrameReader,
+        TrackerFrameReader(),
     )
     node.create_subscription(TrackerFrame, '/raw', lambda m: own.append(_as_row(m)), qos.STREAM)
     frames = [_frame(rng, stamp) for stamp in range(1, 6)]
@@ -116,94 +115,18 @@ def _header(stamp_ns: int) -> Any:
     return header
 
 
-@pytest.mark.parametrize('batch', [1, 2, 5])
-def test_held_records_are_not_written_over(
-    context: Context, rng: np.random.Generator, batch: int
-) -> None:
-    """However many are held, and wherever all are let go."""
+def test_records_are_not_written_over(context: Context, rng: np.random.Generator) -> None:
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     held: list[SensorFrame] = []
-    told: list[tuple] = []
-
-    def on_frame(framed: Framed) -> None:
-        held.append(framed.record)
-        if len(held) == batch:
-            told.extend(map(_row_of, held))
-            held.clear()
-
-    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    writer = tracker_frame.TrackerFrameWriter('transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
-    subscribe(
-        node, '/raw', on_frame, _plain, TrackerFrameReader, held=4, is_held=lambda: bool(held)
-    )
-    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
-    frames = [_frame(rng, stamp) for stamp in range(1, 1 + 3 * batch)]
-    for frame in frames:
-        publisher.publish(frame)
-    assert spin_until(executor, lambda: len(told) == len(frames))
-    assert told == [_row_of(frame) for frame in frames]
-
-
-def test_joined_topics_fill_the_same_arrays_again_while_none_of_theirs_waits(
-    context: Context, rng: np.random.Generator
-) -> None:
-    """The first topic waits for the second, which finds its partner at once."""
-    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
-    executor.add_node(node)
-    join: ExactTimeSynchronizer[SensorFrame, SensorFrame] = ExactTimeSynchronizer()
-    pairs: list[tuple[int, int, tuple, tuple]] = []
-
-    def on_pair(pair: tuple[SensorFrame, SensorFrame] | None) -> None:
-        if pair is not None:
-            left, right = pair
-            pairs.append((id(left.positions), id(right.positions), *map(_row_of, pair)))
-
-    def on_left(framed: Framed) -> None:
-        on_pair(join.push_left(framed.record.stamp_ns, framed.record))
-
-    def on_right(framed: Framed) -> None:
-        on_pair(join.push_right(framed.record.stamp_ns, framed.record))
-
-    publishers = []
-    for topic, callback, is_held in (
-        ('/left', on_left, join.has_left),
-        ('/right', on_right, join.has_right),
-    ):
-        writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
-        publishers.append(StreamPublisher(node, TrackerFrame, topic, writer.data))
-        subscribe(node, topic, callback, _plain, TrackerFrameReader, held=8, is_held=is_held)
-    assert spin_until(
-        executor, lambda: all(node.count_subscribers(topic) == 1 for topic in ('/left', '/right'))
-    )
-    expected = []
-    for stamp in range(1, 20):
-        frames = _frame(rng, stamp), _frame(rng, stamp)
-        expected.append(tuple(map(_row_of, frames)))
-        publishers[0].publish(frames[0])
-        # in their order, which two topics do not keep by themselves
-        assert spin_until(executor, lambda: join.has_left())
-        publishers[1].publish(frames[1])
-        assert spin_until(executor, lambda stamp=stamp: len(pairs) == stamp)
-    assert [pair[2:] for pair in pairs] == expected
-    # the first message of a form is read by its fields
-    assert len({pair[0] for pair in pairs[1:]}) == len({pair[1] for pair in pairs[1:]}) == 1
-
-
-def test_what_may_be_held_is_not_written_over_without_being_asked(
-    context: Context, rng: np.random.Generator
-) -> None:
-    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
-    executor.add_node(node)
-    held: list[SensorFrame] = []
-    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
-    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
-    subscribe(node, '/raw', lambda f: held.append(f.record), _plain, TrackerFrameReader, held=4)
+    subscribe(node, '/raw', lambda f: held.append(f.record), _plain, TrackerFrameReader())
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     frames = [_frame(rng, stamp) for stamp in range(1, 6)]
     for frame in frames:
         publisher.publish(frame)
-    assert spin_until(executor, lambda: len(held) == 5)
+    assert spin_until(executor, lambda: len(held) == len(frames))
     assert list(map(_row_of, held)) == list(map(_row_of, frames))
 
 
@@ -211,7 +134,7 @@ def test_bytes_that_are_no_message_are_counted(context: Context) -> None:
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     diagnostics, seen = Diagnostics(node), []
-    subscribe(node, '/raw', seen.append, diagnostics, TrackerFrameReader)
+    subscribe(node, '/raw', seen.append, diagnostics, TrackerFrameReader())
     publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     publisher.publish(b'\x00\x01\x00\x00' + 40 * b'\xff')
@@ -229,7 +152,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(
     executor.add_node(node)
     diagnostics, held = Diagnostics(node), []
     subscription = subscribe(
-        node, '/raw', lambda f: held.append(_row_of(f.record)), diagnostics, TrackerFrameReader
+        node, '/raw', lambda f: held.append(_row_of(f.record)), diagnostics, TrackerFrameReader()
     )
     assert subscription is not None
     publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
@@ -255,9 +178,9 @@ def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterward
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     outside, log = [], []
-    assert subscribe(node, '/raw', log.append, _plain, TrackerFrameReader) is None
+    assert subscribe(node, '/raw', log.append, _plain, TrackerFrameReader()) is None
     node.create_subscription(TrackerFrame, '/raw', outside.append, qos.STREAM)
-    writer = tracker_frame.TrackerFrameWriter(SENSORS, 'transmitter')
+    writer = tracker_frame.TrackerFrameWriter('transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     frame = _frame(rng, 3)
@@ -277,13 +200,11 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
     executor.add_node(node)
     reporter, seen = _Plain(), []
     subscription = subscribe(
-        node, '/raw', lambda f: seen.append(f.record.frame_index), reporter, TrackerFrameReader
+        node, '/raw', lambda f: seen.append(f.record.frame_index), reporter, TrackerFrameReader()
     )
     assert subscription is not None
     first, second = publishers = tuple(
-        StreamPublisher(
-            node, TrackerFrame, '/raw', tracker_frame.TrackerFrameWriter(SENSORS, 'a').data
-        )
+        StreamPublisher(node, TrackerFrame, '/raw', tracker_frame.TrackerFrameWriter('a').data)
         for _ in range(2)
     )
     assert spin_until(

@@ -89,7 +89,7 @@ def posture_of_puppet(node: live_page.ViewNode) -> Any:
 def test_hostile_messages_neither_end_the_view_nor_are_drawn() -> None:
     marker = Marker(ns='goals', type=Marker.SPHERE)
     good = {
-        PostureMsg: PostureWriter('sally', 1.2).fill(_still()),
+        PostureMsg: PostureWriter().fill(_still()),
         MarkerArray: MarkerArray(markers=[marker]),
     }
     with isolated_context() as context:
@@ -104,7 +104,7 @@ def test_hostile_messages_neither_end_the_view_nor_are_drawn() -> None:
                 for timer in node.timers:
                     timer.callback()
         _give(posture_of_puppet(node), bytes(serialize_message(good[PostureMsg])))
-        spoiled = PostureWriter('sally', 1.2).fill(_still())
+        spoiled = PostureWriter().fill(_still())
         spoiled.segments[0] = np.nan
         node._latest[live_page.PERFORMER] = bytes(serialize_message(spoiled))
         node._draw()
@@ -126,7 +126,7 @@ def test_puppets_of_other_nodes_are_found() -> None:
         node = live_page.ViewNode(shown, queue.SimpleQueue(), context=context)
         RobotDescriptionPublisher(other, '/puppet2/robot_description', urdf_text(sally))
         stream = other.create_publisher(PostureMsg, '/puppet2/posture', qos.STREAM)
-        writer = PostureWriter('sally', 1.2)
+        writer = PostureWriter()
         still = _still()
         executor = make_executor(context)
         for one in (node, other):

@@ -14,7 +14,7 @@ from puppet_msgs.msg import Importance
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance.self_interaction import SELF_ROW
 from puppet_ros.messages import posture_msg
-from puppet_ros.messages.importance_msg import ImportanceWriter
+from puppet_ros.messages.importance_msg import ImportanceRecord, ImportanceWriter
 from puppet_ros.messages.posture_msg import PostureRecord
 from puppet_ros.node import qos
 from puppet_ros.node.spin import make_executor
@@ -61,7 +61,7 @@ class Rig:
             for topic in ('/performer/posture', '/puppet/posture')
         }
         self._importances = self.watcher.create_publisher(Importance, '/importance', qos.STREAM)
-        self._writer = ImportanceWriter(('floor',), 'world')
+        self._writer = ImportanceWriter('world')
 
     def watch(self) -> None:
         """Subscribe to what the node publishes."""
@@ -102,7 +102,9 @@ class Rig:
         rows = np.zeros((4, 8))
         rows[2] = [self.importance, 0.02, 0.0, 0.4, 1.0, 2.0, 0.0, 0.0]
         self._importances.publish(
-            self._writer.fill(stamp_ns, self.frame_index, rows, self.self_rows)
+            self._writer.fill(
+                ImportanceRecord(stamp_ns, self.frame_index, rows, self.self_rows, ('floor',))
+            )
         )
         for _ in range(6):  # one event each
             self.executor.spin_once(timeout_sec=0.001)

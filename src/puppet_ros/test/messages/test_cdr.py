@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""kept_cdr and plain_cdr against the middleware's own serialisation."""
+"""Bytes of messages against the middleware's own, and stream writers against both."""
 
 from array import array
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from geometry_msgs.msg import TransformStamped  # noqa: E402,I100
+from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_msgs.msg import (  # noqa: E402
     Importance,
     PoseFrame,
@@ -20,10 +21,10 @@ from puppet_msgs.msg import (  # noqa: E402
 )
 from puppet_ros.messages.cdr import (  # noqa: E402
     decoded,
-    KeptCdr,
-    plain_bytes,  # noqa: E402
+    encoded,
 )
 from puppet_ros.messages.flat_array import MessageError  # noqa: E402
+from puppet_ros.messages.tracker_frame import TrackerFrameWriter  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
@@ -54,27 +55,32 @@ def filled(kind: type, rng: np.random.Generator) -> Any:
 
 
 @by_kind
-def test_bytes_written_are_the_message_for_the_middleware(kind: type, rng) -> None:
-    kept = KeptCdr(kind)
+def test_bytes_are_the_message_for_the_middleware(kind: type, rng) -> None:
     for _ in range(20):
         msg = filled(kind, rng)
-        for _ in range(2):  # as new, and as known
-            assert deserialize_message(kept.write(msg), kind) == msg
-            msg.header.stamp.nanosec += 1
+        assert deserialize_message(encoded(msg), kind) == msg
 
 
-@by_kind
-def test_both_writers_agree_and_leave_no_chance_bytes(kind: type, rng) -> None:
-    """Two independent layouts of the same rules."""
-    for _ in range(20):
-        msg = filled(kind, rng)
-        assert KeptCdr(kind).write(msg) == plain_bytes(msg)
+def test_bytes_of_a_stream_are_those_of_its_messages(rng) -> None:
+    """Also where texts and lengths change from one message to the next."""
+    writer = TrackerFrameWriter('world')
+    for n in (0, 2, 2, 2, 3, 3, 0):
+        frame = SensorFrame(
+            int(rng.integers(1 << 60)),
+            int(rng.integers(99)),
+            tuple('x' * int(length) for length in rng.integers(1, 3, n)),
+            rng.normal(size=(n, 3)),
+            rng.normal(size=(n, 4)),
+            rng.random(n),
+            rng.integers(0, 2, n).astype(np.uint8),
+        )
+        assert writer.data(frame) == encoded(writer.fill(frame))
 
 
 def test_lists_of_messages_are_written_plainly() -> None:
     msg = TFMessage(transforms=[TransformStamped(child_frame_id=name) for name in ('a', 'bcd')])
     msg.transforms[1].transform.rotation.w = 0.5
-    assert deserialize_message(plain_bytes(msg), TFMessage) == msg
+    assert deserialize_message(encoded(msg), TFMessage) == msg
 
 
 def test_bytes_of_something_else_are_refused(rng) -> None:
