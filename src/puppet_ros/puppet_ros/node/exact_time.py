@@ -71,14 +71,6 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
         """Messages of both sides that wait."""
         return len(self._left) + len(self._right)
 
-    def has_left(self) -> bool:
-        """Return whether messages of the first topic wait."""
-        return bool(self._left)
-
-    def has_right(self) -> bool:
-        """Return whether messages of the second topic wait."""
-        return bool(self._right)
-
     def reset(self) -> None:
         """Forget what waits, without counting it."""
         self._left.clear()
