@@ -27,6 +27,6 @@ setup(
             'visualization = puppet_view.rviz.visualization_node:main',
             'puppet_view = puppet_view.browser.live_page:main',
             'view_clip = puppet_view.browser.view_command:main',
-        ],
+        ]
     },
 )

@@ -130,10 +130,7 @@ class DemoRun:
         """
         Bring the graph up to its first /joint_states; return False if asked to stop.
 
-        Raises
-        ------
-        PipelineError : naming the process that failed, with its last lines.
-
+        Raises PipelineError naming the process that failed, with its last lines.
         """
         config_dir = share.config_dir()
         compile_kernels(
@@ -179,10 +176,7 @@ class DemoRun:
         """
         Listen to the driver until the index of a frame has come: to know how many it publishes.
 
-        Raises
-        ------
-        PipelineError : if none comes.
-
+        Raises PipelineError if none comes.
         """
         monitor = self._monitor
         seen = monitor.indices_seen
@@ -196,12 +190,8 @@ class DemoRun:
         """
         Let the graph run for some seconds; with 0 until asked to stop.
 
-        `each` is called once a period, and at the end, with the seconds since the begin.
-
-        Raises
-        ------
-        PipelineError : naming the process that failed, with its last lines.
-
+        `each` is called once a period, and at the end, with the seconds since the begin. Raises
+        PipelineError naming the process that failed, with its last lines.
         """
         start = due = time.monotonic()
         end = start + duration_s if duration_s > 0.0 else float('inf')
@@ -331,7 +321,6 @@ def use_own_domain(domain_id: int | None = None) -> int:
     Set a ROS domain of this machine for this process and its children; return its number.
 
     They have the `middleware_settings`.
-
     """
     domain = domain_id if domain_id is not None else free_domain()
     os.environ['ROS_DOMAIN_ID'] = str(domain)
@@ -341,14 +330,7 @@ def use_own_domain(domain_id: int | None = None) -> int:
 
 
 def check_rate(option: str, rate_hz: float) -> None:
-    """
-    Check a rate of the tracker.
-
-    Raises
-    ------
-    ConfigError : naming the option, if no tracker has this rate.
-
-    """
+    """Check a rate of the tracker; ConfigError naming the option, if no tracker has this rate."""
     if not MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ:
         raise ConfigError(
             f'{option}: expected {MIN_RATE_HZ} <= value <= {MAX_RATE_HZ}, got {rate_hz}'
@@ -362,12 +344,8 @@ def simulation(
     Return the processes of a simulation that starts when everybody listens.
 
     The folder is for the emulator's ports and the calibration, which a restarted node goes on
-    with; `further` are more arguments of the launch description.
-
-    Raises
-    ------
-    ConfigError : for values that are not possible.
-
+    with; `further` are more arguments of the launch description. Raises ConfigError for values
+    that are not possible.
     """
     given = {
         'character': character,

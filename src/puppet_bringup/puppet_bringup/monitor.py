@@ -79,7 +79,6 @@ class FrameLog:
     Rows that grow with the run; what was not seen is NaN.
 
     Whoever takes rows out now and then keeps it small.
-
     """
 
     def __init__(self) -> None:
@@ -182,7 +181,6 @@ class Monitor(Node):
         Return the nodes that do not listen yet.
 
         Nodes that share a process hear each other from when on they are there.
-
         """
         missing = []
         if is_composed:
@@ -243,12 +241,8 @@ MB = 1e6
 class Usage(NamedTuple):
     """What one process uses."""
 
-    cpu_percent: float
-    """Fraction of a core since the last poll."""
-
-    rss_mb: float
-    """Resident memory, memory shared with others included."""
-
+    cpu_percent: float  # fraction of a core since the last poll
+    rss_mb: float  # resident memory, memory shared with others included
     heap_mb: float = float('nan')
     """Memory that it has made itself, swapped or not: what a leak is; NaN if not asked for."""
 
@@ -258,11 +252,8 @@ class Usage(NamedTuple):
     pss_mb: float = float('nan')
     """Proportional set size: private memory and its part of the shared memory."""
 
-    threads: float = float('nan')
-    """Threads, a whole number."""
-
-    files: float = float('nan')
-    """Open files, sockets and pipes, a whole number."""
+    threads: float = float('nan')  # threads, a whole number
+    files: float = float('nan')  # open files, sockets and pipes, a whole number
 
 
 class UsageMeter:
@@ -294,10 +285,7 @@ class UsageMeter:
                 if in_full:
                     memory = memory_of(process.pid)
                     usage[name] = Usage(
-                        process.cpu_percent(),
-                        *memory,
-                        process.num_threads(),
-                        process.num_fds(),
+                        process.cpu_percent(), *memory, process.num_threads(), process.num_fds()
                     )
                 else:
                     usage[name] = Usage(process.cpu_percent(), process.memory_info().rss / MB)

@@ -8,7 +8,6 @@ as /joint_states before the topics on the way are sent. Each node has its own wo
 and --pin=2,3 before them are for the process:
 
 example: puppet_pipeline --node pose_filter --node performer --ros-args -p layout:=six_point
-
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -61,21 +60,15 @@ SOURCES = ('tracker_driver', 'pose_topics')
 class NodeWords(NamedTuple):
     """A node to be made."""
 
-    kind: str
-    """One of CLASSES."""
-
-    arguments: tuple[str, ...]
-    """Its ROS arguments."""
+    kind: str  # one of CLASSES
+    arguments: tuple[str, ...]  # its ROS arguments
 
 
 def read_words(words: Sequence[str]) -> list[NodeWords]:
     """
     Return the nodes of a command line.
 
-    Raises
-    ------
-    ConfigError : for words that belong to no node, and for unknown nodes.
-
+    Raises ConfigError for words that belong to no node, and for unknown nodes.
     """
     found: list[NodeWords] = []
     rest = list(words)

@@ -37,32 +37,15 @@ ONE_THREAD = {
 class Process:
     """One program to start."""
 
-    name: str
-    """Node name, and what its log lines are prefixed with."""
-
-    package: str
-    """Package that installs it; '' for a program on PATH."""
-
-    executable: str
-    """Its name in the package's lib folder."""
-
-    is_node: bool = True
-    """Whether it takes ROS arguments."""
-
-    arguments: tuple[str, ...] = ()
-    """Its own arguments."""
-
-    parameter_file: str = ''
-    """Relative to the configuration folder."""
-
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """On top of the file's."""
-
-    remappings: tuple[tuple[str, str], ...] = ()
-    """From and to, of topics."""
-
-    nodes: 'tuple[Process, ...]' = ()
-    """What runs in it, if it is a process for several nodes."""
+    name: str  # node name, and what its log lines are prefixed with
+    package: str  # package that installs it; '' for a program on PATH
+    executable: str  # its name in the package's lib folder
+    is_node: bool = True  # whether it takes ROS arguments
+    arguments: tuple[str, ...] = ()  # its own arguments
+    parameter_file: str = ''  # relative to the configuration folder
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # on top of the file's
+    remappings: tuple[tuple[str, str], ...] = ()  # from and to, of topics
+    nodes: 'tuple[Process, ...]' = ()  # what runs in it, if it is a process for several nodes
 
     def ros_arguments(self, config_dir: Path) -> list[str]:
         """Return what follows the program on a command line; nothing for other programs."""
@@ -86,14 +69,7 @@ class Process:
 
 
 def command_line(process: Process, config_dir: Path) -> list[str]:
-    """
-    Return the words that start a process.
-
-    Raises
-    ------
-    ConfigError : if its program is not installed.
-
-    """
+    """Return the words that start a process; ConfigError if its program is not installed."""
     program = _find(process)
     return [program, *process.arguments, *process.ros_arguments(config_dir)]
 
@@ -206,17 +182,10 @@ RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
 class Argument:
     """One argument of a launch description."""
 
-    name: str
-    """As in `name:=value`."""
-
-    default: str
-    """'' leaves the parameter file's value."""
-
-    description: str
-    """One sentence."""
-
-    variants: tuple[str, ...] = (SIM, HARDWARE, TOPICS, REPLAY)
-    """Launch descriptions that have it."""
+    name: str  # as in `name:=value`
+    default: str  # '' leaves the parameter file's value
+    description: str  # one sentence
+    variants: tuple[str, ...] = (SIM, HARDWARE, TOPICS, REPLAY)  # launch descriptions that have it
 
 
 ARGUMENTS = (
@@ -502,7 +471,6 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
     Return the processes, with what they keep, and a simulation needs beforehand, in `folder`.
 
     A clip brings its own performer, so its body is what the performer node calibrates.
-
     """
     given = {**given, 'state_dir': given.get('state_dir') or str(folder)}
     if variant == SIM:

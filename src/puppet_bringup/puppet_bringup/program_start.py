@@ -9,7 +9,6 @@ But a Ctrl-C while its modules are imported, or one that the program does not ta
 the process without a word, where Python would print in which line it was. Whoever runs this file
 may block SIGINT before, which then waits until it is taken care of. `./puppet` runs it by its
 path: it uses only the standard library itself.
-
 """
 
 from collections.abc import Callable

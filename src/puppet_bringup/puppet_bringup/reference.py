@@ -77,10 +77,7 @@ POLICY_HEAD = """\
 <!-- Written from the nodes by ./puppet dev reference; doc/security.md says how to use it. -->
 """
 # what nodes have where a parameter asks for it, besides simulated time: a puppet that is a robot
-OPTIONAL = {
-    ('visualization', 'publish'): (TF_STATIC,),
-    ('visualization', 'subscribe'): (JOINTS,),
-}
+OPTIONAL = {('visualization', 'publish'): (TF_STATIC,), ('visualization', 'subscribe'): (JOINTS,)}
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 PAGE = Path('doc') / 'reference.md'
@@ -133,14 +130,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def module_of(package: str, program: str) -> ModuleType:
-    """
-    Return the module of an installed program.
-
-    Raises
-    ------
-    ConfigError : if it is not installed.
-
-    """
+    """Return the module of an installed program; ConfigError if it is not installed."""
     for entry in entry_points(group='console_scripts', name=program):
         if entry.module.split('.')[0] == package:
             return import_module(entry.module)
@@ -254,9 +244,7 @@ def _default(action: argparse.Action) -> str:
 class Block(NamedTuple):
     """Lines of a message file without an empty one between; prose if it has no entries."""
 
-    comment: list[str]
-    """Lines before the entries, without the marks."""
-
+    comment: list[str]  # lines before the entries, without the marks
     entries: list[tuple[str, str, list[str]]]
     """Type, name (of a constant with its value) and comment behind it, of each field."""
 
@@ -341,10 +329,7 @@ def rows_of(name: str) -> tuple[Row, ...]:
     """
     Return the parameters of a node: the one tuple of rows that its module knows by name.
 
-    Raises
-    ------
-    ConfigError : if there is none, or more than one.
-
+    Raises ConfigError if there is none, or more than one.
     """
     module = node_module(name)
     found = {
@@ -449,11 +434,8 @@ def _value(value: object) -> str:
 class Graph(NamedTuple):
     """The running nodes, and one that inspects them."""
 
-    nodes: dict[str, Any]
-    """By name."""
-
-    lab: Node
-    """Of the same domain, which is nobody else's."""
+    nodes: dict[str, Any]  # by name
+    lab: Node  # of the same domain, which is nobody else's
 
 
 @contextmanager
@@ -461,10 +443,7 @@ def running_nodes() -> Iterator[Graph]:
     """
     Run every node that a launch description starts, with all topics that parameters can ask for.
 
-    Raises
-    ------
-    ConfigError : if they have not found each other after a minute.
-
+    Raises ConfigError if they have not found each other after a minute.
     """
     with isolated_context() as context:
         lab = Node(LAB, context=context)
@@ -607,10 +586,7 @@ def checkout() -> Path:
     """
     Return the checkout around the working directory, or the one that this module stands in.
 
-    Raises
-    ------
-    ConfigError : if there is none.
-
+    Raises ConfigError if there is none.
     """
     here = Path.cwd()
     for folder in (here, *here.parents, *Path(__file__).resolve().parents):
@@ -623,10 +599,8 @@ def reference_text(root: Path) -> str:
     """
     Return the page.
 
-    Raises
-    ------
-    ConfigError : if a program is not installed, or does not describe its arguments or parameters.
-
+    Raises ConfigError if a program is not installed, or does not describe its arguments or
+    parameters.
     """
     for folder in (root / TOOLS, root, root / 'test'):  # of the commands and what they start
         if str(folder) not in sys.path:

@@ -69,14 +69,9 @@ class Restarts:
 class News(NamedTuple):
     """One program's end or new start."""
 
-    name: str
-    """Of the program."""
-
-    text: str
-    """What happened, a sentence without the name."""
-
-    exit_code: int | None
-    """Negative for a signal; None for a new start."""
+    name: str  # of the program
+    text: str  # what happened, a sentence without the name
+    exit_code: int | None  # negative for a signal; None for a new start
 
 
 class Respawner:

@@ -6,7 +6,6 @@ Child processes as a group: started, listened to, and stopped for certain.
 Every child is in a process group of its own, so that Ctrl-C on the terminal reaches only the
 supervisor, which then stops them in an order: SIGINT, after a while SIGTERM, after a while
 SIGKILL. On Linux they also get SIGTERM when the supervisor dies by whatever cause.
-
 """
 
 from collections import deque

@@ -9,7 +9,6 @@ Starts the processes of the table, shows their output with their names, and stop
 Ctrl-C, SIGTERM or when the terminal is closed. A process that dies is reported and started again,
 at once the first time and later and later if it goes on dying; the others go on. One that ends as
 it should, as a player at the end of its bag, is not.
-
 """
 
 import argparse

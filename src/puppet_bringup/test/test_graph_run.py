@@ -23,10 +23,7 @@ from puppet_bringup.graph_run import EXIT_FAILED, run_graph_command  # noqa: E40
     ],
 )
 def test_a_refusal_is_one_line_that_says_what_is_known(
-    err: OSError,
-    text: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    err: OSError, text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(_: threading.Event) -> int:
         raise err

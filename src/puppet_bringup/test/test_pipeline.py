@@ -31,10 +31,7 @@ pytestmark = pytest.mark.ros
 
 def test_words_are_dealt_to_their_nodes() -> None:
     words = ['--node', 'performer', '--ros-args', '-p', 'a:=1', '--node', 'retarget']
-    assert read_words(words) == [
-        ('performer', ('--ros-args', '-p', 'a:=1')),
-        ('retarget', ()),
-    ]
+    assert read_words(words) == [('performer', ('--ros-args', '-p', 'a:=1')), ('retarget', ())]
 
 
 @pytest.mark.parametrize(

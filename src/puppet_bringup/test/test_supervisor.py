@@ -92,13 +92,7 @@ def test_stop_ends_the_deaf_too(
     group: Supervisor, heard: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        module,
-        'STOP_STEPS',
-        (
-            (signal.SIGINT, 0.2),
-            (signal.SIGTERM, 0.2),
-            (signal.SIGKILL, 5.0),
-        ),
+        module, 'STOP_STEPS', ((signal.SIGINT, 0.2), (signal.SIGTERM, 0.2), (signal.SIGKILL, 5.0))
     )
     with group:
         group.start('a', _python(DEAF))

@@ -17,11 +17,7 @@ EMPTY_CLIP = 'HIERARCHY\n'
 
 def test_words_become_arguments() -> None:
     words = ['character:=sally', 'ports:=/dev/a,/dev/b', 'clip:=']
-    assert up.read_arguments(words) == {
-        'character': 'sally',
-        'ports': '/dev/a,/dev/b',
-        'clip': '',
-    }
+    assert up.read_arguments(words) == {'character': 'sally', 'ports': '/dev/a,/dev/b', 'clip': ''}
 
 
 @pytest.mark.parametrize('word', ['sally', 'character=sally', ':=x'])

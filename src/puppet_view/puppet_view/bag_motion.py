@@ -6,7 +6,6 @@ Motions out of bags and into bags, for the offline commands.
 A bag is a clip if it has the performer's postures; what comes of it has the same topics as the
 live graph, at the stamps of what it was made from. Frames that are missing in between are filled
 in, for a motion has a constant rate.
-
 """
 
 from collections.abc import Callable, Sequence
@@ -99,12 +98,8 @@ def read_bag_motion(path: Path, topic: str = POSTURE_TOPIC) -> tuple[Motion, tup
     """
     Return the motion of one topic, the stamp of each of its frames [ns] and the body's name.
 
-    The stamps are those in the bag, as far as these have a constant rate.
-
-    Raises
-    ------
-    InputFileError : if it has no postures, or none that make a motion.
-
+    The stamps are those in the bag, as far as these have a constant rate. Raises InputFileError if
+    it has no postures, or none that make a motion.
     """
     track = PostureTrack()
     with BagReader(path) as reader:
@@ -157,7 +152,6 @@ def write_bag_motion(
     Write the captured motion and what a puppet makes of it, as the live graph does.
 
     The stamps are one for each frame; a clip has none and begins at START_NS.
-
     """
     stamps = stamps_ns or [
         START_NS + round(i * 1e9 / motion.rate_hz) for i in range(motion.n_frames)

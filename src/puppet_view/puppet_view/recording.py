@@ -59,29 +59,14 @@ SAME_PLACE_M = 1e-6
 class RecordedBody:
     """A body, frame by frame, at the times that it was recorded at."""
 
-    who: str
-    """Of its topics, as in /WHO/posture."""
-
-    name: str
-    """By its description, or else by its last message."""
-
-    skeleton: Skeleton
-    """Of the last frame."""
-
-    description: str
-    """Its shape as URDF; '' if that was not recorded."""
-
-    times_s: Floats
-    """Since the recording's first frame of anybody, rising, shape (n,) [s]."""
-
-    rotations: Quats
-    """As in Posture, shape (n, 16, 4)."""
-
-    p_world: Vec3s
-    """Joints in world, shape (n, 16, 3) [m]."""
-
-    points: Vec3s
-    """General end-effectors in world, shape (n, 8, 3) [m]."""
+    who: str  # of its topics, as in /WHO/posture
+    name: str  # by its description, or else by its last message
+    skeleton: Skeleton  # of the last frame
+    description: str  # its shape as URDF; '' if that was not recorded
+    times_s: Floats  # since the recording's first frame of anybody, rising, shape (n,) [s]
+    rotations: Quats  # as in Posture, shape (n, 16, 4)
+    p_world: Vec3s  # joints in world, shape (n, 16, 3) [m]
+    points: Vec3s  # general end-effectors in world, shape (n, 8, 3) [m]
 
     @classmethod
     def of_motion(cls, who: str, motion: Motion, body: Character) -> 'RecordedBody':
@@ -150,12 +135,8 @@ class RecordedBody:
 class Importances(NamedTuple):
     """How much limbs mattered over time; m may be 0."""
 
-    times_s: Floats
-    """Since the recording's first frame, rising, shape (m,) [s]."""
-
-    environment: Floats
-    """By what stands around, in [0, 1], shape (m, 4)."""
-
+    times_s: Floats  # since the recording's first frame, rising, shape (m,) [s]
+    environment: Floats  # by what stands around, in [0, 1], shape (m, 4)
     own_body: Floats
     """By the own body, hands and feet or elbows and knees, in [0, 1], shape (m, 4)."""
 
@@ -171,15 +152,11 @@ class Importances(NamedTuple):
 class Recording:
     """One file to show."""
 
-    name: str
-    """As the user calls it."""
-
+    name: str  # as the user calls it
     bodies: tuple[RecordedBody, ...]
     """At least one: the performer if it was recorded, then the puppets."""
 
-    importance: Importances
-    """Of the performer's limbs."""
-
+    importance: Importances  # of the performer's limbs
     latency_ms: tuple[float, float] | None = None
     """Median and 99th percentile from a frame's stamp to its record; None if not recorded."""
 
@@ -219,10 +196,7 @@ def read_recording(path: Path) -> Recording:
     """
     Return everything of a bag that can be shown.
 
-    Raises
-    ------
-    InputFileError : if it has no postures, or what it has cannot be read.
-
+    Raises InputFileError if it has no postures, or what it has cannot be read.
     """
     tracks: dict[str, PostureTrack] = {}
     shapes: dict[str, str] = {}
@@ -309,10 +283,7 @@ def read_with_puppets(path: Path, arguments: argparse.Namespace, files: ConfigFi
     """
     Return a bag or clip, and the puppets of `--characters` that the solver computes from it.
 
-    Raises
-    ------
-    PuppetError : naming the file or option that does not fit.
-
+    Raises PuppetError naming the file or option that does not fit.
     """
     characters = [
         clip_arguments.find_character(files, name, arguments.world_scale)

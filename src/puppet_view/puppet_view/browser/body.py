@@ -4,7 +4,6 @@
 A body in the browser's scene: meshes made once for each character, on frames that move.
 
 Draws with viser.
-
 """
 
 from collections.abc import Sequence
@@ -30,7 +29,6 @@ class BodyNodes:
     The frames of the segments hang on each other as the segments do. So where bones keep their
     lengths only the root's place and sixteen orientations go to the browser for a posture, and
     of those only what has changed.
-
     """
 
     def __init__(self, scene: viser.SceneApi, name: str) -> None:

@@ -124,14 +124,9 @@ class ClipPanel(PlayedPanel):
 class ShownClip(NamedTuple):
     """A clip in the picture."""
 
-    name: str
-    """As the user calls it."""
-
-    motion: Motion
-    """What it does."""
-
-    colour: tuple[float, float, float]
-    """Of the body: red, green, blue in 0 .. 1."""
+    name: str  # as the user calls it
+    motion: Motion  # what it does
+    colour: tuple[float, float, float]  # of the body: red, green, blue in 0 .. 1
 
 
 class ClipPage(PlayedPage):

@@ -28,7 +28,6 @@ class ExpiringMarkers:
 
         Other shapes than cubes, spheres and cylinders are passed over, and so are numbers that
         none can have, and names of too many groups; of too many solids the oldest are forgotten.
-
         """
         group, key = marker.ns, (marker.ns, marker.id)
         if marker.type not in SHAPES or max(len(group), len(marker.text)) > MAX_TEXT:
@@ -61,7 +60,6 @@ class ExpiringMarkers:
 
         An object that is the same in both worlds is published once; with the worlds side by
         side the performer gets a copy of it.
-
         """
         alive = self._alive(group)
         solids = [solid for _, solid in alive]

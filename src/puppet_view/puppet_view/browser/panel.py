@@ -4,7 +4,6 @@
 What the panels of all pages share: quiet controls, importance bars, texts, the screenshot.
 
 Draws with viser.
-
 """
 
 from collections.abc import Iterator, Mapping

@@ -103,7 +103,6 @@ class BrowserStage:
         What it looks at is beside the controls: in a wide window these are on the right, in a
         window that is higher than wide, where it looks from farther away, at the bottom. The
         light comes from behind it, from the left.
-
         """
         self._view = np.array(place), np.array(target)
         camera = self.server.initial_camera
@@ -208,26 +207,13 @@ def _free_port(host: str, port: int) -> int:
 class SceneSolid(NamedTuple):
     """A solid of the environment, a goal or a range ball."""
 
-    group: str
-    """'environment', 'real', 'goals' or 'range_balls'."""
-
-    name: str
-    """Unique within the group."""
-
-    shape: str
-    """'cube', 'sphere' or 'cylinder'."""
-
-    position: Vec3
-    """Centre [m]."""
-
-    rotation: Quat
-    """Shape (4,)."""
-
-    size: Vec3
-    """Full extents [m]."""
-
-    colour: tuple[float, float, float, float]
-    """Red, green, blue, opacity."""
+    group: str  # 'environment', 'real', 'goals' or 'range_balls'
+    name: str  # unique within the group
+    shape: str  # 'cube', 'sphere' or 'cylinder'
+    position: Vec3  # centre [m]
+    rotation: Quat  # shape (4,)
+    size: Vec3  # full extents [m]
+    colour: tuple[float, float, float, float]  # red, green, blue, opacity
 
 
 class SolidScene:

@@ -6,7 +6,6 @@
 Bound to this machine unless told otherwise. Clips alone can be edited: what is dragged on the
 first is written as the EDIT.yaml that `./puppet edit` reads. Bags, and clips with puppets, are
 only looked at.
-
 """
 
 import argparse
@@ -72,10 +71,7 @@ def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[Shown
     """
     Return the session and the clips that a command line asks for.
 
-    Raises
-    ------
-    PuppetError : naming the file or option that does not fit.
-
+    Raises PuppetError naming the file or option that does not fit.
     """
     path = _write_path(arguments)
     clips = [
@@ -138,10 +134,7 @@ def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
     """
     Return what a command line asks to view.
 
-    Raises
-    ------
-    PuppetError : naming the file or option that does not fit.
-
+    Raises PuppetError naming the file or option that does not fit.
     """
     if arguments.edit or arguments.write:
         raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')

@@ -5,7 +5,6 @@ Bodies in motion beside each other in one world, at one instant or many.
 
 Every body keeps its own height, its own path and its own objects; it is only moved aside, once
 for all instants, so that the bodies stand in a row across the picture and never meet in it.
-
 """
 
 from collections.abc import Sequence
@@ -34,24 +33,14 @@ WHOLE_FRAME = 1e-6  # of a frame: so near to a frame, that frame is taken as it 
 class Actor:
     """A body and what it does."""
 
-    character: Character
-    """Shape and name."""
-
-    motion: Motion
-    """Its own motion."""
-
-    title: str
-    """Its label."""
-
+    character: Character  # shape and name
+    motion: Motion  # its own motion
+    title: str  # its label
     importances: Floats | None = None
     """Of each limb in each frame, shape (n, 4); colours its limbs."""
 
-    objects: tuple[SceneObject, ...] = ()
-    """What stands in its world."""
-
-    start_s: float = 0.0
-    """Time of its first frame [s]."""
-
+    objects: tuple[SceneObject, ...] = ()  # what stands in its world
+    start_s: float = 0.0  # time of its first frame [s]
     times_s: Floats | None = None
     """Time of each frame, rising, shape (n,) [s]; None: from `start_s` at the motion's rate."""
 
@@ -67,7 +56,6 @@ class Actor:
 
         Places run straight and rotations the shortest way from frame to frame; before the first
         and after the last frame the body stands, and in gaps longer than HELD_S.
-
         """
         last = self.motion.n_frames - 1
         place = min(max(self._place(time_s), 0.0), float(last))
@@ -107,23 +95,12 @@ class Actor:
 class LineUp:
     """What is drawn at some instants."""
 
-    shots: tuple[tuple[Body, ...], ...]
-    """The bodies at each instant, from left to right."""
-
-    objects: tuple[SceneObject, ...]
-    """What stands around them at all instants."""
-
-    cameras: tuple[Camera, ...]
-    """One for each instant."""
-
-    anchors: Vec3s
-    """Where each body's title belongs, shape (instants, bodies, 3) [m]."""
-
-    texts: Texts
-    """What is written."""
-
-    captions: tuple[str, ...]
-    """One for each instant; '' for none."""
+    shots: tuple[tuple[Body, ...], ...]  # the bodies at each instant, from left to right
+    objects: tuple[SceneObject, ...]  # what stands around them at all instants
+    cameras: tuple[Camera, ...]  # one for each instant
+    anchors: Vec3s  # where each body's title belongs, shape (instants, bodies, 3) [m]
+    texts: Texts  # what is written
+    captions: tuple[str, ...]  # one for each instant; '' for none
 
     def picture(self, i: int, samples: int = SAMPLES) -> Picture:
         """Return the picture of one instant."""

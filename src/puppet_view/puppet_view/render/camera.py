@@ -6,7 +6,6 @@ Cameras: where world points appear, and paths for instants of a performance.
 Cameras are fixed, follow or orbit. All cameras of a path have one distance and one place in the
 picture for what they follow, so that nothing but the bodies moves in it and nothing is cut off;
 the path is smoothed over time without lag.
-
 """
 
 from collections.abc import Sequence
@@ -37,14 +36,9 @@ SMOOTH_S = 0.4  # standard deviation of the following camera's averaging
 class Camera:
     """A pinhole camera, its up direction as near to world's Z as its aim allows."""
 
-    position: Vec3
-    """In world, shape (3,) [m]."""
-
-    target: Vec3
-    """The point in the picture's middle, shape (3,) [m]."""
-
-    view_angle_deg: float = 30.0
-    """Between the picture's upper and lower edge."""
+    position: Vec3  # in world, shape (3,) [m]
+    target: Vec3  # the point in the picture's middle, shape (3,) [m]
+    view_angle_deg: float = 30.0  # between the picture's upper and lower edge
 
     def __post_init__(self) -> None:
         for name in ('position', 'target'):
@@ -100,12 +94,8 @@ class View:
     azimuth_deg: float = 35.0
     """Where the viewer stands in world: 0 on the side of +X, 90 on that of +Y."""
 
-    elevation_deg: float = 8.0
-    """How far above the level of the bodies."""
-
-    kind: str = FOLLOW
-    """FIXED, FOLLOW or ORBIT."""
-
+    elevation_deg: float = 8.0  # how far above the level of the bodies
+    kind: str = FOLLOW  # FIXED, FOLLOW or ORBIT
     margins_px: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """Of the picture that bodies keep clear of: left, above, right, below."""
 
@@ -190,7 +180,6 @@ def _fitted(
     Points are in the camera's axes. A ball at (x, z) is left of the right edge, whose slope is s,
     if x - aim + r sqrt(1 + s^2) <= s (distance + z), and so for each edge: two lines that aim
     and distance must be above, and two that they must be below.
-
     """
     width, height = size_px
     left, top, right, bottom = margins_px

@@ -33,14 +33,7 @@ class Casting:
     """The bodies of one clip or bag."""
 
     def __init__(self, arguments: argparse.Namespace, files: ConfigFiles) -> None:
-        """
-        Read the clip.
-
-        Raises
-        ------
-        PuppetError : if it cannot be read, or a name is not known.
-
-        """
+        """Read the clip; PuppetError if it cannot be read, or a name is not known."""
         self._arguments, self._files = arguments, files
         self._tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
         self._environment: Environment = clip_arguments.find_environment(

@@ -137,10 +137,7 @@ def settle(arguments: argparse.Namespace) -> None:
     """
     Check what can be checked without reading anything, and fill in what follows from it.
 
-    Raises
-    ------
-    ConfigError : naming the argument and what was expected.
-
+    Raises ConfigError naming the argument and what was expected.
     """
     _take_strip(arguments)
     if arguments.procedural and not (arguments.out or arguments.out_option or arguments.video):
@@ -221,10 +218,7 @@ def still_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) ->
     """
     Return the instants of a picture, shape (n,) [s].
 
-    Raises
-    ------
-    ConfigError : for what is not in the clip.
-
+    Raises ConfigError for what is not in the clip.
     """
     if arguments.times is not None:
         end = (n_frames - 1) / rate_hz
@@ -245,14 +239,7 @@ def still_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) ->
 
 
 def film_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> FilmTimes:
-    """
-    Return the instants of a film.
-
-    Raises
-    ------
-    ConfigError : for what is not in the clip.
-
-    """
+    """Return the instants of a film; ConfigError for what is not in the clip."""
     end = n_frames / rate_hz
     if arguments.seconds:
         first, last = _seconds(arguments.seconds, end)
@@ -326,10 +313,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
     Draw and save; return a line about the result.
 
-    Raises
-    ------
-    PuppetError : for bad input; nothing is written then.
-
+    Raises PuppetError for bad input; nothing is written then.
     """
     settle(arguments)
     cast = Casting(arguments, files)

@@ -5,7 +5,6 @@ Films: their instants, their pictures, and files of them, all or nothing.
 
 An MP4, by the optional package av, is H.264 with halved colour resolution and its index in
 front, which every browser plays; a GIF, by Pillow, has one table of colours for all pictures.
-
 """
 
 from collections import deque
@@ -43,17 +42,10 @@ _WHOLE = 1e-6  # of a frame
 class FilmTimes:
     """When the frames of a film are."""
 
-    first_s: float
-    """In the clip, of the first frame [s]."""
-
-    last_s: float
-    """In the clip; the film ends before it [s]."""
-
-    fps: float = 30.0
-    """Frames in a second of the film."""
-
-    speed: float = 1.0
-    """Seconds of the clip in a second of the film."""
+    first_s: float  # in the clip, of the first frame [s]
+    last_s: float  # in the clip; the film ends before it [s]
+    fps: float = 30.0  # frames in a second of the film
+    speed: float = 1.0  # seconds of the clip in a second of the film
 
     @property
     def count(self) -> int:
@@ -65,10 +57,7 @@ class FilmTimes:
         """
         Return the times of the frames in the clip, shape (count,) [s].
 
-        Raises
-        ------
-        ConfigError : if there are too many.
-
+        Raises ConfigError if there are too many.
         """
         if self.count > MAX_FRAMES:
             raise ConfigError(f'--video: expected at most {MAX_FRAMES} frames, got {self.count}')
@@ -111,10 +100,7 @@ def check_film(path: Path, fps: float) -> None:
     """
     Refuse a film that cannot be written, before the work is done.
 
-    Raises
-    ------
-    ConfigError : for another suffix, a rate that a GIF cannot have, or a missing package.
-
+    Raises ConfigError for another suffix, a rate that a GIF cannot have, or a missing package.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -129,10 +115,7 @@ def check_length(path: Path, size_px: tuple[int, int], count: int) -> None:
     """
     Refuse a GIF that would not fit into memory.
 
-    Raises
-    ------
-    ConfigError : if its pictures have more than MAX_GIF_PIXELS together.
-
+    Raises ConfigError if its pictures have more than MAX_GIF_PIXELS together.
     """
     most = MAX_GIF_PIXELS // (size_px[0] * size_px[1])
     if path.suffix.lower() == GIF and count > most:

@@ -5,7 +5,6 @@ Pictures of bodies on a floor, drawn without a display: rays by embree, light in
 
 One sun with soft shadows, a sky that near bodies hide, and light that the floor reflects.
 Colours are linear light here; the picture's gamma comes last. The floor is the plane z = 0.
-
 """
 
 from collections.abc import Sequence

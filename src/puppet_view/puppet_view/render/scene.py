@@ -37,15 +37,9 @@ KEPT_CHARACTERS = 16  # whose meshes are kept
 class Body:
     """A character in a posture."""
 
-    character: Character
-    """Its shape and colours."""
-
-    q_world: Quats
-    """Orientation of each segment in world, shape (16, 4)."""
-
-    p_world: Vec3s
-    """Position of each segment's joint in world, shape (16, 3) [m]."""
-
+    character: Character  # its shape and colours
+    q_world: Quats  # orientation of each segment in world, shape (16, 4)
+    p_world: Vec3s  # position of each segment's joint in world, shape (16, 3) [m]
     segment_colours: Floats | None = None
     """Red, green, blue in 0 .. 1 per segment, shape (16, 3); NaN keeps the character's own."""
 
@@ -128,20 +122,13 @@ class Body:
 class Solid:
     """A box or an upright cylinder in its own frame."""
 
-    position: Vec3
-    """Centre in world, shape (3,) [m]."""
-
-    size: Vec3
-    """Full extents of a box; radius, radius, length of a cylinder, shape (3,) [m]."""
-
+    position: Vec3  # centre in world, shape (3,) [m]
+    size: Vec3  # full extents of a box; radius, radius, length of a cylinder, shape (3,) [m]
     orientation: Quat = (1.0, 0.0, 0.0, 0.0)  # type: ignore[assignment]
     """Own frame in world, shape (4,)."""
 
-    is_cylinder: bool = False
-    """Whether it is a cylinder about its own z axis."""
-
-    colour: tuple[float, float, float] = OBJECT_COLOUR
-    """Red, green, blue in 0 .. 1."""
+    is_cylinder: bool = False  # whether it is a cylinder about its own z axis
+    colour: tuple[float, float, float] = OBJECT_COLOUR  # red, green, blue in 0 .. 1
 
     def __post_init__(self) -> None:
         for name, width in (('position', 3), ('size', 3), ('orientation', 4)):
@@ -179,17 +166,10 @@ class Solid:
 class Capsule:
     """A ball or capsule that belongs to no body: an environment's sphere, a marker."""
 
-    start: Vec3
-    """One end of the core line in world, shape (3,) [m]."""
-
-    end: Vec3
-    """The other end; equal to `start` for a ball [m]."""
-
-    radius: float
-    """[m]."""
-
-    colour: tuple[float, float, float] = OBJECT_COLOUR
-    """Red, green, blue in 0 .. 1."""
+    start: Vec3  # one end of the core line in world, shape (3,) [m]
+    end: Vec3  # the other end; equal to `start` for a ball [m]
+    radius: float  # [m]
+    colour: tuple[float, float, float] = OBJECT_COLOUR  # red, green, blue in 0 .. 1
 
     def __post_init__(self) -> None:
         for name in ('start', 'end'):
@@ -218,26 +198,13 @@ SceneObject = Solid | Capsule
 class Surface(NamedTuple):
     """The triangles of something in a picture."""
 
-    vertices: Floats
-    """Shape (n, 3) [m]."""
-
-    faces: Ints
-    """Shape (m, 3)."""
-
-    normals: Floats
-    """Outward at each corner of each face, shape (m, 3, 3)."""
-
-    colours: Floats
-    """Red, green, blue in 0 .. 1, of each face, shape (m, 3)."""
-
-    bounds: Rods
-    """Few capsules about as large: what hides the sky from others."""
-
-    owner: Ints
-    """Which of the bounds is around a face, -1 for none, shape (m,)."""
-
-    firsts: Sequence[int] = (0,)
-    """First vertex of each item in it."""
+    vertices: Floats  # shape (n, 3) [m]
+    faces: Ints  # shape (m, 3)
+    normals: Floats  # outward at each corner of each face, shape (m, 3, 3)
+    colours: Floats  # red, green, blue in 0 .. 1, of each face, shape (m, 3)
+    bounds: Rods  # few capsules about as large: what hides the sky from others
+    owner: Ints  # which of the bounds is around a face, -1 for none, shape (m,)
+    firsts: Sequence[int] = (0,)  # first vertex of each item in it
 
 
 def moved(item: Any, shift: Vec3) -> Any:

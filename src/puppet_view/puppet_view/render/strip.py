@@ -32,17 +32,10 @@ Box = tuple[float, float, float, float]
 class Texts:
     """What is written into pictures of one size."""
 
-    size_px: tuple[int, int]
-    """Width and height."""
-
-    titles: tuple[str, ...] = ()
-    """One for each body."""
-
-    has_legend: bool = False
-    """Whether the colours of importance are explained."""
-
-    has_scale: bool = True
-    """Whether the grid's scale is labelled."""
+    size_px: tuple[int, int]  # width and height
+    titles: tuple[str, ...] = ()  # one for each body
+    has_legend: bool = False  # whether the colours of importance are explained
+    has_scale: bool = True  # whether the grid's scale is labelled
 
     @property
     def letters_px(self) -> int:
@@ -67,7 +60,6 @@ class Texts:
         Return each text with the box that it fills: left, upper, right, lower [px].
 
         `columns`, shape (titles,), are where the bodies are; titles move aside for each other.
-
         """
         font = ImageFont.load_default(self.letters_px)
         small = ImageFont.load_default(self._small_px)
@@ -158,17 +150,12 @@ _SMALLEST_PX, _LARGEST_PX = 9, 24  # letters
 class StripRow:
     """What one row shows, from the first instant to the last."""
 
-    title: str
-    """Written into its first picture."""
-
+    title: str  # written into its first picture
     cells: Sequence[Sequence[Body]]
     """The bodies of each instant; the camera follows the first of them."""
 
-    objects: Sequence[SceneObject] = ()
-    """Solids that stand in all of them."""
-
-    marks: Sequence[Sequence[SceneObject]] = ()
-    """Solids of each instant; none if empty."""
+    objects: Sequence[SceneObject] = ()  # solids that stand in all of them
+    marks: Sequence[Sequence[SceneObject]] = ()  # solids of each instant; none if empty
 
 
 def even_instants(n_frames: int, count: int) -> Ints:

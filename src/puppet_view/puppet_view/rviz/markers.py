@@ -90,7 +90,6 @@ def environment_markers(
 
     Those of the puppet are in the group 'environment'; a real object that differs from its
     counterpart is added, paler, in the group 'real'.
-
     """
     markers: dict[str, list[MarkerSpec]] = {ENVIRONMENT: [], REAL: []}
     for item in environment.objects:
@@ -178,7 +177,6 @@ def range_ball_markers(
     Return the ball of each goal, which shrinks from its radius at zero importance to nothing.
 
     Shin2002 eq. 5.10: the radius is (1 - w) D.
-
     """
     radii = (1.0 - importances) * radii_at_zero
     return tuple(
@@ -196,7 +194,6 @@ def self_ball_markers(
 
     Shin2002 eqs. 5.6-5.9. They have no goal that hides the smallest, so these stay visible. In
     the group of the goals' balls, numbered on from those: a view shows or hides all.
-
     """
     first, least = len(END_EFFECTORS), MIN_BALL_RADIUS_M
     return tuple(
@@ -331,12 +328,7 @@ class SelfBallView:
         self._warm_up()
 
     def balls(
-        self,
-        puppet: Posture,
-        captured: Quats,
-        rows: Floats,
-        self_rows: Floats,
-        world_scale: float,
+        self, puppet: Posture, captured: Quats, rows: Floats, self_rows: Floats, world_scale: float
     ) -> SelfBalls:
         """
         Return the balls of one frame, overwritten by the next call; none if it is not usable.

@@ -27,12 +27,7 @@ from puppet_view.render.image import (
     to_screen,
     Tracer,
 )
-from puppet_view.render.scene import (
-    Body,
-    Capsule,
-    joined,
-    Solid,
-)
+from puppet_view.render.scene import Body, Capsule, joined, Solid
 import pytest
 
 SIZE_PX = (160, 120)
