@@ -204,7 +204,7 @@ class StreamWriter:
     ) -> None:
         self._kind, self._frame_id, self._fields = kind, frame_id, fields
         self._form: list[Any] = []  # texts and shapes of the fields of the last message
-        self._bytes = memoryview(b'')
+        self._bytes = np.empty(0, np.uint8)
         self._places: list[NDArray[Any]] = []
 
     def fill(self, *values: Any) -> Any:
@@ -229,11 +229,11 @@ class StreamWriter:
                 for name, value in fields.items()
                 if not isinstance(value, (str, tuple))
             ]
-            self._bytes = memoryview(record.base)[len(_TO_ALIGN) :]
+            self._bytes = record.reshape(1).view(np.uint8)[len(_TO_ALIGN) :]
             self._form = form
         for place, value in zip(self._places, (*divmod(stamp_ns, 10**9), *numbers)):
             place[...] = value
-        return bytes(self._bytes)
+        return self._bytes.tobytes()
 
 
 class StreamReader(Generic[Record]):
