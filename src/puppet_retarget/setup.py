@@ -26,6 +26,6 @@ setup(
         'console_scripts': [
             'importance = puppet_retarget.importance_node:main',
             'retarget = puppet_retarget.retarget_node:main',
-        ],
+        ]
     },
 )

@@ -95,7 +95,6 @@ class LastPostureFile:
 
     Raises InputFileError if something that is no file is there, OSError if it cannot be written
     or another one writes it.
-
     """
 
     def __init__(self, path: Path, joint_names: Sequence[str]) -> None:
@@ -133,7 +132,6 @@ def read_last_posture(path: Path, joint_names: Sequence[str], now_ns: int) -> La
 
     Raises InputFileError if it is damaged, of other joints or another run of the system, or old,
     OSError if there is no file, or no posture in it yet, or it cannot be read.
-
     """
     dtype = _record(len(joint_names))
     require_file(path)
@@ -172,7 +170,6 @@ def take_up(
     Return a new file in the place of an old one, what that held, and why it was refused or ''.
 
     Raises what `LastPostureFile` does.
-
     """
     last, refusal = None, ''
     try:
@@ -347,23 +344,7 @@ class RetargetModel:
         """
         Return the puppet's next frame, or None if the input is not usable.
 
-        Parameters
-        ----------
-        stamp_ns : int
-            Acquisition time [ns].
-        root : ndarray, shape (3,)
-            The performer's pelvis in world [m].
-        segments : ndarray, shape (16, 3)
-            The performer's joints in world [m].
-        rotations : ndarray, shape (16, 4)
-            The performer's joint rotations.
-        rows : ndarray, shape (4, 8)
-            Importance of hands and feet.
-        self_rows : ndarray, shape (8, SELF_ROW)
-            Self-interaction of the general end-effectors.
-        leg_length : float
-            The performer's hip to sole [m].
-
+        Root, joints (16, 3) and the leg length, hip to sole, are the performer's in world [m].
         """
         leg_length = self._config.performer_leg_length_m or leg_length
         if not MIN_LEG_LENGTH_M <= leg_length <= MAX_LEG_LENGTH_M:

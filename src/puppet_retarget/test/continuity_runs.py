@@ -5,7 +5,6 @@ Smooth inputs for whole solvers at two rates, and the speeds of what comes out.
 
 A jump of a millimetre would be 12 m/s at the higher rate; so the speed that is seen there must
 be bounded, and not be much above that at 120 Hz.
-
 """
 
 from collections.abc import Callable
@@ -250,7 +249,6 @@ def check_smooth(
     Assert that nothing jumps, and that the two rates agree; return what was played at them.
 
     `ends` [m/s] and `joints` [rad/s] are bounds of speed.
-
     """
     low, high = (play(solver, script(phase(rate)), rate) for rate in (LOW_HZ, HIGH_HZ))
     slow, fast = low.speeds(LOW_HZ), high.speeds(HIGH_HZ)

@@ -5,21 +5,11 @@ Smooth input gives smooth output, through every branch of importance and solver.
 
 Whole motions, at 120 Hz and at 12 kHz; `test_continuity_root` and `test_continuity_limbs` visit
 the branches of the solver one by one.
-
 """
 
 from collections.abc import Callable
 
-from continuity_runs import (
-    bend_knees,
-    HIGH_HZ,
-    LOW_HZ,
-    phase,
-    SIDES,
-    Speeds,
-    speeds,
-    swell,
-)
+from continuity_runs import bend_knees, HIGH_HZ, LOW_HZ, phase, SIDES, Speeds, speeds, swell
 import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
@@ -95,7 +85,6 @@ def compare(
 
     The body solver moves hands in bursts as short as a frame at the low rate, which shows less
     of them the more a frame's end falls into one; so any frames of the high rate count too.
-
     """
     motion, low = run(LOW_HZ)
     _, high = run(HIGH_HZ)

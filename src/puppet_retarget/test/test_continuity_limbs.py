@@ -6,22 +6,12 @@ Every branch after the root, through the whole frame: limits, push-outs, ranges,
 The root is not smoothed here, so that a frame depends on nothing before it and the longest steps
 can be divided. Push-outs are driven as deep as they have a nearest side: no continuous rule takes
 all that is inside of a solid to its surface and leaves the surface where it is.
-
 """
 
 from collections.abc import Callable
 from pathlib import Path
 
-from continuity_runs import (
-    Act,
-    check_smooth,
-    HIGH_HZ,
-    phase,
-    play,
-    Played,
-    Script,
-    swell,
-)
+from continuity_runs import Act, check_smooth, HIGH_HZ, phase, play, Played, Script, swell
 from joint_limit_samples import with_adult_limits
 import numpy as np
 from puppet_core.body.character import Character

@@ -5,7 +5,6 @@ Limbs that touch the body, through the whole frame: push-out, and ranges that co
 
 As `test_continuity_limbs`: the root is not smoothed, and what is inside of the body has a nearest
 side of it.
-
 """
 
 from collections.abc import Callable

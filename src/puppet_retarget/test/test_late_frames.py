@@ -85,12 +85,7 @@ def test_lost_frames_of_a_slow_motion_are_not_eased(lost: int) -> None:
 
 @pytest.mark.parametrize(
     'intervals_s',
-    [
-        [1.0 / 10.0],
-        [1.0 / 5.0],
-        [1.0 / 120.0] * 3 + [0.1],
-        [1.0 / 120.0, 0.2],
-    ],
+    [[1.0 / 10.0], [1.0 / 5.0], [1.0 / 120.0] * 3 + [0.1], [1.0 / 120.0, 0.2]],
     ids=['10 Hz', '5 Hz', 'a pause after three', 'a pause after one'],
 )
 def test_a_walker_whose_frames_go_on_coming_late_is_not_left_behind(

@@ -6,7 +6,6 @@ The environment: named solids, each with a counterpart in the puppet's world.
 Read from a YAML file; an object's counterpart is the object itself unless the file gives the
 puppet another pose or size of it. Influence distance D and contact margin belong to each
 pair of end-effector and object (Shin2002 eq. 4.3, errata 13).
-
 """
 
 from collections.abc import Sequence
@@ -128,15 +127,9 @@ class Environment:
         self, influence_distance: float, contact_margin: float, world_scale: float = 1.0
     ) -> ObjectArrays:
         """
-        Return the objects as kernel arrays.
+        Return the objects as kernel arrays, the counterparts scaled by the puppet's world.
 
-        Parameters
-        ----------
-        influence_distance, contact_margin : float
-            Values for pairs that the file leaves open [m].
-        world_scale : float
-            Size of the puppet's world over the performer's; scales the counterparts.
-
+        Influence distance and contact margin [m] are for pairs that the file leaves open.
         """
         n = len(self.objects)
         influence = np.array([o.influence_distances for o in self.objects]).reshape(n, 4)
@@ -162,14 +155,7 @@ def floor_only() -> Environment:
 
 
 def load_environment(path: str | Path) -> Environment:
-    """
-    Read an environment file.
-
-    Raises
-    ------
-    InputFileError : naming file, line and key of what is missing, unknown or impossible.
-
-    """
+    """Read an environment file; an InputFileError names file, line, key and what was expected."""
     source = load_yaml(path, FORMAT)
     objects: list[SceneObject] = []
     for entry in source.sections('objects'):

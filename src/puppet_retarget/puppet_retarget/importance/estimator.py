@@ -9,7 +9,6 @@ those of the own body are in `self_interaction`.
 
 Every pair of end-effector and object has a row of that form first; what the end-effector
 gets of them changes smoothly while the nearest object changes hands.
-
 """
 
 from dataclasses import dataclass
@@ -39,17 +38,9 @@ CONTACT_EXCESS = 0.04  # by which the follower's target at contact exceeds full 
 @kernel
 def importance(distance: float, rate: float, prediction: float, influence: float) -> float:
     """
-    Return the importance in [0, 1] of an end-effector near an object.
+    Return the importance in [0, 1] at a distance [m] that changes by rate [m/s].
 
-    Parameters
-    ----------
-    distance, rate : float
-        Distance [m], 0 at contact, and its time derivative [m/s].
-    prediction : float
-        lambda, how far ahead the distance is extrapolated [s].
-    influence : float
-        D, the distance from which on there is no importance [m].
-
+    Lambda, how far ahead it is extrapolated, is `prediction` [s], D is `influence` [m].
     """
     # Shin2002 eqs. 4.2, 4.3: d_plus = d + lambda d_dot, d_bar = d_plus / D
     d_bar = (distance + prediction * rate) / influence
@@ -67,7 +58,6 @@ def saturate(followed: float) -> float:
     A follower that aims at 1 comes near it for ever, and what is planted would never be wholly
     important. This one has passed 1 by half the excess a little later, and there the parabola
     that takes over at half the excess below 1 has its top: exactly 1, without a kink.
-
     """
     half = 0.5 * CONTACT_EXCESS
     missing = 1.0 + half - followed
@@ -146,20 +136,10 @@ class ImportanceEstimator:
 
     def step(self, stamp_ns: int, positions: Vec3s, velocities: Vec3s) -> Floats | None:
         """
-        Return the rows of the next posture, or None if that is not finite or absurd.
+        Return the rows (4, 8) of the next posture, or None if that is not finite or absurd.
 
-        Parameters
-        ----------
-        stamp_ns : int
-            Acquisition time [ns]; a gap over MAX_STEP_S or a step back restarts smoothing.
-        positions, velocities : ndarray, shape (8, 3)
-            General end-effectors in world [m], [m/s].
-
-        Returns
-        -------
-        rows : ndarray, shape (4, 8)
-            Overwritten by the next step.
-
+        General end-effectors (8, 3) are in world [m], [m/s]. A gap over MAX_STEP_S or a step back
+        restarts smoothing. The next step overwrites the rows.
         """
         dt = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else math.inf
         if not 0.0 <= dt <= MAX_STEP_S:
@@ -200,7 +180,6 @@ def estimate_packed(
     Advance by one posture in place; return False if that is not finite or absurd.
 
     `packed` holds EstimatorArrays; an infinite `dt` starts the smoothing anew.
-
     """
     if not (_is_sound(positions) and _is_sound(velocities)):
         return False
@@ -218,21 +197,7 @@ def estimate_packed(
 def estimate_pairs(
     objects: ObjectArrays, positions: Vec3s, velocities: Vec3s, prediction: float, pairs: Floats
 ) -> None:
-    """
-    Fill a row for every pair of end-effector and object.
-
-    Parameters
-    ----------
-    objects : ObjectArrays
-        The environment.
-    positions, velocities : ndarray, shape (8, 3)
-        General end-effectors in world [m], [m/s].
-    prediction : float
-        lambda [s].
-    pairs : ndarray, shape (n, 4, 8)
-        Out.
-
-    """
+    """Fill a row (4, 8) for every pair of end-effector and object."""
     local, normal = work_array(3), work_array(3)
     for j in range(len(objects.shapes)):
         for i in range(4):
@@ -270,7 +235,6 @@ def smooth_pairs(pairs: Floats, state: Floats, time_constant: float, dt: float) 
     The printed importance follows the predicted distance at once; a lifting foot then takes
     it from 1 to 0 within a few frames and the root lurches. The prediction pays for the
     follower's delay (errata 12). Without a time constant the printed importance stays.
-
     """
     if time_constant <= 0.0:
         return
@@ -291,7 +255,6 @@ def combine_pairs(pairs: Floats, positions: Vec3s, rows: Floats) -> None:
     The importance is the largest one (Shin2002 eq. 4.5). Goal and radius are means over the
     objects, in which a touched object outweighs one that is only near a thousandfold: the
     goal of a planted foot is not moved by the counterpart of the box beside it.
-
     """
     for i in range(4):
         row = rows[i]

@@ -5,7 +5,6 @@ From one performer posture to importance and distances: all that a solver needs 
 
 Holds the importance of the environment and the self-interaction. The importance node is this
 class with messages around it, the offline commands a loop.
-
 """
 
 from collections.abc import Mapping
@@ -52,19 +51,8 @@ class ImportanceModel:
     """
     What is near one performer, in one environment and of the own body.
 
-    Parameters
-    ----------
-    environment : Environment
-        The objects.
-    tuning : ImportanceConfig
-        Tuning of the importance.
-    self_tuning : SelfInteractionConfig
-        Tuning of the self-interaction.
-    skeleton : Skeleton, optional
-        The performer's; by default that of the first posture.
-    measured : mapping of str to ndarray, shape (40, 3), optional
-        Measured surface points by segment [m]; others are an ordinary person's.
-
+    The skeleton is by default that of the first posture; measured surface points (40, 3) are by
+    segment [m], others are an ordinary person's.
     """
 
     def __init__(
@@ -116,18 +104,9 @@ class ImportanceModel:
         """
         Return what is near in the next posture, or None if that is not usable.
 
-        Parameters
-        ----------
-        stamp_ns : int
-            Acquisition time [ns]; after a gap, or a step back, nothing is smoothed.
-        posture : Posture
-            The performer.
-        segments : ndarray, shape (16, 3)
-            Its joints in world [m].
-        leg_length : float
-            The performer's hip to sole as sent with the posture [m]; another one means that it
-            was measured anew, and the skeleton is taken from this posture.
-
+        Segments are the joints in world [m]. After a gap, or a step back, nothing is smoothed.
+        Another leg length (hip to sole [m]) means that the performer was measured anew: the
+        skeleton is taken from this posture.
         """
         if not is_posture(posture.root_position, segments, posture.rotations):
             return None

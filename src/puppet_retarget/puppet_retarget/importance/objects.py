@@ -7,7 +7,6 @@ Shapes are solids in their own frame: `plane` is the half space z <= 0, `box` ha
 (x, y, z), `sphere` a radius, `cylinder` and `capsule` a radius and a length along z (the
 capsule's length is its core line's). Sizes are rows of three: extents, (r, r, r) or
 (r, r, length).
-
 """
 
 import math
@@ -73,19 +72,10 @@ def _cylinder(p: Vec3, radius: float, half_length: float, normal: Vec3) -> float
 @kernel
 def signed_distance(shape: int, size: Vec3, p: Vec3, normal: Vec3) -> float:
     """
-    Return the distance of a point from a solid, negative inside [m].
+    Return the distance of a point in the object's frame, negative inside; write its gradient.
 
-    Parameters
-    ----------
-    shape : int
-        One of PLANE ... CAPSULE.
-    size : ndarray, shape (3,)
-        See the module's head [m].
-    p : ndarray, shape (3,)
-        Point in the object's frame [m].
-    normal : ndarray, shape (3,)
-        Out: unit gradient of the distance, pointing out of the solid.
-
+    The gradient is a unit normal that points out of the solid; sizes are as in the module's head
+    [m].
     """
     if shape == PLANE:
         normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
@@ -103,23 +93,11 @@ def signed_distance(shape: int, size: Vec3, p: Vec3, normal: Vec3) -> float:
 @kernel
 def counterpart_point(shape: int, size: Vec3, other: Vec3, p: Vec3, out: Vec3) -> None:
     """
-    Map a point near an object to the same place near an object of another size.
+    Map a point near an object to the same place near an object of another size [m].
 
-    The nearest point of the surface is scaled with the solid; the gap to it keeps its length
-    and direction. Touching stays touching, and a gap of 3 cm stays a gap of 3 cm. A point
-    inside, which a solid does not allow and noise does, comes to the surface.
-
-    Parameters
-    ----------
-    shape : int
-        Shape of both objects.
-    size, other : ndarray, shape (3,)
-        Sizes of the performer's object and of the puppet's [m].
-    p : ndarray, shape (3,)
-        Point in the performer's object's frame [m].
-    out : ndarray, shape (3,)
-        The point in the puppet's object's frame [m].
-
+    The nearest point of the surface is scaled with the solid; the gap to it keeps its length and
+    direction. Touching stays touching, and a gap of 3 cm stays a gap of 3 cm. A point inside,
+    which a solid does not allow and noise does, comes to the surface.
     """
     normal = work_array(3)
     distance = signed_distance(shape, size, p, normal)

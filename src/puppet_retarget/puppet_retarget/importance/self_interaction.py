@@ -89,19 +89,7 @@ class BodyArrays(NamedTuple):
 def body_arrays(
     skeleton: Skeleton, capsules: Sequence[Capsule] = (), samples: Floats | None = None
 ) -> BodyArrays:
-    """
-    Return the arrays of a body.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        Its lengths.
-    capsules : sequence of Capsule
-        Its shape; a person's by default.
-    samples : ndarray, shape (16, 40, 3), optional
-        Measured points of its surface [m]; cast from the capsules by default.
-
-    """
+    """Return the arrays of a body: by default a person's capsules, and samples cast from them."""
     capsules = tuple(capsules) or default_capsules(skeleton)
     if samples is None:
         samples = surface_samples(skeleton, capsules)
@@ -208,36 +196,12 @@ def estimate_self_pairs(
     pairs: Floats,
 ) -> None:
     """
-    Fill a row for every pair of general end-effector and segment.
+    Fill (8, 16, 3) importance, signed distance [m], rate [m/s] of end-effectors and segments.
 
-    Parameters
-    ----------
-    body : BodyArrays
-        The body's shape.
-    rotations : ndarray, shape (16, 4)
-        Its joint rotations.
-    p_world : ndarray, shape (16, 3)
-        Its joints in world [m].
-    points, velocities : ndarray, shape (8, 3)
-        Its general end-effectors in world [m], [m/s].
-    influences, margins : ndarray, shapes (8, 16), (8,)
-        D of each pair and contact margin of each end-effector [m].
-    prediction : float
-        lambda [s].
-    passing : float
-        How much farther soles and knees count that pass by, per speed along the surface [s].
-    samples_only : bool
-        Whether distances are to the nearest sample point.
-    dt : float
-        Time since the posture before [s]; infinity if there is none.
-    q_world : ndarray, shape (16, 4)
-        Out: orientations in world.
-    q_before, p_before : ndarray, shapes (16, 4), (16, 3)
-        In and out: frames of the segments one step ago.
-    pairs : ndarray, shape (8, 16, 3)
-        Out: importance, signed distance [m], rate [m/s]; of pairs too far apart to matter a
-        bound of the distance, and no rate.
-
+    Pairs too far apart to matter get a bound of the distance, and no rate. `passing` [s] is how
+    much farther soles and knees count that pass by, per speed along the surface. `dt` [s] is
+    infinite if there is no posture before, whose frames are in `q_before` and `p_before` and are
+    overwritten.
     """
     world_orientations(rotations, q_world)
     centre, local, normal, motion = work_array(3), work_array(3), work_array(3), work_array(3)
@@ -265,13 +229,7 @@ def estimate_self_pairs(
                 local[k] = points[j, k] - p_world[segment, k]
             rotate_inverse(q_world[segment], local, local)
             speed = _relative_velocity(
-                points[j],
-                velocities[j],
-                local,
-                q_before[segment],
-                p_before[segment],
-                dt,
-                motion,
+                points[j], velocities[j], local, q_before[segment], p_before[segment], dt, motion
             )
             # nothing approaches faster than it moves
             approach = min(speed, MAX_APPROACH_M_S)
@@ -303,7 +261,6 @@ def smooth_self_pairs(pairs: Floats, state: Floats, time_constant: float, dt: fl
     Replace the importance of every pair by its follower's; an infinite `dt` starts them anew.
 
     As `smooth_pairs` does for objects; pairs that are far apart cost nothing.
-
     """
     if time_constant <= 0.0:
         return
@@ -353,7 +310,6 @@ def moved_share(pairs: Floats, j: int, segment: int, rows: Floats) -> float:
 
     All of it to a segment that stays; half of it to a limb that comes to meet it (eq. 5.9). A
     limb that is held by the environment, or has nothing to do with this one, does not come.
-
     """
     limb, other = j % 4, _limb_of(segment)
     if other < 0 or (limb < 2) != (other < 2):
@@ -439,25 +395,9 @@ def list_contacts(
     out: Floats,
 ) -> None:
     """
-    Fill the row of every general end-effector from its pairs.
+    Fill the row (8, SELF_ROW) of every general end-effector from its smoothed pairs (8, 16, 3).
 
-    Parameters
-    ----------
-    body : BodyArrays
-        The performer's shape.
-    q_world, p_world : ndarray, shapes (16, 4), (16, 3)
-        Its segments in world [m].
-    points : ndarray, shape (8, 3)
-        Its general end-effectors in world [m].
-    rows : ndarray, shape (4, 8)
-        Importance rows of the environment.
-    influences, margins : ndarray, shapes (8, 16), (8,)
-        D of each pair and contact margin of each end-effector [m].
-    pairs : ndarray, shape (8, 16, 3)
-        Smoothed importance, distance and rate of all pairs.
-    out : ndarray, shape (8, SELF_ROW)
-        Out; zeros at first, and what was filled before from then on.
-
+    What is not filled now but was before is set to zero: `out` is zeros at first, then kept.
     """
     local = work_array(3)
     for j in range(8):
@@ -612,24 +552,10 @@ class SelfInteractionEstimator:
 
     def step(self, stamp_ns: int, posture: Posture, segments: Vec3s, rows: Floats) -> Floats:
         """
-        Return the rows of the next posture.
+        Return the rows (8, SELF_ROW) of the next posture, overwritten by the next step.
 
-        Parameters
-        ----------
-        stamp_ns : int
-            Acquisition time [ns]; a gap over MAX_STEP_S or a step back restarts smoothing.
-        posture : Posture
-            The performer, finite.
-        segments : ndarray, shape (16, 3)
-            Its joints in world [m].
-        rows : ndarray, shape (4, 8)
-            Importance rows of the environment for the same posture.
-
-        Returns
-        -------
-        rows : ndarray, shape (8, SELF_ROW)
-            Overwritten by the next step.
-
+        Segments are the joints in world [m], `rows` (4, 8) the environment's for the same posture.
+        A gap over MAX_STEP_S or a step back restarts smoothing.
         """
         dt = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else np.inf
         self._stamp_ns = stamp_ns
@@ -702,21 +628,9 @@ def step_packed(
 
 def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Skeleton:
     """
-    Return the skeleton that a posture shows.
+    Return the skeleton of a posture: joints and end-effectors in world [m].
 
-    Parameters
-    ----------
-    rotations : ndarray, shape (16, 4)
-        Joint rotations.
-    segments : ndarray, shape (16, 3)
-        Joints in world [m].
-    points : ndarray, shape (8, 3)
-        General end-effectors in world [m].
-
-    Raises
-    ------
-    ConfigError : if a limb has no length.
-
+    A ConfigError if a limb has no length.
     """
     q_world = np.array(rotations)
     offsets = np.zeros((N_SEGMENTS, 3))

@@ -6,7 +6,6 @@ Arguments that the subcommands of puppet_clip share, and what they stand for.
 Clips are read, characters and environments found by name in the installed configuration, and
 tuning is checked against the same rows as the nodes' parameters. Whatever does not fit is
 refused before any work is done.
-
 """
 
 import argparse
@@ -129,13 +128,8 @@ def read_clip(
     """
     Return the clip that a path names, read with the clip options.
 
-    Without `mend` every frame stays where the file has it.
-
-    Raises
-    ------
-    InputFileError : naming file, line and what was expected.
-    ConfigError : if an option does not fit.
-
+    Without `mend` every frame stays where the file has it. An InputFileError names file and line,
+    a ConfigError the option that does not fit.
     """
     if is_bag(path):
         raise InputFileError(
@@ -177,14 +171,7 @@ def find_environment(
 
 
 def tuning(settings: Sequence[str], preset: str) -> ClipTuning:
-    """
-    Return the tuning of a preset with single parameters set over it.
-
-    Raises
-    ------
-    ConfigError : for an unknown name or preset, a wrong type, or a value out of range.
-
-    """
+    """Return the tuning of a preset with single parameters set over it, or raise ConfigError."""
     if preset not in PRESETS:
         raise ConfigError(f'preset: expected one of {", ".join(PRESETS)}, got {preset!r}')
     given = dict(_setting(text) for text in settings)
@@ -197,14 +184,7 @@ def tuning(settings: Sequence[str], preset: str) -> ClipTuning:
 
 
 def check_output(path: str | Path, name: str, suffix: str = '') -> None:
-    """
-    Refuse an output that cannot be written, before the work is done.
-
-    Raises
-    ------
-    ConfigError : naming the argument and what is in the way.
-
-    """
+    """Refuse an output that cannot be written, before the work is done, with a ConfigError."""
     path = Path(path)
     if suffix and path.suffix.lower() != suffix:
         raise ConfigError(f'{name}: expected a {suffix} file, got {str(path)!r}')
@@ -214,14 +194,7 @@ def check_output(path: str | Path, name: str, suffix: str = '') -> None:
 def require_other_files(
     inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]
 ) -> None:
-    """
-    Refuse an output that is an input or another output too; both are arguments by name.
-
-    Raises
-    ------
-    ConfigError : naming the two.
-
-    """
+    """Refuse an output that is an input or another output too; both are arguments by name."""
     taken = {path.resolve(): name for name, path in inputs.items() if path is not None}
     for name, path in outputs.items():
         if path is None:

@@ -20,16 +20,12 @@ from puppet_retarget.solvers import SolverConfig
 
 
 def report(
-    motion: Motion,
-    job: RetargetJob,
-    result: RetargetResult,
-    baseline: MotionArrays | None = None,
+    motion: Motion, job: RetargetJob, result: RetargetResult, baseline: MotionArrays | None = None
 ) -> dict[str, Any]:
     """
     Return the figures of the retarget report as plain numbers with unit suffixes.
 
     The baseline is what `copied_angles` returns for the job, if that is at hand.
-
     """
     performer, puppet = performer_arrays(motion), result.puppet
     planted = quality.planted_feet(performer, motion.rate_hz)
@@ -75,7 +71,6 @@ def copied_angles(motion: Motion, job: RetargetJob) -> MotionArrays:
     Return the puppet of a job with the captured joint angles and nothing else.
 
     The same as the solver `joint_angles` makes with the default tuning, for all frames at once.
-
     """
     skeleton, tuning = job.character.skeleton, SolverConfig()
     leg_length = motion.skeleton.leg_length
@@ -94,7 +89,6 @@ def limb_importances(result: RetargetResult) -> Floats:
     Return how much each limb has to do with the environment or the body, shape (n, 4).
 
     A limb that is at the puppet's own skin is there because it was moved out, or meets it.
-
     """
     near_self = result.self_rows[..., SELF_IMPORTANCE]
     at_skin = (result.self_depths > 0.0).astype(np.float64)

@@ -73,17 +73,7 @@ def jerk_ratios(
 def free_limb_deviation_deg(
     puppet: MotionArrays, performer: MotionArrays, importances: Floats
 ) -> float:
-    """
-    Return how far joints of unimportant limbs are from the captured ones at most.
-
-    Parameters
-    ----------
-    puppet, performer : MotionArrays
-        Both bodies.
-    importances : ndarray, shape (n, 4)
-        Limbs below FREE count.
-
-    """
+    """Return how far joints of limbs below FREE are from the captured ones at most."""
     worst = 0.0
     for limb, segments in enumerate(LIMB_SEGMENTS):
         free = importances[:, limb] < FREE
@@ -98,15 +88,7 @@ def free_limb_deviation_deg(
 
 
 def orientation_deviation_deg(puppet: Quats, performer: Quats) -> dict[str, float]:
-    """
-    Return how far segments are from the captured orientations in world: p50, p99, max.
-
-    Parameters
-    ----------
-    puppet, performer : ndarray, shape (n, 16, 4)
-        Segments of both bodies in world.
-
-    """
+    """Return how far segments (n, 16, 4) are from the captured ones in world: p50, p99, max."""
     turn = quaternions.multiply(quaternions.conjugate(performer), puppet)
     angle = np.linalg.norm(quaternions.log(turn), axis=-1)
     return percentiles(np.degrees(angle))
@@ -127,26 +109,10 @@ def root_balls(
     skeleton: Skeleton, limbs: NDArray[np.int64], q_world: Quats, starts: Vec3s, goals: Vec3s
 ) -> tuple[Vec3s, Floats]:
     """
-    Return the balls in which the pelvis is when limbs reach their goals (Shin2002 eq. 5.2).
+    Return centres and radii [m] of the pelvis's balls for goals of m limbs (Shin2002 eq. 5.2).
 
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The puppet.
-    limbs : ndarray, shape (m,)
-        Which limbs.
-    q_world : ndarray, shape (..., 16, 4)
-        Gives hands and feet their orientation.
-    starts : ndarray, shape (..., m, 3)
-        From the pelvis to where the limbs start, in world [m].
-    goals : ndarray, shape (..., m, 3)
-        Of palms and soles in world [m].
-
-    Returns
-    -------
-    centres, radii : ndarray, shapes (..., m, 3), (m,)
-        The balls [m].
-
+    Starts are from the pelvis to where the limbs start, goals are of palms and soles (..., m, 3)
+    in world [m]; `q_world` gives hands and feet their orientation.
     """
     ends = q_world[..., LIMB_SEGMENTS[limbs, 2], :]
     palms = quaternions.rotate(ends, skeleton.interaction_points[limbs])
@@ -167,17 +133,7 @@ def impossible_share(
     """
     Return the fraction of frames in which no root brings all planted feet within leg length.
 
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The puppet.
-    q_world : ndarray, shape (n, 16, 4)
-        Segment orientations of the performer.
-    soles : ndarray, shape (n, 2, 3)
-        Goals of the soles in the puppet's world [m].
-    planted : ndarray, shape (n, 2)
-        Which feet of the performer are planted.
-
+    Goals of the soles (n, 2, 3) are in the puppet's world [m].
     """
     impossible, hips = 0, skeleton.offsets[LIMB_SEGMENTS[FEET_LIMBS, 0]]
     both = np.flatnonzero(planted.all(axis=1))
@@ -200,22 +156,8 @@ def errors_in_reach(
     """
     Return the goal errors of wanted limbs in the frames that can meet them all [m].
 
-    A frame can if one place of the root, with body, hands and feet turned as they are, is
-    within reach of all that is wanted.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The puppet.
-    q_world, p_world : ndarray, shapes (n, 16, 4), (n, 16, 3)
-        Its segments in its world [m].
-    goals : ndarray, shape (n, 4, 3)
-        Of palms and soles there [m].
-    wanted : ndarray, shape (n, 4)
-        Which limbs.
-    errors : ndarray, shape (n, 4)
-        How far each is from its goal [m].
-
+    A frame can if one place of the root, with body, hands and feet turned as they are, is within
+    reach of all that is wanted. Goals (n, 4, 3) are in the puppet's world [m].
     """
     found = [np.empty(0)]
     for i in np.flatnonzero(wanted.any(axis=1)):

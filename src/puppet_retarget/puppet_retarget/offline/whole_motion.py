@@ -20,13 +20,7 @@ from puppet_retarget.importance import (
     SelfInteractionConfig,
 )
 from puppet_retarget.offline.quality import MotionArrays
-from puppet_retarget.solvers import (
-    follower_of,
-    make_solver,
-    Solver,
-    SolverConfig,
-    SolverOutput,
-)
+from puppet_retarget.solvers import follower_of, make_solver, Solver, SolverConfig, SolverOutput
 
 PROGRESS_FRAMES = 100  # from one report of progress to the next
 
@@ -112,19 +106,8 @@ def retarget_motion(
     """
     Run every frame of a motion through importance and solver, as the live nodes do.
 
-    Parameters
-    ----------
-    motion : Motion
-        The performer.
-    job : RetargetJob
-        Puppet, environment and tuning.
-    progress : callable, optional
-        Called with the number of frames done since the last call.
-    solver : Solver, optional
-        What to run instead of the solver that the job names.
-    self_columns : int
-        How many columns of the self-interaction's rows to keep; they take most of the memory.
-
+    `progress` gets the number of frames done since its last call; `solver` replaces that of the
+    job; `self_columns` of the self-interaction's rows are kept, which take most of the memory.
     """
     skeleton, character = motion.skeleton, job.character
     scale = character.scale_for(skeleton.leg_length)
@@ -194,14 +177,7 @@ def _empty_result(n: int, self_columns: int, n_joints: int) -> RetargetResult:
 
 
 def require_finite(result: RetargetResult) -> None:
-    """
-    Refuse an outcome that cannot be used.
-
-    Raises
-    ------
-    RuntimeError : naming the first frame that is not finite.
-
-    """
+    """Raise a RuntimeError that names the first frame that is not finite."""
     puppet = result.puppet
     finite = np.isfinite(puppet.root_positions).all(axis=1)
     finite &= np.isfinite(puppet.rotations).all(axis=(1, 2))

@@ -13,7 +13,6 @@ A body under closed-loop inverse rate control, frame by frame (ChoiKo2000).
 
 Retargeting gives it one body's end-effectors and angles for another body; enhancement, measured
 end-effectors and measured angles of the same body.
-
 """
 
 from collections.abc import Sequence
@@ -170,14 +169,8 @@ class RateController:
         """
         Hang the tree on another segment, which stays where it is, as all others do.
 
-        Parameters
-        ----------
-        segment : int
-            The new base.
-        position, orientation : ndarray, shapes (3,) and (4,)
-            Its given pose for the frame that was. Where the segment is not there, the difference
-            is added to the poses that are given from now on, and fades.
-
+        Where the segment is not at the given pose [m], the difference is added to the poses that
+        are given from now on, and fades.
         """
         self._check_base(segment)
         self.inputs.base_position[:] = position
@@ -194,7 +187,6 @@ class RateController:
 
         A base of its own motion, such as a foot that stands, is driven; a pelvis that is to give
         way to hands and feet is not.
-
         """
         self.inputs.mobilities[:BASE_DOFS] = 0.0 if driven else 1.0
 
@@ -202,15 +194,7 @@ class RateController:
         """
         Put the body into a posture, with no motion before it; all inputs ask it to stay there.
 
-        Parameters
-        ----------
-        base_position : ndarray, shape (3,)
-            Joint of the base segment in world [m].
-        base_orientation : ndarray, shape (4,)
-            Its orientation.
-        rotations : ndarray, shape (n, 4)
-            Joint rotations; row 0 is not used.
-
+        The base is in world [m]; row 0 of the joint rotations is not used.
         """
         n, base, state = len(self.tree.names), self.base, self._arrays.state
         state.rotations[:n] = check_array('rotations', rotations, (n, 4))
@@ -240,15 +224,8 @@ class RateController:
         """
         Ask for any other secondary task in the next frames: J2^T K2 e2 (ChoiKo2000 eq. 15).
 
-        Parameters
-        ----------
-        error : ndarray, shape (k,)
-            e2, what the function is to grow by.
-        jacobian : ndarray, shape (k, dofs)
-            J2, of the function by the rates of the degrees of freedom.
-        gain : float
-            K2 [-]. Imitation has gains of its own, `inputs.gains`, which can be set to 0.
-
+        `error` (k,) is what the function is to grow by, `jacobian` (k, dofs) its derivative by the
+        rates. Imitation has gains of its own, `inputs.gains`, which can be set to 0.
         """
         n = self.tree.n_dofs
         j2 = check_array('jacobian', jacobian, (None, n))

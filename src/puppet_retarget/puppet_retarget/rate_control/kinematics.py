@@ -32,19 +32,7 @@ from puppet_retarget.rate_control.tree import BALL, FIXED, HINGE, POSITION
 
 @kernel
 def pose_tree(tree: TreeArrays, rotations: Quats, q_world: Quats, p_world: Vec3s) -> None:
-    """
-    Bring all segments up to date with the base, whose rows hold, and the joint rotations.
-
-    Parameters
-    ----------
-    tree : TreeArrays
-        Which segment is the base, too.
-    rotations : ndarray, shape (S, 4)
-        Joint rotations.
-    q_world, p_world : ndarray, shapes (S, 4) and (S, 3)
-        In and out.
-
-    """
+    """Bring all segments up to date with the base, whose rows hold, and the joint rotations."""
     base = tree.base[0]
     for i in range(1, tree.sizes[0]):
         segment = tree.orders[base, i]
@@ -118,7 +106,6 @@ def joint_difference(kind: int, axes: Vec3s, q: Quat, goal: Quat, out: Floats) -
 
     Exact for balls and hinges. Of a universal joint it is the first order, by least squares:
     the two axes need not be square to each other.
-
     """
     if kind == FIXED:
         return
@@ -165,7 +152,6 @@ def hang_on(
 
     So a base that is switched at a step's end begins where its segment was as an end-effector,
     whatever error that had, and does not jump.
-
     """
     tree.base[0] = segment
     base_difference(tree, inputs, state, difference)
@@ -178,19 +164,9 @@ def wish_rates(tree: TreeArrays, inputs: Inputs, state: State, share: float, out
     """
     Write the secondary rate: towards what is to be imitated, and whatever else is wished.
 
-    ChoiKo2000 eq. 20 with its error as in eq. 15: x2 are the joints' rotations and the pose of
-    the base, f2 is the identity. Driven degrees of freedom, those of no mobility, take up all
-    of the way.
-
-    Parameters
-    ----------
-    tree, inputs, state : TreeArrays, Inputs, State
-        The body and what it imitates.
-    share : float
-        Of the way, for this sub-step [-].
-    out : ndarray, shape (D,)
-        Out [m], [rad].
-
+    ChoiKo2000 eq. 20 with its error as in eq. 15: x2 are the joints' rotations and the pose of the
+    base, f2 is the identity. Driven degrees of freedom, those of no mobility, take up all of the
+    way; the others the share of this sub-step.
     """
     base_difference(tree, inputs, state, out)
     if inputs.mobilities[0] == 0.0:
@@ -407,17 +383,7 @@ def _fill_base(
 
 @kernel
 def fill_jacobian(tree: TreeArrays, inputs: Inputs, state: State, jacobian: Floats) -> int:
-    """
-    Write the stacked Jacobian, transposed, of all active tasks; return the number of rows.
-
-    Parameters
-    ----------
-    tree, inputs, state : TreeArrays, Inputs, State
-        The body.
-    jacobian : ndarray, shape (D, R)
-        Out: a row for each degree of freedom, a column for each constraint.
-
-    """
+    """Write the stacked Jacobian of all active tasks, transposed; return the number of rows."""
     n = 0
     for task in range(tree.sizes[2]):
         if inputs.active[task] != 0:

@@ -4,7 +4,6 @@
 What the kernels of rate control share, as tuples of arrays that are packed into one argument.
 
 Arrays have room for the largest tree, so that the kernels are compiled once for all of them.
-
 """
 
 from typing import NamedTuple

@@ -164,7 +164,6 @@ def prepare_inverse(
 
     lambda^2 grows from 0 to `max_damping`^2 as the smallest singular value falls from
     `damped_below` to 0, so that away from singularities nothing is damped.
-
     """
     trace = fill_gram(work.jacobian, mobilities, n_dofs, n, work.gram)
     floor = FLOOR * trace + 1e-300
@@ -193,35 +192,14 @@ def through_jacobian(jacobian: Floats, rates: Floats, n_dofs: int, n: int, out: 
 
 @kernel
 def pseudo_inverse(
-    wanted: Floats,
-    wish: Floats,
-    mobilities: Floats,
-    n_dofs: int,
-    n: int,
-    work: Work,
-    out: Floats,
+    wanted: Floats, wish: Floats, mobilities: Floats, n_dofs: int, n: int, work: Work, out: Floats
 ) -> None:
     """
     Write the rates that do what the tasks want and, as far as that leaves room, what is wished.
 
-    ChoiKo2000 eqs. 5, 16 and 19, J+ x + (I - J+ J) y, as y + J+ (x - J y): one solution
-    instead of two. J+ = W J^T (J W J^T + lambda^2 I)^-1.
-
-    Parameters
-    ----------
-    wanted : ndarray, shape (n,)
-        What the tasks want.
-    wish : ndarray, shape (n_dofs,)
-        The secondary rate; where the mobility is 0 it is carried out as it is.
-    mobilities : ndarray, shape (n_dofs,)
-        Diagonal of W.
-    n_dofs, n : int
-        Degrees of freedom and rows.
-    work : Work
-        With Jacobian and factor.
-    out : ndarray, shape (n_dofs,)
-        Out.
-
+    ChoiKo2000 eqs. 5, 16 and 19, J+ x + (I - J+ J) y, as y + J+ (x - J y): one solution instead of
+    two. J+ = W J^T (J W J^T + lambda^2 I)^-1, W = diag(mobilities); where a mobility is 0 the wish
+    is carried out as it is.
     """
     through_jacobian(work.jacobian, wish, n_dofs, n, work.spare)
     for i in range(n):
@@ -336,7 +314,6 @@ def estimate_errors(
     that misses: near singularities a wish that meets the goals is not projected away.
     The error of the secondary task is not estimated: it would differ from the plain one by
     what the tasks use, which the null space takes out again.
-
     """
     if settings.estimate == NO_ESTIMATE:
         # that of the step before, ChoiKo2000 eq. 10
@@ -373,7 +350,6 @@ def apply_step(
 
     What is wished is shortened faster: the direction that is left in the end leads towards the
     goals, so that some fraction of it helps unless nothing does.
-
     """
     _keep(tree, state, work)
     primary, secondary = 1.0, 1.0

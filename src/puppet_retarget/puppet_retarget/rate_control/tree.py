@@ -16,14 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from puppet_core.body import PARENTS, SEGMENTS, Skeleton
 from puppet_core.io import ConfigError
-from puppet_core.math import (
-    check_array,
-    Floats,
-    Ints,
-    read_only,
-    Vec3,
-    Vec3s,
-)
+from puppet_core.math import check_array, Floats, Ints, read_only, Vec3, Vec3s
 
 FIXED, HINGE, UNIVERSAL, BALL = 0, 1, 2, 3
 """Kinds of joints: their degrees of freedom. A joint of three successive axes is a ball."""
@@ -86,14 +79,7 @@ class BodyTree:
         return cls(SEGMENTS, PARENTS, skeleton.offsets)
 
     def index(self, name: str) -> int:
-        """
-        Return the index of a segment.
-
-        Raises
-        ------
-        ConfigError : for an unknown name, listing the known ones.
-
-        """
+        """Return the index of a segment; a ConfigError lists the known ones."""
         if name not in self.names:
             raise ConfigError(f'segment: expected one of {", ".join(self.names)}, got {name!r}')
         return self.names.index(name)
@@ -111,15 +97,10 @@ class BodyTree:
 
     def walks(self) -> tuple[Ints, Ints]:
         """
-        Return how the tree is walked from each base.
+        Return how the tree is walked from each base b: row b of orders and of neighbours.
 
-        Returns
-        -------
-        orders : ndarray, shape (n, n)
-            Row b: the segments, base b first, each after its neighbour on the side of the base.
-        neighbours : ndarray, shape (n, n)
-            Row b: of each segment that neighbour, -1 of the base itself.
-
+        An order has b first, each segment after its neighbour on the side of the base, which is -1
+        for b.
         """
         n = len(self.names)
         orders, neighbours = np.zeros((n, n), dtype=np.int64), np.full((n, n), -1)

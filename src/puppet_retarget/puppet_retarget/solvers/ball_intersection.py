@@ -105,7 +105,6 @@ def _linearise(
     Fill the linear system of a Newton step, (4, 5); return how far the spheres miss x.
 
     A third ball makes do with three rows; the fourth keeps x in the plane of the centres.
-
     """
     miss = 0.0
     for row in range(4):
@@ -136,12 +135,7 @@ def _linearise(
 
 @kernel
 def _meeting(
-    members: Members,
-    centres: Vec3s,
-    radii: Floats,
-    slacks: Floats,
-    growth: float,
-    x: Vec3,
+    members: Members, centres: Vec3s, radii: Floats, slacks: Floats, growth: float, x: Vec3
 ) -> float:
     """Move x to where three or four growing balls meet; return the growth, NaN without proof."""
     rows, turned = work_table(4, 5), work_table(4, 5)
@@ -195,19 +189,9 @@ def least_growth(centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, 
     """
     Write the first common point of growing balls; return whether it is proven to be that.
 
-    Parameters
-    ----------
-    centres : ndarray, shape (n, 3)
-        Centres [m].
-    radii : ndarray, shape (n,)
-        Signed radii; infinite ones are left out [m].
-    slacks : ndarray, shape (n,)
-        Growth of each radius per unit, > 0.
-    bounds : ndarray, shape (2,)
-        Out: the growth lies between these; negative if more than a point is common.
-    out : ndarray, shape (3,)
-        In: any point; out: the common one, or one that needs no more than the upper bound [m].
-
+    Radii are signed, infinite ones are left out [m]; slacks > 0 are each one's growth per unit.
+    The growth lies between the two bounds; negative if more than a point is common. `out` is any
+    point at first, then the common one, or one that needs no more than the upper bound [m].
     """
     n = len(radii)
     x, start = work_array(3), work_array(3)
@@ -437,39 +421,21 @@ def closest_in_balls(p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, out
     """
     Write the point nearest to p in the intersection of balls, relaxed if that is empty.
 
-    Parameters
-    ----------
-    p : ndarray, shape (3,)
-        The point to stay near to [m].
-    centres : ndarray, shape (n, 3)
-        Centres of the balls [m].
-    radii : ndarray, shape (n,)
-        Radii [m]; infinity is no constraint (errata 3), -r keeps outside of a ball of radius
-        r; at most MAX_BALLS.
-    slacks : ndarray, shape (n,)
-        How much each constraint gives way per unit of relaxation, > 0: large for balls that
-        matter little.
-    out : ndarray, shape (3,)
-        The answer; may be p itself.
+    A radius of infinity is no constraint (errata 3), -r keeps outside of a ball of radius r; at
+    most MAX_BALLS [m]. Slacks > 0 are how much each constraint gives way per unit of relaxation:
+    large for balls that matter little. `out` may be p itself. The relaxation is returned: 0 if
+    something is feasible, else the least t for which radii r + t slack (r - t slack of balls to
+    stay outside of) leave something.
 
-    Returns
-    -------
-    relaxation : float
-        0 if something is feasible, else the least t for which radii r + t slack (r - t slack
-        of balls to stay outside of) leave something.
-
-    Notes
-    -----
     With balls to stay inside of only, continuous in all arguments, also where the intersection
     vanishes: the relaxed balls meet in one point, to which the intersection shrank.
 
     With balls to stay outside of, what is feasible may have several parts. The answer is the
-    nearest point of all of them, so it jumps where two parts are equally near, or the nearest
-    one vanishes while another is left; it is continuous where the last one shrinks to a point
-    and vanishes, and from then on as long as that point is the only one. The relaxation is
-    then found by halving: to 1e-12 of the least, which leaves the point uncertain by the
-    square root of FEASIBLE_TOL_M, and at some ten times the cost.
-
+    nearest point of all of them, so it jumps where two parts are equally near, or the nearest one
+    vanishes while another is left; it is continuous where the last one shrinks to a point and
+    vanishes, and from then on as long as that point is the only one. The relaxation is then found
+    by halving: to 1e-12 of the least, which leaves the point uncertain by the square root of
+    FEASIBLE_TOL_M, and at some ten times the cost.
     """
     start = work_array(3)
     copy(p, start)
@@ -484,12 +450,7 @@ def closest_in_balls(p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, out
 
 @kernel
 def _halve(
-    start: Vec3,
-    centres: Vec3s,
-    signed: Floats,
-    slacks: Floats,
-    bounds: Floats,
-    out: Vec3,
+    start: Vec3, centres: Vec3s, signed: Floats, slacks: Floats, bounds: Floats, out: Vec3
 ) -> None:
     """Narrow the bounds of the growth by trying, where Newton steps cannot settle it."""
     x, work = work_array(3), work_array(MAX_BALLS)[: len(signed)]
@@ -531,12 +492,7 @@ def relax_on_sphere(
 
 @kernel
 def _fill_rows(
-    centre: Vec3,
-    radius: float,
-    ball_centres: Vec3s,
-    signed: Floats,
-    slacks: Floats,
-    rows: Floats,
+    centre: Vec3, radius: float, ball_centres: Vec3s, signed: Floats, slacks: Floats, rows: Floats
 ) -> int:
     """Fill n_i / s_i and b_i / s_i of the constraints there are; return their number."""
     count = 0
@@ -567,7 +523,6 @@ def _keep_if_less(
     Copy one of the directions to `out` if it needs less relaxation than the best, or is nearer.
 
     `best` is the relaxation, the squared distance, and the difference that counts as a tie.
-
     """
     x, y, z = points[which, 0], points[which, 1], points[which, 2]
     worst, limit = -math.inf, best[0] + best[2]
@@ -587,7 +542,6 @@ def _where_planes_cut(planes: Floats, points: Vec3s) -> bool:
     Write the two unit x with a.x = k for both rows (a, k) of the planes, if there are.
 
     Parallel planes have none.
-
     """
     a0, a1, a2, a3 = planes[0, 0], planes[0, 1], planes[0, 2], planes[0, 3]
     b0, b1, b2, b3 = planes[1, 0], planes[1, 1], planes[1, 2], planes[1, 3]
@@ -635,7 +589,6 @@ def _try_pair(
     Try the points in which two constraints need the same; return the least that both need.
 
     Rows 2 + i of the points are where each constraint alone needs least.
-
     """
     for k in range(4):
         planes[0, k] = rows[i, k] - rows[j, k]
@@ -661,13 +614,7 @@ def _try_pair(
 
 @kernel
 def _try_triples(
-    rows: Floats,
-    count: int,
-    towards: Vec3,
-    planes: Floats,
-    points: Vec3s,
-    best: Floats,
-    out: Vec3,
+    rows: Floats, count: int, towards: Vec3, planes: Floats, points: Vec3s, best: Floats, out: Vec3
 ) -> None:
     """Try the points in which three constraints need the same."""
     for i in range(2, count):
@@ -710,23 +657,9 @@ def least_relaxation(
     """
     Write the point of a sphere that is left when balls are relaxed by the least amount.
 
-    Parameters
-    ----------
-    p : ndarray, shape (3,)
-        Point of the sphere; of several points left, one near to it is taken [m].
-    centre, radius : ndarray, shape (3,), and float
-        The sphere [m].
-    ball_centres, signed, slacks : ndarray, shapes (n, 3), (n,), (n,)
-        The balls, with signed radii [m]; slacks > 0.
-    out : ndarray, shape (3,)
-        The point [m].
-
-    Returns
-    -------
-    relaxation : float
-        The least t >= 0 [m]; -t if a ball about the sphere's very centre decides it, which
-        leaves more than a point.
-
+    Radii are signed [m], slacks > 0. Of several points left, one near to p, on the sphere, is
+    taken. The least t >= 0 is returned [m]; -t if a ball about the sphere's very centre decides
+    it, which leaves more than a point.
     """
     towards, direction = work_array(3), work_array(3)
     rows, planes = work_table(MAX_BALLS, 4), work_table(2, 4)
@@ -814,41 +747,20 @@ def closest_on_sphere(
     out: Vec3,
 ) -> float:
     """
-    Write the point of a sphere nearest to p that is inside some balls and outside others.
+    Write the point of a sphere nearest to p that is inside some balls and outside others [m].
 
-    Parameters
-    ----------
-    p : ndarray, shape (3,)
-        The point to stay near to; needs not be on the sphere [m].
-    centre, radius : ndarray, shape (3,), and float
-        The sphere; a radius > 0 [m].
-    ball_centres, ball_radii : ndarray, shapes (n, 3), (n,)
-        The balls, at most MAX_BALLS [m].
-    outside : ndarray of bool, shape (n,)
-        Which to stay outside of. Such a ball without radius is no constraint, nor is an
-        infinite one to stay inside of.
-    slacks : ndarray, shape (n,)
-        How much each constraint gives way per unit of relaxation, > 0: large for balls that
-        matter little.
-    fallback : ndarray, shape (3,)
-        Direction of the point to stay near to if p is the sphere's centre, of any length > 0.
-    out : ndarray, shape (3,)
-        The answer; may be p itself.
+    At most MAX_BALLS; a ball to stay outside of without radius is no constraint, nor is an
+    infinite one to stay inside of. Slacks > 0 are how much each constraint gives way per unit of
+    relaxation: large for balls that matter little. If p is the sphere's centre, the point stays
+    near to that in the direction of `fallback`, of any length > 0. `out` may be p itself. The
+    relaxation is returned: 0 if something is feasible, else the least t for which balls with their
+    squared radii r^2 + 2 radius t slack (less that, to stay outside of) leave something [m].
 
-    Returns
-    -------
-    relaxation : float
-        0 if something is feasible, else the least t for which balls with their squared radii
-        r^2 + 2 radius t slack (less that, to stay outside of) leave something [m].
-
-    Notes
-    -----
-    What is feasible on a sphere may have several parts. The answer is the nearest point of all
-    of them, so it jumps where two parts are equally near, or the nearest one vanishes while
-    another is left. It is continuous where the last part shrinks to a point and vanishes, and
-    from then on as long as that point is the only one that the least relaxation leaves: not
-    for a ball whose centre passes the sphere's while its surface does not touch it.
-
+    What is feasible on a sphere may have several parts. The answer is the nearest point of all of
+    them, so it jumps where two parts are equally near, or the nearest one vanishes while another
+    is left. It is continuous where the last part shrinks to a point and vanishes, and from then on
+    as long as that point is the only one that the least relaxation leaves: not for a ball whose
+    centre passes the sphere's while its surface does not touch it.
     """
     signed, start = work_array(MAX_BALLS)[: len(ball_radii)], work_array(3)
     sign_radii(ball_radii, outside, signed)

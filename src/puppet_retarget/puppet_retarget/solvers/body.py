@@ -163,18 +163,8 @@ def body_gradient(
     """
     Fill the derivatives of E by increments at a state that `body_energy` filled.
 
-    Parameters
-    ----------
-    task, state : BodyTask, BodyState
-        Goals and posture.
-    torso_segments : int
-        1 for a rigid torso, 2 for spine and chest.
-    gradient : ndarray, shape (12,)
-        Out.
-    curvature : ndarray, shape (12, 12)
-        Out: lower triangle of the second derivatives, as if turning segments moved the
-        shoulders on straight lines; positive definite.
-
+    The curvature is the lower triangle (12, 12) of the second derivatives, as if turning segments
+    moved the shoulders on straight lines; positive definite.
     """
     curvature[:] = 0.0
     _add_posture(task, state, torso_segments, gradient, curvature)
@@ -207,7 +197,6 @@ def add_bends(state: BodyState, torso_segments: int, all_of_them: bool, curvatur
 
     With all of it the curvature is the exact one, which need not be positive definite; else
     only a part is added that keeps it so.
-
     """
     arms = work_table(3, 3)
     for i in range(4):
@@ -428,15 +417,9 @@ def _line_search(
     trial: BodyState,
 ) -> tuple[int, float, float]:
     """
-    Fill the trial with a state of sufficiently lower energy along a direction.
+    Fill the trial with a state of lower energy along a direction; return trials, step, energy.
 
-    The last step, whose promise the rounding hides, is taken as it is.
-
-    Returns
-    -------
-    trials, step, energy : tuple
-        The trial's step and energy; a step of 0 if none was good enough.
-
+    The last step, whose promise the rounding hides, is taken as it is. A step of 0: none was good.
     """
     step = _first_step(direction, 6 + 3 * torso_segments)
     shortest = SHORTEST_STEP * step
@@ -470,31 +453,15 @@ def minimise_body(
     """
     Minimise Shin2002 eqs. 5.3 to 5.5; return the number of steps tried.
 
-    Parameters
-    ----------
-    unknowns : ndarray, shape (12,)
-        In: a guess, such as the frame before's; zeros are taken instead where they are better.
-        Out: root displacement [m] and rotation vectors of pelvis, spine, chest [rad].
-    offsets, root, rotations, wrist_goals, radii, weights : ndarray
-        As in BodyTask.
-    torso_segments : int
-        1 for a rigid torso (nine unknowns, the others become 0), 2 for spine and chest.
-    max_iterations : int
-        Cap of the steps tried, each being one evaluation; at most three more are made before.
-    q_body, p_body : ndarray, shapes (3, 4), (3, 3)
-        Out: frames of pelvis, spine and chest.
-
+    Unknowns (12,) are root displacement [m] and rotation vectors of pelvis, spine, chest [rad]:
+    in, a guess, such as the frame before's (zeros are taken instead where they are better); out,
+    the result with the frames of the three segments. One torso segment leaves nine unknowns, the
+    others become 0. Each step is one evaluation; at most three more are made before.
     """
     n = 6 + 3 * torso_segments
     task = BodyTask(offsets, root, rotations, wrist_goals, radii, weights)
     state = BodyState(
-        unknowns,
-        q_body,
-        p_body,
-        work_table(4, 3),
-        work_table(4, 3),
-        work_array(4),
-        work_array(4),
+        unknowns, q_body, p_body, work_table(4, 3), work_table(4, 3), work_array(4), work_array(4)
     )
     trial = BodyState(
         work_array(N_UNKNOWNS),

@@ -132,21 +132,7 @@ class DiscontinuityDetector:
         self._found = 0
 
     def leaps(self, root: Vec3, rotations: Quats, dt_s: float, size: float = 1.0) -> bool:
-        """
-        Return whether the next posture is too far from the one before.
-
-        Parameters
-        ----------
-        root : ndarray, shape (3,)
-            Root position [m].
-        rotations : ndarray, shape (16, 4)
-            Joint rotations.
-        dt_s : float
-            Time since the one before [s].
-        size : float
-            Of the body over a grown-up's [-].
-
-        """
+        """Return whether the next posture is too far from the last; size is over a grown-up's."""
         self._found = watch_step(self._packed, root, rotations, dt_s, self._ratio, size)
         return self._found & LEAPS != 0
 
@@ -155,7 +141,6 @@ class DiscontinuityDetector:
         Return whether the last posture came fast, or not as the motion was.
 
         That may be as in the step before, or as before a discontinuity: it counts once.
-
         """
         return self._found & BREAKS != 0
 
@@ -172,21 +157,8 @@ def watch_step(
     """
     Take the next posture; return which of LEAPS and BREAKS it does.
 
-    Parameters
-    ----------
-    packed : ndarray, shape (1,)
-        Holds DetectorArrays, changed.
-    root : ndarray, shape (3,)
-        Root position [m].
-    rotations : ndarray, shape (16, 4)
-        Joint rotations.
-    dt_s : float
-        Time since the posture before [s].
-    ratio : float
-        Of the fastest motion, from which on it is a discontinuity [-].
-    size : float
-        Of the body over a grown-up's [-].
-
+    `ratio` is of the fastest motion, from which on it is a discontinuity, `size` over a
+    grown-up's.
     """
     watch = unpack(packed[0], DetectorArrays)
     times_s, far = watch.times_s, watch.far
@@ -350,18 +322,8 @@ class HoldAndBlend:
         """
         Blend a posture in place; return whether it was changed.
 
-        Parameters
-        ----------
-        root : ndarray, shape (3,)
-            Root position [m].
-        rotations : ndarray, shape (16, 4)
-            Joint rotations.
-        dt_s : float
-            Time since the frame before [s]; a gap does not count towards the blend.
-        ease_s : float
-            How long the blend lasts, longer if it would be faster than a body, shorter after a
-            late frame [s].
-
+        A gap before does not count towards the blend, which lasts longer than `ease_s` if it would
+        be faster than a body, shorter after a late frame.
         """
         if self._watch.leaps(root, rotations, dt_s, self.size):
             if self._has_posture and not self._is_due:
@@ -454,23 +416,7 @@ def add_gap(share: float, root_gap: Vec3, turn_gaps: Vec3s, root: Vec3, rotation
 def is_usable(
     root: Vec3, segments: Vec3s, rotations: Quats, rows: Floats, self_rows: Floats
 ) -> bool:
-    """
-    Return whether a posture and its importance are finite, unit and in range.
-
-    Parameters
-    ----------
-    root : ndarray, shape (3,)
-        Pelvis in world [m].
-    segments : ndarray, shape (16, 3)
-        Joints in world [m].
-    rotations : ndarray, shape (16, 4)
-        Joint rotations.
-    rows : ndarray, shape (4, 8)
-        Importance rows.
-    self_rows : ndarray, shape (8, SELF_ROW)
-        Rows of the self-interaction.
-
-    """
+    """Return whether a posture [m] and its importance are finite, unit and in range."""
     if not is_posture(root, segments, rotations):
         return False
     # every comparison is false for NaN

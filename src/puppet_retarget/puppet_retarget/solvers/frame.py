@@ -5,7 +5,6 @@ One frame of retargeting in the thesis' three steps: root, body, limbs (kernel l
 
 Shared by every solver that places end-effectors; they differ in the importances, goals and
 tuning they pass.
-
 """
 
 import numpy as np
@@ -90,12 +89,7 @@ def keep_end_orientations(model: PuppetModel, goals: Goals, frame: Frame) -> Non
 
 @kernel
 def _estimate_body(
-    model: PuppetModel,
-    tuning: Tuning,
-    captured_root: Vec3,
-    goals: Goals,
-    dt: float,
-    frame: Frame,
+    model: PuppetModel, tuning: Tuning, captured_root: Vec3, goals: Goals, dt: float, frame: Frame
 ) -> int:
     """Place the root and, if that does not reach all goals, the body; return iterations."""
     before = work_array(3)
@@ -172,25 +166,8 @@ def solve_frame(
     """
     Fill `frame` with the puppet's posture; return the body iterations.
 
-    Parameters
-    ----------
-    model, tuning : PuppetModel, Tuning
-        The puppet.
-    objects : ObjectArrays
-        The environment with the puppet's counterparts in its scaled world.
-    captured_root : ndarray, shape (3,)
-        The performer's pelvis in world [m].
-    hips : ndarray, shape (3,)
-        Mid-point of the performer's hip joints in world [m].
-    rotations : ndarray, shape (16, 4)
-        Captured joint rotations.
-    goals : Goals
-        Goals in the puppet's world.
-    dt : float
-        Time since the frame before [s]; infinity starts all smoothing anew.
-    frame : Frame
-        Out.
-
+    Captured root and mid-point of the hips are in world [m], objects and goals in the puppet's
+    scaled world. An infinite time since the frame before [s] starts all smoothing anew.
     """
     pose_captured(model, tuning, hips, rotations, frame)
     keep_end_orientations(model, goals, frame)
@@ -255,23 +232,7 @@ def pose_limbs(
     dt: float,
     frame: Frame,
 ) -> None:
-    """
-    Pose the four limbs of a frame whose root and body are in place.
-
-    Parameters
-    ----------
-    model, tuning : PuppetModel, Tuning
-        The puppet.
-    objects : ObjectArrays
-        The environment with the puppet's counterparts in its scaled world.
-    goals : Goals
-        Goals in the puppet's world.
-    dt : float
-        Time since the frame before [s]; infinity starts anew.
-    frame : Frame
-        In: root and rotations, kinematics up to date, wrist goals; out: all of the posture.
-
-    """
+    """Pose the four limbs of a frame whose root and body are in place, kinematics up to date."""
     # legs first: an arm that touches a leg touches it where the leg finally is
     for first in (2, 0):
         for limb in range(first, first + 2):

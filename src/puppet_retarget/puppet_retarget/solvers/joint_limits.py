@@ -12,7 +12,6 @@ No continuous rule can bring all rotations to the limit they have passed: at a s
 turn the twist is undefined, and from there every side is as near. So what is asked for beyond
 150 degrees from the middle, far out of all limits, fades back to the middle, which half a turn
 gives exactly. The whole then is continuous with its first derivative everywhere.
-
 """
 
 import math
@@ -87,23 +86,10 @@ def _swing_axes(axis: Vec3, first: Vec3, second: Vec3) -> None:
 @kernel
 def split_swing_twist(q: Quat, axis: Vec3, swing: Vec3) -> float:
     """
-    Split a rotation into a swing after a twist, q = swing twist.
+    Split q into a swing after a twist about a unit axis; write the swing, return the twist.
 
-    Parameters
-    ----------
-    q : ndarray, shape (4,)
-        The rotation.
-    axis : ndarray, shape (3,)
-        Unit axis of the twist.
-    swing : ndarray, shape (3,)
-        Out: rotation vector square to the axis, at most pi long [rad].
-
-    Returns
-    -------
-    twist : float
-        In (-2 pi, 2 pi], for q and -q a whole turn apart; 0 where it is undefined, at a swing
-        of half a turn [rad].
-
+    The swing is a rotation vector square to the axis, at most pi long [rad]. The twist is in
+    (-2 pi, 2 pi], for q and -q a whole turn apart; 0 where it is undefined, at half a turn of swing.
     """
     along = q[1] * axis[0] + q[2] * axis[1] + q[3] * axis[2]
     cosine = math.sqrt(q[0] * q[0] + along * along)
@@ -134,15 +120,9 @@ def _fade(angle: float) -> float:
 @kernel
 def soft_offset(offset: float, half: float) -> float:
     """
-    Return a twist within its range, the same in all but the outermost of it.
+    Return a twist, from the middle of its range, within half that range [rad].
 
-    Parameters
-    ----------
-    offset : float
-        From the middle of the range, in [-pi, pi] [rad].
-    half : float
-        Half the range [rad].
-
+    It stays the same in all but the outermost of the range.
     """
     away, kept = abs(offset), KEPT * half
     if away <= kept:
@@ -158,7 +138,6 @@ def _multiplier(x: float, y: float, a: float, b: float) -> float:
     Return the multiplier l of the point of an ellipse that is nearest to one outside.
 
     The point is (x a^2 / (a^2 + l), y b^2 / (b^2 + l)), a and b the half axes.
-
     """
     # from a bound below the root; the function is convex, so the steps approach it from there
     multiplier = max(a * abs(x) - a * a, b * abs(y) - b * b, 0.0)
@@ -175,25 +154,11 @@ def _multiplier(x: float, y: float, a: float, b: float) -> float:
 @kernel
 def soft_swing(x: float, y: float, limits: Floats, out: Floats) -> bool:
     """
-    Write a swing that is inside its ellipse, the same in all but the outermost of it.
+    Write a swing that is inside its ellipse, the same in all but the outermost of it [rad].
 
     From the nearest point of an ellipse of nine tenths the size the swing goes on along the
-    normal, towards the full ellipse but not through it.
-
-    Parameters
-    ----------
-    x, y : float
-        The swing's rotation vector by its two axes [rad].
-    limits : ndarray, shape (2,)
-        Half axes of the ellipse [rad].
-    out : ndarray, shape (2,)
-        Out [rad].
-
-    Returns
-    -------
-    changed : bool
-        Whether the swing was outside of the smaller ellipse.
-
+    normal, towards the full ellipse but not through it. Returns whether it was outside the
+    smaller.
     """
     out[0], out[1] = x, y
     a, b = KEPT * limits[0], KEPT * limits[1]
@@ -223,21 +188,10 @@ def limit_joint(
     """
     Write a joint rotation within its limits; return whether it had to change.
 
-    Parameters
-    ----------
-    q : ndarray, shape (4,)
-        The joint's rotation.
-    axis : ndarray, shape (3,)
-        Unit axis of the twist, in the segment's frame.
-    frame : ndarray, shape (4,)
-        The joint's rotation in the middle of the cone.
-    swing_limits : ndarray, shape (2,)
-        Half angles about the two swing axes, at most MAX_ANGLE_DEG [rad].
-    twist_limits : ndarray, shape (2,)
-        Least and greatest twist, at most twice MAX_ANGLE_DEG apart [rad].
-    out : ndarray, shape (4,)
-        The limited rotation, q itself well within the limits; may be q.
-
+    The twist's unit axis is in the segment's frame; `frame` is the rotation in the middle of the
+    cone. Swing limits are half angles about the two swing axes, at most MAX_ANGLE_DEG, twist
+    limits the least and greatest, at most twice that apart [rad]. Well within the limits `out` is
+    q itself; may be q.
     """
     local, turn = work_array(4), work_array(4)
     swing, first, second, parts = work_array(3), work_array(3), work_array(3), work_array(2)

@@ -117,20 +117,12 @@ def limb_of(
 @kernel
 def soft_reach(distance: float, current: float, upper: float, lower: float) -> float:
     """
-    Return the distance at which the wrist ends when it should go to `distance`.
+    Return the distance [m] at which the wrist ends when it should go to `distance`.
 
     A knee's angle changes infinitely fast where the leg becomes straight; that is the pop of a
     foot whose goal leaves reach. Goals up to EXACT_SHARE of the length, or up to the current
-    distance of the wrist if that is more, are reached; beyond, half of what is left is
-    approached but never passed. The same holds for folding.
-
-    Parameters
-    ----------
-    distance, current : float
-        Shoulder to goal, and to wrist as it is; 0 for none [m].
-    upper, lower : float
-        Segment lengths [m].
-
+    distance of the wrist if that is more (0 for none), are reached; beyond, half of what is left
+    is approached but never passed. The same holds for folding.
     """
     kept_back = (1.0 - EXACT_SHARE) * (upper + lower)
     return soft_distance(distance, current, upper, lower, kept_back)
@@ -171,7 +163,6 @@ def place_elbow(
     shoulder-wrist to the new one. A goal out of reach is pointed at. `current` is a distance
     of the wrist that is reached exactly whatever it is (`soft_reach`), `hint` the unit vector
     to which the elbow bends when captured straight.
-
     """
     line, captured_line = sub(goal, shoulder), sub(wrist, shoulder)
     distance = norm(line)
@@ -204,7 +195,6 @@ def into_range_ball(captured: Vec3Like, goal: Vec3Like, radius: float, slack: fl
     With slack s the point is that of the ball r / s, as it is at no importance, with s^2 times
     its distance to the goal: within the ball r, and there with importance s = 1 - w smoothly.
     The radius is that of Shin2002 eq. 5.10, a slack of 1 is the ball alone.
-
     """
     way = sub(captured, goal)
     share = 0.0
@@ -225,7 +215,6 @@ def into_reach(
     of reach, which is a blow. A goal that need not be met exactly gives it more room: slack,
     1 - w, times the reach, if the captured limb is not longer than that itself. The reach is
     passed by a thousandth of it at most.
-
     """
     way = sub(goal, shoulder)
     distance, current = norm(way), norm(sub(captured, shoulder))
@@ -263,19 +252,10 @@ def bend_limb(limb: Limb, goal: Vec3Like, current: float) -> tuple[Vec3, Vec3]:
 @kernel
 def solve_limb(limb: Limb, goal: Vec3Like, current: float, weight: float) -> Joints:
     """
-    Return the three joint rotations of a limb.
+    Return the three joint rotations of a captured limb for the goal of its wrist in world [m].
 
-    Parameters
-    ----------
-    limb : Limb
-        As captured.
-    goal : tuple of float
-        Where the wrist should be in world [m].
-    current : float
-        A distance of the wrist to be reached exactly; see `soft_reach` [m].
-    weight : float
-        Fraction of the solved rotations in the blend; 0 gives the captured ones exactly.
-
+    A `current` distance [m] is reached exactly, see `soft_reach`; weight 0 gives the captured
+    ones.
     """
     elbow, wrist = bend_limb(limb, goal, current)
     return turn_limb(limb, elbow, wrist, weight, weight)
@@ -297,7 +277,6 @@ def turn_limb(
     The places are the segments' lengths apart. The weights are fractions of the solved rotations
     in the blend at the shoulder, and at the elbow; the wrist keeps the hand's orientation by the
     first.
-
     """
     # Shin2002 eqs. 5.11 and 5.12, then 5.13
     q_upper = _turn_onto(limb.q_upper, limb.to_elbow, limb.shoulder, elbow)
@@ -334,25 +313,12 @@ def blend_joint(q_parent: QuatLike, q_child: QuatLike, captured: QuatLike, weigh
 @kernel
 def swivel_angle(q_start: QuatLike, axis: Vec3Like, q_captured: QuatLike) -> float:
     """
-    Return the turn about an axis that brings one orientation nearest to another.
+    Return the turn about an axis that brings one orientation nearest to another [rad].
 
-    Maximises |q* . q(theta)| with q(theta) = e^(theta k / 2) q0. Of the rotation t from q* to
-    q0 only the scalar part and the component along k count, so that the product is
-    t_w cos(theta / 2) - (k . t) sin(theta / 2) = A sin(theta / 2 + alpha), which is +-A where
-    the tangent of theta / 2 is -(k . t) / t_w.
-
-    Parameters
-    ----------
-    q_start, q_captured : ndarray, shape (4,)
-        q0 and q*, in the same coordinates; either may have either sign.
-    axis : ndarray, shape (3,)
-        k, unit, in those coordinates.
-
-    Returns
-    -------
-    angle : float
-        theta in [-pi, pi]; 0 where A = 0 and so every angle is as good [rad].
-
+    Maximises |q* . q(theta)| with q(theta) = e^(theta k / 2) q0. Of the rotation t from q* to q0
+    only the scalar part and the component along k count, so that the product is t_w cos(theta / 2)
+    - (k . t) sin(theta / 2) = A sin(theta / 2 + alpha), which is +-A where the tangent of theta /
+    2 is -(k . t) / t_w. Where A = 0 every angle is as good, and it is 0.
     """
     a, b = q_start, q_captured
     scalar = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -377,7 +343,6 @@ def solve_limb_on_circle(limb: Limb, goal: Vec3Like, current: float, weight: flo
     as the bent limb had it with its upper segment as captured, to the goal's direction. It is
     smooth in everything but where these directions are opposite: there A = 0, and no choice
     could be continuous, for no field of rotations over a sphere is.
-
     """
     q_upper, q_lower = limb.q_upper, multiply(limb.q_upper, limb.captured[1])
     to_goal, to_wrist = sub(goal, limb.shoulder), sub(limb.wrist, limb.shoulder)
@@ -434,7 +399,6 @@ def _lean(way: Vec3Like, reference: Vec3Like, length: float) -> Vec3:
 
     A direction is lost where its vector shrinks to nothing. Kept ahead of the reference it is
     not; within about 65 degrees from it a vector of the length itself is left as it is.
-
     """
     ahead, near = dot(way, reference), _SIDE_SHARE * length
     kept = ahead
@@ -477,7 +441,6 @@ def _settle(
     The wrist is in both of the hand's balls already, so that the sphere about it lies in both
     shells. An important hand leaves the elbow a circle, on which it turns towards its ball;
     one that does not matter goes with the elbow; between them the elbow does.
-
     """
     shoulder, lower = limb.shoulder, limb.lower
     swung = _part_way(elbow, into_range_ball(elbow, own.centre, own.radius, 1.0), share)
@@ -498,18 +461,9 @@ def solve_limb_in_ranges(
     """
     Return the three joint rotations of a limb that has self-interaction.
 
-    Parameters
-    ----------
-    limb : Limb
-        As captured.
-    reach : float
-        Distance of the wrist from the shoulder that goals should not pass [m].
-    eased : bool
-        Whether ranges count by the smooth step of their importance instead of itself.
-    ranges : tuple of Range
-        Of the wrist by the environment, of the wrist and of the elbow by the body itself; not
-        all without importance.
-
+    Ranges are of the wrist by the environment, of the wrist and of the elbow by the body itself;
+    not all without importance. Goals should not pass the reach [m]; eased ranges count by the
+    smooth step of their importance.
     """
     w = (ranges[0].importance, ranges[1].importance, ranges[2].importance)
     firmness = (ease(w[0]), ease(w[1]), ease(w[2])) if eased else w
@@ -535,19 +489,9 @@ def swing_elbow(
     limb: Limb, target: Vec3Like, ball: Vec3Like, radius: float, firmness: float
 ) -> Joints:
     """
-    Return the joint rotations of a limb whose elbow has to get out of something.
+    Return the joint rotations of a limb whose elbow leaves a ball for a free place [m].
 
-    Parameters
-    ----------
-    limb : Limb
-        As captured.
-    target : tuple of float
-        Nearest free place [m].
-    ball, radius : tuple of float, float
-        What the elbow has to get out of [m].
-    firmness : float
-        1 keeps the wrist where it is, 0 lets it go with the elbow.
-
+    Firmness 1 keeps the wrist where it is, 0 lets it go with the elbow.
     """
     captured_way = rotate(limb.q_upper, limb.to_elbow)
     centres, radii, slacks = work_table(3, 3), work_array(3), work_array(3)

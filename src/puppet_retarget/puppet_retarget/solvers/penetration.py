@@ -114,17 +114,8 @@ def limit_correction_rate(
     """
     Return whether a limb is pushed, and its joint rotations where it may be brought now.
 
-    Parameters
-    ----------
-    limb, pushed : Limb
-        Before and after resolving penetration.
-    world_scale : float
-        Size of the puppet's world over the performer's.
-    dt : float
-        Time since the frame before [s]; infinity takes the whole push at once.
-    push : ndarray, shape (PUSH_SIZE,)
-        In and out: what was added to the frame before, and is to this one.
-
+    `push` (PUSH_SIZE,) is what was added to the frame before, and then to this one; an infinite
+    time since [s] takes the whole push at once.
     """
     shoulder, wrist = limb.shoulder, limb.wrist
     moved, held = 0.0, 0.0
@@ -210,7 +201,6 @@ def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3, work: Vec3) -> f
 
     The signed distance of a convex solid is convex along a line, so that Newton steps from
     outside come down to the surface and never pass it. All in the object's frame.
-
     """
     normal = work_array(3)
     way = size[0] + size[1] + size[2]  # outside of any bounded shape
@@ -232,21 +222,10 @@ def leave_object(
     objects: ObjectArrays, j: int, start: Vec3, p: Vec3, ray_only: bool, out: Vec3
 ) -> bool:
     """
-    Write a point on the surface of the puppet's object j for a point inside; True if it was.
+    Write the point on the surface of the puppet's object j for a point inside; True if it was.
 
-    Parameters
-    ----------
-    objects : ObjectArrays
-        The environment.
-    j : int
-        Which object.
-    start, p : ndarray, shape (3,)
-        Shoulder or hip, and the end-effector, in world [m].
-    ray_only : bool
-        Whether to enter from `start` however far that is.
-    out : ndarray, shape (3,)
-        The point in world [m]; p where that is outside already. May be p itself.
-
+    `start` is the shoulder or hip, in world [m], from which the ray enters, however far that is if
+    `ray_only`. Outside `out` is p; may be p itself.
     """
     shape, size = objects.shapes[j], objects.puppet_sizes[j]
     local, origin, normal, work = work_array(3), work_array(3), work_array(3), work_array(3)
@@ -321,14 +300,9 @@ def leave_segment(
     ball: Vec3,
 ) -> float:
     """
-    Move a point out of a segment by a fraction of the way, in place.
+    Move a point out of a segment by a fraction of the way; return a ball that it leaves.
 
-    Returns
-    -------
-    radius : float
-        That of the ball about `ball`, which is written, that the point should be outside of;
-        0 if the point is outside already and has not moved [m].
-
+    Radius and centre, which is written, are in [m]; 0 if it is outside already and has not moved.
     """
     local, normal = work_array(3), work_array(3)
     for k in range(3):
@@ -359,32 +333,11 @@ def leave_body(
     ball: Vec3,
 ) -> float:
     """
-    Move a general end-effector out of its body, in place.
+    Move general end-effector j out of its body, in place, where deeper than allowed [m].
 
-    Parameters
-    ----------
-    shape : ShapeArrays
-        The puppet's shape.
-    q_world, p_world : ndarray, shapes (16, 4), (16, 3)
-        Its segments in world [m].
-    centres : ndarray, shape (16, 3)
-        As `bounding_centres` fills them [m].
-    j : int
-        Which end-effector.
-    allowed : float
-        Depth that may stay [m].
-    meets_half_way : bool
-        Whether the limb across the body moves out of the way by the other half.
-    point : ndarray, shape (3,)
-        The end-effector in world [m].
-    ball : ndarray, shape (3,)
-        Out: centre of the ball that it was deepest in [m].
-
-    Returns
-    -------
-    radius : float
-        That ball's radius, 0 if the point has not moved [m].
-
+    Returns the radius of the ball that it was deepest in, 0 if it has not moved, and writes its
+    centre. `centres` are as `bounding_centres` fills them. With `meets_half_way` the limb across
+    the body moves out of the way by the other half.
     """
     largest, deepest, centre = 0.0, 0.0, work_array(3)
     across = (j % 4) ^ 1
@@ -418,12 +371,7 @@ def leave_body(
 
 @kernel
 def self_depths(
-    shape: ShapeArrays,
-    q_world: Quats,
-    p_world: Vec3s,
-    points: Vec3s,
-    centres: Vec3s,
-    out: Floats,
+    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, points: Vec3s, centres: Vec3s, out: Floats
 ) -> None:
     """Fill how deep each general end-effector is inside its own body, shape (8,) [m]."""
     local, normal = work_array(3), work_array(3)
@@ -460,23 +408,12 @@ def self_depths(
 @kernel
 def approach(a: Vec3, b: Vec3, p: Vec3, velocity: Vec3, span: float, out: Vec3) -> float:
     """
-    Return when a moving point is nearest to the line from a to b [s], 0 being now.
+    Return when a moving point is nearest to the line from a to b [s]; write the way [m].
 
-    The time t in [-span, span] and the place on the line are those of the least
-    distance**2 + NOW_PREFERRED * (speed * t)**2. Without the second term the time could be any
-    for a point that moves along the line; with it, it is unique and continuous.
-
-    Parameters
-    ----------
-    a, b, p : ndarray, shape (3,)
-        Ends of the line, and the point now [m].
-    velocity : ndarray, shape (3,)
-        Of the point [m/s].
-    span : float
-        Time considered, ahead and back [s].
-    out : ndarray, shape (3,)
-        Out: from the place on the line to the point at that time [m].
-
+    The time t in [-span, span] and the place on the line are those of the least distance**2 +
+    NOW_PREFERRED * (speed * t)**2. Without the second term the time could be any for a point that
+    moves along the line; with it, it is unique and continuous. The way is from the place on the
+    line to the point at that time.
     """
     dd, dv, vv, dp, vp = 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(3):
@@ -507,19 +444,7 @@ def step_aside(
     """
     Move a passing point aside, in place, by what it will be or was inside a segment.
 
-    Parameters
-    ----------
-    shape : ShapeArrays
-        The puppet's shape.
-    segment : int
-        The segment that is passed.
-    velocity : ndarray, shape (3,)
-        Of the point in the segment's frame [m/s].
-    allowed : float
-        Depth that may stay [m].
-    point : ndarray, shape (3,)
-        In the segment's frame [m].
-
+    Point [m] and velocity [m/s] are in the segment's frame.
     """
     apart = work_array(3)
     for j in range(shape.first[segment], shape.first[segment + 1]):
@@ -548,31 +473,10 @@ def swing_leg_clearance(
     out: Vec3,
 ) -> None:
     """
-    Write the way by which a sole makes room for the other leg.
+    Write the way in world [m] by which a sole makes room for the other leg.
 
-    Parameters
-    ----------
-    shape : ShapeArrays
-        The puppet's shape.
-    first : int
-        The other leg's upper segment.
-    q_world, p_world : ndarray, shapes (16, 4), (16, 3)
-        The puppet's segments in world [m].
-    sole : ndarray, shape (3,)
-        In world [m].
-    allowed : float
-        Depth that may stay [m].
-    scale : float
-        Size of the puppet's world over the performer's.
-    dt : float
-        Time since the frame before [s]; infinity starts anew.
-    before : ndarray, shape (3, 3)
-        In and out: the sole in the frames of the other leg's segments [m].
-    room : ndarray, shape (3, 2)
-        In and out: smoothing of the way.
-    out : ndarray, shape (3,)
-        Out: in world [m].
-
+    That starts at segment `first`; `before` holds the sole in the frames of those segments, `room`
+    the smoothing of the way; an infinite time since the frame before [s] starts anew.
     """
     velocity, local, aside = work_array(3), work_array(3), work_array(3)
     out[0], out[1], out[2] = 0.0, 0.0, 0.0
@@ -733,7 +637,6 @@ def resolve_self_penetration(
 
     Hands first, then elbows with the hands in place if those matter; where that fails only
     what holds on to the environment still holds.
-
     """
     for segment in range(STARTS[0], 16):
         copy(frame.rotations[segment], frame.free_rotations[segment])
@@ -762,12 +665,7 @@ def resolve_self_penetration(
 
 @kernel
 def _into_reach_and_out(
-    model: PuppetModel,
-    tuning: Tuning,
-    objects: ObjectArrays,
-    limb: int,
-    frame: Frame,
-    point: Vec3,
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame, point: Vec3
 ) -> None:
     """Move a free place of a palm or sole to one that the limb reaches, if there is one near."""
     start, centre, trial = STARTS[limb], work_array(3), work_array(3)

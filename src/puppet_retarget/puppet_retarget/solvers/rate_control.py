@@ -96,19 +96,13 @@ CONFIG = RateConfig(tolerance=1e-4, estimate=WISH_FIRST)
 
 @kernel
 def _place_root(
-    model: PuppetModel,
-    tuning: Tuning,
-    captured_root: Vec3,
-    goals: Goals,
-    dt: float,
-    frame: Frame,
+    model: PuppetModel, tuning: Tuning, captured_root: Vec3, goals: Goals, dt: float, frame: Frame
 ) -> None:
     """
     Put the root where it reaches the important goals, as softly as the other solvers do.
 
     It is what pelvis and angles imitate. The captured place would do as well, but for limbs that
     become straight: there the pelvis would be stopped in a frame, and be let go in one.
-
     """
     frame.relaxation[0] = place_root(
         model,
@@ -135,7 +129,6 @@ def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
     What is free goes along with the root: it is not to hold on to a place in the air that has
     no meaning. Where nothing matters that does not hold for the root either: it is where it
     should be. Returned is how far from its goals the captured posture is [m].
-
     """
     square, free = 0.0, 1.0
     for limb in range(4):
@@ -172,7 +165,6 @@ def _bend_limbs(
     straight whenever the performer stands. Goals are brought into reach unless pelvis and torso
     are wanted, that is, where the root alone does not bring all that matters within reach.
     Otherwise it has been put there, and what matters less is not worth moving it.
-
     """
     relaxation = frame.relaxation[0]
     for i in range(4):
@@ -196,7 +188,6 @@ def _way_back(inputs: Inputs, state: State, frame: Frame, dt: float) -> float:
 
     Such is an arm wound about its shoulder: no small step of its hand unwinds it. Where what is
     imitated meets the goals nothing but that keeps root or joints so far from it for long.
-
     """
     waited = state.measures[ASTRAY]
     if waited < 0.0:
@@ -247,18 +238,10 @@ def solve_rate_packed(
     dt: float,
 ) -> int:
     """
-    Solve a frame in place; return how many steps it took.
+    Solve a frame in place as in `Solver.solve`; return how many steps it took.
 
-    Parameters
-    ----------
-    packed : ndarray, shape (1,)
-        The solver's SolverArrays.
-    controller : ndarray, shape (1,)
-        The controller's RateArrays: the same skeleton, positions of the end-effectors as its
-        first four tasks, orientations of hands and feet as the next.
-    root, hips, rotations, rows, self_rows, dt
-        As in `Solver.solve`.
-
+    The controller has the same skeleton, positions of the end-effectors as its first four tasks,
+    orientations of hands and feet as the next.
     """
     model, numbers, objects, ranges, frame = unpack(packed[0], SolverArrays)
     settings, tree, inputs, state, work = unpack(controller[0], RateArrays)

@@ -100,14 +100,7 @@ def make_solver(
     performer_leg_length: float,
     config: SolverConfig,
 ) -> Solver:
-    """
-    Return a solver by name.
-
-    Raises
-    ------
-    SolverError : for an unknown name, listing the known ones.
-
-    """
+    """Return a solver by name; a SolverError lists the known ones."""
     if name not in _SOLVERS:
         raise SolverError(f'solver: expected one of {", ".join(SOLVER_NAMES)}, got {name!r}')
     return _SOLVERS[name](character, environment, performer_leg_length, config)

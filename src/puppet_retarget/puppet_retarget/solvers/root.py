@@ -45,22 +45,10 @@ def limb_balls(
     balls: LimbBalls,
 ) -> None:
     """
-    Fill the balls in which the root brings each goal within its limb's reach (Shin2002 eq. 5.2).
+    Fill the balls of the root that bring goals within reach of limbs (Shin2002 eq. 5.2).
 
-    Parameters
-    ----------
-    model, tuning : PuppetModel, Tuning
-        The puppet.
-    wrist_goals : ndarray, shape (4, 3)
-        Goals of wrists and ankles in world [m].
-    importances : ndarray, shape (4,)
-        w; below MIN_IMPORTANCE there is no constraint (errata 3).
-    p_world : ndarray, shape (16, 3)
-        Joints of the puppet, pelvis in row 0 [m].
-    balls : LimbBalls
-        Out: centres, radii and slacks; an important ball gives way least when they do not
-        intersect.
-
+    Goals are of wrists and ankles in world [m]. An importance below MIN_IMPORTANCE is no
+    constraint (errata 3); an important ball gives way least when they do not intersect.
     """
     for i in range(4):
         w = importances[i]
@@ -106,7 +94,6 @@ def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
     the full one from inside, straight above (or below) its centre, so that the pull sets in
     early for a wide stance and not at all for straight legs under the body. A limb without
     strain keeps its full ball.
-
     """
     nearest, mean = work_array(3), work_array(3)
     mean[0], mean[1], mean[2] = 0.0, 0.0, 0.0
@@ -132,24 +119,12 @@ def hold_root(
     model: PuppetModel, tuning: Tuning, importances: Floats, balls: LimbBalls, root: Vec3
 ) -> None:
     """
-    Move the smoothed root back to where it reaches what is wholly important.
+    Move the smoothed root back to where it reaches what is wholly important [m].
 
-    The balls grow as the importance to the HELD_POWER falls below one, so that only limbs that
-    are all but planted hold the root. Where several of them leave the root little room, its
-    rim moves at any speed as they close. They give way then, the least important first, until
-    the room holds a ball of HELD_ROOM.
-
-    Parameters
-    ----------
-    model, tuning : PuppetModel, Tuning
-        The puppet.
-    importances : ndarray, shape (4,)
-        w.
-    balls : LimbBalls
-        In: centres; the radii and slacks are overwritten.
-    root : ndarray, shape (3,)
-        In and out [m].
-
+    The balls, whose radii and slacks are overwritten, grow as the importance to the HELD_POWER
+    falls below one, so that only limbs that are all but planted hold the root. Where several of
+    them leave the root little room, its rim moves at any speed as they close. They give way then,
+    the least important first, until the room holds a ball of HELD_ROOM.
     """
     for i in range(4):
         held = min(max(importances[i], 0.0), 1.0) ** HELD_POWER
@@ -179,7 +154,6 @@ def reference_root(
     The performer's hips are scaled horizontally with the world and vertically with the
     reference height ratio (errata 2), so that with captured angles the feet are near the
     floor when the performer's are, whether anything is important or not.
-
     """
     rotate(q_root, model.hip_centre, out)
     out[0] = tuning.world_scale * performer_hips[0] - out[0]
@@ -197,7 +171,6 @@ def mean_offset(
     As printed the mean of one barely important end-effector moves the root as far as that of
     a planted one, and jumps to zero when nothing is important. The continuous form divides
     by no less than one, so that a vanishing importance moves nothing (errata 2).
-
     """
     total = 0.0
     out[0], out[1], out[2] = 0.0, 0.0, 0.0
@@ -224,31 +197,12 @@ def place_root(
     root: Vec3,
 ) -> float:
     """
-    Move the reference root to where it reaches the important goals.
+    Move the reference root [m] to where it reaches the important goals; return the relaxation.
 
-    Mean offset if so tuned, then the softened nearest point in the balls. The form `reference`
-    does not move it at all, which leaves all of the work to the body solver.
-
-    Parameters
-    ----------
-    model, tuning : PuppetModel, Tuning
-        The puppet.
-    goals, wrist_goals : ndarray, shape (4, 3)
-        Goals of end-effectors, and of wrists and ankles [m].
-    importances : ndarray, shape (4,)
-        w.
-    positions, p_world : ndarray, shapes (8, 3), (16, 3)
-        End-effectors and joints of the puppet at the reference root [m].
-    balls : LimbBalls
-        Out.
-    root : ndarray, shape (3,)
-        In: the reference root; out: the estimate [m].
-
-    Returns
-    -------
-    relaxation : float
-        0 if the root alone brings all goals within reach.
-
+    Mean offset if so tuned, then the softened nearest point in the balls, which are filled. The
+    form `reference` does not move it at all, which leaves all of the work to the body solver.
+    Positions and joints of the puppet are at the reference root. The relaxation is 0 if the root
+    alone brings all goals within reach.
     """
     if tuning.root_form == MEAN or tuning.root_form == MEAN_AS_PRINTED:
         offset = work_array(3)
@@ -282,7 +236,6 @@ def smooth_root(
     Smooth in time what is added to the performer's root (carried over with the world scale).
 
     Only the difference is smoothed, so a puppet of the performer's size has no delay at all.
-
     """
     for k in range(3):
         carried = tuning.world_scale * captured_root[k]
@@ -299,7 +252,6 @@ def strain(goal: Vec3, position: Vec3, reach: float) -> float:
     Return in [0, 1) how far a goal is from where captured angles bring the end-effector.
 
     A puppet that is built like its performer has no strain anywhere, and keeps its posture.
-
     """
     square = 0.0
     for k in range(3):

@@ -9,7 +9,6 @@ elbow or knee only the distance from the surface is kept, not the place on it: a
 hanging at the performer's side would otherwise be lifted until its elbow is at waist height. The
 place of a hand counts the more the nearer it is to touching: one that swings past the hip keeps
 its swing.
-
 """
 
 import math
@@ -115,32 +114,12 @@ def self_ball(
     centre: Vec3,
 ) -> float:
     """
-    Write the centre of a general end-effector's range ball; return its radius.
+    Write the centre of a general end-effector's range ball; return its radius [m].
 
-    Parameters
-    ----------
-    row : ndarray, shape (SELF_ROW,)
-        What the performer's end-effector is near.
-    importance : float
-        How much that counts.
-    samples : ndarray, shape (16, 3, 40)
-        The puppet's sample points in its segments' frames [m].
-    world_scale : float
-        Size of the puppet's world over the performer's.
-    q_world, p_world : ndarray, shapes (16, 4), (16, 3)
-        The puppet's segments in world [m].
-    point : ndarray, shape (3,)
-        The puppet's end-effector with captured angles [m].
-    sideways : float
-        Fraction of the way along the surface that is kept; 0 for the distance alone.
-    centre : ndarray, shape (3,)
-        Out [m].
-
-    Returns
-    -------
-    radius : float
-        Radius [m]; -1 if there is nothing to keep: all weights are zero (errata 6).
-
+    `samples` (16, 3, 40) are the puppet's in its segments' frames, `point` its end-effector with
+    captured angles [m]; `sideways` is the fraction of the way along the surface that is kept, 0
+    for the distance alone. A radius of -1: there is nothing to keep, all weights are zero (errata
+    6).
     """
     shift, sums = work_array(3), work_table(16, 7)
     sums[:], shift[:] = 0.0, 0.0
@@ -190,7 +169,6 @@ def limb_self_balls(
 
     Legs pass each other closely at every step. Those of a foot that matters to the floor, by
     its importance `held`, have that much less to do with each other.
-
     """
     for j in (limb, limb + 4):
         w = rows[j, SELF_IMPORTANCE]

@@ -47,7 +47,6 @@ class SolverOutput:
     The puppet's posture and the solver's figures on it.
 
     It belongs to the solver and is overwritten by its next call.
-
     """
 
     root_position: Vec3
@@ -260,15 +259,9 @@ class RobotFollower:
 
     def step(self, out: SolverOutput, goals: Vec3s) -> Floats:
         """
-        Return the robot's angles, shape (n,) [rad]; the posture becomes the one that it takes.
+        Return the robot's angles [rad]; the posture asked for becomes the one that it takes.
 
-        Parameters
-        ----------
-        out : SolverOutput
-            In: the posture asked for; out: the robot's, and its distances from the goals.
-        goals : ndarray, shape (4, 3)
-            Of the end-effectors, in the puppet's world [m].
-
+        Its distances from the goals (4, 3), in the puppet's world [m], are written too.
         """
         angles = self._joints.step(
             out.root_position, out.rotations, out.q_world, out.p_world, out.end_effectors

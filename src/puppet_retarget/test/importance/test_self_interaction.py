@@ -6,11 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
-from benchmarks.quality.self_contact import (
-    MovingBody,
-    self_distances_m,
-    self_penetration_m,
-)
+from benchmarks.quality.self_contact import MovingBody, self_distances_m, self_penetration_m
 from benchmarks.quality.self_quality import performer_body, puppet_body
 import numpy as np
 from puppet_core.body.capsules import shape_arrays

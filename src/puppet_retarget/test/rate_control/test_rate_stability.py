@@ -4,7 +4,6 @@
 Rate control never goes unstable: goals out of reach, contradictory, singular, at any rate.
 
 ChoiKo2000 says of its own that there is no easy way to guarantee that.
-
 """
 
 import numpy as np

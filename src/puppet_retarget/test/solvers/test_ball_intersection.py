@@ -6,7 +6,6 @@ Nearest points in balls, proven by duality rather than compared with another sol
 For any multipliers lambda >= 0 the minimum over x of |x - p|^2 + sum lambda_i (|x - c_i|^2 -
 r_i^2) is a lower bound of the squared distance; the best multipliers come from a
 non-negative least-squares fit at the answer. Some problems go to scipy's SLSQP as well.
-
 """
 
 from collections.abc import Iterator
@@ -184,7 +183,6 @@ def test_empty_intersection_keeps_the_answer_continuous(n_balls: int) -> None:
 
     While balls part by h their common part is some sqrt(h) wide, so that is how fast the
     answer may move; discarding a ball would make it jump by a radius.
-
     """
     rng = np.random.default_rng(n_balls)
     for _ in range(5):

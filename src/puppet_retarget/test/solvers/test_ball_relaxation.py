@@ -4,10 +4,7 @@
 
 import numpy as np
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
-from puppet_retarget.solvers.ball_intersection import (
-    largest_growth,
-    least_growth,
-)
+from puppet_retarget.solvers.ball_intersection import largest_growth, least_growth
 import pytest
 from scipy.optimize import minimize
 

@@ -9,12 +9,7 @@ from puppet_core.body.joint_limits import swing_axes
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats
-from puppet_retarget.solvers.joint_limits import (
-    KEPT,
-    LimitArrays,
-    soft_swing,
-    split_swing_twist,
-)
+from puppet_retarget.solvers.joint_limits import KEPT, LimitArrays, soft_swing, split_swing_twist
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation

@@ -201,7 +201,6 @@ def test_limb_is_continuous_while_importances_come_go_and_cross(
 
     Centres and importances go through their range within half a second; near full stretch an
     elbow is up to forty times as fast as the wrist.
-
     """
     for seed in range(10):
         speeds = []

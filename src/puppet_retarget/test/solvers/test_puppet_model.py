@@ -6,10 +6,7 @@ from dataclasses import replace
 
 from puppet_core.body.character import AUTO, Character
 from puppet_core.io import ConfigError
-from puppet_retarget.solvers.state import (
-    SolverConfig,
-    tuning,
-)
+from puppet_retarget.solvers.state import SolverConfig, tuning
 import pytest
 
 

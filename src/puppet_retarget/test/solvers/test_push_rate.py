@@ -8,11 +8,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3
 from puppet_retarget.solvers.limbs import limb_of
-from puppet_retarget.solvers.penetration import (
-    limit_correction_rate,
-    MAX_PUSH_M_S,
-    PUSH_SIZE,
-)
+from puppet_retarget.solvers.penetration import limit_correction_rate, MAX_PUSH_M_S, PUSH_SIZE
 import pytest
 
 TICK_S = 1.0 / 120.0

@@ -45,9 +45,7 @@ def test_a_late_root_is_brought_to_the_nearest_place_that_reaches(short: Held) -
     np.testing.assert_array_equal(short.hold(centres, importances, inside), inside)
 
 
-def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(
-    short: Held,
-) -> None:
+def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(short: Held) -> None:
     importances = np.array([0.0, 0.0, 1.0, 1.0])
     late = np.array([0.0, 0.1, 1.0])
     reach = short.reaches[2]

@@ -58,7 +58,6 @@ def test_last_point_vanishes_without_a_jump(n_caps: int) -> None:
 
     While they shrink by h what is left narrows by some sqrt(h), so that is how fast the
     answer may move.
-
     """
     rng = np.random.default_rng(n_caps)
     for _ in range(8):
