@@ -89,7 +89,7 @@ def split_swing_twist(q: Quat, axis: Vec3, swing: Vec3) -> float:
     Split q into a swing after a twist about a unit axis; write the swing, return the twist.
 
     The swing is a rotation vector square to the axis, at most pi long [rad]. The twist is in
-    (-2 pi, 2 pi], for q and -q a whole turn apart; 0 where it is undefined, at half a turn of swing.
+    (-2 pi, 2 pi], for q and -q a whole turn apart; 0 where it is undefined, at a half turn.
     """
     along = q[1] * axis[0] + q[2] * axis[1] + q[3] * axis[2]
     cosine = math.sqrt(q[0] * q[0] + along * along)
