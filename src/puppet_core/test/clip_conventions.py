@@ -10,9 +10,8 @@ their limb, fingers and toes that wiggle, helpers above the pelvis.
 """
 
 from dataclasses import dataclass
-import warnings
 
-from clip_samples import default_ends, ORDERS, rotation, Y_UP
+from clip_samples import bvh_file, default_ends, FileJoint, ORDERS, rotation, Y_UP
 import numpy as np
 from puppet_core.body.skeleton import PARENTS, SEGMENT_INDEX, SEGMENTS
 from scipy.spatial.transform import Rotation
@@ -226,49 +225,28 @@ def convention_text(motion, convention, rng, style=Style()) -> str:
         points.append(origin if joint.is_segment else origin + carrier.apply(joint.place))
         turns.append(style.world * carrier * joint.turning * style.world.inv())
     points = [style.world.apply(point) / style.unit_m for point in points]
-    lines, columns = ['HIERARCHY'], []
-
-    def write(index, depth):
-        joint, tabs = table[index], '  ' * depth
-        is_root = joint.parent < 0
-        own = joint.carrier
-        if is_root:
-            offset = np.zeros(3)
-        elif joint.is_segment:
-            carried = 0.0 if table[joint.parent].is_segment else table[joint.parent].place
-            offset = joint.place - carried
-        else:
-            at = table[joint.parent]
-            offset = joint.place - (0.0 if at.is_segment or at.carrier != own else at.place)
+    joints = []
+    for index, joint in enumerate(table):
+        above, is_root = table[joint.parent], joint.parent < 0
+        offset = np.zeros(3)
+        if not is_root:
+            is_same = joint.is_segment or above.carrier == joint.carrier
+            offset = joint.place - above.place * (is_same and not above.is_segment)
         offset = style.world.apply(offset) / style.unit_m
-        order = 'ZXY' if style.rng is None else str(style.rng.choice(ORDERS))
-        local = turns[index] if is_root else turns[joint.parent].inv() * turns[index]
-        moves = is_root or style.six_dof
-        name = joint.name if joint.name == convention.above else convention.prefix + joint.name
-        rows = [f'{"ROOT" if is_root else "JOINT"} {name}', '{']
-        rows.append('  OFFSET ' + ' '.join(f'{x:.10f}' for x in offset))
-        names = ['Xposition', 'Yposition', 'Zposition'] * moves + [f'{a}rotation' for a in order]
-        rows.append(f'  CHANNELS {len(names)} ' + ' '.join(names))
-        lines.extend(tabs + row for row in rows)
-        if moves:
-            columns.append(points[0] if is_root else np.tile(offset, (motion.n_frames, 1)))
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore', UserWarning)  # gimbal lock: any triple will do
-            columns.append(local.as_euler(order, degrees=True))
-        children = [k for k, other in enumerate(table) if other.parent == index]
-        for child in children:
-            write(child, depth + 1)
-        if not children:
-            end = style.world.apply(_end(motion.skeleton, joint)) / style.unit_m
-            numbers = ' '.join(f'{x:.10f}' for x in end)
-            lines.append(f'{tabs}  End Site {{ OFFSET {numbers} }}')
-        lines.append(tabs + '}')
-
-    write(0, 0)
-    values = np.hstack(columns)
-    lines += ['MOTION', f'Frames: {len(values)}', f'Frame Time: {1.0 / motion.rate_hz:.9f}']
-    lines += [' '.join(f'{value:.10f}' for value in row) for row in values]
-    return '\n'.join(lines) + '\n'
+        places = points[0] if is_root else np.tile(offset, (motion.n_frames, 1))
+        is_leaf = all(other.parent != index for other in table)
+        end = style.world.apply(_end(motion.skeleton, joint)) / style.unit_m
+        row = FileJoint(
+            joint.name if joint.name == convention.above else convention.prefix + joint.name,
+            joint.parent,
+            offset,
+            turns[index] if is_root else turns[joint.parent].inv() * turns[index],
+            'ZXY' if style.rng is None else str(style.rng.choice(ORDERS)),
+            places if is_root or style.six_dof else None,
+            end if is_leaf else None,
+        )
+        joints.append(row)
+    return bvh_file(joints, motion.rate_hz)
 
 
 def _end(skeleton, joint):

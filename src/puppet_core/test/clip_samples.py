@@ -33,24 +33,8 @@ ORDERS = ('XYZ', 'XZY', 'YXZ', 'YZX', 'ZXY', 'ZYX')
 MOTIONBUILDER_NAMES = dict(
     zip(
         SEGMENTS,
-        (
-            'Hips',
-            'Spine',
-            'Spine2',
-            'Head',
-            'LeftArm',
-            'LeftForeArm',
-            'LeftHand',
-            'RightArm',
-            'RightForeArm',
-            'RightHand',
-            'LeftUpLeg',
-            'LeftLeg',
-            'LeftFoot',
-            'RightUpLeg',
-            'RightLeg',
-            'RightFoot',
-        ),
+        'Hips Spine Spine2 Head LeftArm LeftForeArm LeftHand RightArm RightForeArm RightHand '
+        'LeftUpLeg LeftLeg LeftFoot RightUpLeg RightLeg RightFoot'.split(),
     )
 )
 
@@ -65,8 +49,21 @@ class Habit:
     orders: dict[str, str] = field(default_factory=dict)
     ends: dict[str, np.ndarray] = field(default_factory=dict)
     """End sites in segment axes [m]; palms and toe bases by default."""
-    newline: str = '\n'
-    indent: str = '  '
+
+
+@dataclass
+class FileJoint:
+    """A joint of a BVH file, in its unit and axes."""
+
+    name: str
+    parent: int
+    offset: np.ndarray
+    turns: Rotation
+    """Local, of each frame."""
+    order: str = 'ZXY'
+    places: np.ndarray | None = None
+    """Position channels, shape (n, 3)."""
+    end: np.ndarray | None = None
 
 
 def rotation(quats) -> Rotation:
@@ -116,51 +113,72 @@ def pure_angles_deg(quats_a, quats_b) -> np.ndarray:
     return np.degrees((a.inv() * b).magnitude())
 
 
+def assert_same_motion(motion, loaded, angle_deg=1e-5, position_m=1e-6) -> None:
+    """Compare orientations, joint positions and skeletons; files have ten decimals."""
+    q_a, p_a = motion.world_segments()
+    q_b, p_b = loaded.world_segments()
+    assert pure_angles_deg(q_a, q_b).max() < angle_deg
+    np.testing.assert_allclose(p_a, p_b, atol=position_m)
+    offsets = motion.skeleton.offsets
+    np.testing.assert_allclose(offsets, loaded.skeleton.offsets, atol=position_m)
+
+
 def file_text(motion: Motion, habit: Habit) -> str:
     """Return the motion as the text of a BVH file with these habits, in centimetres."""
-    axes = {name: habit.axes.get(name, Y_UP) for name in SEGMENTS}
+    axes = [habit.axes.get(name, Y_UP) for name in SEGMENTS]
     ends = default_ends(motion.skeleton) | habit.ends
-    lines = ['HIERARCHY']
-    order: list[int] = []
-
-    def write(index: int, depth: int) -> None:
-        name, tabs = SEGMENTS[index], habit.indent * depth
-        order.append(index)
-        parent = axes[SEGMENTS[PARENTS[index]]] if index else Rotation.identity()
-        offset = _numbers(parent.apply(100.0 * motion.skeleton.offsets[index]))
-        turns = ' '.join(f'{axis}rotation' for axis in habit.orders.get(name, 'ZXY'))
-        lines.append(f'{tabs}{"JOINT" if index else "ROOT"} {habit.names[name]}')
-        lines.append(f'{tabs}{{')
-        lines.append(f'{tabs}{habit.indent}OFFSET {offset}')
-        channels = f'3 {turns}' if index else f'6 Xposition Yposition Zposition {turns}'
-        lines.append(f'{tabs}{habit.indent}CHANNELS {channels}')
-        for child in np.flatnonzero(PARENTS == index):
-            write(int(child), depth + 1)
-        if name in ends:
-            end = _numbers(axes[name].apply(100.0 * np.asarray(ends[name])))
-            lines.append(f'{tabs}{habit.indent}End Site')
-            lines.append(f'{tabs}{habit.indent}{{ OFFSET {end}')
-            lines.append(f'{tabs}{habit.indent}}}')
-        lines.append(f'{tabs}}}')
-
-    write(0, 0)
-    columns = [Y_UP.apply(100.0 * motion.root_positions)]
     q_world, _ = motion.world_segments()
-    world = [Y_UP * rotation(q_world[:, i]) * axes[SEGMENTS[i]].inv() for i in range(16)]
-    for index in order:
-        local = world[PARENTS[index]].inv() * world[index] if index else world[0]
+    world = [Y_UP * rotation(q_world[:, i]) * axes[i].inv() for i in range(16)]
+    joints = []
+    for index, name in enumerate(SEGMENTS):
+        parent, is_root = PARENTS[index], index == 0
+        offset = 100.0 * motion.skeleton.offsets[index]
+        joint = FileJoint(
+            habit.names[name],
+            parent,
+            offset if is_root else axes[parent].apply(offset),
+            world[0] if is_root else world[parent].inv() * world[index],
+            habit.orders.get(name, 'ZXY'),
+            Y_UP.apply(100.0 * motion.root_positions) if is_root else None,
+            axes[index].apply(100.0 * np.asarray(ends[name])) if name in ends else None,
+        )
+        joints.append(joint)
+    return bvh_file(joints, motion.rate_hz)
+
+
+def bvh_file(joints: list[FileJoint], rate_hz: float) -> str:
+    """Return the text of a BVH file."""
+    lines, columns = ['HIERARCHY'], []
+
+    def write(index: int, tabs: str) -> None:
+        joint = joints[index]
+        channels = [] if joint.places is None else ['Xposition', 'Yposition', 'Zposition']
+        channels += [f'{axis}rotation' for axis in joint.order]
+        lines.append(f'{tabs}{"JOINT" if index else "ROOT"} {joint.name}')
+        lines.append(f'{tabs}{{')
+        lines.append(f'{tabs}  OFFSET {_numbers(joint.offset)}')
+        lines.append(f'{tabs}  CHANNELS {len(channels)} {" ".join(channels)}')
+        if joint.places is not None:
+            columns.append(joint.places)
         with warnings.catch_warnings():
             warnings.simplefilter('ignore', UserWarning)  # gimbal lock: any triple will do
-            order_here = habit.orders.get(SEGMENTS[index], 'ZXY')
-            columns.append(local.as_euler(order_here, degrees=True))
+            columns.append(joint.turns.as_euler(joint.order, degrees=True))
+        for child, other in enumerate(joints):
+            if other.parent == index:
+                write(child, tabs + '  ')
+        if joint.end is not None:
+            lines.append(f'{tabs}  End Site {{ OFFSET {_numbers(joint.end)} }}')
+        lines.append(f'{tabs}}}')
+
+    write(0, '')
     values = np.hstack(columns)
-    lines += ['MOTION', f'Frames:\t{len(values)}', f'Frame Time:\t{1.0 / motion.rate_hz:.9f}']
-    lines += [_numbers(row) for row in values]
-    return habit.newline.join(lines) + habit.newline
+    lines.extend(['MOTION', f'Frames:\t{len(values)}', f'Frame Time:\t{1.0 / rate_hz:.9f}'])
+    lines.extend(_numbers(row) for row in values)
+    return '\n'.join(lines) + '\n'
 
 
 def _numbers(values) -> str:
-    return ' '.join(f'{value:.9f}' for value in values)
+    return ' '.join(f'{value:.10f}' for value in values)
 
 
 SMALL_BVH = """HIERARCHY

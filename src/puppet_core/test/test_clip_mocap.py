@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captured clips: feet on the floor, left on the left, joints bend as bodies' do."""
 
-from clip_samples import pure_angles_deg
 import numpy as np
 from puppet_core.body.posture import general_end_effectors
 from puppet_core.body.skeleton import SEGMENT_INDEX
-from puppet_core.clips.bvh import write_bvh
-from puppet_core.clips.floor import find_stands
 from puppet_core.clips.load import load_clip
 from puppet_core.clips.options import ClipOptions
 from puppet_core.math.quaternions import log, rotate
@@ -65,14 +62,6 @@ def test_clips_have_their_frames_and_rate(clip, name):
     assert clip.rate_hz == 120.0
 
 
-def test_bodies_have_human_size(clip):
-    assert 0.85 < clip.skeleton.leg_length < 1.0
-    assert 1.3 < clip.skeleton.rest_root_height + clip.skeleton.rest_positions()[3, 2] < 1.7
-    lengths = clip.skeleton.limb_lengths
-    np.testing.assert_allclose(lengths[0], lengths[1], rtol=0.05)
-    np.testing.assert_allclose(lengths[2], lengths[3], rtol=0.05)
-
-
 def test_the_left_is_on_the_left(clip):
     positions = clip.skeleton.rest_positions()
     for part in ('upper_arm', 'forearm', 'hand', 'thigh', 'shank', 'foot'):
@@ -127,21 +116,17 @@ def test_toes_point_forward_and_standing_feet_are_near_level(clip):
         assert np.median(np.sum(toes * front, axis=1)) > 0.5
 
 
-def test_knees_bend_backward_about_the_thighs_left(clip):
-    for side in ('left', 'right'):
-        rotvec = log(clip.rotations[:, SEGMENT_INDEX[f'{side}_shank']])
-        bent = rotvec[np.linalg.norm(rotvec, axis=1) > np.radians(30.0)]
-        axes = bent / np.linalg.norm(bent, axis=1, keepdims=True)
-        assert len(bent) > 10
-        assert np.median(axes[:, 1]) > 0.99
-
-
-def test_elbows_bend_forward(clip):
+# CMU's arms are turned by 30 degrees about themselves at rest.
+@pytest.mark.parametrize(
+    ('part', 'least_deg', 'most'), [('shank', 30.0, 0.99), ('forearm', 20.0, 0.8)]
+)
+def test_knees_bend_backward_and_elbows_forward(clip, part, least_deg, most):
     for side, sign in (('left', -1.0), ('right', 1.0)):
-        rotvec = log(clip.rotations[:, SEGMENT_INDEX[f'{side}_forearm']])
-        bent = rotvec[np.linalg.norm(rotvec, axis=1) > np.radians(20.0)]
-        # CMU's arms are turned by 30 degrees about themselves at rest.
-        assert np.median(sign * bent[:, 2] / np.linalg.norm(bent, axis=1)) > 0.8
+        rotvec = log(clip.rotations[:, SEGMENT_INDEX[f'{side}_{part}']])
+        bent = rotvec[np.linalg.norm(rotvec, axis=1) > np.radians(least_deg)]
+        axes = bent / np.linalg.norm(bent, axis=1, keepdims=True)
+        assert len(bent) > 10 or part == 'forearm'
+        assert np.median(axes[:, 1] if part == 'shank' else sign * axes[:, 2]) > most
 
 
 @pytest.mark.parametrize('name', ['02_01', '02_03'], scope='module')
@@ -150,24 +135,3 @@ def test_walking_goes_forward(load, name):
     travel = clip.root_positions[-1] - clip.root_positions[0]
     front = rotate(clip.rotations[:, 0], FORWARD).mean(axis=0)
     assert np.dot(travel, front) / (np.linalg.norm(travel) * np.linalg.norm(front)) > 0.97
-
-
-def test_the_tilt_of_the_laboratorys_floor_is_taken_out(load):
-    tilted, level = load('02_01', level_floor=False), load('02_01')
-    steps = [
-        find_stands(clip.end_effectors[:, 2:4], 120.0).points[:, 2] for clip in (tilted, level)
-    ]
-    assert np.ptp(steps[0]) > 0.04
-    assert np.ptp(steps[1]) < 0.015
-    angle = pure_angles_deg(tilted.rotations[:, 0], level.rotations[:, 0])
-    np.testing.assert_allclose(angle, angle[0], atol=1e-6)
-    assert 0.7 < angle[0] < 1.1
-
-
-def test_writing_and_reading_keeps_the_motion(clip, tmp_path):
-    write_bvh(clip, tmp_path / 'a.bvh')
-    again = load_clip(tmp_path / 'a.bvh')
-    q_a, p_a = clip.world_segments()
-    q_b, p_b = again.world_segments()
-    assert pure_angles_deg(q_a, q_b).max() < np.degrees(1e-6)
-    np.testing.assert_allclose(p_a, p_b, atol=1e-6)

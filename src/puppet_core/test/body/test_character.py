@@ -60,61 +60,27 @@ def _in_world(character, capsule):
     return capsule.start + origin, capsule.end + origin
 
 
-@pytest.mark.parametrize('name', BUILT_IN)
-def test_built_in_characters_load_and_have_a_shape_everywhere(characters_dir, name):
-    character = load_character(characters_dir / f'{name}.yaml')
-    assert character.name == name and character.title
-    assert {capsule.segment for capsule in character.capsules} == set(range(16))
-
-
-@pytest.mark.parametrize('name', BUILT_IN)
-def test_built_in_characters_are_symmetric(characters_dir, name):
-    skeleton = load_character(characters_dir / f'{name}.yaml').skeleton
-    mirror = [1.0, -1.0, 1.0]
-    np.testing.assert_array_equal(
-        skeleton.offsets[LIMB_SEGMENTS[1::2]], skeleton.offsets[LIMB_SEGMENTS[::2]] * mirror
-    )
-    points = skeleton.interaction_points
-    np.testing.assert_array_equal(points[1::2], points[::2] * mirror)
-
-
-@pytest.mark.parametrize('name', BUILT_IN)
-def test_built_in_characters_stand_on_their_soles(characters_dir, name):
-    character = load_character(characters_dir / f'{name}.yaml')
-    lowest = min(
+def _lowest(character):
+    """Return the height of a body's lowest point in the rest pose, soles at the floor [m]."""
+    return min(
         min(start[2], end[2]) - capsule.radius
         for capsule in character.capsules
         for start, end in [_in_world(character, capsule)]
     )
-    assert lowest == pytest.approx(0.0, abs=FLOOR_TOL_M)
 
 
 @pytest.mark.parametrize('name', BUILT_IN)
-def test_built_in_feet_reach_further_ahead_than_back(characters_dir, name):
+def test_built_in_characters_are_whole_symmetric_and_stand_on_their_soles(characters_dir, name):
     character = load_character(characters_dir / f'{name}.yaml')
-    feet = [c for c in character.capsules if SEGMENTS[c.segment] == 'left_foot']
-    ahead = max(max(c.start[0], c.end[0]) + c.radius for c in feet)
-    behind = min(min(c.start[0], c.end[0]) - c.radius for c in feet)
-    assert ahead > -1.5 * behind > 0.0
-
-
-@pytest.mark.parametrize('name', BUILT_IN)
-def test_built_in_heads_have_a_face_in_front(characters_dir, name):
-    """The foremost part is a small one of its own colour: a nose or a mouth."""
-    character = load_character(characters_dir / f'{name}.yaml')
-    head = [c for c in character.capsules if SEGMENTS[c.segment] == 'head']
-    foremost = max(head, key=lambda c: max(c.start[0], c.end[0]) + c.radius)
-    assert foremost.radius < 0.03
-    assert foremost.colour is not None
-
-
-def test_proportions_are_those_of_the_specification(characters_dir):
-    legs = {
-        name: load_character(characters_dir / f'{name}.yaml').skeleton.limb_lengths[2:].sum()
-        for name in BUILT_IN
-    }
-    assert legs['blubby'] == pytest.approx(0.5 * legs['performer'], rel=1e-3)
-    assert legs['sally'] == pytest.approx(1.5 * legs['performer'], rel=2e-3)
+    assert character.name == name and character.title
+    assert {capsule.segment for capsule in character.capsules} == set(range(16))
+    mirror, offsets = [1.0, -1.0, 1.0], character.skeleton.offsets
+    np.testing.assert_array_equal(
+        offsets[LIMB_SEGMENTS[1::2]], offsets[LIMB_SEGMENTS[::2]] * mirror
+    )
+    points = character.skeleton.interaction_points
+    np.testing.assert_array_equal(points[1::2], points[::2] * mirror)
+    assert _lowest(character) == pytest.approx(0.0, abs=FLOOR_TOL_M)
 
 
 def test_right_side_is_the_mirror_image_of_the_left(read):
@@ -154,10 +120,11 @@ def test_saving_and_loading_is_the_identity(characters_dir, tmp_path, name):
     _assert_same(load_character(tmp_path / 'copy.yaml'), character)
 
 
-def test_awkward_values_survive_saving(read, tmp_path):
+@pytest.mark.parametrize('name', ['no', '1e5', '02_01', 'a: b'])
+def test_awkward_values_survive_saving(read, tmp_path, name):
     character = replace(
         read(GOOD),
-        name='no',
+        name=name,
         title='Größe: "x"\n#',
         world_scale='auto',
         root_height_ratio=1e-7,
@@ -168,62 +135,39 @@ def test_awkward_values_survive_saving(read, tmp_path):
     _assert_same(load_character(tmp_path / 'copy.yaml'), character)
 
 
-@pytest.mark.parametrize('scale, expected', [(2.0, 2.0), ('auto', 0.435)])
-def test_world_scale_is_a_number_or_the_leg_length_ratio(read, scale, expected):
-    character = read(GOOD + f'world_scale: {scale}\n')
-    assert character.scale_for(2.0) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize('ratio, expected', [(0.5, 0.5), ('legs', 0.435)])
-def test_root_height_ratio_is_a_number_or_the_leg_length_ratio(read, ratio, expected):
-    """Errata 2."""
-    character = read(GOOD + f'root_height_ratio: {ratio}\n')
-    assert character.root_ratio_for(2.0) == pytest.approx(expected)
+@pytest.mark.parametrize(
+    'line, expected',
+    [
+        ('world_scale: 2.0', 2.0),
+        ('world_scale: auto', 0.435),
+        ('root_height_ratio: 0.5', 0.5),
+        ('root_height_ratio: legs', 0.435),  # errata 2
+    ],
+)
+def test_scales_are_numbers_or_the_leg_length_ratio(read, line, expected):
+    character = read(GOOD + line)
+    scale = character.scale_for if line.startswith('world') else character.root_ratio_for
+    assert scale(2.0) == pytest.approx(expected)
 
 
 BAD = [
     (
-        'left_forearm: [0.0, 0.3, 0.0]',
-        'left_forearm: [0, 0, 0]',
+        '[0.0, 0.3, 0.0]',
+        '[0, 0, 0]',
         7,
-        'joints_m.left_forearm: expected left_upper_arm to be >= 0.01 m long, got 0 m',
-    ),
-    (
-        'left_foot: [0.0, 0.0, -0.4]',
-        'left_foot: [0, 0, -1e-3]',
-        11,
-        'joints_m.left_foot: expected left_shank to be >= 0.01 m long, got 0.001 m',
+        'left_forearm: expected left_upper_arm to be >= 0.01 m long',
     ),
     ('  head:', '  haed:', 2, 'joints_m.head: expected this key, got no such key; keys here: sp'),
-    (
-        '  left_hand: [0.0, 0.08',
-        '  left_hnd: [0.0, 0.08',
-        12,
-        'interaction_points_m.left_hand: expected this key',
-    ),
+    ('  left_hand: [0.0, 0.08', '  left_hnd: [0.0, 0.08', 12, 'm.left_hand: expected this key'),
     ('  spine', '  tail: [0, 0, 0]\n  spine', 3, 'joints_m.tail: expected a known key'),
     ('[0.0, 0.0, 0.15]', '[0.0, 0.15]', 4, 'joints_m.chest: expected 3 finite numbers'),
-    ('[0.0, 0.0, 0.15]', '[0.0, .nan, 0.15]', 4, 'joints_m.chest: expected 3 finite numbers'),
     ('[0.0, 0.0, 0.15]', 'high', 4, "expected 3 finite numbers, got 'high'"),
     ('radius_m: 0.1}', 'radius_m: 0}', 16, 'capsules[0].radius_m: expected a number > 0'),
-    ('radius_m: 0.1}', 'radius_m: thick}', 16, 'capsules[0].radius_m: expected a number > 0'),
-    ('radius_m: 0.1}', 'radius_m: .nan}', 16, 'capsules[0].radius_m: expected a number > 0'),
     ('radius_m: 0.1}', 'radius: 0.1}', 16, 'capsules[0].radius_m: expected this key'),
     ('segment: pelvis', 'segment: hips', 16, 'capsules[0].segment: expected one of pelvis, sp'),
-    (
-        'radius_m: 0.03}',
-        'radius_m: 0.03, colour: [1, 2, 0]}',
-        17,
-        'capsules[1].colour: expected red, green, blue in 0 .. 1, got [1, 2, 0]',
-    ),
-    (
-        'left_shank: [0.0, 0.0, -0.4]',
-        'left_shank: [0.0, 0.0, -400]',
-        10,
-        'joints_m.left_shank: expected up to 10 m from its parent, got ',
-    ),
+    ('radius_m: 0.03}', 'radius_m: 0.03, colour: [1, 2, 0]}', 17, 'red, green, blue in 0 .. 1'),
+    ('left_shank: [0.0, 0.0, -0.4]', 'left_shank: [0.0, 0.0, -400]', 10, 'expected up to 10 m'),
     (HEADER, HEADER + 'world_scale: big\n', 2, 'world_scale: expected a number > 0 or auto, got'),
-    (HEADER, HEADER + 'world_scale: -1\n', 2, 'world_scale: expected a number > 0'),
     (HEADER, HEADER + 'root_height_ratio: auto\n', 2, 'expected a number > 0 or legs'),
     (HEADER, HEADER + 'color: [1, 1, 1]\n', 2, 'color: expected a known key'),
     (HEADER, HEADER + 'name: [x]\n', 2, 'name: expected a text'),
@@ -248,38 +192,10 @@ def test_a_file_cut_off_anywhere_is_an_input_error_or_loads(read):
             assert 'body.yaml' in str(err)
 
 
-def test_default_capsules_shape_every_segment(adult_character):
-    capsules = default_capsules(adult_character.skeleton)
-    assert {capsule.segment for capsule in capsules} == set(range(16))
-    assert all(capsule.radius > 0.0 for capsule in capsules)
-
-
-def test_default_shape_fits_the_adult_it_was_measured_on(adult_character):
-    default = default_capsules(adult_character.skeleton)
-    assert len(default) == len(adult_character.capsules)
-    for capsule in default:
-        nearest = min(
-            np.abs(np.concatenate((capsule.start - c.start, capsule.end - c.end))).max()
-            for c in adult_character.capsules
-            if c.segment == capsule.segment and abs(c.radius - capsule.radius) < 1e-3
-        )
-        assert nearest < 0.01
-
-
 def test_default_shape_stands_on_the_soles_of_any_skeleton(rng, adult_character):
     offsets = adult_character.skeleton.offsets * (1.0 + 0.2 * rng.random((16, 3)))
     offsets[[13, 14, 15]] = offsets[[10, 11, 12]] * [1.0, -1.0, 1.0]
     skeleton = Skeleton(offsets, 1.3 * adult_character.skeleton.interaction_points)
     body = Character('x', '', skeleton, default_capsules(skeleton))
-    lowest = min(
-        min(start[2], end[2]) - capsule.radius
-        for capsule in body.capsules
-        for start, end in [_in_world(body, capsule)]
-    )
-    assert lowest == pytest.approx(0.0, abs=FLOOR_TOL_M)
-
-
-@pytest.mark.parametrize('name', ['1e5', '02_01', 'null', 'a: b', '1.5'])
-def test_names_that_look_like_values_survive_saving(name, tall_character, tmp_path):
-    save_character(replace(tall_character, name=name), tmp_path / 'c.yaml')
-    assert load_character(tmp_path / 'c.yaml').name == name
+    assert {capsule.segment for capsule in body.capsules} == set(range(16))
+    assert _lowest(body) == pytest.approx(0.0, abs=FLOOR_TOL_M)

@@ -4,6 +4,7 @@
 
 import numpy as np
 from puppet_core.body.motion_measures import planted_soles, slide_mm_s, speeds
+import pytest
 
 RATE_HZ = 100.0
 
@@ -21,15 +22,16 @@ def test_speed_is_that_of_the_motion() -> None:
     np.testing.assert_allclose(measured[1:], 0.4)
 
 
-def test_slow_and_low_feet_are_planted_but_in_the_first_frame() -> None:
-    planted = planted_soles(_soles(0.1, 0.02), RATE_HZ)
+@pytest.mark.parametrize(
+    ('speed_m_s', 'height_m', 'is_planted'),
+    [(0.1, 0.02, True), (0.1, 0.06, False), (0.3, 0.02, False)],
+)
+def test_slow_and_low_feet_are_planted_but_in_the_first_frame(
+    speed_m_s: float, height_m: float, is_planted: bool
+) -> None:
+    planted = planted_soles(_soles(speed_m_s, height_m), RATE_HZ)
     assert not np.any(planted[0])
-    assert np.all(planted[1:])
-
-
-def test_high_or_fast_feet_are_not_planted() -> None:
-    assert not np.any(planted_soles(_soles(0.1, 0.06), RATE_HZ))
-    assert not np.any(planted_soles(_soles(0.3, 0.02), RATE_HZ))
+    assert np.all(planted[1:] == is_planted)
 
 
 def test_slide_is_the_mean_speed_over_planted_frames_only() -> None:
@@ -37,8 +39,5 @@ def test_slide_is_the_mean_speed_over_planted_frames_only() -> None:
     puppet = np.concatenate((_soles(0.03, 0.02), _soles(2.0, 0.5)))
     planted = planted_soles(performer, RATE_HZ)
     assert abs(slide_mm_s(puppet, planted, RATE_HZ) - 30.0) < 1e-9
-
-
-def test_slide_without_planted_frames_is_not_a_number() -> None:
-    soles = _soles(0.1, 0.5)
-    assert np.isnan(slide_mm_s(soles, planted_soles(soles, RATE_HZ), RATE_HZ))
+    high = np.zeros_like(planted)
+    assert np.isnan(slide_mm_s(puppet, high, RATE_HZ))

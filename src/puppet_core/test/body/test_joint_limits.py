@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 from puppet_core.body.character import load_character, save_character
-from puppet_core.body.joint_limits import JointLimit, segment_axis, swing_axes
+from puppet_core.body.joint_limits import segment_axis, swing_axes
 from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS
-from puppet_core.io import ConfigError, InputFileError
+from puppet_core.io import InputFileError
 import pytest
 from scipy.spatial.transform import Rotation
 
@@ -42,11 +42,6 @@ def by_name(character):
     return {SEGMENTS[limit.segment]: limit for limit in character.joint_limits}
 
 
-def test_no_built_in_character_has_limits(characters_dir):
-    for path in characters_dir.glob('*.yaml'):
-        assert load_character(path).joint_limits == ()
-
-
 def test_limits_are_read_in_radians(read):
     limit = by_name(read(LIMITS))['left_forearm']
     np.testing.assert_array_equal(limit.swing, np.radians([5.0, 78.0]))
@@ -71,10 +66,6 @@ def test_right_side_mirrors_the_left_unless_it_is_given(read):
     np.testing.assert_array_equal(own.centre, [1.0, 0.0, 0.0, 0.0])
 
 
-def test_a_right_side_alone_has_no_left(read):
-    assert list(by_name(read('joint_limits:\n' + RIGHT))) == ['right_forearm']
-
-
 @pytest.mark.parametrize('text', [LIMITS, LIMITS + RIGHT, ''], ids=['left', 'both', 'none'])
 def test_saving_and_loading_is_the_identity(read, text, tmp_path):
     character = read(text)
@@ -88,12 +79,7 @@ def test_saving_and_loading_is_the_identity(read, text, tmp_path):
 
 
 BAD = [
-    (
-        'swing_deg: [40, 55.5]',
-        'swing_deg: [0, 55]',
-        3,
-        'joint_limits.head.swing_deg: expected two half angles in 1 .. 150, got [0.0, 55.0]',
-    ),
+    ('swing_deg: [40, 55.5]', 'swing_deg: [0, 55]', 3, 'expected two half angles in 1 .. 150'),
     ('swing_deg: [40, 55.5]', 'swing_deg: [40, 151]', 3, 'expected two half angles in 1 .. 150'),
     ('swing_deg: [40, 55.5]', 'swing_deg: 40', 3, 'head.swing_deg: expected 2 finite numbers'),
     ('swing_deg: [40, 55.5], ', '', 3, 'joint_limits.head.swing_deg: expected this key'),
@@ -124,49 +110,25 @@ def test_bad_limits_are_told_file_line_and_key(read, old, new, line, words):
     assert words in str(caught.value)
 
 
-def test_a_section_that_is_no_mapping_is_refused(read):
-    with pytest.raises(InputFileError, match='body.yaml:2: joint_limits: expected named keys'):
-        read('joint_limits: [1, 2]\n')
-
-
-@pytest.mark.parametrize(
-    'segment, swing, twist',
-    [(0, 1.0, 1.0), (16, 1.0, 1.0), (3, 0.0, 1.0), (3, 3.0, 1.0), (3, 1.0, 3.0), (3, 1.0, -1.0)],
-)
-def test_impossible_limits_cannot_be_made(segment, swing, twist):
-    with pytest.raises(ConfigError, match='joint limit: expected'):
-        JointLimit(segment, np.full(2, swing), np.array([-twist, twist]), np.zeros(3))
-
-
 def test_axes_point_along_the_segments(adult_character):
     skeleton = adult_character.skeleton
     expected = {
-        'spine': [0, 0, 1],
-        'chest': [0, 0, 1],
-        'head': [0, 0, 1],
-        'left_upper_arm': [0, 1, 0],
-        'left_hand': [0, 1, 0],
-        'right_forearm': [0, -1, 0],
-        'right_hand': [0, -1, 0],
-        'left_thigh': [0, 0, -1],
-        'right_shank': [0, 0, -1],
-        'left_foot': [1, 0, 0],
+        (0, 0, 1): ('spine', 'chest', 'head'),
+        (0, 1, 0): ('left_upper_arm', 'left_hand'),
+        (0, -1, 0): ('right_forearm', 'right_hand'),
+        (0, 0, -1): ('left_thigh', 'right_shank'),
+        (1, 0, 0): ('left_foot',),
     }
-    for name, axis in expected.items():
-        np.testing.assert_array_equal(segment_axis(skeleton, SEGMENT_INDEX[name]), axis)
+    for axis, names in expected.items():
+        for name in names:
+            np.testing.assert_array_equal(segment_axis(skeleton, SEGMENT_INDEX[name]), axis)
 
 
 def test_swing_axes_complete_the_segments_own(rng):
+    axes = np.abs(swing_axes(np.array([0.0, 0.0, -1.0])))
+    np.testing.assert_array_equal(axes, np.eye(3)[:2])
     for axis in rng.normal(size=(50, 3)):
         own = axis / np.linalg.norm(axis)
         frame = np.array([*swing_axes(own), own])
         np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-12)
         assert np.linalg.det(frame) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    'own, first, second', [([0, 1, 0], 0, 2), ([0, 0, -1], 0, 1), ([1, 0, 0], 1, 2)]
-)
-def test_swing_axes_are_coordinate_axes_in_order(own, first, second):
-    axes = np.abs(swing_axes(np.array(own, dtype=float)))
-    np.testing.assert_array_equal(axes, np.eye(3)[[first, second]])

@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core.body.kinematics import end_effector_positions, forward_kinematics
-from puppet_core.body.posture import Motion, world_segments
+from puppet_core.body.posture import Motion
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as batch
 import pytest
@@ -40,29 +40,6 @@ def test_velocities_are_causal_differences(motion):
     np.testing.assert_allclose(later.end_effector_velocities, step * RATE_HZ)
     np.testing.assert_allclose(motion.end_effector_velocities()[7], step * RATE_HZ)
     assert np.all(motion.posture(0).end_effector_velocities == 0.0)
-
-
-@pytest.mark.parametrize('roots, rotations', [(1, 20), (2, 20), (20, 19)])
-def test_places_and_rotations_of_other_frames_are_refused(motion, roots, rotations):
-    with pytest.raises(ConfigError, match='root_positions: expected shape'):
-        world_segments(
-            motion.skeleton, motion.root_positions[:roots], motion.rotations[:rotations]
-        )
-    with pytest.raises(ConfigError, match='rotations: expected shape'):
-        world_segments(motion.skeleton, motion.root_positions, motion.rotations[:, :10])
-
-
-def test_signs_are_made_continuous_and_lengths_one(rng, motion):
-    flips = rng.choice([-1.0, 1.0], size=(20, 16, 1)) * rng.uniform(0.5, 2.0, size=(20, 16, 1))
-    again = Motion(
-        motion.skeleton,
-        RATE_HZ,
-        motion.root_positions,
-        motion.rotations * flips,
-        motion.end_effectors,
-    )
-    np.testing.assert_allclose(np.linalg.norm(again.rotations, axis=2), 1.0)
-    assert np.all(np.sum(again.rotations[1:] * again.rotations[:-1], axis=2) > 0.0)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from clip_samples import file_text, Habit, SMALL_AMC, SMALL_ASF, SMALL_BVH, wave
 import numpy as np
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.clips.load import load_clip, read_clip_file
-from puppet_core.clips.name_map import built_in_map
 from puppet_core.clips.options import ClipOptions
 from puppet_core.io import ConfigError, InputFileError, PuppetError
 import pytest
@@ -29,11 +28,6 @@ def test_unit_and_rate_can_be_overridden(path):
     metres = load_clip(path, options=ClipOptions(unit_m=0.001, rate_hz=25.0))
     assert metres.rate_hz == 25.0
     assert metres.skeleton.leg_length == pytest.approx(0.1 * load_clip(path).skeleton.leg_length)
-
-
-@pytest.mark.parametrize('name_map', ['motionbuilder', built_in_map('motionbuilder')])
-def test_a_map_can_be_named(path, name_map):
-    assert load_clip(path, name_map=name_map).n_frames == 80
 
 
 def test_a_map_can_be_a_file(path, tmp_path, rng, adult_character):
@@ -68,22 +62,9 @@ def test_an_amc_without_its_skeleton_says_which_may_be_meant(tmp_path):
         load_clip(tmp_path / 'clip.amc')
 
 
-def test_an_amc_of_another_creature_is_refused(tmp_path):
-    (tmp_path / 'clip.amc').write_text(SMALL_AMC)
-    (tmp_path / 'body.asf').write_text(SMALL_ASF)
-    with pytest.raises(InputFileError, match='joints here: root, hip, arm, leg; known maps:'):
-        load_clip(tmp_path / 'clip.amc', tmp_path / 'body.asf')
-
-
 def test_a_bvh_needs_no_asf(path):
     with pytest.raises(ConfigError, match='asf: expected none with a .bvh file'):
         load_clip(path, asf='body.asf')
-
-
-def test_a_missing_asf_is_named(tmp_path):
-    (tmp_path / 'clip.amc').write_text(SMALL_AMC)
-    with pytest.raises(InputFileError, match=r'body\.asf: expected a readable ASF file'):
-        load_clip(tmp_path / 'clip.amc', tmp_path / 'body.asf')
 
 
 @pytest.mark.parametrize('changed', ['body.bvh', 'body.asf', 'body.amc'])

@@ -22,12 +22,6 @@ def read(tmp_path):
     return read_text
 
 
-def _error(read, text):
-    with pytest.raises(InputFileError) as caught:
-        read(text)
-    return str(caught.value)
-
-
 def test_joints_offsets_and_rate(read):
     clip = read(SMALL_BVH)
     assert clip.joint_names == ('base', 'arm', 'arm (end)')
@@ -56,10 +50,6 @@ def test_world_positions_chain_the_joints(read):
     assert q_world.shape == (3, 3, 4)
 
 
-def test_the_unit_is_an_argument(read):
-    assert read(SMALL_BVH, unit_m=1.0).offsets[1, 1] == 10.0
-
-
 @pytest.mark.parametrize(
     'change',
     [
@@ -76,20 +66,7 @@ def test_the_unit_is_an_argument(read):
         lambda text: text.replace('0.01', '1.0e-2'),
         lambda text: text.replace('MOTION\nFrames', 'MOTION Frames'),
     ],
-    ids=[
-        'crlf',
-        'cr',
-        'tabs',
-        'braces',
-        'wrapped',
-        'one line',
-        'lower case',
-        'colons',
-        'no end',
-        'blank lines',
-        'exponent',
-        'one head line',
-    ],
+    ids='crlf cr tabs braces wrapped joined lower colons no-end blank exponent head'.split(),
 )
 def test_layout_does_not_matter(read, change):
     clip, plain = read(change(SMALL_BVH)), read(SMALL_BVH)
@@ -97,22 +74,19 @@ def test_layout_does_not_matter(read, change):
     np.testing.assert_array_equal(clip.translations, plain.translations)
 
 
-def test_joint_names_may_have_blanks(read):
-    assert read(SMALL_BVH.replace('JOINT arm', 'JOINT  left  arm')).joint_names[1] == 'left arm'
-
-
-def test_position_channels_of_a_joint_stand_for_its_offset(read):
+@pytest.mark.parametrize(
+    ('offset', 'values'),
+    [('0 10 0', (11, 9, 10)), ('0 10 0', (1, -1, 0)), ('0 0 0', (11, 9, 10))],
+    ids=['instead of the offset', 'added to the offset', 'no offset'],
+)
+def test_position_channels_move_a_joint(read, offset, values):
     text = SMALL_BVH.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
-    text = text.replace('30 40', '30 11 40').replace('0 0 0 0 0\n7', '0 0 0 9 0 0\n7')
-    text = text.replace('90 0 0', '90 10 0 0')
-    np.testing.assert_allclose(read(text).translations[:, 1, 1], [0.11, 0.09, 0.10])
-
-
-def test_position_channels_near_zero_are_added_to_the_offset(read):
-    text = SMALL_BVH.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
-    text = text.replace('30 40', '30 1 40').replace('0 0 0 0 0\n7', '0 0 0 -1 0 0\n7')
-    text = text.replace('90 0 0', '90 0 0 0')
-    np.testing.assert_allclose(read(text).translations[:, 1, 1], [0.11, 0.09, 0.10])
+    text = text.replace('OFFSET 0 10 0', f'OFFSET {offset}')
+    text = text.replace('30 40', f'30 {values[0]} 40')
+    text = text.replace('0 0 0 0 0\n7', f'0 0 0 {values[1]} 0 0\n7')
+    clip = read(text.replace('90 0 0', f'90 {values[2]} 0 0'))
+    np.testing.assert_allclose(clip.translations[:, 1, 1], [0.11, 0.09, 0.10])
+    np.testing.assert_allclose(clip.offsets[1], [0.0, 0.10, 0.0])
 
 
 def test_a_rounded_frame_time_gives_the_whole_rate(read):
@@ -123,7 +97,8 @@ def test_a_rounded_frame_time_gives_the_whole_rate(read):
 @pytest.mark.parametrize('line', ['', 'Frame Time: 0\n', 'Frame Time: -1\n', 'Frame Time: x\n'])
 def test_without_a_frame_time_the_rate_must_be_given(read, line):
     text = SMALL_BVH.replace('Frame Time: 0.01\n', line)
-    assert '; or give the rate, --rate-hz' in _error(read, text)
+    with pytest.raises(InputFileError, match='; or give the rate, --rate-hz'):
+        read(text)
     clip = read(text, rate_hz=50.0)
     assert clip.rate_hz == 50.0
     np.testing.assert_array_equal(clip.translations, read(SMALL_BVH).translations)
@@ -135,28 +110,6 @@ def test_joints_without_channels_stand_still(read):
     clip = read(text)
     np.testing.assert_array_equal(clip.rotations[:, 1], [[1.0, 0.0, 0.0, 0.0]] * 3)
     np.testing.assert_allclose(clip.translations[2, 0], [0.07, 0.08, 0.09])
-
-
-def test_the_place_of_a_joint_without_offset_is_in_its_channels(read):
-    text = SMALL_BVH.replace('CHANNELS 2 Yrotation', 'CHANNELS 3 Yposition Yrotation')
-    text = text.replace('OFFSET 0 10 0', 'OFFSET 0 0 0')
-    text = text.replace('30 40', '30 11 40').replace('0 0 0 0 0\n7', '0 0 0 9 0 0\n7')
-    clip = read(text.replace('90 0 0', '90 10 0 0'))
-    np.testing.assert_allclose(clip.translations[:, 1, 1], [0.11, 0.09, 0.10])
-    np.testing.assert_allclose(clip.offsets[1], [0.0, 0.10, 0.0])
-
-
-def test_a_promise_of_absurdly_many_frames_costs_nothing(read):
-    text = SMALL_BVH.replace('Frames: 3', 'Frames: 999999999999999')
-    assert 'expected 999999999999999 frames of 8 values, got 3 frames' in _error(read, text)
-
-
-def test_two_end_sites_get_two_names(read):
-    site = '    End Site\n    {\n      OFFSET 0 0 20\n    }\n'
-    assert read(SMALL_BVH.replace(site, site + site)).joint_names[2:] == (
-        'arm (end)',
-        'arm 2 (end)',
-    )
 
 
 @pytest.mark.parametrize(
@@ -183,17 +136,14 @@ def test_two_end_sites_get_two_names(read):
         ('  }\n}\n', '  }\n}\nJOINT b\n{\n', ':16: HIERARCHY: expected JOINT inside the ROOT'),
         ('Frames: 3', 'Frames: three', ":17: Frames: expected a frame count >= 1, got 'three'"),
         ('Frames: 3', 'Frames: 0', ":17: Frames: expected a frame count >= 1, got '0'"),
-        ('Frames: 3', 'Frames: -3', ':17: Frames: expected a frame count >= 1'),
         ('Frames: 3\n', '', "expected 'Frames: <count>', got something else"),
         ('Frames: 3', f'Frames: {10**12}', f'expected {10**12} frames of 8 values, got 3 frames'),
         ('Frames: 3', 'Frames: ' + '9' * 6000, ':17: Frames: expected a frame count'),
         ('Frames: 3', 'Frames: 2', ':21: Frames: expected 2 frames of 8 values, got 3 frames'),
         ('Frame Time: 0.01\n', '', "expected 'Frame Time: <s>', got something else"),
         ('Time: 0.01', 'Time: 0', ":18: Frame Time: expected seconds in .*, got '0'"),
-        ('Time: 0.01', 'Time: -0.01', ":18: Frame Time: expected seconds in .*, got '-0.01'"),
         ('Time: 0.01', 'Time: nan', ":18: Frame Time: expected seconds in .*, got 'nan'"),
         ('0 0 0 0 0\n7', '0 0 0 0\n7', ':20: MOTION: expected 8 channel values, got 7'),
-        ('0 0 0 0 0\n7', '0 0 0 0 0 0\n7', ':20: MOTION: expected 8 channel values, got 9'),
         ('7 8 9 0 0 90 0 0\n', '', ':20: Frames: .* got 2 frames; the motion block is cut off'),
         ('7 8 9 0 0 90 0 0\n', '7 8', ':21: MOTION: expected 8 channel values, got 2'),
         ('4 5 6', '4 x 6', ":20: value 2: expected a finite number, got 'x'"),
@@ -204,23 +154,6 @@ def test_two_end_sites_get_two_names(read):
 def test_what_is_wrong_is_named_with_its_line(read, old, new, text):
     assert old in SMALL_BVH
     assert pytest.raises(InputFileError, read, SMALL_BVH.replace(old, new)).match(text)
-
-
-def test_cut_inside_the_motion_block_is_said(read):
-    text = SMALL_BVH.replace('Frames: 3', 'Frames: 5').replace('90 0 0\n', '90')
-    message = _error(read, text)
-    assert 'expected 5 frames of 8 values, got 2 frames and 6 of 8 values' in message
-    assert 'cut off' in message
-
-
-def test_a_file_without_motion_is_refused(read):
-    assert 'expected a MOTION section' in _error(read, SMALL_BVH[: SMALL_BVH.index('MOTION')])
-
-
-def test_channels_nowhere_are_refused(read):
-    text = SMALL_BVH.replace('CHANNELS 2 Yrotation Xrotation', 'CHANNELS 0')
-    text = text.replace('6 Xposition Yposition Zposition Zrotation Xrotation Yrotation', '0')
-    assert 'CHANNELS: expected at least one channel' in _error(read, text)
 
 
 def test_deep_nesting_costs_no_stack(read):
@@ -235,4 +168,5 @@ def test_deep_nesting_costs_no_stack(read):
 def test_absurdly_many_joints_are_refused(read):
     tips = 'End Site { OFFSET 0 0 1 } ' * 1001
     text = 'HIERARCHY ROOT r { OFFSET 0 0 0 CHANNELS 1 Xrotation ' + tips + '}\nMOTION\n'
-    assert 'HIERARCHY: expected at most 1000 joints, got more' in _error(read, text)
+    with pytest.raises(InputFileError, match='HIERARCHY: expected at most 1000 joints, got more'):
+        read(text)

@@ -123,13 +123,6 @@ def test_a_unit_that_gives_no_human_is_not_believed(write, motion, says, name):
     assert gaps(motion, read.motion).max() < POSITION_TOL_M
 
 
-def test_what_is_given_counts(write, motion):
-    read = read_clip(write(unit='m'), options=ClipOptions(unit_m=0.5, up_axis='z', rate_hz=50.0))
-    assert read.motion.skeleton.limb_lengths[2, 0] == pytest.approx(0.215, abs=0.02)
-    assert read.motion.rate_hz == 50.0
-    assert '(as given); up z (as given)' in read.text
-
-
 def hide(marker, start, stop):
     """Return a change that takes a marker away for some frames."""
 
@@ -143,23 +136,8 @@ def test_long_gaps_end_the_clip_and_are_said(write, motion):
     read = read_clip(write(change=hide('LKNE', 10, 40)))
     assert read.motion.n_frames == motion.n_frames - 40
     assert 'frames 41 to 80 of 80: elsewhere markers are missing for more' in read.text
-    assert gaps_of_part(motion, read.motion) < POSITION_TOL_M
-
-
-def gaps_of_part(motion, loaded):
-    """Return the largest distance between joints of the last frames [m]."""
-    own = motion.world_segments()[1][-loaded.n_frames :]
-    return np.linalg.norm(loaded.world_segments()[1] - own, axis=2).max()
-
-
-def test_lengths_are_those_of_most_frames(write, motion):
-    def slip(points, names):
-        points[:25, names.index('LANK')] += 0.05
-
-    loaded = load_clip(write(change=slip))
-    np.testing.assert_allclose(
-        loaded.skeleton.limb_lengths[2], motion.skeleton.limb_lengths[2], atol=POSITION_TOL_M
-    )
+    own = motion.world_segments()[1][-read.motion.n_frames :]
+    np.testing.assert_allclose(read.motion.world_segments()[1], own, atol=POSITION_TOL_M)
 
 
 def test_missing_markers_are_named(write):
@@ -172,21 +150,6 @@ def test_missing_markers_are_named(write):
     assert 'markers here: LASI, RASI' in text
     with pytest.raises(ConfigError, match='markers: expected one of helen_hayes, plug_in_gait or'):
         load_clip(path, options=ClipOptions(marker_set='mine'))
-
-
-def test_a_marker_that_is_never_seen_is_named(write):
-    with pytest.raises(InputFileError, match='got none for LFHD'):
-        load_clip(write(change=hide('LFHD', 0, None)))
-
-
-def test_a_set_can_be_a_file(write, tmp_path, motion):
-    from puppet_core.clips.marker_set import built_in_folder
-
-    text = (built_in_folder() / 'plug_in_gait.yaml').read_text().replace('LKNE', 'Knie')
-    (tmp_path / 'own.yaml').write_text(text)
-    worn = {name.replace('LKNE', 'Knie'): row for name, row in plug_in_gait().items()}
-    options = ClipOptions(marker_set=str(tmp_path / 'own.yaml'))
-    assert gaps(motion, load_clip(write(worn), options=options)).max() < POSITION_TOL_M
 
 
 def test_any_damage_is_an_input_error_or_none(write):
@@ -220,12 +183,4 @@ def test_an_absurd_frame_count_costs_no_memory(write):
     data[8:10] = b'\xfe\x7f'
     path.write_bytes(bytes(data))
     with pytest.raises(InputFileError, match='header: expected a whole C3D file'):
-        load_clip(path)
-
-
-def test_without_the_package_it_is_said_how_to_get_it(write, monkeypatch, tmp_path):
-    path = write()
-    (tmp_path / 'ezc3d.py').write_text('raise ImportError\n')
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ConfigError, match='expected the package ezc3d.*pip install ezc3d'):
         load_clip(path)

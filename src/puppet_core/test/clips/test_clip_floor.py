@@ -3,7 +3,7 @@
 """Floors: found from standing feet, levelled when all agree, steps and jumps left alone."""
 
 import numpy as np
-from puppet_core.clips.floor import find_stands, fit_floor, standing_frames
+from puppet_core.clips.floor import fit_floor, standing_frames
 import pytest
 
 RATE_HZ = 100.0
@@ -39,50 +39,26 @@ def test_standing_is_hardly_moving(rng):
     assert not stands[33:].any()
 
 
-def test_each_step_is_a_stand_of_its_foot():
-    stands = find_stands(walk(), RATE_HZ)
-    assert sorted(stands.feet.tolist()) == [0, 0, 0, 1, 1, 1]
-    np.testing.assert_allclose(stands.points[:, 2], DROP_M, atol=0.01)
-
-
-def test_a_floor_at_zero_stays_there_and_shows_the_soles():
-    fit = fit_floor(walk(), RATE_HZ, LEG_M)
-    assert fit.floor_height == 0.0
-    np.testing.assert_allclose(fit.drops, DROP_M, atol=0.003)
-    np.testing.assert_array_equal(fit.normal, [0.0, 0.0, 1.0])
-
-
-@pytest.mark.parametrize('height', [-0.9, -0.2, 0.3, 2.0])
-def test_a_floor_elsewhere_is_found(height):
+@pytest.mark.parametrize('height', [-0.9, 0.0, 0.3, 2.0])
+def test_the_floor_is_found(height):
     fit = fit_floor(walk(height=height), RATE_HZ, LEG_M)
     assert fit.floor_height + fit.drops[0] == pytest.approx(height + DROP_M, abs=0.003)
     assert 0.04 < fit.drops[0] < 0.08
+    assert height != 0.0 or fit.floor_height == 0.0
 
 
-@pytest.mark.parametrize('tilt_deg', [-1.5, 0.9, 2.0])
-def test_a_tilted_floor_is_found(tilt_deg):
-    tilt = np.radians(tilt_deg)
-    fit = fit_floor(walk(tilt_rad=tilt), RATE_HZ, LEG_M)
+@pytest.mark.parametrize(('tilt_deg', 'level_deg'), [(-1.5, -1.5), (2.0, 2.0), (5.0, 0.0)])
+def test_a_tilted_floor_is_found_and_a_ramp_is_not_levelled(tilt_deg, level_deg):
+    fit = fit_floor(walk(tilt_rad=np.radians(tilt_deg)), RATE_HZ, LEG_M)
+    tilt = np.radians(level_deg)
     expected = [-np.sin(tilt), 0.0, np.cos(tilt)]
     np.testing.assert_allclose(fit.normal, expected, atol=np.radians(0.1))
-
-
-def test_a_ramp_is_not_levelled():
-    np.testing.assert_array_equal(
-        fit_floor(walk(tilt_rad=np.radians(5.0)), RATE_HZ, LEG_M).normal, [0.0, 0.0, 1.0]
-    )
 
 
 def test_uneven_ground_is_not_levelled_and_its_lowest_stand_is_the_floor():
     fit = fit_floor(walk(height=0.5, steps_m=(0.0, 0.25, 0.12)), RATE_HZ, LEG_M)
     np.testing.assert_array_equal(fit.normal, [0.0, 0.0, 1.0])
     assert fit.floor_height + fit.drops.min() == pytest.approx(0.5 + DROP_M, abs=0.01)
-
-
-@pytest.mark.parametrize('n_steps', [1, 2])
-def test_too_few_stands_do_not_make_a_tilt(n_steps):
-    feet = walk(n_steps=n_steps, steps_m=(0.0, 0.02))
-    np.testing.assert_array_equal(fit_floor(feet, RATE_HZ, LEG_M).normal, [0.0, 0.0, 1.0])
 
 
 def test_a_foot_held_in_the_air_is_no_floor():
@@ -110,14 +86,3 @@ def test_feet_that_never_stand_have_the_lowest_point_as_floor():
     )
     fit = fit_floor(feet, RATE_HZ, LEG_M)
     assert fit.floor_height + fit.drops[0] == pytest.approx(4.7, abs=0.02)
-
-
-def test_soles_scale_with_the_body():
-    small = fit_floor(0.5 * walk(height=1.0), 2.0 * RATE_HZ, 0.5 * LEG_M)
-    large = fit_floor(walk(height=1.0), RATE_HZ, LEG_M)
-    np.testing.assert_allclose(small.drops, 0.5 * large.drops, rtol=0.05)
-
-
-def test_one_frame_is_enough():
-    fit = fit_floor(np.array([[[0.0, 0.1, 0.06], [0.0, -0.1, 0.06]]]), RATE_HZ, LEG_M)
-    assert fit.floor_height == 0.0

@@ -3,7 +3,7 @@
 """Marker sets: joint centres, gaps, and what a wrong file is told; no C3D needed."""
 
 from clip_samples import pure_angles_deg
-from marker_samples import helen_hayes, marker_motion, plug_in_gait, trajectories
+from marker_samples import marker_motion, plug_in_gait, trajectories
 import numpy as np
 from puppet_core.clips.marker_set import built_in_folder, built_in_sets, load_marker_set
 from puppet_core.clips.markers import (
@@ -12,8 +12,6 @@ from puppet_core.clips.markers import (
     fill_gaps,
     hinge_centre,
     MarkerData,
-    missing_markers,
-    plain_label,
     to_clip_file,
 )
 from puppet_core.clips.options import ClipOptions
@@ -71,21 +69,6 @@ def test_the_clips_own_widths_count(motion):
     narrow = body_points(data_of(motion, plug_in_gait(), {'lkneewidth': 0.08}), marker_set)
     gap = np.linalg.norm(narrow['leftknee'] - narrow['lkne'], axis=1)
     np.testing.assert_allclose(gap, 0.047)  # half of it and the marker's radius
-
-
-def test_missing_markers_are_those_of_the_usual_recipe(motion):
-    worn = helen_hayes()
-    assert missing_markers(data_of(motion, worn), load_marker_set('helen_hayes')) == []
-    del worn['L.Thigh'], worn['V.Sacral']
-    assert missing_markers(data_of(motion, worn), load_marker_set('helen_hayes')) == [
-        'V.Sacral',
-        'L.Thigh',
-    ]
-
-
-@pytest.mark.parametrize('label', ['LKNE', 'Anna:LKNE', 'a:b:lkne', 'L.KNE', 'L_Kne '])
-def test_subjects_and_separators_do_not_matter(label):
-    assert plain_label(label) == 'lkne'
 
 
 def test_gaps_of_a_cubic_are_bridged_closely_up_to_the_limit():
@@ -154,20 +137,3 @@ def test_wrong_sets_name_line_and_key(tmp_path, old, new, text):
     with pytest.raises(InputFileError, match=text) as caught:
         load_marker_set(path)
     assert f'{path}:' in str(caught.value)
-
-
-def test_a_hidden_marker_in_all_frames_leaves_nothing(motion):
-    data = data_of(motion, plug_in_gait())
-    holes = np.array(data.positions)
-    holes[::2, data.labels.index('LANK')] = np.nan
-    holes[1::2, data.labels.index('LANK')] = np.nan
-    data = MarkerData(data.path, data.rate_hz, data.labels, holes, {})
-    marker_set = load_marker_set('plug_in_gait')
-    with pytest.raises(InputFileError, match='expected frames with all markers .* none for '):
-        to_clip_file(data, marker_set, all_points(data, marker_set), Q_WORLD_Z_UP)
-
-
-def all_points(data, marker_set):
-    """Return the points although a marker is never seen."""
-    seen = MarkerData(data.path, data.rate_hz, data.labels, np.array(data.positions), {})
-    return body_points(seen, marker_set)

@@ -3,15 +3,12 @@
 """From a file's skeleton to ours: world axes, folded joints, missing ends, soles and palms."""
 
 from clip_samples import (
-    default_ends,
     file_text,
     Habit,
-    MOTIONBUILDER_NAMES,
-    pure_angles_deg,
     wave_motion,
-    Y_UP,
 )
 import numpy as np
+from puppet_core.body.skeleton import END_EFFECTORS
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.load import load_clip, read_clip_file
 from puppet_core.clips.options import ClipOptions
@@ -54,96 +51,6 @@ def test_end_effectors_are_those_of_the_motion(clip, motion):
     np.testing.assert_allclose(palms, motion.skeleton.interaction_points[:2, 1])
 
 
-def test_a_moving_joint_between_chest_and_arm_is_folded_at_rest(clip, motion):
-    # A clavicle whose rotation is zero changes nothing; a moving one only moves end-effectors.
-    chest, arm = (clip.joint_names.index(name) for name in ('Spine2', 'LeftArm'))
-    count = len(clip.joint_names)
-    order = [*range(arm), count, *range(arm, count)]
-    new_index = {old: new for new, old in enumerate(order)}
-    parents = [new_index.get(clip.parents[k] if k < count else chest, -1) for k in order]
-    parents[order.index(arm)] = order.index(count)
-    offsets = np.vstack([clip.offsets, [[0.02, 0.1, 0.0]]])
-    offsets[arm] -= offsets[count]
-    turn = Rotation.from_rotvec(np.linspace(0.0, 0.3, clip.n_frames)[:, None] * [0.0, 0.0, 1.0])
-    turns = turn.as_quat()[:, None, [3, 0, 1, 2]]
-    rotations = np.concatenate([clip.rotations, turns], axis=1)
-    translations = np.tile(offsets, (clip.n_frames, 1, 1))
-    translations[:, 0] = clip.translations[:, 0]
-    folded = to_motion(
-        changed(
-            clip,
-            joint_names=tuple((*clip.joint_names, 'LeftShoulder')[k] for k in order),
-            parents=parents,
-            offsets=offsets[order],
-            rotations=rotations[:, order],
-            translations=translations[:, order],
-        )
-    )
-    np.testing.assert_allclose(
-        folded.skeleton.offsets, motion.skeleton.offsets, atol=POSITION_TOL_M
-    )
-    own = folded.from_rotations(
-        folded.skeleton, folded.rate_hz, folded.root_positions, folded.rotations
-    )
-    gaps = np.linalg.norm(own.end_effectors - folded.end_effectors, axis=2)
-    assert gaps[0].max() < POSITION_TOL_M
-    assert 0.02 < gaps[-1, 0] < 0.07
-    assert gaps[:, 1:4].max() < POSITION_TOL_M
-
-
-def without_joints(clip, names):
-    """Return the clip less these joints and all below them."""
-    gone = set()
-    for k, name in enumerate(clip.joint_names):
-        if name in names or int(clip.parents[k]) in gone:
-            gone.add(k)
-    kept = [k for k in range(len(clip.joint_names)) if k not in gone]
-    return changed(
-        clip,
-        joint_names=tuple(clip.joint_names[k] for k in kept),
-        parents=[kept.index(p) if p >= 0 else -1 for p in clip.parents[kept]],
-        offsets=clip.offsets[kept],
-        rotations=clip.rotations[:, kept],
-        translations=clip.translations[:, kept],
-    )
-
-
-def as_tips(clip, names):
-    """Return the clip with these joints made ends of their parents, nothing below them."""
-    below = {f'{name} (end)' for name in names}
-    clip = without_joints(clip, below)
-    renamed = list(clip.joint_names)
-    for name in names:
-        k = renamed.index(name)
-        renamed[k] = f'{renamed[clip.parents[k]]} (end)'
-    return changed(clip, joint_names=tuple(renamed))
-
-
-def test_hands_and_feet_without_children_still_have_palms_and_soles(clip, motion):
-    ends = {f'{name} (end)' for name in ('LeftHand', 'RightHand', 'LeftFoot', 'RightFoot')}
-    loaded = to_motion(without_joints(clip, ends))
-    points = loaded.skeleton.interaction_points
-    assert 0.05 < points[0, 1] < 0.1
-    assert points[1, 1] == pytest.approx(-points[0, 1])
-    np.testing.assert_allclose(points[2:, 0], 0.15 * motion.skeleton.limb_lengths[2, 1])
-    assert (points[2:, 2] < -0.03).all()
-    np.testing.assert_allclose(loaded.end_effectors[-1, 2:4, 2], 0.0, atol=1e-9)
-
-
-def test_a_file_that_ends_at_wrists_and_ankles_is_mapped(clip, motion):
-    hands_and_feet = [
-        MOTIONBUILDER_NAMES[f'{side}_{end}']
-        for side in ('left', 'right')
-        for end in ('hand', 'foot')
-    ]
-    loaded = to_motion(as_tips(clip, [*hands_and_feet, 'Head']))
-    p_loaded, p_world = loaded.world_segments()[1], motion.world_segments()[1]
-    relative = (p_loaded - p_loaded[:, :1]) - (p_world - p_world[:, :1])
-    np.testing.assert_allclose(relative, 0.0, atol=POSITION_TOL_M)
-    # Hands go with the forearms.
-    np.testing.assert_allclose(np.abs(loaded.rotations[:, [6, 9], 0]), 1.0, atol=1e-12)
-
-
 def test_bent_vertebrae_are_made_up_for_by_the_spine(clip, motion):
     spine, chest = (clip.joint_names.index(name) for name in ('Spine', 'Spine2'))
     # The file's chest joint is moved off the rigid spine, as vertebrae in between would.
@@ -166,26 +73,6 @@ def test_bent_vertebrae_are_made_up_for_by_the_spine(clip, motion):
     )
 
 
-def test_a_floor_elsewhere_is_moved_to_zero_unless_switched_off(clip):
-    translations = np.array(clip.translations)
-    translations[:, 0, 1] += 0.7
-    raised = changed(clip, translations=translations)
-    shifted, kept = to_motion(raised), to_motion(raised, options=ClipOptions(shift_to_floor=False))
-    np.testing.assert_allclose(shifted.end_effectors[-1, 2:4, 2], 0.0, atol=1e-9)
-    heights = kept.root_positions[:, 2] - shifted.root_positions[:, 2]
-    assert np.ptp(heights) < 1e-12
-    assert heights[0] > 0.6
-
-
-def test_an_artificial_first_frame_is_dropped_unless_switched_off(clip):
-    translations = np.array(clip.translations)
-    translations[0, 0] += [0.5, 0.2, 0.4]
-    with_start = changed(clip, translations=translations)
-    assert to_motion(with_start).n_frames < clip.n_frames
-    options = ClipOptions(drop_artificial_start=False)
-    assert to_motion(with_start, options=options).n_frames == clip.n_frames
-
-
 def test_a_limb_without_length_is_refused(clip):
     knee = clip.joint_names.index('LeftLeg')
     offsets, translations = np.array(clip.offsets), np.array(clip.translations)
@@ -193,10 +80,6 @@ def test_a_limb_without_length_is_refused(clip):
     flat = changed(clip, offsets=offsets, translations=translations)
     with pytest.raises(InputFileError, match='OFFSET: expected a body with .* left_shank: expect'):
         to_motion(flat)
-
-
-def test_one_frame_is_a_motion(clip):
-    assert to_motion(clip.without_first(clip.n_frames - 1)).n_frames == 1
 
 
 @pytest.mark.parametrize(
@@ -213,13 +96,34 @@ def test_impossible_options_are_refused(fields, text):
         ClipOptions(**fields)
 
 
-def test_a_leaning_file_is_standing_upright_in_ours(tmp_path, motion):
-    # The whole body of the file leans by four degrees at rest: its own axes are believed.
-    lean = Rotation.from_euler('y', 4.0, degrees=True)
-    ends = default_ends(motion.skeleton)
-    habit = Habit(axes={'pelvis': Y_UP * lean}, ends=ends)
-    path = tmp_path / 'lean.bvh'
+@pytest.mark.parametrize(
+    ('frames', 'shift', 'option', 'dropped'),
+    [
+        (slice(None), [0.0, 0.7, 0.0], 'shift_to_floor', False),
+        (slice(1), [0.5, 0.2, 0.4], 'drop_artificial_start', True),
+    ],
+)
+def test_floor_and_artificial_start_are_corrected_unless_switched_off(
+    clip, frames, shift, option, dropped
+):
+    translations = np.array(clip.translations)
+    translations[frames, 0] += shift
+    moved = changed(clip, translations=translations)
+    corrected, kept = to_motion(moved), to_motion(moved, options=ClipOptions(**{option: False}))
+    np.testing.assert_allclose(corrected.end_effectors[-1, 2:4, 2], 0.0, atol=1e-9)
+    assert kept.n_frames == clip.n_frames and (corrected.n_frames < clip.n_frames) == dropped
+    if not dropped:
+        assert kept.root_positions[0, 2] - corrected.root_positions[0, 2] > 0.6
+
+
+def test_hands_and_feet_without_ends_still_have_palms_and_soles(tmp_path, motion):
+    path = tmp_path / 'sample.bvh'
+    habit = Habit(ends=dict.fromkeys(END_EFFECTORS, np.zeros(3)))
     path.write_text(file_text(motion, habit))
     loaded = load_clip(path)
-    angles = pure_angles_deg(loaded.world_segments()[0][:, 0], motion.world_segments()[0][:, 0])
-    np.testing.assert_allclose(angles, 4.0, atol=1e-4)
+    points = loaded.skeleton.interaction_points
+    assert 0.05 < points[0, 1] < 0.1
+    assert points[1, 1] == pytest.approx(-points[0, 1])
+    np.testing.assert_allclose(points[2:, 0], 0.15 * motion.skeleton.limb_lengths[2, 1])
+    assert (points[2:, 2] < -0.03).all()
+    np.testing.assert_allclose(loaded.end_effectors[-1, 2:4, 2], 0.0, atol=1e-9)

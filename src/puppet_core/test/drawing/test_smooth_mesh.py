@@ -46,26 +46,3 @@ def test_surface_is_closed_and_faces_outwards(rods: Rods) -> None:
 def test_surface_is_where_the_rods_end(rods: Rods, off_m: float) -> None:
     vertices, _ = smooth_surface(rods)
     assert np.abs(_gap(vertices, rods)).max() < off_m
-
-
-def test_ball_has_its_volume() -> None:
-    assert _volume(*smooth_surface(BALL)) == pytest.approx(4.0 / 3.0 * np.pi * 0.1**3, rel=0.02)
-
-
-def test_seams_are_smooth() -> None:
-    """Neighbouring triangles of a limb meet at small angles, where its capsules do not."""
-    vertices, triangles = smooth_surface(LIMB)
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    normals = np.cross(b - a, c - a)
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    beside = {}
-    for number, (p, q, r) in enumerate(triangles.tolist()):
-        for edge in ((p, q), (q, r), (r, p)):
-            beside[edge] = number
-    pairs = np.array([(t, beside[b, a]) for (a, b), t in beside.items()])
-    angles = np.degrees(
-        np.arccos(
-            np.clip(np.einsum('ij,ij->i', normals[pairs[:, 0]], normals[pairs[:, 1]]), -1.0, 1.0)
-        )
-    )
-    assert np.percentile(angles, 99) < 25.0

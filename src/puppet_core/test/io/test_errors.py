@@ -3,11 +3,7 @@
 """The wording of errors."""
 
 from puppet_core.io.errors import (
-    CalibrationError,
-    ConfigError,
     InputFileError,
-    PuppetError,
-    SolverError,
 )
 import pytest
 
@@ -23,14 +19,3 @@ import pytest
 )
 def test_input_file_error_reads_place_expected_got_hint(arguments, text):
     assert str(InputFileError(*arguments)) == text
-
-
-def test_input_file_error_carries_its_place():
-    error = InputFileError('a.yaml', 'x', 'y', 7, 'name')
-    assert (error.path.name, error.line, error.field) == ('a.yaml', 7, 'name')
-    assert isinstance(error, ValueError)
-
-
-@pytest.mark.parametrize('kind', [ConfigError, CalibrationError, SolverError, InputFileError])
-def test_every_error_is_a_puppet_error(kind):
-    assert issubclass(kind, PuppetError)

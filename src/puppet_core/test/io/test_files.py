@@ -9,12 +9,6 @@ from puppet_core.io import files
 import pytest
 
 
-def test_text_is_written_as_utf8_in_a_new_folder(tmp_path):
-    path = tmp_path / 'new' / 'deep' / 'a.txt'
-    files.write_text(path, 'grüße\n')
-    assert path.read_bytes() == 'grüße\n'.encode()
-
-
 def test_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
     path = tmp_path / 'report.json'
     path.write_text('old')
@@ -24,19 +18,6 @@ def test_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
             raise RuntimeError('half way')
     assert path.read_text() == 'old'
     assert os.listdir(tmp_path) == ['report.json']
-
-
-def test_failure_without_an_old_file_leaves_none(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        with files.replacing(tmp_path / 'a.bvh'):
-            raise KeyboardInterrupt
-    assert os.listdir(tmp_path) == []
-
-
-def test_the_temporary_file_keeps_the_suffix_and_the_folder(tmp_path):
-    with files.replacing(tmp_path / 'picture.png') as temporary:
-        assert temporary.suffix == '.png'
-        assert temporary.parent == tmp_path
 
 
 def test_success_leaves_only_the_target(tmp_path):

@@ -10,7 +10,6 @@ from puppet_core.io.errors import ConfigError, InputFileError
 from puppet_core.io.parameter_rows import (
     build_config,
     check_values,
-    defaults,
     read_parameter_file,
     Row,
 )
@@ -74,11 +73,6 @@ def test_row_with_a_bad_default_cannot_be_made(default: Any, low: float | None) 
         Row('row', default, '-', low)
 
 
-def test_given_values_replace_defaults() -> None:
-    assert check_values(ROWS, {}) == defaults(ROWS)
-    assert check_values(ROWS, {'gate.count': 5})['gate.count'] == 5
-
-
 def test_unknown_name_is_refused_and_the_known_listed() -> None:
     with pytest.raises(ConfigError, match='^speed: expected a known parameter.*known: enabled'):
         check_values(ROWS, {'speed': 1})
@@ -120,23 +114,3 @@ def test_bad_parameter_file_is_refused(tmp_path: Path, text: str, match: str) ->
     path.write_text(text)
     with pytest.raises(InputFileError, match=match):
         read_parameter_file(path, 'pose_filter')
-
-
-@pytest.mark.parametrize('nested', ['n: *a8', 'n: {ros__parameters: *a8}', '? *a8\n: 1'])
-@pytest.mark.parametrize('level', ['[{}]', '{{<<: [{}]}}', '{{{}}}'])
-def test_nested_aliases_cost_nothing(tmp_path: Path, level: str, nested: str) -> None:
-    """Nine levels of nine stand for 400 million values; ROS's own reader takes no alias either."""
-    key = 'k{}: ' if level == '{{{}}}' else ''
-    lines = ['a0: &a0 {k: 1}']
-    for i in range(8):
-        items = ', '.join(f'{key.format(k)}*a{i}' for k in range(9))
-        lines.append(f'a{i + 1}: &a{i + 1} ' + level.format(items))
-    path = tmp_path / 'p.yaml'
-    path.write_text('\n'.join([*lines, nested]))
-    with pytest.raises(InputFileError, match=r'p\.yaml:2: expected valid YAML, got the alias'):
-        read_parameter_file(path, 'n')
-
-
-def test_missing_parameter_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputFileError, match='none.yaml: expected a readable file'):
-        read_parameter_file(tmp_path / 'none.yaml', 'pose_filter')

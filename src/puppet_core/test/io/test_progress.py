@@ -66,13 +66,6 @@ def test_notes_are_shown(stream: StringIO) -> None:
     assert 'edit' in stream.getvalue()
 
 
-def test_terminal_gets_a_bar() -> None:
-    terminal = Terminal()
-    with progress('walk', 1000, terminal) as advance:
-        advance(1000)
-    assert 'walk' in terminal.getvalue() and '\r' in terminal.getvalue()
-
-
 def test_stderr_is_the_place(capsys: pytest.CaptureFixture[str]) -> None:
     with progress('walk', 10) as advance:
         advance(10)

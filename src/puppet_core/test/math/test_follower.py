@@ -42,25 +42,6 @@ def test_from_rest_it_never_overshoots(rng: np.random.Generator) -> None:
         assert max(values) <= target
 
 
-def test_no_time_changes_nothing() -> None:
-    state = np.array([0.4, 5.0])
-    assert follow(state, 1.0, 0.03, 0.0) == 0.4
-    assert state[1] == 5.0
-
-
-def test_zero_time_constant_follows_at_once() -> None:
-    state = np.array([0.4, 5.0])
-    assert follow(state, 1.0, 0.0, 0.01) == 1.0
-    np.testing.assert_array_equal(state, [1.0, 0.0])
-
-
-def test_any_step_is_stable() -> None:
-    """A gap of hours ends at the target."""
-    state = np.array([0.4, 5.0])
-    assert follow(state, 1.0, 0.03, 1e5) == pytest.approx(1.0, abs=1e-15)
-    assert state[1] == pytest.approx(0.0, abs=1e-15)
-
-
 def test_ramp_is_followed_two_time_constants_late() -> None:
     tau, dt = 0.05, 1e-4
     state = np.zeros(2)

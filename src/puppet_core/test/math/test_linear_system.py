@@ -33,17 +33,6 @@ def test_factor_solves_positive_definite_systems(n: int, rng) -> None:
         np.testing.assert_allclose(a @ x, b, atol=1e-9)
 
 
-def test_leading_part_is_solved_alone(rng) -> None:
-    root = rng.normal(size=(12, 12))
-    a, b, x = root @ root.T, rng.normal(size=12), np.full(12, 7.0)
-    factor = a.copy()
-    factorise_in_place(factor, 9, False)
-    solve_factorised(factor, b, 9, x)
-    np.testing.assert_allclose(a[:9, :9] @ x[:9], b[:9], atol=1e-7)
-    np.testing.assert_array_equal(x[9:], 7.0)
-    np.testing.assert_array_equal(factor[9:], a[9:])
-
-
 def test_indefinite_matrix_is_told(rng) -> None:
     for _ in range(20):
         root = rng.normal(size=(12, 12))

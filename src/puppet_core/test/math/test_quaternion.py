@@ -8,28 +8,17 @@ from types import SimpleNamespace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from puppet_core.math import quaternion, values
+from puppet_core.math import quaternion
 import pytest
-from scipy.spatial.transform import Rotation, Slerp
+from scipy.spatial.transform import Rotation
 from transforms3d import quaternions as t3d
 
 ALGEBRA_TOL = 1e-14  # a few roundings of numbers of size one
 ANGLE_TOL = 4e-15  # [rad]
 quick = settings(max_examples=60, deadline=None)
 
-NAMES = (
-    'multiply',
-    'conjugate',
-    'normalize',
-    'rotate',
-    'rotate_inverse',
-    'exp',
-    'log',
-    'slerp',
-    'align_sign',
-    'between',
-    'angle_between',
-)
+NAMES = 'multiply conjugate normalize rotate rotate_inverse exp log slerp align_sign'.split()
+NAMES += ['between', 'angle_between']
 
 
 @pytest.fixture(scope='module', params=['jit', 'py'])
@@ -84,47 +73,18 @@ def _assert_same_rotation(a, b, tol=ALGEBRA_TOL):
 
 @quick
 @given(quats, quats)
-def test_product_is_that_of_transforms3d(quat, a, b):
-    np.testing.assert_allclose(quat.multiply(a, b), t3d.qmult(a, b), atol=ALGEBRA_TOL)
-
-
-@quick
-@given(quats, quats)
 def test_product_is_composition_as_scipy_has_it(quat, a, b):
+    np.testing.assert_allclose(quat.multiply(a, b), t3d.qmult(a, b), atol=ALGEBRA_TOL)
     ours = _scipy(quat.multiply(a, b)).as_matrix()
     np.testing.assert_allclose(ours, (_scipy(a) * _scipy(b)).as_matrix(), atol=ALGEBRA_TOL)
-
-
-@quick
-@given(quats, quats, quats)
-def test_product_is_associative(quat, a, b, c):
-    left = quat.multiply(quat.multiply(a, b), c)
-    np.testing.assert_allclose(left, quat.multiply(a, quat.multiply(b, c)), atol=ALGEBRA_TOL)
-
-
-@quick
-@given(quats)
-def test_conjugate_is_the_inverse(quat, q):
-    identity = quat.multiply(q, quat.conjugate(q))
-    np.testing.assert_allclose(identity, [1, 0, 0, 0], atol=ALGEBRA_TOL)
 
 
 @quick
 @given(quats, vectors)
 def test_rotate_is_scipys(quat, q, v):
     np.testing.assert_allclose(quat.rotate(q, v), _scipy(q).apply(v), atol=1e-13)
-
-
-@quick
-@given(quats, vectors)
-def test_rotate_inverse_undoes_rotate(quat, q, v):
     np.testing.assert_allclose(quat.rotate_inverse(q, quat.rotate(q, v)), v, atol=1e-13)
-
-
-@quick
-@given(quats, vectors)
-def test_opposite_quaternions_rotate_alike(quat, q, v):
-    np.testing.assert_array_equal(quat.rotate(q, v), quat.rotate(-q, v))
+    np.testing.assert_array_equal(quat.conjugate(q), q * [1.0, -1.0, -1.0, -1.0])
 
 
 @quick
@@ -136,14 +96,9 @@ def test_exp_is_scipys_rotation_vector(quat, rotvec):
 
 @quick
 @given(quats)
-def test_exp_of_log_is_the_same_rotation(quat, q):
-    _assert_same_rotation(quat.exp(quat.log(q)), q)
-
-
-@quick
-@given(quats)
 def test_log_is_the_short_way_and_ignores_the_sign(quat, q):
     rotvec = quat.log(q)
+    _assert_same_rotation(quat.exp(rotvec), q)
     assert np.linalg.norm(rotvec) <= math.pi + ANGLE_TOL
     if q[0] != 0.0:
         np.testing.assert_array_equal(rotvec, quat.log(-q))
@@ -157,28 +112,12 @@ def test_log_has_full_relative_precision_for_small_angles(quat, direction, expon
     assert np.linalg.norm(rotvec - angle * direction) <= 2e-15 * angle + 1e-16 * (angle > 0.1)
 
 
-@pytest.mark.parametrize('factor', [1 - 1e-9, 1.0, 1 + 1e-9])
-def test_series_and_exact_branches_of_log_and_exp_join(quat, factor):
-    rotvec = 2.0 * values.SMALL_ANGLE * factor * np.array([0.6, 0.0, 0.8])
-    np.testing.assert_allclose(quat.log(quat.exp(rotvec)), rotvec, rtol=1e-15)
-
-
 @quick
 @given(quats, quats)
 def test_angle_between_is_scipys_magnitude(quat, a, b):
     expected = (_scipy(a).inv() * _scipy(b)).magnitude()
     assert quat.angle_between(a, b) == pytest.approx(expected, abs=1e-13)
     assert quat.angle_between(a, -b) == quat.angle_between(a, b)
-
-
-@quick
-@given(general, general, st.floats(0.0, 1.0))
-def test_slerp_is_scipys(quat, a, b, t):
-    angle = quat.angle_between(a, b)
-    expected = Slerp([0.0, 1.0], Rotation.concatenate([_scipy(a), _scipy(b)]))(t)
-    # within 1e-9 of half a turn scipy may go round the other way
-    if angle < math.pi - 1e-9:
-        _assert_same_rotation(quat.slerp(a, b, t), expected.as_quat()[[3, 0, 1, 2]], 1e-13)
 
 
 @quick
@@ -189,13 +128,6 @@ def test_slerp_goes_the_short_way_at_constant_speed(quat, a, b, t):
     whole = quat.angle_between(a, b)
     assert quat.angle_between(a, middle) == pytest.approx(t * whole, abs=1e-13)
     assert quat.angle_between(middle, b) == pytest.approx((1 - t) * whole, abs=1e-13)
-
-
-@quick
-@given(quats, quats, st.floats(0.0, 1.0))
-def test_slerp_ignores_the_sign_of_its_end(quat, a, b, t):
-    if abs(np.dot(a, b)) > 1e-12:
-        _assert_same_rotation(quat.slerp(a, -b, t), quat.slerp(a, b, t))
 
 
 @quick
@@ -222,13 +154,6 @@ def test_between_is_exact_for_nearly_opposite_vectors(quat, u, aside, exponent):
     np.testing.assert_allclose(quat.rotate(quat.between(u, v), u), v, atol=ALGEBRA_TOL)
 
 
-@quick
-@given(directions, st.floats(-15.0, -6.0))
-def test_between_is_exact_for_nearly_parallel_vectors(quat, u, exponent):
-    v = u + 10.0**exponent * np.array([1.0, -2.0, 0.5])
-    np.testing.assert_allclose(quat.rotate(quat.between(u, v), u), _unit(v), atol=ALGEBRA_TOL)
-
-
 @pytest.mark.parametrize('u', np.vstack([np.eye(3), -np.eye(3), _unit([1, 1, 1])]))
 def test_between_of_opposite_vectors_is_half_a_turn(quat, u):
     q = quat.between(u, -2.0 * u)
@@ -236,9 +161,11 @@ def test_between_of_opposite_vectors_is_half_a_turn(quat, u):
     np.testing.assert_allclose(quat.rotate(q, u), -u, atol=ALGEBRA_TOL)
 
 
-@pytest.mark.parametrize('u, v', [((0, 0, 0), (1, 0, 0)), ((1, 0, 0), (0, 0, 0))])
-def test_between_of_a_zero_vector_is_the_identity(quat, u, v):
-    np.testing.assert_array_equal(quat.between(u, v), [1, 0, 0, 0])
+def test_what_has_no_direction_turns_nothing_and_has_no_unit(quat):
+    for u, v in ((np.zeros(3), [1.0, 0, 0]), ([1.0, 0, 0], np.zeros(3))):
+        np.testing.assert_array_equal(quat.between(u, v), [1, 0, 0, 0])
+    for q in (np.zeros(4), [math.nan, 0, 0, 0], [math.inf, 0, 0, 0]):
+        assert np.all(np.isnan(quat.normalize(q)))
 
 
 @quick
@@ -255,11 +182,6 @@ def test_normalize_takes_the_length_off(quat, q, length):
     np.testing.assert_allclose(quat.normalize(length * q), q, atol=ALGEBRA_TOL)
 
 
-@pytest.mark.parametrize('q', [(0, 0, 0, 0), (math.nan, 0, 0, 0), (math.inf, 0, 0, 0)])
-def test_normalize_of_what_has_no_direction_is_nan(quat, q):
-    assert np.all(np.isnan(quat.normalize(q)))
-
-
 @pytest.mark.parametrize('place', range(4))
 def test_nan_never_gets_lost(quat, place):
     bad, good = np.array([1.0, 0, 0, 0]), np.array([0.6, 0.8, 0, 0])
@@ -270,36 +192,3 @@ def test_nan_never_gets_lost(quat, place):
     assert np.isnan(quat.log(bad)).any()
     assert np.isnan(quat.slerp(bad, good, 0.5)).any()
     assert math.isnan(quat.angle_between(bad, good))
-
-
-@pytest.mark.parametrize('name', ['exp', 'between'])
-def test_nan_vectors_give_nan(quat, name):
-    arguments = [np.array([math.nan, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])]
-    assert np.isnan(getattr(quat, name)(*arguments[: 1 + (name == 'between')])).any()
-
-
-ALIASED = [
-    ('multiply', 'qq', 0),
-    ('multiply', 'qq', 1),
-    ('conjugate', 'q', 0),
-    ('normalize', 'q', 0),
-    ('rotate', 'qv', 1),
-    ('rotate_inverse', 'qv', 1),
-    ('slerp', 'qqt', 0),
-    ('slerp', 'qqt', 1),
-    ('align_sign', 'qq', 0),
-    ('align_sign', 'qq', 1),
-]
-
-
-@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
-@pytest.mark.parametrize('name, kinds, place', ALIASED)
-def test_out_may_be_an_input(rng, name, kinds, place, plain):
-    make = {'q': lambda: _unit(rng.normal(size=4)), 'v': lambda: rng.normal(size=3)}
-    arguments = [0.3 if kind == 't' else make[kind]() for kind in kinds]
-    kernel = getattr(quaternion, name)
-    kernel = kernel.py_func if plain else kernel
-    fresh = np.empty_like(arguments[place])
-    kernel(*arguments, fresh)
-    kernel(*arguments, arguments[place])
-    np.testing.assert_array_equal(arguments[place], fresh)

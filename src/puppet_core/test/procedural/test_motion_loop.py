@@ -9,10 +9,7 @@ from puppet_core.math import quaternions
 from puppet_core.procedural.motion_loop import (
     APPROACH_S,
     clip_loop,
-    clip_loop_motion,
-    heading,
     sample,
-    smooth_step,
 )
 from puppet_core.procedural.performer import procedural_motion
 import pytest
@@ -30,28 +27,11 @@ def clip(adult_character) -> Motion:
     )
 
 
-def test_smooth_step_rests_at_both_ends():
-    step = 1e-5
-    for end in (0.0, 1.0):
-        u = end + step * np.array([-1.0, 0.0, 1.0])
-        assert np.ptp(smooth_step(u)) < 1e-12
-    assert smooth_step(0.5) == pytest.approx(0.5)
-
-
 def test_sampling_at_the_frames_gives_the_frames(clip):
     roots, rotations = sample(clip, np.arange(clip.n_frames) / clip.rate_hz)
     np.testing.assert_allclose(roots, clip.root_positions, atol=1e-12)
     apart = quaternions.multiply(quaternions.conjugate(clip.rotations), rotations)
     np.testing.assert_allclose(quaternions.log(apart), 0.0, atol=1e-9)
-
-
-def test_sampling_between_frames_is_near_the_true_motion(clip, adult_character):
-    fine = procedural_motion(adult_character, 120.0)
-    part = slice(480, 838)
-    roots, rotations = sample(clip, np.arange(358) / 120.0)
-    np.testing.assert_allclose(roots, fine.root_positions[part], atol=2e-3)
-    apart = quaternions.multiply(quaternions.conjugate(fine.rotations[part]), rotations)
-    assert np.abs(quaternions.log(apart)).max() < 0.02
 
 
 def test_opens_with_the_t_pose_where_the_clip_begins(clip):
@@ -99,32 +79,9 @@ def test_playing_speed_is_the_clips(clip):
     assert fastest == pytest.approx(steps.max() * clip.rate_hz, rel=0.1)
 
 
-def test_a_clip_of_one_frame_stands_still(clip):
-    still = Motion.from_rotations(clip.skeleton, 60.0, clip.root_positions[:1], clip.rotations[:1])
-    looped = clip_loop(still, RATE_HZ)
-    assert np.ptp(looped.motion.root_positions[looped.loop_start :], axis=0).max() == 0.0
-
-
-def test_a_very_short_clip_turns_smoothly(clip):
-    short = Motion.from_rotations(
-        clip.skeleton, 60.0, clip.root_positions[:12], clip.rotations[:12]
-    )
-    motion = clip_loop_motion(short, RATE_HZ)
-    assert np.isfinite(motion.end_effectors).all()
-
-
 def test_negative_t_pose_is_refused(clip):
     with pytest.raises(ConfigError, match='t_pose_s >= 0'):
         clip_loop(clip, RATE_HZ, -1.0)
-
-
-def test_heading_is_the_turn_about_the_vertical(rng):
-    yaw = rng.uniform(-3.0, 3.0, 20)
-    turn = quaternions.exp(yaw[:, None] * [0.0, 0.0, 1.0])
-    tilt = quaternions.exp(rng.normal(0.0, 0.2, (20, 3)) * [1.0, 1.0, 0.0])
-    found = heading(quaternions.multiply(turn, tilt))
-    apart = quaternions.multiply(quaternions.conjugate(turn), found)
-    assert np.abs(quaternions.log(apart)).max() < 0.1
 
 
 def test_captured_walk_keeps_its_planted_feet(walk_clip):

@@ -3,7 +3,7 @@
 """Curves of the procedural performer."""
 
 import numpy as np
-from puppet_core.procedural.curve import bump, eased, End, quintic, smoothed
+from puppet_core.procedural.curve import eased, End, quintic, smoothed
 import pytest
 
 
@@ -11,10 +11,6 @@ def test_eased_rests_at_its_keys():
     t = np.array([-1.0, 1.0, 2.0, 3.5, 9.0])
     curve = eased(t, [(1.0, 5.0), (2.0, 7.0), (3.5, 6.0)])
     np.testing.assert_allclose(curve, [5.0, 5.0, 7.0, 6.0, 6.0])
-
-
-def test_bump_is_one_in_the_middle_and_zero_outside():
-    np.testing.assert_allclose(bump(np.array([-1.0, 0.0, 0.5, 1.0, 2.0])), [0, 0, 1, 0, 0])
 
 
 @pytest.mark.parametrize('order', [0, 1, 2], ids=['value', 'velocity', 'acceleration'])
@@ -29,12 +25,6 @@ def test_quintic_has_the_ends_it_was_given(order):
             (values[3] - 2 * values[2] + values[1]) / step**2,
         )
         assert derivatives[order] == pytest.approx(wanted[order], abs=2e-3)
-
-
-def test_smoothed_keeps_the_mean_and_the_long_waves():
-    t = np.arange(1200) / 120.0
-    wave = 3.0 + np.sin(2 * np.pi * 0.1 * t)
-    np.testing.assert_allclose(smoothed(wave, 120.0, 0.1), wave, atol=2e-3)
 
 
 def test_smoothed_is_a_gaussian_in_time():

@@ -5,7 +5,6 @@
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
-from puppet_core.io import ConfigError
 from puppet_core.io.yaml_file import load_yaml
 from puppet_core.math import quaternions
 from puppet_core.procedural.performer import procedural_motion
@@ -24,9 +23,6 @@ FLAT_M = 1e-9  # a planted sole lies exactly on the floor
 STILL_M_S = 1e-3  # rounding of the first and last moment of a swing
 TOUCH_M = 1e-9
 REST_TOL = 1e-5  # a straight limb is a square root away from rounding
-MAX_HAND_M_S, MAX_FOOT_M_S = 12.0, 6.0
-MAX_ACCELERATION_M_S2 = 160.0  # a jump's landing
-MAX_JERK_M_S3 = 12_000.0
 
 
 @pytest.fixture(scope='module')
@@ -72,22 +68,6 @@ def test_planted_soles_are_still_and_flat(motion, foot):
     assert planted.mean() > 0.6
 
 
-def test_nothing_sinks_below_the_floor(motion):
-    assert motion.end_effectors[..., 2].min() > -FLAT_M
-
-
-def test_a_foot_is_planted_unless_jumping_or_changing_feet(motion, plan):
-    grounded = (motion.end_effectors[:, 2:4, 2] < 0.02).any(axis=1)
-    in_air = np.flatnonzero(~grounded) / RATE_HZ
-    start = plan.starts_s['jump']
-    assert np.all((in_air > start) & (in_air < start + 2.0))
-
-
-def test_both_feet_fly_in_the_jump(motion, plan):
-    lift = motion.end_effectors[during(plan, 'jump', 2.5), 2:4, 2].min(axis=1)
-    assert lift.max() > 0.3
-
-
 def test_the_pelvis_falls_freely_while_in_the_air(motion, plan):
     frames = during(plan, 'jump', 2.5)
     height = motion.root_positions[frames, 2]
@@ -105,12 +85,6 @@ def test_palms_rest_on_the_table(motion, plan):
         assert inside.all()
 
 
-def test_hands_never_enter_the_table(motion):
-    hands = motion.end_effectors[:, :2]
-    over = np.all(np.abs(hands[..., :2] - TABLE_CENTRE_M[:2]) < np.array(TABLE_SIZE_M[:2]) / 2, -1)
-    assert hands[over][:, 2].min() > TABLE_TOP_M - TOUCH_M
-
-
 def test_palms_meet_in_the_claps(motion, plan):
     hands = motion.end_effectors[during(plan, 'clap', 4.2), :2]
     gap = np.linalg.norm(hands[:, 0] - hands[:, 1], axis=1)
@@ -119,33 +93,10 @@ def test_palms_meet_in_the_claps(motion, plan):
     assert gap.min() > 0.015
 
 
-def test_palms_face_each_other_in_the_claps(motion, plan):
-    q_world, _ = motion.world_segments()
-    middle = (plan.starts_s['clap'] + 2.0) * RATE_HZ
-    hands = q_world[round(middle), [SEGMENT_INDEX['left_hand'], SEGMENT_INDEX['right_hand']]]
-    left, right = quaternions.rotate(hands, [0.0, 0.0, -1.0])
-    assert left @ right < -0.99
-
-
-def test_squat_is_deep(motion, plan):
-    frames = during(plan, 'squat', 3.6)
-    assert np.ptp(motion.root_positions[frames, 2]) > 0.35
-
-
 def test_loop_has_no_seam(motion):
     step = np.abs(looped_difference(motion.end_effectors))
     assert step[0].max() < 1e-6
     assert quaternions.log(motion.rotations[-1]).max() < REST_TOL
-
-
-def test_curves_are_smooth(motion):
-    velocity = looped_difference(motion.end_effectors)
-    acceleration = looped_difference(velocity)
-    jerk = looped_difference(acceleration)
-    speed = np.linalg.norm(velocity, axis=2).max(axis=0)
-    assert speed[:2].max() < MAX_HAND_M_S and speed[2:4].max() < MAX_FOOT_M_S
-    assert np.linalg.norm(acceleration, axis=2).max() < MAX_ACCELERATION_M_S2
-    assert np.linalg.norm(jerk, axis=2).max() < MAX_JERK_M_S3
 
 
 def test_velocity_jumps_vanish_with_the_time_step(adult_character):
@@ -156,15 +107,6 @@ def test_velocity_jumps_vanish_with_the_time_step(adult_character):
         velocity = (points - np.roll(points, 1, axis=0)) * rate_hz
         jumps.append(np.abs(velocity - np.roll(velocity, 1, axis=0)).max())
     assert jumps[1] < 0.6 * jumps[0]
-
-
-@pytest.mark.parametrize('joint', ['left_shank', 'right_shank', 'left_forearm', 'right_forearm'])
-def test_hinges_bend_one_way_and_not_too_far(motion, joint):
-    rotvec = quaternions.log(motion.rotations[:, SEGMENT_INDEX[joint]])
-    axis, sign = (1, 1.0) if joint.endswith('shank') else (2, -1.0)
-    sign *= -1.0 if joint == 'right_forearm' else 1.0
-    assert np.radians(-3.0) < (sign * rotvec[:, axis]).min()
-    assert np.linalg.norm(rotvec, axis=1).max() < np.radians(150.0)
 
 
 @pytest.mark.parametrize(
@@ -193,26 +135,6 @@ def test_legs_reach_every_step(motion, plan):
         hip, _, ankle = LIMB_SEGMENTS[2 + limb]
         reach = np.linalg.norm(p_world[walking, ankle] - p_world[walking, hip], axis=1)
         assert reach.max() < 0.998 * lengths[limb]
-
-
-def test_other_sizes_keep_the_feet_planted(adult_character):
-    skeleton = adult_character.skeleton
-    child = type(skeleton)(0.75 * skeleton.offsets, 0.75 * skeleton.interaction_points)
-    motion = procedural_motion(child, 60.0)
-    assert (motion.end_effectors[:, 2:4, 2] < 1e-6).mean() > 0.6
-
-
-def test_any_rate_gives_the_same_performance(motion, adult_character):
-    half = procedural_motion(adult_character, RATE_HZ / 2)
-    np.testing.assert_allclose(
-        half.end_effectors, motion.end_effectors[::2][: half.n_frames], atol=2e-3
-    )
-
-
-@pytest.mark.parametrize('rate_hz, t_pose_s', [(0.0, 2.0), (np.nan, 2.0), (120.0, -1.0)])
-def test_impossible_times_are_refused(adult_character, rate_hz, t_pose_s):
-    with pytest.raises(ConfigError, match='expected t_pose_s >= 0 and rate_hz >= 1'):
-        procedural_motion(adult_character, rate_hz, t_pose_s)
 
 
 def test_demo_environment_has_the_table_where_it_is_performed(characters_dir):

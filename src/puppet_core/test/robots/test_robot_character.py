@@ -123,27 +123,6 @@ def test_a_robot_that_faces_backward_is_noticed(made):
         made(turned)
 
 
-def test_what_a_map_names_is_taken(made, tmp_path):
-    path = tmp_path / 'map.yaml'
-    path.write_text(
-        'format: puppet-robot-map/1\nsegments:\n  head: [neck_yaw]\n  chest: [waist_yaw]\n'
-        '  spine: []\n'
-    )
-    with pytest.raises(InputFileError, match='spine and chest: waist_yaw, waist_roll'):
-        made(TEXT, load_robot_map(path))
-    path.write_text('format: puppet-robot-map/1\nsegments:\n  head: [neck_yaw]\n')
-    robot = made(TEXT, load_robot_map(path)).character.robot
-    assert by_segment(robot)['head'] == ['neck_yaw']
-    assert robot.held == (('neck_pitch', 0.0),)
-    assert robot.published_names[-1] == 'neck_pitch'
-
-
-def test_named_limbs_and_found_limbs_are_the_same(made):
-    groups = {k: tuple(v) for k, v in expected().items() if k != 'head'}
-    named = made(TEXT, RobotMap(segments=groups)).character
-    assert by_segment(named.robot) == expected()
-
-
 def test_saving_and_loading_is_the_identity(made, tmp_path):
     character = made(TEXT).character
     path = tmp_path / 'below' / 'tin.yaml'
@@ -157,17 +136,6 @@ def test_saving_and_loading_is_the_identity(made, tmp_path):
             getattr(copy.robot, name), getattr(character.robot, name), atol=1e-15
         )
     np.testing.assert_array_equal(copy.skeleton.offsets, character.skeleton.offsets)
-
-
-def test_shape_is_that_of_the_solids(made):
-    """Capsules stay within the boxes and cylinders, and the feet reach their soles."""
-    character = made(TEXT).character
-    feet = [c for c in character.capsules if SEGMENTS[c.segment] == 'left_foot']
-    lowest = min(min(c.start[2], c.end[2]) - c.radius for c in feet)
-    assert lowest == pytest.approx(-0.07, abs=1e-6)
-    ahead = max(max(c.start[0], c.end[0]) + c.radius for c in feet)
-    assert ahead == pytest.approx(0.15, abs=1e-6)
-    assert {c.segment for c in character.capsules} == set(range(16)) - {1}
 
 
 @pytest.mark.parametrize(
@@ -188,21 +156,6 @@ def test_what_does_not_turn_is_rigid_and_said_to_be(made, parts, missing, kind):
         assert f'robot: no joint turns the {segment}, it is rigid' in findings(character)
 
 
-def test_axes_that_are_not_aligned_are_taken_as_they_are(made):
-    text = TEXT.replace('<axis xyz="0 0 -1"/>', '<axis xyz="0.1 0 -2"/>')
-    robot = made(text).character.robot
-    axis = robot.axes[robot.names.index('left_hip_pitch')]
-    np.testing.assert_allclose(axis, np.array([0.1, 2.0, 0.0]) / np.hypot(0.1, 2.0), atol=1e-9)
-
-
-def test_a_segment_far_away_is_noticed(made):
-    text = TEXT.replace('xyz="0 0 0.35"', 'xyz="0 0 7"')
-    assert any(
-        'joints_m.head: 6.' in told or 'joints_m.head: 7' in told
-        for told in findings(made(text).character)
-    )
-
-
 def test_meshes_that_are_not_there_and_joints_that_are_held_are_noticed(made, tmp_path):
     (tmp_path / 'there.stl').touch()
     for file, is_told in (
@@ -216,14 +169,6 @@ def test_meshes_that_are_not_there_and_joints_that_are_held_are_noticed(made, tm
         assert bool(told) == is_told and (not is_told or told[0].endswith(f'no file {file}'))
     robot = made(TEXT, RobotMap(segments={'head': ('neck_yaw',)})).character
     assert findings(robot) == ('robot: not moved: neck_pitch',)
-
-
-def test_continuous_joints_have_no_limits(made, tmp_path):
-    text = re.sub(r'(<joint name="waist_yaw" type=")revolute', r'\1continuous', TEXT)
-    character = made(text).character
-    assert character.robot.lower[0] == -np.inf and character.robot.upper[0] == np.inf
-    save_character(character, tmp_path / 'c.yaml')
-    assert load_character(tmp_path / 'c.yaml').robot.upper[0] == np.inf
 
 
 def test_check_finds_what_is_odd(made, adult_character):

@@ -1,10 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Distances from bodies of capsules: against plain numpy, compiled and plain."""
+"""Distances from bodies of capsules and lines through them, against plain numpy."""
 
 import numpy as np
-from puppet_core.body import capsules as body_shape_kernels
-from puppet_core.body.capsules import Capsule, segment_distance, shape_arrays
+from puppet_core.body.capsules import Capsule, crossings, segment_distance, shape_arrays
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX
 import pytest
 
@@ -91,22 +90,45 @@ def test_the_ball_of_a_segment_holds_its_capsules(rng):
             assert np.max(np.linalg.norm(surface, axis=1)) <= shape.bounds[capsule.segment] + TOL_M
 
 
-def test_a_segment_without_capsules_is_infinitely_far(distance):
-    shape, normal = shape_arrays([]), np.full(3, np.nan)
-    assert distance(shape, CHEST, np.zeros(3), normal) == np.inf
-    assert shape.bounds[CHEST] == -np.inf  # never the nearest when bounds are compared
-    assert normal.tolist() == [1.0, 0.0, 0.0]
+SURFACE_TOL_M = 1e-9
+N_LINES = 400
+STEPS = np.linspace(-4.0, 4.0, 1601)[:, np.newaxis, np.newaxis]
 
 
-def test_shapes_of_all_bodies_have_one_layout(adult_character, tall_character):
-    types = {
-        tuple((a.dtype.str, a.ndim, a.flags.c_contiguous, a.flags.writeable) for a in shape)
-        for shape in map(shape_arrays, ((), adult_character.capsules, tall_character.capsules))
-    }
-    assert len(types) == 1
+def _distance(points, capsule):
+    """Return signed distances of points (..., 3) from a capsule, by its definition."""
+    bone = capsule.end - capsule.start
+    along = np.zeros(points.shape[:-1])
+    if np.any(bone):
+        along = np.clip((points - capsule.start) @ bone / (bone @ bone), 0.0, 1.0)
+    core = capsule.start + along[..., np.newaxis] * bone
+    return np.linalg.norm(points - core, axis=-1) - capsule.radius
 
 
-def test_kernels_are_cached_on_disk():
-    for name in ('segment_distance', '_away_from_core'):
-        kernel = getattr(body_shape_kernels, name)
-        assert type(kernel._cache).__name__ != 'NullCache'
+def _lines(rng):
+    directions = rng.normal(size=(N_LINES, 3))
+    directions[::5] = np.array([0.0, 0.0, 1.0])
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return rng.uniform(-1.0, 1.0, size=(N_LINES, 3)), directions
+
+
+@pytest.mark.parametrize('bone', [[0.3, -0.2, 0.5], [0, 0, 0.7], [0.6, 0, 0], [0, 0, 0]])
+def test_a_line_is_inside_just_between_entry_and_exit(rng, bone):
+    capsule = Capsule(0, np.array([0.1, 0.0, -0.2]), np.array([0.1, 0.0, -0.2]) + bone, 0.4)
+    origins, directions = _lines(rng)
+    enter, leave = (a[:, 0] for a in crossings(origins, directions, [capsule]))
+    hit = enter <= leave
+    assert 0.1 < hit.mean() < 0.9
+    for way in (enter[hit, np.newaxis], leave[hit, np.newaxis]):
+        surface = origins[hit] + way * directions[hit]
+        assert np.max(np.abs(_distance(surface, capsule))) < SURFACE_TOL_M
+    depth = _distance(origins + STEPS * directions, capsule)
+    inside = (STEPS[..., 0] > enter) & (STEPS[..., 0] < leave)
+    assert np.max(depth[inside]) < SURFACE_TOL_M < SURFACE_TOL_M + np.max(-depth[inside])
+    assert np.min(depth[~inside]) > -SURFACE_TOL_M
+
+
+def test_a_line_along_the_axis_leaves_at_the_caps():
+    capsule = Capsule(0, np.array([0.0, 0.0, -0.5]), np.array([0.0, 0.0, 0.5]), 0.2)
+    enter, leave = crossings(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), [capsule])
+    assert [enter[0, 0], leave[0, 0]] == pytest.approx([-0.7, 0.7], abs=SURFACE_TOL_M)

@@ -1,0 +1,130 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels want no memory, divide as C does, and share packed memory with Python."""
+
+import math
+from typing import NamedTuple
+
+from numba import njit
+from numba.core.errors import NumbaRuntimeError, TypingError
+import numpy as np
+from puppet_core.math.compiled import copy, kernel, pack_arrays, unpack, work_array, work_table
+import pytest
+
+
+def test_copy_takes_rows_and_parts_of_others() -> None:
+    table, out = np.arange(12.0).reshape(3, 4), np.zeros(4)
+    copy(table[1], out)
+    np.testing.assert_array_equal(out, [4.0, 5.0, 6.0, 7.0])
+    copy(table[:, 2], out[:3])
+    np.testing.assert_array_equal(out, [2.0, 6.0, 10.0, 7.0])
+
+
+def test_what_wants_memory_is_not_compiled() -> None:
+    def fresh(n):  # type: ignore[no-untyped-def]
+        return np.empty(n)[0]
+
+    def overlapping(a):  # type: ignore[no-untyped-def]
+        a[1:] = a[:-1]
+
+    for function, argument in ((fresh, 3), (overlapping, np.zeros(3))):
+        with pytest.raises((NumbaRuntimeError, TypingError)):
+            kernel(function)(argument)
+
+
+def test_division_by_zero_is_infinite_or_not_a_number() -> None:
+    def share(a, b):  # type: ignore[no-untyped-def]
+        return a / b
+
+    assert kernel(share)(1.0, 0.0) == math.inf
+    assert math.isnan(kernel(share)(0.0, 0.0))
+
+
+def _outer(a, b, out):
+    left, table = work_array(3), work_table(3, 2)
+    for i in range(3):
+        left[i] = 2.0 * a[i]
+        for j in range(2):
+            table[i, j] = left[i] * b[j]
+    for i in range(3):
+        out[i] = table[i]
+
+
+def _many_times(n):
+    total = 0.0
+    for i in range(n):
+        room = work_array(64)
+        room[:] = i
+        total += room[63]
+    return total
+
+
+@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
+def test_arrays_hold_what_is_written(plain: bool, rng: np.random.Generator) -> None:
+    """Compiled, and in plain Python."""
+    a, b, out = rng.normal(size=3), rng.normal(size=2), np.empty((3, 2))
+    (_outer if plain else njit(_outer))(a, b, out)
+    np.testing.assert_allclose(out, 2.0 * np.outer(a, b))
+
+
+def test_a_loop_does_not_fill_the_stack() -> None:
+    """A million times half a kilobyte would not fit."""
+    assert njit(_many_times)(1_000_000) == pytest.approx(sum(range(1_000_000)))
+
+
+class Inner(NamedTuple):
+    """Some arrays."""
+
+    matrix: np.ndarray
+    flags: np.ndarray
+
+
+class Outer(NamedTuple):
+    """Arrays, numbers and arrays further in, so that alignment needs gaps."""
+
+    status: np.ndarray
+    inner: Inner
+    rate: float
+    counts: np.ndarray
+    is_on: bool
+
+
+def example() -> Outer:
+    """Return an example with all types."""
+    inner = Inner(np.arange(6.0).reshape(2, 3), np.array([1, 0, 1], dtype=np.uint8))
+    return Outer(np.arange(3, dtype=np.uint8), inner, 2.5, np.array([7, 8]), True)
+
+
+@njit
+def scale(inner, factor, out):
+    for i in range(inner.matrix.shape[0]):
+        for k in range(inner.matrix.shape[1]):
+            inner.matrix[i, k] *= factor
+    out[0] = inner.flags[2]
+
+
+@njit
+def step(packed):
+    record, views = packed[0], unpack(packed[0], Outer)
+    scale(views.inner, views.rate, views.status)
+    if record.is_on:
+        record.rate = 4.0
+    record.counts[1] = 9
+
+
+def test_kernel_and_python_see_the_same_numbers() -> None:
+    packed, views = pack_arrays(example())
+    views.rate[()] = 3.0
+    step(packed)
+    np.testing.assert_array_equal(views.inner.matrix, [[0.0, 3.0, 6.0], [9.0, 12.0, 15.0]])
+    np.testing.assert_array_equal(views.status, [1, 1, 2])
+    np.testing.assert_array_equal(views.counts, [7, 9])
+    assert views.rate == 4.0
+
+
+@pytest.mark.parametrize(
+    'bad', [np.zeros((0, 3)), np.zeros(2, dtype=np.float32), np.ones(2, dtype=bool), 'text']
+)
+def test_other_fields_are_refused(bad) -> None:
+    with pytest.raises(ValueError, match='status: expected numbers'):
+        pack_arrays(example()._replace(status=bad))
