@@ -57,20 +57,10 @@ EXAMPLE = 'example: puppet_demo --headless --duration 20 --character sally --jso
 
 def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = False) -> Figures:
     """
-    Return the figures of the frames acquired in a time window.
+    Return the figures of the frames acquired in a time window, its end excluded [s].
 
     Keys and units are those of the demo's JSON, None where nothing was measured. Nodes that share
     a process send what is on the way after the result, so there are no stages then.
-
-    Parameters
-    ----------
-    table : ndarray, shape (n, WIDTH)
-        Of a FrameLog.
-    begin_s, end_s : float
-        Window of stamps, end excluded [s].
-    is_composed : bool
-        Whether the nodes share a process.
-
     """
     rows = table[(table[:, STAMP] >= begin_s) & (table[:, STAMP] < end_s)]
     indexed = rows[np.isfinite(rows[:, INDEX])]

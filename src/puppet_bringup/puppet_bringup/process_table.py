@@ -271,17 +271,8 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     """
     Return the programs of a launch description, in the order of the data.
 
-    Parameters
-    ----------
-    variant : str
-        One of VARIANTS.
-    given : mapping of str to str
-        Arguments by name; missing ones take their default.
-
-    Raises
-    ------
-    ConfigError : for an unknown description, argument, or a value of the wrong kind.
-
+    Arguments that are not given have their default. Raises ConfigError for an unknown description
+    or argument, or a value of the wrong kind.
     """
     values = _checked(variant, given)
     parameters = _node_parameters(variant, values)

@@ -55,17 +55,10 @@ class Child:
 
 class Supervisor:
     """
-    A group of named children.
+    A group of named children, in an environment.
 
-    Parameters
-    ----------
-    on_line : callable
-        Gets the name of a child and each line it writes; called from reader threads.
-    environ : mapping
-        Environment of the children.
-    sources : sequence of str
-        Children to stop before the others, so that these end with nothing to do.
-
+    `on_line` gets the name of a child and each line it writes, in reader threads; `sources` are
+    stopped before the others, so that these end with nothing to do.
     """
 
     def __init__(

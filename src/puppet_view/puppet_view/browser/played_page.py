@@ -193,25 +193,9 @@ class PlayedPage:
 
 def row_direction(q_root: Quats, roots: Vec3s) -> tuple[Vec3, Vec3]:
     """
-    Return along which direction bodies stand in a row, and from which to look at it.
+    Return unit vectors on the level: from left to right as seen, and to who looks at it.
 
-    They stand beside the way that the first one goes, so that none walks into another; who looks
-    at them sees its face rather than its back at first.
-
-    Parameters
-    ----------
-    q_root : ndarray, shape (4,)
-        How its pelvis stands in world at first.
-    roots : ndarray, shape (n, 3)
-        Where it is [m].
-
-    Returns
-    -------
-    row : ndarray, shape (3,)
-        Level, of length 1, from left to right as seen.
-    front : ndarray, shape (3,)
-        Level, of length 1, from the row to who looks at it.
-
+    `q_root` is how the pelvis stands in world at first, `roots` where it is, shape (n, 3) [m].
     """
     face = rotate(heading(q_root), FORWARD)
     way = np.ptp(roots[:, :2], axis=0)

@@ -53,15 +53,8 @@ class BrowserStage:
         """
         Start the server.
 
-        Parameters
-        ----------
-        host, port : str, int
-            Where to listen; port 0 takes 8080 or, if that is taken, any free one.
-
-        Raises
-        ------
-        ConfigError : for a host that is not this machine.
-
+        Port 0 takes 8080 or, if that is taken, any free one. Raises ConfigError for a host that
+        is not this machine.
         """
         with redirect_stdout(StringIO()):  # viser's banner; the address is reported by the caller
             self.server = _OwnServer(

@@ -120,22 +120,11 @@ def line_up(
     captions: Sequence[str] = (),
 ) -> LineUp:
     """
-    Return all bodies side by side at some instants.
+    Return all bodies side by side at some instants, from left to right.
 
-    Parameters
-    ----------
-    actors : sequence of Actor
-        From left to right.
-    times_s : ndarray, shape (n,)
-        When, evenly spaced if there are several [s].
-    view : View
-        From where; azimuth 0 is in front of the first body in the middle instant, 90 on its
-        left. Its margins are those of the texts.
-    texts : Texts
-        Size and what is written.
-    captions : sequence of str
-        One for each instant, or none.
-
+    Several times are evenly spaced [s]. Azimuth 0 of the view is in front of the first body in the
+    middle instant, 90 on its left; its margins are those of the texts. There is a caption for each
+    instant, or none.
     """
     shots = [[actor.body_at(float(time)) for actor in actors] for time in times_s]
     middle = shots[len(shots) // 2][0]

@@ -65,22 +65,7 @@ class Camera:
         return 2.0 * math.tan(0.5 * math.radians(self.view_angle_deg)) / height_px
 
     def project(self, points: Vec3s, size_px: tuple[int, int]) -> Floats:
-        """
-        Return where world points appear.
-
-        Parameters
-        ----------
-        points : ndarray, shape (n, 3)
-            In world [m].
-        size_px : tuple of int
-            Width and height of the picture.
-
-        Returns
-        -------
-        pixels : ndarray, shape (n, 2)
-            Column and row, from the upper left corner; NaN behind the camera.
-
-        """
+        """Return column and row of points (n, 3) from the upper left corner; NaN behind it."""
         x, y, depth = self.axes() @ (np.atleast_2d(points) - self.position).T
         depth = np.where(depth > 1e-6, depth, np.nan)
         scale = 1.0 / (depth * self.pixel_size(size_px[1]))
@@ -121,21 +106,8 @@ def cameras_along(
     """
     Return a camera for each instant, as near as the bodies of all instants allow.
 
-    Parameters
-    ----------
-    shots : sequence of sequence of Body
-        Who is there at each instant.
-    path : ndarray, shape (n, 3)
-        What the camera follows [m]; its height does not matter, and a fixed camera stays.
-    view : View
-        From where, and what is to be kept free.
-    size_px : tuple of int
-        Width and height.
-
-    Raises
-    ------
-    ConfigError : if nobody has a shape, or no room is left.
-
+    The cameras follow the path, shape (n, 3) [m], whose height does not matter; a fixed one stays.
+    Raises ConfigError if nobody has a shape, or no room is left.
     """
     path = np.array(path, dtype=np.float64)
     path[:, 2] = 0.0

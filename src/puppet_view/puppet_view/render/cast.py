@@ -4,6 +4,7 @@
 
 import argparse
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from puppet_core.body import Character, default_capsules, Motion
@@ -36,92 +37,70 @@ class Casting:
         """Read the clip; PuppetError if it cannot be read, or a name is not known."""
         self._arguments, self._files = arguments, files
         self._tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
-        self._environment: Environment = clip_arguments.find_environment(
+        self._environment = clip_arguments.find_environment(
             files, arguments.environment, arguments.procedural
         )
-        self._motion: Motion | None = None
         self._recorded: Recording | None = None
         self._result: RetargetResult | None = None
-        names = arguments.characters or USUAL
+        names = USUAL
         if arguments.clip and clip_arguments.is_bag(arguments.clip):
-            self._recorded = read_recording(arguments.clip)
-            names = arguments.characters or self._present()
-        self._names = names
-        for name in names:
+            self._recorded = recorded = read_recording(arguments.clip)
+            who = ((PERFORMER, recorded.performer), (RECORDED, recorded.puppets))
+            names = tuple(name for name, found in who if found)
+        self._names = arguments.characters or names
+        for name in self._names:
             if name not in (PERFORMER, RECORDED):
                 self._character(name)  # a wrong name is reported before the work
-        self.span = self._read()
+        self.span = self._checked_span()
         """Frames and their rate [Hz] that instants are counted in."""
 
     def actors(self) -> list[Actor]:
         """Return the bodies in order, each with what it does."""
         # puppets first: how important limbs are comes of retargeting
-        found = {name: self._actors(name) for name in self._names if name != PERFORMER}
+        found = {name: self._puppets(name) for name in self._names if name != PERFORMER}
         if PERFORMER in self._names:
             found[PERFORMER] = [self._captured()]
         return [actor for name in self._names for actor in found[name]]
 
-    def _present(self) -> tuple[str, ...]:
-        recorded = self._recorded
-        assert recorded is not None
-        who = ((PERFORMER, recorded.performer), (RECORDED, recorded.puppets))
-        return tuple(name for name, found in who if found)
-
-    def _read(self) -> tuple[int, float]:
-        """Return frames and rate of the clip or bag."""
-        arguments, recorded = self._arguments, self._recorded
+    def _checked_span(self) -> tuple[int, float]:
+        clip, recorded = self._arguments.clip, self._recorded
         if recorded is None:
             if RECORDED in self._names:
                 raise ConfigError(f'--character: expected {RECORDED} of a bag only')
-            motion = self._captured_motion()
-            return motion.n_frames, motion.rate_hz
+            return self._motion.n_frames, self._motion.rate_hz
         if RECORDED in self._names and not recorded.puppets:
-            raise InputFileError(arguments.clip, 'postures of a puppet', 'none')
+            raise InputFileError(clip, 'postures of a puppet', 'none')
         if recorded.performer is None and any(name != RECORDED for name in self._names):
-            raise InputFileError(
-                arguments.clip,
-                'postures of the performer',
-                'none',
-                hint=f'--character {RECORDED} shows the puppet that was recorded',
-            )
+            hint = f'--character {RECORDED} shows the puppet that was recorded'
+            raise InputFileError(clip, 'postures of the performer', 'none', hint=hint)
         return recorded.n_frames, recorded.rate_hz
 
-    def _captured_motion(self) -> Motion:
-        """Return what is retargeted, at a constant rate."""
+    @cached_property
+    def _motion(self) -> Motion:
+        """What is retargeted, at a constant rate."""
         arguments = self._arguments
-        if self._motion is not None:
-            return self._motion
         if arguments.procedural:
-            self._motion = clip_arguments.procedural_clip(self._files)
-        elif self._recorded is None:
-            self._motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
-        else:
-            self._motion = read_bag_motion(arguments.clip)[0]
-        return self._motion
+            return clip_arguments.procedural_clip(self._files)
+        if self._recorded is None:
+            return clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
+        return read_bag_motion(arguments.clip)[0]
 
     def _character(self, name: str) -> Character:
         return clip_arguments.find_character(self._files, name, self._arguments.world_scale)
 
-    def _actors(self, name: str) -> list[Actor]:
-        if name == RECORDED:
-            assert self._recorded is not None
-            return [self._driven(body) for body in self._recorded.puppets]
-        character, motion = self._character(name), self._captured_motion()
-        result = self._retargeted(character)
-        self._result = result
-        return [
-            Actor(
-                character,
-                result.motion(character, motion.rate_hz),
-                character.name.capitalize(),
-                limb_importances(result) if self._arguments.importance else None,
-                self._objects(character.scale_for(motion.skeleton.leg_length)),
-                self._start_s(),
-            )
-        ]
+    def _puppets(self, name: str) -> list[Actor]:
+        if self._recorded and name == RECORDED:
+            return [self._driven(body, self._recorded) for body in self._recorded.puppets]
+        character, motion = self._character(name), self._motion
+        self._result = result = self._retargeted(character)
+        moved = result.motion(character, motion.rate_hz)
+        importances = limb_importances(result) if self._arguments.importance else None
+        objects = self._objects(True, character.scale_for(motion.skeleton.leg_length))
+        title = character.name.capitalize()
+        return [Actor(character, moved, title, importances, objects, self._start_s)]
 
     def _retargeted(self, character: Character) -> RetargetResult:
-        tuning = self._tuning
+        tuning, motion = self._tuning, self._motion
         job = RetargetJob(
             character,
             self._environment,
@@ -130,85 +109,54 @@ class Casting:
             tuning.solver,
             tuning.self_interaction,
         )
-        motion = self._captured_motion()
         with progress(f'retarget to {character.name}', motion.n_frames) as advance:
             return retarget_motion(motion, job, advance)
 
     def _captured(self) -> Actor:
-        recorded = None if self._recorded is None else self._recorded.performer
-        motion = recorded.frames() if recorded else self._captured_motion()
-        performer = clip_arguments.find_character(self._files, PERFORMER)
+        recorded = self._recorded.performer if self._recorded else None
+        motion, times = (recorded.frames(), recorded.times_s) if recorded else (self._motion, None)
+        body = clip_arguments.find_character(self._files, PERFORMER)
         if not self._arguments.procedural:
-            skeleton = motion.skeleton
-            performer = Character(
-                PERFORMER, '', skeleton, default_capsules(skeleton), performer.colour
-            )
-        times = recorded.times_s if recorded else None
-        importances = None
-        if self._arguments.importance:
-            importances = self._known_importances(times)
-            if importances is None:
-                result = self._result or self._retargeted(performer)
-                importances, times = limb_importances(result), None
-                motion = self._captured_motion()
-        return Actor(
-            performer,
-            motion,
-            PERFORMER.capitalize(),
-            importances,
-            self._objects(None),
-            self._start_s(),
-            times,
-        )
+            capsules = default_capsules(motion.skeleton)
+            body = Character(PERFORMER, '', motion.skeleton, capsules, body.colour)
+        importances = self._known_importances(times)
+        if importances is None and self._arguments.importance:
+            importances = limb_importances(self._result or self._retargeted(body))
+            motion, times = self._motion, None
+        objects, title = self._objects(False), PERFORMER.capitalize()
+        return Actor(body, motion, title, importances, objects, self._start_s, times)
 
     def _known_importances(self, times_s: Floats | None) -> Floats | None:
-        """Return what was recorded of the limbs' importance at some times."""
-        if self._recorded is None or times_s is None:
+        """Return what was recorded of the limbs' importance at some times, if it is to be seen."""
+        if self._recorded is None or times_s is None or not self._arguments.importance:
             return None
         return self._recorded.importance.limbs_at(times_s)
 
-    def _driven(self, body: RecordedBody) -> Actor:
-        """Return a puppet that a bag recorded."""
-        importances = None
-        if self._arguments.importance:
-            importances = self._known_importances(body.times_s)
-            if importances is None:
-                raise InputFileError(self._arguments.clip, 'importance', 'none')
-        character = self._recorded_character(body)
-        performer = self._recorded.performer if self._recorded else None
-        scale = character.scale_for(performer.skeleton.leg_length) if performer else 1.0
-        return Actor(
-            character,
-            body.frames(),
-            body.name.capitalize(),
-            importances,
-            self._objects(scale),
-            0.0,
-            body.times_s,
-        )
-
-    def _recorded_character(self, body: RecordedBody) -> Character:
-        """Return the character of that name in the shape that was published."""
+    def _driven(self, body: RecordedBody, recording: Recording) -> Actor:
+        """Return a puppet that a bag recorded: of that name, in the shape that was published."""
+        importances = self._known_importances(body.times_s)
+        if importances is None and self._arguments.importance:
+            raise InputFileError(self._arguments.clip, 'importance', 'none')
         try:
-            named = self._character(body.name)
+            character = self._character(body.name)
         except PuppetError:
-            named = Character(body.name, '', body.skeleton, ())
-        capsules = body.capsules() or named.capsules or default_capsules(body.skeleton)
-        return replace(named, skeleton=body.skeleton, capsules=capsules)
+            character = Character(body.name, '', body.skeleton, ())
+        capsules = body.capsules() or character.capsules or default_capsules(body.skeleton)
+        character = replace(character, skeleton=body.skeleton, capsules=capsules)
+        performer = recording.performer
+        scale = character.scale_for(performer.skeleton.leg_length) if performer else 1.0
+        objects, title = self._objects(True, scale), body.name.capitalize()
+        return Actor(character, body.frames(), title, importances, objects, 0.0, body.times_s)
 
+    @property
     def _start_s(self) -> float:
-        recorded = self._recorded
-        if recorded is None or recorded.performer is None:
-            return 0.0
-        return float(recorded.performer.times_s[0])
+        performer = self._recorded.performer if self._recorded else None
+        return float(performer.times_s[0]) if performer else 0.0
 
-    def _objects(self, scale: float | None) -> tuple[SceneObject, ...]:
-        """Return the performer's solids, or the puppet's in a world of the given scale."""
+    def _objects(self, puppet: bool, world_scale: float = 1.0) -> tuple[SceneObject, ...]:
         if self._arguments.no_objects:
             return ()
-        if scale is None:
-            return objects_of(self._environment)
-        return objects_of(self._environment, True, scale)
+        return objects_of(self._environment, puppet, world_scale)
 
 
 def objects_of(

@@ -54,11 +54,7 @@ class FilmTimes:
         return max(math.ceil(frames - _WHOLE), 1)
 
     def instants(self) -> Floats:
-        """
-        Return the times of the frames in the clip, shape (count,) [s].
-
-        Raises ConfigError if there are too many.
-        """
+        """Return the frames' times in the clip, shape (count,) [s]; ConfigError for too many."""
         if self.count > MAX_FRAMES:
             raise ConfigError(f'--video: expected at most {MAX_FRAMES} frames, got {self.count}')
         times = self.first_s + np.arange(self.count) * (self.speed / self.fps)
@@ -68,19 +64,7 @@ class FilmTimes:
 def film_pictures(
     scenes: LineUp, samples: int, threads: int | None = None
 ) -> Generator[Picture, None, None]:
-    """
-    Yield the picture of each instant, in order, drawn by all processors.
-
-    Parameters
-    ----------
-    scenes : LineUp
-        What is seen.
-    samples : int
-        Rays along each side of a pixel on an edge.
-    threads : int, optional
-        How many pictures are drawn at a time; by default one for each processor.
-
-    """
+    """Yield the picture of each instant, in order, drawn by so many threads, or all processors."""
     count = len(scenes.shots)
     threads = threads or os.cpu_count() or 1
     waiting: deque[Future[Picture]] = deque()
@@ -97,11 +81,7 @@ def film_pictures(
 
 
 def check_film(path: Path, fps: float) -> None:
-    """
-    Refuse a film that cannot be written, before the work is done.
-
-    Raises ConfigError for another suffix, a rate that a GIF cannot have, or a missing package.
-    """
+    """Refuse, by a ConfigError, a film that cannot be written, before the work is done."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(f'--video: expected a .mp4 or .gif file, got {str(path)!r}')
@@ -112,11 +92,7 @@ def check_film(path: Path, fps: float) -> None:
 
 
 def check_length(path: Path, size_px: tuple[int, int], count: int) -> None:
-    """
-    Refuse a GIF that would not fit into memory.
-
-    Raises ConfigError if its pictures have more than MAX_GIF_PIXELS together.
-    """
+    """Refuse a GIF that would not fit into memory, by a ConfigError."""
     most = MAX_GIF_PIXELS // (size_px[0] * size_px[1])
     if path.suffix.lower() == GIF and count > most:
         raise ConfigError(
@@ -133,21 +109,7 @@ def film_size(path: Path, size_px: tuple[int, int]) -> tuple[int, int]:
 
 
 def save_film(path: Path, pictures: Iterable[Picture], count: int, fps: float) -> None:
-    """
-    Write pictures as a film; nothing is left if that is broken off.
-
-    Parameters
-    ----------
-    path : Path
-        .mp4 or .gif.
-    pictures : iterable of ndarray, shape (height, width, 3)
-        All of one size; of an MP4 it is even.
-    count : int
-        How many there are.
-    fps : float
-        Frames a second.
-
-    """
+    """Write so many pictures of one size, even for an .mp4; nothing is left on failure."""
     if path.suffix.lower() == MP4:
         _save_mp4(path, pictures, fps)
     else:

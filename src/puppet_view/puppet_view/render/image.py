@@ -58,30 +58,9 @@ def render_scene(
     """
     Return a picture of bodies and objects on the floor z = 0.
 
-    Parameters
-    ----------
-    bodies : sequence of Body
-        Whoever is in the picture.
-    camera : Camera
-        From where it is seen.
-    size_px : tuple of int
-        Width and height.
-    objects : sequence of Solid or Capsule
-        Tables, steps, balls.
-    samples : int
-        Rays along each side of a pixel on an edge; with 1 edges stay jagged.
-    lit_for : Camera, optional
-        Whose left shoulder the light comes over; that of `camera` by default.
-
-    Returns
-    -------
-    picture : ndarray, shape (height, width, 3)
-        Red, green, blue in 0 .. 255.
-
-    Raises
-    ------
-    ConfigError : if the size is not possible, or a library is not installed.
-
+    `samples` are rays along each side of a pixel on an edge: with 1 edges stay jagged. The light
+    comes over the left shoulder of `lit_for`, by default of the camera. Raises ConfigError if the
+    size is not possible, or a library is not installed.
     """
     width, height = size_px
     if not (1 <= width <= MAX_SIDE_PX and 1 <= height <= MAX_SIDE_PX):
@@ -310,15 +289,8 @@ def floor_shade(places: Singles, rays: Singles, width: Singles) -> Singles:
     """
     Return the floor's brightness with its grids, averaged over each pixel's footprint.
 
-    Parameters
-    ----------
-    places : ndarray, shape (n, 2)
-        On the floor [m].
-    rays : ndarray, shape (n, 3)
-        Unit directions from the eye.
-    width : ndarray, shape (n,)
-        Size of a pixel at that distance [m].
-
+    At places (n, 2) on the floor [m], seen along unit directions from the eye (n, 3), where a
+    pixel has a width (n,) [m].
     """
     # the footprint, `width` across, is longer along the ray's own direction over the floor
     slope = 1.0 / np.maximum(-rays[:, 2], 1e-3)

@@ -176,32 +176,13 @@ def render_strip(
     """
     Return one picture with a cell for each row and instant, the captions in a band above.
 
-    All cells of a row have one scale. A camera that follows follows the first body over the
-    floor, but not up and down, so that steps and jumps show. Nothing lies over the bodies: the
-    room above them is as high as the row's title.
+    All cells of a row have one scale. A camera that follows follows the first body over the floor,
+    but not up and down, so that steps and jumps show. Nothing lies over the bodies: the room above
+    them is as high as the row's title. The azimuth counts from where the first row's first body
+    faces in the middle of the row; 90 shows it from its left. `kind` is one of camera.KINDS.
 
-    Parameters
-    ----------
-    rows : sequence of StripRow
-        At least one, all with as many cells.
-    captions : sequence of str
-        One for each column, such as its time.
-    cell_px : tuple of int
-        Width and height of a cell.
-    azimuth_deg : float
-        Direction of view, from where the first row's first body faces in the middle of the row;
-        90 shows it from its left.
-    elevation_deg : float
-        How far above the level of the body.
-    kind : str
-        Of camera_path.KINDS.
-    has_legend : bool
-        Whether the colours of importance are explained in a band below.
-
-    Raises
-    ------
-    ConfigError : if rows are missing or of different lengths, or a cell has no room for bodies.
-
+    Raises ConfigError if rows are missing or of different lengths, or a cell has no room for
+    bodies.
     """
     counts = sorted({len(row.cells) for row in rows})
     if len(counts) != 1 or counts[0] == 0:

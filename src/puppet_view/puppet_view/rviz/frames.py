@@ -48,21 +48,9 @@ class LinkFrames:
 
     def step(self, root: Vec3, rotations: Quats, segments: Vec3s) -> tuple[Vec3s, Quats]:
         """
-        Return the transforms of the next posture, in the order of `frames`.
+        Return positions (46, 3) [m] and quaternions (46, 4) of the next posture, as `frames`.
 
-        Parameters
-        ----------
-        root : ndarray, shape (3,)
-            Pelvis in world [m].
-        rotations : ndarray, shape (16, 4)
-            Joint rotations.
-        segments : ndarray, shape (16, 3)
-            Joint positions in world; they give the segments' lengths [m].
-
-        Returns
-        -------
-        positions, quaternions : ndarray, shapes (46, 3) [m] and (46, 4)
-
+        The joints in world, shape (16, 3), give the segments' lengths [m].
         """
         positions, turns = np.zeros((len(self.frames), 3)), np.zeros((len(self.frames), 4))
         positions[0], turns[0] = root, rotations[0]

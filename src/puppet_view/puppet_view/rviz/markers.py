@@ -145,13 +145,8 @@ def body_names(
     """
     Return the names of the bodies over their heads; of a robot over its pelvis.
 
-    Parameters
-    ----------
-    bodies : mapping
-        Prefix of its frames -> name and leg length [m]; without a name it is not there yet.
-    puppet : Character
-        The body whose frames' prefix is the last one.
-
+    `bodies` has name and leg length [m] by the prefix of the frames, without a name if it is not
+    there yet; the last one is the puppet.
     """
     tops = [max(c.start[2], c.end[2]) + c.radius for c in puppet.capsules if c.segment == HEAD]
     markers = []
@@ -333,17 +328,8 @@ class SelfBallView:
         """
         Return the balls of one frame, overwritten by the next call; none if it is not usable.
 
-        Parameters
-        ----------
-        puppet : Posture
-            The puppet, of this character.
-        captured : ndarray, shape (16, 4)
-            The performer's joint rotations.
-        rows, self_rows : ndarray, shapes (4, 8), (8, SELF_ROW)
-            Importance for the environment, and what of the own body is near.
-        world_scale : float
-            Size of the puppet's world over the performer's.
-
+        The puppet is of this character; `captured` are the performer's joint rotations, shape (16,
+        4).
         """
         self._balls.importances[:] = 0.0
         root, rotations = np.array(puppet.root_position), np.array(puppet.rotations)

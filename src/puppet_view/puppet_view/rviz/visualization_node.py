@@ -17,7 +17,7 @@ import time
 from typing import Any
 
 from puppet_core.body import Character, load_character
-from puppet_core.io import build_config, ConfigError, PuppetError, Row
+from puppet_core.io import build_config, ConfigError, PuppetError, rows_of, setting
 from puppet_core.marker_spec import MarkerSpec
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance import GOAL, IMPORTANCE, load_environment, RADIUS
@@ -52,41 +52,6 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-VISUALIZATION_ROWS = (
-    Row('environment', 'floor', description='Environment, by name or path of its YAML file.'),
-    Row(
-        'character',
-        'blubby',
-        live=True,
-        description='Puppet, by name or path of its YAML file; its world scale is drawn.',
-    ),
-    Row(
-        'tf_rate_hz',
-        60.0,
-        'Hz',
-        0.0,
-        240.0,
-        live=True,
-        description='Rate of /tf for each body; 0 is none.',
-    ),
-    Row(
-        'marker_rate_hz',
-        20.0,
-        'Hz',
-        0.0,
-        30.0,
-        live=True,
-        description='Rate of /markers and, up to 10 Hz, of /puppet/markers; 0 is none.',
-    ),
-    Row('show_range_balls', True, live=True, description='Draw the range balls of the goals.'),
-    Row(
-        'show_labels',
-        True,
-        live=True,
-        description='Write names over the bodies, and importance over the goals.',
-    ),
-)
-
 NODE_NAME = 'visualization'
 PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
 BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
@@ -104,14 +69,26 @@ NO_MARKERS: Group = (0, GOAL_LIFETIME_S, ())
 
 @dataclass(frozen=True, slots=True)
 class VisualizationConfig:
-    """Parameters of the visualization node; see VISUALIZATION_ROWS."""
+    """Parameters of the visualization node."""
 
-    environment: str = 'floor'
-    character: str = 'blubby'
-    tf_rate_hz: float = 60.0
-    marker_rate_hz: float = 20.0
-    show_range_balls: bool = True
-    show_labels: bool = True
+    environment: str = setting(
+        'floor', description='Environment, by name or path of its YAML file.', live=False
+    )
+    character: str = setting(
+        'blubby',
+        description='Puppet, by name or path of its YAML file; its world scale is drawn.',
+    )
+    tf_rate_hz: float = setting(60.0, 'Hz', 0.0, 240.0, 'Rate of /tf for each body; 0 is none.')
+    marker_rate_hz: float = setting(
+        20.0, 'Hz', 0.0, 30.0, 'Rate of /markers and, up to 10 Hz, of /puppet/markers; 0 is none.'
+    )
+    show_range_balls: bool = setting(True, description='Draw the range balls of the goals.')
+    show_labels: bool = setting(
+        True, description='Write names over the bodies, and importance over the goals.'
+    )
+
+
+VISUALIZATION_ROWS = rows_of(VisualizationConfig)
 
 
 class VisualizationNode(Node):
