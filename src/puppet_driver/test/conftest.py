@@ -7,6 +7,7 @@ from pathlib import Path
 import threading
 import time
 
+from driver_session import Session
 import numpy as np
 from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_core.procedural.performer import procedural_motion
@@ -77,6 +78,20 @@ def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[...
     for server in servers:
         server.stop()
         server.close()
+
+
+@pytest.fixture
+def session() -> Iterator[Callable[..., Session]]:
+    """Yield a function that starts a reader and stops it afterwards."""
+    sessions: list[Session] = []
+
+    def start(*arguments: object, **options: object) -> Session:
+        sessions.append(Session(*arguments, **options))
+        return sessions[-1]
+
+    yield start
+    for one in sessions:
+        one.stop()
 
 
 @pytest.fixture

@@ -7,14 +7,22 @@ from line_bench import Bench
 import numpy as np
 from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.line import RetryPolicy
+from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 
 # device and period [ms]
-PERIODS_MS = {'fastrak': 20, 'fastrak_ascii': 20, 'liberty': 10, 'patriot': 20, 'motionstar': 10}
+PERIODS_MS = {
+    'flock_of_birds': 8,
+    'fastrak': 20,
+    'fastrak_ascii': 20,
+    'liberty': 10,
+    'patriot': 20,
+    'motionstar': 10,
+}
 N_TICKS = 500
 
 
-class TwinBench(Bench):
+class SimulatorBench(Bench):
     """A line of two sensors, its port, and the time."""
 
     def __init__(self, name: str, retry_policy: RetryPolicy) -> None:
@@ -24,11 +32,12 @@ class TwinBench(Bench):
         )
         super().__init__(simulator, retry_policy, tracker)
         self.period_ms = period_ms
-        self.is_network = name == 'motionstar'
         ticks = np.arange(N_TICKS)
         self._poses = np.zeros((N_TICKS, len(SENSORS), 7))
         self._poses[..., 0] = (0.3, -0.3) + 0.1 * np.sin(ticks / 40.0)[:, None]
         self._poses[..., 3] = 1.0
+        if isinstance(simulator, FlockSimulator):
+            self._last_unit = simulator.sensor_units[-1]
         hear = simulator.receive
 
         def answer(data: bytes, now_s: float) -> bytes:
@@ -51,20 +60,15 @@ class TwinBench(Bench):
         self.play(40 * self.period_ms)
         assert self.records >= 2 * (38 - CONFIRMATIONS)
 
-    def lose_sensor(self) -> None:
-        """Take the last sensor off."""
-        self._set_sensor(False)
-
-    def find_sensor(self) -> None:
-        """Put it back."""
-        self._set_sensor(True)
-
-    def _set_sensor(self, is_there: bool) -> None:
+    def set_sensor(self, is_there: bool) -> None:
+        """Take the last sensor off or put it back."""
         device = self.device
         if isinstance(device, MotionStarSimulator):
             address = max(device.units)
             flags = device.units[address].flags & ~0x04 | (0x04 if is_there else 0)
             device.units[address] = device.units[address]._replace(flags=flags)
+        elif isinstance(device, FlockSimulator):
+            self._last_unit.has_sensor = is_there
         else:
             device.n_sensors = 1 + is_there
         device.version += 1

@@ -30,31 +30,6 @@ from puppet_driver.transport import MAX_READ_BYTES
 FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', 1_000_000))
 
 cuts = st.lists(st.integers(0, 10_000), max_size=40)
-places = st.lists(st.integers(0, 10_000), max_size=12)
-
-
-@settings(max_examples=200, deadline=None)
-@given(places)
-def test_lost_bytes_lose_their_packets_only(lost):
-    data = bytearray(b''.join(PACKETS))
-    hit = {p % len(data) // len(PACKETS[0]) for p in lost}
-    for place in sorted({p % len(data) for p in lost}, reverse=True):
-        del data[place]
-    records = received(new_stream(), [bytes(data)])
-    assert all_sent(records)
-    # nor is the packet before a damaged one confirmed
-    assert len(records) >= N_SENSORS * (N_TICKS - 2 * len(hit))
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=12))
-def test_inserted_bytes_never_become_a_record(inserted):
-    data = bytearray(b''.join(PACKETS))
-    for place, value in inserted:
-        data.insert(place % len(data), value)
-    records = received(new_stream(), [bytes(data)])
-    assert all_sent(records)
-    assert len(records) >= N_SENSORS * (N_TICKS - 2 * len(inserted))
 
 
 @settings(max_examples=200, deadline=None)

@@ -103,14 +103,6 @@ def test_after_a_gap_the_old_period_meets_the_new_phase(gap_s, phase):
     assert np.abs(run.error(3000)).max() < np.abs(run.delay(0)).max() + 0.5 * MS
 
 
-def test_ticks_lost_among_few_leave_the_others_in_place():
-    sent = ticks(6000, 120.0, 50.0)
-    arrivals = late(sent, 0.5)
-    kept = np.random.default_rng(2).random(len(sent)) > 0.1
-    run = follow(sent[kept], arrivals[kept], 120.0)
-    assert rms(run.error()) < 0.15 * rms(run.delay())
-
-
 def test_a_tick_later_than_a_period_is_not_a_lost_one_for_long():
     run = simulate(mean_ms=2.0, n=6000)
     assert rms(run.delay()) > 1.9 * MS
@@ -135,14 +127,6 @@ def test_a_clock_set_back_a_little_is_waited_for_without_standing_still():
     steps_ms = np.diff(run.stamps_ns) / MS
     assert steps_ms.min() > 2.0
     assert np.abs(run.error(1100)).max() < MS
-
-
-@pytest.mark.parametrize('nominal_hz', [103.3, 118.0, 121.0, 123.0, 137.0])
-def test_a_device_at_another_rate_than_configured_is_found_out(nominal_hz):
-    sent = ticks(4000, 120.0, 0.0)
-    run = follow(sent, late(sent, 0.3), nominal_hz)
-    assert run.clock.status.rate_hz == pytest.approx(120.0, rel=1e-4)
-    assert rms(run.error()) < 0.15 * rms(run.delay())
 
 
 @pytest.mark.parametrize('drift_ppm, lost', [(0.0, 0.0), (150.0, 0.0), (-80.0, 0.15)])
@@ -210,11 +194,6 @@ def test_arrivals_themselves_are_the_stamps_until_the_period_is_known():
     run = simulate(n=kernels.WATCHED_TICKS)
     np.testing.assert_array_equal(run.stamps_ns, run.arrivals_ns)
     assert not ClockFit(120.0).status.is_tracking
-
-
-def test_stamps_are_never_after_the_arrivals():
-    run = simulate(ppm=200.0, mean_ms=0.4)
-    assert (run.stamps_ns <= run.arrivals_ns).all()
 
 
 def test_what_was_taken_off_is_told():

@@ -199,8 +199,3 @@ def test_another_rate_than_configured_is_told(desk, rate_hz, text):
     expected = f'the device runs at {text} Hz, rate_hz says 120; set rate_hz to'
     assert any(warning.startswith(expected) for warning in desk.look().warnings)
     assert desk.reader.assembler.period_ns == pytest.approx(1e9 / rate_hz, rel=1e-3)
-
-
-def test_the_configured_rate_is_not_told(desk):
-    desk.play(400)
-    assert desk.look().warnings == ()

@@ -14,6 +14,8 @@ from puppet_driver.emulator import cli
 import pytest
 
 EXIT_S = 20.0
+HOST = '127.0.0.1'
+MOTIONSTAR = ('--device', 'motionstar')
 
 
 def run(*arguments: str) -> subprocess.Popen:
@@ -27,16 +29,32 @@ def run(*arguments: str) -> subprocess.Popen:
     )
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['INT', 'TERM'])
-def test_prints_ready_with_its_ports_and_ends_with_zero(tmp_path, number):
-    program = run('--ports-dir', str(tmp_path))
+@pytest.mark.parametrize(
+    'number, options, n_lines',
+    [
+        (signal.SIGINT, (), 3),
+        (signal.SIGTERM, ('--device', 'fastrak', '--rate-hz', '30'), 4),
+    ],
+)
+def test_prints_ready_with_its_ports_and_ends_with_zero(tmp_path, number, options, n_lines):
+    program = run('--ports-dir', str(tmp_path), *options)
     word, *ports = program.stdout.readline().split()
-    assert word == 'ready' and ports == [str(tmp_path / f'line{i}') for i in range(3)]
+    assert word == 'ready' and ports == [str(tmp_path / f'line{i}') for i in range(n_lines)]
     assert all(Path(port).is_symlink() for port in ports)
     program.send_signal(number)
     _, errors = program.communicate(timeout=EXIT_S)
     assert program.returncode == 0 and errors == ''
     assert not any(Path(port).is_symlink() for port in ports)
+
+
+def test_a_motionstar_prints_its_addresses():
+    program = run(*MOTIONSTAR, '--listen', f'{HOST}:0', f'{HOST}:0')
+    word, *ports = program.stdout.readline().split()
+    assert word == 'ready' and len(ports) == 2
+    assert all(port.startswith(f'tcp://{HOST}:') for port in ports)
+    program.terminate()
+    _, errors = program.communicate(timeout=EXIT_S)
+    assert program.returncode == 0 and errors == ''
 
 
 @pytest.mark.parametrize(
@@ -52,6 +70,11 @@ def test_prints_ready_with_its_ports_and_ends_with_zero(tmp_path, number):
         (['--t-pose-s', '-1'], 't_pose_s >= 0'),
         (['--first-address', '120'], 'first_address: expected'),
         (['--character', '/nowhere.yaml'], '/nowhere.yaml'),
+        (['--device', 'fastrak', '--lines', '3'], 'expected 4 or more for 14 sensors, 4 each'),
+        ([*MOTIONSTAR, '--listen', 'host:port'], 'expected a port number from 0 to 65535'),
+        ([*MOTIONSTAR, '--listen', '256.256.256.256:0'], '256.256.256.256:0: expected a free'),
+        ([*MOTIONSTAR, '--rate-hz', '150'], 'rate_hz: expected 20.0 <= value <= 144.0'),
+        ([*MOTIONSTAR, '--listen', *[f'{HOST}:0'] * 15], 'expected 1 to 14 line(s)'),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_two(tmp_path, capsys, arguments, text):

@@ -15,6 +15,7 @@ from pathlib import Path
 import threading
 import time
 
+from driver_session import Session
 import numpy as np
 from puppet_driver.devices.line import LineState, LineStatus
 from puppet_driver.devices.polhemus import XOFF
@@ -28,7 +29,6 @@ from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.emulator.transports import FaultyTransport, NetworkTransport
 from puppet_driver.transport.network_port import Endpoint
 import pytest
-from test_polhemus_pty import Session
 
 SENSORS = ('left_hand', 'right_hand')
 RATES_HZ = {'fastrak': 50.0, 'liberty': 50.0, 'patriot': 50.0, 'motionstar': 50.0}
@@ -53,7 +53,7 @@ class Rig:
         self.cable, self.device = FaultyTransport(line.pty, remake=remake), line.device
         server.lines = (line._replace(pty=self.cable),)
         server.start()
-        self.session = Session(server, name, RATES_HZ[name], sensors=list(SENSORS))
+        self.session = Session(server, device=name, rate_hz=RATES_HZ[name], sensors=list(SENSORS))
         self.record_bytes = SIMULATORS[name].record_bytes
 
     @property
@@ -78,7 +78,7 @@ class Rig:
 
     def is_whole_since(self, n_frames: int) -> bool:
         """Return whether a frame after so many is whole."""
-        return any(np.isfinite(poses).all() for poses in self.session.frames[n_frames:])
+        return any(np.isfinite(poses).all() for poses in self.session.poses[n_frames:])
 
 
 def wait(condition: Callable[[], bool]) -> bool:
@@ -113,8 +113,7 @@ def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
     assert wait(lambda: all(rig.is_whole_since(20) for rig in made))
     yield made
     for rig in made:
-        rig.session.reader.stop()
-        assert rig.session.reader.failure is None
+        rig.session.stop()
         rig.server.stop()
         rig.server.close()
 
@@ -122,7 +121,7 @@ def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
 @pytest.fixture
 def at_rest(rigs) -> list[LineStatus]:
     """Return where the lines stand before a fault, all streaming."""
-    n_frames = [len(rig.session.frames) for rig in rigs]
+    n_frames = [len(rig.session.poses) for rig in rigs]
     assert wait(lambda: all(rig.is_whole_since(n + 5) for rig, n in zip(rigs, n_frames)))
     return [rig.line for rig in rigs]
 
@@ -130,7 +129,7 @@ def at_rest(rigs) -> list[LineStatus]:
 def recover(rigs: list[Rig], what: str) -> None:
     """Wait until all rigs have whole frames again; tell how long each took."""
     since_s = time.monotonic()
-    n_frames = [len(rig.session.frames) for rig in rigs]
+    n_frames = [len(rig.session.poses) for rig in rigs]
     took_s: dict[str, float] = {}
 
     def are_whole() -> bool:
@@ -215,7 +214,7 @@ def test_a_sensor_missing(rigs, at_rest):
         rig.set_sensor(False)
     last(MISSING_S)
     for rig in rigs:
-        poses = rig.session.frames[-1]
+        poses = rig.session.poses[-1]
         assert np.isfinite(poses[0]).all() and np.isnan(poses[1]).all(), rig.name
         rig.set_sensor(True)
     recover(rigs, 'sensor missing')
@@ -260,4 +259,4 @@ def test_a_connection_that_is_lost(rigs, at_rest, fault):
 def test_what_is_left_of_it_all(rigs):
     assert all(rig.session.reader.failure is None for rig in rigs)
     for rig in rigs:
-        assert len(rig.session.frames) > 100 and rig.line.state is LineState.STREAMING
+        assert len(rig.session.poses) > 100 and rig.line.state is LineState.STREAMING

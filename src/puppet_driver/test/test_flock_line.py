@@ -1,38 +1,33 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Starting a line: the device's manual step by step, and a sentence for whatever is wrong."""
+"""Starting a Flock of Birds, what its simulator obeys, and a sentence for whatever is wrong."""
 
 from dataclasses import replace
+from pathlib import Path
 import re
 
+from device_start import start
+from driver_session import nearest_error
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
 from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
-from puppet_driver.emulator.flock_simulator import FlockSimulator
+from puppet_driver.emulator.faults import FaultRates, Faults
+from puppet_driver.emulator.flock_simulator import (
+    AUTO_CONFIGURE_S,
+    Bus,
+    CHANGEABLE,
+    FlockSimulator,
+    Unit,
+)
+from puppet_driver.emulator.server import EmulatedLine
+from puppet_driver.emulator.simulator import LinePackets
+from puppet_driver.emulator.transports import PtyTransport
 from puppet_driver.errors import LinkTimeout, ProtocolError
 import pytest
 
 CONFIG = FlockConfig(('pelvis', 'chest', 'left_hand'))
-
-
-def start(
-    line: FlockOfBirds, device: FlockSimulator | None, notes: list[str] | None = None
-) -> list[bytes]:
-    """Run a line's start against a device, by bytes alone; return the commands."""
-    said = []
-    now_s = 0.0
-    steps = line.start_exchanges()
-    reply = None
-    while True:
-        try:
-            exchange = steps.send(reply)
-        except StopIteration:
-            return said
-        said.append(exchange.command)
-        if exchange.note and notes is not None:
-            notes.append(exchange.note)
-        answer = device.receive(exchange.command, now_s) if device is not None else b''
-        now_s += exchange.pause_s + (0.0 if answer else exchange.timeout_s)
-        reply = answer[: exchange.reply_bytes]
 
 
 def test_started_device_streams_position_and_quaternion_with_addresses():
@@ -60,7 +55,7 @@ def test_standard_ranges_are_chosen_by_command(range_in):
 def test_one_unit_alone_needs_no_bus():
     device = FlockSimulator(1, first_address=1)
     config = replace(CONFIG, sensors=('pelvis',), first_address=1, group_mode=False)
-    said = start(FlockOfBirds(config), device)
+    said, _ = start(FlockOfBirds(config), device)
     assert device.is_sending and not device.has_group_mode
     assert not any(c.startswith(b'P') for c in said)
 
@@ -80,24 +75,11 @@ def test_a_sleeping_device_is_woken():
 
 
 def test_an_old_error_is_cleared_and_noted():
-    device, notes = FlockSimulator(3), []
+    device = FlockSimulator(3)
     device.error_code = 11
-    start(FlockOfBirds(CONFIG), device, notes)
+    _, notes = start(FlockOfBirds(CONFIG), device)
     assert notes == ['before this start the device had error 11 (RS-232 overrun or framing)']
     assert device.is_sending and device.error_code == 0
-
-
-def test_a_streaming_device_can_be_started_again():
-    device = FlockSimulator(3)
-    start(FlockOfBirds(CONFIG), device)
-    start(FlockOfBirds(CONFIG), device)
-    assert device.is_sending
-
-
-def test_a_silent_port_is_said_in_one_sentence():
-    text = r'expected a Flock of Birds to answer at 115200 bps, got nothing; check its power'
-    with pytest.raises(LinkTimeout, match=text):
-        start(FlockOfBirds(CONFIG), None)
 
 
 def test_a_missing_unit_is_named():
@@ -107,8 +89,8 @@ def test_a_missing_unit_is_named():
 
 def test_a_unit_without_a_sensor_is_noted_and_the_others_stream():
     config = replace(CONFIG, sensors=(*CONFIG.sensors, 'right_hand'), first_address=1)
-    device, notes = FlockSimulator(3), []
-    start(FlockOfBirds(config), device, notes)
+    device = FlockSimulator(3)
+    _, notes = start(FlockOfBirds(config), device)
     assert device.is_sending and len(notes) == 1
     assert re.match(r'unit 1 \(pelvis\): .* got a unit without a sensor', notes[0])
 
@@ -123,12 +105,12 @@ def test_a_line_without_any_sensor_is_refused():
 
 def test_a_bus_that_is_as_we_left_it_is_not_configured_again():
     device = FlockSimulator(3)
-    first = start(FlockOfBirds(CONFIG), device)
-    again = start(FlockOfBirds(CONFIG), device)
+    first, _ = start(FlockOfBirds(CONFIG), device)
+    again, _ = start(FlockOfBirds(CONFIG), device)
     command = flock.change(flock.AUTO_CONFIGURE, [4])
     assert command in first and command not in again and device.is_sending
     device.is_configured = False
-    assert command in start(FlockOfBirds(CONFIG), device)
+    assert command in start(FlockOfBirds(CONFIG), device)[0]
 
 
 def test_a_device_that_was_told_to_hold_off_is_released():
@@ -139,16 +121,18 @@ def test_a_device_that_was_told_to_hold_off_is_released():
     assert device.is_sending
 
 
-def test_two_bytes_that_are_no_status_are_not_a_device():
-    class Wrong(FlockSimulator):
-        """A device heard at a wrong speed."""
-
-        def receive(self, data: bytes, now_s: float) -> bytes:
-            """Answer with other bytes."""
-            return bytes(len(super().receive(data, now_s)))
-
-    with pytest.raises(LinkTimeout, match=r'got 2 byte\(s\) of a status'):
-        start(FlockOfBirds(CONFIG), Wrong(3))
+@pytest.mark.parametrize(
+    'alter, text',
+    [
+        (lambda answer: b'', 'answer at 115200 bps, got nothing; check its power'),
+        (lambda answer: answer[:1], r'got 1 byte\(s\) of a status'),
+        (lambda answer: bytes(len(answer)), r'got 2 byte\(s\) of a status'),
+    ],
+    ids=['silence', 'cut', 'other_speed'],
+)
+def test_what_is_no_answer_is_not_taken_for_a_device(alter, text):
+    with pytest.raises(LinkTimeout, match=text):
+        start(FlockOfBirds(CONFIG), FlockSimulator(3), alter)
 
 
 def test_an_error_of_the_device_is_named():
@@ -164,13 +148,165 @@ def test_an_error_of_the_device_is_named():
         start(FlockOfBirds(CONFIG), Failing(3))
 
 
-def test_garbage_for_an_answer_is_not_taken_for_a_device():
-    class Short(FlockSimulator):
-        """A device that answers one byte only, as at a wrong speed."""
+NAMES = ('pelvis', 'chest', 'left_hand')
+N_UNITS = len(NAMES)
 
-        def receive(self, data: bytes, now_s: float) -> bytes:
-            """Cut the answer."""
-            return super().receive(data, now_s)[:1]
 
-    with pytest.raises(LinkTimeout, match=r'got 1 byte\(s\) of a status'):
-        start(FlockOfBirds(CONFIG), Short(3))
+def devices_of_a_bus() -> list[FlockSimulator]:
+    """Return the devices on the lines of units that share a bus."""
+    bus = Bus({address: Unit(address, True) for address in range(1, N_UNITS + 1)})
+    return [FlockSimulator(1, address, bus=bus) for address in bus.units]
+
+
+def line_of(ordinal: int) -> FlockOfBirds:
+    """Return the driver's side of a line."""
+    return FlockOfBirds(
+        FlockConfig(
+            NAMES[ordinal : ordinal + 1],
+            first_address=1,
+            group_mode=False,
+            n_all_sensors=N_UNITS,
+            auto_configure_pause_s=0.3,
+        )
+    )
+
+
+def test_the_masters_line_configures_the_bus_and_then_all_units_run():
+    devices = devices_of_a_bus()
+    said = [start(line_of(i), device)[0] for i, device in enumerate(devices)]
+    command = flock.change(flock.AUTO_CONFIGURE, [N_UNITS])
+    assert [command in commands for commands in said] == [True, False, False]
+    assert all(device.is_sending and not device.has_group_mode for device in devices)
+    assert {device.sensor_units[0].command for device in devices} == {flock.POSITION_QUATERNION}
+
+
+def test_a_unit_whose_master_is_not_there_says_so():
+    text = r'expected a unit that runs, got none \(chest\); the unit at address 1 configures'
+    with pytest.raises(ProtocolError, match=text):
+        start(line_of(1), devices_of_a_bus()[1])
+
+
+def test_units_on_lines_of_their_own_stream_over_terminals(
+    emulator, session, tmp_path: Path, wait_until
+):
+    # any server will do; its lines become those of one bus
+    server = emulator(N_UNITS, sensors=NAMES, first_address=1)
+    server.stop()
+    for line in server.lines:
+        line.pty.close()
+    faults = Faults(FaultRates(), 1)
+    server.lines = tuple(
+        EmulatedLine(
+            PtyTransport(tmp_path / f'own{i}'),
+            device,
+            LinePackets(device, slice(i, i + 1), faults),
+        )
+        for i, device in enumerate(devices_of_a_bus())
+    )
+    server._load_block(0)
+    server.start()
+    run = session(server, sensors=list(NAMES), group_mode=False, first_address=1)
+    assert wait_until(run.has(40))
+    assert wait_until(lambda: np.isfinite(run.poses[-1]).all())
+    # a flock's words are 0.45 mm apart
+    assert nearest_error(server.poses_so_far(), run.poses[-1])[0] < 1e-3
+    assert not [text for is_error, text in run.news if is_error]
+
+
+@pytest.mark.parametrize('number', flock.VALUE_BYTES)
+def test_examine_answers_with_the_documented_size(number):
+    assert len(FlockSimulator(4).receive(flock.examine(number), 0.0)) == flock.VALUE_BYTES[number]
+
+
+def test_status_word_tells_format_and_stream():
+    device = FlockSimulator(2)
+    device.receive(b'\xf1' + flock.POSITION_QUATERNION + flock.STREAM, 0.0)
+    word = flock.little_endian(device.receive(flock.examine(flock.STATUS), 0.0))
+    assert word & flock.STATUS_STREAMING and (word >> 1) & 0xF == 8
+
+
+def test_flock_status_marks_controller_and_sensors():
+    device = FlockSimulator(2)
+    device.receive(flock.change(flock.AUTO_CONFIGURE, [3]), 0.0)
+    status = device.receive(flock.examine(flock.FLOCK_STATUS), AUTO_CONFIGURE_S)
+    assert len(status) == 14
+    assert status[0] & flock.UNIT_EXTENDED_RANGE and not status[0] & flock.UNIT_HAS_SENSOR
+    assert all(s & flock.UNIT_HAS_SENSOR and s & flock.UNIT_RUNNING for s in status[1:3])
+    assert not any(status[3:])
+
+
+def test_device_is_deaf_while_it_configures_the_bus():
+    device = FlockSimulator(2)
+    device.receive(flock.change(flock.AUTO_CONFIGURE, [3]), 0.0)
+    assert device.receive(flock.examine(flock.STATUS), 0.5 * AUTO_CONFIGURE_S) == b''
+    assert device.receive(flock.examine(flock.STATUS), AUTO_CONFIGURE_S)
+
+
+@pytest.mark.parametrize('number', CHANGEABLE)
+def test_what_is_changed_is_examined_unit_by_unit(number):
+    device = FlockSimulator(2)
+    data = list(range(1, 1 + flock.VALUE_BYTES[number]))
+    device.receive(flock.address_prefix(3) + flock.change(number, data), 0.0)
+    there = device.receive(flock.address_prefix(3) + flock.examine(number), 0.0)
+    other = device.receive(flock.address_prefix(2) + flock.examine(number), 0.0)
+    assert there == bytes(data) != other
+
+
+def test_what_cannot_be_changed_is_an_illegal_command():
+    device = FlockSimulator(2)
+    device.receive(flock.change(flock.CRYSTAL, [1, 2]), 0.0)
+    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x06'
+
+
+def test_prefix_directs_a_command_to_one_unit():
+    device = FlockSimulator(3)
+    device.receive(flock.address_prefix(3) + flock.POSITION_QUATERNION, 0.0)
+    formats = {u.address: u.command for u in device.sensor_units}
+    assert formats[3] == flock.POSITION_QUATERNION != formats[2]
+
+
+def test_unknown_unit_sets_an_error_that_reading_clears():
+    device = FlockSimulator(2)
+    device.receive(flock.address_prefix(9) + flock.POSITION_QUATERNION, 0.0)
+    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x0d'
+    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x00'
+
+
+def test_point_answers_once_and_ends_the_stream():
+    device = FlockSimulator(2)
+    device.receive(flock.STREAM + flock.POINT, 0.0)
+    assert (
+        not device.is_streaming
+        and device.take_poll_requests() == 1
+        and device.take_poll_requests() == 0
+    )
+
+
+def test_xoff_holds_the_stream_and_xon_releases_it():
+    device = FlockSimulator(2)
+    device.receive(flock.STREAM + b'\x13', 0.0)
+    assert device.is_streaming and not device.is_sending
+    device.receive(b'\x11', 0.0)
+    assert device.is_sending
+
+
+def test_commands_may_come_byte_by_byte():
+    device = FlockSimulator(3)
+    message = flock.address_prefix(2) + flock.set_hemisphere('left')
+    for i in range(len(message)):
+        device.receive(message[i : i + 1], 0.0)
+    assert device.sensor_units[0].hemisphere == flock.HEMISPHERES['left']
+
+
+def test_a_command_cut_short_is_forgotten_when_the_host_hangs_up():
+    device = FlockSimulator(3)
+    device.receive(flock.HEMISPHERE, 0.0)
+    device.on_disconnect()
+    assert len(device.receive(flock.examine(flock.STATUS), 0.0)) == 2
+
+
+@given(st.lists(st.binary(max_size=30), max_size=20))
+def test_no_bytes_make_the_device_raise(messages):
+    device = FlockSimulator(3)
+    for i, message in enumerate(messages):
+        assert isinstance(device.receive(message, float(i)), bytes)

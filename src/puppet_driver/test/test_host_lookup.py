@@ -52,11 +52,6 @@ def test_addresses_need_no_name_server(server: threading.Event) -> None:
     assert found[0][4] == ('127.0.0.1', 7) and threading.active_count() == n_threads
 
 
-def test_an_address_that_means_nothing_here_is_told() -> None:
-    with pytest.raises(LinkError, match='expected the name or address of a host, got '):
-        HostLookup().find('tcp://[fe80::1%no_such]:7', 'fe80::1%no_such', 7, socket.SOCK_STREAM)
-
-
 def test_names_are_asked_anew_each_time(
     server: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,11 +1,16 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Starting a MotionStar: step by step, and a sentence for whatever is wrong."""
+"""Starting a MotionStar, what its simulator obeys, and a sentence for whatever is wrong."""
 
 from collections.abc import Callable
 from dataclasses import replace
+import re
 
-from puppet_core.io import build_config, check_values, ConfigError
+from birdnet_bytes import unit_of
+from device_start import Answer, deaf, start
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     decode_header,
@@ -20,51 +25,19 @@ from puppet_driver.devices.line import StartSequence
 from puppet_driver.devices.motionstar import MotionStar, MotionStarConfig
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 
 CONFIG = MotionStarConfig(('pelvis', 'chest', 'left_hand'))
-SILENCE = b''
-Answer = Callable[[bytes], bytes]
 
 
-def start(tracker: MotionStar, answer: Answer, notes: list[str] | None = None) -> list[Header]:
-    """Run a start against a device, by bytes alone; return the headers of what was said."""
-    said = []
-    steps = tracker.start_exchanges()
-    reply = None
-    while True:
-        try:
-            exchange = steps.send(reply)
-        except StopIteration:
-            return said
-        if exchange.note:
-            reply = SILENCE
-            if notes is not None:
-                notes.append(exchange.note)
-            continue
-        said.append(decode_header(exchange.command))
-        reply = answer(exchange.command)
-        if exchange.measure is not None:
-            reply = reply[: exchange.wanted_bytes(reply)]
+def altered(wanted: Message, change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Return a change of the answers of one kind."""
 
-
-def obey(device: MotionStarSimulator) -> Answer:
-    """Return how a device answers."""
-    return lambda command: device.receive(command, 1.5)
-
-
-def altered(
-    device: MotionStarSimulator, wanted: Message, change: Callable[[bytes], bytes]
-) -> Answer:
-    """Return how a device answers, its answers of one kind changed."""
-
-    def answer(command: bytes) -> bytes:
-        reply = device.receive(command, 1.5)
+    def changed(reply: bytes) -> bytes:
         packet, _ = find_packet(reply, {wanted})
         return reply if packet is None else change(reply)
 
-    return answer
+    return changed
 
 
 def with_body(change: Callable[[bytearray], object], at_unit: int) -> Callable[[bytes], bytes]:
@@ -79,33 +52,18 @@ def with_body(change: Callable[[bytearray], object], at_unit: int) -> Callable[[
     return changed
 
 
-def config(**given: object) -> DriverConfig:
-    """Return a driver's config for the device."""
-    values = {'device': 'motionstar', 'ports': ['tcp://10.0.0.7:6000'], **given}
-    return build_config(DriverConfig, check_values(DRIVER_ROWS, values))
-
-
-def test_started_device_streams_position_and_quaternion():
-    device = MotionStarSimulator(3)
-    said = start(MotionStar(CONFIG), obey(device))
-    assert device.is_sending
+def test_a_started_device_streams_position_and_quaternion_until_it_is_stopped():
+    device, tracker = MotionStarSimulator(3), MotionStar(CONFIG)
+    # a running device is started anew
+    for _ in range(2):
+        commands, _ = start(tracker, device)
+        assert device.is_sending
     assert {u.format_byte for u in device.sensor_units} == {setup_byte(POSITION_QUATERNION)}
-    assert [h.sequence for h in said] == list(range(1, len(said) + 1))
-    kinds = [h.message for h in said if h.unit == 0]
+    headers = [decode_header(command) for command in commands]
+    assert np.diff([h.sequence for h in headers]).tolist() == [1] * (len(headers) - 1)
+    kinds = [h.message for h in headers if h.unit == 0]
     assert kinds[:3] == [Message.STOP_DATA, Message.WAKE_UP, Message.GET_STATUS]
     assert kinds[-1] is Message.RUN_CONTINUOUS
-
-
-def test_a_running_device_is_started_anew():
-    device = MotionStarSimulator(3)
-    start(MotionStar(CONFIG), obey(device))
-    start(MotionStar(CONFIG), obey(device))
-    assert device.is_sending
-
-
-def test_stop_command_ends_streaming():
-    device, tracker = MotionStarSimulator(3), MotionStar(CONFIG)
-    start(tracker, obey(device))
     device.receive(tracker.stop_command(), 2.0)
     assert device.is_awake and not device.is_streaming
 
@@ -114,7 +72,7 @@ def test_stop_command_ends_streaming():
 def test_hemisphere_reaches_every_unit_and_the_rest_stays(name, value):
     device = MotionStarSimulator(3)
     before = device.units[2]
-    start(MotionStar(replace(CONFIG, hemisphere=name)), obey(device))
+    start(MotionStar(replace(CONFIG, hemisphere=name)), device)
     assert [u.hemisphere for u in device.sensor_units] == [value] * 3
     after = device.units[2]
     assert after == before._replace(format_byte=after.format_byte, hemisphere=value)
@@ -123,66 +81,53 @@ def test_hemisphere_reaches_every_unit_and_the_rest_stays(name, value):
 @pytest.mark.parametrize('range_in', [36, 72, 144])
 def test_the_scale_is_the_devices_own(range_in):
     device, tracker = MotionStarSimulator(3, range_in=range_in), MotionStar(CONFIG)
-    start(tracker, obey(device))
+    start(tracker, device)
     assert tracker._full_scales_m == pytest.approx([range_in * 0.0254] * 3)
-
-
-def test_upper_bits_of_the_scale_are_another_matter():
-    tracker = MotionStar(CONFIG)
-    device = MotionStarSimulator(3, range_in=0x2000 | 144)
-    start(tracker, obey(device))
-    assert tracker._full_scales_m == pytest.approx([3.6576] * 3)
 
 
 def test_lost_answers_are_asked_for_again():
     device, n_asked = MotionStarSimulator(3), [0]
 
-    def answer(command: bytes) -> bytes:
+    def answer(command: bytes, now_s: float) -> bytes:
         n_asked[0] += 1
-        reply = device.receive(command, 1.5)
+        reply = device.receive(command, now_s)
         if n_asked[0] % 3 == 0:
             return reply
         # data says that the device has heard the last request
-        return encode_packet(Header(Message.DATA)) if device.is_sending else SILENCE
+        return encode_packet(Header(Message.DATA)) if device.is_sending else b''
 
     start(MotionStar(CONFIG), answer)
     assert device.is_sending
 
 
-def test_data_under_way_is_not_mistaken_for_an_answer():
+@pytest.mark.parametrize('skipped', [0, 30], ids=['whole', 'half'])
+def test_data_under_way_is_not_mistaken_for_an_answer(skipped):
     device = MotionStarSimulator(3)
-    data = encode_packet(Header(Message.DATA), bytes(48))
-    start(MotionStar(CONFIG), lambda command: data + device.receive(command, 1.5))
-    assert device.is_sending
-
-
-def test_half_a_data_packet_before_an_answer_does_no_harm():
-    device = MotionStarSimulator(3)
-    half = encode_packet(Header(Message.DATA), bytes(48))[30:]
-    start(MotionStar(CONFIG), lambda command: half + device.receive(command, 1.5))
+    data = encode_packet(Header(Message.DATA), bytes(48))[skipped:]
+    start(MotionStar(CONFIG), device, lambda answer: data + answer)
     assert device.is_sending
 
 
 def refuse(message: Message, error: int = 0) -> Answer:
     """Return how a device answers that refuses everything."""
-    return lambda command: encode_packet(Header(message, error=error))
+    return lambda command, now_s: encode_packet(Header(message, error=error))
 
 
 @pytest.mark.parametrize(
     'answer, error, text',
     [
         (
-            lambda command: SILENCE,
+            deaf,
             LinkTimeout,
             r'expected a MotionStar to answer to wake up, got nothing; check its power',
         ),
         (
-            lambda command: b'HTTP/1.1 400 Bad Request\r\n\r\n',
+            lambda command, now_s: b'HTTP/1.1 400 Bad Request\r\n\r\n',
             LinkTimeout,
             r'answer to wake up, got 84 byte\(s\) without an answer',
         ),
         (
-            lambda command: encode_packet(Header(Message.DATA), bytes(20)),
+            lambda command, now_s: encode_packet(Header(Message.DATA), bytes(20)),
             LinkTimeout,
             r'answer to wake up, got 108 byte\(s\) without an answer',
         ),
@@ -212,6 +157,11 @@ STATUS = Message.GET_STATUS_ANSWER
         (0, lambda b: b.clear(), 'expected a system status of 16 or more bytes, got 0'),
         (
             0,
+            lambda b: b.__setitem__(slice(5, 11), bytes(6)),
+            'expected a rate of six digits in the system status, got b',
+        ),
+        (
+            0,
             lambda b: b.__setitem__(0, 0xC8),
             'the system to be ready, got a system error, a failing',
         ),
@@ -225,23 +175,21 @@ STATUS = Message.GET_STATUS_ANSWER
 )
 def test_what_a_status_says_is_checked(unit, change, text):
     with pytest.raises(ProtocolError, match=text):
-        start(MotionStar(CONFIG), altered(MotionStarSimulator(3), STATUS, with_body(change, unit)))
+        start(MotionStar(CONFIG), MotionStarSimulator(3), altered(STATUS, with_body(change, unit)))
 
 
 def test_a_rate_that_the_device_does_not_take_is_said():
     with pytest.raises(ProtocolError, match='expected 100 measurements a second, got 120; set'):
-        start(MotionStar(replace(CONFIG, rate_hz=100.0)), obey(MotionStarSimulator(3)))
+        start(MotionStar(replace(CONFIG, rate_hz=100.0)), MotionStarSimulator(3))
 
 
 def test_a_refused_setup_is_said_with_its_unit():
-    device = MotionStarSimulator(3)
-    answer = altered(
-        device,
+    refused = altered(
         Message.SEND_SETUP_ANSWER,
         lambda reply: encode_packet(decode_header(reply)._replace(error=8)),
     )
     with pytest.raises(ProtocolError, match=r'to send setup, got error 8 \(illegal setup\)'):
-        start(MotionStar(CONFIG), answer)
+        start(MotionStar(CONFIG), MotionStarSimulator(3), refused)
 
 
 class Deaf:
@@ -275,41 +223,146 @@ def test_answers_may_come_byte_by_byte_and_late():
     assert device.is_sending and now_ns == 100_000_000
 
 
-def test_choosing_the_device_is_a_parameter():
-    trackers = config().trackers
-    assert [t.title for t in trackers] == ['MotionStar'] and trackers[0].n_sensors == 14
+UNIT_FAULTS = [
+    (
+        0,
+        lambda b: b.__setitem__(18, 0xD0),
+        r'unit 3 \(chest\): expected a sensor, got a unit without one among 4; check its cables',
+    ),
+    (
+        3,
+        lambda b: b.__delitem__(slice(60, None)),
+        r'unit 3 \(chest\): expected a unit status of 70 bytes, got 60',
+    ),
+    (
+        3,
+        lambda b: b.__setitem__(0, 0xC4) or b.__setitem__(4, 32),
+        r'unit 3 \(chest\): expected it to be ready, got error 32 \(sensor saturated\)',
+    ),
+    (3, lambda b: b.__setitem__(11, 9), r'unit 3 \(chest\): expected its status, .* of unit 9'),
+    (
+        3,
+        lambda b: b.__setitem__(slice(8, 10), bytes(2)),
+        r'unit 3 \(chest\): expected a full scale .* got 0 inch',
+    ),
+]
+unit_faults = pytest.mark.parametrize('unit, change, text', UNIT_FAULTS)
 
 
-def test_several_devices_share_the_sensors():
-    trackers = config(ports=['udp://a', 'udp://b']).trackers
-    assert [t.n_sensors for t in trackers] == [7, 7]
-    assert [t._config.port for t in trackers] == ['udp://a', 'udp://b']
+@unit_faults
+def test_a_unit_that_lacks_something_is_noted_and_the_others_stream(unit, change, text):
+    device, tracker = MotionStarSimulator(3), MotionStar(CONFIG)
+    commands, notes = start(tracker, device, altered(STATUS, with_body(change, unit)))
+    assert device.is_sending and len(notes) == 1 and re.match(text, notes[0])
+    assert {decode_header(command).unit for command in commands} >= {0, 2, 4}
+    # nor does a device without any other unit start
+    device = MotionStarSimulator(3)
+    tracker = MotionStar(replace(CONFIG, sensors=('chest',), first_address=3))
+    with pytest.raises(ProtocolError, match=text):
+        start(tracker, device, altered(STATUS, with_body(change, unit)))
+    assert not device.is_streaming
+
+
+def test_a_unit_in_error_may_refuse_its_setup():
+    device = MotionStarSimulator(3)
+    device.units[3] = device.units[3]._replace(flags=0xC4, error=32)
+
+    def refuse_of_unit(reply: bytes) -> bytes:
+        header = decode_header(reply)
+        return encode_packet(header._replace(error=8 if header.unit == 3 else 0))
+
+    _, notes = start(
+        MotionStar(CONFIG), device, altered(Message.SEND_SETUP_ANSWER, refuse_of_unit)
+    )
+    assert device.is_sending and len(notes) == 1 and 'error 32' in notes[0]
+
+
+def answer_of(
+    device: MotionStarSimulator, message: Message, unit: int = 0, body: bytes = b''
+) -> Header:
+    """Return the header of the answer to a request."""
+    return decode_header(device.receive(encode_packet(Header(message, unit), body), 2.25))
+
+
+@pytest.fixture
+def device() -> MotionStarSimulator:
+    """Return a device that has been woken."""
+    device = MotionStarSimulator(3)
+    device.receive(encode_packet(Header(Message.WAKE_UP)), 0.0)
+    return device
+
+
+def test_a_device_that_sleeps_is_not_ready():
+    device = MotionStarSimulator(3)
+    answer = answer_of(device, Message.GET_STATUS)
+    assert answer.message is Message.ILLEGAL and answer.error == 9
+    assert answer_of(device, Message.WAKE_UP).message is Message.WAKE_UP_ANSWER
+    assert answer_of(device, Message.GET_STATUS).message is Message.GET_STATUS_ANSWER
+    assert answer_of(device, Message.SHUT_DOWN).message is Message.SHUT_DOWN_ANSWER
+    assert not device.is_awake
+
+
+def test_answers_are_numbered_and_timed(device):
+    first, second = (answer_of(device, Message.STOP_DATA) for _ in range(2))
+    assert second.sequence == first.sequence + 1
+    assert (first.seconds, first.milliseconds) == (2, 250)
+    assert answer_of(device, Message.SYNC_SEQUENCE).sequence == 1
+
+
+def test_a_running_device_refuses_to_be_set_up(device):
+    answer_of(device, Message.RUN_CONTINUOUS)
+    for message in (Message.GET_STATUS, Message.SEND_SETUP, Message.RUN_CONTINUOUS):
+        answer = answer_of(device, message)
+        assert answer.message is Message.ILLEGAL and answer.error == 5
+
+
+@pytest.mark.parametrize('message', [Message.DATA, Message.WAKE_UP_ANSWER])
+def test_what_only_a_device_says_is_not_understood(device, message):
+    assert answer_of(device, message).message is Message.UNKNOWN
+
+
+def test_units_that_are_not_there_have_no_status(device):
+    assert answer_of(device, Message.GET_STATUS, 5).error == 7
+    assert answer_of(device, Message.SEND_SETUP, 5, status.encode_unit(unit_of(5))).error == 8
 
 
 @pytest.mark.parametrize(
-    'given, text',
+    'change',
     [
-        (
-            {'ports': ['/dev/ttyUSB0']},
-            r"ports: expected tcp://HOST\[:PORT\], udp://.* device motionstar, got '/dev/ttyUSB0'",
-        ),
-        ({'ports': ['http://host']}, r"ports: expected tcp://HOST\[:PORT\].* got 'http://host'"),
-        ({'ports': ['tcp://host:70000']}, 'ports: expected a port number from 0 to 65535'),
-        (
-            {'ports': ['tcp://a', 'udp://b']},
-            'ports: expected all tcp://, all udp:// or .* tcp://a,',
-        ),
-        (
-            {'rate_hz': 150.0},
-            r'rate_hz: expected 20.0 <= value <= 144.0 for device motionstar, got',
-        ),
-        ({'first_address': 108}, r'first_address: expected addresses up to 120 .* got 121'),
+        {'format_byte': 0x99},
+        {'report_rate': 3},
+        {'hemisphere': 6},
+        {'address': 3},
     ],
 )
-def test_what_cannot_work_is_refused_by_name(given, text):
-    with pytest.raises(ConfigError, match=text):
-        config(**given)
+def test_setups_without_sense_change_nothing(device, change):
+    before, version = device.units[2], device.version
+    body = status.encode_unit(before._replace(**change))
+    assert answer_of(device, Message.SEND_SETUP, 2, body).error == 8
+    assert answer_of(device, Message.SEND_SETUP, 2, body[:30]).error == 8
+    assert device.units[2] == before and device.version == version
 
 
-def test_a_frame_is_awaited_without_a_lines_speed():
-    assert config().frame_wait_s == pytest.approx(3.0 / 120.0)
+def test_rates_out_of_range_are_refused(device):
+    system = status.decode_system(
+        device.receive(encode_packet(Header(Message.GET_STATUS)), 0.0)[16:]
+    )
+    for rate_mhz, error in ((20_000, 0), (144_000, 0), (19_999, 8), (144_001, 8)):
+        body = status.encode_system(system._replace(rate_mhz=rate_mhz))
+        assert answer_of(device, Message.SEND_SETUP, 0, body).error == error
+
+
+@given(st.lists(st.binary(max_size=60), max_size=10))
+def test_any_bytes_are_answered_without_an_exception(chunks):
+    device = MotionStarSimulator(3)
+    for chunk in chunks:
+        device.receive(chunk, 0.0)
+    device.on_disconnect()
+    assert answer_of(device, Message.WAKE_UP).message is Message.WAKE_UP_ANSWER
+
+
+def test_requests_may_come_in_pieces(device):
+    request = encode_packet(Header(Message.SEND_SETUP, 2), status.encode_unit(device.units[2]))
+    answers = [device.receive(request[i : i + 1], 0.0) for i in range(len(request))]
+    assert answers[:-1] == [b''] * (len(request) - 1)
+    assert decode_header(answers[-1]).message is Message.SEND_SETUP_ANSWER

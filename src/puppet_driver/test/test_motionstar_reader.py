@@ -1,59 +1,41 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The whole driver without ROS against an emulated MotionStar, over real loopback sockets."""
+"""Emulated MotionStars and the whole driver without ROS, over real loopback sockets."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import astuple
+from functools import partial
 import socket
 
-from birdnet_bytes import pose_error, POSITION_TOL_M, QUATERNION_TOL
+from birdnet_bytes import POSITION_TOL_M, unit_of
+from birdnet_records import decode_records
+from driver_session import nearest_error, Session
 import numpy as np
-from puppet_core.io import build_config, check_values
-from puppet_driver.devices.birdnet import UNIT_HAS_SENSOR
+from puppet_core.io import ConfigError
+from puppet_driver.devices import birdnet as status
+from puppet_driver.devices.birdnet import (
+    BAD_SAMPLE,
+    decode_header,
+    encode_packet,
+    find_packet,
+    FORMATS,
+    Header,
+    Message,
+    Packet,
+)
 from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.line import LineState
-from puppet_driver.driver import make_reader
+from puppet_driver.devices.motionstar import has_datagrams, parse_way
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
-from puppet_driver.frames.line_reader import LineReader, QueuedFrame
-from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 
 HOST = '127.0.0.1'
-QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
 EVERY_WAY = pytest.mark.parametrize('scheme', ['tcp', 'udp', 'tcp+udp'])
-
-
-class Session:
-    """A reader of some ports, and what came of it."""
-
-    def __init__(self, ports: list[str], **options: object) -> None:
-        given = {'device': 'motionstar', 'ports': ports, **options}
-        config = build_config(DriverConfig, check_values(DRIVER_ROWS, given))
-        self.frames: list[tuple[int, np.ndarray]] = []
-        self.news: list[tuple[bool, str]] = []
-        self.reader: LineReader = make_reader(config, self._keep, lambda *n: self.news.append(n))
-        self.reader.start()
-
-    def _keep(self, frame: QueuedFrame) -> None:
-        self.frames.append((frame.stamp_ns, frame.poses))
-
-    def has(self, n_frames: int) -> Callable[[], bool]:
-        """Return a condition: so many more frames have come."""
-        wanted = len(self.frames) + n_frames
-        return lambda: len(self.frames) >= wanted
-
-    def said(self, text: str) -> Callable[[], bool]:
-        """Return a condition: an error with that text has been told."""
-        return lambda: any(is_error and text in news for is_error, news in self.news)
-
-    def n_streams(self) -> int:
-        """Return how often it was told that a port streams."""
-        return sum('streams' in news for is_error, news in self.news if not is_error)
 
 
 @pytest.fixture
@@ -62,7 +44,9 @@ def serve(performance) -> Iterator[Callable[..., EmulatorServer]]:
     servers: list[EmulatorServer] = []
 
     def start(port: int = 0, n_devices: int = 1, **options: object) -> EmulatorServer:
-        config = EmulatorConfig(links=(), device='motionstar', **{'noise': QUIET, **options})
+        config = EmulatorConfig(
+            links=(), device='motionstar', **{'noise': NoiseLevels(0.0, 0.0, 0.0, 0.0), **options}
+        )
         addresses = [Endpoint('tcp', HOST, port)] * n_devices
         servers.append(build_server(config, performance, addresses))
         servers[-1].start()
@@ -82,18 +66,9 @@ def kill(server: EmulatorServer) -> None:
 
 
 @pytest.fixture
-def session() -> Iterator[Callable[..., Session]]:
-    """Yield a function that starts a reader and stops it afterwards."""
-    sessions: list[Session] = []
-
-    def start(ports: list[str], **options: object) -> Session:
-        sessions.append(Session(ports, **options))
-        return sessions[-1]
-
-    yield start
-    for one in sessions:
-        one.reader.stop()
-        assert one.reader.failure is None
+def session(session) -> Callable[..., Session]:
+    """Return a function that starts a reader of MotionStars."""
+    return partial(session, device='motionstar')
 
 
 def names(server: EmulatorServer, scheme: str = 'tcp') -> list[str]:
@@ -102,52 +77,34 @@ def names(server: EmulatorServer, scheme: str = 'tcp') -> list[str]:
 
 
 @EVERY_WAY
-def test_the_error_byte_of_data_packets_is_said_of_each_sensor(serve, session, wait_until, scheme):
-    server = serve()
-    run = session(names(server, scheme))
-    assert wait_until(run.has(10))
-    assert run.reader.lines[0].status.sensor_errors == ('',) * 14
-    server.lines[0].device.data_error = 3
-    text = 'error 3 (many sequence numbers missing)'
-    assert wait_until(lambda: run.reader.lines[0].status.sensor_errors == (text,) * 14)
-    server.lines[0].device.data_error = 0
-    assert wait_until(run.has(10))
-    assert run.reader.lines[0].status.sensor_errors == (text,) * 14
-
-
-@EVERY_WAY
 def test_frames_are_the_emulated_poses_and_stopping_stops(serve, session, wait_until, scheme):
     server = serve()
     run = session(names(server, scheme))
-    assert wait_until(run.has(30))
-    truth = server.poses_so_far()
-    for _, poses in run.frames[:30]:
-        nearest = np.abs(truth[..., :3] - poses[:, :3]).max(axis=(1, 2)).argmin()
-        position, quaternion = pose_error(poses, truth[nearest])
-        assert position < POSITION_TOL_M and quaternion < QUATERNION_TOL
-    assert run.news == [(False, f'{names(server, scheme)[0]}: MotionStar streams 14 sensor(s)')]
-    run.reader.stop()
-    assert wait_until(lambda: not server.lines[0].device.is_streaming)
-
-
-@EVERY_WAY
-def test_frames_come_at_the_devices_rate_and_whole(serve, session, wait_until, scheme):
-    run = session(names(serve(), scheme))
     assert wait_until(run.has(130))
-    steps_s = np.diff([stamp for stamp, _ in run.frames[-120:]]) * 1e-9
+    for poses in run.poses[:30]:
+        position, _ = nearest_error(server.poses_so_far(), poses)
+        assert position < POSITION_TOL_M
+    steps_s = np.diff(run.stamps_ns[-120:]) * 1e-9
     # the median: a starved emulator skips ticks
     assert np.median(steps_s) == pytest.approx(1.0 / 120.0, rel=0.1) and steps_s.min() > 0.0
     counters = run.reader.lines[0].status.counters
     # until it is known where the sensors are
     n_settling = CONFIRMATIONS * 14
     assert astuple(counters) == (counters.records, 0, 16 * n_settling, 0, 0)
-    assert counters.records >= 130 * 14
+    assert run.news == [(False, f'{names(server, scheme)[0]}: MotionStar streams 14 sensor(s)')]
+    # the error byte of data packets is of all sensors
+    assert run.reader.lines[0].status.sensor_errors == ('',) * 14
+    server.lines[0].device.data_error = 3
+    text = 'error 3 (many sequence numbers missing)'
+    assert wait_until(lambda: run.reader.lines[0].status.sensor_errors == (text,) * 14)
+    run.reader.stop()
+    assert wait_until(lambda: not server.lines[0].device.is_streaming)
 
 
 def test_several_devices_make_one_frame(serve, session, wait_until):
     run = session(names(serve(n_devices=2)))
     assert wait_until(run.has(20))
-    assert np.isfinite(run.frames[-1][1]).mean() > 0.9
+    assert np.isfinite(run.poses[-1]).mean() > 0.9
 
 
 @EVERY_WAY
@@ -166,15 +123,6 @@ def test_a_killed_device_is_said_and_found_again(serve, session, wait_until, sch
     assert line._retry_s == 0.05
 
 
-def test_a_late_device_is_found(serve, session, wait_until):
-    with socket.create_server((HOST, 0)) as server:
-        port = server.getsockname()[1]
-    run = session([f'tcp://{HOST}:{port}'])
-    assert wait_until(run.said('got a refusal: nothing listens there; check the device and the'))
-    serve(port)
-    assert wait_until(run.has(20))
-
-
 @EVERY_WAY
 def test_a_device_that_falls_silent_is_said_and_started_again(serve, session, wait_until, scheme):
     server = serve()
@@ -183,15 +131,6 @@ def test_a_device_that_falls_silent_is_said_and_started_again(serve, session, wa
     server.lines[0].device.is_streaming = False
     assert wait_until(run.said('expected records of MotionStar, got none for 0.5 s'))
     assert wait_until(run.has(20))
-
-
-def test_a_reset_connection_is_said_and_made_anew(serve, session, wait_until):
-    server = serve()
-    run = session(names(server))
-    assert wait_until(run.has(20))
-    server.lines[0].pty._client.shutdown(socket.SHUT_RDWR)
-    assert wait_until(run.said('got the end of the connection'))
-    assert wait_until(run.has(20)) and run.n_streams() == 2
 
 
 def test_another_kind_of_server_is_said(session, wait_until):
@@ -206,35 +145,6 @@ def test_another_kind_of_server_is_said(session, wait_until):
                 while client.recv(100):
                     client.send(b'HTTP/1.1 400 Bad Request\r\n\r\n')
         assert wait_until(has_said)
-
-
-@EVERY_WAY
-def test_a_silent_device_is_named(serve, session, wait_until, scheme):
-    server = serve()
-    server.lines[0].device.receive = lambda data, now_s: b''
-    run = session(names(server, scheme), reply_timeout_s=0.05)
-    assert wait_until(run.said('expected a MotionStar to answer to wake up, got nothing; check'))
-
-
-def test_a_rate_that_the_device_does_not_have_is_said(serve, session, wait_until):
-    run = session(names(serve(rate_hz=100.0)))
-    assert wait_until(run.said('expected 120 measurements a second, got 100; set rate_hz'))
-
-
-def test_a_unit_without_a_sensor_is_noted_and_the_others_stream(serve, session, wait_until):
-    server = serve()
-    units = server.lines[0].device.units
-    units[4] = units[4]._replace(flags=units[4].flags & ~UNIT_HAS_SENSOR)
-    run = session(names(server))
-    assert wait_until(run.has(20))
-    assert run.said('unit 4 (left_upper_arm): expected a sensor, got a unit without one')()
-    is_there = np.isfinite(run.frames[-1][1]).all(axis=1)
-    assert is_there.tolist() == [row != 2 for row in range(14)]
-
-
-def test_a_sensor_that_is_not_there_is_named(serve, session, wait_until):
-    run = session(names(serve(first_address=1)))
-    assert wait_until(run.said('unit 15 (right_foot): expected a sensor, got no such unit'))
 
 
 @EVERY_WAY
@@ -273,19 +183,200 @@ def test_datagrams_lost_doubled_overtaken_and_cut_short(serve, session, wait_unt
     counters = run.reader.lines[0].status.counters
     assert counters.rejected_records > 0 and counters.resyncs > 0 and run.n_streams() == 1
     truth = server.poses_so_far()
-    for _, poses in run.frames[-50:]:
+    for poses in run.poses[-50:]:
         found = np.isfinite(poses[:, 0])
         error = np.abs(truth[:, found, :3] - poses[found, :3]).max(axis=(1, 2))
         assert error.min() < POSITION_TOL_M
 
 
-def test_a_serial_device_may_be_behind_a_network_adapter(session, wait_until):
-    # any device speaks over any port: here it is only asked, and is not there
-    with socket.create_server((HOST, 0)) as server:
-        run = session(
-            [f'tcp://{HOST}:{server.getsockname()[1]}'],
-            device='flock_of_birds',
-            sensors=['pelvis'],
-            reply_timeout_s=0.05,
-        )
-        assert wait_until(run.said('expected a Flock of Birds to answer at 115200 bps, got'))
+def test_commands_go_by_tcp_and_data_comes_by_udp(serve, session, wait_until):
+    server = serve()
+    cable = server.lines[0].pty
+    heard: dict[str, list[Message]] = {'stream': [], 'datagram': []}
+    for kind, messages in heard.items():
+        receive = getattr(cable, f'_receive_{kind}')
+
+        def listen(receive=receive, messages=messages) -> bytes:
+            data = receive()
+            messages += [decode_header(data).message] if data else []
+            return data
+
+        setattr(cable, f'_receive_{kind}', listen)
+    sent = []
+    send = cable._send_datagram
+    cable._send_datagram = lambda data, peer: (sent.append(data), send(data, peer))
+    run = session(names(server, 'tcp+udp'))
+    assert wait_until(run.has(60))
+    assert heard['datagram'] == [Message.RUN_CONTINUOUS]
+    assert {Message.WAKE_UP, Message.GET_STATUS, Message.SEND_SETUP} <= set(heard['stream'])
+    assert [decode_header(data).message for data in sent[:3]] == [
+        Message.RUN_CONTINUOUS_ANSWER,
+        Message.DATA,
+        Message.DATA,
+    ]
+    assert np.isfinite(run.poses[-1]).all()
+    run.reader.stop()
+    assert wait_until(lambda: not server.lines[0].device.is_streaming)
+    assert heard['stream'][-1] is Message.STOP_DATA
+
+
+def test_the_end_of_the_connection_is_noticed_under_a_stream_of_datagrams(
+    serve,
+    session,
+    wait_until,
+):
+    server = serve()
+    run = session(names(server, 'tcp+udp'))
+    assert wait_until(run.has(20))
+    server.lines[0].pty._client.shutdown(2)
+    assert wait_until(run.said('got the end of the connection'))
+    assert wait_until(run.has(20)) and run.reader.lines[0].state is LineState.STREAMING
+
+
+def test_a_way_is_a_scheme_a_host_and_a_number():
+    assert parse_way('tcp+udp://10.0.0.7') == ('tcp+udp', '10.0.0.7', 6000)
+    assert [has_datagrams(f'{s}://h') for s in ('tcp', 'udp', 'tcp+udp')] == [False, True, True]
+
+
+@pytest.mark.parametrize('name', ['udp+tcp://h', '/dev/ttyUSB0', 'tcp+udp://', 'tcp+udp://h:x'])
+def test_other_names_of_ports_are_refused(name):
+    with pytest.raises(ConfigError, match='ports: expected'):
+        parse_way(name)
+
+
+def say(message: Message, unit: int = 0, body: bytes = b'') -> bytes:
+    """Return a request."""
+    return encode_packet(Header(message, unit), body)
+
+
+class Host:
+    """A host by TCP or UDP, who waits for what it asks for."""
+
+    def __init__(self, server: EmulatorServer, is_udp: bool = False) -> None:
+        kind = socket.SOCK_DGRAM if is_udp else socket.SOCK_STREAM
+        self.socket = socket.socket(socket.AF_INET, kind)
+        self.socket.settimeout(5.0)
+        self.socket.connect(server.lines[0].pty.link[1:])
+        self._data = b''
+
+    def ask(self, message: Message, wanted: Message, unit: int = 0, body: bytes = b'') -> Packet:
+        """Send a request; return the next packet of a kind."""
+        self.socket.sendall(say(message, unit, body))
+        return self.await_packet(wanted)
+
+    def await_packet(self, wanted: Message) -> Packet:
+        """Return the next packet of a kind."""
+        while True:
+            packet, end = find_packet(self._data, {wanted})
+            if packet is not None:
+                self._data = self._data[end:]
+                return packet
+            self._data += self.socket.recv(4096)
+
+    def run(self) -> None:
+        """Wake the device and let it stream."""
+        self.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
+        self.ask(Message.RUN_CONTINUOUS, Message.RUN_CONTINUOUS_ANSWER)
+
+
+@pytest.mark.parametrize('is_udp', [False, True], ids=['tcp', 'udp'])
+def test_a_host_gets_a_packet_per_tick_with_all_units(serve, is_udp):
+    host = Host(serve(), is_udp)
+    host.run()
+    packets = [host.await_packet(Message.DATA) for _ in range(20)]
+    numbers = [p.header.sequence for p in packets]
+    assert numbers == list(range(numbers[0], numbers[0] + 20))
+    for packet in packets:
+        assert [r.address for r in decode_records(packet.body)] == list(range(2, 16))
+    host.ask(Message.STOP_DATA, Message.STOP_DATA_ANSWER)
+    host.socket.close()
+
+
+@pytest.mark.parametrize('is_udp', [False, True], ids=['tcp', 'udp'])
+def test_a_single_shot_is_one_packet(serve, is_udp):
+    host = Host(serve(), is_udp)
+    host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
+    packet = host.ask(Message.SINGLE_SHOT, Message.DATA)
+    assert len(decode_records(packet.body)) == 14
+    # nothing but the answer follows
+    after = host.ask(Message.STOP_DATA, Message.STOP_DATA_ANSWER)
+    assert after.header.sequence == packet.header.sequence + 1
+    host.socket.close()
+
+
+@pytest.mark.parametrize('code', sorted(FORMATS))
+def test_every_format_is_sent_as_set_up(serve, code):
+    host = Host(serve())
+    host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
+    unit = unit_of(3, code, status.SETUP_APPEND_BUTTONS)
+    body = status.encode_unit(unit)
+    host.ask(Message.SEND_SETUP, Message.SEND_SETUP_ANSWER, 3, body)
+    records = decode_records(host.ask(Message.SINGLE_SHOT, Message.DATA).body)
+    assert records[1].code == code and records[1].buttons == 0
+    assert records[0].code == 4 and records[0].buttons is None
+    host.socket.close()
+
+
+def test_units_may_report_seldom_or_not_at_all(serve):
+    host = Host(serve())
+    host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
+    for address, change in ((2, {'format_byte': 0}), (3, {'report_rate': 8})):
+        body = status.encode_unit(unit_of(address)._replace(**change))
+        host.ask(Message.SEND_SETUP, Message.SEND_SETUP_ANSWER, address, body)
+    host.run()
+    units = [
+        {r.address for r in decode_records(host.await_packet(Message.DATA).body)}
+        for _ in range(60)
+    ]
+    assert not any(2 in u for u in units) and all(4 in u for u in units)
+    assert any(3 in u for u in units) and not all(3 in u for u in units)
+    host.socket.close()
+
+
+def test_drop_outs_are_bad_samples(serve):
+    host = Host(serve(faults=FaultRates(drop_out=1.0)))
+    host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
+    records = decode_records(host.ask(Message.SINGLE_SHOT, Message.DATA).body)
+    assert {r.code for r in records} == {BAD_SAMPLE} and len(records) == 14
+    host.socket.close()
+
+
+def test_the_host_that_came_last_is_served(serve):
+    server = serve()
+    first, second = Host(server), Host(server)
+    second.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
+    assert first.socket.recv(10) == b''
+    for host in (first, second):
+        host.socket.close()
+
+
+def test_a_host_that_leaves_ends_the_stream(serve, wait_until):
+    server = serve()
+    host = Host(server)
+    host.run()
+    assert server.lines[0].device.is_streaming
+    host.socket.close()
+    assert wait_until(lambda: not server.lines[0].device.is_streaming)
+
+
+def test_a_host_that_does_not_read_loses_whole_packets(serve, wait_until):
+    server = serve()
+    cable = server.lines[0].pty
+    host = Host(server)
+    host.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    host.run()
+    server.stop()
+    packet = encode_packet(Header(Message.DATA), bytes(3000))
+    while cable.dropped_bytes < 10 * len(packet):
+        cable.send(packet)
+    received = b''
+    while cable._unsent:
+        received += host.socket.recv(65536)
+        cable.check_backlog()
+    cable.send(packet)
+    while not received.endswith(packet[-3000:]) or len(received) % len(packet) != 0:
+        received += host.socket.recv(65536)
+        start = received.find(packet)
+        received = received[max(start, 0) :]
+    assert received == packet * (len(received) // len(packet))
+    host.socket.close()

@@ -131,14 +131,6 @@ def test_record_sizes_are_those_of_the_manual():
     assert sizes['liberty'] == 8 + 28 + 2 and sizes['liberty_no_end'] == 8 + 36
 
 
-def test_inverted_devices_are_turned_back(rng):
-    layout = LAYOUTS['liberty']()
-    pose = poses_of(1)[0, 0]
-    inverse = np.concatenate((pose[:3], quaternion_batch.conjugate(pose[3:])))
-    record = encode_records(layout, 1, inverse[None], METRES_PER_CENTIMETRE, RecordExtras())[0]
-    np.testing.assert_allclose(decode(layout, record.tobytes(), inverted=True), pose, atol=1e-6)
-
-
 @given(st.integers(-99999, 99999))
 @pytest.mark.parametrize('form', ['{:7.2f}', '{:+7.2f}', '{:07.2f}', '{: =+7.2f}'])
 def test_decimals_are_read_however_they_are_padded(form, hundredths):
@@ -202,19 +194,6 @@ def test_status_stylus_time_and_frame_are_kept():
     stream.flush()
     assert stream.station(0) == ('b', True, 517, 62)
     assert stream.station(1) == ('', False, 0, 0)
-
-
-@pytest.mark.parametrize(
-    'code, words',
-    [
-        (' ', ''),
-        ('B', "error 'B' of the built-in test (weak signal)"),
-        ('r', 'not described here'),
-    ],
-)
-def test_error_characters_have_words(code, words):
-    assert words in fastrak.Fastrak.error_text(code)
-    assert (liberty.Liberty.error_text(code) == '') == (code == ' ')
 
 
 def test_commands_are_those_of_the_manual():

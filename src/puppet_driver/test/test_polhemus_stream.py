@@ -153,20 +153,6 @@ def test_fuzz_changed_bytes_never_throw_a_sensor_off_its_path(name):
 
 
 @driven
-def test_halves_of_two_records_do_not_leave_the_path(name):
-    records, sent = stream_of(name)
-    size = len(records[0])
-    for half in range(1, size):
-        # a whole number of records is lost in between: the frame is perfect
-        data = [*records[:8], records[8][:half] + records[9][half:], *records[12:]]
-        got = received(open_stream(LAYOUTS[name]()), [b''.join(data)])
-        for ordinal, pose in set(got) - set(sent):
-            # nothing tells them, but they are where the sensor is
-            path = [np.array(p) for o, p in sent if o == ordinal]
-            assert min(np.linalg.norm(p - np.array(pose)) for p in path) < 0.1
-
-
-@driven
 def test_a_jump_costs_two_records(name):
     records, _ = stream_of(name)
     far = poses_of(N_TICKS)

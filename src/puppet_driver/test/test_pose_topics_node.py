@@ -18,7 +18,6 @@ from geometry_msgs.msg import PoseArray, PoseStamped  # noqa: E402
 from puppet_core.io import (  # noqa: E402
     build_config,
     check_values,
-    ConfigError,  # noqa: E402
     defaults,
     read_parameter_file,
 )
@@ -221,11 +220,6 @@ def test_short_array_and_garbage_are_counted(graph: Callable[..., Graph]) -> Non
         return values.get('drops_short_array') == '1' and values.get('invalid_samples') == '1'
 
     assert run.spin_until(counted)
-
-
-def test_impossible_topics_are_refused(graph: Callable[..., Graph]) -> None:
-    with pytest.raises(ConfigError, match='topics: expected one for each of the 2 sensors'):
-        graph(topics=['/a'])
 
 
 def test_shipped_file_has_every_row_in_order_with_its_default() -> None:

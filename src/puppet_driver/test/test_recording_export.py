@@ -115,10 +115,3 @@ def test_what_is_there_is_not_replaced_by_a_folder(tmp_path, clip, capsys):
     assert export(tmp_path / 'a.mcap', clip[0], '--export-s', '-1') == 2
     assert 'export_s: expected 0 < seconds' in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ['bag']
-
-
-def test_units_and_axes_of_the_clip_can_be_told(tmp_path, clip, capsys):
-    assert export(tmp_path / 'a.mcap', clip[0], '--unit', 'mm', '--up-axis', 'y') == 0
-    with pytest.raises(SystemExit):
-        export(tmp_path / 'b.mcap', clip[0], '--unit', 'ell')
-    assert "expected one of mm, cm, in, m or metres, got 'ell'" in capsys.readouterr().err

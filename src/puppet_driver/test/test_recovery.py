@@ -1,42 +1,44 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How soon records come again after each kind of fault has ended, by a clock made of numbers.
+How soon every kind of device is back after each kind of fault, by a clock made of numbers.
 
 The waiting times are the parameters' defaults; whenever a fault may end within the driver's
-round of attempts, it has a second at most. The same faults are in test_fault_run.py, on real
-pseudo-terminals and the real node.
+round of attempts, it has a second at most. The same faults are in test_fault_run.py and
+test_fault_devices.py, on real pseudo-terminals and sockets.
 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from line_bench import Bench, MS
+from line_bench import MS
 import numpy as np
 from puppet_core.io import defaults
-from puppet_driver.devices import flock_of_birds as flock
+from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.line import LineState, RetryPolicy
+from puppet_driver.devices.polhemus import XOFF
 from puppet_driver.errors import LinkError
 from puppet_driver.parameters import DRIVER_ROWS
 import pytest
+from simulator_bench import PERIODS_MS, SimulatorBench
 
-PERIOD_MS = 8
+SERIAL = ('flock_of_birds', 'fastrak', 'fastrak_ascii', 'liberty', 'patriot')
+LASTS_MS = (60, 520, 3000, 3137, 3274, 3411, 3548)
 LIMIT_MS = 1000
 VALUES = defaults(DRIVER_ROWS)
 
 
 @pytest.fixture
-def bench() -> Bench:
+def bench(name: str) -> SimulatorBench:
     """Return a line that streams, with the default waiting times."""
     names = ('silence_timeout_s', 'retry_first_s', 'retry_last_s')
-    one = Bench(retry_policy=RetryPolicy(*(VALUES[name] for name in names)))
-    one.stream()
-    one.play(200)
-    assert one.records > 30
+    one = SimulatorBench(name, RetryPolicy(*(VALUES[name] for name in names)))
+    one.warm()
     return one
 
 
-def unplug(bench: Bench) -> Callable[[], None]:
+def unplug(bench: SimulatorBench) -> Callable[[], None]:
     """Take the port away."""
     bench.port.is_gone = True
     bench.port.arrived = b'x'
@@ -53,7 +55,7 @@ def unplug(bench: Bench) -> Callable[[], None]:
     return plug
 
 
-def cut(bench: Bench) -> Callable[[], None]:
+def cut(bench: SimulatorBench) -> Callable[[], None]:
     """Let no byte pass either way."""
     device = bench.device
     hear, device.receive = device.receive, lambda data, now_s: b''
@@ -66,7 +68,7 @@ def cut(bench: Bench) -> Callable[[], None]:
     return mend
 
 
-def other_speed(bench: Bench) -> Callable[[], None]:
+def other_speed(bench: SimulatorBench) -> Callable[[], None]:
     """Let the device speak and hear at another speed."""
     device, rng = bench.device, np.random.default_rng(4)
     hear = device.receive
@@ -80,7 +82,7 @@ def other_speed(bench: Bench) -> Callable[[], None]:
     return mend
 
 
-def turn_bits(bench: Bench) -> Callable[[], None]:
+def turn_bits(bench: SimulatorBench) -> Callable[[], None]:
     """Turn one bit in a hundred on the way to the host."""
     rng = np.random.default_rng(5)
 
@@ -92,66 +94,128 @@ def turn_bits(bench: Bench) -> Callable[[], None]:
     return lambda: setattr(bench, 'distort', bytes)
 
 
-def lose_sensor(bench: Bench) -> Callable[[], None]:
-    """Take one sensor off its unit."""
-    unit = bench.device.sensor_units[1]
-    unit.has_sensor = False
-    return lambda: setattr(unit, 'has_sensor', True)
+def lose_sensor(bench: SimulatorBench) -> Callable[[], None]:
+    """Take one sensor off."""
+    bench.set_sensor(False)
+    return lambda: bench.set_sensor(True)
 
 
-@pytest.mark.parametrize('fault', [unplug, cut, other_speed, turn_bits, lose_sensor])
-@pytest.mark.parametrize('lasts_ms', [40, 520, 3000, 3111, 3222, 3333, 3444, 3555, 3666])
+def reset(bench: SimulatorBench) -> Callable[[], None]:
+    """Break the connection off; a new one stands at once."""
+    bench.port.is_gone = True
+    bench.port.arrived = b'x'
+    return lambda: None
+
+
+def half_open(bench: SimulatorBench) -> Callable[[], None]:
+    """Let the device forget the connection, without a word to the host."""
+    mend = cut(bench)
+    bench.device.on_disconnect()
+    open_port = bench.line._tracker.open_port
+
+    def open_anew() -> object:
+        mend()
+        return open_port()
+
+    bench.line._tracker.open_port = open_anew
+    return lambda: None
+
+
+def since(bench: SimulatorBench, began_ns: int, before: int) -> float:
+    """Play until records come again; return the time since then [ms]."""
+    while bench.records < before + 6 and bench.now_ns - began_ns < 5 * LIMIT_MS * MS:
+        bench.play(1)
+    return (bench.now_ns - began_ns) / MS
+
+
+@pytest.mark.parametrize('lasts_ms', LASTS_MS)
+@pytest.mark.parametrize(
+    'name, fault',
+    [
+        *((name, fault) for name in PERIODS_MS for fault in (unplug, cut, turn_bits, lose_sensor)),
+        *((name, other_speed) for name in SERIAL),
+    ],
+)
 def test_records_come_again_within_a_second_of_the_faults_end(bench, fault, lasts_ms):
     end = fault(bench)
     bench.play(lasts_ms)
     end()
-    ended_ns, before = bench.now_ns, bench.records
-    while bench.records < before + 6 and bench.now_ns - ended_ns < 5 * LIMIT_MS * MS:
-        bench.play(1)
-    assert (bench.now_ns - ended_ns) / MS <= LIMIT_MS
+    before = bench.records
+    assert since(bench, bench.now_ns, before) <= LIMIT_MS
     bench.play(600)
-    # two sensors, each tick
-    assert bench.records - before >= 2 * (600 // PERIOD_MS) - 2
+    assert bench.records - before >= 2 * (600 // bench.period_ms - CONFIRMATIONS)
     assert bench.line.state is LineState.STREAMING
 
 
+@pytest.mark.parametrize('fault', [reset, half_open])
+@pytest.mark.parametrize('name', ['motionstar'])
+def test_a_lost_connection_is_made_anew_within_a_second(bench, fault):
+    began_ns, before = bench.now_ns, bench.records
+    fault(bench)
+    assert since(bench, began_ns, before) <= LIMIT_MS
+    assert bench.line.status.starts == 2
+
+
+@pytest.mark.parametrize('name', SERIAL)
 def test_an_xoff_by_noise_is_undone_within_a_second(bench):
-    bench.device.receive(flock.XOFF, bench.now_ns * 1e-9)
+    began_ns, before = bench.now_ns, bench.records
+    bench.device.receive(XOFF, began_ns * 1e-9)
     assert not bench.device.is_sending
-    before, since_ns = bench.records, bench.now_ns
-    while bench.records < before + 6 and bench.now_ns - since_ns < 5 * LIMIT_MS * MS:
-        bench.play(1)
-    assert (bench.now_ns - since_ns) / MS <= LIMIT_MS
+    assert since(bench, began_ns, before) <= LIMIT_MS
+    assert bench.line.status.starts == 2
 
 
+@pytest.mark.parametrize('name', PERIODS_MS)
+def test_half_a_record_costs_itself_only(bench):
+    counters = bench.line.status.counters
+    half = bench.config.trackers[0].record_bytes // 2
+    bench.distort = lambda data: data[:half]
+    bench.play(bench.period_ms)
+    bench.distort = bytes
+    bench.play(10 * bench.period_ms)
+    after = bench.line.status.counters
+    assert after.records == counters.records + 2 * 10
+    assert after.resyncs == counters.resyncs + 1
+    assert after.discarded_bytes == counters.discarded_bytes + half
+    assert (
+        replace(after, records=0, resyncs=0, discarded_bytes=0)
+        == replace(counters, records=0, resyncs=0, discarded_bytes=0)
+        and bench.line.status.starts == 1
+    )
+
+
+@pytest.mark.parametrize('name', PERIODS_MS)
+def test_a_missing_sensor_does_not_stop_the_other(bench):
+    bench.run(1)
+    bench.set_sensor(False)
+    counters = bench.line.status.counters
+    bench.play(100 * bench.period_ms)
+    bench.run(1)
+    after = bench.line.status.counters
+    assert after == replace(counters, records=counters.records + 100)
+    assert bench.line.status.starts == 1
+
+
+@pytest.mark.parametrize('name', ['flock_of_birds'])
 def test_a_device_that_lost_power_is_configured_again_within_a_second(bench):
     device = bench.device
     unit = device.sensor_units[0]
     told = unit.command, unit.hemisphere
     device.power_cycle()
     assert not device.is_sending and (unit.command, device.has_group_mode) != (told[0], True)
-    before, since_ns = bench.records, bench.now_ns
-    while bench.records < before + 6 and bench.now_ns - since_ns < 5 * LIMIT_MS * MS:
-        bench.play(1)
     silence_ms = 1000.0 * VALUES['silence_timeout_s'] + 1000.0 * VALUES['auto_configure_pause_s']
-    assert (bench.now_ns - since_ns) / MS <= LIMIT_MS + silence_ms
+    assert since(bench, bench.now_ns, bench.records) <= LIMIT_MS + silence_ms
     assert (unit.command, unit.hemisphere) == told and device.has_group_mode
     assert bench.line.status.starts == 2
 
 
+@pytest.mark.parametrize('name', ['flock_of_birds'])
 @pytest.mark.parametrize('index', [0, 1])
 def test_a_single_unit_that_lost_power_is_configured_again(bench, index):
     """It goes on in a format that nobody asked for, while the other is understood."""
     unit = bench.device.sensor_units[index]
     told = unit.command
     unit.power_cycle()
-    # the bench's records are fixed: what such a unit sends is encoded by the simulator itself
-    bench.burst = lambda: b''.join(
-        record.tobytes()
-        for record in bench.device.encode(
-            np.tile([1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (1, 2, 1)), 0
-        )
-    )
     before = bench.records
     bench.play(4000)
     assert unit.command == told
@@ -159,19 +223,7 @@ def test_a_single_unit_that_lost_power_is_configured_again(bench, index):
     assert bench.records - before > 2 * 100
 
 
-def test_half_a_record_costs_itself_only(bench):
-    counters = bench.line.status.counters
-    bench.distort = lambda data: data[:7]
-    bench.play(PERIOD_MS)
-    bench.distort = bytes
-    bench.play(10 * PERIOD_MS)
-    after = bench.line.status.counters
-    assert after.records == counters.records + 2 * 10
-    assert after.resyncs == counters.resyncs + 1
-    assert after.discarded_bytes == counters.discarded_bytes + 7
-    assert bench.line.status.starts == 1
-
-
+@pytest.mark.parametrize('name', ['flock_of_birds'])
 def test_every_byte_of_a_noisy_line_is_a_record_or_counted(bench):
     sent = []
     turn_bits(bench)
@@ -189,12 +241,3 @@ def test_every_byte_of_a_noisy_line_is_a_record_or_counted(bench):
     assert 0 <= n_bytes - accounted <= 15
     assert last.records - first.records > 0.1 * n_bytes / 15
     assert bench.line.status.starts == 1
-
-
-def test_a_missing_sensor_does_not_stop_the_other(bench):
-    end = lose_sensor(bench)
-    before = bench.records
-    bench.play(3000)
-    assert bench.records - before >= 3000 // PERIOD_MS - 1
-    assert bench.line.status.starts == 1
-    end()

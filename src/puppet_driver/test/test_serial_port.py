@@ -60,29 +60,6 @@ def test_a_busy_port_is_named(pty_pair):
     port.close()
 
 
-def test_a_closed_port_can_be_opened_again(pty_pair):
-    _, name = pty_pair
-    SerialPort(name, BAUD).close()
-    SerialPort(name, BAUD).close()
-
-
-def test_a_missing_port_is_named():
-    with pytest.raises(LinkError, match='/dev/nothing: expected a serial port, got no such file'):
-        SerialPort('/dev/nothing', BAUD)
-
-
-def test_a_plain_file_is_no_port(tmp_path):
-    path = tmp_path / 'file'
-    path.write_text('')
-    with pytest.raises(LinkError, match=f'{path}: expected a serial port, got'):
-        SerialPort(str(path), BAUD)
-
-
-def test_a_folder_is_no_port(tmp_path):
-    with pytest.raises(LinkError, match=f'{tmp_path}: expected a serial port, got'):
-        SerialPort(str(tmp_path), BAUD)
-
-
 def test_a_pulled_plug_is_noticed(pty_pair):
     master, name = pty_pair
     port = SerialPort(name, BAUD)

@@ -16,7 +16,6 @@ from driver_graph import Graph  # noqa: E402
 from lifecycle_msgs.msg import State  # noqa: E402
 from puppet_core.io import ConfigError  # noqa: E402
 from puppet_driver import tracker_driver_node  # noqa: E402
-from puppet_driver.emulator.faults import FaultRates  # noqa: E402
 from puppet_driver.errors import LinkError  # noqa: E402
 from puppet_ros.messages import tracker_frame  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
@@ -41,14 +40,6 @@ def test_node_by_itself_streams_whole_stamped_frames(emulator, graph):
     assert run.frames[0][1].header.frame_id == 'transmitter'
 
 
-def test_frame_indices_count_every_frame(emulator, graph):
-    run = graph(emulator())
-    assert run.spin_until(run.has(30))
-    steps = np.diff([m.frame_index for _, m in run.frames])
-    # best effort: a starved listener may miss one
-    assert steps.min() == 1 and np.median(steps) == 1
-
-
 def test_transmitter_is_announced_where_the_parameters_say(emulator, graph):
     options = {'transmitter.position_m': [1.0, 2.0, 3.0], 'transmitter.rpy_deg': [0.0, 0.0, 90.0]}
     run = graph(emulator(), **options)
@@ -68,21 +59,6 @@ def test_sensors_are_on_tf_slower_than_the_frames(emulator, graph):
     assert len(run.transforms['/tf']) < 0.4 * len(run.frames)
 
 
-def test_transforms_can_be_switched_off(emulator, graph):
-    run = graph(emulator(), transforms_rate_hz=0.0)
-    assert run.spin_until(run.has(60))
-    assert not run.transforms['/tf']
-
-
-def test_diagnostics_tell_rate_ports_and_drops(emulator, graph):
-    run = graph(emulator())
-    assert run.spin_until(lambda: run.level() == DiagnosticStatus.OK)
-    values = run.values()
-    port = str(run.node.config.ports[0])
-    assert values[f'{port} state'] == 'streaming'
-    assert {'rate_hz', 'drops', 'last_error', f'{port} resyncs'} <= set(values)
-
-
 def test_a_silent_device_is_an_error_that_names_the_port_and_then_passes(emulator, graph):
     server = emulator()
     device = server.lines[0].device
@@ -92,15 +68,6 @@ def test_a_silent_device_is_an_error_that_names_the_port_and_then_passes(emulato
     assert str(server.lines[0].pty.link) in run.diagnostics[-1].status[0].message
     device.receive = deaf
     assert run.spin_until(lambda: run.level() == DiagnosticStatus.OK)
-
-
-def test_a_missing_sensor_is_a_row_of_nan(emulator, graph):
-    run = graph(emulator(faults=FaultRates(drop_out=0.05)))
-    assert run.spin_until(run.has(120))
-    frames = [tracker_frame.from_msg(m) for _, m in run.frames]
-    assert any(f.status.any() for f in frames)
-    assert all((np.isnan(f.positions[:, 0]) == (f.status == 1)).all() for f in frames)
-    assert all((f.ages_s >= 0.0).all() for f in frames)
 
 
 def test_lifecycle_opens_streams_stops_and_closes(emulator, graph):
@@ -135,12 +102,6 @@ def test_an_impossible_configuration_ends_the_node_before_it_starts(emulator, ro
         Graph(ros_context, emulator(2))
 
 
-def test_state_is_active_after_starting_by_itself(emulator, graph):
-    run = graph(emulator())
-    assert run.spin_until(run.has(5))
-    assert run.state() == State.PRIMARY_STATE_ACTIVE
-
-
 def test_diagnostics_tell_sensors_queue_and_clock(emulator, graph):
     run = graph(emulator())
     assert run.spin_until(lambda: run.diagnostics and 'sensor pelvis' in run.values())
@@ -168,21 +129,6 @@ def test_a_sensor_that_stops_is_named_and_so_is_its_return(emulator, graph):
     unit.has_sensor = True
     device.version += 1
     assert run.spin_until(lambda: run.values()[f'sensor {name}'] == 'ok')
-
-
-def test_an_error_code_of_the_device_is_in_the_diagnostics(emulator, graph):
-    server = emulator()
-    server.lines[0].device.error_code = 29
-    run = graph(server)
-    port = str(server.lines[0].pty.link)
-    assert run.spin_until(lambda: run.diagnostics and f'{port} notes' in run.values())
-    assert run.spin_until(lambda: 'error 29 (transmitter off)' in run.values()[f'{port} notes'])
-
-
-def test_a_wrong_rate_is_a_warning_that_names_the_parameter(emulator, graph):
-    run = graph(emulator(), rate_hz=110.0)
-    text = 'the device runs at 120.0 Hz, rate_hz says 110; set rate_hz'
-    assert run.spin_until(lambda: text in run.message())
 
 
 def test_parameters_that_mean_nothing_to_the_device_are_named_once(graph, emulator, monkeypatch):

@@ -1,0 +1,50 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Starting a device by bytes alone, for several tests."""
+
+from collections.abc import Callable
+
+from polhemus_bytes import poses_of
+from puppet_driver.emulator.simulator import DeviceSimulator
+from puppet_driver.tracker import Tracker
+
+Answer = Callable[[bytes, float], bytes]
+"""Returns what a device answers to a command at a time [s]."""
+
+
+def deaf(command: bytes, now_s: float) -> bytes:
+    """Answer as nothing at the other end of the cable."""
+    return b''
+
+
+def start(
+    tracker: Tracker, device: DeviceSimulator | Answer, alter: Callable[[bytes], bytes] = bytes
+) -> tuple[list[bytes], list[str]]:
+    """Run a tracker's start against a device, its answers altered; return commands and notes."""
+    commands, notes, now_s = [], [], 0.0
+    steps = tracker.start_exchanges()
+    reply = None
+    while True:
+        try:
+            exchange = steps.send(reply)
+        except StopIteration:
+            return commands, notes
+        if exchange.note:
+            notes.append(exchange.note)
+        else:
+            commands.append(exchange.command)
+        if isinstance(device, DeviceSimulator):
+            answer = device.receive(exchange.command, now_s)
+            for _ in range(device.take_poll_requests()):
+                answer += burst(device)
+        else:
+            answer = device(exchange.command, now_s)
+        answer = alter(answer)
+        now_s += exchange.pause_s + (0.0 if answer else exchange.timeout_s)
+        reply = answer[: exchange.wanted_bytes(answer)]
+
+
+def burst(device: DeviceSimulator) -> bytes:
+    """Return what a Polhemus device sends at a tick."""
+    records = device.encode(poses_of(1, device.n_sensors), 0)
+    return b''.join(r.tobytes() for r in records)

@@ -1,0 +1,73 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""A whole driver without ROS on some ports, and what comes of it; for several tests."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from puppet_core.io import build_config, check_values
+from puppet_driver.devices.line import LineState
+from puppet_driver.driver import make_reader
+from puppet_driver.emulator.server import EmulatorServer
+from puppet_driver.frames.line_reader import LineReader, QueuedFrame
+from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+
+
+def driver_config(**given: object) -> DriverConfig:
+    """Return the driver's parameters with some of them changed."""
+    return build_config(DriverConfig, check_values(DRIVER_ROWS, given))
+
+
+class Session:
+    """A reader on an emulator's ports or others."""
+
+    def __init__(self, ports: EmulatorServer | Iterable[str], **options: object) -> None:
+        if isinstance(ports, EmulatorServer):
+            ports = [str(line.pty.link) for line in ports.lines]
+        self.stamps_ns: list[int] = []
+        self.poses: list[np.ndarray] = []
+        self.news: list[tuple[bool, str]] = []
+        self.reader: LineReader = make_reader(
+            driver_config(ports=list(ports), **options),
+            self.keep,
+            lambda *news: self.news.append(news),
+        )
+        self.reader.start()
+
+    def keep(self, frame: QueuedFrame) -> None:
+        """Keep a frame."""
+        self.stamps_ns.append(frame.stamp_ns)
+        self.poses.append(frame.poses.copy())
+
+    def has(self, n_frames: int) -> Callable[[], bool]:
+        """Return a condition: so many more frames have come."""
+        wanted = len(self.poses) + n_frames
+        return lambda: len(self.poses) >= wanted
+
+    def said(self, text: str) -> Callable[[], bool]:
+        """Return a condition: an error with that text has been reported."""
+        return lambda: any(is_error and text in news for is_error, news in self.news)
+
+    def states(self) -> list[LineState]:
+        """Return the state of each line."""
+        return [line.state for line in self.reader.lines]
+
+    def n_streams(self) -> int:
+        """Return how often it was reported that a port streams."""
+        return sum('streams' in news for is_error, news in self.news if not is_error)
+
+    def stop(self) -> None:
+        """Stop the reader, which must not have failed."""
+        self.reader.stop()
+        assert self.reader.failure is None
+
+
+def nearest_error(truth: np.ndarray, poses: np.ndarray) -> tuple[float, float]:
+    """
+    Return how far a frame is from the nearest of many true ones, NaN left out.
+
+    That is the largest error of a position [m] and of a quaternion's dot product.
+    """
+    error = np.nanmax(np.abs(truth[..., :3] - poses[:, :3]), axis=(1, 2))
+    dots = np.abs(np.sum(truth[int(error.argmin()), :, 3:] * poses[:, 3:], axis=1))
+    return float(error.min()), 1.0 - float(np.nanmin(dots))
