@@ -167,5 +167,6 @@ def test_time_runs_stands_and_begins_again() -> None:
     assert playback.step(0.5) == 15
     playback.seek(99)
     assert playback.frame == 59
-    playback.set_length(20)
+    playback.n_frames = 20
+    playback.seek(playback.frame)
     assert playback.frame == 19
