@@ -9,8 +9,8 @@ from puppet_core.body import Character, default_capsules, Motion
 from puppet_core.drawing import Picture
 from puppet_core.math import Floats, Ints, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
+from puppet_edit.edit_file import BodyTrack, EditPlan
 from puppet_edit.editor import Constraint, FlatSurface, OnSurface, Plant, PointGoal, Surface
-from puppet_edit.files import BodyTrack, EditPlan
 from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow
 
 MEASURED_MARK_M = 0.035  # edge of the cube where an end-effector was measured
@@ -78,7 +78,7 @@ def edit_preview(
 
     """
     if before.n_frames != after.n_frames:
-        before = plan.scene.track.motion
+        before = plan.before
     if frames is None:
         frames = instants(plan, after.n_frames)
     track = BodyTrack(after)
@@ -156,8 +156,8 @@ def _ball(place: Vec3, colour: tuple[float, float, float]) -> Capsule:
 
 def _ground_of(plan: EditPlan) -> Surface | None:
     """Return the surface that the body walks on, or the first that an entry names."""
-    if plan.prepared.ground is not None:
-        return plan.prepared.ground
+    if plan.ground is not None:
+        return plan.ground
     for constraint in plan.constraints:
         surface = constraint.surface if isinstance(constraint, (OnSurface, Plant)) else None
         if surface is not None and surface != FlatSurface():

@@ -10,9 +10,8 @@ import shlex
 
 from edit_samples import walk
 from puppet_core.clips.bvh import write_bvh
-from puppet_edit.editor.edit_config import EditConfig
-from puppet_edit.files.edit_entries import FRAME_KEYS, KINDS
-from puppet_edit.files.edit_tasks import STEPS
+from puppet_edit.edit_file import FRAME_KEYS, KINDS, STEPS
+from puppet_edit.editor.constraints import EditConfig
 from puppet_view.browser import view_command
 import pytest
 

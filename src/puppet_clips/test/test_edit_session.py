@@ -12,8 +12,8 @@ from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.load import load_clip
 from puppet_core.clips.options import ClipOptions
 from puppet_core.io import ConfigError, InputFileError
+from puppet_edit.edit_file import load_edit_tree
 from puppet_edit.edit_session import EditSession, POINTS
-from puppet_edit.files.edit_file import load_edit_tree
 from puppet_view.browser.played_page import Playback
 import pytest
 

@@ -13,9 +13,9 @@ from puppet_core.clips import write_bvh
 from puppet_core.drawing import Picture, save_png
 from puppet_core.io import progress
 from puppet_edit import edit_session
+from puppet_edit.edit_file import EditPlan, load_edit
 from puppet_edit.edit_session import warm_up
 from puppet_edit.editor import body_height, edit_motion, EditConfig, EditResult
-from puppet_edit.files import EditPlan, load_edit
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, table, write_report
 
@@ -31,7 +31,7 @@ Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
 
 def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str, Any]:
     """Return the figures of an edit."""
-    height = _height(plan.config, plan.prepared.motion)
+    height = _height(plan.config, plan.motion)
     percent = 100.0 / height
     rows = [
         {
@@ -50,7 +50,7 @@ def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str,
         'frames': result.motion.n_frames,
         'rate_hz': motion.rate_hz,
         'body_height_m': height,
-        'tasks': list(plan.prepared.notes),
+        'tasks': list(plan.notes),
         'frames_constrained': result.frames_constrained,
         'constraints': result.constraint_count,
         'initial_max_error_percent': result.initial_max_error_percent,
@@ -178,15 +178,13 @@ def edited(plan: EditPlan, title: str) -> EditResult:
     RuntimeError : if a frame of it is not finite.
 
     """
-    warm_up(plan.prepared.motion)
+    warm_up(plan.motion)
     with progress(title, steps(plan.config), unit='level') as advance:
 
         def report_level(text: str, percent: float) -> None:
             advance(1, note=f'{text}: max. error {percent:.3f} %')
 
-        result = edit_motion(
-            plan.prepared.motion, plan.constraints, plan.config, report_level, plan.prepared.bodies
-        )
+        result = edit_motion(plan.motion, plan.constraints, plan.config, report_level)
     edit_session.require_finite(result.motion)
     return result
 

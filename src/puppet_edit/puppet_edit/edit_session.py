@@ -19,26 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS, JointLimit, Motion, Skeleton
+from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS, Motion
 from puppet_core.io import ConfigError, write_text
 from puppet_core.math import Vec3
-from puppet_edit.editor import (
-    BodyPoint,
-    edit_motion,
-    EditConfig,
-    EditResult,
-    PointGoal,
-)
-from puppet_edit.files import (
+from puppet_edit.edit_file import (
     BodyTrack,
     CONSTRAINTS,
-    do_tasks,
     edit_text,
     EditEntry,
     EditPlan,
-    flat,
-    function_of,
-    heights_of,
     OPTIONS,
     parse_edit,
     PLAIN_READERS,
@@ -46,7 +35,13 @@ from puppet_edit.files import (
     PLANT,
     POSITION,
     Readers,
-    TaskSources,
+)
+from puppet_edit.editor import (
+    BodyPoint,
+    edit_motion,
+    EditConfig,
+    EditResult,
+    PointGoal,
 )
 from puppet_edit.scene import detect_contacts
 from puppet_retarget.offline import arguments as clip_arguments
@@ -108,14 +103,7 @@ def readers(arguments: argparse.Namespace, files: ConfigFiles) -> Readers:
     def clip(path: Path, asf: Path | None) -> Motion:
         return read_clip(path, arguments, asf)
 
-    def skeleton(name: str) -> Skeleton:
-        return clip_arguments.find_character(files, name).skeleton
-
-    def limits_of(name: str) -> tuple[JointLimit, ...]:
-        return clip_arguments.find_character(files, name).joint_limits
-
-    kinds = {'z_m': flat, 'function': function_of, 'heights': heights_of}
-    return Readers(kinds, partial(do_tasks, sources=TaskSources(clip, skeleton)), limits_of)
+    return Readers(clip, partial(clip_arguments.find_character, files))
 
 
 def check_outputs(arguments: argparse.Namespace, inputs: Mapping[str, Path | None]) -> None:
@@ -312,13 +300,10 @@ class EditSession:
 
     def _step(self, tree: dict[str, Any]) -> tuple[dict[str, Any], EditPlan, EditResult]:
         plan = parse_edit(edit_text(tree), self.path, self.clip, self._readers)
-        prepared = plan.prepared
         if plan.constraints:
-            result = edit_motion(
-                prepared.motion, plan.constraints, plan.config, bodies=prepared.bodies
-            )
+            result = edit_motion(plan.motion, plan.constraints, plan.config)
         else:
-            result = EditResult(prepared.motion, (), None, 0.0, 0, 0, np.zeros(0))
+            result = EditResult(plan.motion, (), None, 0.0, 0, 0, np.zeros(0))
         return tree, plan, result
 
     def _checked(self, frame: int) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.edit.walks import square_walk
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
-from puppet_edit.files.edit_file import EditPlan, parse_edit, PLAIN_READERS, Readers
+from puppet_edit.edit_file import EditPlan, parse_edit, PLAIN_READERS, Readers
 
 CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
 RATE_HZ = 30.0

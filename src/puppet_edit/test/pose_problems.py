@@ -12,8 +12,7 @@ from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
 from puppet_edit.editor.constraint_kernels import N_UNKNOWNS, POSE, PoseTask
 from puppet_edit.editor.constraint_table import ConstraintTable, MovingBody
-from puppet_edit.editor.constraints import Constraint
-from puppet_edit.editor.edit_config import Bodies, EditConfig
+from puppet_edit.editor.constraints import Bodies, Constraint, EditConfig
 from puppet_edit.editor.limb_kernels import choose_unknowns, move_pose, prepare_limbs
 from puppet_edit.editor.pose_solver_kernels import deviation, penalties, pose_gradient, workspace
 

@@ -9,9 +9,8 @@ import numpy as np
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.io.yaml_file import parse_yaml
 from puppet_core.math import quaternions as qb
-from puppet_edit.editor.constraints import Constraint
-from puppet_edit.editor.edit_config import EditConfig
-from puppet_edit.files.edit_file import edit_text, EditPlan, FORMAT, plain_value
+from puppet_edit.edit_file import edit_text, EditPlan, FORMAT, plain_value
+from puppet_edit.editor.constraints import Constraint, EditConfig
 import pytest
 from scipy.spatial.transform import Rotation
 
@@ -171,4 +170,4 @@ def test_entries_that_agree_are_accepted() -> None:
         '  - {position: left_hand, frame: 4, at_m: [0, 0, 1.2]}\n'
         '  - {position: left_hand, frames: [2, 4], at_m: [0, 0, 1.2]}\n'
     )
-    assert len(plan.constraints) == 4 and plan.prepared.motion.rate_hz == RATE_HZ
+    assert len(plan.constraints) == 4 and plan.motion.rate_hz == RATE_HZ

@@ -4,7 +4,7 @@
 
 from edit_samples import entry, FULL_FILE, plan_of
 from puppet_core.io import InputFileError
-from puppet_edit.files.edit_file import MAX_ENTRIES
+from puppet_edit.edit_file import MAX_ENTRIES
 import pytest
 
 HAND = 'position: left_hand, frame: 3'

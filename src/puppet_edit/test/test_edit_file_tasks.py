@@ -2,25 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks of an edit file: what they make of a walk, in which order, and what they refuse."""
 
-from functools import partial
 from pathlib import Path
 
 from edit_samples import CHARACTERS, plan_of, walk
 import numpy as np
-from puppet_core.body.character import load_character
+from puppet_core.body.character import Character, load_character
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import InputFileError
+from puppet_edit.edit_file import EditPlan, parse_edit, Readers
 from puppet_edit.editor.constraints import BELOW, OnSurface, PointGoal
 from puppet_edit.editor.motion_edit import edit_motion
-from puppet_edit.files.edit_entries import flat
-from puppet_edit.files.edit_file import EditPlan, parse_edit, Readers
-from puppet_edit.files.edit_tasks import do_tasks, function_of, heights_of, TaskSources
 import pytest
 
 
-def _skeleton(name: str) -> Skeleton:
-    return load_character(CHARACTERS / f'{name}.yaml').skeleton
+def _character(name: str) -> Character:
+    return load_character(CHARACTERS / f'{name}.yaml')
 
 
 def _clip(path: Path, asf: Path | None) -> Motion:
@@ -28,11 +24,7 @@ def _clip(path: Path, asf: Path | None) -> Motion:
     return walk()
 
 
-SOURCES = TaskSources(_clip, _skeleton)
-READERS = Readers(
-    {'z_m': flat, 'function': function_of, 'heights': heights_of},
-    partial(do_tasks, sources=SOURCES),
-)
+READERS = Readers(_clip, _character)
 
 
 def tasks(text: str, more: str = '') -> EditPlan:
@@ -42,7 +34,7 @@ def tasks(text: str, more: str = '') -> EditPlan:
 
 def edited(plan: EditPlan) -> Motion:
     """Return what it comes to."""
-    return edit_motion(plan.prepared.motion, plan.constraints, plan.config).motion
+    return edit_motion(plan.motion, plan.constraints, plan.config).motion
 
 
 def test_transition_is_longer_and_frames_are_its_own() -> None:
@@ -50,8 +42,8 @@ def test_transition_is_longer_and_frames_are_its_own() -> None:
         '{transition: {clip: second.bvh, fade_s: 0.4}}',
         'constraints: [{position: left_hand, frame: 80, move_m: [0, 0, 0.1]}]',
     )
-    assert plan.prepared.motion.n_frames > 80
-    assert plan.prepared.notes[0].startswith('second.bvh joined on in frames ')
+    assert plan.motion.n_frames > 80
+    assert plan.notes[0].startswith('second.bvh joined on in frames ')
     assert len(plan.constraints) > 1
 
 
@@ -60,22 +52,22 @@ def test_transition_takes_the_windows_that_are_given() -> None:
         '{transition: {clip: second.bvh, from_frame: 40, to_frame: 50, second_from_frame: 5, '
         'second_to_frame: 15}}'
     )
-    assert plan.prepared.notes == ('second.bvh joined on in frames 40 .. 50',)
+    assert plan.notes == ('second.bvh joined on in frames 40 .. 50',)
 
 
 def test_retargeting_gives_the_other_body_planted_feet() -> None:
     plan = tasks('{retarget: {character: sally}}')
     motion = edited(plan)
-    np.testing.assert_array_equal(motion.skeleton.offsets, _skeleton('sally').offsets)
+    np.testing.assert_array_equal(motion.skeleton.offsets, _character('sally').skeleton.offsets)
     places = [c for c in plan.constraints if isinstance(c, PointGoal)]
-    assert places and plan.prepared.notes == ('given to sally',)
+    assert places and plan.notes == ('given to sally',)
 
 
 def test_feet_stand_on_the_terrain() -> None:
     """Soles of planted feet have the height of the surface below them."""
     plan = tasks('{terrain: {surface: hill}}', 'surfaces: {hill: {function: ramp, slope_deg: 8}}')
     motion = edited(plan)
-    surface = plan.prepared.ground
+    surface = plan.ground
     assert surface is not None
     planted = [c for c in plan.constraints if isinstance(c, PointGoal) and c.contact]
     assert planted
@@ -121,7 +113,7 @@ def test_moves_below_a_lintel_are_from_the_upright_body() -> None:
     )
     wanted = walk().root_positions[30] - [0.0, 0.0, 0.3]
     np.testing.assert_allclose(plan.constraints[0].goals[0], wanted)  # type: ignore[union-attr]
-    assert plan.prepared.motion.root_positions[30, 2] < walk().root_positions[30, 2]
+    assert plan.motion.root_positions[30, 2] < walk().root_positions[30, 2]
 
 
 def test_heights_are_read_from_beside_the_edit_file(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import ConfigError
+from puppet_edit.edit_file import BodyTrack
 from puppet_edit.edit_session import drag_config, KNOTS_REACHED
 from puppet_edit.editor.constraints import BodyPoint, PointGoal
 from puppet_edit.editor.motion_edit import edit_motion
-from puppet_edit.files.edit_entries import BodyTrack
 from puppet_edit.scene.foot_plants import detect_contacts, firm_poses, foot_constraints
 from puppet_edit.scene.transition import cut
 import pytest

@@ -19,7 +19,7 @@ def test_nothing_is_left_to_compile() -> None:
     warm_up(walk())
     counts = [len(kernel.signatures) for kernel in KERNELS]
     plan = plan_of(FULL_FILE)
-    edit_motion(plan.prepared.motion, plan.constraints, plan.config)
+    edit_motion(plan.motion, plan.constraints, plan.config)
     assert [len(kernel.signatures) for kernel in KERNELS] == counts == [1, 1, 1]
 
 

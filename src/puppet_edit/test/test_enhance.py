@@ -15,8 +15,12 @@ from puppet_edit.enhancement.enhancer import (
     joint_angles_between,
 )
 from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
-from puppet_edit.enhancement.motion_curves import EnhanceConfig, free_knots
-from puppet_edit.enhancement.rotation_channels import Channels, make_channels
+from puppet_edit.enhancement.motion_curves import (
+    Channels,
+    EnhanceConfig,
+    free_knots,
+    make_channels,
+)
 from puppet_edit.enhancement.study import FIST_M, FistMotion, measured_take, Take, TakeErrors
 from puppet_edit.enhancement.targets import Targets
 import pytest

@@ -9,7 +9,7 @@ from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
-from puppet_edit.enhancement.keyframe_postures import (
+from puppet_edit.enhancement.keyframes import (
     fit_postures,
     Measured,
     objective_residuals,

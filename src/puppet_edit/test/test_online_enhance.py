@@ -7,7 +7,7 @@ import math
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.io import ConfigError
-from puppet_edit.enhancement.online_enhance import enhance_online, rate_config
+from puppet_edit.enhancement.enhancer import enhance_online, rate_config
 from puppet_edit.enhancement.study import CONDITIONS, measured_take, METHODS, study, TakeErrors
 from puppet_edit.enhancement.targets import Targets
 import pytest

@@ -5,7 +5,7 @@
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
-from puppet_edit.enhancement.rotation_channels import (
+from puppet_edit.enhancement.motion_curves import (
     CHANNEL_KINDS,
     EULER,
     make_channels,

@@ -9,10 +9,9 @@ from puppet_core.body.motion_measures import slide_mm_s
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.procedural.motion_loop import smooth_step
-from puppet_edit.editor.constraints import OnSurface
-from puppet_edit.editor.edit_config import EditResult
+from puppet_edit.edit_file import BodyTrack
+from puppet_edit.editor.constraints import EditResult, OnSurface
 from puppet_edit.editor.motion_edit import edit_motion
-from puppet_edit.files.edit_entries import BodyTrack
 from puppet_edit.scene import foot_plants
 from puppet_edit.scene.doorway import (
     doorway_at,

@@ -11,7 +11,7 @@ from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural.motion_loop import sample
-from puppet_edit.editor.edit_config import EditConfig
+from puppet_edit.editor.constraints import EditConfig
 from puppet_edit.editor.motion_edit import edit_motion
 from puppet_edit.scene.foot_plants import detect_contacts
 from puppet_edit.scene.transition import (

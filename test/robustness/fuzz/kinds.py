@@ -147,7 +147,7 @@ def _urdf(path: Path) -> Any:
 
 
 def _edit(path: Path) -> Any:
-    return import_module('puppet_edit.files.edit_file').load_edit(path, motion())
+    return import_module('puppet_edit.edit_file').load_edit(path, motion())
 
 
 def _targets(path: Path) -> Any:

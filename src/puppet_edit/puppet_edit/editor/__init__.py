@@ -4,8 +4,12 @@
 
 from puppet_edit.editor.constraints import (
     BELOW,
+    Bodies,
+    body_height,
     BodyPoint,
     Constraint,
+    EditConfig,
+    EditResult,
     FlatSurface,
     frame_range,
     LookAt,
@@ -17,9 +21,9 @@ from puppet_edit.editor.constraints import (
     PointGoal,
     Relative,
     SIDES,
+    SOLVERS,
     Surface,
 )
-from puppet_edit.editor.edit_config import Bodies, body_height, EditConfig, EditResult, SOLVERS
 from puppet_edit.editor.motion_edit import edit_motion
 
 __all__ = [

@@ -41,8 +41,10 @@ from puppet_edit.editor.constraint_kernels import (
 from puppet_edit.editor.constraints import (
     ABOVE,
     BELOW,
+    Bodies,
     BodyPoint,
     Constraint,
+    EditConfig,
     LookAt,
     ON,
     OnSurface,
@@ -52,7 +54,6 @@ from puppet_edit.editor.constraints import (
     Relative,
 )
 from puppet_edit.editor.displacement_map import displace
-from puppet_edit.editor.edit_config import Bodies, EditConfig
 from puppet_edit.editor.pose_solver_kernels import FrameTasks, item_errors
 
 _SIDES = {ON: 0.0, ABOVE: 1.0, BELOW: -1.0}

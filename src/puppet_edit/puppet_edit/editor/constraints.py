@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What an edited motion has to do, and in which frames (LeeShin1999 section 4.2).
+What an edited motion has to do, how it is edited, and what came of it (LeeShin1999 section 4.2).
 
 Each constraint holds in a list of frames; one over an interval lists all of them. All but one
 are of single frames. `Plant` relates frames to each other: points stay where they are over the
@@ -9,15 +9,17 @@ interval, and where that is the editor decides.
 
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from puppet_core.body import (
-    END_EFFECTORS,
     GENERAL_END_EFFECTORS,
+    JointLimit,
     LIMB_SEGMENTS,
+    Motion,
     N_SEGMENTS,
     SEGMENT_INDEX,
     SEGMENTS,
@@ -28,24 +30,6 @@ from puppet_core.math import check_array, Floats, Ints, Quats, read_only, Vec3, 
 from puppet_core.math import quaternions as qb
 
 _END_SEGMENTS = LIMB_SEGMENTS[:, 2].tolist()
-
-__all__ = [
-    'ABOVE',
-    'BELOW',
-    'BodyPoint',
-    'check_frames',
-    'Constraint',
-    'FlatSurface',
-    'frame_range',
-    'LookAt',
-    'ON',
-    'OnSurface',
-    'OrientationGoal',
-    'Plant',
-    'PointGoal',
-    'Relative',
-    'Surface',
-]
 
 MAX_COORDINATE_M = 1e4  # of a goal from the origin
 MAX_WEIGHT = 1e3
@@ -78,13 +62,6 @@ class BodyPoint:
             return cls(SEGMENT_INDEX[name])
         known = ', '.join(dict.fromkeys(GENERAL_END_EFFECTORS + SEGMENTS))
         raise ConfigError(f'point: expected one of {known}, got {name!r}')
-
-    @property
-    def name(self) -> str:
-        """Return how reports name the point."""
-        if self.offset is None and self.segment in _END_SEGMENTS:
-            return END_EFFECTORS[_END_SEGMENTS.index(self.segment)]
-        return SEGMENTS[self.segment]
 
     def offset_in(self, skeleton: Skeleton) -> Vec3:
         """Return the point in its segment's frame of a body, shape (3,) [m]."""
@@ -130,17 +107,45 @@ class FlatSurface:
 
 
 @dataclass(frozen=True, slots=True)
-class PointGoal:
-    """A point of the body is at a place."""
+class _Framed:
+    """What all constraints have."""
 
     frames: Ints
-    """Frame indices, shape (k,)."""
+    """Frame indices, rising, shape (k,)."""
+
+    weight: float = field(default=1.0, kw_only=True)
+    """Factor on the usual penalty, > 0."""
+
+    def __post_init__(self) -> None:
+        self._set('frames', check_frames(self.frames))
+        if not 0.0 < self.weight <= MAX_WEIGHT:
+            raise ConfigError(f'weight: expected 0 < value <= {MAX_WEIGHT:g}, got {self.weight}')
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _set_rows(self, name: str, width: int) -> Floats:
+        """Give a field one row a frame, and check it."""
+        n = len(self.frames)
+        values = np.asarray(getattr(self, name))
+        if values.ndim == 1:
+            values = np.broadcast_to(values, (n, len(values)))
+        rows = read_only(check_array(name, values, (n, width)))
+        far = np.abs(rows).max()
+        if width == 3 and far > MAX_COORDINATE_M:
+            raise ConfigError(f'{name}: expected within {MAX_COORDINATE_M:g} m, got {far:g} m')
+        self._set(name, rows)
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class PointGoal(_Framed):
+    """A point of the body is at a place."""
 
     point: BodyPoint
-    """What."""
 
     goals: Vec3s
-    """Where, in world, shape (k, 3), or (3,) for all frames [m]."""
+    """In world, shape (k, 3), or (3,) for all frames [m]."""
 
     axes: tuple[bool, bool, bool] = (True, True, True)
     """Which coordinates count."""
@@ -151,24 +156,18 @@ class PointGoal:
     contact: bool = False
     """Whether the root goes along with the goal from the start (LeeShin1999 section 4.5)."""
 
-    weight: float = 1.0
-    """Factor on the usual penalty, > 0."""
-
     def __post_init__(self) -> None:
-        _check_common(self, self.weight)
-        _set_rows(self, 'goals', 3)
+        _Framed.__post_init__(self)
+        self._set_rows('goals', 3)
         axes = tuple(bool(axis) for axis in self.axes)
         if len(axes) != 3 or not any(axes):
             raise ConfigError(f'axes: expected three, not all false, got {self.axes}')
-        object.__setattr__(self, 'axes', axes)
+        self._set('axes', axes)
 
 
 @dataclass(frozen=True, slots=True)
-class OrientationGoal:
+class OrientationGoal(_Framed):
     """A segment is turned in a given way."""
-
-    frames: Ints
-    """Frame indices, shape (k,)."""
 
     segment: int
     """Index into SEGMENTS."""
@@ -176,24 +175,18 @@ class OrientationGoal:
     orientations: Quats
     """Of the segment in world, shape (k, 4), or (4,) for all frames."""
 
-    weight: float = 1.0
-    """Factor on the usual penalty, > 0."""
-
     def __post_init__(self) -> None:
-        _check_common(self, self.weight)
+        _Framed.__post_init__(self)
         check_segment(self.segment)
-        rows = _set_rows(self, 'orientations', 4)
+        rows = self._set_rows('orientations', 4)
         if np.any(np.linalg.norm(rows, axis=-1) < 1e-6):
             raise ConfigError('orientations: expected unit quaternions, got a zero one')
-        object.__setattr__(self, 'orientations', read_only(qb.normalize(rows)))
+        self._set('orientations', read_only(qb.normalize(rows)))
 
 
 @dataclass(frozen=True, slots=True)
-class LookAt:
+class LookAt(_Framed):
     """An axis of a segment points to a place."""
-
-    frames: Ints
-    """Frame indices, shape (k,)."""
 
     point: BodyPoint
     """From where, such as between the eyes."""
@@ -204,31 +197,23 @@ class LookAt:
     targets: Vec3s
     """Where to, in world, shape (k, 3), or (3,) for all frames [m]."""
 
-    weight: float = 1.0
-    """Factor on the usual penalty, > 0."""
-
     def __post_init__(self) -> None:
-        _check_common(self, self.weight)
-        _set_rows(self, 'targets', 3)
+        _Framed.__post_init__(self)
+        self._set_rows('targets', 3)
         axis = check_array('axis', self.axis, (3,))
         length = float(np.linalg.norm(axis))
         if length < 1e-6:
             raise ConfigError('axis: expected a direction, got zero')
-        object.__setattr__(self, 'axis', read_only(axis / length))
+        self._set('axis', read_only(axis / length))
 
 
 @dataclass(frozen=True, slots=True)
-class OnSurface:
+class OnSurface(_Framed):
     """A point of the body is on a surface, or on one side of it."""
 
-    frames: Ints
-    """Frame indices, shape (k,)."""
-
     point: BodyPoint
-    """What."""
 
     surface: Surface
-    """Of what."""
 
     side: str = ON
     """One of SIDES."""
@@ -239,28 +224,20 @@ class OnSurface:
     contact: bool = False
     """Whether the root goes along with the surface from the start."""
 
-    weight: float = 1.0
-    """Factor on the usual penalty, > 0."""
-
     def __post_init__(self) -> None:
-        _check_common(self, self.weight)
+        _Framed.__post_init__(self)
         if self.side not in SIDES:
             raise ConfigError(f'side: expected one of {", ".join(SIDES)}, got {self.side!r}')
         check_array('clearance_m', [self.clearance_m], (1,))
 
 
 @dataclass(frozen=True, slots=True)
-class Relative:
+class Relative(_Framed):
     """Two points of the body are a vector or a distance apart."""
 
-    frames: Ints
-    """Frame indices, shape (k,)."""
-
     first: BodyPoint
-    """From here."""
 
     second: BodyPoint
-    """To here."""
 
     vectors: Vec3s | None = None
     """From first to second, in world, shape (k, 3), or (3,) for all frames [m]."""
@@ -268,11 +245,8 @@ class Relative:
     distances: Floats | None = None
     """Or how far, shape (k,), or () for all frames, > 0 [m]; for none a vector of zero."""
 
-    weight: float = 1.0
-    """Factor on the usual penalty, > 0."""
-
     def __post_init__(self) -> None:
-        _check_common(self, self.weight)
+        _Framed.__post_init__(self)
         if self.first.segment == self.second.segment:
             raise ConfigError(
                 f'relative: expected two segments, got {SEGMENTS[self.first.segment]} twice'
@@ -280,23 +254,21 @@ class Relative:
         if (self.vectors is None) == (self.distances is None):
             raise ConfigError('relative: expected either vectors or distances')
         if self.vectors is not None:
-            _set_rows(self, 'vectors', 3)
+            self._set_rows('vectors', 3)
             return
+        n = len(self.frames)
         distances = np.asarray(self.distances, dtype=np.float64)
         if distances.ndim == 0:
-            distances = np.full(len(self.frames), float(distances))
-        distances = check_array('distances', distances, (len(self.frames),))
+            distances = np.full(n, float(distances))
+        distances = check_array('distances', distances, (n,))
         if np.any(distances <= 0.0):
             raise ConfigError('distances: expected > 0, for touching use a vector of zero')
-        object.__setattr__(self, 'distances', read_only(distances))
+        self._set('distances', read_only(distances))
 
 
 @dataclass(frozen=True, slots=True)
-class Plant:
-    """Points of the body stay in one place, which is free (LeeShin1999 section 7)."""
-
-    frames: Ints
-    """Frame indices of one interval, shape (k,)."""
+class Plant(_Framed):
+    """Points of the body stay in one place, which is free, in an interval (section 7)."""
 
     points: tuple[BodyPoint, ...]
     """What, such as a sole's centre or its heel and toe."""
@@ -310,15 +282,11 @@ class Plant:
     keep_orientation: bool = True
     """Whether the segments keep the orientation in world that they had before editing."""
 
-    weight: float = 1.0
-    """Factor on the usual penalty, > 0."""
-
     def __post_init__(self) -> None:
-        _check_common(self, self.weight)
-        points = tuple(self.points)
-        if not points:
+        _Framed.__post_init__(self)
+        self._set('points', tuple(self.points))
+        if not self.points:
             raise ConfigError('plant: expected at least one point, got none')
-        object.__setattr__(self, 'points', points)
         check_array('clearance_m', [self.clearance_m], (1,))
 
 
@@ -340,22 +308,145 @@ def check_frames(frames: ArrayLike) -> Ints:
     return read_only(values, np.int64)
 
 
-def _check_common(constraint: Constraint, weight: float) -> None:
-    object.__setattr__(constraint, 'frames', check_frames(constraint.frames))
-    if not 0.0 < weight <= MAX_WEIGHT:
-        raise ConfigError(f'weight: expected 0 < value <= {MAX_WEIGHT:g}, got {weight}')
+HYBRID, FULL = 'hybrid', 'full'
+SOLVERS = (HYBRID, FULL)
+MAX_LEVELS = 12
+# of the orientations of pelvis, spine and chest, with which much turns, where a joint of a limb
+# has 1 [1/rad^2]
+TORSO_RIGIDITY = (10.0, 8.0, 8.0)
+HEAD_JOINT_HEIGHT = 0.87  # of the body's height, where the head turns [-]
 
 
-def _set_rows(constraint: Constraint, name: str, width: int) -> Floats:
-    """Give a field one row a frame, and check it."""
-    n = len(constraint.frames)
-    values = np.asarray(getattr(constraint, name))
-    if values.ndim == 1:
-        values = np.broadcast_to(values, (n, len(values)))
-    rows = read_only(check_array(name, values, (n, width)))
-    if width == 3 and np.abs(rows).max() > MAX_COORDINATE_M:
-        raise ConfigError(
-            f'{name}: expected within {MAX_COORDINATE_M:g} m, got {np.abs(rows).max():g} m'
+@dataclass(frozen=True, slots=True)
+class EditConfig:
+    """How a motion is edited."""
+
+    levels: int = 4
+    """Of the hierarchy; 0 for the exact pass alone."""
+
+    frames_per_knot: float = 16.0
+    """At the first level; each level halves it."""
+
+    tolerance_percent: float = 0.0
+    """Maximum error at which no further level is needed, of the body's height."""
+
+    exact: bool = True
+    """Whether a last pass brings every constrained frame in place."""
+
+    root_shift: bool = True
+    """Whether the root goes along with contacts from the start (LeeShin1999 section 4.5)."""
+
+    solver: str = HYBRID
+    """One of SOLVERS."""
+
+    root_rigidity: float = 100.0
+    """What displacing the root costs (alpha_0 of eq. 4): a decimetre is like a radian [1/m^2]."""
+
+    joint_rigidity: Floats = field(
+        default_factory=lambda: np.array([*TORSO_RIGIDITY, *[1.0] * (N_SEGMENTS - 3)])
+    )
+    """What turning each joint costs, shape (16,) [1/rad^2]; row 0 the root's orientation."""
+
+    joint_limits: Sequence[JointLimit] = ()
+    """Limits of the character's joints, if they are to be kept."""
+
+    max_iterations: int = 40
+    """Of the inverse kinematics, for one frame."""
+
+    body_height_m: float = 0.0
+    """What errors are compared with; 0 for that of the skeleton."""
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ('levels', 0, MAX_LEVELS),
+            ('frames_per_knot', 1e-3, 1e6),
+            ('tolerance_percent', 0.0, 100.0),
+            ('root_rigidity', 1e-6, 1e6),
+            ('max_iterations', 1, 10_000),
+            ('body_height_m', 0.0, 100.0),
+        ):
+            if not low <= getattr(self, name) <= high:
+                raise ConfigError(
+                    f'{name}: expected {low:g} .. {high:g}, got {getattr(self, name)}'
+                )
+        if self.solver not in SOLVERS:
+            raise ConfigError(f'solver: expected one of {", ".join(SOLVERS)}, got {self.solver!r}')
+        rigidity = read_only(check_array('joint_rigidity', self.joint_rigidity, (N_SEGMENTS,)))
+        if np.any(rigidity < 1e-6) or np.any(rigidity > 1e6):
+            raise ConfigError('joint_rigidity: expected 1e-6 .. 1e6')
+        object.__setattr__(self, 'joint_rigidity', rigidity)
+        object.__setattr__(self, 'joint_limits', tuple(self.joint_limits))
+
+
+@dataclass(frozen=True, slots=True)
+class Bodies:
+    """A body whose lengths change from frame to frame."""
+
+    offsets: Vec3s
+    """As of a skeleton, in each frame, shape (n, 16, 3) [m]."""
+
+    interaction_points: Vec3s
+    """As of a skeleton, in each frame, shape (n, 4, 3) [m]."""
+
+    def __post_init__(self) -> None:
+        offsets = check_array('offsets', self.offsets, (None, N_SEGMENTS, 3))
+        points = check_array('interaction_points', self.interaction_points, (len(offsets), 4, 3))
+        object.__setattr__(self, 'offsets', read_only(offsets))
+        object.__setattr__(self, 'interaction_points', read_only(points))
+
+    @classmethod
+    def constant(cls, skeleton: Skeleton, n_frames: int) -> 'Bodies':
+        """Return one body in all frames."""
+        return cls(
+            np.broadcast_to(skeleton.offsets, (n_frames, N_SEGMENTS, 3)),
+            np.broadcast_to(skeleton.interaction_points, (n_frames, 4, 3)),
         )
-    object.__setattr__(constraint, name, rows)
-    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class LevelReport:
+    """What one level of the hierarchy came to: a column of LeeShin1999 table 1."""
+
+    frames_per_knot: float
+    """Spacing of its knots."""
+
+    knots: int
+    """Control points of each curve."""
+
+    time_s: float
+    """Of the level."""
+
+    max_error_percent: float
+    """Largest error of a constraint after it, of the body's height."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditResult:
+    """An edited motion."""
+
+    motion: Motion
+    """End-effectors are those of its angles, and of the frame's body where that changes."""
+
+    levels: tuple[LevelReport, ...]
+
+    exact_max_error_percent: float | None
+    """After the exact pass, of the body's height; None without."""
+
+    total_time_s: float
+
+    frames_constrained: int
+    """Frames with at least one constraint."""
+
+    constraint_count: int
+    """Numbers that were constrained, as LeeShin1999 table 1 counts: three for a place."""
+
+    constraint_errors_m: Floats
+    """Largest error of each constraint at the end, in their order [m]; see `motion_edit`."""
+
+    initial_max_error_percent: float = 0.0
+
+
+def body_height(skeleton: Skeleton) -> float:
+    """Return how tall a body is that stands upright [m]."""
+    head = skeleton.rest_positions()[3, 2] + skeleton.rest_root_height
+    return float(head / HEAD_JOINT_HEIGHT)

@@ -25,16 +25,16 @@ from puppet_core.math import Floats, Ints
 from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraint_kernels import N_UNKNOWNS, POSE
 from puppet_edit.editor.constraint_table import ConstraintTable, DECIDED_M, MovingBody
-from puppet_edit.editor.constraints import Constraint
-from puppet_edit.editor.displacement_map import basis, exact_displacement, fit_control_points
-from puppet_edit.editor.edit_config import (
+from puppet_edit.editor.constraints import (
     Bodies,
     body_height,
+    Constraint,
     EditConfig,
     EditResult,
     FULL,
     LevelReport,
 )
+from puppet_edit.editor.displacement_map import basis, exact_displacement, fit_control_points
 from puppet_edit.editor.pose_solver_kernels import solve_frames, SolverOptions, workspace
 
 DEFAULT_CONFIG = EditConfig()

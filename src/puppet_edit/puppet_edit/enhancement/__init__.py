@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Corrects captured motion by measured end-effectors, at keyframes or frame by frame."""
 
-from puppet_edit.enhancement.enhancer import enhance, enhance_report, solver_figures
+from puppet_edit.enhancement.enhancer import (
+    enhance,
+    enhance_online,
+    enhance_report,
+    rate_config,
+    SOFT_WEIGHT,
+    solver_figures,
+)
 from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, KeyframeSpacing
-from puppet_edit.enhancement.motion_curves import EnhanceConfig, ROOT_CHOICES
-from puppet_edit.enhancement.online_enhance import enhance_online, rate_config, SOFT_WEIGHT
-from puppet_edit.enhancement.rotation_channels import CHANNEL_KINDS
+from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EnhanceConfig, ROOT_CHOICES
 from puppet_edit.enhancement.study import study_tables
 from puppet_edit.enhancement.targets import (
     end_effector_row,

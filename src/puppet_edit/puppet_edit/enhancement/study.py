@@ -35,13 +35,14 @@ from puppet_core.procedural import (
 from puppet_edit.enhancement.enhancer import (
     end_effector_errors,
     enhance,
+    enhance_online,
     joint_angles_between,
     MM_PER_M,
     rms,
+    SOFT_WEIGHT,
 )
 from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
 from puppet_edit.enhancement.motion_curves import DEFAULT_CONFIG, EnhanceConfig
-from puppet_edit.enhancement.online_enhance import enhance_online, SOFT_WEIGHT
 from puppet_edit.enhancement.targets import Meeting, Targets
 from puppet_retarget.offline import table
 

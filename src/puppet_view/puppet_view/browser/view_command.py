@@ -15,8 +15,8 @@ import sys
 
 from puppet_core.io import check_writable, ConfigError
 from puppet_edit import edit_session
+from puppet_edit.edit_file import load_edit, load_edit_tree
 from puppet_edit.edit_session import EditSession
-from puppet_edit.files import load_edit, load_edit_tree
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import share
 from puppet_ros.command import run_command

@@ -1,0 +1,906 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Edit files (`puppet-edit/1`): what a motion has to do, and how it is edited.
+
+Tasks are done first, in one order: a second clip joined on, the feet held or brought onto terrain
+or another body, doorways. Each leaves a motion and constraints, and the editor meets these
+together with the file's own.
+
+Each entry of `constraints` opens with its kind and what it is about. It names one frame or time,
+a list of them, or an interval, which is open where one of its ends is not given. Places are
+absolute, or relative to where the point was in the motion; orientations are of segments in world.
+Objects rest or move, or are surfaces of some height. What the words mean is explained in
+doc/edit.md.
+
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from puppet_core.body import (
+    Character,
+    GENERAL_END_EFFECTORS,
+    JointLimit,
+    Motion,
+    read_joint_limits,
+    SEGMENT_INDEX,
+    SEGMENTS,
+)
+from puppet_core.body import SECTION as LIMITS
+from puppet_core.io import (
+    brief,
+    ConfigError,
+    dump_yaml,
+    InputFileError,
+    load_yaml,
+    parse_yaml,
+    PuppetError,
+    Section,
+)
+from puppet_core.math import Floats, Ints, Quats, Vec3s
+from puppet_core.math import quaternions as qb
+from puppet_edit.editor import (
+    BodyPoint,
+    Constraint,
+    EditConfig,
+    FlatSurface,
+    frame_range,
+    LookAt,
+    MAX_WEIGHT,
+    ON,
+    OnSurface,
+    OrientationGoal,
+    Plant,
+    PointGoal,
+    Relative,
+    SIDES,
+    SOLVERS,
+    Surface,
+)
+from puppet_edit.scene import (
+    Adaptation,
+    ALIGNMENTS,
+    Doorway,
+    doorway_at,
+    doorway_constraints,
+    FADE_S,
+    for_body,
+    FUNCTIONS,
+    join,
+    named_surface,
+    on_terrain,
+    own_poses,
+    read_height_field,
+    root_shifts,
+    seam_constraints,
+    stooping,
+    Window,
+)
+
+FORMAT = 'puppet-edit/1'
+OPTIONS, CONSTRAINTS, TASKS = 'options', 'constraints', 'tasks'
+OBJECTS, SURFACES, FLOOR = 'objects', 'surfaces', 'floor'
+POINTS = tuple(dict.fromkeys(GENERAL_END_EFFECTORS + SEGMENTS))
+
+FRAME, FRAMES, TIME, TIMES = 'frame', 'frames', 'time_s', 'times_s'
+INTERVALS = (('from_frame', 'to_frame'), ('from_s', 'to_s'))
+FRAME_KEYS = (FRAME, FRAMES, TIME, TIMES, *INTERVALS[0], *INTERVALS[1])
+
+POSITION, ORIENTATION, LOOK_AT = 'position', 'orientation', 'look_at'
+ON_SURFACE, RELATIVE, PLANT = 'on_surface', 'relative', 'plant'
+TRANSITION, RETARGET, TERRAIN = 'transition', 'retarget', 'terrain'
+HOLD_FEET, DOORWAYS = 'hold_feet', 'doorways'
+
+AGREEMENT = 1e-6  # [m] or [rad]; what is nearer is the same
+MAX_HEIGHT_M = 1e3
+MAX_MOVE_M = 20.0  # a goal farther from where the point was is in other units
+MAX_ENTRIES = 1000  # each is compared with each
+MIN_SPACING = 0.1  # frames per knot at the finest level: more knots add nothing
+# of a surface's function where memory or a generator sets them
+_LIMITS = {'seed': (0.0, 1e9), 'size_m': (1.0, 200.0), 'body_height_m': (0.3, 3.0)}
+_WINDOWS = (('from_frame', 'to_frame'), ('second_from_frame', 'second_to_frame'))
+
+
+def _unknown(name: object, *_: object) -> Any:
+    raise ConfigError(f'expected no names of other files here, got {name}')
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """How clips and characters that a file names are found; without, such names are refused."""
+
+    clip: Callable[[Path, Path | None], Motion] = _unknown
+    """A clip by its path and that of its .asf."""
+
+    character: Callable[[str], Character] = _unknown
+    """By name or file."""
+
+
+PLAIN_READERS = Readers()
+
+
+class BodyTrack:
+    """Where each point of a body was in a motion, computed once."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.motion = motion
+        self._q_world, self._p_world = motion.world_segments()
+
+    def places(self, point: BodyPoint, frames: Ints) -> Vec3s:
+        """Return where a point was, shape (k, 3) [m]."""
+        offset = point.offset_in(self.motion.skeleton)
+        turned = qb.rotate(self._q_world[frames, point.segment], offset)
+        return np.asarray(self._p_world[frames, point.segment] + turned)
+
+    def orientations(self, segment: int, frames: Ints) -> Quats:
+        """Return how a segment was turned in world, shape (k, 4)."""
+        return np.asarray(self._q_world[frames, segment])
+
+
+@dataclass(frozen=True, slots=True)
+class EditEntry:
+    """One entry, understood."""
+
+    line: int
+    """In the file."""
+
+    kind: str
+    """One of KINDS."""
+
+    about: str
+    """The points or segments, as in the file."""
+
+    constraint: Constraint
+    """What it asks for."""
+
+    @property
+    def text(self) -> str:
+        """Return the entry in a few words."""
+        frames = self.constraint.frames
+        where = f'frame {frames[0]}' if len(frames) == 1 else f'frames {frames[0]} .. {frames[-1]}'
+        return f'{self.kind.replace("_", " ")} {self.about}, {where}'
+
+
+@dataclass(frozen=True, slots=True)
+class EditPlan:
+    """An edit file, understood for one motion."""
+
+    motion: Motion
+    """To be edited: the clip, or what the tasks made of it."""
+
+    before: Motion
+    """Where the body was, for what is relative to that: upright where it stoops in `motion`."""
+
+    config: EditConfig
+    """How it is edited."""
+
+    entries: tuple[EditEntry, ...]
+    """What the file asks for."""
+
+    constraints: tuple[Constraint, ...]
+    """All of them: those of the entries, then those of the tasks."""
+
+    notes: tuple[str, ...] = ()
+    """What the tasks did, in words."""
+
+    ground: Surface | None = None
+    """What the body walks on after the tasks, if not the floor; for pictures."""
+
+
+def load_edit(path: str | Path, motion: Motion, readers: Readers = PLAIN_READERS) -> EditPlan:
+    """Return what a file means for a motion; raise InputFileError for what does not fit."""
+    return _plan(load_yaml(path, FORMAT), motion, readers)
+
+
+def parse_edit(
+    text: str, path: str | Path, motion: Motion, readers: Readers = PLAIN_READERS
+) -> EditPlan:
+    """Return what the text of a file means for a motion; see `load_edit`."""
+    return _plan(parse_yaml(text, path, FORMAT), motion, readers)
+
+
+def load_edit_tree(path: str | Path) -> dict[str, Any]:
+    """Return a file's plain values, as `edit_text` needs them."""
+    tree = load_yaml(path, FORMAT)
+    return {key: plain_value(tree.raw(key)) for key in tree.keys()}
+
+
+def edit_text(tree: Mapping[str, Any]) -> str:
+    """Return the text of a file; `format` comes first."""
+    rest = {key: plain_value(value) for key, value in tree.items() if key != 'format'}
+    return dump_yaml({'format': FORMAT} | rest)
+
+
+def plain_value(value: Any) -> Any:
+    """Return dicts, lists and scalars of Python alone."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain_value(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plan(tree: Section, motion: Motion, readers: Readers) -> EditPlan:
+    surfaces = _read_surfaces(tree)
+    config = _config(tree, readers)
+    work = _do_tasks(tree, motion, surfaces, readers)
+    objects = tree.section(OBJECTS, optional=True)
+    before = work.before or work.motion
+    scene = _Scene(
+        BodyTrack(before),
+        surfaces,
+        {name: _read_object(objects.section(name), work.motion) for name in objects.keys()},
+    )
+    listed = tree.sections(CONSTRAINTS) if tree.raw(CONSTRAINTS, []) != [] else ()
+    if len(listed) > MAX_ENTRIES:
+        raise tree.error(CONSTRAINTS, f'at most {MAX_ENTRIES} entries', len(listed))
+    entries = tuple(_read_entry(entry, scene) for entry in listed)
+    tree.finish()
+    _check_agreement(tree.path, entries)
+    constraints = (*(entry.constraint for entry in entries), *work.constraints)
+    return EditPlan(
+        work.motion, before, config, entries, constraints, tuple(work.notes), work.ground
+    )
+
+
+def _refused(section: Section, key: str, err: ConfigError) -> InputFileError:
+    """Return an error of what a key describes as one of its line."""
+    wanted, _, got = str(err).partition('expected ')[2].rpartition(', got ')
+    return section.error(key, wanted or str(err), got or 'another')
+
+
+def _one_of(entry: Section, keys: Sequence[str], otherwise: str = '') -> str:
+    """Return which one of some keys an entry has; `otherwise` is the key of errors if none."""
+    given = [key for key in keys if key in entry]
+    if len(given) == 1:
+        return given[0]
+    wanted = f'one of {", ".join(keys)}'
+    if given:
+        raise entry.error(given[-1], wanted, ' and '.join(given))
+    if otherwise:
+        raise entry.error(otherwise, wanted, f'the keys {", ".join(entry.keys())}')
+    # a key in another unit begins with the same word
+    firsts = {key.partition('_')[0] for key in keys}
+    like = [key for key in entry.keys() if key.partition('_')[0] in firsts]
+    key = like[0] if like else keys[0]
+    raise entry.error(key, wanted, brief(key) if like else 'none of them')
+
+
+def _config(tree: Section, readers: Readers) -> EditConfig:
+    section = tree.section(OPTIONS, optional=True)
+    given: dict[str, Any] = {}
+    for name, read in _OPTIONS.items():
+        if name in section:
+            given[name] = read(section, name)
+            try:
+                EditConfig(**{name: given[name]})
+            except ConfigError as err:
+                raise _refused(section, name, err) from err
+    section.finish()
+    config = EditConfig(**given, joint_limits=_limits(tree, readers))
+    finest = config.frames_per_knot / 2 ** max(config.levels - 1, 0)
+    if finest < MIN_SPACING:
+        name = 'levels' if 'levels' in section else 'frames_per_knot'
+        expected = f'a last level of at least {MIN_SPACING:g} frames per knot'
+        raise section.error(name, expected, f'one of {finest:.3g}')
+    return config
+
+
+def _whole(section: Section, name: str) -> int:
+    value = section.raw(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise section.error(name, 'a whole number', brief(value))
+    return value
+
+
+def _rigidity(section: Section, name: str) -> Floats:
+    values = np.array(EditConfig().joint_rigidity)
+    entry = section.section(name)
+    for segment in entry.keys():
+        if segment not in SEGMENT_INDEX:
+            raise entry.error(segment, f'one of {", ".join(SEGMENT_INDEX)}', brief(segment))
+        values[SEGMENT_INDEX[segment]] = entry.number(segment, low=1e-6, high=1e6)
+    return values
+
+
+_OPTIONS: Mapping[str, Callable[[Section, str], Any]] = {
+    'levels': _whole,
+    'frames_per_knot': Section.number,
+    'tolerance_percent': Section.number,
+    'exact': Section.flag,
+    'root_shift': Section.flag,
+    'solver': partial(Section.text, choices=SOLVERS),
+    'root_rigidity': Section.number,
+    'joint_rigidity': _rigidity,
+    'max_iterations': _whole,
+}
+
+
+def _limits(tree: Section, readers: Readers) -> tuple[JointLimit, ...]:
+    """Return the limits that are given here, or those of the character that is named."""
+    if LIMITS not in tree or not isinstance(tree.raw(LIMITS), str):
+        return read_joint_limits(tree)
+    limits = _character(tree, LIMITS, readers, 'a character with joint limits').joint_limits
+    if not limits:
+        got = f'{tree.text(LIMITS)!r}, which has none'
+        raise tree.error(LIMITS, 'a character with joint limits', got)
+    return limits
+
+
+def _character(section: Section, key: str, readers: Readers, wanted: str) -> Character:
+    name = section.text(key)
+    try:
+        return readers.character(name)
+    except PuppetError as err:
+        raise section.error(key, wanted, f'{name!r}: {err}') from err
+
+
+def _read_surfaces(tree: Section) -> dict[str, Surface]:
+    section = tree.section(SURFACES, optional=True)
+    found: dict[str, Surface] = {FLOOR: FlatSurface()}
+    for name in section.keys():
+        if name == FLOOR:
+            raise section.error(name, 'another name: the floor is z = 0', repr(name))
+        entry = section.section(name)
+        found[name] = _SURFACES[_one_of(entry, tuple(_SURFACES), name)](entry)
+        entry.finish()
+    return found
+
+
+def _flat(entry: Section) -> Surface:
+    return FlatSurface(entry.number('z_m', low=-MAX_HEIGHT_M, high=MAX_HEIGHT_M))
+
+
+def _heights(entry: Section) -> Surface:
+    """Return the surface of a file of heights, which is named from the edit file's folder."""
+    origin = entry.numbers('origin_m', 2, np.zeros(2))
+    return read_height_field(
+        entry.path.parent / entry.text('heights'),
+        entry.number('cell_m', above=0.0, high=1e4),
+        (float(origin[0]), float(origin[1])),
+        entry.number('white_m', 1.0, -100.0, 100.0),
+    )
+
+
+def _function(entry: Section) -> Surface:
+    name = entry.text('function', choices=tuple(FUNCTIONS))
+    settings = {}
+    for key in entry.keys():
+        if key != 'function':
+            low, high = _LIMITS.get(key, (-1e4, 1e4))
+            settings[key] = entry.number(key, low=low, high=high)
+    if not float(settings.get('seed', 0.0)).is_integer():
+        raise entry.error('seed', 'a whole number', str(settings['seed']))
+    if 'heading_deg' in settings:
+        settings['heading_rad'] = float(np.radians(settings.pop('heading_deg')))
+    try:
+        return named_surface(name, settings)
+    except ConfigError as err:
+        text = str(err)
+        key = next((key for key in entry.keys() if f'{key!r}' in text or f'{key}:' in text), '')
+        raise _refused(entry, key or 'function', err) from err
+
+
+_SURFACES: Mapping[str, Callable[[Section], Surface]] = {
+    'z_m': _flat,
+    'function': _function,
+    'heights': _heights,
+}
+
+
+class _Object(NamedTuple):
+    """A place that rests, or moves straight from one place to the next."""
+
+    frames: Sequence[int]
+    positions: Vec3s
+
+
+def _read_object(entry: Section, motion: Motion) -> _Object:
+    if 'at_m' in entry:
+        position = entry.numbers('at_m', 3)
+        entry.finish()
+        return _Object([0], position[None])
+    frames: list[int] = []
+    positions = []
+    for stop in entry.sections('path'):
+        key = TIME if TIME in stop else FRAME
+        frames.append(_read_frame(stop, key, motion))
+        positions.append(stop.numbers('at_m', 3))
+        stop.finish()
+        if len(frames) > 1 and frames[-1] <= frames[-2]:
+            raise stop.error(key, f'a frame after {frames[-2]}', frames[-1])
+    if not frames:
+        raise entry.error('path', 'at least one place', 'none')
+    entry.finish()
+    return _Object(frames, np.array(positions))
+
+
+def _read_frames(entry: Section, motion: Motion) -> Ints:
+    """Return the frames that an entry is about, rising."""
+    given = [key for key in FRAME_KEYS if key in entry]
+    ways = {next((pair for pair in INTERVALS if key in pair), key) for key in given}
+    if len(ways) != 1:
+        wanted = (
+            'one of frame, frames, time_s, times_s, from_frame and to_frame, or from_s and to_s'
+        )
+        got = ' and '.join(given) or 'no frame'
+        raise entry.error(given[0] if given else FRAME, wanted, got)
+    (way,) = ways
+    if isinstance(way, tuple):
+        low, high = way
+        first = _read_frame(entry, low, motion) if low in entry else 0
+        last = _read_frame(entry, high, motion) if high in entry else motion.n_frames - 1
+        if last < first:
+            raise entry.error(high, f'at least {low} ({entry.raw(low)})', entry.raw(high))
+        return frame_range(first, last)
+    values = entry.raw(way)
+    if way in (FRAME, TIME):
+        return np.array([_frame(entry, way, values, motion)])
+    if not isinstance(values, list) or not values:
+        raise entry.error(way, 'a list, or from_ and to_ for an interval', brief(values))
+    frames = np.array([_frame(entry, way, value, motion) for value in values])
+    if np.any(np.diff(frames) <= 0):
+        raise entry.error(way, 'rising values, each in another frame', brief(values))
+    return frames
+
+
+def _read_frame(entry: Section, key: str, motion: Motion) -> int:
+    return _frame(entry, key, entry.raw(key), motion)
+
+
+def _frame(entry: Section, key: str, value: Any, motion: Motion) -> int:
+    """Return a frame given by its index, or by its time if the key ends so."""
+    last = motion.n_frames - 1
+    if key.endswith('_s'):
+        last_s = last / motion.rate_hz
+        if not _is_number(value) or not 0.0 <= value <= last_s + 1e-9:
+            raise entry.error(key, f'a time 0 .. {last_s:g} s', brief(value))
+        # half frames go up, so that equal steps of time are equal steps of frames
+        return min(int(np.floor(float(value) * motion.rate_hz + 0.5)), last)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= last:
+        raise entry.error(key, f'a frame 0 .. {last}', brief(value))
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return good and math.isfinite(value)
+
+
+def _read_point(entry: Section, key: str) -> BodyPoint:
+    """Return the point that a key names, or the one at `offset_m` in its segment."""
+    point = _named_point(entry, key, entry.raw(key))
+    if 'offset_m' in entry:
+        return BodyPoint(point.segment, entry.numbers('offset_m', 3))
+    return point
+
+
+def _named_point(entry: Section, key: str, name: object) -> BodyPoint:
+    if not isinstance(name, str) or name not in POINTS:
+        raise entry.error(key, f'one of {", ".join(POINTS)}', brief(name))
+    return BodyPoint.named(name)
+
+
+def _read_rows(entry: Section, key: str, count: int, width: int = 3) -> Floats:
+    """Return one row for all frames, shape (width,), or one for each, shape (count, width)."""
+    value = entry.raw(key)
+    if not isinstance(value, list) or not value or not isinstance(value[0], list):
+        return entry.numbers(key, width)
+    if len(value) != count or not all(
+        isinstance(row, list) and len(row) == width and all(map(_is_number, row)) for row in value
+    ):
+        wanted = f'{width} finite numbers, or a row of {width} for each of {count} frames'
+        raise entry.error(key, wanted, f'{len(value)} rows')
+    return np.array(value, dtype=np.float64)
+
+
+class _Scene(NamedTuple):
+    """What entries refer to by name, and where the body was."""
+
+    track: BodyTrack
+    surfaces: Mapping[str, Surface]
+    objects: Mapping[str, _Object]
+
+    def surface(self, entry: Section, key: str = 'surface') -> Surface:
+        return self.surfaces[entry.text(key, FLOOR, tuple(self.surfaces))]
+
+    def object_places(self, entry: Section, key: str, frames: Ints) -> Vec3s:
+        """Return where an object is; before its first place and after its last as there."""
+        if not self.objects:
+            raise entry.error(key, 'an object of the section objects', brief(entry.raw(key)))
+        found = self.objects[entry.text(key, choices=tuple(self.objects))]
+        columns = [np.interp(frames, found.frames, column) for column in found.positions.T]
+        return np.stack(columns, axis=-1)
+
+
+def _read_entry(entry: Section, scene: _Scene) -> EditEntry:
+    kind = _one_of(entry, tuple(KINDS), 'kind')
+    about = entry.raw(kind)
+    names = about if isinstance(about, list) else [about]
+    frames = _read_frames(entry, scene.track.motion)
+    weight = entry.number('weight', 1.0, high=MAX_WEIGHT, above=0.0)
+    try:
+        constraint = KINDS[kind](entry, scene, frames)(frames=frames, weight=weight)
+    except ConfigError as err:
+        raise _refused(entry, kind, err) from err
+    entry.finish()
+    return EditEntry(entry.line, kind, ' and '.join(map(str, names)), constraint)
+
+
+def _position(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+    point = _read_point(entry, POSITION)
+    own = scene.track.places(point, frames)
+    way = _one_of(entry, ('at_m', 'move_m', 'as_in_frame', 'object'))
+    if way == 'at_m':
+        goals = _read_rows(entry, way, len(frames))
+    elif way == 'move_m':
+        goals = own + _read_rows(entry, way, len(frames))
+    elif way == 'as_in_frame':
+        frame = _read_frame(entry, way, scene.track.motion)
+        goals = scene.track.places(point, np.array([frame]))
+    else:
+        goals = scene.object_places(entry, way, frames)
+        if 'from_object_m' in entry:
+            goals = goals + _read_rows(entry, 'from_object_m', len(frames))
+    goals = np.broadcast_to(goals, (len(frames), 3))
+    axes = entry.text('axes', 'xyz')
+    if not axes or set(axes) - set('xyz') or len(set(axes)) != len(axes):
+        raise entry.error('axes', 'some of xyz, such as xy', brief(axes))
+    chosen = ('x' in axes, 'y' in axes, 'z' in axes)
+    far = np.where(chosen, np.abs(goals - own), 0.0).max(axis=-1)
+    if far.max() > MAX_MOVE_M:
+        at = int(np.argmax(far))
+        wanted = f'a place in metres within {MAX_MOVE_M:g} m of where it was'
+        raise entry.error(way, wanted, f'one {far[at]:.4g} m off in frame {frames[at]}')
+    return partial(
+        PointGoal,
+        point=point,
+        goals=goals,
+        axes=chosen,
+        keep_orientation=entry.flag('keep_orientation', False),
+        contact=entry.flag('contact', False),
+    )
+
+
+def _orientation(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+    segment = SEGMENT_INDEX[entry.text(ORIENTATION, choices=SEGMENTS)]
+    way = _one_of(entry, ('rpy_deg', 'quaternion_wxyz', 'turn_rpy_deg', 'as_in_frame'))
+    if way == 'quaternion_wxyz':
+        goals = _read_rows(entry, way, len(frames), width=4)
+        if np.any(np.abs(np.linalg.norm(goals, axis=-1) - 1.0) > 0.01):
+            raise entry.error(way, 'a unit quaternion w, x, y, z', entry.raw(way))
+    elif way == 'as_in_frame':
+        frame = _read_frame(entry, way, scene.track.motion)
+        goals = scene.track.orientations(segment, np.array([frame]))
+    else:
+        angles = _read_rows(entry, way, len(frames))
+        if np.abs(angles).max() > 360.0:
+            raise entry.error(way, 'angles in degrees, -360 .. 360', brief(entry.raw(way)))
+        # about x, then y, then z of the world
+        axes = np.radians(angles)[..., None] * np.eye(3)
+        roll, pitch, yaw = (qb.exp(axes[..., k, :]) for k in range(3))
+        goals = qb.multiply(qb.multiply(yaw, pitch), roll)
+        if way == 'turn_rpy_deg':
+            goals = qb.multiply(goals, scene.track.orientations(segment, frames))
+    orientations = np.broadcast_to(goals, (len(frames), 4))
+    return partial(OrientationGoal, segment=segment, orientations=orientations)
+
+
+def _look_at(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+    way = _one_of(entry, ('target_m', 'target_object', 'target_point'))
+    if way == 'target_m':
+        targets = _read_rows(entry, way, len(frames))
+    elif way == 'target_object':
+        targets = scene.object_places(entry, way, frames)
+    else:
+        targets = scene.track.places(_named_point(entry, way, entry.raw(way)), frames)
+    axis = entry.numbers('axis', 3, np.array([1.0, 0.0, 0.0]))
+    if np.linalg.norm(axis) < 1e-6:
+        raise entry.error('axis', 'a direction in the frame of the segment', 'zero')
+    return partial(LookAt, point=_read_point(entry, LOOK_AT), axis=axis, targets=targets)
+
+
+def _on_surface(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+    return partial(
+        OnSurface,
+        point=_read_point(entry, ON_SURFACE),
+        surface=scene.surface(entry),
+        side=entry.text('side', ON, SIDES),
+        clearance_m=entry.number('clearance_m', 0.0, -10.0, 10.0),
+        contact=entry.flag('contact', False),
+    )
+
+
+def _relative(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+    names = entry.raw(RELATIVE)
+    if not isinstance(names, list) or len(names) != 2 or names[0] == names[1]:
+        raise entry.error(RELATIVE, 'a list of two different points', brief(names))
+    first, second = (_named_point(entry, RELATIVE, name) for name in names)
+    way = _one_of(entry, ('vector_m', 'distance_m', 'keep'))
+    vectors: Floats | None = None
+    distances: Floats | None = None
+    if way == 'vector_m':
+        vectors = _read_rows(entry, way, len(frames))
+    elif way == 'distance_m':
+        distance = entry.number(way, low=0.0, high=MAX_MOVE_M)
+        if distance == 0.0:
+            vectors = np.zeros(3)
+        else:
+            distances = np.array(distance)
+    else:
+        own = scene.track.places(second, frames) - scene.track.places(first, frames)
+        if entry.text('keep', choices=('vector', 'distance')) == 'vector':
+            vectors = own
+        else:
+            distances = np.linalg.norm(own, axis=-1)
+    return partial(Relative, first=first, second=second, vectors=vectors, distances=distances)
+
+
+def _plant(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+    names = entry.raw(PLANT)
+    if isinstance(names, list):
+        points = tuple(_named_point(entry, PLANT, name) for name in names)
+    else:
+        points = (_read_point(entry, PLANT),)
+    if np.any(np.diff(frames) != 1) or len(frames) < 2:
+        raise entry.error(PLANT, 'an interval of two frames or more', f'{len(frames)} frames')
+    surface = scene.surface(entry) if 'surface' in entry else None
+    if surface is None and 'clearance_m' in entry:
+        raise entry.error('clearance_m', 'a surface with it', 'none')
+    return partial(
+        Plant,
+        points=points,
+        surface=surface,
+        clearance_m=entry.number('clearance_m', 0.0, -10.0, 10.0),
+        keep_orientation=entry.flag('keep_orientation', True),
+    )
+
+
+KINDS: Mapping[str, Callable[[Section, _Scene, Ints], partial[Constraint]]] = {
+    POSITION: _position,
+    ORIENTATION: _orientation,
+    LOOK_AT: _look_at,
+    ON_SURFACE: _on_surface,
+    RELATIVE: _relative,
+    PLANT: _plant,
+}
+
+
+def _check_agreement(path: Path, entries: Sequence[EditEntry]) -> None:
+    """Refuse entries that cannot both be met: the later one, naming the earlier and the frame."""
+    for first, second in combinations(entries, 2):
+        gap = _gap(first.constraint, second.constraint)
+        if gap is not None:
+            wanted = f'an entry that agrees with line {first.line} ({first.text})'
+            raise InputFileError(path, wanted, gap, second.line, second.text)
+    for plant in entries:
+        if isinstance(plant.constraint, Plant):
+            for point in plant.constraint.points:
+                _check_planted(path, plant, plant.constraint, point, entries)
+
+
+def _gap(a: Constraint, b: Constraint) -> str | None:
+    """Return how far two constraints are from asking for the same, None if they are not."""
+    if a.frames[-1] < b.frames[0] or b.frames[-1] < a.frames[0]:
+        return None
+    frames, in_a, in_b = np.intersect1d(a.frames, b.frames, return_indices=True)
+    if not len(frames):
+        return None
+    unit = 'm'
+    match a, b:
+        case PointGoal(), PointGoal() if _same(a.point, b.point):
+            axes = np.array(a.axes) & np.array(b.axes)
+            apart = np.where(axes, np.abs(a.goals[in_a] - b.goals[in_b]), 0.0).max(axis=-1)
+        case OrientationGoal(), OrientationGoal() if a.segment == b.segment:
+            turn = qb.multiply(qb.conjugate(a.orientations[in_a]), b.orientations[in_b])
+            apart, unit = np.linalg.norm(qb.log(turn), axis=-1), 'rad'
+        case Relative(), Relative():
+            straight = _same(a.first, b.first) and _same(a.second, b.second)
+            if not straight and not (_same(a.first, b.second) and _same(a.second, b.first)):
+                return None
+            if a.vectors is not None and b.vectors is not None:
+                sign = 1.0 if straight else -1.0
+                apart = np.linalg.norm(a.vectors[in_a] - sign * b.vectors[in_b], axis=-1)
+            else:
+                apart = np.abs(_lengths(a)[in_a] - _lengths(b)[in_b])
+        case _:
+            return None
+    worst = int(np.argmax(apart))
+    if apart[worst] <= AGREEMENT:
+        return None
+    return f'goals {apart[worst]:.3g} {unit} apart in frame {frames[worst]}'
+
+
+def _lengths(constraint: Relative) -> Floats:
+    if constraint.vectors is not None:
+        return np.asarray(np.linalg.norm(constraint.vectors, axis=-1))
+    return np.asarray(constraint.distances)
+
+
+def _check_planted(
+    path: Path, plant: EditEntry, held: Plant, point: BodyPoint, entries: Sequence[EditEntry]
+) -> None:
+    """Refuse goals that differ while a plant holds their point in one place."""
+    places: list[tuple[int, Floats]] = []
+    for entry in entries:
+        goal = entry.constraint
+        if not isinstance(goal, PointGoal) or not _same(goal.point, point):
+            continue
+        inside = np.isin(goal.frames, held.frames)
+        for frame, place in zip(goal.frames[inside], goal.goals[inside]):
+            places.append((int(frame), np.where(goal.axes, place, np.nan)))
+            apart = float(np.nan_to_num(np.abs(places[-1][1] - places[0][1])).max())
+            if apart > AGREEMENT:
+                raise InputFileError(
+                    path,
+                    f'one place while line {plant.line} ({plant.text}) holds',
+                    f'places {apart:.3g} m apart in frames {places[0][0]} and {frame}',
+                    entry.line,
+                    entry.text,
+                )
+
+
+def _same(a: BodyPoint, b: BodyPoint) -> bool:
+    if a.segment != b.segment:
+        return False
+    if a.offset is None or b.offset is None:
+        return a.offset is b.offset
+    return bool(np.allclose(a.offset, b.offset, atol=AGREEMENT))
+
+
+@dataclass(slots=True)
+class _Work:
+    """A motion on its way through the tasks."""
+
+    motion: Motion
+    surfaces: Mapping[str, Surface]
+    readers: Readers
+    constraints: list[Constraint] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    ground: Surface | None = None
+    shifts: Vec3s | None = None
+    before: Motion | None = None
+
+    def surface(self, entry: Section, key: str = 'surface', *usual: str) -> Surface:
+        names = tuple(self.surfaces)
+        return self.surfaces[entry.text(key, *usual, choices=names)]
+
+    def adapt(self, adapted: Adaptation) -> None:
+        """Go on with feet that are held anew; a transition's plants are among them."""
+        self.motion, self.constraints = adapted.motion, list(adapted.constraints)
+        own = own_poses(adapted.motion, adapted.contacts)
+        self.shifts = root_shifts(own, adapted.goals, adapted.motion.rate_hz)
+
+
+def _do_tasks(
+    tree: Section, motion: Motion, surfaces: Mapping[str, Surface], readers: Readers
+) -> _Work:
+    section = tree.section(TASKS, optional=True)
+    work = _Work(motion, surfaces, readers)
+    given = [name for name in STEPS if name in section]
+    feet = [name for name in (RETARGET, TERRAIN, HOLD_FEET) if name in given]
+    if HOLD_FEET in feet and len(feet) > 1:
+        raise section.error(HOLD_FEET, f'none beside {feet[0]}, which holds them', 'both')
+    for name in given:
+        if name == TERRAIN and RETARGET in given:
+            continue  # done together
+        try:
+            STEPS[name](section, work)
+        except ConfigError as err:
+            raise _refused(section, name, err) from err
+    section.finish()
+    return work
+
+
+def _transition(section: Section, work: _Work) -> None:
+    entry = section.section(TRANSITION)
+    path = entry.path.parent / entry.text('clip')
+    asf = entry.path.parent / entry.text('asf') if 'asf' in entry else None
+    second = work.readers.clip(path, asf)
+    done = join(
+        work.motion,
+        second,
+        _windows(entry, work.motion, second),
+        entry.text('alignment', ALIGNMENTS[0], ALIGNMENTS),
+        entry.number('fade_s', FADE_S, above=0.0, high=60.0),
+    )
+    entry.finish()
+    work.motion = done.motion
+    work.constraints += seam_constraints(done)
+    seam = done.seams[-1]
+    work.notes.append(f'{path.name} joined on in frames {seam.start} .. {seam.end}')
+
+
+def _windows(entry: Section, first: Motion, second: Motion) -> tuple[Window, Window] | None:
+    keys = [key for pair in _WINDOWS for key in pair]
+    given = [key for key in keys if key in entry]
+    if not given:
+        return None
+    if len(given) < len(keys):
+        missing = next(key for key in keys if key not in given)
+        raise entry.error(missing, f'this key, with {", ".join(given)}', 'no such key')
+    a, b = (
+        (_read_frame(entry, low, motion), _read_frame(entry, high, motion))
+        for (low, high), motion in zip(_WINDOWS, (first, second))
+    )
+    return a, b
+
+
+def _retarget(section: Section, work: _Work) -> None:
+    entry = section.section(RETARGET)
+    character = _character(entry, 'character', work.readers, 'a character by name or file')
+    scale = entry.number('world_scale', above=0.0, high=100.0) if 'world_scale' in entry else None
+    entry.finish()
+    if TERRAIN in section:
+        terrain = section.section(TERRAIN)
+        work.ground = work.surface(terrain)
+        terrain.finish()
+    ground = () if work.ground is None else (work.ground,)
+    work.adapt(for_body(work.motion, character.skeleton, scale, *ground))
+    work.notes.append(f'given to {entry.text("character")}')
+
+
+def _terrain(section: Section, work: _Work) -> None:
+    entry = section.section(TERRAIN)
+    work.ground = work.surface(entry)
+    ground = work.surface(entry, 'ground', FLOOR)
+    work.adapt(on_terrain(work.motion, work.ground, ground, entry.flag('swings', True)))
+    entry.finish()
+    work.notes.append(f'feet brought onto {entry.text("surface")}')
+
+
+def _hold_feet(section: Section, work: _Work) -> None:
+    if section.flag(HOLD_FEET):
+        floor = work.surfaces[FLOOR]
+        work.adapt(on_terrain(work.motion, floor, floor, swings=False))
+        work.notes.append('feet held where they stand')
+
+
+def _doorways(section: Section, work: _Work) -> None:
+    ground = work.ground or work.surfaces[FLOOR]
+    doorways = []
+    for entry in section.sections(DOORWAYS):
+        doorway = _doorway(entry, work.motion)
+        found = doorway_constraints(work.motion, [doorway], ground)
+        if not found:
+            raise entry.error('lintel_m', 'a doorway on the way of the body', 'one beside it')
+        doorways.append(doorway)
+        work.constraints += found
+        work.notes.append(f'stooped below {doorway.lintel_m:g} m')
+    shifts = np.zeros((work.motion.n_frames, 3)) if work.shifts is None else work.shifts
+    work.before = work.motion
+    work.motion = stooping(work.motion, doorways, shifts, ground)
+
+
+def _doorway(entry: Section, motion: Motion) -> Doorway:
+    lintel_m = entry.number('lintel_m', above=0.0, high=100.0)
+    sizes: dict[str, Any] = {
+        key: entry.number(key, above=0.0, high=100.0)
+        for key in ('width_m', 'depth_m')
+        if key in entry
+    }
+    if 'at_m' in entry:
+        x, y = (float(value) for value in entry.numbers('at_m', 2))
+        heading = float(np.radians(entry.number('heading_deg', 0.0, -360.0, 360.0)))
+        doorway = Doorway((x, y), heading, lintel_m)
+    else:
+        frame = _read_frame(entry, TIME if TIME in entry else FRAME, motion)
+        doorway = doorway_at(motion, frame, lintel_m)
+    entry.finish()
+    return replace(doorway, **sizes)
+
+
+STEPS: Mapping[str, Callable[[Section, _Work], None]] = {
+    TRANSITION: _transition,
+    RETARGET: _retarget,
+    TERRAIN: _terrain,
+    HOLD_FEET: _hold_feet,
+    DOORWAYS: _doorways,
+}
