@@ -61,19 +61,9 @@ def line_marker(
     namespace: str, identifier: int, points: Vec3s, colours: Floats, width: float
 ) -> MarkerSpec:
     """
-    Return a group of lines.
+    Return a group of lines by both ends of each, shape (2 n, 3) [m].
 
-    Parameters
-    ----------
-    namespace, identifier : str, int
-        Group, and number in it.
-    points : ndarray, shape (2 n, 3)
-        Two ends of each line [m].
-    colours : ndarray, shape (2 n, 4)
-        Red, green, blue, opacity of each end in 0 .. 1.
-    width : float
-        Of all lines [m].
-
+    Colours (2 n, 4) are red, green, blue and opacity of each end in 0 .. 1.
     """
     size, white = np.array([width, 0.0, 0.0]), (1.0, 1.0, 1.0, 1.0)
     return MarkerSpec(
@@ -99,23 +89,9 @@ def text_marker(
     frame: str = '',
 ) -> MarkerSpec:
     """
-    Return a text that faces the viewer.
+    Return a text that faces the viewer, with capitals `height` high about its middle [m].
 
-    Parameters
-    ----------
-    namespace, identifier : str, int
-        Group, and number in it.
-    text : str
-        One line.
-    position : ndarray, shape (3,)
-        Its middle [m].
-    height : float
-        Of a capital letter [m].
-    colour : tuple of float
-        Red, green, blue, opacity in 0 .. 1.
-    frame : str
-        TF frame that it moves with; '' for the message's.
-
+    The frame is the TF frame that it moves with; '' for the message's.
     """
     size = np.array([0.0, 0.0, height])
     return MarkerSpec(

@@ -5,7 +5,6 @@ One frame of all sensors at once, raw and filtered: what drivers, filter and per
 
 Poses are of the sensors in the transmitter's axes (REP-103). Quaternions are Hamilton, unit,
 (w, x, y, z). The status values equal the constants of the messages of the same names.
-
 """
 
 from typing import NamedTuple

@@ -6,7 +6,6 @@ The performer as a whole: waits for a calibration, applies it, then estimates po
 A calibration is either waited for (a still T-pose, as long as it takes) or requested (what
 comes, a pose or a pose and a motion, is recorded and evaluated at the end). While a requested one
 runs, and after it failed, the calibration before it stays in force.
-
 """
 
 from collections.abc import Callable
@@ -59,13 +58,7 @@ class PerformerModel:
         """
         Prepare without a calibration and without the tracker's place.
 
-        Parameters
-        ----------
-        character, layout, config : Character, SensorLayout, PerformerConfig
-            Whose body, which sensors, how.
-        date : callable
-            Returns the date and time for a calibration made now.
-
+        `date` returns the date and time for a calibration made now.
         """
         self._character = character
         self._layout = layout
@@ -92,10 +85,7 @@ class PerformerModel:
         """
         Take a calibration, made now or loaded.
 
-        Raises
-        ------
-        CalibrationError : if it is for other sensors, other segments or another body.
-
+        Raise CalibrationError if it is for other sensors, other segments or another body.
         """
         calibration.require_layout(self._layout)
         if calibration.performer != self._character.name:
@@ -147,7 +137,6 @@ class PerformerModel:
         Take a frame; return its posture, or None while there is no calibration.
 
         `outcome` reports a calibration that succeeded or failed with this frame.
-
         """
         self.outcome = None
         if self._tracker is None:

@@ -57,15 +57,7 @@ class PerformerStage:
     """
     The performer with the place of its tracker and the message it fills.
 
-    Parameters
-    ----------
-    config : PerformerConfig
-        Performer, layout, tuning.
-    lookup : callable
-        Returns where a frame stands in another, or None, as StaticTransformTree.lookup.
-    date : callable
-        Returns the date and time for a calibration made now.
-
+    `lookup` is that of a StaticTransformTree; `date` returns that of a calibration made now.
     """
 
     def __init__(

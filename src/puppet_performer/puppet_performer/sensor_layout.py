@@ -6,7 +6,6 @@ Which sensor sits on which segment, read from a YAML file.
 Any set of sensors will do that has one on the pelvis, which carries the root, and at least
 one left-right pair, which shows the performer's heading. Unmeasured segments are filled in
 by the posture estimate.
-
 """
 
 from dataclasses import dataclass
@@ -89,10 +88,7 @@ def load_layout(path: str | Path) -> SensorLayout:
     """
     Read a layout file.
 
-    Raises
-    ------
-    InputFileError : naming file, line and key of what is missing, unknown or insufficient.
-
+    Raise InputFileError naming file, line and key of what is missing, unknown or insufficient.
     """
     source = load_yaml(path, FORMAT)
     name = source.text('name', Path(path).stem)

@@ -215,30 +215,13 @@ def nearest_capsule(shape: ShapeArrays, segment: int, p: Vec3, normal: Vec3) -> 
     """
     Return the signed distance of a point from a segment's capsules and the nearest of them.
 
-    It is the least of the distances from the single capsules. Outside this is the distance
-    from their union. Inside it is the depth in the deepest capsule, which is never more than
-    the way out of the union: a bound from below. It changes by at most the way that the
-    point moves.
+    It is the least of the distances from the single capsules. Outside this is the distance from
+    their union. Inside it is the depth in the deepest capsule, which is never more than the way
+    out of the union: a bound from below. It changes by at most the way that the point moves.
 
-    Parameters
-    ----------
-    shape : ShapeArrays
-        The body.
-    segment : int
-        Index into SEGMENTS.
-    p : ndarray, shape (3,)
-        Point in the segment's frame [m].
-    normal : ndarray, shape (3,)
-        Out: outward unit normal of the nearest (deepest) capsule; the surface is at
-        p - distance * normal. On a core line it is a fixed direction square to it.
-
-    Returns
-    -------
-    distance : float
-        Negative inside [m]; infinity for a segment without capsules, with the normal +X.
-    capsule : int
-        Row of `shape`; -1 for none.
-
+    `normal` becomes the outward unit normal of the nearest (deepest) capsule; the surface is at p
+    - distance * normal. On a core line it is a fixed direction square to it. A segment without
+    capsules is infinitely far, its capsule -1 and the normal +X.
     """
     return nearest_capsule_within(shape, segment, p, math.inf, normal)
 
@@ -252,7 +235,6 @@ def nearest_capsule_within(
 
     The limit and -1 are returned if there are none. With a limit of zero it is the depth that
     is asked for, and what is outside costs little.
-
     """
     best, nearest, nearest_rho = limit, -1, 0.0
     normal[0], normal[1], normal[2] = 1.0, 0.0, 0.0
@@ -298,20 +280,10 @@ def crossings(
     origins: Vec3s, directions: Vec3s, capsules: Sequence[Capsule]
 ) -> tuple[Floats, Floats]:
     """
-    Return where straight lines enter and leave capsules.
+    Return where straight lines enter and leave capsules, in one frame, shapes (n, m) [m].
 
-    Parameters
-    ----------
-    origins, directions : ndarray, shape (n, 3)
-        Points and unit vectors in the capsules' frame; lines run both ways [m].
-    capsules : sequence of Capsule
-        All taken in the same frame, whatever their segments; m of them.
-
-    Returns
-    -------
-    enter, leave : ndarray, shape (n, m)
-        Signed lengths along the line [m]; inf and -inf where it misses the capsule.
-
+    Signed lengths from the origins (n, 3) along the unit directions (n, 3), inf and -inf where a
+    line misses the capsule; lines run both ways.
     """
     shape = (len(origins), len(capsules))
     enter, leave = np.full(shape, np.inf), np.full(shape, -np.inf)

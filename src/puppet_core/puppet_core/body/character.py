@@ -6,7 +6,6 @@ Characters: a skeleton with a shape, read from one YAML file each.
 Only the left side of a symmetric character needs to be written: joints, interaction points
 and capsules of the right side default to the mirror image (y negated). How the character
 lives in its world (scale, height of its root) is part of its description.
-
 """
 
 from collections.abc import Sequence
@@ -92,10 +91,7 @@ def load_character(path: str | Path) -> Character:
     """
     Read a character file.
 
-    Raises
-    ------
-    InputFileError : naming file, line and key of what is missing, unknown or impossible.
-
+    Raise InputFileError naming file, line and key of what is missing, unknown or impossible.
     """
     source = load_yaml(path, FORMAT)
     skeleton = _read_skeleton(source)

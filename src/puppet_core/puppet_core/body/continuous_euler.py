@@ -17,7 +17,6 @@ for that a, in closed form. With K = SPEED_RATIO this gives, for any curve at an
 - the orientation errs by at most 1.6 / K, and not at all where r > 3 / K, whatever happened
   nearer to the lock: within r < 1 / K the exact a may get away by a quarter of a turn at
   most, and outside it a gains on it by at least K - 1/r, which suffices.
-
 """
 
 import math
@@ -116,19 +115,7 @@ def _nearest_z(q: Quat, near: Vec3) -> tuple[float, float]:
 
 @kernel
 def continuous_euler_of_joint(q: Quat, turned: float, angles: Vec3) -> None:
-    """
-    Advance the three angles of one joint to its next rotation.
-
-    Parameters
-    ----------
-    q : ndarray, shape (4,)
-        Joint rotation.
-    turned : float
-        How far the joint has turned since the last step [rad].
-    angles : ndarray, shape (3,)
-        In: the angles last published; out: the new ones, Z, Y, X [rad].
-
-    """
+    """Advance the published Z, Y, X angles (3,) of a joint that has turned by `turned` [rad]."""
     a, r = _nearest_z(q, angles)
     # near the lock itself a hardly matters: leave it in peace rather than chase noise
     nearness = min(r * SPEED_RATIO, 1.0)
@@ -143,19 +130,9 @@ def continuous_euler_of_joint(q: Quat, turned: float, angles: Vec3) -> None:
 @kernel
 def continuous_euler_of_joints(rotations: Quats, previous: Quats, angles: Floats) -> None:
     """
-    Advance the published angles to the next rotations.
+    Advance the published angles (45,) to the next rotations (16, 4), and keep these [rad].
 
-    Parameters
-    ----------
-    rotations : ndarray, shape (16, 4)
-        Joint rotations; row 0, the root, is not split.
-    previous : ndarray, shape (16, 4)
-        In: those of the last step; out: a copy of `rotations`.
-    angles : ndarray, shape (45,)
-        In: the angles last published; out: the new ones, Z, Y, X for each joint [rad].
-
-    A joint whose rotation is not finite keeps its angles.
-
+    Row 0, the root, is not split. A joint whose rotation is not finite keeps its angles.
     """
     for joint in range(1, N_SEGMENTS):
         turned = angle_between(previous[joint], rotations[joint])
@@ -185,18 +162,9 @@ class ContinuousEuler:
 
     def step(self, rotations: Quats) -> Floats:
         """
-        Return the angles of the next posture.
+        Return the angles (45,) of the next rotations (16, 4), in the order of JOINT_NAMES [rad].
 
-        Parameters
-        ----------
-        rotations : ndarray, shape (16, 4)
-            Joint rotations; a joint that is not finite keeps its angles.
-
-        Returns
-        -------
-        angles : ndarray, shape (45,)
-            In the order of JOINT_NAMES [rad]; overwritten by the next step.
-
+        They are overwritten by the next step. A joint that is not finite keeps its angles.
         """
         # one layout for the kernels, whatever the caller has
         self._rotations[:] = rotations

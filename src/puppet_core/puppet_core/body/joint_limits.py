@@ -7,7 +7,6 @@ A joint's rotation is a swing after a twist about the segment's own axis. The sw
 by an elliptic cone about a centre, the twist by a range. Limits are a choice of the character:
 the optional section `joint_limits` of its file, by joint, where the right side defaults to the
 mirror image of the left. The solvers apply them (`puppet_retarget.solvers.joint_limits`).
-
 """
 
 from dataclasses import dataclass
@@ -80,7 +79,6 @@ def segment_axis(skeleton: Skeleton, segment: int) -> Vec3:
     It points to the next joint: of the spine to the chest, of the chest to the head, of a limb
     to its elbow, wrist, knee or ankle. A hand goes on as its forearm does, a foot points ahead,
     the head up.
-
     """
     axis = np.array([0.0, 0.0, 1.0])
     name = SEGMENTS[segment]
@@ -102,7 +100,6 @@ def swing_axes(axis: Vec3) -> tuple[Vec3, Vec3]:
     The first is X, for a segment along X it is Y, made square to the segment; the second
     completes the three. Of a segment along Y or Z these are X and the third axis, of a foot Y
     and Z; the sign of the second does not matter to a cone.
-
     """
     reference = np.eye(3)[1 if abs(axis[0]) == np.abs(axis).max() else 0]
     first = reference - (reference @ axis) * axis
@@ -114,10 +111,7 @@ def read_joint_limits(source: Section) -> tuple[JointLimit, ...]:
     """
     Read the optional section of a character file.
 
-    Raises
-    ------
-    InputFileError : naming file, line and key of what is unknown or impossible.
-
+    Raise InputFileError naming file, line and key of what is unknown or impossible.
     """
     section = source.section(SECTION, optional=True)
     limits = []

@@ -23,21 +23,9 @@ def forward_kinematics(
     offsets: Vec3s, root_position: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s
 ) -> None:
     """
-    Fill the world orientation and joint position of every segment.
+    Fill the world orientation (16, 4) and joint position (16, 3) of every segment [m].
 
-    Parameters
-    ----------
-    offsets : ndarray, shape (16, 3)
-        Joint of each segment in its parent's frame at rest [m].
-    root_position : ndarray, shape (3,)
-        Pelvis joint in world [m].
-    rotations : ndarray, shape (16, 4)
-        Row 0 is the pelvis in world, the others are relative to the parent segment.
-    q_world : ndarray, shape (16, 4)
-        Out: orientation of each segment in world.
-    p_world : ndarray, shape (16, 3)
-        Out: position of each segment's joint in world [m].
-
+    Row 0 of the rotations is the pelvis in world, the others are relative to the parent segment.
     """
     q_world[0] = quat(rotations[0])
     p_world[0] = vec3(root_position)
@@ -66,7 +54,6 @@ def end_effector_positions(
 
     Rows 0 to 3 are the interaction points of hands and feet, rows 4 to 7 the elbows and
     knees, in the order of GENERAL_END_EFFECTORS; `out` has shape (8, 3) [m].
-
     """
     for limb in range(4):
         end = _END_SEGMENTS[limb]
@@ -78,19 +65,9 @@ def end_effector_positions(
 @kernel
 def causal_velocities(positions: Vec3s, dt_s: float, last_positions: Vec3s, out: Vec3s) -> None:
     """
-    Fill the velocities of points since the frame before, and remember where they are.
+    Fill the velocities of points (n, 3) since the frame before, and remember where they are.
 
-    Parameters
-    ----------
-    positions : ndarray, shape (n, 3)
-        Of the points now [m].
-    dt_s : float
-        Time since the frame before [s]; without one, or none in order, the velocities are zero.
-    last_positions : ndarray, shape (n, 3)
-        In: of the points in the frame before [m]. Out: those of now.
-    out : ndarray, shape (n, 3)
-        Out: velocities [m/s].
-
+    They are zero without a frame before, or with a `dt_s` that is not positive.
     """
     is_next = 0.0 < dt_s < math.inf
     for i in range(len(positions)):
@@ -113,21 +90,10 @@ def follow_chains(
     parents: Ints, rotations: Quats, translations: Vec3s, q_world: Quats, p_world: Vec3s
 ) -> None:
     """
-    Fill orientation and position of every joint in every frame.
+    Fill orientation (n, j, 4) and position (n, j, 3) [m] of every joint in every frame.
 
-    Parameters
-    ----------
-    parents : ndarray of int, shape (j,)
-        Index of each joint's parent, which comes before it; -1 for one in the world.
-    rotations : ndarray, shape (n, j, 4)
-        Each joint relative to its parent.
-    translations : ndarray, shape (n, j, 3)
-        Each joint in its parent's axes [m].
-    q_world : ndarray, shape (n, j, 4)
-        Out: orientations.
-    p_world : ndarray, shape (n, j, 3)
-        Out: positions [m].
-
+    Rotations and translations are in the axes of the joint's parent, which comes before it; -1 is
+    the world.
     """
     for i in range(rotations.shape[0]):
         for joint in range(len(parents)):

@@ -37,17 +37,7 @@ def speeds(positions: Vec3s, rate_hz: float) -> Floats:
 
 
 def planted_soles(soles: Vec3s, rate_hz: float) -> NDArray[np.bool_]:
-    """
-    Return which of the performer's feet are planted in which frames, shape (n, 2).
-
-    Parameters
-    ----------
-    soles : ndarray, shape (n, 2, 3)
-        The performer's sole centres in world [m].
-    rate_hz : float
-        Frames per second.
-
-    """
+    """Return in which frames the sole centres (n, 2, 3) in world [m] are planted, shape (n, 2)."""
     planted = soles[..., 2] < PLANTED_HEIGHT_M
     planted &= speeds(soles, rate_hz) < PLANTED_SPEED_M_S
     planted[0] = False  # its speed is not known

@@ -38,7 +38,6 @@ class Posture:
 
     The end-effectors come from position measurements where there are any, so they need not
     agree with the angles to the last millimetre.
-
     """
 
     root_position: Vec3
@@ -139,10 +138,7 @@ def world_segments(
     """
     Return forward kinematics of every frame at once: (n, 16, 4) and (n, 16, 3) [m].
 
-    Raises
-    ------
-    ConfigError : if root positions and rotations are not those of as many frames.
-
+    Raise ConfigError if root positions and rotations are not those of as many frames.
     """
     n = len(rotations)
     roots = check_shape('root_positions', root_positions, (n, 3))
@@ -161,19 +157,7 @@ def general_end_effectors(skeleton: Skeleton, q_world: Quats, p_world: Vec3s) ->
 
 @kernel
 def is_posture(root: Vec3, segments: Vec3s, rotations: Quats) -> bool:
-    """
-    Return whether places are finite and rotations are of unit length.
-
-    Parameters
-    ----------
-    root : ndarray, shape (3,)
-        Pelvis in world [m].
-    segments : ndarray, shape (16, 3)
-        Joints in world [m].
-    rotations : ndarray, shape (16, 4)
-        Joint rotations.
-
-    """
+    """Return whether places [m] are finite and in range and rotations are of unit length."""
     # every comparison is false for NaN
     for k in range(3):
         if not abs(root[k]) <= MAX_COORDINATE_M:

@@ -13,7 +13,6 @@ Pelvis, spine and chest are one body for the rays, as they stand in the rest pos
 a ball-shaped character covers a chest that has little shape of its own. All other segments
 have their own capsules alone. Points measured on a body can take their place: files of
 `puppet-surface/1`, with forty points for each segment that was measured.
-
 """
 
 from collections.abc import Sequence
@@ -41,30 +40,17 @@ _PARALLEL_SINE = 0.1  # [-]; below it two directions do not span a plane well
 
 def surface_samples(skeleton: Skeleton, capsules: Sequence[Capsule]) -> Vec3s:
     """
-    Return sample points on the surface of every segment.
+    Return finite sample points on each segment's surface, in its frame, shape (16, 40, 3) [m].
 
-    The axis of an arm's or leg's segment runs from its joint to the next; of the pelvis, from
-    the hips' level to the spine's joint; of spine and chest, up to the next joint; of the
-    head, from its joint to its top; of a hand, from the wrist to the fingertips; of a foot,
-    from heel to toe, at half the foot's height there.
+    The axis of an arm's or leg's segment runs from its joint to the next; of the pelvis, from the
+    hips' level to the spine's joint; of spine and chest, up to the next joint; of the head, from
+    its joint to its top; of a hand, from the wrist to the fingertips; of a foot, from heel to toe,
+    at half the foot's height there.
 
-    Point k of ring i is row 5 i + k. On every ring k = 0 is in front, on a foot on top. From
-    there the points go round to the left on torso and head, upwards on arms, and outwards on
-    legs and feet: the right side of a symmetric body mirrors the left row by row, and on the
-    torso row k mirrors row 5 - k.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The body's lengths.
-    capsules : sequence of Capsule
-        Its shape.
-
-    Returns
-    -------
-    samples : ndarray, shape (16, 40, 3)
-        Each row in its segment's frame [m]; always finite.
-
+    Point k of ring i is row 5 i + k. On every ring k = 0 is in front, on a foot on top. From there
+    the points go round to the left on torso and head, upwards on arms, and outwards on legs and
+    feet: the right side of a symmetric body mirrors the left row by row, and on the torso row k
+    mirrors row 5 - k.
     """
     return _surface_samples(_Exact((skeleton, tuple(capsules)))).copy()
 
@@ -105,24 +91,9 @@ def _surface_samples(body: _Exact) -> Vec3s:
 
 def load_surface(path: str | Path, fallback: Vec3s) -> Vec3s:
     """
-    Return the sample points of a body: those of the file, and others where it has none.
+    Return sample points (16, 40, 3) [m]: those of the file, and the fallback's elsewhere.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    fallback : ndarray, shape (16, 40, 3)
-        Points of the segments that are not in the file, from `surface_samples` [m].
-
-    Returns
-    -------
-    samples : ndarray, shape (16, 40, 3)
-        In the segments' frames [m].
-
-    Raises
-    ------
-    InputFileError : naming file, line and segment of what is missing or impossible.
-
+    Raise InputFileError naming file, line and segment of what is missing or impossible.
     """
     samples = check_array('fallback', fallback, (N_SEGMENTS, N_SAMPLES, 3)).copy()
     for segment, points in read_surface(path).items():
@@ -142,21 +113,9 @@ def read_surface(path: str | Path) -> dict[str, Vec3s]:
 
 def save_surface(samples: Vec3s, path: str | Path, segments: Sequence[str] = SEGMENTS) -> None:
     """
-    Write the points of some segments, all or nothing.
+    Write the points of some segments, from samples (16, 40, 3) [m], all or nothing.
 
-    Parameters
-    ----------
-    samples : ndarray, shape (16, 40, 3)
-        In the segments' frames [m]; rows of other segments are ignored.
-    path : str or Path
-        The file.
-    segments : sequence of str
-        Which segments to write.
-
-    Raises
-    ------
-    ConfigError : if a segment is unknown, or a point to be written is not finite or too far.
-
+    Raise ConfigError if a segment is unknown, or a point to be written is not finite or too far.
     """
     tree = {}
     for name in segments:

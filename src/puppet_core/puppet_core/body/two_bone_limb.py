@@ -4,7 +4,6 @@
 The triangle of shoulder, elbow and wrist: angles from lengths, and what is in reach (kernel).
 
 Its two limb sides are given; the third, from shoulder to wrist, is where the limb is to end.
-
 """
 
 import math
@@ -19,7 +18,6 @@ def polar_limit(side: float, axis: float, opposite: float) -> float:
 
     Clamped to [0, pi] where the triangle does not close: the law of cosines, in the form of
     half-angle tangents, which keeps full precision for thin triangles.
-
     """
     top = (opposite - (side - axis)) * (opposite + (side - axis))
     bottom = ((side + axis) - opposite) * ((side + axis) + opposite)
@@ -35,21 +33,11 @@ def soft_distance(
     distance: float, current: float, upper: float, lower: float, kept_back: float
 ) -> float:
     """
-    Return the distance at which the wrist ends when it should go to `distance`.
+    Return the distance at which the wrist ends when it should go to `distance` [m].
 
-    The elbow's angle changes infinitely fast where a limb becomes straight or folded. So
-    distances nearer to that than `kept_back`, and than the current one, are approached only
+    The elbow's angle changes infinitely fast where a limb becomes straight or folded. So distances
+    nearer to that than `kept_back` > 0, and than the current one (0 for none), are approached only
     halfway and never passed; all others are reached.
-
-    Parameters
-    ----------
-    distance, current : float
-        Shoulder to goal, and to wrist as it is; 0 for none [m].
-    upper, lower : float
-        Segment lengths [m].
-    kept_back : float
-        What is left for stopping, > 0 [m].
-
     """
     length, fold = upper + lower, abs(upper - lower)
     far, near = length - kept_back, fold + kept_back

@@ -4,7 +4,6 @@
 The style of all charts, and how they become files: the same bytes every time.
 
 Matplotlib is imported where something is drawn, so that nothing else waits for it.
-
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -82,10 +81,7 @@ def styled() -> Iterator[None]:
     """
     Draw and write in the style of the suite, whatever the user's settings are.
 
-    Raises
-    ------
-    ConfigError : without matplotlib.
-
+    Raise ConfigError without matplotlib.
     """
     try:
         import matplotlib
@@ -110,19 +106,7 @@ def new_figure(
     """
     Return a figure with panels below each other, which share the time axis of their column.
 
-    Parameters
-    ----------
-    heights : sequence of float
-        Of the panels, relative to each other.
-    height_px : int
-        Of the whole at the width of WIDTH_PX.
-    title : str
-        Above all.
-    columns : sequence of float, optional
-        Widths, relative to each other.
-    is_shared : bool, optional
-        Whether the panels of a column have one time axis.
-
+    Heights and the widths of columns are relative to each other; the whole is WIDTH_PX wide.
     """
     from matplotlib.figure import Figure
 
@@ -156,19 +140,7 @@ def legend_above(axes: 'Axes', columns: int = 6) -> None:
 def line_chart(
     times_s: Floats, panels: Mapping[str, Sequence[Line]], height_px: int = 760
 ) -> Picture:
-    """
-    Return a picture of lines over time.
-
-    Parameters
-    ----------
-    times_s : ndarray, shape (n,)
-        The common horizontal axis, rising [s].
-    panels : mapping of str to sequence of Line
-        From top to bottom, by what their vertical axes are, with the unit.
-    height_px : int, optional
-        Of the picture, which is WIDTH_PX wide.
-
-    """
+    """Return a picture of lines over rising times (n,) [s]; panels by axis name and unit."""
     with styled():
         figure, grid = new_figure([1.0] * len(panels), height_px)
         for (axes,), (title, lines) in zip(grid, panels.items()):

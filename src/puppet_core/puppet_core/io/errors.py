@@ -25,19 +25,8 @@ class InputFileError(PuppetError, ValueError):
     """
     A file's content is not what its format promises.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    expected, got : str
-        What should stand there, and what does.
-    line : int, optional
-        Line in the file, from 1.
-    field : str, optional
-        Name of the key, channel or section.
-    hint : str, optional
-        What is available, or what to do.
-
+    What was expected and got in which file, its line from 1 and the field if known; a hint is what
+    is available, or what to do.
     """
 
     def __init__(

@@ -25,11 +25,7 @@ def require_file(path: str | Path, kind: str = 'file') -> int:
     """
     Return the size of a file, links followed: a pipe or a device could be read for ever.
 
-    Raises
-    ------
-    InputFileError : for what is no file.
-    OSError : if it cannot be read.
-
+    Raise InputFileError for what is no file, OSError if it cannot be read.
     """
     found = Path(path).stat()
     if not stat.S_ISREG(found.st_mode):
@@ -48,7 +44,6 @@ def replacing(path: str | Path) -> Iterator[Path]:
     was before or wholly new. The suffix of `path` is kept, for writers that depend on it.
     A link is followed: what it points to is replaced. Something that is no file, such as
     /dev/stdout or a named pipe, is not replaced but written to, when the block has succeeded.
-
     """
     target = Path(path)
     if target.is_dir():
@@ -79,10 +74,7 @@ def check_writable(path: str | Path, name: str) -> None:
     """
     Refuse an output that cannot be written, before the work for it is done.
 
-    Raises
-    ------
-    ConfigError : naming the argument `name` and what is in the way.
-
+    Raise ConfigError naming the argument `name` and what is in the way.
     """
     target = Path(path)
     if target.is_dir():

@@ -6,7 +6,6 @@ Parameters as data: one row each, checked the same way by nodes and by offline c
 A row knows its default, unit, range and whether it may change while running; `check_values`
 turns what a user wrote into values of the right type or refuses with a text that names the
 row. ROS declares these rows in puppet_ros.node.parameters; nothing here knows about it.
-
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -78,10 +77,7 @@ class Row:
         """
         Return `value` as this row's type, a list as a tuple.
 
-        Raises
-        ------
-        ConfigError : naming the row, what it expected and what it got.
-
+        Raise ConfigError naming the row, what it expected and what it got.
         """
         if not self.is_list:
             return self._check_element(value)
@@ -167,10 +163,7 @@ def check_values(rows: Sequence[Row], given: Mapping[str, Any]) -> dict[str, Any
     """
     Return name -> value of all rows: the given ones checked, the others at their default.
 
-    Raises
-    ------
-    ConfigError : for a name that no row has, a wrong type, or a value out of range.
-
+    Raise ConfigError for a name that no row has, a wrong type, or a value out of range.
     """
     values = defaults(rows)
     by_name = {row.name: row for row in rows}
@@ -188,7 +181,6 @@ def build_config(kind: type[Config], values: Mapping[str, Any]) -> Config:
 
     The parameter `gate.mahalanobis_limit` fills the field `gate_mahalanobis_limit`. Fields
     without a parameter keep their default; a parameter without a field is our own mistake.
-
     """
     known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
     named = {name.replace('.', '_'): value for name, value in values.items()}
@@ -203,10 +195,7 @@ def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
 
     The sections `/**` and `node_name` are read, the latter last; others are ignored.
 
-    Raises
-    ------
-    InputFileError : if the file is missing or is not a ROS parameter file.
-
+    Raise InputFileError if the file is missing or is not a ROS parameter file.
     """
     try:
         tree = load_plain_yaml(read_utf8(path))

@@ -34,17 +34,7 @@ def progress(
     """
     Yield a function to call with how much was done since its last call.
 
-    Parameters
-    ----------
-    title : str
-        What is being done.
-    total : int or None
-        Number of frames, or of what else is done; None if it is not known yet.
-    stream : TextIO, optional
-        Where to show it; the standard error stream if not given.
-    unit : str
-        What is counted.
-
+    A `total` of None is not known yet; the stream is standard error unless given.
     """
     from tqdm import tqdm
 

@@ -61,10 +61,7 @@ def read_xml(path: Path, text: str) -> XmlElement:
     """
     Return the outermost element of a text.
 
-    Raises
-    ------
-    InputFileError : naming the file and the line of what is no XML, or not allowed.
-
+    Raise InputFileError naming the file and the line of what is no XML, or not allowed.
     """
     from defusedxml import DefusedXmlException
     from defusedxml.expatreader import create_parser

@@ -7,7 +7,6 @@ Aliases are refused: with them a few lines could stand for more than any memory 
 
 A `Section` wraps one mapping. Its typed getters validate and remember what was asked for;
 `finish` then refuses keys nobody asked for, which catches misspellings.
-
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,7 +72,6 @@ class _LineLoader(PlainLoader):
 
     Of YAML 1.1's special scalars only truth values, numbers and null are recognised: a date
     or `<<` is text. Aliases, and what a tag would make of a value, are refused.
-
     """
 
     yaml_implicit_resolvers = {
@@ -146,11 +144,8 @@ def load_plain_yaml(text: str) -> Any:
 
     ROS reads parameter files in the same way, and rosbag2 writes no aliases.
 
-    Raises
-    ------
-    yaml.YAMLError : if it is no such YAML, or holds an alias or a value that cannot be.
-    RecursionError : if it is nested very deeply.
-
+    Raise yaml.YAMLError if it is no such YAML, or holds an alias or a value that cannot be,
+    RecursionError if it is nested very deeply.
     """
     return yaml.load(text, Loader=PlainLoader)
 
@@ -267,10 +262,7 @@ def load_yaml(path: str | Path, file_format: str) -> Section:
     """
     Read a YAML file whose first key is `format: <file_format>`.
 
-    Raises
-    ------
-    InputFileError : if the file is missing, not YAML, not a mapping, or of another format.
-
+    Raise InputFileError if the file is missing, not YAML, not a mapping, or of another format.
     """
     return parse_yaml(read_utf8(path), path, file_format)
 
@@ -279,10 +271,7 @@ def read_utf8(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> str:
     """
     Return the text of a file of sensible size.
 
-    Raises
-    ------
-    InputFileError : if it cannot be read, is too large or is no UTF-8.
-
+    Raise InputFileError if it cannot be read, is too large or is no UTF-8.
     """
     path = Path(path)
     try:

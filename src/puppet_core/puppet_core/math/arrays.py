@@ -41,26 +41,10 @@ def frozen(array: NDArray) -> NDArray:
 
 def check_array(name: str, values: ArrayLike, shape: Sequence[int | None]) -> Floats:
     """
-    Return `values` as a contiguous float64 array of the given shape.
+    Return `values` as a contiguous float64 array, the input itself where it already fits.
 
-    Parameters
-    ----------
-    name : str
-        What the caller calls the array; opens the error text.
-    values : array_like
-        Anything numpy can make floats of.
-    shape : sequence of int or None
-        Expected shape; None stands for any length along that axis.
-
-    Returns
-    -------
-    array : ndarray
-        C-contiguous float64; the input itself where it already fits.
-
-    Raises
-    ------
-    ConfigError : if the shape differs or an element is not finite.
-
+    None in the shape stands for any length along that axis. Raise ConfigError, opened by the name,
+    if the shape differs or an element is not finite.
     """
     array = check_shape(name, values, shape)
     if not np.all(np.isfinite(array)):

@@ -11,21 +11,10 @@ from puppet_core.math.compiled import kernel
 @kernel
 def follow(state: Floats, target: float, time_constant: float, dt: float) -> float:
     """
-    Advance a critically damped follower by one step and return its value.
+    Advance a critically damped follower, value and rate (2,), by one step; return its value.
 
-    Exact for a target held over the step, so any step length is stable.
-
-    Parameters
-    ----------
-    state : ndarray, shape (2,)
-        Value and its rate; overwritten.
-    target : float
-        What to follow.
-    time_constant : float
-        tau [s]; 0 follows at once.
-    dt : float
-        Step [s].
-
+    Exact for a target held over the step, so any step length is stable; a time constant of 0 s
+    follows at once.
     """
     if time_constant <= 0.0:
         state[0], state[1] = target, 0.0

@@ -17,7 +17,6 @@ def solve_in_place(system: Floats) -> bool:
     Turn the last column of a (4, 5) linear system into its solution; False if singular.
 
     Gauss-Jordan elimination with row pivoting; the other columns are destroyed.
-
     """
     for column in range(4):
         pivot = column
@@ -43,26 +42,11 @@ def solve_in_place(system: Floats) -> bool:
 @kernel
 def factorise_in_place(matrix: Floats, n: int, stiffen: bool) -> bool:
     """
-    Turn the lower triangle of a symmetric (n, n) matrix into its Cholesky factor.
+    Turn the lower triangle of a symmetric matrix into its Cholesky factor; False if it has none.
 
-    The diagonal becomes the inverse of the factor's, for `solve_factorised`. Rows and columns
-    from n on are left alone.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (n, n) or more
-        In and out.
-    n : int
-        Number of equations.
-    stiffen : bool
-        Whether a direction without curvature is made very stiff, so that it stays as it is,
-        as rounding may want it with absurd weights; else the factor is left unfinished.
-
-    Returns
-    -------
-    is_definite : bool
-        False if the matrix was not positive definite.
-
+    The diagonal becomes the inverse of the factor's, for `solve_factorised`. Rows and columns from
+    n on are left alone. `stiffen` makes a direction without curvature very stiff, so that it stays
+    as it is, as rounding may want it with absurd weights; else the factor is left unfinished.
     """
     is_definite = True
     for i in range(n):

@@ -139,17 +139,7 @@ def between_rows(u: Vec3s, v: Vec3s, out: Quats) -> None:
 
 @kernel
 def continuous_rows(q: Quats, out: Quats) -> None:
-    """
-    Write quaternions made unit, each with the sign that is nearer to its frame before.
-
-    Parameters
-    ----------
-    q : ndarray, shape (n, k, 4)
-        Quaternions of k joints over n frames, none of them zero.
-    out : ndarray, shape (n, k, 4)
-        Out.
-
-    """
+    """Write unit quaternions (n, k, 4), each with the sign that is nearer to its frame before."""
     for i in range(q.shape[0]):
         for j in range(q.shape[1]):
             normalize(q[i, j], out[i, j])

@@ -6,7 +6,6 @@ Rotations over arrays (numpy), for whole clips and set-up code.
 The same conventions and names as `puppet_core.math.quaternion`, but functions allocate their
 result and broadcast over leading axes: quaternions (..., 4), vectors (..., 3). The hot path
 uses the kernels instead.
-
 """
 
 import numpy as np

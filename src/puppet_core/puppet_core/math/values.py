@@ -163,7 +163,6 @@ def between(u: Vec3Like, v: Vec3Like) -> Quat:
     Shin2002 eqs. 5.11 and 5.13 with the axis u x v (errata 8: printed the wrong way round).
     Opposite vectors leave the axis free: any one square to u is taken. A zero vector gives
     the identity.
-
     """
     u_length, v_length = norm(u), norm(v)
     if u_length == 0.0 or v_length == 0.0:
@@ -206,7 +205,6 @@ def slerp(a: QuatLike, b: QuatLike, t: float) -> Quat:
 
     Shin2002 eq. 5.14 is this with t = w; the short way round is errata 11. For rotations
     exactly half a turn apart either way is short, and the one of b's own sign is taken.
-
     """
     along = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     sign = -1.0 if along < 0.0 else 1.0

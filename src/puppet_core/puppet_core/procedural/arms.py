@@ -6,7 +6,6 @@ Arms of the procedural performer: joint angles for gestures, goals for table and
 Angles move the arms in the T-pose, while walking, squatting and jumping. Where a palm has to
 be somewhere, the arm that puts it there is computed, and joints are blended from the one to
 the other.
-
 """
 
 from typing import NamedTuple
@@ -60,21 +59,9 @@ class Palm(NamedTuple):
 
 def add_arms(skeleton: Skeleton, plan: Plan, t: Floats, body: Body, chests: tuple) -> None:
     """
-    Write the arms' rotations into `body.rotations`.
+    Write the arms' rotations at times t (n,) [s] into a body whose torso is complete.
 
-    Parameters
-    ----------
-    skeleton : Skeleton
-        Lengths.
-    plan : Plan
-        What happens when.
-    t : ndarray, shape (n,)
-        Times [s].
-    body : Body
-        Its torso must be complete.
-    chests : tuple of ndarray
-        Orientations (n, 4) and joint positions (n, 3) of the chest in world.
-
+    `chests` are orientations (n, 4) and joint positions (n, 3) of the chest in world [m].
     """
     for side in range(2):
         upper, lower, hand = LIMB_SEGMENTS[side]
@@ -179,17 +166,7 @@ def placed_arm(
     """
     Return the rotations of upper arm, forearm and hand that bring the palm to its place.
 
-    Parameters
-    ----------
-    skeleton : Skeleton
-        Lengths.
-    side : int
-        0 left, 1 right.
-    chests : tuple of ndarray
-        Orientations (n, 4) and joint positions (n, 3) of the chest in world.
-    palm : Palm
-        The place; its blend factor is not used.
-
+    Side 0 is left; `chests` as in `add_arms`; the palm's blend factor is not used.
     """
     q_chest, p_chest = chests
     upper, lower, hand = LIMB_SEGMENTS[side]

@@ -77,19 +77,7 @@ def range_of_motion(
     """
     Return the T-pose and then the range of motion; the last frame is followed by the first.
 
-    Parameters
-    ----------
-    character : Character or Skeleton
-        The body.
-    rate_hz : float
-        Frames per second.
-    t_pose_s : float
-        How long the T-pose at the beginning is held [s].
-
-    Raises
-    ------
-    ConfigError : if a time is negative or not finite.
-
+    Raise ConfigError if a time is negative or not finite.
     """
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character

@@ -31,13 +31,8 @@ def eased(t: Floats, keys: Sequence[tuple[float, float]]) -> Floats:
     """
     Return the curve that rests at each key and goes from one to the next by a smooth step.
 
-    Parameters
-    ----------
-    t : ndarray, shape (n,)
-        Times [s].
-    keys : sequence of (time, value)
-        In order of time; before the first and after the last the curve is constant.
-
+    Keys (time, value) are in order of time; before the first and after the last the curve is
+    constant.
     """
     curve = np.full(len(t), float(keys[0][1]))
     for (start, before), (end, after) in zip(keys, keys[1:]):
@@ -66,17 +61,9 @@ def quintic(t: Floats, start_s: float, end_s: float, start: End, end: End) -> Fl
 
 def smoothed(values: Floats, rate_hz: float, width_s: float) -> Floats:
     """
-    Return a periodic curve smoothed by a Gaussian along axis 0.
+    Return one period (n, ...) of a curve smoothed by a Gaussian along axis 0.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n, ...)
-        One period.
-    rate_hz : float
-        Samples per second.
-    width_s : float
-        Standard deviation of the Gaussian [s].
-
+    `width_s` is its standard deviation [s].
     """
     frequencies = np.fft.rfftfreq(len(values), 1.0 / rate_hz)
     gain = np.exp(-0.5 * (2.0 * np.pi * frequencies * width_s) ** 2)

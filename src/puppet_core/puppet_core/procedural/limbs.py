@@ -5,7 +5,6 @@ Two-segment limbs over whole motions: from where both ends are to segment orient
 
 Elbow and knee bend about one axis of the upper segment, as they do; the bending plane is
 given by a pole, the direction towards which the middle joint points.
-
 """
 
 from functools import reduce
@@ -23,17 +22,9 @@ def unit(vectors: Vec3s) -> Vec3s:
 
 def middle_joint(start: Vec3s, end: Vec3s, lengths: Floats, pole: Vec3s) -> Vec3s:
     """
-    Return elbows or knees, shape (n, 3) [m].
+    Return elbows or knees, shape (n, 3) [m], of limbs between two ends (n, 3).
 
-    Parameters
-    ----------
-    start, end : ndarray, shape (n, 3)
-        Shoulders or hips, wrists or ankles [m].
-    lengths : ndarray, shape (2,)
-        Of the upper and the lower segment [m].
-    pole : ndarray, shape (n, 3) or (3,)
-        Where the middle joint points, not along the limb.
-
+    They stand towards the pole, a direction (3,) or (n, 3) that is not along the limb.
     """
     upper, lower = lengths
     axis = unit(end - start)
@@ -47,15 +38,9 @@ def middle_joint(start: Vec3s, end: Vec3s, lengths: Floats, pole: Vec3s) -> Vec3
 
 def segment_rotations(bone: Vec3s, rest_bone: Floats, hinge: Vec3s, rest_hinge: Floats) -> Quats:
     """
-    Return the orientations that turn a rest bone and hinge axis into given ones.
+    Return the orientations that turn a rest bone and hinge axis (3,) into given ones (n, 3).
 
-    Parameters
-    ----------
-    bone, hinge : ndarray, shape (n, 3)
-        Directions of the segment and of its bending axis in world; the axis is made square.
-    rest_bone, rest_hinge : ndarray, shape (3,)
-        The same in the segment's own frame.
-
+    The axis is made square to the bone.
     """
     world, rest = _axes(bone, hinge), _axes(rest_bone[None], rest_hinge[None])
     return quaternions.from_matrix(world @ np.swapaxes(rest, -1, -2))
@@ -67,17 +52,8 @@ def two_bone_rotations(
     """
     Return world orientations of upper and lower segment, shape (n, 4) each.
 
-    Parameters
-    ----------
-    start, end : ndarray, shape (n, 3)
-        Both ends of the limb [m].
-    bones : ndarray, shape (2, 3)
-        Offsets of the middle and the end joint at rest [m].
-    rest_hinge : ndarray, shape (3,)
-        Axis of bending in the rest pose: the pole there times the bone.
-    pole : ndarray, shape (n, 3)
-        Where the middle joint points.
-
+    The rest hinge is the axis of bending in the rest pose: the pole there times the bone; bones as
+    rest offsets (2, 3), ends and pole as in `middle_joint` [m].
     """
     middle = middle_joint(start, end, np.linalg.norm(bones, axis=1), pole)
     hinge = np.cross(pole, end - start)

@@ -6,7 +6,6 @@ Motions made to be played without end, opened by the T-pose that calibration nee
 A clip is played forward and backward in turn, its time slowed to rest at both ends, so that
 velocities do not jump and planted feet stay planted. Between frames, positions and rotations
 are interpolated by cubic curves whose slopes come from the neighbouring frames.
-
 """
 
 from typing import NamedTuple
@@ -38,20 +37,10 @@ def smooth_step(u: Floats | float) -> Floats:
 
 def clip_loop(motion: Motion, rate_hz: float, t_pose_s: float = 2.0) -> LoopedMotion:
     """
-    Return a clip as an endless performance.
+    Return a clip as an endless performance at some rate.
 
-    The T-pose stands where the clip begins and faces where its pelvis faces, then moves into
-    the first frame; from there on the clip runs forward and backward for ever.
-
-    Parameters
-    ----------
-    motion : Motion
-        The clip, at any rate.
-    rate_hz : float
-        Rate of the result.
-    t_pose_s : float
-        How long the T-pose is held [s].
-
+    The T-pose stands for `t_pose_s` where the clip begins and faces where its pelvis faces, then
+    moves into the first frame; from there on the clip runs forward and backward for ever.
     """
     if t_pose_s < 0.0 or not rate_hz > 0.0:
         raise ConfigError(f'expected t_pose_s >= 0 and rate_hz > 0, got {t_pose_s}, {rate_hz}')
@@ -78,7 +67,6 @@ def sample(motion: Motion, times_s: Floats) -> tuple[Vec3s, Quats]:
 
     Between two frames positions follow the cubic with the slopes of central differences, and
     rotations the spherical one; at the frames both give the frames.
-
     """
     position = np.clip(np.asarray(times_s) * motion.rate_hz, 0.0, motion.n_frames - 1.0)
     first = np.minimum(position.astype(np.int64), max(motion.n_frames - 2, 0))

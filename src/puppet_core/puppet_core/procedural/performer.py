@@ -6,7 +6,6 @@ A performer made of formulas, for demonstrations and tests without a captured cl
 It stands in the T-pose, walks to a table and lays its hands on it, turns round, walks back,
 claps, squats and jumps, and begins again without a seam. Planted soles lie flat and still on
 the floor, palms touch the table and each other, and all curves have two derivatives.
-
 """
 
 import numpy as np
@@ -25,20 +24,8 @@ def procedural_motion(
     """
     Return one pass of the performance; its last frame is followed by its first.
 
-    Parameters
-    ----------
-    character : Character or Skeleton
-        The body. Steps and gestures scale with its legs and arms; the table does not, so
-        the proportions should be a person's.
-    rate_hz : float
-        Frames per second.
-    t_pose_s : float
-        How long the T-pose at the beginning is held [s].
-
-    Raises
-    ------
-    ConfigError : if a time is negative or not finite.
-
+    Steps and gestures scale with the body's legs and arms; the table does not, so the proportions
+    should be a person's. Raise ConfigError if a time is negative or not finite.
     """
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character

@@ -6,7 +6,6 @@ What the procedural performer does, when and where: footsteps and moments, no po
 T-pose, a turn to the left, a walk to a table, the hands on the table, a turn round, the walk
 back, a turn, claps, a squat, a jump, and the T-pose again, for ever. The table's place is
 fixed in world; config/environments/demo.yaml repeats it.
-
 """
 
 from dataclasses import dataclass, field

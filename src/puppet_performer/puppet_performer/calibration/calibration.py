@@ -149,10 +149,7 @@ def read_skeleton(source: Section) -> Skeleton:
     """
     Return the skeleton of a section.
 
-    Raises
-    ------
-    InputFileError : naming what is missing or impossible.
-
+    Raise InputFileError naming what is missing or impossible.
     """
     joints, points = source.section('joints_m'), source.section('interaction_points_m')
     offsets = np.zeros((N_SEGMENTS, 3))
@@ -194,10 +191,7 @@ def read_evaluation(source: Section) -> Evaluation:
     """
     Return the evaluation of a section.
 
-    Raises
-    ------
-    InputFileError : naming what is missing or impossible.
-
+    Raise InputFileError naming what is missing or impossible.
     """
     source.raw('usable', True)  # follows from the rest
     evaluation = Evaluation(
@@ -309,10 +303,7 @@ class Calibration:
         """
         Refuse a layout with other sensors, or with one on another segment.
 
-        Raises
-        ------
-        CalibrationError : saying what differs.
-
+        Raise CalibrationError saying what differs.
         """
         if set(self.sensors) != set(layout.sensors):
             raise CalibrationError(
@@ -372,10 +363,7 @@ def load_calibration(path: str | Path) -> Calibration:
     """
     Read a calibration file.
 
-    Raises
-    ------
-    InputFileError : naming file, line and key of what is missing, unknown or impossible.
-
+    Raise InputFileError naming file, line and key of what is missing, unknown or impossible.
     """
     source = load_yaml(path, FORMAT)
     entries = source.sections('sensors')

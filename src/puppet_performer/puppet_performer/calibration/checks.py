@@ -94,17 +94,14 @@ def joint_range(relative: RelativePoses) -> Floats:
     return np.sort(np.degrees(high - low))[::-1]
 
 
-def range_complaint(joint: Joint, extents_deg: Sequence[float] | Floats, sd_m: float = math.inf) -> str:
+def range_complaint(
+    joint: Joint, extents_deg: Sequence[float] | Floats, sd_m: float = math.inf
+) -> str:
     """
     Return what was too small and what to do about it; '' if nothing.
 
-    Parameters
-    ----------
-    joint, extents_deg : Joint and sequence of float
-        Which joint, and what it was moved through about its main axes, falling [deg].
-    sd_m : float
-        How well its centre is determined; one axis is enough where that is well [m].
-
+    `extents_deg` is what the joint was moved through about its main axes, falling; one axis is
+    enough where the standard deviation `sd_m` of its centre is small.
     """
     name = SEGMENTS[joint.segment]
     part = name.split('_', 1)[-1]
@@ -127,17 +124,7 @@ def range_complaint(joint: Joint, extents_deg: Sequence[float] | Floats, sd_m: f
 
 
 def stature_m(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> float:
-    """
-    Return a performer's stature by the places of the sensors (n, 3) in the known pose [m].
-
-    Parameters
-    ----------
-    layout, skeleton : SensorLayout and Skeleton
-        Where the sensors are on an ordinary body.
-    positions : ndarray, shape (n, 3)
-        In world [m].
-
-    """
+    """Return a performer's stature by the places of the sensors (n, 3) in the known pose [m]."""
     rest = skeleton.rest_positions()[layout.segments] + layout.mountings
     shares = []
     for i, j in itertools.combinations(range(len(rest)), 2):
@@ -236,7 +223,6 @@ def swapped_sides(
 
     Where the performer faces is determined by the knees, which bend backward on either side, and
     the elbows, which bend forward.
-
     """
     forward = np.zeros(2)
     for joint in joints:
@@ -535,21 +521,7 @@ def pose_findings(
     stance: TPose,
     means: MeanPose,
 ) -> list[Finding]:
-    """
-    Return how a pose differs from a T-pose.
-
-    Parameters
-    ----------
-    joints, relatives, centres : sequences and Centres
-        The results from the motion.
-    layout : SensorLayout
-        Of the sensors.
-    stance : TPose
-        Where the performer faces.
-    means : MeanPose
-        The sensors in the pose.
-
-    """
+    """Return how a pose differs from a T-pose, by the joint centres found in the motion."""
     to_body = quaternions.conjugate(stance.orientation)
     turns = quaternions.multiply(to_body, means.rotations)
     findings = []

@@ -69,25 +69,11 @@ def calibrate_motion(
     date: str,
 ) -> Outcome:
     """
-    Return mountings, lengths and a evaluation.
+    Return mountings, lengths and an evaluation.
 
-    Parameters
-    ----------
-    pose : PoseRecording
-        The T-pose, held for a second or so.
-    motion : MotionRecording
-        20 to 30 s in which all joints move through their ranges.
-    layout, performer : SensorLayout and Character
-        Where the sensors are; whose proportions fill in what is not measured.
-    limits : CalibrationLimits
-        How still the pose must be.
-    date : str
-        For the result.
-
-    Raises
-    ------
-    CalibrationError : if a sensor is missing or the performer moves in the pose.
-
+    The pose is held for a second or so; in the 20 to 30 s of motion all joints move through their
+    ranges. The performer's proportions fill in what is not measured. Raise CalibrationError if a
+    sensor is missing or the performer moves in the pose.
     """
     means = mean_pose(pose, layout, limits)
     motion = motion.without_spikes()
@@ -226,7 +212,6 @@ def _faced(stance: TPose, joints: Sequence[Joint], centres: Centres, means: Mean
 
     Joints are where they are however their sensors are mounted; left and right of a pair are
     beside each other in the T-pose.
-
     """
     by_name = {SEGMENTS[joint.segment]: j for j, joint in enumerate(joints)}
     sensors = [joint.child for joint in joints]
@@ -254,7 +239,6 @@ def straight_limbs(
     Return rows that put elbows and knees between their neighbours, straight as in the T-pose.
 
     They determine where on its axis a hinge's centre is, which no bending shows.
-
     """
     index = {joint.segment: j for j, joint in enumerate(joints)}
     turns = quaternions.to_matrix(means.rotations)

@@ -10,7 +10,6 @@ two priors couple them or fill in what the motion does not show: limbs are as lo
 as on the right, and a joint is not far from where the known pose has it. Both priors are
 weighed against the data by the residual that the data leave, so that exact data give exact
 centres.
-
 """
 
 from collections.abc import Sequence
@@ -84,15 +83,7 @@ class Centres(NamedTuple):
         return np.sqrt(np.maximum(worst.reshape(n, 2).max(axis=1), 0.0))
 
     def lengths(self, bones: Ints) -> tuple[Floats, Floats]:
-        """
-        Return lengths and their standard deviations, shapes (k,) [m].
-
-        Parameters
-        ----------
-        bones : ndarray of int, shape (k, 2)
-            Joints at the near and the far end of each segment.
-
-        """
+        """Return lengths between joints (k, 2) and their standard deviations, shapes (k,) [m]."""
         lengths, sds = np.empty(len(bones)), np.empty(len(bones))
         for i, (near, far) in enumerate(bones):
             row, lengths[i] = length_row(self.points, int(near), int(far))
@@ -218,7 +209,6 @@ def _without_noise(
     squares of each frame: a hinge would seem to show where on its axis the centre is, and
     show it wrong. Directions of which nothing is left are dropped; the third matrix projects
     on those that are kept.
-
     """
     matrix, right, _ = normal_equations(relative, weights)
     added = np.repeat(2.0 * np.sum(weights) * noise**2, 3)
@@ -234,7 +224,6 @@ def _soft_tissue(relative: RelativePoses, weights: Floats) -> Floats:
 
     Columns: the child's sensor by one metre at the largest angle along its three axes, then
     the parent's.
-
     """
     cosine = 0.5 * (np.trace(relative.rotations[0].T @ relative.rotations, axis1=1, axis2=2) - 1.0)
     angles = np.arccos(np.clip(cosine, -1.0, 1.0))

@@ -7,7 +7,6 @@ Limb segments are the distances between their joint centres. What no two sensors
 between, spine, head, palms and where the pelvis' origin lies between the hips, is taken from
 an ordinary body's skeleton at the scale of the trunk or limb that it belongs to; the pose
 then shows how far chest and pelvis are apart, and how high the ankles are above the floor.
-
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,17 +59,9 @@ def measured_body(
     """
     Return the performer's skeleton and the places of the sensors on it.
 
-    Parameters
-    ----------
-    layout, joints, centres : SensorLayout, sequence of Joint, Centres
-        Sensors, and the joints between them.
-    rotations : ndarray, shape (n, 4)
-        q_segment_sensor.
-    pose, positions : TPose and ndarray, shape (n, 3)
-        The known pose, and the sensors' means in it in world [m].
-    ordinary : Skeleton
-        Whose proportions fill in what is not measured, at about the performer's size.
-
+    `rotations` are q_segment_sensor (n, 4), `positions` the sensors' means (n, 3) in the known
+    pose in world [m]; proportions of the `ordinary` skeleton, at about the performer's size, fill
+    in what is not measured.
     """
     in_parent = {
         joint.segment: quaternions.rotate(rotations[joint.parent], centres.points[j, 0])

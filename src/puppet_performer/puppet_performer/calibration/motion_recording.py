@@ -5,7 +5,6 @@ What the sensors measured while the performer moved, and the relative poses of n
 
 Samples that jump away from their neighbours in time are taken out first, so that a sensor
 that slips, which changes everything after it, is not mistaken for outliers.
-
 """
 
 from collections.abc import Sequence
@@ -99,7 +98,6 @@ def rotation_noise(recording: MotionRecording) -> Floats:
 
     From third differences in time, in which white noise of variance s^2 has 20 s^2 and a
     performer's motion next to nothing; their median leaves outliers and fast moments out.
-
     """
     poses = recording.poses
     steps = quaternions.log(
@@ -134,21 +132,8 @@ def relative_poses(
     """
     Return the poses of one sensor in another's frame, every `step`-th frame.
 
-    Parameters
-    ----------
-    recording : MotionRecording
-        Of all sensors.
-    parent, child : int
-        Which two.
-    step : int
-        Frames from one to the next.
-    names : sequence of str, optional
-        Of all sensors, for people.
-
-    Raises
-    ------
-    CalibrationError : if they were hardly ever measured together.
-
+    Raise CalibrationError, with the names of the sensors if given, if they were hardly ever
+    measured together.
     """
     poses = recording.poses
     frames = np.flatnonzero(poses.usable[:, parent] & poses.usable[:, child])[::step]

@@ -6,7 +6,6 @@ Pose calibration: one second of T-pose fixes how every sensor sits on its segmen
 In the T-pose all segments have the performer's heading as their orientation and the
 skeleton's rest places, so a sensor's mean pose in world is its mounting. Nothing is taken
 from a recording that cannot be trusted: the errors say which sensor, and by how much.
-
 """
 
 from collections.abc import Sequence
@@ -60,21 +59,9 @@ class TPose:
 
 def fit_t_pose(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> TPose:
     """
-    Return the T-pose that fits the sensors best.
+    Return the T-pose that fits the sensors (n, 3) in world best [m].
 
-    Parameters
-    ----------
-    layout : SensorLayout
-        Which sensor sits where.
-    skeleton : Skeleton
-        The performer's.
-    positions : ndarray, shape (n, 3)
-        Sensors in world [m].
-
-    Raises
-    ------
-    CalibrationError : if the sensors of a pair stand on the wrong sides.
-
+    Raise CalibrationError if the sensors of a pair stand on the wrong sides.
     """
     expected = _expected_places(layout, skeleton)
     left, right = layout.pairs.T
@@ -93,12 +80,8 @@ def fit_heading(across: Floats, across_rest: Floats) -> float:
     """
     Return the yaw that turns left-right pairs' rest directions into the measured ones [rad].
 
-    Parameters
-    ----------
-    across, across_rest : ndarray, shape (k, 2)
-        From the right one of each pair to the left one, measured in world and at rest facing
-        +X, horizontally [m].
-
+    Both are horizontal, from the right one of each pair to the left one, shape (k, 2) [m]; at rest
+    the performer faces +X.
     """
     angles = np.arctan2(across[:, 1], across[:, 0])
     angles = angles - np.arctan2(across_rest[:, 1], across_rest[:, 0])
@@ -123,10 +106,7 @@ def require_t_pose(
     """
     Refuse places of sensors that this skeleton's T-pose cannot have.
 
-    Raises
-    ------
-    CalibrationError : naming the arm span, the height or the sensor that does not fit.
-
+    Raise CalibrationError naming the arm span, the height or the sensor that does not fit.
     """
     expected = _expected_places(layout, skeleton)
     body = pose.to_body(positions)
@@ -237,10 +217,7 @@ def calibrate_pose(
     """
     Return the mounting of every sensor from a recording of the T-pose.
 
-    Raises
-    ------
-    CalibrationError : if a sensor is missing, the performer moves, or this is no T-pose.
-
+    Raise CalibrationError if a sensor is missing, the performer moves, or this is no T-pose.
     """
     positions, rotations, spreads_m, spreads_rad = mean_pose(recording, layout, limits)
     skeleton = performer.skeleton
@@ -268,10 +245,7 @@ def mean_pose(
     """
     Return where the sensors are while the performer holds a pose.
 
-    Raises
-    ------
-    CalibrationError : if a sensor is missing or the performer moves.
-
+    Raise CalibrationError if a sensor is missing or the performer moves.
     """
     _require_all_sensors(recording, layout)
     positions, rotations = _mean_poses(recording)
@@ -357,27 +331,9 @@ def rezero_sensor(
     """
     Return the calibration with one sensor's mounting changed, and nothing else but the date.
 
-    Parameters
-    ----------
-    calibration : Calibration
-        The one in use.
-    recording : PoseRecording
-        The T-pose, sensors in the order of the layout.
-    layout : SensorLayout
-        That of the calibration.
-    sensor : str
-        Which one was moved.
-    skeleton : Skeleton
-        The performer's, for a calibration that has none of its own.
-    limits : CalibrationLimits
-        How still the pose must be.
-    date : str
-        For the result.
-
-    Raises
-    ------
-    CalibrationError : if there is no such sensor, the performer moves, or this is no T-pose.
-
+    The recording of the T-pose has the sensors in the order of the layout; `skeleton` is for a
+    calibration that has none of its own. Raise CalibrationError if there is no such sensor, the
+    performer moves, or this is no T-pose.
     """
     row = _row(calibration, layout, sensor)
     means = mean_pose(recording, layout, limits)

@@ -57,20 +57,10 @@ class PoseRecorder:
         max_stray_m: float = np.inf,
     ) -> None:
         """
-        Prepare an empty window.
+        Prepare an empty window for the sensors of a layout.
 
-        Parameters
-        ----------
-        sensors : tuple of str
-            The layout's, in its order.
-        q_world_tracker, p_world_tracker : ndarray, shapes (4,) and (3,)
-            Frame of the sensor poses in world.
-        duration_s : float
-            Length of the window [s].
-        max_stray_m : float
-            Wait until the sensors stay this near to where they were at the window's
-            beginning [m]; infinite records whatever comes.
-
+        It waits until they stay within `max_stray_m` of where they were at the window's beginning;
+        infinite records whatever comes.
         """
         self._sensors = sensors
         self._q_world_tracker = np.array(q_world_tracker)
@@ -123,22 +113,9 @@ def in_world(
     p_world_tracker: Vec3,
 ) -> tuple[Vec3s, Quats, NDArray[np.bool_]]:
     """
-    Return some sensors of a frame in world.
+    Return positions (n, 3) [m], rotations (n, 4), usability (n,) of some sensors in world.
 
-    Parameters
-    ----------
-    frame : FilteredFrame or SensorFrame
-        Poses in the tracker's axes; what is good has the same status in both.
-    sensors : tuple of str
-        Which, in this order; the frame may lack some.
-    q_world_tracker, p_world_tracker : ndarray, shapes (4,) and (3,)
-        Frame of the sensor poses in world.
-
-    Returns
-    -------
-    positions, rotations, usable : ndarray, shapes (n, 3), (n, 4), (n,)
-        Position [m], rotation, and whether it was measured in this frame.
-
+    The frame may lack some; what is good has the same status before and after the filter.
     """
     n = len(sensors)
     positions, rotations = np.zeros((n, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
@@ -192,14 +169,7 @@ class StreamRecorder:
         self._rows.append(in_world(frame, self._sensors, q_world_tracker, p_world_tracker))
 
     def recording(self) -> MotionRecording:
-        """
-        Return what was collected.
-
-        Raises
-        ------
-        CalibrationError : if there are not two frames.
-
-        """
+        """Return what was collected; raise CalibrationError if there are not two frames."""
         if len(self._rows) < 2:
             raise CalibrationError(f'recording: expected frames, got {len(self._rows)}')
         positions, rotations, usable = zip(*self._rows)
@@ -219,10 +189,7 @@ def split_recording(
     """
     Return the held pose and the motion after it.
 
-    Raises
-    ------
-    CalibrationError : if nobody stands still, or hardly anything follows.
-
+    Raise CalibrationError if nobody stands still, or hardly anything follows.
     """
     pose, start_s = find_pose(recording, layout, performer, limits, pose_s)
     motion = part_of(recording, start_s + pose_s, recording.duration_s)
@@ -244,10 +211,7 @@ def find_pose(
     """
     Return the first T-pose that is held, and when it begins [s].
 
-    Raises
-    ------
-    CalibrationError : if there is none; why the first second is none.
-
+    Raise CalibrationError if there is none; why the first second is none.
     """
     still: tuple[PoseRecording, float] | None = None
     refusal: CalibrationError | None = None

@@ -5,7 +5,6 @@ Means that a few wild samples cannot move: Tukey's biweight, by reweighted least
 
 Outliers get weight zero beyond CUTOFF robust standard deviations, so what is exact without
 them stays exact with them.
-
 """
 
 import numpy as np
@@ -19,22 +18,9 @@ TOLERANCE = 1e-12
 
 def robust_mean(points: Floats, scale_floor: float, weights: Floats | None = None) -> Floats:
     """
-    Return the robust mean of points.
+    Return the robust mean (k,) of points (n, k), at least one, of given trust (n,) > 0.
 
-    Parameters
-    ----------
-    points : ndarray, shape (n, k)
-        At least one.
-    scale_floor : float
-        Deviations below this count as good, however well the others agree.
-    weights : ndarray, shape (n,), optional
-        Trust in each point a priori, > 0; one by default.
-
-    Returns
-    -------
-    mean : ndarray, shape (k,)
-        Weighted mean of the points that agree.
-
+    Deviations below `scale_floor` count as good, however well the others agree.
     """
     prior = np.ones(len(points)) if weights is None else weights
     centre = np.median(points, axis=0)
@@ -49,20 +35,9 @@ def robust_mean(points: Floats, scale_floor: float, weights: Floats | None = Non
 
 def robust_mean_rotation(rotations: Quats, scale_floor: float) -> Quat:
     """
-    Return the robust mean of unit quaternions, whatever their signs.
+    Return the robust mean, w >= 0, of unit quaternions (n, 4), whatever their signs.
 
-    Parameters
-    ----------
-    rotations : ndarray, shape (n, 4)
-        At least one.
-    scale_floor : float
-        Deviations below this count as good [rad].
-
-    Returns
-    -------
-    mean : ndarray, shape (4,)
-        Unit, w >= 0.
-
+    Deviations below `scale_floor` count as good [rad].
     """
     # the sample nearest to all others starts the descent: a median for rotations
     dots = np.abs(rotations @ rotations.T)

@@ -63,13 +63,7 @@ def hinge_axis(
     """
     Return the hinge at the far end of an upper arm or thigh; None if the motion hides it.
 
-    Parameters
-    ----------
-    bone : tuple of int
-        Joints at the segment's near and far end.
-    joints, relatives, centres : sequences and Centres
-        The results from the motion.
-
+    `bone` holds the joints at the segment's near and far end.
     """
     near, far = bone
     if SEGMENTS[PARENTS[joints[far].segment]].split('_', 1)[-1] not in HINGES:
@@ -137,17 +131,8 @@ def segment_rotations(
     """
     Return the rotation of every sensor on its segment.
 
-    Parameters
-    ----------
-    joints, relatives, centres : sequences and Centres
-        The results from the motion.
-    segments : ndarray of int, shape (n,)
-        Segment of each sensor.
-    by_pose : ndarray, shape (n, 4)
-        The rotations as the known pose alone has them.
-    still_sds : ndarray, shape (n,)
-        How well the mean rotation in the pose was measured [rad].
-
+    `by_pose` (n, 4) are the rotations as the known pose alone has them, and `still_sds` (n,) how
+    well the mean rotation in the pose was measured [rad].
     """
     rotations, sds = by_pose.copy(), np.empty(len(segments))
     centre_sds = centres.sds_m()

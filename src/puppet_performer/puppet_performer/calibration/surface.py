@@ -8,7 +8,6 @@ the segment that is to be touched, so that the performer may sway. It rests when
 less far than a slow speed allows for some time; the mean over that time is the point. Then
 the tip must be lifted before the next rest counts. A rest far from where the performer's
 capsules have the point (on the table, on another part of the body) is refused.
-
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -106,17 +105,10 @@ class SurfaceRecorder:
         self, segments: Sequence[str], expected: Vec3s, config: TouchConfig | None = None
     ) -> None:
         """
-        Prepare to record all points of some segments.
+        Prepare to record all points of some segments, in the order in which they are touched.
 
-        Parameters
-        ----------
-        segments : sequence of str
-            In the order in which they are touched; each once.
-        expected : ndarray, shape (16, 40, 3)
-            The points by the performer's capsules, in the segments' frames [m].
-        config : TouchConfig, optional
-            What counts as a touch.
-
+        The points are expected by the performer's capsules, in the segments' frames (16, 40, 3)
+        [m].
         """
         unknown = [name for name in segments if name not in SEGMENT_INDEX]
         if unknown:
@@ -162,17 +154,8 @@ class SurfaceRecorder:
         """
         Take an instant; return the rest that ended with it, if one did.
 
-        Parameters
-        ----------
-        stamp_ns : int
-            Time [ns].
-        rotations : ndarray, shape (16, 4)
-            The performer's: row 0 in world, others relative to their parents.
-        segments : ndarray, shape (16, 3)
-            Joints of the segments in world [m].
-        tip : ndarray, shape (3,), or None
-            Tip of the stylus in world [m]; None where it was not measured.
-
+        Rotations (16, 4) are relative to parents, row 0 in world; joints (16, 3) and the stylus'
+        tip (3,) are in world [m], None where it was not measured.
         """
         place = self.place
         if place is None or tip is None or not np.all(np.isfinite(tip)):
@@ -215,17 +198,7 @@ def stylus_tip(
     """
     Return the tip of a stylus in world, shape (3,) [m]; None where it was not measured.
 
-    Parameters
-    ----------
-    frame : FilteredFrame
-        Poses in the tracker's axes.
-    sensor : str
-        Which sensor the stylus is.
-    tip : ndarray, shape (3,)
-        Its tip in the sensor's frame [m].
-    p_world_tracker, q_world_tracker : ndarray, shapes (3,) and (4,)
-        Where the tracker stands [m].
-
+    `tip` is in the frame of its sensor [m].
     """
     if sensor not in frame.sensors:
         return None

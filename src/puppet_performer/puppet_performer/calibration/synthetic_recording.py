@@ -175,21 +175,8 @@ def make_take(
     """
     Return what a performer does, measured with sensors put on anyhow.
 
-    Parameters
-    ----------
-    ordinary, layout : Character and SensorLayout
-        Whose proportions are known; the sensors.
-    disturbances : Disturbances
-        Of the measurement.
-    seed : int
-        Of proportions, mountings and disturbances.
-    rate_hz : float
-        Frames per second.
-    stretch : float
-        How much the performer differs from the ordinary body along each axis, as a fraction.
-    pose_deg : float
-        How far each segment is turned from the T-pose, standard deviation per axis [deg].
-
+    The performer differs from the ordinary body along each axis by the fraction `stretch`, and
+    each segment is turned from the T-pose by a standard deviation of `pose_deg` per axis.
     """
     rng = np.random.default_rng(seed)
     factors = 1.0 + rng.uniform(-stretch, stretch, 3)
@@ -206,17 +193,10 @@ def make_take(
 
 def posed_badly(motion: Motion, pose_s: float, off: Vec3s) -> Motion:
     """
-    Return a motion in whose opening pose the segments are turned.
+    Return a motion in whose opening T-pose of `pose_s` seconds the segments are turned.
 
-    Parameters
-    ----------
-    motion : Motion
-        Begins with a held T-pose.
-    pose_s : float
-        How long; the errors fade in FADE_S after it [s].
-    off : ndarray, shape (16, 3)
-        Rotation vector of each segment's error, in the world and so not adding up [rad].
-
+    The errors `off` (16, 3) are rotation vectors in the world, so they do not add up [rad], and
+    fade in FADE_S after the pose.
     """
     t = np.arange(motion.n_frames) / motion.rate_hz - pose_s
     share = np.clip(1.0 - t / FADE_S, 0.0, 1.0)

@@ -106,19 +106,9 @@ def blend_rotation(
     target: Quat, last: Quat, source: int, restarted: bool, index: int, state: Record
 ) -> Quat:
     """
-    Return a rotation that goes over to the target from where it was.
+    Return a rotation that goes over to its source's target from the one published last.
 
-    Parameters
-    ----------
-    target, last : tuple of float
-        What its source has now, and what was published last.
-    source, restarted : int and bool
-        Where the target comes from, and whether that began anew.
-    index : int
-        Of its slot.
-    state : record of STATE
-        In and out.
-
+    `restarted` is whether the source began anew; `index` is that of the slot.
     """
     slot, dt, times = state.slots[index], state.dt, state.times
     change = advance(source, restarted, slot, dt)

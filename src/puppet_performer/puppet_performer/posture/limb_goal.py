@@ -98,20 +98,10 @@ def reach_goal(
     """
     Return both segments of a limb turned so that the wrist comes to its goal, in world.
 
-    Along the line from the shoulder a nearly straight limb goes only a part of the way.
-    Continuous in everything but where a goal lies at the shoulder.
-
-    Parameters
-    ----------
-    limb : int
-        Index into LIMBS.
-    to_elbow, to_wrist : tuple of float
-        Elbow in the upper segment's frame, wrist in the lower segment's [m].
-    goal : tuple of float
-        From the shoulder, in world; one out of reach is pointed at [m].
-    q_upper, q_lower : tuple of float
-        As measured.
-
+    Along the line from the shoulder a nearly straight limb goes only a part of the way. Continuous
+    in everything but where a goal lies at the shoulder. Elbow and wrist are in the frames of the
+    segments before them, the goal is from the shoulder in world, and pointed at if it is out of
+    reach [m].
     """
     upper_arm, forearm = rotate(q_upper, to_elbow), rotate(q_lower, to_wrist)
     wrist = add(upper_arm, forearm)
@@ -148,15 +138,8 @@ def follow_turn(q_start: Quat, q_end: Quat, limit: float, turn: Quat) -> tuple[Q
     """
     Return an orientation as near to another as it can be, and the turn that leads there.
 
-    Parameters
-    ----------
-    q_start, q_end : tuple of float
-        As measured, and as wanted.
-    limit : float
-        How far the turn may go from what it was [rad].
-    turn : tuple of float
-        The last one, from measured to published.
-
+    `q_start` is as measured, `q_end` as wanted; `turn` is the last one, from measured to
+    published, which may change by `limit` [rad].
     """
     wanted = multiply(q_end, conjugate(q_start))
     reached = approach(turn, wanted, limit)
@@ -247,25 +230,9 @@ def infer_limb(
     """
     Return the orientations of both segments of a limb by where its wrist is.
 
-    Both bend in the plane of the limb; what the hand is turned about the forearm, its joint
-    has to take.
-
-    Parameters
-    ----------
-    limb : int
-        Index into LIMBS.
-    q_trunk, q_end : tuple of float
-        Chest or pelvis, and hand or foot, in world.
-    to_elbow, to_wrist : tuple of float
-        Elbow in the upper segment's frame, wrist in the lower segment's [m].
-    goal : tuple of float
-        Wrist from the shoulder, in world; one out of reach is pointed at [m].
-
-    Returns
-    -------
-    q_upper, q_lower : tuple of float
-        In world; those of the trunk if the goal has no direction.
-
+    Both bend in the plane of the limb; what the hand is turned about the forearm, its joint has to
+    take. `q_trunk` is chest or pelvis and `q_end` hand or foot in world, lengths and goal as in
+    `reach_goal`. Without a direction to the goal both are the trunk's.
     """
     distance = norm(goal)
     if distance < MIN_DISTANCE_M:
@@ -297,13 +264,8 @@ def point_segment(rest: Vec3, rest_side: Vec3, to: Vec3, side: Vec3) -> Quat:
     """
     Return the orientation of a segment from where it points and where its side shows.
 
-    Parameters
-    ----------
-    rest, rest_side : tuple of float
-        Direction and side of the segment in its own frame, any lengths, not parallel.
-    to, side : tuple of float
-        The same in world, unit and square to each other.
-
+    The first two are in its own frame, not parallel; `to` and `side` in world, unit and square to
+    each other.
     """
     out = between(rest, to)
     turned = rotate(out, rest_side)

@@ -43,17 +43,8 @@ def read_sensors(
     """
     Fill the sensors of the state from a filtered frame in the tracker's axes.
 
-    A sensor that is lost, not finite, out of range or no rotation is ABSENT.
-
-    Parameters
-    ----------
-    positions, rotations, linear, angular : ndarray, shapes (n, 3), (n, 4), (n, 3), (n, 3)
-        Pose [m] and velocities [m/s], [rad/s] of each sensor.
-    status : ndarray of uint8, shape (n,)
-        FILTER_*.
-    state : record of STATE
-        In and out.
-
+    A sensor that is lost, not finite, out of range or no rotation is ABSENT. Poses (n, 3) [m] and
+    (n, 4), velocities (n, 3) [m/s] and [rad/s], status FILTER_*.
     """
     q_tracker, p_tracker = quat(state.q_world_tracker), vec3(state.p_world_tracker)
     for segment in range(N_SEGMENTS):
