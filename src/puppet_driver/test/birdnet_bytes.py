@@ -1,13 +1,19 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Packets as a MotionStar would send them, for several tests."""
+"""Records of data packets written and read apart from the product, and packets of them."""
+
+from typing import NamedTuple
 
 import numpy as np
 from phased_bytes import smooth_poses
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
+    BUTTON_BYTES,
+    BUTTONS_FLAG,
     encode_packet,
+    HEAD_BYTES,
     Header,
+    LAYOUT,
     Message,
     POSITION_QUATERNION,
     setup_byte,
@@ -16,6 +22,52 @@ from puppet_driver.devices.flock_of_birds import full_scale_m
 from puppet_driver.devices.motionstar import BirdnetStream
 from puppet_driver.emulator.motionstar_simulator import encode_records, MotionStarSimulator
 from puppet_driver.tracker import TrackerRecord
+
+
+class Record(NamedTuple):
+    """One unit's record."""
+
+    address: int
+    """On the bus, 1 to 127."""
+
+    code: int
+    """A key of FORMATS, or NO_DATA, THROUGH_DATA or BAD_SAMPLE."""
+
+    words: tuple[int, ...] = ()
+    """Signed 16-bit numbers."""
+
+    buttons: int | None = None
+    """Two bytes, None if they are not sent."""
+
+
+def encode_record(record: Record) -> bytes:
+    """Return a record's bytes."""
+    has_buttons = record.buttons is not None
+    head = bytes(
+        (
+            record.address | (BUTTONS_FLAG if has_buttons else 0),
+            record.code << 4 | len(record.words),
+        )
+    )
+    tail = record.buttons.to_bytes(BUTTON_BYTES, 'big') if record.buttons is not None else b''
+    return head + np.asarray(record.words, dtype='>i2').tobytes() + tail
+
+
+def decode_records(body: bytes) -> list[Record]:
+    """Return the records of a data packet, all of it records."""
+    records = []
+    start = 0
+    while start < len(body):
+        code, n_words = (int(value) for value in LAYOUT[body[start + 1]])
+        words_end = start + HEAD_BYTES + 2 * n_words
+        has_buttons = bool(body[start] & BUTTONS_FLAG)
+        end = words_end + BUTTON_BYTES * has_buttons
+        words = np.frombuffer(body[start + HEAD_BYTES : words_end], dtype='>i2').tolist()
+        buttons = int.from_bytes(body[words_end:end], 'big') if has_buttons else None
+        records.append(Record(body[start] & ~BUTTONS_FLAG, code, tuple(words), buttons))
+        start = end
+    return records
+
 
 ADDRESSES = (2, 3, 4, 5, 6)
 RANGE_IN = 144
@@ -76,30 +128,12 @@ def received(stream: BirdnetStream, chunks: list[bytes]) -> list[TrackerRecord]:
     return [record for chunk in chunks for record in stream.feed(chunk)] + stream.flush()
 
 
-def keys(ordinals: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Return a number for each sensor and position, as sent."""
-    words = np.rint(positions * (32767.0 / SCALE_M)).astype(np.int64) + 0x8000
-    return ((ordinals * 0x10000 + words[:, 0]) * 0x10000 + words[:, 1]) * 0x10000 + words[:, 2]
-
-
-SENT_KEYS = keys(np.tile(np.arange(N_SENSORS), N_TICKS), TRUTH.reshape(-1, 7)[:, :3])
-SENT_ORDER = np.argsort(SENT_KEYS)
-
-
-def were_sent(ordinals: np.ndarray, poses: np.ndarray) -> bool:
-    """Return whether records are all among those of PACKETS."""
-    places = np.searchsorted(SENT_KEYS, keys(ordinals, poses[:, :3]), sorter=SENT_ORDER)
-    truth = TRUTH.reshape(-1, 7)[SENT_ORDER[np.minimum(places, len(SENT_ORDER) - 1)]]
-    position, quaternion = pose_error(poses, truth)
-    return position < POSITION_TOL_M and quaternion < QUATERNION_TOL
+SENT = {(r.ordinal, r.pose) for r in received(new_stream(), PACKETS)}
 
 
 def all_sent(records: list[TrackerRecord]) -> bool:
     """Return whether records are all among those of PACKETS."""
-    if not records:
-        return True
-    poses = np.array([r.pose for r in records])
-    return were_sent(np.array([r.ordinal for r in records]), poses)
+    return {(r.ordinal, r.pose) for r in records} <= SENT
 
 
 def split(data: bytes, cuts: list[int]) -> list[bytes]:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseArray
 from puppet_driver.emulator.server import EmulatorServer
-from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, TrackerDriverNode
+from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, POSE_ARRAY_TOPIC, TrackerDriverNode
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.node import qos
 from puppet_ros.node.spin import make_executor
@@ -28,6 +29,7 @@ class Graph:
             parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()],
         )
         self.frames: list[tuple[int, TrackerFrame]] = []
+        self.arrays: list[PoseArray] = []
         self.diagnostics: list[DiagnosticArray] = []
         self.transforms: dict[str, list[TFMessage]] = {'/tf': [], '/tf_static': []}
         self.listener = rclpy.create_node('listener', context=context)
@@ -36,6 +38,9 @@ class Graph:
             OUTPUT_TOPIC,
             lambda m: self.frames.append((time.time_ns(), m)),
             qos.STREAM,
+        )
+        self.listener.create_subscription(
+            PoseArray, POSE_ARRAY_TOPIC, self.arrays.append, qos.STREAM
         )
         self.listener.create_subscription(
             DiagnosticArray, '/diagnostics', self.diagnostics.append, 10
@@ -71,6 +76,8 @@ class Graph:
 
     def values(self) -> dict[str, str]:
         """Return the keys of the last diagnostics."""
+        if not self.diagnostics:
+            return {}
         return {v.key: v.value for v in self.diagnostics[-1].status[0].values}
 
     def close(self) -> None:

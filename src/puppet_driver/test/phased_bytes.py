@@ -28,9 +28,3 @@ def records_of(poses: np.ndarray, addresses: tuple[int, ...] = ADDRESSES) -> lis
         for i, address in enumerate(addresses)
     ]
     return [unit[tick].tobytes() for tick in range(len(poses)) for unit in units]
-
-
-def decoded(record: bytes) -> tuple[int, ...]:
-    """Return a record's seven words, as sent, as a key to compare by."""
-    pairs = zip(record[0:14:2], record[1:14:2])
-    return tuple(int(flock.decode_word(low, high)) for low, high in pairs)

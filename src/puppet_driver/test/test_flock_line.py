@@ -30,19 +30,25 @@ import pytest
 CONFIG = FlockConfig(('pelvis', 'chest', 'left_hand'))
 
 
-def test_started_device_streams_position_and_quaternion_with_addresses():
-    device = FlockSimulator(3)
-    start(FlockOfBirds(CONFIG), device)
+@pytest.mark.parametrize('n_sensors', [3, 20])  # beyond fourteen, addresses are longer
+@pytest.mark.parametrize('name, data', flock.HEMISPHERES.items())
+def test_started_device_streams_position_and_quaternion_with_addresses(name, data, n_sensors):
+    sensors = tuple(f's{i}' for i in range(n_sensors))
+    device = FlockSimulator(n_sensors)
+    start(FlockOfBirds(replace(CONFIG, sensors=sensors, hemisphere=name)), device)
     assert device.is_sending and device.has_group_mode and device.is_configured
     assert {u.command for u in device.sensor_units} == {flock.POSITION_QUATERNION}
+    assert [u.hemisphere for u in device.sensor_units] == [data] * n_sensors
     assert device.error_code == 0
 
 
-@pytest.mark.parametrize('name, data', flock.HEMISPHERES.items())
-def test_hemisphere_reaches_every_unit(name, data):
+@pytest.mark.parametrize('before', [flock.SLEEP, flock.XOFF + flock.examine(flock.MODEL)])
+def test_a_device_that_sleeps_or_is_held_off_is_started(before):
     device = FlockSimulator(3)
-    start(FlockOfBirds(replace(CONFIG, hemisphere=name)), device)
-    assert [u.hemisphere for u in device.sensor_units] == [data] * 3
+    start(FlockOfBirds(CONFIG), device)
+    device.receive(before, 9.0)
+    start(FlockOfBirds(CONFIG), device)
+    assert device.is_sending
 
 
 @pytest.mark.parametrize('range_in', [36, 72])
@@ -55,23 +61,9 @@ def test_standard_ranges_are_chosen_by_command(range_in):
 def test_one_unit_alone_needs_no_bus():
     device = FlockSimulator(1, first_address=1)
     config = replace(CONFIG, sensors=('pelvis',), first_address=1, group_mode=False)
-    said, _ = start(FlockOfBirds(config), device)
+    commands, _ = start(FlockOfBirds(config), device)
     assert device.is_sending and not device.has_group_mode
-    assert not any(c.startswith(b'P') for c in said)
-
-
-def test_units_beyond_fourteen_are_found():
-    device = FlockSimulator(20)
-    sensors = tuple(f's{i}' for i in range(20))
-    start(FlockOfBirds(replace(CONFIG, sensors=sensors)), device)
-    assert device.is_sending
-
-
-def test_a_sleeping_device_is_woken():
-    device = FlockSimulator(3)
-    device.receive(flock.SLEEP, 0.0)
-    start(FlockOfBirds(CONFIG), device)
-    assert device.is_sending
+    assert not any(c.startswith(b'P') for c in commands)
 
 
 def test_an_old_error_is_cleared_and_noted():
@@ -111,14 +103,6 @@ def test_a_bus_that_is_as_we_left_it_is_not_configured_again():
     assert command in first and command not in again and device.is_sending
     device.is_configured = False
     assert command in start(FlockOfBirds(CONFIG), device)[0]
-
-
-def test_a_device_that_was_told_to_hold_off_is_released():
-    device = FlockSimulator(3)
-    start(FlockOfBirds(CONFIG), device)
-    device.receive(flock.XOFF + flock.examine(flock.MODEL), 9.0)
-    start(FlockOfBirds(CONFIG), device)
-    assert device.is_sending
 
 
 @pytest.mark.parametrize(
@@ -252,10 +236,19 @@ def test_what_is_changed_is_examined_unit_by_unit(number):
     assert there == bytes(data) != other
 
 
-def test_what_cannot_be_changed_is_an_illegal_command():
+@pytest.mark.parametrize(
+    'command, error',
+    [
+        (flock.change(flock.CRYSTAL, [1, 2]), b'\x06'),
+        (b'\x01', b'\x06'),
+        (flock.address_prefix(9) + flock.POSITION_QUATERNION, b'\x0d'),
+    ],
+)
+def test_what_cannot_be_obeyed_sets_an_error_that_reading_clears(command, error):
     device = FlockSimulator(2)
-    device.receive(flock.change(flock.CRYSTAL, [1, 2]), 0.0)
-    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x06'
+    device.receive(command, 0.0)
+    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == error
+    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x00'
 
 
 def test_prefix_directs_a_command_to_one_unit():
@@ -263,13 +256,6 @@ def test_prefix_directs_a_command_to_one_unit():
     device.receive(flock.address_prefix(3) + flock.POSITION_QUATERNION, 0.0)
     formats = {u.address: u.command for u in device.sensor_units}
     assert formats[3] == flock.POSITION_QUATERNION != formats[2]
-
-
-def test_unknown_unit_sets_an_error_that_reading_clears():
-    device = FlockSimulator(2)
-    device.receive(flock.address_prefix(9) + flock.POSITION_QUATERNION, 0.0)
-    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x0d'
-    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x00'
 
 
 def test_point_answers_once_and_ends_the_stream():

@@ -8,8 +8,7 @@ from dataclasses import astuple
 from functools import partial
 import socket
 
-from birdnet_bytes import POSITION_TOL_M, unit_of
-from birdnet_records import decode_records
+from birdnet_bytes import decode_records, POSITION_TOL_M, unit_of
 from driver_session import nearest_error, Session
 import numpy as np
 from puppet_core.io import ConfigError

@@ -10,8 +10,8 @@ when it does. Every failure of a socket becomes a LinkError that names the port.
 """
 
 import errno
-import ipaddress
 import os
+from queue import Empty, SimpleQueue
 import socket
 import threading
 import time
@@ -24,7 +24,8 @@ from puppet_driver.transport.serial_port import MAX_READ_BYTES
 
 FIRST_WAIT_S = 0.1  # the usual look-up is much faster
 Found = list[tuple[Any, ...]]
-Key = tuple[str, int, socket.SocketKind]
+_PENDING: dict[tuple[str, int, socket.SocketKind], SimpleQueue[tuple[Found, str]]] = {}
+"""Where the answers to look-ups in progress will be."""
 
 DEFAULT_PORT = 6000  # the MotionStar's
 SCHEMES = ('tcp', 'udp')
@@ -42,64 +43,37 @@ _PROBLEMS = {
 }
 
 
-class _Lookup:
-    """One look-up, from its beginning until its result was fetched."""
+def find_host(name: str, host: str, port: int, kind: socket.SocketKind) -> Found:
+    """
+    Return what getaddrinfo does, without ever waiting long for a name server.
 
-    def __init__(self, key: Key) -> None:
-        self.has_ended = threading.Event()
-        self.result: tuple[Found, str] = [], ''
-        self._key = key
-        threading.Thread(target=self._run, name=f'look-up {key[0]}', daemon=True).start()
+    Raises
+    ------
+    LinkError : naming the port, if there is no such host, or the name is not resolved yet; the
+        same question then finds the answer later.
 
-    def _run(self) -> None:
-        try:
-            self.result = _ask(*self._key)
-        finally:
-            self.has_ended.set()
-
-
-class HostLookup:
-    """Look-ups in progress."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pending: dict[Key, _Lookup] = {}
-
-    def find(self, name: str, host: str, port: int, kind: socket.SocketKind) -> Found:
-        """
-        Return what getaddrinfo does.
-
-        Parameters
-        ----------
-        name : str
-            Of the port, for texts.
-        host, port, kind
-            The host name.
-
-        Raises
-        ------
-        LinkError : if there is no such host, or the name is not resolved yet.
-
-        """
-        key = host, port, kind
-        found, problem = _ask(*key) if _is_address(host) else self._result(name, key)
-        if problem:
-            raise LinkError(f'{name}: expected the name or address of a host, got {problem}')
-        return found
-
-    def _result(self, name: str, key: Key) -> tuple[Found, str]:
-        with self._lock:
-            lookup = self._pending.get(key)
-            wait_s = FIRST_WAIT_S if lookup is None else 0.0
-            lookup = lookup or self._pending.setdefault(key, _Lookup(key))
-        if not lookup.has_ended.wait(wait_s):
-            raise LinkError(
-                f'{name}: expected the address of {key[0]}, got no answer to the look-up yet; '
-                'give the address itself or mend the name server'
-            )
-        with self._lock:
-            self._pending.pop(key, None)
-        return lookup.result
+    """
+    try:
+        return socket.getaddrinfo(host, port, type=kind, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        pass  # a name
+    key, wait_s = (host, port, kind), 0.0
+    if key not in _PENDING:
+        wait_s = FIRST_WAIT_S
+        answers: SimpleQueue[tuple[Found, str]] = SimpleQueue()
+        _PENDING[key] = answers
+        threading.Thread(target=lambda: answers.put(_ask(*key)), daemon=True).start()
+    try:
+        found, problem = _PENDING[key].get(timeout=wait_s)
+    except Empty:
+        raise LinkError(
+            f'{name}: expected the address of {host}, got no answer to the look-up yet; '
+            'give the address itself or mend the name server'
+        ) from None
+    _PENDING.pop(key, None)
+    if problem:
+        raise LinkError(f'{name}: expected the name or address of a host, got {problem}')
+    return found
 
 
 def _ask(host: str, port: int, kind: socket.SocketKind) -> tuple[Found, str]:
@@ -110,17 +84,6 @@ def _ask(host: str, port: int, kind: socket.SocketKind) -> tuple[Found, str]:
         return [], err.strerror or str(err)
     except UnicodeError as err:
         return [], str(err)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-_LOOKUP = HostLookup()
 
 
 class Endpoint(NamedTuple):
@@ -167,18 +130,12 @@ def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
 
 class NetworkPort:
     """
-    What both kinds have in common.
-
-    Parameters
-    ----------
-    name : str
-        `tcp://HOST:PORT` or `udp://HOST:PORT`.
-    kind : socket.SocketKind
-        SOCK_STREAM or SOCK_DGRAM.
+    A socket connected to `tcp://HOST:PORT` or `udp://HOST:PORT`.
 
     Raises
     ------
-    LinkError : if the host is unknown or refuses at once.
+    LinkError : if the host is unknown or refuses at once; by all methods but `close`, if the
+        connection has gone.
     ConfigError : if the name is no endpoint.
 
     """
@@ -186,7 +143,7 @@ class NetworkPort:
     def __init__(self, name: str, kind: socket.SocketKind) -> None:
         self.name = name
         endpoint = parse_endpoint(name)
-        found = _LOOKUP.find(name, endpoint.host, endpoint.port, kind)
+        found = find_host(name, endpoint.host, endpoint.port, kind)
         family, _, protocol, _, address = found[0]
         try:
             self._socket = socket.socket(family, kind, protocol)
@@ -194,20 +151,17 @@ class NetworkPort:
             raise LinkError(f'{name}: expected a socket, got {_problem(err.errno or 0)}') from err
         self._is_fresh = True
         self._descriptor = self._socket.fileno()
+        self._socket.setblocking(False)
         try:
-            self._socket.setblocking(False)
             if kind == socket.SOCK_STREAM:
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             code = self._socket.connect_ex(address)
         except OSError as err:
             code = err.errno or 0
-            self._is_connecting = False
-        else:
-            self._is_connecting = code == errno.EINPROGRESS
-            if code in (0, errno.EINPROGRESS):
-                return
-        self._socket.close()
-        raise LinkError(f'{name}: expected a connection, got {_problem(code)}')
+        self._is_connecting = code == errno.EINPROGRESS
+        if code not in (0, errno.EINPROGRESS):
+            self._socket.close()
+            raise LinkError(f'{name}: expected a connection, got {_problem(code)}')
 
     def fileno(self) -> int:
         """Return the descriptor, for select."""
@@ -219,35 +173,16 @@ class NetworkPort:
 
         Before anything was sent or read nothing is old: a device may speak as soon as it is
         connected, and what it sends is kept.
-
-        Raises
-        ------
-        LinkError : if the connection has gone.
-
         """
         while not self._is_fresh and self._receive(DRAIN_BYTES) is not None:
             pass
 
     def read(self) -> bytes:
-        """
-        Return what has arrived, of datagrams the first.
-
-        Raises
-        ------
-        LinkError : if the connection has gone.
-
-        """
+        """Return what has arrived, of datagrams the first."""
         return self._receive() or b''
 
     def write(self, data: bytes) -> None:
-        """
-        Send a short command.
-
-        Raises
-        ------
-        LinkError : if it cannot be sent whole at once.
-
-        """
+        """Send a short command; a LinkError if it cannot be sent whole at once."""
         try:
             n_bytes = self._socket.send(data) if data else 0
         except OSError as err:

@@ -1,12 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""pose_merger: samples one by one to frames, whatever is missing, late, repeated or garbage."""
+"""Other trackers' topics: what names mean, and samples to frames, whatever is missing or late."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
+from puppet_core.io import ConfigError
+from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
-from puppet_driver.pose_topics import MAX_MISSED_TICKS, PoseMerger
+from puppet_driver.pose_topics import (
+    MAX_MISSED_TICKS,
+    plan_topics,
+    PoseMerger,
+    TopicPlan,
+    transform_poses,
+)
 import pytest
 
 MS = 1_000_000
@@ -137,3 +145,62 @@ def test_every_sample_is_in_one_frame_or_counted(events: list[tuple[int, int, in
     assert [frame.frame_index for frame in frames] == list(range(counters.frames))
     missing = sum(int((frame.status == SAMPLE_MISSING).sum()) for frame in frames)
     assert missing == counters.missing_samples
+
+
+SENSORS = ('pelvis', 'head')
+
+
+@pytest.mark.parametrize(
+    ('entries', 'plans'),
+    [
+        (['/a', '/b'], [TopicPlan('/a', False, {0: 0}), TopicPlan('/b', False, {0: 1})]),
+        (
+            ['/vrpn/{sensor}/pose'],
+            [
+                TopicPlan('/vrpn/pelvis/pose', False, {0: 0}),
+                TopicPlan('/vrpn/head/pose', False, {0: 1}),
+            ],
+        ),
+        (['/poses[*]'], [TopicPlan('/poses', True, {0: 0, 1: 1})]),
+        (['/poses[7]', '/poses[2]'], [TopicPlan('/poses', True, {7: 0, 2: 1})]),
+        (
+            ['/poses[0]', '/head'],
+            [TopicPlan('/poses', True, {0: 0}), TopicPlan('/head', False, {0: 1})],
+        ),
+    ],
+)
+def test_entries_name_topic_and_pose_of_each_sensor(
+    entries: list[str], plans: list[TopicPlan]
+) -> None:
+    assert list(plan_topics(SENSORS, entries)) == plans
+
+
+@pytest.mark.parametrize(
+    ('entries', 'text'),
+    [
+        (['/a'], 'topics: expected one for each of the 2 sensors'),
+        (['/a', '/a'], 'got /a for pelvis and head'),
+        (['/a[1]', '/a[1]'], r'got /a\[1\] for pelvis and head'),
+        (['/a[1]', '/a'], 'expected /a with an index or without, got both'),
+        (['/a[x]', '/b'], 'expected TOPIC or TOPIC'),
+        (['/a[*]', '/b'], 'expected TOPIC or TOPIC'),
+        (['', '/b'], 'expected TOPIC or TOPIC'),
+    ],
+)
+def test_entry_that_means_nothing_is_named(entries: list[str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        plan_topics(SENSORS, entries)
+
+
+def test_poses_are_turned_row_by_row(rng: np.random.Generator) -> None:
+    n = 5
+    origins, turns = rng.normal(size=(n, 3)), quaternion_batch.exp(rng.normal(size=(n, 3)))
+    positions, quaternions = rng.normal(size=(n, 3)), quaternion_batch.exp(rng.normal(size=(n, 3)))
+    positions[2] = quaternions[2] = np.nan
+    expected = origins + 0.001 * quaternion_batch.rotate(turns, positions)
+    turned = quaternion_batch.multiply(turns, quaternions)
+    quaternions[4] *= 1.1  # a device's rounding is taken out
+    transform_poses(origins, turns, 0.001, positions, quaternions)
+    np.testing.assert_allclose(positions, expected, atol=1e-15)
+    np.testing.assert_allclose(quaternions, turned, atol=1e-12)
+    assert np.isnan(positions[2]).all() and np.isnan(quaternions[2]).all()

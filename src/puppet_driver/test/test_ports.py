@@ -1,0 +1,296 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ports on real pseudo-terminals and sockets: bytes pass, and what goes wrong is a LinkError."""
+
+from collections.abc import Callable, Iterator
+import os
+import select
+import socket
+import threading
+import tty
+
+from puppet_core.io import ConfigError
+from puppet_driver.errors import LinkError
+from puppet_driver.transport import network_port
+from puppet_driver.transport.network_port import (
+    find_host,
+    open_network_port,
+    parse_endpoint,
+    TcpPort,
+    UdpPort,
+)
+from puppet_driver.transport.serial_port import SerialPort
+import pytest
+
+HOST = '127.0.0.1'
+BAUD = 115200
+EVERYTHING = bytes(range(256))
+
+
+class PtyDevice:
+    """A device at the other end of a pseudo-terminal."""
+
+    def __init__(self) -> None:
+        self._master, slave = os.openpty()
+        tty.setraw(slave)
+        self.name = os.ttyname(slave)
+        os.close(slave)
+        self.port = SerialPort(self.name, BAUD)
+        self.gone = self.name
+
+    def send(self, data: bytes) -> None:
+        """Send to the host."""
+        os.write(self._master, data)
+
+    def receive(self) -> bytes:
+        """Return what the host has sent."""
+        return os.read(self._master, 1000)
+
+    def close(self) -> None:
+        """Pull the plug."""
+        if self._master >= 0:
+            os.close(self._master)
+            self._master = -1
+
+
+class SocketDevice:
+    """A device at the other end of a connection or of datagrams."""
+
+    def __init__(self, scheme: str) -> None:
+        kind = socket.SOCK_STREAM if scheme == 'tcp' else socket.SOCK_DGRAM
+        with socket.socket(socket.AF_INET, kind) as own:
+            own.bind((HOST, 0))
+            self.name = f'{scheme}://{HOST}:{own.getsockname()[1]}'
+            if scheme == 'tcp':
+                own.listen()
+                self.port = open_network_port(self.name)
+                self._socket = own.accept()[0]
+                self.gone = 'expected a connected device, got the end of the connection'
+            else:
+                self.port = open_network_port(self.name)
+                self.port.write(b'hello')
+                self._socket = own.dup()
+                self._socket.connect(own.recvfrom(10)[1])
+                self.gone = f'{self.name}: expected a connected device, got a refusal'
+        self._socket.settimeout(5.0)
+        self.send, self.close = self._socket.sendall, self._socket.close
+
+    def receive(self) -> bytes:
+        """Return what the host has sent."""
+        return self._socket.recv(1000)
+
+
+@pytest.fixture(params=['serial', 'tcp', 'udp'])
+def device(request: pytest.FixtureRequest) -> Iterator[PtyDevice | SocketDevice]:
+    """Yield a device and the port that is connected to it."""
+    one = PtyDevice() if request.param == 'serial' else SocketDevice(request.param)
+    yield one
+    one.close()
+    one.port.close()
+    one.port.close()
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    """Yield a listening TCP socket."""
+    with socket.create_server((HOST, 0)) as server:
+        server.settimeout(5.0)
+        yield server
+
+
+def name_of(server: socket.socket) -> str:
+    """Return the port's name of a socket."""
+    return f'tcp://{HOST}:{server.getsockname()[1]}'
+
+
+def readable(port: object, seconds: float = 5.0) -> bool:
+    """Return whether there is something to read."""
+    return bool(select.select([port], (), (), seconds)[0])
+
+
+def test_bytes_pass_both_ways_unchanged(device):
+    device.port.write(EVERYTHING)
+    assert device.receive() == EVERYTHING
+    device.send(EVERYTHING)
+    assert readable(device.port) and device.port.read() == EVERYTHING
+
+
+def test_old_bytes_are_forgotten_on_demand(device):
+    device.port.write(b'x')
+    for data in (b'stale' * 100, b'stale'):
+        device.send(data)
+    assert readable(device.port)
+    device.port.discard_input()
+    assert not readable(device.port, 0.0)
+
+
+def test_a_device_that_has_gone_is_said(device):
+    device.close()
+    if device.name.startswith('udp'):
+        device.port.write(b'x')
+    assert readable(device.port)
+    with pytest.raises(LinkError, match=device.gone):
+        device.port.read()
+
+
+def test_a_busy_serial_port_is_named():
+    device = PtyDevice()
+    with pytest.raises(LinkError, match=f'{device.name}: expected a free port, .* close that'):
+        SerialPort(device.name, BAUD)
+    device.port.close()
+    SerialPort(device.name, BAUD).close()
+    device.close()
+
+
+@pytest.mark.parametrize('path', ['/dev/nothing', '/dev', __file__])
+def test_what_is_no_serial_port_is_named(path):
+    with pytest.raises(LinkError, match=f'{path}: expected a serial port, got'):
+        SerialPort(path, BAUD)
+
+
+@pytest.mark.parametrize(
+    'name, expected',
+    [
+        ('tcp://10.0.0.7', ('tcp', '10.0.0.7', 6000)),
+        ('udp://motionstar.lab:5000', ('udp', 'motionstar.lab', 5000)),
+        ('tcp://[::1]:7', ('tcp', '::1', 7)),
+    ],
+)
+def test_names_say_protocol_host_and_port(name, expected):
+    assert parse_endpoint(name) == expected
+    assert parse_endpoint(str(parse_endpoint(name))) == expected
+
+
+@pytest.mark.parametrize(
+    'name',
+    ['tcp://', 'http://host:80', '/dev/ttyUSB0', 'tcp://host:1/more', 'tcp:host:1', 'tcp://me@h'],
+)
+def test_other_names_are_refused(name):
+    with pytest.raises(ConfigError, match=r'ports: expected tcp://HOST\[:PORT\] or udp'):
+        parse_endpoint(name)
+
+
+def test_what_a_device_says_as_soon_as_it_is_connected_is_kept(listener):
+    port = open_network_port(name_of(listener))
+    with listener.accept()[0] as connected:
+        connected.sendall(b'first')
+        assert readable(port)
+        port.discard_input()
+        assert port.read() == b'first'
+        connected.sendall(b'rest')
+        assert readable(port)
+        # from then on it is old
+        port.discard_input()
+        assert not readable(port, 0.0)
+    port.close()
+
+
+def test_datagrams_come_one_by_one_and_strangers_are_not_heard():
+    device = SocketDevice('udp')
+    device.port.write(b'x')
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.sendto(b'stranger', device.port._socket.getsockname())
+    for answer in (b'first', b'second'):
+        device.send(answer)
+    for answer in (b'first', b'second'):
+        assert readable(device.port) and device.port.read() == answer
+    assert isinstance(device.port, UdpPort)
+    device.close()
+    device.port.close()
+
+
+def test_a_refused_connection_is_said_with_what_to_do(listener):
+    name = name_of(listener)
+    listener.close()
+    with pytest.raises(LinkError, match=f'{name}: expected a connection, got a refusal: nothing'):
+        port = TcpPort(name)
+        readable(port)
+        port.read()
+
+
+def test_a_host_that_does_not_answer_is_said_after_a_while(monkeypatch):
+    now_s = [0.0]
+    monkeypatch.setattr(network_port.time, 'monotonic', lambda: now_s[0])
+    with socket.create_server((HOST, 0), backlog=0) as server:
+        # one may wait to be accepted; the others' requests are not answered
+        ports = [TcpPort(name_of(server)) for _ in range(3)]
+        ports[-1].write(b'kept')
+        ports[-1].discard_input()
+        assert not ports[-1].read()
+        now_s[0] = 1.1
+        with pytest.raises(LinkError, match='expected a connection within 1 s, got none; check'):
+            ports[-1].write(b'too late')
+        for port in ports:
+            port.close()
+
+
+class ConnectsLater(socket.socket):
+    """A socket that is connected on demand."""
+
+    waiting: tuple = ()
+
+    def connect_ex(self, address: tuple) -> int:
+        """Only begin."""
+        self.waiting = address
+        return network_port.errno.EINPROGRESS
+
+
+def test_what_is_said_before_the_connection_stands_is_said_when_it_does(listener, monkeypatch):
+    monkeypatch.setattr(socket, 'socket', ConnectsLater)
+    port = TcpPort(name_of(listener))
+    port.write(b'first ')
+    socket.socket.__mro__[1].connect_ex(port._socket, port._socket.waiting)
+    device = listener.accept()[0]
+    port.write(b'second')
+    received = b''
+    while len(received) < 12:
+        received += device.recv(100)
+    assert received == b'first second'
+    port.close()
+    device.close()
+
+
+def test_a_last_command_arrives_although_input_is_unread(listener):
+    port = TcpPort(name_of(listener))
+    with listener.accept()[0] as device:
+        device.sendall(bytes(5000))
+        assert readable(port)
+        port.write(b'stop')
+        port.close()
+        device.settimeout(5.0)
+        assert device.recv(100) == b'stop' and device.recv(100) == b''
+
+
+def test_a_name_server_that_does_not_answer_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., bool]
+):
+    may_answer = threading.Event()
+    real = socket.getaddrinfo
+
+    def look_up(host: str, *more: object, flags: int = 0, **options: object) -> object:
+        if host != 'lab' or flags:
+            return real(host, *more, flags=flags, **options)
+        may_answer.wait(30.0)
+        return ['found']
+
+    monkeypatch.setattr(socket, 'getaddrinfo', look_up)
+    monkeypatch.setattr(network_port, 'FIRST_WAIT_S', 0.01)
+    asked = ('tcp://lab:6000', 'lab', 6000, socket.SOCK_STREAM)
+    n_threads = threading.active_count()
+    for _ in range(20):
+        with pytest.raises(LinkError, match=r'tcp://lab:6000: .* no answer to the look-up yet'):
+            find_host(*asked)
+    assert threading.active_count() == n_threads + 1
+    # an address needs no name server
+    assert find_host('tcp://127.0.0.1:7', HOST, 7, socket.SOCK_STREAM)[0][4] == (HOST, 7)
+    may_answer.set()
+    assert wait_until(lambda: threading.active_count() == n_threads)
+    assert find_host(*asked) == ['found']
+
+
+@pytest.mark.parametrize('host', ['a..b', 64 * 'x', 'no.host.invalid'])
+def test_an_unknown_host_is_said(host, monkeypatch):
+    monkeypatch.setattr(network_port, 'FIRST_WAIT_S', 10.0)
+    for _ in range(2):  # asked anew each time
+        with pytest.raises(LinkError, match=f'tcp://{host}: expected the name or address'):
+            TcpPort(f'tcp://{host}')
