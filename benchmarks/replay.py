@@ -186,8 +186,8 @@ def _bench(arguments: Sequence[str]) -> int:
 def _wind(clocks: Clocks, reader: BagReader, pipeline: Pipeline, writer: BagWriter) -> None:
     clocks.over('read', reader, 'messages')
     clocks.around('write', writer, 'write')
-    if pipeline.reader is not None:
-        clocks.around('bytes', pipeline.reader, 'read')
+    for stream in pipeline.readers.values():
+        clocks.around('bytes', stream, 'read')
     for part, stage in pipeline.stages():
         clocks.around(part, stage, 'step')
         for name in TO_BYTES:

@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from marked_processes import program  # noqa: E402,I100
-from puppet_ros.process.private_domain import free_domain  # noqa: E402
+from puppet_ros.process import free_domain  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 

@@ -28,9 +28,9 @@ from puppet_ros.bags import BagReader, class_of  # noqa: E402
 from puppet_ros.messages.posture_msg import WORLD  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
-from puppet_ros.node.intra_process_bus import IntraProcessBus, share  # noqa: E402
-from puppet_ros.node.sensor_transforms import TRANSMITTER  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
+from puppet_ros.node.streams import IntraProcessBus, share  # noqa: E402
+from puppet_ros.node.transforms import TRANSMITTER  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 
 pytestmark = pytest.mark.ros

@@ -93,7 +93,7 @@ def test_bad_input_is_refused_before_anything_starts(
 def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
     mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from puppet_ros.process.private_domain import free_domain
+    from puppet_ros.process import free_domain
 
     monkeypatch.setenv('ROS_DOMAIN_ID', str(free_domain()))
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -180,7 +180,7 @@ class Graph:
         from puppet_bringup.process_table import child_environment, prepared, SOURCES
         from puppet_bringup.supervisor import Supervisor
         from puppet_ros.node.spin import make_executor
-        from puppet_ros.process.private_domain import free_domain
+        from puppet_ros.process import free_domain
 
         domain = free_domain()
         changes = {'ROS_DOMAIN_ID': str(domain), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}

@@ -46,7 +46,7 @@ from puppet_filter.parameters import PoseFilterConfig  # noqa: E402
 from puppet_filter.pose_filter import warm_up  # noqa: E402
 from puppet_filter.pose_filter_node import FILTERED_TOPIC, PoseFilterNode  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros.messages import pose_frame  # noqa: E402
+from puppet_ros.messages import from_pose_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until, StallMeter  # noqa: E402
@@ -106,7 +106,7 @@ class Run:
         self.nodes[-1].create_subscription(
             PoseFrame,
             FILTERED_TOPIC,
-            lambda m: self.frames.append(pose_frame.from_msg(m)),
+            lambda m: self.frames.append(from_pose_frame(m)),
             qos.STREAM,
         )
         self.executor = make_executor(context)

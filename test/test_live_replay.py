@@ -25,7 +25,7 @@ from puppet_replay.replay import replay  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_ros.bags import BagReader, class_of  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
-from puppet_ros.process.private_domain import free_domain  # noqa: E402
+from puppet_ros.process import free_domain  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]

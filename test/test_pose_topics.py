@@ -18,10 +18,10 @@ from puppet_driver.pose_topics_node import PoseTopicsNode  # noqa: E402
 from puppet_filter.pose_filter import warm_up  # noqa: E402
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros.messages import flat_array, pose_frame  # noqa: E402
+from puppet_ros.messages import flat_array, from_pose_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
-from puppet_ros.node.pose_array import to_poses  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
+from puppet_ros.node.streams import to_poses  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
@@ -69,7 +69,7 @@ def test_poses_of_another_tracker_come_out_filtered_in_our_axes(context: Any) ->
             flat_array.write_stamp(begin_ns + k * STEP_NS, msg.header.stamp)
             publisher.publish(msg)
         assert spin_until(executor, lambda: len(filtered) > k)  # noqa: B023
-    out = pose_frame.from_msg(filtered[-1])
+    out = from_pose_frame(filtered[-1])
     executor.shutdown()
     assert out.sensors == tuple(SENSORS) and len(filtered) == n_frames
     assert list(out.status) == [FILTER_OK, FILTER_OK, FILTER_LOST]

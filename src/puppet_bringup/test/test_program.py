@@ -17,14 +17,15 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from puppet_bringup.process_table import child_environment  # noqa: E402,I100
 from puppet_core.io import ConfigError  # noqa: E402
-from puppet_ros.process import middleware  # noqa: E402
-from puppet_ros.process.middleware import CHOICES, RANGE  # noqa: E402
-from puppet_ros.process.private_domain import (
+from puppet_ros import process  # noqa: E402
+from puppet_ros.process import (  # noqa: E402
+    CHOICES,
     DOMAIN_GAIN,
     FIRST_UNICAST,
     free_domain,
     PARTICIPANT_GAIN,
     PORT_BASE,
+    RANGE,
 )
 
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
@@ -113,7 +114,7 @@ def test_changes_count_as_what_is_given() -> None:
 
 def test_a_profile_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it whoever is to keep to this machine would not."""
-    monkeypatch.setattr(middleware, 'LOOPBACK', Path('fastdds') / 'none.xml')
+    monkeypatch.setattr(process, 'LOOPBACK', Path('fastdds') / 'none.xml')
     with pytest.raises(ConfigError, match='none.xml: expected a profile'):
         child_environment({RANGE: 'LOCALHOST'})
 

@@ -31,11 +31,11 @@ from puppet_driver.pose_topics_node import (  # noqa: E402
     PoseTopicsNode,
 )
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros.messages import flat_array, tracker_frame  # noqa: E402
+from puppet_ros.messages import flat_array, from_tracker_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
-from puppet_ros.node.pose_array import from_poses, to_poses  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
+from puppet_ros.node.streams import from_poses, to_poses  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -94,7 +94,7 @@ class Graph:
     def frame(self, number: int = 1) -> SensorFrame:
         """Return the arrays of the frame of that number, from 1."""
         assert self.spin_until(lambda: len(self.frames) >= number)
-        return tracker_frame.from_msg(self.frames[number - 1])
+        return from_tracker_frame(self.frames[number - 1])
 
     def close(self) -> None:
         """Destroy everything."""
@@ -193,7 +193,7 @@ def test_axes_come_from_static_transforms(graph: Callable[..., Graph]) -> None:
         return any(not any(frame.status) for frame in run.frames)
 
     assert run.spin_until(whole)
-    frame = tracker_frame.from_msg(next(f for f in run.frames if not any(f.status)))
+    frame = from_tracker_frame(next(f for f in run.frames if not any(f.status)))
     expected = np.array([5.0, 0.0, -1.0]) + quaternion_batch.rotate(turn, PLACES)
     np.testing.assert_allclose(frame.positions, expected, atol=1e-12)
 

@@ -18,8 +18,8 @@ from puppet_core.io import ConfigError  # noqa: E402
 from puppet_driver import tracker_driver_node  # noqa: E402
 from puppet_driver.errors import LinkError  # noqa: E402
 from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, POSE_ARRAY_TOPIC  # noqa: E402
-from puppet_ros.messages import tracker_frame  # noqa: E402
-from puppet_ros.node.pose_array import from_poses  # noqa: E402
+from puppet_ros.messages import from_tracker_frame  # noqa: E402
+from puppet_ros.node.streams import from_poses  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -32,7 +32,7 @@ def test_node_by_itself_publishes_frames_transforms_poses_and_diagnostics(emulat
     run = graph(emulator(), pose_array='all', **options)
     assert run.spin_until(run.has(120))
     assert run.state() == State.PRIMARY_STATE_ACTIVE
-    frames = [tracker_frame.from_msg(m) for _, m in run.frames]
+    frames = [from_tracker_frame(m) for _, m in run.frames]
     assert frames[0].sensors[0] == 'pelvis' and len(frames[0].sensors) == 14
     # on a starved machine a line may be too late for its frame, which then says so
     whole = [not f.status.any() for f in frames]
@@ -62,7 +62,7 @@ def test_node_by_itself_publishes_frames_transforms_poses_and_diagnostics(emulat
     ]
     assert both and both[0][0].header.frame_id == 'transmitter'
     positions, quaternions = from_poses(both[0][0].poses)
-    frame = tracker_frame.from_msg(both[0][1])
+    frame = from_tracker_frame(both[0][1])
     np.testing.assert_array_equal(positions, frame.positions)
     np.testing.assert_array_equal(quaternions, frame.quaternions)
 
@@ -126,7 +126,7 @@ def test_lifecycle_opens_streams_stops_and_closes(emulator, graph):
     assert run.spin_until(run.has(n_frames + 10))
     # streaming is noticed anew, and no frame has a stamp of before
     assert run.spin_until(lambda: run.values().get(f'{port} starts') == '2')
-    stamps_ns = [tracker_frame.from_msg(m).stamp_ns for _, m in run.frames]
+    stamps_ns = [from_tracker_frame(m).stamp_ns for _, m in run.frames]
     assert stamps_ns == sorted(stamps_ns)
     assert run.node.trigger_deactivate() == TransitionCallbackReturn.SUCCESS
     assert run.node.trigger_cleanup() == TransitionCallbackReturn.SUCCESS

@@ -27,7 +27,7 @@ from puppet_filter.sensor_noise import (
     SensorNoise,
 )
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros.messages import MessageError, tracker_frame
+from puppet_ros.messages import from_tracker_frame, MessageError
 from puppet_ros.node import EXIT_BAD_INPUT, EXIT_OK, make_executor, qos
 import rclpy
 from rclpy.executors import ExternalShutdownException
@@ -136,7 +136,7 @@ def record(topic: str, duration_s: float) -> Recording:
     def on_frame(msg: TrackerFrame) -> None:
         heard[0] = time.monotonic()
         try:
-            recording.add(tracker_frame.from_msg(msg))
+            recording.add(from_tracker_frame(msg))
         except MessageError as err:
             node.get_logger().warning(str(err), throttle_duration_sec=5.0)
 

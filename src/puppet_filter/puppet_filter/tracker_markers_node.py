@@ -42,7 +42,13 @@ from puppet_core.sensor_frames import (
     SensorFrame,
 )
 from puppet_msgs.msg import PoseFrame, TrackerFrame
-from puppet_ros.messages import decoded, marker_message, pose_frame, raw_header, tracker_frame
+from puppet_ros.messages import (
+    decoded,
+    from_pose_frame,
+    from_tracker_frame,
+    marker_message,
+    raw_header,
+)
 from puppet_ros.node import (
     ClockJumpDetector,
     Diagnostics,
@@ -330,8 +336,8 @@ class TrackerMarkersNode(Node):
         message = decoded(data, PoseFrame)
         raw = self._raw.get(stamp_ns)
         markers = self._markers.step(
-            pose_frame.from_msg(message),
-            None if raw is None else tracker_frame.from_msg(decoded(raw, TrackerFrame)),
+            from_pose_frame(message),
+            None if raw is None else from_tracker_frame(decoded(raw, TrackerFrame)),
         )
         self._frame_id = message.header.frame_id
         self._publisher.publish(

@@ -17,7 +17,7 @@ from puppet_filter import measure_noise  # noqa: E402,I100
 from puppet_filter.measure_noise import main, make_parser, Recording, report  # noqa: E402
 from puppet_filter.sensor_noise import load_noise, save_noise, SensorNoise  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros.messages import tracker_frame  # noqa: E402
+from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
@@ -97,7 +97,7 @@ def test_command_records_from_the_topic(
             frame = make_frame(k, 5e-4 * rng.normal(size=(1, 3)))
             header = Header()
             header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-            publisher.publish(tracker_frame.to_msg(frame, header))
+            publisher.publish(to_tracker_frame(frame, header))
             k += 1
 
     thread = threading.Thread(target=talk)

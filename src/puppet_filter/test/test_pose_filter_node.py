@@ -30,7 +30,7 @@ from puppet_filter.pose_filter_node import (  # noqa: E402
 )
 from puppet_filter.sensor_noise import save_noise, SensorNoise  # noqa: E402
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
-from puppet_ros.messages import pose_frame, tracker_frame  # noqa: E402
+from puppet_ros.messages import from_pose_frame, to_tracker_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
@@ -103,7 +103,7 @@ def raw(make_frame: Callable, index: int, positions: Any) -> TrackerFrame:
     frame = make_frame(index, np.asarray(positions, dtype=float))
     header = Header(frame_id='transmitter')
     header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-    return tracker_frame.to_msg(frame, header)
+    return to_tracker_frame(frame, header)
 
 
 def test_every_frame_comes_out_with_its_own_stamp_and_index(
@@ -113,7 +113,7 @@ def test_every_frame_comes_out_with_its_own_stamp_and_index(
         sent = raw(make_frame, k, [[0.01 * k, 1.0, 2.0]])
         got = graph.send(sent)
         assert got.header == sent.header and got.frame_index == k
-    frame = pose_frame.from_msg(got)
+    frame = from_pose_frame(got)
     assert frame.status[0] == FILTER_OK
     np.testing.assert_allclose(frame.positions[0], [0.09, 1.0, 2.0], atol=1e-3)
     np.testing.assert_allclose(frame.linear_velocities[0], [1.2, 0.0, 0.0], atol=0.05)
@@ -151,7 +151,7 @@ def test_lookahead_takes_effect_while_running(graph: Graph, make_frame: Callable
     result = graph.node.set_parameters([Parameter('lookahead_s', value=0.05)])[0]
     assert result.successful
     got = graph.send(raw(make_frame, 60, [[2.0 * 61 * 8_333_333e-9, 0.0, 0.0]]))
-    ahead = pose_frame.from_msg(got).positions[0, 0] - 2.0 * 61 * 8_333_333e-9
+    ahead = from_pose_frame(got).positions[0, 0] - 2.0 * 61 * 8_333_333e-9
     assert ahead == pytest.approx(0.1, abs=1e-3)
 
 
@@ -187,7 +187,7 @@ def test_bad_value_is_refused_in_the_stream_and_changes_nothing(
             result = graph.node.set_parameters([Parameter(name, value=value)])[0]
             assert not result.successful and text in result.reason
             assert graph.node.get_parameter(name).value == before
-        got = pose_frame.from_msg(graph.send(raw(make_frame, k, places[k])))
+        got = from_pose_frame(graph.send(raw(make_frame, k, places[k])))
         expected = twin.step(make_frame(k, places[k]))
         assert expected is not None
         np.testing.assert_array_equal(got.positions, expected.positions)

@@ -20,7 +20,7 @@ from puppet_filter.tracker_markers_node import (  # noqa: E402
     TrackerMarkersNode,
 )
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
-from puppet_ros.messages import tracker_frame  # noqa: E402
+from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
@@ -78,7 +78,7 @@ class Lab:
             frame = self._make_frame(self.index, places)
             header = Header(frame_id='transmitter')
             header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-            self._publisher.publish(tracker_frame.to_msg(frame, header))
+            self._publisher.publish(to_tracker_frame(frame, header))
 
         return spin_until(self.executor, condition, before=feed)
 

@@ -21,7 +21,7 @@ from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
 from puppet_msgs.srv import Calibrate  # noqa: E402
 from puppet_performer.calibration.calibration import save_calibration  # noqa: E402
 from puppet_performer.performer_node import PerformerNode  # noqa: E402
-from puppet_ros.messages import pose_frame, posture_msg  # noqa: E402
+from puppet_ros.messages import posture_msg, to_pose_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
@@ -77,7 +77,7 @@ class Rig:
         for row in map(frame.sensors.index, lost):
             frame.positions[row] = frame.quaternions[row] = np.nan
             frame.status[row] = FILTER_LOST
-        self._frames.publish(pose_frame.to_msg(frame, _header(frame.stamp_ns)))
+        self._frames.publish(to_pose_frame(frame, _header(frame.stamp_ns)))
         for _ in range(4):  # one event each
             self.executor.spin_once(timeout_sec=0.001)
         return frame

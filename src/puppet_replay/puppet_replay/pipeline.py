@@ -90,7 +90,8 @@ class Pipeline:
             ExactTimeSynchronizer()
         )
         self._entry = entry
-        self._readers = {topic: make() for topic, make in _READERS.items()}
+        self.readers = {topic: make() for topic, make in _READERS.items()}
+        """Of the streams that a replay may begin with, by topic."""
         self._frame_id = ''  # of the input's header
         self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
             RAW: self._on_raw,
@@ -143,7 +144,7 @@ class Pipeline:
 
     def _record(self, topic: str, data: bytes) -> Any:
         """Return the record of a message."""
-        reader = self._readers[topic]
+        reader = self.readers[topic]
         record = reader.read(data)
         self._frame_id = reader.frame_id
         return record

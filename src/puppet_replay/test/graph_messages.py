@@ -18,13 +18,14 @@ from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_ros.bags import BagWriter
 from puppet_ros.messages import (
     importance_msg,
-    pose_frame,
     posture_msg,
-    retarget_status,
-    tracker_frame,
+    retarget_msg,
+    RetargetStatusRecord,
+    to_pose_frame,
+    to_tracker_frame,
 )
-from puppet_ros.messages.joint_state import JointStateWriter
 from puppet_ros.messages.posture_msg import PostureRecord
+from puppet_ros.messages.retarget_msg import JointStateWriter
 from puppet_ros.messages.tf_message import TransformsWriter
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Header, String
@@ -140,8 +141,8 @@ def items_of(moment: Moment) -> Iterable[Item]:
         )
     )
     for topic, kind, message in (
-        ('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', tracker_frame.to_msg(moment.raw, header)),
-        ('/tracker/filtered', 'puppet_msgs/msg/PoseFrame', pose_frame.to_msg(filtered, header)),
+        ('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', to_tracker_frame(moment.raw, header)),
+        ('/tracker/filtered', 'puppet_msgs/msg/PoseFrame', to_pose_frame(filtered, header)),
         ('/importance', 'puppet_msgs/msg/Importance', importance),
         ('/puppet/posture', 'puppet_msgs/msg/Posture', posture_msg.to_msg(moment.posture, header)),
         ('/retarget/status', 'puppet_msgs/msg/RetargetStatus', _status(moment, header)),
@@ -196,7 +197,7 @@ def _filtered(raw: SensorFrame) -> FilteredFrame:
 
 
 def _status(moment: Moment, header: Header) -> Any:
-    record = retarget_status.RetargetStatusRecord(
+    record = RetargetStatusRecord(
         moment.stamp_ns,
         moment.index,
         'importance_based',
@@ -212,7 +213,7 @@ def _status(moment: Moment, header: Header) -> Any:
         moment.index + 1,
         0,
     )
-    return retarget_status.to_msg(record, header)
+    return retarget_msg.to_msg(record, header)
 
 
 def a_vector(x: float, y: float, z: float) -> Vector3:

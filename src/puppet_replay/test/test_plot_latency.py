@@ -22,7 +22,7 @@ from puppet_replay.plots.drawings import draw_latency  # noqa: E402
 from puppet_replay.plots.reading import PlotBag  # noqa: E402
 from puppet_replay.record import RecordNode  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.messages.tracker_frame import TrackerFrameWriter  # noqa: E402
+from puppet_ros.messages.sensor_msg import TrackerFrameWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402

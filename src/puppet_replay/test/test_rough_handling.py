@@ -21,7 +21,7 @@ from puppet_replay.goldens import changes, keep_topics  # noqa: E402
 from puppet_replay.play import PlayNode  # noqa: E402
 from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.process.private_domain import free_domain  # noqa: E402
+from puppet_ros.process import free_domain  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
 from recorded_bag import recorded  # noqa: E402
 

@@ -5,7 +5,6 @@
 import hashlib
 from pathlib import Path
 import shutil
-from typing import Any
 
 import pytest
 
@@ -22,11 +21,10 @@ from puppet_ros.bags import (  # noqa: E402
     BagReader,
     BagWriter,
     definition_of,
-    plain_cdr,
     type_hash_of,
 )
+from puppet_ros.messages import encoded  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin  # noqa: E402
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores  # noqa: E402
@@ -37,18 +35,13 @@ pytestmark = pytest.mark.ros
 FRAME, TEXT = 'puppet_msgs/msg/PoseFrame', 'std_msgs/msg/String'
 
 
-def plain(msg: Any, kind: str) -> bytes:
-    """Return a message's bytes as other libraries read them."""
-    return plain_cdr(serialize_message(msg), kind)
-
-
 MESSAGES = [
-    BagMessage('/text', TEXT, 5, plain(String(data='latched'), TEXT)),
+    BagMessage('/text', TEXT, 5, encoded(String(data='latched'))),
     *(
-        BagMessage('/frames', FRAME, 10 * i, plain(PoseFrame(frame_index=i), FRAME))
+        BagMessage('/frames', FRAME, 10 * i, encoded(PoseFrame(frame_index=i)))
         for i in range(1, 40)
     ),
-    BagMessage('/text', TEXT, 395, plain(String(data='again'), TEXT)),
+    BagMessage('/text', TEXT, 395, encoded(String(data='again'))),
 ]
 
 
@@ -128,19 +121,6 @@ def test_hashes_are_those_of_an_independent_implementation() -> None:
         types = get_typestore(Stores.EMPTY)
         types.register(get_types_from_msg(definition_of(name), name))
         assert types.hash_rihs01(name) == type_hash_of(name)
-
-
-def test_alignment_is_zeros_in_plain_bytes() -> None:
-    """The text of four bytes and its end leave seven bytes before the number of eight."""
-    frame = PoseFrame(frame_index=7)
-    frame.header.frame_id = 'abcd'
-    data = plain_cdr(serialize_message(frame), FRAME)
-    noisy = bytearray(data)
-    at = data.index(b'abcd\0') + 5
-    assert data[at : at + 7] == bytes(7)
-    noisy[at : at + 7] = b'scraps!'
-    assert plain_cdr(bytes(noisy), FRAME) == data
-    assert deserialize_message(data, PoseFrame) == frame
 
 
 def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:

@@ -11,11 +11,15 @@ from puppet_core.body.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_msgs.msg import Importance, PoseFrame, TrackerFrame
 from puppet_ros.messages import (
+    from_pose_frame,
+    from_tracker_frame,
     importance_msg,
-    pose_frame,
     posture_msg,
-    retarget_status,
-    tracker_frame,
+    retarget_msg,
+    RetargetStatusRecord,
+    to_pose_frame,
+    to_tracker_frame,
+    TrackerFrameWriter,
 )
 from puppet_ros.messages.flat_array import MessageError
 import pytest
@@ -69,9 +73,9 @@ def importance_record(rng: np.random.Generator) -> importance_msg.ImportanceReco
     )
 
 
-def status_record(rng: np.random.Generator) -> retarget_status.RetargetStatusRecord:
+def status_record(rng: np.random.Generator) -> RetargetStatusRecord:
     """Return a status with arbitrary numbers."""
-    return retarget_status.RetargetStatusRecord(
+    return RetargetStatusRecord(
         STAMP_NS,
         7,
         'importance_based',
@@ -90,12 +94,12 @@ def status_record(rng: np.random.Generator) -> retarget_status.RetargetStatusRec
 
 
 PAIRS = {
-    'tracker_frame': (tracker_frame, raw_frame),
-    'pose_frame': (pose_frame, filtered_frame),
-    'pose_frame_without_twist_covariances': (pose_frame, filtered_frame_of_another),
-    'posture': (posture_msg, posture_record),
-    'importance': (importance_msg, importance_record),
-    'retarget_status': (retarget_status, status_record),
+    'tracker_frame': (from_tracker_frame, to_tracker_frame, raw_frame),
+    'pose_frame': (from_pose_frame, to_pose_frame, filtered_frame),
+    'pose_frame_of_another': (from_pose_frame, to_pose_frame, filtered_frame_of_another),
+    'posture': (posture_msg.from_msg, posture_msg.to_msg, posture_record),
+    'importance': (importance_msg.from_msg, importance_msg.to_msg, importance_record),
+    'retarget_status': (retarget_msg.from_msg, retarget_msg.to_msg, status_record),
 }
 
 
@@ -115,21 +119,21 @@ def assert_same(got: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize('name', PAIRS)
 def test_round_trip_over_the_wire_is_the_identity(name: str, rng: np.random.Generator) -> None:
-    module, make = PAIRS[name]
+    from_msg, to_msg, make = PAIRS[name]
     record = make(rng)
-    msg = module.to_msg(record, Header(frame_id='here'))
+    msg = to_msg(record, Header(frame_id='here'))
     # the header given to to_msg is used as it is; the stamp comes from the writer otherwise
     msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(STAMP_NS, 10**9)
     received = deserialize_message(serialize_message(msg), type(msg))
     assert received.header.frame_id == 'here'
-    assert_same(module.from_msg(received), record)
+    assert_same(from_msg(received), record)
 
 
 def test_tracker_frame_layout_is_xyz_then_xyzw() -> None:
     msg = TrackerFrame(sensors=['a', 'b'], frame_index=3)
     msg.poses = array('d', [1, 2, 3, 0.1, 0.2, 0.3, 0.9, 4, 5, 6, 0, 0, 0, 1])
     msg.ages_s, msg.status = array('d', [0.0, 0.001]), array('B', [0, 0])
-    frame = tracker_frame.from_msg(msg)
+    frame = from_tracker_frame(msg)
     np.testing.assert_array_equal(frame.positions, [[1, 2, 3], [4, 5, 6]])
     np.testing.assert_array_equal(frame.quaternions, [[0.9, 0.1, 0.2, 0.3], [1, 0, 0, 0]])
     assert frame.ages_s[1] == 0.001
@@ -140,7 +144,7 @@ def test_pose_frame_layout_is_linear_then_angular() -> None:
     msg.poses = array('d', [1, 2, 3, 0, 0, 0, 1])
     msg.twists, msg.covariances = array('d', range(6)), array('d', range(36))
     msg.status = array('B', [1])
-    frame = pose_frame.from_msg(msg)
+    frame = from_pose_frame(msg)
     np.testing.assert_array_equal(frame.linear_velocities, [[0, 1, 2]])
     np.testing.assert_array_equal(frame.angular_velocities, [[3, 4, 5]])
     assert frame.covariances[0, 1, 2] == 8.0
@@ -148,25 +152,25 @@ def test_pose_frame_layout_is_linear_then_angular() -> None:
 
 @pytest.mark.parametrize('field', ['poses', 'ages_s', 'status'])
 def test_wrong_length_in_a_tracker_frame_is_refused(field: str, rng: np.random.Generator) -> None:
-    msg = tracker_frame.to_msg(raw_frame(rng), Header())
+    msg = to_tracker_frame(raw_frame(rng), Header())
     setattr(msg, field, array(getattr(msg, field).typecode, [1]))
     with pytest.raises(MessageError, match=f'{field}: expected'):
-        tracker_frame.from_msg(msg)
+        from_tracker_frame(msg)
 
 
 @pytest.mark.parametrize(
     'field', ['poses', 'twists', 'covariances', 'twist_covariances', 'status']
 )
 def test_wrong_length_in_a_pose_frame_is_refused(field: str, rng: np.random.Generator) -> None:
-    msg = pose_frame.to_msg(filtered_frame(rng), Header())
+    msg = to_pose_frame(filtered_frame(rng), Header())
     setattr(msg, field, array(getattr(msg, field).typecode, [1]))
     with pytest.raises(MessageError, match=f'{field}: expected'):
-        pose_frame.from_msg(msg)
+        from_pose_frame(msg)
 
 
 def test_frame_without_sensors_is_empty_not_an_error() -> None:
-    assert tracker_frame.from_msg(TrackerFrame()).positions.shape == (0, 3)
-    assert pose_frame.from_msg(PoseFrame()).covariances.shape == (0, 6, 6)
+    assert from_tracker_frame(TrackerFrame()).positions.shape == (0, 3)
+    assert from_pose_frame(PoseFrame()).covariances.shape == (0, 6, 6)
 
 
 @pytest.mark.parametrize('field', ['root', 'rotations', 'segments', 'end_effectors', 'status'])
@@ -203,7 +207,7 @@ def test_part_of_a_self_interaction_is_refused(rng: np.random.Generator, missing
 
 
 def test_kernel_inputs_are_contiguous(rng: np.random.Generator) -> None:
-    frame = tracker_frame.from_msg(tracker_frame.to_msg(raw_frame(rng), Header()))
+    frame = from_tracker_frame(to_tracker_frame(raw_frame(rng), Header()))
     posture = posture_msg.from_msg(posture_msg.to_msg(posture_record(rng), Header())).posture
     table = importance_msg.from_msg(importance_msg.to_msg(importance_record(rng), Header()))
     inputs = [getattr(posture, name) for name in Posture.__slots__]
@@ -212,12 +216,12 @@ def test_kernel_inputs_are_contiguous(rng: np.random.Generator) -> None:
 
 
 def test_messages_of_a_writer_are_its_own(rng: np.random.Generator) -> None:
-    writer = tracker_frame.TrackerFrameWriter('transmitter')
+    writer = TrackerFrameWriter('transmitter')
     first = writer.fill(raw_frame(rng))
     again = raw_frame(rng)._replace(frame_index=8)
     second = writer.fill(again)
     assert second is not first and second.header.frame_id == 'transmitter'
-    assert_same(tracker_frame.from_msg(second), again)
+    assert_same(from_tracker_frame(second), again)
 
 
 def test_posture_row_0_equals_the_root(rng: np.random.Generator) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from puppet_ros.messages.joint_state import JointStateWriter
+from puppet_ros.messages.retarget_msg import JointStateWriter
 from puppet_ros.messages.tf_message import TransformsWriter
 from puppet_ros.node import qos
-from puppet_ros.node.static_transforms import RobotDescriptionPublisher
+from puppet_ros.node.transforms import RobotDescriptionPublisher
 import pytest
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message

@@ -12,9 +12,9 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402,I100
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros.messages import tracker_frame  # noqa: E402
+from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from puppet_ros.messages.flat_array import MessageError  # noqa: E402
-from puppet_ros.messages.tracker_frame import TrackerFrameReader  # noqa: E402
+from puppet_ros.messages.sensor_msg import TrackerFrameReader  # noqa: E402
 from puppet_ros.node import streams
 from puppet_ros.node.publisher_check import PublisherCheck  # noqa: E402
 from puppet_ros.node.streams import Framed, subscribe  # noqa: E402
@@ -79,7 +79,7 @@ def _data(index: int, **wrong: Any) -> bytes:
     )
     header = TrackerFrame().header
     header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-    msg = tracker_frame.to_msg(frame, header)
+    msg = to_tracker_frame(frame, header)
     for name, value in wrong.items():
         setattr(msg, name, value)
     return bytes(serialize_message(msg))

@@ -10,7 +10,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_ros.process.private_domain import free_domain, HIGHEST_DOMAIN  # noqa: E402,I100
+from puppet_ros.process import free_domain, HIGHEST_DOMAIN  # noqa: E402,I100
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -56,7 +56,7 @@ def test_no_two_processes_are_given_a_domain() -> None:
     """Not even before anyone listens on it."""
     text = """
 import os, sys
-from puppet_ros.process.private_domain import free_domain
+from puppet_ros.process import free_domain
 os.getpid = lambda: 7  # all begin to look at the same one
 print(free_domain(), flush=True)
 sys.stdin.read()"""

@@ -19,14 +19,14 @@ from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_performer.calibration import MotionRecording, StreamRecorder
 from puppet_ros.bags import BagReader
-from puppet_ros.messages import decoded, MessageError, pose_frame, tracker_frame, WORLD
+from puppet_ros.messages import decoded, from_pose_frame, from_tracker_frame, MessageError, WORLD
 from puppet_ros.node import StaticTransformTree, TF_STATIC_TOPIC
 from tf2_msgs.msg import TFMessage
 
 FILTERED_TOPIC, RAW_TOPIC = '/tracker/filtered', '/tracker/raw'
 _KINDS: dict[str, tuple[type, Callable[[Any], FilteredFrame | SensorFrame]]] = {
-    'puppet_msgs/msg/PoseFrame': (PoseFrame, pose_frame.from_msg),
-    'puppet_msgs/msg/TrackerFrame': (TrackerFrame, tracker_frame.from_msg),
+    'puppet_msgs/msg/PoseFrame': (PoseFrame, from_pose_frame),
+    'puppet_msgs/msg/TrackerFrame': (TrackerFrame, from_tracker_frame),
 }
 Place = tuple[Vec3, Quat]
 

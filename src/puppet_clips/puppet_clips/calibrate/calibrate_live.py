@@ -24,7 +24,7 @@ from puppet_performer.calibration import (
     StreamRecorder,
 )
 from puppet_performer.sensor_layout import SensorLayout
-from puppet_ros.messages import MessageError, pose_frame, WORLD
+from puppet_ros.messages import from_pose_frame, MessageError, WORLD
 from puppet_ros.node import make_executor, qos, StaticTransforms
 import rclpy
 from rclpy.executors import ExternalShutdownException
@@ -69,7 +69,7 @@ class LiveNode(Node):
 
     def _on_frame(self, msg: PoseFrame) -> None:
         try:
-            frame = pose_frame.from_msg(msg)
+            frame = from_pose_frame(msg)
         except MessageError as err:
             self.get_logger().warning(str(err), throttle_duration_sec=5.0)
             return

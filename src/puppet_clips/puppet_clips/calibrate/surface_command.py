@@ -35,7 +35,7 @@ from puppet_performer.calibration import (
 )
 from puppet_ros import share
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.messages import MessageError, pose_frame, posture_msg, PostureRecord, WORLD
+from puppet_ros.messages import from_pose_frame, MessageError, posture_msg, PostureRecord, WORLD
 from puppet_ros.node import ExactTimeSynchronizer, EXIT_OK, make_executor, qos, StaticTransforms
 import rclpy
 from rclpy.executors import ExternalShutdownException
@@ -90,7 +90,7 @@ class SurfaceNode(Node):
 
     def _on_frame(self, msg: PoseFrame) -> None:
         try:
-            frame = pose_frame.from_msg(msg)
+            frame = from_pose_frame(msg)
         except MessageError as err:
             self.get_logger().warning(str(err), throttle_duration_sec=5.0)
             return

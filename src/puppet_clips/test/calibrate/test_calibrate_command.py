@@ -20,7 +20,7 @@ from puppet_clips.calibrate.calibrate_command import main  # noqa: E402
 from puppet_core.body.character import load_character  # noqa: E402,I100
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame, SensorFrame  # noqa: E402
 from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
-from puppet_ros.messages import pose_frame, tracker_frame  # noqa: E402
+from puppet_ros.messages import to_pose_frame, to_tracker_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -61,8 +61,8 @@ def _message(take: Take, index: int, raw: bool) -> Any:
     header = Header(frame_id='transmitter')
     header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
     if not raw:
-        return pose_frame.to_msg(frame, header)
-    return tracker_frame.to_msg(
+        return to_pose_frame(frame, header)
+    return to_tracker_frame(
         SensorFrame(
             frame.stamp_ns,
             index,

@@ -21,7 +21,7 @@ from puppet_core.math import quaternions  # noqa: E402,I100
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame  # noqa: E402
 from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
 from puppet_performer.calibration.surface import SurfaceRecorder  # noqa: E402
-from puppet_ros.messages import pose_frame  # noqa: E402
+from puppet_ros.messages import to_pose_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -118,7 +118,7 @@ class Toucher:
         )
         header = Header(frame_id='transmitter')
         header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-        return pose_frame.to_msg(frame, header)
+        return to_pose_frame(frame, header)
 
 
 @pytest.fixture

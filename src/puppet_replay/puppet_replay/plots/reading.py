@@ -33,12 +33,12 @@ from puppet_replay.topics import (
 from puppet_ros.bags import BagMessage, BagReader, require_same_types
 from puppet_ros.messages import (
     decoded,
+    from_pose_frame,
+    from_tracker_frame,
     importance_msg,
     MessageError,
-    pose_frame,
     posture_msg,
     stamp_ns,
-    tracker_frame,
 )
 
 SOURCES = {
@@ -99,8 +99,8 @@ class PlotBag:
     def sensors(self, names: Collection[str]) -> tuple[SensorTrack, ...]:
         """Return what the filter made of sensors; of none named, of the one that moves most."""
         self._require(RAW, FILTERED)
-        times_s, filtered = self._records(FILTERED, PoseFrame, pose_frame.from_msg)
-        raw_times_s, raw = self._records(RAW, TrackerFrame, tracker_frame.from_msg)
+        times_s, filtered = self._records(FILTERED, PoseFrame, from_pose_frame)
+        raw_times_s, raw = self._records(RAW, TrackerFrame, from_tracker_frame)
         known = filtered[0].sensors
         for name in names:
             if name not in known:

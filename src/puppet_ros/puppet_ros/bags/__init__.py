@@ -9,7 +9,6 @@ from puppet_ros.bags.types import (
     definition_of,
     fields_of,
     first_difference,
-    plain_cdr,
     require_same_types,
     type_hash_of,
 )
@@ -30,7 +29,6 @@ __all__ = [
     'fields_of',
     'first_difference',
     'metadata_file_of',
-    'plain_cdr',
     'qos_text',
     'read_metadata',
     'require_same_types',

@@ -69,20 +69,6 @@ def type_hash_of(msgtype: str) -> str:
     return _typestore(msgtype).hash_rihs01(msgtype)
 
 
-def plain_cdr(data: bytes, msgtype: str) -> bytes:
-    """
-    Return a serialized message with zeros between its numbers, always the same bytes.
-
-    ROS leaves the bytes that align a number as they happen to be, and some behind the end, which
-    `deserialize_cdr` of rosbags refuses. Only for little-endian machines.
-
-    """
-    types = _typestore(msgtype)
-    definition = types.get_msgdef(msgtype)
-    message, _ = definition.deserialize_cdr_le(data[4:], 0, definition.cls, types)
-    return bytes(types.serialize_cdr(message, msgtype, little_endian=True))
-
-
 @cache
 def fields_of(definition: str, msgtype: str) -> Fields:
     """

@@ -6,16 +6,12 @@ from puppet_ros.messages import (
     flat_array,
     importance_msg,
     marker_message,
-    pose_frame,
     posture_msg,
     raw_header,
-    tracker_frame,
 )
 from puppet_ros.messages.cdr import CdrLayout, decoded, encoded, StreamReader, StreamWriter
 from puppet_ros.messages.flat_array import MessageError
 from puppet_ros.messages.importance_msg import ImportanceReader, ImportanceRecord, ImportanceWriter
-from puppet_ros.messages.joint_state import angles_of, JointStateWriter
-from puppet_ros.messages.pose_frame import PoseFrameReader, PoseFrameWriter
 from puppet_ros.messages.posture_msg import (
     posture_of,
     PostureReader,
@@ -24,9 +20,23 @@ from puppet_ros.messages.posture_msg import (
     WORLD,
 )
 from puppet_ros.messages.raw_header import frame_index, renamed, stamp_ns
-from puppet_ros.messages.retarget_status import RetargetStatusRecord, RetargetStatusWriter
+from puppet_ros.messages.retarget_msg import (
+    angles_of,
+    JointStateWriter,
+    RetargetStatusRecord,
+    RetargetStatusWriter,
+)
+from puppet_ros.messages.sensor_msg import (
+    from_pose_frame,
+    from_tracker_frame,
+    PoseFrameReader,
+    PoseFrameWriter,
+    to_pose_frame,
+    to_tracker_frame,
+    TrackerFrameReader,
+    TrackerFrameWriter,
+)
 from puppet_ros.messages.tf_message import TransformsWriter
-from puppet_ros.messages.tracker_frame import TrackerFrameReader, TrackerFrameWriter
 
 __all__ = [
     'CdrLayout',
@@ -53,13 +63,15 @@ __all__ = [
     'encoded',
     'flat_array',
     'frame_index',
+    'from_pose_frame',
+    'from_tracker_frame',
     'importance_msg',
     'marker_message',
-    'pose_frame',
     'posture_msg',
     'posture_of',
     'raw_header',
     'renamed',
     'stamp_ns',
-    'tracker_frame',
+    'to_pose_frame',
+    'to_tracker_frame',
 ]

@@ -15,10 +15,7 @@ from puppet_ros.node.diagnostics import (
     WRITERS,
 )
 from puppet_ros.node.exact_time import ExactTimeSynchronizer
-from puppet_ros.node.intra_process_bus import IntraProcessBus, share
 from puppet_ros.node.parameters import NODE_OPTIONS, ParameterTable
-from puppet_ros.node.pose_array import pose_row, PoseArrayOutput
-from puppet_ros.node.sensor_transforms import SensorTransforms, TRANSMITTER, WORLD
 from puppet_ros.node.spin import (
     COMPILE_ONLY,
     cores_of,
@@ -33,13 +30,24 @@ from puppet_ros.node.spin import (
     spin_nodes,
     split_words,
 )
-from puppet_ros.node.static_transforms import (
+from puppet_ros.node.streams import (
+    Framed,
+    IntraProcessBus,
+    pose_row,
+    PoseArrayOutput,
+    share,
+    StreamPublisher,
+    subscribe,
+)
+from puppet_ros.node.transforms import (
     RobotDescriptionPublisher,
+    SensorTransforms,
     StaticTransforms,
     StaticTransformTree,
     TF_STATIC_TOPIC,
+    TRANSMITTER,
+    WORLD,
 )
-from puppet_ros.node.streams import Framed, StreamPublisher, subscribe
 
 __all__ = [
     'COMPILE_ONLY',

@@ -4,20 +4,32 @@
 How nodes send and receive the graph's streams.
 
 Over the middleware as bytes, made from arrays and read into arrays (`messages.cdr`). Between nodes
-of one process, where an intra-process bus was set up for them, the arrays are passed as they are,
-and the bytes for others are made when the frame has come to its end.
-
+of one process, where an intra-process bus was set up for them, the arrays are passed as they are:
+a frame runs through all nodes in the thread that brought it, one call inside the other, and the
+bytes for others are made when the frame has come to its end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+import threading
 import time
 from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
-from puppet_ros.messages import raw_header, StreamReader
+from geometry_msgs.msg import Pose, PoseArray
+import numpy as np
+from puppet_core.math import Quats, Vec3s
+from puppet_core.sensor_frames import (
+    FilteredFrame,
+    POSES_ALL,
+    POSES_OFF,
+    POSES_VALID,
+    SensorFrame,
+)
+from puppet_ros.messages import flat_array, raw_header, StreamReader
 from puppet_ros.node import qos
-from puppet_ros.node.intra_process_bus import exchange_of
 from puppet_ros.node.publisher_check import PublisherCheck
+from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
@@ -35,7 +47,79 @@ class Framed(NamedTuple):
     """Of its header."""
 
 
-Callback = Callable[[Framed], None]
+Callback = Callable[[Any], None]
+
+
+class IntraProcessBus:
+    """
+    The topics whose publisher and subscribers are in this process.
+
+    Parameters
+    ----------
+    topics : iterable of str
+        Full names. Their subscribers here hear no publisher outside the process.
+
+    """
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self.lock = threading.RLock()
+        """Held while a frame is on its way; for whatever else touches the nodes meanwhile."""
+        self._callbacks: dict[str, list[Callback]] = {topic: [] for topic in topics}
+        self._waiting: list[tuple[Callback, Any]] = []
+        self._depth = 0
+
+    def has(self, topic: str) -> bool:
+        """Return whether a topic stays in the process."""
+        return topic in self._callbacks
+
+    def subscribe(self, topic: str, callback: Callback) -> None:
+        """Call back with every message of a topic; the callback must not raise."""
+        self._callbacks[topic].append(callback)
+
+    def publish(self, topic: str, msg: Any, send: Callback) -> None:
+        """
+        Give a message to all subscribers of a topic, and later to the world.
+
+        Parameters
+        ----------
+        topic : str
+            One of the exchange's.
+        msg : message
+            Must stay as it is until its frame has come to its end.
+        send : callable
+            Sends the message out of the process; called after all that the message leads to,
+            in the order in which messages were made.
+
+        """
+        with self.lock:
+            self._waiting.append((send, msg))
+            self._depth += 1
+            try:
+                for callback in self._callbacks[topic]:
+                    callback(msg)
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self._send_waiting()
+
+    def _send_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for send, msg in waiting:
+            send(msg)
+
+
+_EXCHANGES: WeakKeyDictionary[Context, IntraProcessBus] = WeakKeyDictionary()
+
+
+def share(context: Context, exchange: IntraProcessBus) -> None:
+    """Let nodes that are made in a context from now on use an exchange."""
+    _EXCHANGES[context] = exchange
+
+
+def exchange_of(context: Context, topic: str) -> IntraProcessBus | None:
+    """Return the exchange that keeps a topic within the nodes of a context, if one does."""
+    exchange = _EXCHANGES.get(context)
+    return exchange if exchange is not None and exchange.has(topic) else None
 
 
 class StreamPublisher:
@@ -159,3 +243,74 @@ def subscribe(
 
     guarded = reporter.guarded(on_data)
     return node.create_subscription(reader.kind, topic, guarded, profile, raw=True)
+
+
+def pose_row(pose: Pose) -> tuple[float, float, float, float, float, float, float]:
+    """Return position x y z and quaternion w x y z of a message."""
+    p, q = pose.position, pose.orientation
+    return p.x, p.y, p.z, q.w, q.x, q.y, q.z
+
+
+def from_poses(poses: Sequence[Pose]) -> tuple[Vec3s, Quats]:
+    """Return positions (n, 3) and quaternions (n, 4) of messages, copies."""
+    table = np.array([pose_row(pose) for pose in poses], dtype=float).reshape(len(poses), 7)
+    return np.ascontiguousarray(table[:, :3]), np.ascontiguousarray(table[:, 3:])
+
+
+def to_poses(positions: Vec3s, quaternions: Quats) -> list[Pose]:
+    """Return new messages of positions (n, 3) and quaternions (n, 4)."""
+    poses = []
+    for (px, py, pz), (w, x, y, z) in zip(positions.tolist(), quaternions.tolist()):
+        pose = Pose()
+        pose.position.x, pose.position.y, pose.position.z = px, py, pz
+        rotation = pose.orientation
+        rotation.w, rotation.x, rotation.y, rotation.z = w, x, y, z
+        poses.append(pose)
+    return poses
+
+
+def pose_array(
+    frame: SensorFrame | FilteredFrame, frame_id: str, mode: str = POSES_ALL
+) -> PoseArray:
+    """Return a frame's poses, all of them or the valid ones, under its stamp."""
+    msg = PoseArray()
+    flat_array.write_stamp(frame.stamp_ns, msg.header.stamp)
+    msg.header.frame_id = frame_id
+    positions, quaternions = frame.positions, frame.quaternions
+    if mode == POSES_VALID:
+        valid = np.isfinite(positions).all(axis=1)
+        positions, quaternions = positions[valid], quaternions[valid]
+    msg.poses = to_poses(positions, quaternions)
+    return msg
+
+
+class PoseArrayOutput:
+    """
+    A PoseArray topic that exists once somebody asked for it, and until it is closed.
+
+    One who publishes from another thread than the executor's opens it first.
+
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        self._node = node
+        self._topic = topic
+        self._publisher: Any = None
+
+    def open(self, mode: str) -> None:  # noqa: A003
+        """Make the topic if one of POSE_ARRAY_MODES needs it."""
+        if mode != POSES_OFF and self._publisher is None:
+            self._publisher = self._node.create_publisher(PoseArray, self._topic, qos.STREAM)
+
+    def close(self) -> None:
+        """Take the topic away."""
+        if self._publisher is not None:
+            self._node.destroy_publisher(self._publisher)
+            self._publisher = None
+
+    def publish(self, frame: SensorFrame | FilteredFrame, frame_id: str, mode: str) -> None:
+        """Publish a frame in one of POSE_ARRAY_MODES."""
+        if mode == POSES_OFF:
+            return
+        self.open(mode)
+        self._publisher.publish(pose_array(frame, frame_id, mode))

@@ -24,7 +24,7 @@ from puppet_ros.messages.cdr import (  # noqa: E402
     encoded,
 )
 from puppet_ros.messages.flat_array import MessageError  # noqa: E402
-from puppet_ros.messages.tracker_frame import TrackerFrameWriter  # noqa: E402
+from puppet_ros.messages.sensor_msg import TrackerFrameWriter  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402

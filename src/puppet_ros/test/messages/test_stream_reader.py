@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from puppet_core.body.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
-from puppet_ros.messages import cdr, importance_msg, pose_frame, posture_msg, tracker_frame
+from puppet_ros.messages import (
+    cdr,
+    from_pose_frame,
+    from_tracker_frame,
+    importance_msg,
+    PoseFrameReader,
+    posture_msg,
+    to_pose_frame,
+    to_tracker_frame,
+    TrackerFrameReader,
+)
 from puppet_ros.messages.cdr import CdrLayout, decoded, MOST_LEFT, StreamReader
 from puppet_ros.messages.flat_array import MessageError
 import pytest
@@ -79,7 +89,8 @@ def _importance(rng: Draw, names: tuple[str, ...]) -> importance_msg.ImportanceR
 class Case(NamedTuple):
     """A stream."""
 
-    module: Any
+    from_msg: Callable[[Any], Any]
+    to_msg: Callable[[Any, Header], Any]
     reader: Callable[[], StreamReader[Any]]
     record: Callable[[Draw, tuple[str, ...]], Any]
     sequence: str
@@ -87,11 +98,17 @@ class Case(NamedTuple):
 
 
 CASES = {
-    'raw': Case(tracker_frame, tracker_frame.TrackerFrameReader, _raw, 'ages_s'),
-    'filtered': Case(pose_frame, pose_frame.PoseFrameReader, _filtered, 'twists'),
-    'posture': Case(posture_msg, posture_msg.PostureReader, _posture, 'status'),
+    'raw': Case(from_tracker_frame, to_tracker_frame, TrackerFrameReader, _raw, 'ages_s'),
+    'filtered': Case(from_pose_frame, to_pose_frame, PoseFrameReader, _filtered, 'twists'),
+    'posture': Case(
+        posture_msg.from_msg, posture_msg.to_msg, posture_msg.PostureReader, _posture, 'status'
+    ),
     'importance': Case(
-        importance_msg, importance_msg.ImportanceReader, _importance, 'self_interaction'
+        importance_msg.from_msg,
+        importance_msg.to_msg,
+        importance_msg.ImportanceReader,
+        _importance,
+        'self_interaction',
     ),
 }
 of_all = pytest.mark.parametrize('case', CASES.values(), ids=CASES)
@@ -108,7 +125,7 @@ def flat(record: Any) -> list[Any]:
 
 def message(case: Case, rng: Draw, names: tuple[str, ...], frame_id: str) -> Any:
     """Return a message of random numbers."""
-    msg = case.module.to_msg(case.record(rng, names), Header(frame_id=frame_id))
+    msg = case.to_msg(case.record(rng, names), Header(frame_id=frame_id))
     msg.header.stamp.sec, msg.header.stamp.nanosec = int(rng.integers(99)), int(rng.integers(99))
     return msg
 
@@ -122,7 +139,7 @@ def test_records_are_those_of_the_messages(case: Case, rng: Draw) -> None:
         for _ in range(3):
             msg = message(case, rng, names, frame_id)
             data = serialize_message(msg)
-            expected = case.module.from_msg(msg)
+            expected = case.from_msg(msg)
             for record in (reader.read(data), reader.read(data)):  # by its fields, by its form
                 assert type(record) is type(expected) and reader.frame_id == frame_id
                 for got, wanted in zip(flat(record), flat(expected), strict=True):
@@ -164,7 +181,7 @@ def test_a_reader_that_knows_a_form_sees_what_is_not_of_it(
 
 
 def test_the_frame_id_is_that_of_a_message_of_odd_make_too(rng: Draw) -> None:
-    reader, case = tracker_frame.TrackerFrameReader(), CASES['raw']
+    reader, case = TrackerFrameReader(), CASES['raw']
     for frame_id, options in (('abc', b'\0\0'), ('xyz', b'\0\1'), ('abc', b'\0\0')):
         data = bytes(serialize_message(message(case, rng, ('a',), frame_id)))
         reader.read(data[:2] + options + data[4:])
@@ -173,11 +190,11 @@ def test_the_frame_id_is_that_of_a_message_of_odd_make_too(rng: Draw) -> None:
 
 def test_a_name_with_a_zero_within_teaches_no_form(rng: Draw) -> None:
     """The middleware cuts it there; what follows does not stand where its layout says."""
-    reader, case = tracker_frame.TrackerFrameReader(), CASES['raw']
+    reader, case = TrackerFrameReader(), CASES['raw']
     data = bytes(serialize_message(message(case, rng, ('aaaabbbb',), 'w')))
     cut = data.replace(b'aaaabbbb', b'aaaa\0\0\0\0')
     for _ in range(2):
-        expected = case.module.from_msg(decoded(cut, reader.kind))
+        expected = case.from_msg(decoded(cut, reader.kind))
         for got, wanted in zip(flat(reader.read(cut)), flat(expected), strict=True):
             np.testing.assert_array_equal(got, wanted)
     lengths = cut.index((7).to_bytes(4, 'little'))  # of the poses
@@ -186,7 +203,7 @@ def test_a_name_with_a_zero_within_teaches_no_form(rng: Draw) -> None:
 
 
 def test_another_text_of_the_same_length_is_seen(rng: Draw) -> None:
-    reader, case = tracker_frame.TrackerFrameReader(), CASES['raw']
+    reader, case = TrackerFrameReader(), CASES['raw']
     for names in (('a', 'b'), ('a', 'b'), ('a', 'c')):
         data = serialize_message(message(case, rng, names, 'world'))
         assert reader.read(data).sensors == names
@@ -230,7 +247,7 @@ def test_messages_of_odd_makes_are_read_too(
     for _ in range(3):
         data = change(bytes(serialize_message(message(case, rng, ('a', 'b'), 'world'))))
         try:
-            expected = case.module.from_msg(decoded(data, reader.kind))
+            expected = case.from_msg(decoded(data, reader.kind))
         except MessageError:
             with pytest.raises(MessageError):
                 reader.read(data)
@@ -245,7 +262,7 @@ def test_bytes_that_are_cut_are_refused_and_do_no_harm(case: Case, cut: int, rng
     reader, msg = case.reader(), message(case, rng, ('a', 'b', 'c'), 'world')
     data = serialize_message(msg)
     for _ in range(2):
-        assert reader.read(data).stamp_ns == case.module.from_msg(msg).stamp_ns
+        assert reader.read(data).stamp_ns == case.from_msg(msg).stamp_ns
         with pytest.raises(MessageError):
             reader.read(data[: max(len(data) - cut, 0)])
 

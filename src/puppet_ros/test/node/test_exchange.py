@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_ros.node.intra_process_bus import exchange_of, IntraProcessBus, share  # noqa: E402,I100
+from puppet_ros.node.streams import exchange_of, IntraProcessBus, share  # noqa: E402,I100
 from rclpy.context import Context  # noqa: E402
 
 pytestmark = pytest.mark.ros

@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core.sensor_frames import POSES_ALL, POSES_VALID, SensorFrame
-from puppet_ros.node.pose_array import from_poses, to_msg, to_poses
+from puppet_ros.node.streams import from_poses, pose_array, to_poses
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -35,14 +35,14 @@ def test_no_poses_are_empty_rows() -> None:
 
 
 def test_quaternion_w_is_last_in_the_message(frame: SensorFrame) -> None:
-    pose = to_msg(frame, 'transmitter').poses[2]
+    pose = pose_array(frame, 'transmitter').poses[2]
     rotation = pose.orientation
     assert [rotation.w, rotation.x, rotation.y, rotation.z] == list(frame.quaternions[2])
     assert [pose.position.x, pose.position.y, pose.position.z] == list(frame.positions[2])
 
 
 def test_missing_sensors_are_nan_or_left_out(frame: SensorFrame) -> None:
-    whole, valid = (to_msg(frame, 'transmitter', mode) for mode in (POSES_ALL, POSES_VALID))
+    whole, valid = (pose_array(frame, 'transmitter', mode) for mode in (POSES_ALL, POSES_VALID))
     assert len(whole.poses) == 3 and np.isnan(whole.poses[1].position.x)
     assert len(valid.poses) == 2 and valid.poses[1] == whole.poses[2]
     assert whole.header == valid.header and whole.header.frame_id == 'transmitter'

@@ -9,7 +9,7 @@ import numpy as np
 from puppet_core.math import quaternions
 from puppet_ros.messages.tf_message import TransformsWriter
 from puppet_ros.node import qos
-from puppet_ros.node.static_transforms import (
+from puppet_ros.node.transforms import (
     StaticTransforms,
     StaticTransformTree,
     TF_STATIC_TOPIC,

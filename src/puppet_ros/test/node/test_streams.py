@@ -13,14 +13,13 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402,I100
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros.messages import tracker_frame  # noqa: E402
-from puppet_ros.messages.tracker_frame import TrackerFrameReader  # noqa: E402
+from puppet_ros.messages import to_tracker_frame, TrackerFrameWriter  # noqa: E402
+from puppet_ros.messages.sensor_msg import TrackerFrameReader  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
-from puppet_ros.node.intra_process_bus import IntraProcessBus, share  # noqa: E402
 from puppet_ros.node.publisher_check import PublisherCheck  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
-from puppet_ros.node.streams import StreamPublisher, subscribe  # noqa: E402
+from puppet_ros.node.streams import IntraProcessBus, share, StreamPublisher, subscribe  # noqa: E402  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 
@@ -89,7 +88,7 @@ def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     kept, own = [], []
-    writer = tracker_frame.TrackerFrameWriter('transmitter')
+    writer = TrackerFrameWriter('transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
     subscribe(
         node,
@@ -100,7 +99,7 @@ def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
     )
     node.create_subscription(TrackerFrame, '/raw', lambda m: own.append(_as_row(m)), qos.STREAM)
     frames = [_frame(rng, stamp) for stamp in range(1, 6)]
-    expected = [_as_row(tracker_frame.to_msg(f, _header(f.stamp_ns))) for f in frames]
+    expected = [_as_row(to_tracker_frame(f, _header(f.stamp_ns))) for f in frames]
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 2)
     for frame in frames:
         publisher.publish(frame)
@@ -119,7 +118,7 @@ def test_records_are_not_written_over(context: Context, rng: np.random.Generator
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     held: list[SensorFrame] = []
-    writer = tracker_frame.TrackerFrameWriter('transmitter')
+    writer = TrackerFrameWriter('transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
     subscribe(node, '/raw', lambda f: held.append(f.record), _plain, TrackerFrameReader())
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
@@ -159,7 +158,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
 
     def message(index: int) -> TrackerFrame:
-        return tracker_frame.to_msg(_frame(rng, index), _header(index * 10_000_000))
+        return to_tracker_frame(_frame(rng, index), _header(index * 10_000_000))
 
     good = [message(index) for index in (11, 12, 13, 14)]
     wrong, other = message(13), message(9000)
@@ -180,7 +179,7 @@ def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterward
     outside, log = [], []
     assert subscribe(node, '/raw', log.append, _plain, TrackerFrameReader()) is None
     node.create_subscription(TrackerFrame, '/raw', outside.append, qos.STREAM)
-    writer = tracker_frame.TrackerFrameWriter('transmitter')
+    writer = TrackerFrameWriter('transmitter')
     publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     frame = _frame(rng, 3)
@@ -188,7 +187,7 @@ def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterward
     # at once, without spinning
     assert log[0].record is frame and log[0].frame_id == 'transmitter'
     assert spin_until(executor, lambda: bool(outside))
-    assert _as_row(outside[0]) == _as_row(tracker_frame.to_msg(frame, _header(3)))
+    assert _as_row(outside[0]) == _as_row(to_tracker_frame(frame, _header(3)))
     assert len(log) == 1
 
 
@@ -204,8 +203,7 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
     )
     assert subscription is not None
     first, second = publishers = tuple(
-        StreamPublisher(node, TrackerFrame, '/raw', tracker_frame.TrackerFrameWriter('a').data)
-        for _ in range(2)
+        StreamPublisher(node, TrackerFrame, '/raw', TrackerFrameWriter('a').data) for _ in range(2)
     )
     assert spin_until(
         executor,

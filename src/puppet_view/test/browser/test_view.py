@@ -25,7 +25,7 @@ from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_ros.messages.posture_msg import PostureRecord, PostureWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
-from puppet_ros.node.static_transforms import RobotDescriptionPublisher  # noqa: E402
+from puppet_ros.node.transforms import RobotDescriptionPublisher  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from puppet_view.browser import live_page  # noqa: E402,I100
 from rclpy.node import Node  # noqa: E402

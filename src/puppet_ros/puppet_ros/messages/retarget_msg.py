@@ -1,7 +1,8 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""RetargetStatus message <-> a record of how one frame was solved."""
+"""RetargetStatus message <-> a record of how one frame was solved; angles <-> JointState."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from puppet_core.math import Floats, Vec3
 from puppet_msgs.msg import RetargetStatus
 from puppet_ros.messages import flat_array
 from puppet_ros.messages.cdr import Fields, message_of, StreamWriter
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 
@@ -83,3 +85,32 @@ def _fields(record: RetargetStatusRecord) -> tuple[int, Fields]:
     for name in ('root_offset', 'goal_errors', 'penetrations', 'self_penetrations'):
         fields[name] = np.asarray(fields[name])
     return fields.pop('stamp_ns'), fields
+
+
+def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
+    """Return the angles of exactly these joints in their order [rad]; None for other joints."""
+    if tuple(msg.name) != tuple(names) or len(msg.position) != len(names):
+        return None
+    return np.frombuffer(msg.position, dtype=np.float64)
+
+
+class JointStateWriter(StreamWriter):
+    """
+    Messages of a stamp [ns] and angles, shape (n,) [rad].
+
+    Parameters
+    ----------
+    names : sequence of str
+        Joint names in the order of the angles.
+    frame_id : str
+        The header's frame.
+
+    """
+
+    def __init__(self, names: Sequence[str], frame_id: str = '') -> None:
+        joints = tuple(names)
+        super().__init__(
+            JointState,
+            frame_id,
+            lambda stamp_ns, angles: (stamp_ns, {'name': joints, 'position': angles}),
+        )

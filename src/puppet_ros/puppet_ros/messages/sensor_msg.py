@@ -1,10 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""PoseFrame message <-> FilteredFrame arrays."""
+"""TrackerFrame message <-> SensorFrame arrays, PoseFrame message <-> FilteredFrame arrays."""
 
 import numpy as np
-from puppet_core.sensor_frames import FilteredFrame, UNKNOWN
-from puppet_msgs.msg import PoseFrame
+from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
+from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros.messages import flat_array
 from puppet_ros.messages.cdr import Fields, message_of, StreamReader, StreamWriter
 from std_msgs.msg import Header
@@ -14,7 +14,61 @@ TWIST_WIDTH = 6  # linear, angular
 COVARIANCE_WIDTH = 36  # 6 x 6, row-major
 
 
-def from_msg(msg: PoseFrame) -> FilteredFrame:
+def from_tracker_frame(msg: TrackerFrame) -> SensorFrame:
+    """
+    Return the arrays of one raw frame.
+
+    Positions and quaternions are contiguous copies, ages and status views on the message.
+
+    Raises
+    ------
+    MessageError : if an array does not fit the number of sensors.
+
+    """
+    n = len(msg.sensors)
+    poses = flat_array.float_rows('poses', msg.poses, n, POSE_WIDTH)
+    ages = flat_array.float_rows('ages_s', msg.ages_s, n, 1)
+    return SensorFrame(
+        stamp_ns=flat_array.stamp_ns(msg.header.stamp),
+        frame_index=msg.frame_index,
+        sensors=tuple(msg.sensors),
+        positions=np.ascontiguousarray(poses[:, :3]),
+        quaternions=flat_array.wxyz(poses[:, 3:]),
+        ages_s=ages.reshape(n),
+        status=flat_array.bytes_row('status', msg.status, n),
+    )
+
+
+def to_tracker_frame(frame: SensorFrame, header: Header) -> TrackerFrame:
+    """Return a new message; the header is used as it is."""
+    return message_of(TrackerFrame, header, _fields_of_tracker_frame(frame)[1])
+
+
+class TrackerFrameWriter(StreamWriter):
+    """Messages of frames."""
+
+    def __init__(self, frame_id: str) -> None:
+        super().__init__(TrackerFrame, frame_id, _fields_of_tracker_frame)
+
+
+class TrackerFrameReader(StreamReader[SensorFrame]):
+    """Frames from the bytes of their messages."""
+
+    def __init__(self) -> None:
+        super().__init__(TrackerFrame, from_tracker_frame)
+
+
+def _fields_of_tracker_frame(frame: SensorFrame) -> tuple[int, Fields]:
+    return frame.stamp_ns, {
+        'frame_index': frame.frame_index,
+        'sensors': frame.sensors,
+        'poses': np.hstack((frame.positions, flat_array.xyzw(frame.quaternions))).ravel(),
+        'ages_s': frame.ages_s,
+        'status': frame.status,
+    }
+
+
+def from_pose_frame(msg: PoseFrame) -> FilteredFrame:
     """
     Return the arrays of one filtered frame.
 
@@ -48,26 +102,26 @@ def from_msg(msg: PoseFrame) -> FilteredFrame:
     )
 
 
-def to_msg(frame: FilteredFrame, header: Header) -> PoseFrame:
+def to_pose_frame(frame: FilteredFrame, header: Header) -> PoseFrame:
     """Return a new message; the header is used as it is."""
-    return message_of(PoseFrame, header, _fields(frame)[1])
+    return message_of(PoseFrame, header, _fields_of_pose_frame(frame)[1])
 
 
 class PoseFrameWriter(StreamWriter):
     """Messages of frames."""
 
     def __init__(self, frame_id: str) -> None:
-        super().__init__(PoseFrame, frame_id, _fields)
+        super().__init__(PoseFrame, frame_id, _fields_of_pose_frame)
 
 
 class PoseFrameReader(StreamReader[FilteredFrame]):
     """Frames from the bytes of their messages."""
 
     def __init__(self) -> None:
-        super().__init__(PoseFrame, from_msg)
+        super().__init__(PoseFrame, from_pose_frame)
 
 
-def _fields(frame: FilteredFrame) -> tuple[int, Fields]:
+def _fields_of_pose_frame(frame: FilteredFrame) -> tuple[int, Fields]:
     return frame.stamp_ns, {
         'frame_index': frame.frame_index,
         'sensors': frame.sensors,

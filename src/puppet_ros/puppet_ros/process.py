@@ -1,0 +1,141 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Process-wide settings and facts: memory use, middleware settings, a free ROS domain."""
+
+from collections.abc import Mapping
+import os
+from pathlib import Path
+import socket
+from typing import NamedTuple
+
+from puppet_core.io import ConfigError
+from puppet_ros import share
+from rclpy.utilities import get_rmw_implementation_identifier
+
+KIB_MB = 1024e-6
+
+# Fast DDS. In shared memory, a process that is killed while it makes a port leaves whoever sends
+# to it next waiting for ever, and the one that is started in its place is found seconds late. Over
+# the loopback interface frames take no longer (doc/faults.md, doc/latency.md).
+# If the range of discovery is this machine, rmw_fastrtps adds shared memory to whatever is chosen:
+# so it is not told; the profile keeps nodes here instead. Both profiles make room for what comes
+# while a process sleeps.
+TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
+PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')  # new and old name
+CHOICES = (TRANSPORTS, *PROFILES, 'ROS_DISCOVERY_SERVER')
+RANGE, ONLY_HERE, PEERS = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS'
+WIDER = ('', 'SUBNET', 'OFF', 'SYSTEM_DEFAULT')  # any other word is LOCALHOST to rcl
+MIDDLEWARE, FAST_DDS = 'RMW_IMPLEMENTATION', 'rmw_fastrtps'
+SUBNET, LOOPBACK = Path('fastdds') / 'subnet.xml', Path('fastdds') / 'loopback.xml'
+
+# Ports of a domain, DDSI-RTPS 9.6.1.1: 7400 + 250 d; participant p listens at + 10 + 2 p.
+PORT_BASE, DOMAIN_GAIN, FIRST_UNICAST, PARTICIPANT_GAIN = 7400, 250, 10, 2
+N_PARTICIPANTS = 10  # probed; the first of a domain may have a later number
+HIGHEST_DOMAIN = 101  # above it, ports reach into Linux' ephemeral range
+
+# Of domains that this process was given: no participant may listen there yet.
+_reserved: dict[int, socket.socket] = {}
+
+
+class Memory(NamedTuple):
+    """Memory of one process [MB]."""
+
+    rss_mb: float
+    """Resident, memory shared with others included."""
+
+    heap_mb: float
+    """What it has made itself, swapped or not: what a leak is."""
+
+    uss_mb: float
+    """What is its alone, pages of files included that just now no other has."""
+
+    pss_mb: float
+    """Proportional set size: private memory and its part of the shared memory."""
+
+
+def memory_of(pid: int) -> Memory:
+    """
+    Return the memory of a process.
+
+    Raises
+    ------
+    OSError : if it has ended.
+
+    """
+    lines = Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines()[1:]
+    kib = {words[0]: int(words[1]) for words in map(str.split, lines)}
+    return Memory(
+        kib['Rss:'] * KIB_MB,
+        (kib['Anonymous:'] + kib['Swap:']) * KIB_MB,
+        (kib['Private_Clean:'] + kib['Private_Dirty:']) * KIB_MB,
+        kib['Pss:'] * KIB_MB,
+    )
+
+
+def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """
+    Return the variables by which nodes send and are found.
+
+    They are to be put above the given ones. None if the user has chosen any, or another
+    middleware. Whoever keeps to this machine is kept there by the profile instead of by the range
+    of discovery.
+
+    Raises
+    ------
+    ConfigError : if the profile is not installed.
+
+    """
+    middleware = environ.get(MIDDLEWARE) or get_rmw_implementation_identifier()
+    if not middleware.startswith(FAST_DDS) or any(name in environ for name in CHOICES):
+        return {}
+    is_only_here = environ.get(ONLY_HERE) == '1'  # of before Iron; peers do not count then
+    stays = is_only_here or (environ.get(RANGE, '') not in WIDER and not environ.get(PEERS))
+    profile = share.config_dir() / (LOOPBACK if stays else SUBNET)
+    if not profile.is_file():
+        raise ConfigError(f'{profile}: expected a profile of Fast DDS, got no such file')
+    chosen = {RANGE: 'SYSTEM_DEFAULT'} if stays else {TRANSPORTS: 'UDPv4'}
+    if is_only_here:
+        chosen[ONLY_HERE] = '0'
+    return {**chosen, **dict.fromkeys(PROFILES, str(profile))}
+
+
+def free_domain() -> int:
+    """
+    Return a domain id of which no participant listens on this machine.
+
+    No other process is given it while this one lives.
+
+    Raises
+    ------
+    ConfigError : if all are taken.
+
+    """
+    start = os.getpid()  # another in each process, so that simultaneous starts rarely meet
+    for domain in (1 + (start + i) % HIGHEST_DOMAIN for i in range(HIGHEST_DOMAIN)):
+        first = PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST
+        ports = (first + PARTICIPANT_GAIN * p for p in range(N_PARTICIPANTS))
+        if all(_is_free(port) for port in ports) and _reserve(domain):
+            return domain
+    raise ConfigError(f'ROS_DOMAIN_ID: expected a free one in 1 to {HIGHEST_DOMAIN}, got none')
+
+
+def _reserve(domain: int) -> bool:
+    """Return whether this process may have a domain: of a name only one socket is bound."""
+    if domain not in _reserved:
+        mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            mark.bind(f'\0puppet_domain_{domain}')  # no file, gone with the process
+        except OSError:
+            mark.close()
+            return False
+        _reserved[domain] = mark
+    return True
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(('', port))
+        except OSError:
+            return False
+    return True
