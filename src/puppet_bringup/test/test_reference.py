@@ -16,7 +16,7 @@ from puppet_bringup import reference  # noqa: E402,I100
 from puppet_bringup import reference as reference_commands
 from puppet_bringup import reference as reference_nodes
 from puppet_bringup.process_table import ARGUMENTS  # noqa: E402
-from puppet_bringup.reference import blocks_of, cell, message_lines, table  # noqa: E402  # noqa: E402
+from puppet_bringup.reference import blocks_of, cell, message_lines, table  # noqa: E402
 from puppet_core.io import (
     ConfigError,  # noqa: E402
     Row,  # noqa: E402

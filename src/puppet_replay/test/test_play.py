@@ -26,7 +26,7 @@ from puppet_replay.topics import (  # noqa: E402
     TF_STATIC,
     TYPES,
 )
-from puppet_ros.bags import metadata_file_of, qos_text, TopicMetadata  # noqa: E402
+from puppet_ros.bags import BagTopic, metadata_file_of, qos_text  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
@@ -75,7 +75,7 @@ def test_qos_with_nested_aliases_costs_nothing(level: str) -> None:
     lines += [f'- &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 10)]
     text = '\n'.join(lines)
     assert profile_of(text) == profile_of('')
-    found = metadata_file_of([TopicMetadata('/a', 'a_msgs/msg/A', text, '', 1)], 0, 1, 'a.mcap')
+    found = metadata_file_of([BagTopic('/a', 'a_msgs/msg/A', text, '', 1)], 0, 1, 'a.mcap')
     assert 'offered_qos_profiles: []' in found
 
 

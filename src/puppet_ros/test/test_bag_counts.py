@@ -11,10 +11,8 @@ import pytest
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
-from mcap.writer import Writer  # noqa: E402,I100
-from puppet_core.io import InputFileError  # noqa: E402
+from puppet_core.io import InputFileError  # noqa: E402,I100
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.bags.metadata import MCAP_KEY, MCAP_NAME  # noqa: E402
 from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
 from test_bags import MESSAGES, write_with_rosbags  # noqa: E402
 
@@ -56,49 +54,6 @@ def test_messages_that_the_metadata_counts_and_no_file_has_are_told(tmp_path: Pa
     with BagReader(changed(tmp_path / 'bag', 'message_count: 5', 'message_count: 7')) as reader:
         assert [TOLD in line for line in reader.warnings] == [True]
         assert len(list(reader.messages())) == 5
-
-
-@pytest.mark.parametrize(('files', 'is_told'), [('[]', True), ('[a.mcap, b.mcap]', False)])
-def test_messages_that_the_metadata_inside_a_cut_file_counts_are_told(
-    tmp_path: Path, files: str, is_told: bool
-) -> None:
-    """But for the last file of a split bag, whose metadata counts those of all files."""
-    row = '{topic_metadata: {name: /x, type: std_msgs/msg/String}, message_count: 7}'
-    text = (
-        f'{{storage_identifier: mcap, relative_file_paths: {files}, '
-        f'topics_with_message_count: [{row}]}}'
-    )
-    path = tmp_path / 'a.mcap'
-    with open(path, 'wb') as stream:
-        writer = Writer(stream)
-        writer.start('ros2')
-        schema = writer.register_schema('std_msgs/msg/String', '', b'')
-        channel = writer.register_channel('/x', 'cdr', schema)
-        writer.add_metadata(MCAP_NAME, {MCAP_KEY: text})
-        for i in range(5):
-            writer.add_message(channel, i, TEXT, i)
-        writer.finish()
-    path.write_bytes(path.read_bytes()[:-9])
-    with BagReader(path) as reader:
-        assert any(TOLD in line for line in reader.warnings) == is_told
-        assert len(list(reader.messages())) == 5
-
-
-@pytest.mark.parametrize(
-    'text',
-    ['', '[', '5', '{relative_file_paths: 5}', '[' * 9999],
-    ids=['empty', 'open', 'number', 'keys', 'deep'],
-)
-def test_unreadable_metadata_in_a_file_counts_nothing(tmp_path: Path, text: str) -> None:
-    path = tmp_path / 'a.mcap'
-    with open(path, 'wb') as stream:
-        writer = Writer(stream)
-        writer.start('ros2')
-        writer.add_metadata(MCAP_NAME, {MCAP_KEY: text})
-        writer.finish()
-    path.write_bytes(path.read_bytes()[:-9])
-    with BagReader(path) as reader:
-        assert not any(' of ' in line for line in reader.warnings)
 
 
 def test_a_file_that_the_metadata_names_twice_is_refused(tmp_path: Path) -> None:

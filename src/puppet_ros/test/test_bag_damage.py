@@ -20,7 +20,7 @@ from puppet_ros.bags import (  # noqa: E402
     read_metadata,
     reader,  # noqa: E402
 )
-from puppet_ros.bags.metadata import counts_of, KEY  # noqa: E402
+from puppet_ros.bags.metadata import KEY  # noqa: E402
 from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
 from test_bags import MESSAGES, write_with_rosbags  # noqa: E402
 
@@ -122,7 +122,6 @@ def test_metadata_with_nested_aliases_costs_nothing(tmp_path: Path) -> None:
         (tmp_path / 'metadata.yaml').write_text(content)
         with pytest.raises(InputFileError, match=r'metadata\.yaml:2: .* the alias \*a0'):
             read_metadata(tmp_path / 'metadata.yaml')
-        assert counts_of(content) == {}
 
 
 @pytest.mark.parametrize('key', ['storage_identifier', 'compression_mode', 'compression_format'])

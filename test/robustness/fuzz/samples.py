@@ -7,7 +7,7 @@ import io
 import numpy as np
 from puppet_core.body import N_SAMPLES
 from puppet_core.io import dump_yaml
-from puppet_ros.bags import metadata_file_of, TopicMetadata
+from puppet_ros.bags import BagTopic, metadata_file_of
 
 ASF = b""":version 1.10
 :name made
@@ -77,7 +77,7 @@ NOISE = (
     + b']\n'
 )
 METADATA = metadata_file_of(
-    [TopicMetadata('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', '', '', 5)], 0, 10**9, 'a.mcap'
+    [BagTopic('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', '', '', 5)], 0, 10**9, 'a.mcap'
 ).encode()
 NAME_MAP = b"""format: puppet-name-map/1
 name: mine

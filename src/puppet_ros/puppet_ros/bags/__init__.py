@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags of rosbag2 (MCAP, SQLite), read and written without ROS by mcap and rosbags."""
 
-from puppet_ros.bags.metadata import BagMetadata, metadata_file_of, read_metadata, TopicMetadata
-from puppet_ros.bags.reader import bag_files, BagMessage, BagReader, BagTopic
+from puppet_ros.bags.metadata import BagMetadata, BagTopic, metadata_file_of, read_metadata
+from puppet_ros.bags.reader import bag_files, BagMessage, BagReader
 from puppet_ros.bags.types import (
     class_of,
     definition_of,
@@ -22,7 +22,6 @@ __all__ = [
     'BagWriter',
     'COMPRESSIONS',
     'SUFFIX',
-    'TopicMetadata',
     'bag_files',
     'class_of',
     'definition_of',

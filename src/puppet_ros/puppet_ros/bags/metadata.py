@@ -17,15 +17,20 @@ VERSION = 9  # of rosbag2 in Jazzy
 WRONG = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
-class TopicMetadata(NamedTuple):
-    """A topic, as the metadata lists it."""
+class BagTopic(NamedTuple):
+    """What a bag records about a topic; '' for what it does not."""
 
     name: str
     type: str  # noqa: A003
+    """As in puppet_msgs/msg/PoseFrame."""
     qos: str
-    """YAML text of the profiles."""
+    """YAML of the profiles that its publishers offered."""
     type_hash: str
+    """As in RIHS01_e369.."""
     count: int  # type: ignore[assignment]
+    """How many messages."""
+    definition: str = ''
+    """Text of the type and of all it stands on; not in a metadata.yaml."""
 
 
 class BagMetadata(NamedTuple):
@@ -40,48 +45,18 @@ class BagMetadata(NamedTuple):
     compression_format: str
     """'' or 'zstd'."""
 
-    topics: tuple[TopicMetadata, ...]
+    topics: tuple[BagTopic, ...]
     """All topics."""
 
 
-def metadata_text(topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str) -> str:
+def metadata_text(topics: list[BagTopic], start_ns: int, end_ns: int, file_name: str) -> str:
     """Return the metadata of a bag of one MCAP file as YAML; '' names none."""
-    total = sum(topic.count for topic in topics)
-    starts = {'nanoseconds_since_epoch': start_ns if total else 0}
-    lasts = {'nanoseconds': end_ns - start_ns if total else 0}
-    files = [
-        {
-            'path': file_name,
-            'starting_time': dict(starts),
-            'duration': dict(lasts),
-            'message_count': total,
-        }
-    ]
-    return yaml.safe_dump(
-        {
-            'version': VERSION,
-            'storage_identifier': 'mcap',
-            'duration': lasts,
-            'starting_time': starts,
-            'message_count': total,
-            'topics_with_message_count': [_row(topic) for topic in topics],
-            'compression_format': '',
-            'compression_mode': '',
-            'relative_file_paths': [file_name] if file_name else [],
-            'files': files if file_name else [],
-            'custom_data': None,
-            'ros_distro': os.environ.get('ROS_DISTRO', ''),
-        },
-        sort_keys=False,
-    )
+    return yaml.safe_dump(_tree(topics, start_ns, end_ns, file_name), sort_keys=False)
 
 
-def metadata_file_of(
-    topics: list[TopicMetadata], start_ns: int, end_ns: int, file_name: str
-) -> str:
+def metadata_file_of(topics: list[BagTopic], start_ns: int, end_ns: int, file_name: str) -> str:
     """Return the text of the metadata.yaml next to an MCAP file."""
-    tree = yaml.safe_load(metadata_text(topics, start_ns, end_ns, file_name))
-    return yaml.safe_dump({KEY: tree}, sort_keys=False)
+    return yaml.safe_dump({KEY: _tree(topics, start_ns, end_ns, file_name)}, sort_keys=False)
 
 
 def read_metadata(path: Path) -> BagMetadata:
@@ -120,18 +95,28 @@ def read_metadata(path: Path) -> BagMetadata:
     return found
 
 
-def counts_of(text: str) -> dict[str, int]:
-    """Return the messages by topic that the metadata inside an MCAP file counts, if it does."""
-    try:
-        found = _read(load_plain_yaml(text))
-    except (yaml.YAMLError, RecursionError, *WRONG):
-        return {}
-    if len(found.files) > 1:  # the last file of a split bag counts the messages of all
-        return {}
-    return {topic.name: topic.count for topic in found.topics}
+def _tree(topics: list[BagTopic], start_ns: int, end_ns: int, file_name: str) -> dict[str, Any]:
+    total = sum(topic.count for topic in topics)
+    start = {'nanoseconds_since_epoch': start_ns if total else 0}
+    duration = {'nanoseconds': end_ns - start_ns if total else 0}
+    about = {'starting_time': dict(start), 'duration': dict(duration), 'message_count': total}
+    return {
+        'version': VERSION,
+        'storage_identifier': 'mcap',
+        'duration': duration,
+        'starting_time': start,
+        'message_count': total,
+        'topics_with_message_count': [_row(topic) for topic in topics],
+        'compression_format': '',
+        'compression_mode': '',
+        'relative_file_paths': [file_name] if file_name else [],
+        'files': [{'path': file_name, **about}] if file_name else [],
+        'custom_data': None,
+        'ros_distro': os.environ.get('ROS_DISTRO', ''),
+    }
 
 
-def _row(topic: TopicMetadata) -> dict[str, Any]:
+def _row(topic: BagTopic) -> dict[str, Any]:
     try:  # the text may be that of another bag
         profiles = load_plain_yaml(topic.qos) if topic.qos else []
     except (yaml.YAMLError, RecursionError):
@@ -158,10 +143,10 @@ def _read(body: Mapping[str, Any]) -> BagMetadata:
     )
 
 
-def _topic(row: Mapping[str, Any]) -> TopicMetadata:
+def _topic(row: Mapping[str, Any]) -> BagTopic:
     topic = row['topic_metadata']
     qos = topic.get('offered_qos_profiles') or ''
-    return TopicMetadata(
+    return BagTopic(
         _text(topic, 'name'),
         _text(topic, 'type'),
         qos if isinstance(qos, str) else yaml.safe_dump(qos, sort_keys=False),

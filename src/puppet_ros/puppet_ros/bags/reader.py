@@ -8,7 +8,6 @@ message. What a damaged MCAP file still holds is read, up to the damage, with a 
 
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 import heapq
@@ -24,19 +23,12 @@ import zlib
 import apsw
 from mcap.exceptions import EndOfFile, McapError
 from mcap.reader import FOOTER_SIZE, SeekingReader
-from mcap.records import Channel, Chunk, DataEnd, Footer, McapRecord, Message, Metadata, Schema
+from mcap.records import Channel, Chunk, DataEnd, Footer, McapRecord, Message, Schema
 from mcap.stream_reader import breakup_chunk, MAGIC_SIZE, StreamReader
 from mcap.summary import Summary
 from mcap.writer import CompressionType, MCAP0_MAGIC, Writer
 from puppet_core.io import InputFileError, require_file
-from puppet_ros.bags.metadata import (
-    BagMetadata,
-    counts_of,
-    FILE_NAME,
-    MCAP_KEY,
-    MCAP_NAME,
-    read_metadata,
-)
+from puppet_ros.bags.metadata import BagMetadata, BagTopic, FILE_NAME, read_metadata
 from rosbags.rosbag2 import Reader as RosbagsReader
 from rosbags.rosbag2 import ReaderError
 from rosbags.rosbag2.metadata import dump_qos_v8
@@ -84,25 +76,6 @@ class BagMessage(NamedTuple):
 
     data: bytes
     """As it went over the network: CDR with its four bytes of header."""
-
-
-class BagTopic(NamedTuple):
-    """What the bag records about a topic."""
-
-    type: str  # noqa: A003
-    """As in puppet_msgs/msg/PoseFrame."""
-
-    definition: str
-    """Text of the message's definition and of all it stands on; '' if the bag has none."""
-
-    type_hash: str
-    """As in RIHS01_e369..; '' if the bag has none."""
-
-    qos: str
-    """YAML of the profiles that its publishers offered."""
-
-    count: int  # type: ignore[assignment]
-    """How many messages."""
 
 
 class BagReader:
@@ -184,31 +157,20 @@ class BagReader:
         if metadata is not None:
             self._packed_messages = metadata.compression_mode == 'message'
             for row in metadata.topics:
-                self._add(row.name, BagTopic(row.type, '', row.type_hash, row.qos, 0))
+                self._add(row._replace(count=0))
         for file in self._files:
             self.warnings += [f'{file.path}: {text}' for text in file.warnings]
-            for name, topic in file.topics():
-                self._add(name, topic)
-        self._compare_counts(metadata)
-        spans = [span for file in self._files if (span := file.span()) is not None]
-        if spans:
-            self.start_ns, self.end_ns = min(s for s, _ in spans), max(e for _, e in spans)
-
-    def _compare_counts(self, metadata: BagMetadata | None) -> None:
-        """Warn of what the bag should have and has not."""
-        said: Counter[str] = Counter()
-        if metadata is not None:
-            said.update({topic.name: topic.count for topic in metadata.topics})
-        else:
-            for file in self._files:
-                said.update(file.said)
-        for name, count in said.items():
-            there = self.counts.get(name, 0)
-            if there < count:
+            for topic in file.topics():
+                self._add(topic)
+        for name, _, _, _, count, _ in metadata.topics if metadata is not None else ():
+            if (there := self.counts[name]) < count:
                 self.warnings.append(
                     f'{self.path}: {there} of {count} messages on {name}: '
                     'the others, which its metadata counts, are missing'
                 )
+        spans = [span for file in self._files if (span := file.span()) is not None]
+        if spans:
+            self.start_ns, self.end_ns = min(s for s, _ in spans), max(e for _, e in spans)
 
     def _file(self, path: Path) -> '_McapFile | _SqliteFile':
         suffix = _bare_suffix(path)
@@ -227,17 +189,16 @@ class BagReader:
         except OSError as err:
             raise InputFileError(path, 'a readable file', err.strerror or str(err)) from err
 
-    def _add(self, name: str, topic: BagTopic) -> None:
+    def _add(self, topic: BagTopic) -> None:
         """Add what one more file records about a topic."""
-        old = self.info.get(name, topic._replace(count=0))
+        name, old = topic.name, self.info.get(topic.name, topic._replace(count=0))
         if topic.type != old.type:
             raise InputFileError(self.path, f'messages {old.type} only', topic.type, field=name)
-        self.info[name] = BagTopic(
-            old.type,
-            old.definition or topic.definition,
-            old.type_hash or topic.type_hash,
-            old.qos or topic.qos,
-            old.count + topic.count,
+        self.info[name] = old._replace(
+            qos=old.qos or topic.qos,
+            type_hash=old.type_hash or topic.type_hash,
+            count=old.count + topic.count,
+            definition=old.definition or topic.definition,
         )
         self.topics[name], self.counts[name] = topic.type, self.info[name].count
 
@@ -248,8 +209,6 @@ class _McapFile:
     def __init__(self, path: Path, name: Path, stack: ExitStack) -> None:
         self.path = name
         self.warnings: list[str] = []
-        self.said: dict[str, int] = {}
-        """Messages by topic that rosbag2's metadata in a file without index counts."""
         stream = stack.enter_context(open(path, 'rb'))
         try:
             self._reader = SeekingReader(stream, True, record_size_limit=RECORD_LIMIT)
@@ -276,19 +235,17 @@ class _McapFile:
         found = self._statistics
         return (found.message_start_time, found.message_end_time) if found.message_count else None
 
-    def topics(self) -> Iterator[tuple[str, BagTopic]]:
+    def topics(self) -> Iterator[BagTopic]:
         for channel in self._summary.channels.values():
             schema = self._summary.schemas.get(channel.schema_id)
             text = schema.data if schema is not None and schema.encoding == 'ros2msg' else b''
-            yield (
+            yield BagTopic(
                 channel.topic,
-                BagTopic(
-                    schema.name if schema is not None else '',
-                    text.decode('utf-8', 'replace'),
-                    channel.metadata.get('topic_type_hash', ''),
-                    channel.metadata.get('offered_qos_profiles', ''),
-                    self._statistics.channel_message_counts.get(channel.id, 0),
-                ),
+                schema.name if schema is not None else '',
+                channel.metadata.get('offered_qos_profiles', ''),
+                channel.metadata.get('topic_type_hash', ''),
+                self._statistics.channel_message_counts.get(channel.id, 0),
+                text.decode('utf-8', 'replace'),
             )
 
     def entries(self, wanted: Collection[str]) -> Iterator[Entry]:
@@ -331,7 +288,22 @@ class _McapFile:
         """Copy what can be read, up to the end or a damage, to a file with an index."""
         writer = Writer(target, compression=CompressionType.LZ4)
         writer.start()
-        copy = _Copy(writer)
+        schemas, channels = {0: 0}, {}  # numbers there by those here
+
+        def copy(record: McapRecord) -> None:
+            if isinstance(record, Schema) and record.id not in schemas:
+                schemas[record.id] = writer.register_schema(
+                    record.name, record.encoding, record.data
+                )
+            elif isinstance(record, Channel) and record.id not in channels:
+                schema_id, about = schemas[record.schema_id], record.metadata
+                channels[record.id] = writer.register_channel(
+                    record.topic, record.message_encoding, schema_id, about
+                )
+            elif isinstance(record, Message):
+                to, times = channels[record.channel_id], (record.log_time, record.publish_time)
+                writer.add_message(to, times[0], record.data, times[1], record.sequence)
+
         source.seek(0)
         at, has_chunks = 0, False
         records = StreamReader(source, emit_chunks=True, record_size_limit=RECORD_LIMIT).records
@@ -342,55 +314,20 @@ class _McapFile:
                 if isinstance(record, Chunk):
                     has_chunks = True
                     for inner in breakup_chunk(record, validate_crc=True):
-                        copy.add(inner)
+                        copy(inner)
                 elif isinstance(record, Message) and has_chunks:
                     # it would have no checksum: other bytes, changed
                     raise McapError('a message outside of the chunks')
-                elif isinstance(record, Metadata) and record.name == MCAP_NAME:
-                    self.said = counts_of(record.metadata.get(MCAP_KEY, ''))
                 else:
-                    copy.add(record)
+                    copy(record)
                 at = source.tell()
         except DAMAGE as err:
             self.warnings.append(f'what follows byte {at} is missing or damaged ({_reason(err)})')
         writer.finish()
 
 
-class _Copy:
-    """Schemas, channels and messages of one MCAP file in another, under its own numbers."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self._schemas = {0: 0}
-        self._channels: dict[int, int] = {}
-
-    def add(self, record: McapRecord) -> None:
-        """Copy a record; one of another kind is left out."""
-        if isinstance(record, Schema) and record.id not in self._schemas:
-            self._schemas[record.id] = self._writer.register_schema(
-                record.name, record.encoding, record.data
-            )
-        elif isinstance(record, Channel) and record.id not in self._channels:
-            self._channels[record.id] = self._writer.register_channel(
-                record.topic,
-                record.message_encoding,
-                self._schemas[record.schema_id],
-                record.metadata,
-            )
-        elif isinstance(record, Message):
-            self._writer.add_message(
-                self._channels[record.channel_id],
-                record.log_time,
-                record.data,
-                record.publish_time,
-                record.sequence,
-            )
-
-
 class _SqliteFile:
     """An SQLite file of a bag; `name` is what errors call it, if it is an unpacked copy."""
-
-    said: dict[str, int] = {}  # it has no metadata inside
 
     def __init__(self, path: Path, name: Path, stack: ExitStack) -> None:
         self.path = name
@@ -415,11 +352,11 @@ class _SqliteFile:
             return None
         return self._reader.start_time, self._reader.end_time - 1
 
-    def topics(self) -> Iterator[tuple[str, BagTopic]]:
+    def topics(self) -> Iterator[BagTopic]:
         for row in self._reader.connections:
             text = row.msgdef.data if row.msgdef.format.name == 'MSG' else ''
             qos = dump_qos_v8(getattr(row.ext, 'offered_qos_profiles', []))
-            yield row.topic, BagTopic(row.msgtype, text, row.digest, qos, row.msgcount)
+            yield BagTopic(row.topic, row.msgtype, qos, row.digest, row.msgcount, text)
 
     def entries(self, wanted: Collection[str]) -> Iterator[Entry]:
         rows = [row for row in self._reader.connections if row.topic in wanted]

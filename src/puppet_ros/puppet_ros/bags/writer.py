@@ -18,12 +18,12 @@ from typing import Any, BinaryIO
 from mcap.writer import CompressionType, Writer
 from puppet_core.io import ConfigError, replacing
 from puppet_ros.bags.metadata import (
+    BagTopic,
     FILE_NAME,
     MCAP_KEY,
     MCAP_NAME,
     metadata_file_of,
     metadata_text,
-    TopicMetadata,
 )
 from puppet_ros.bags.types import definition_of, type_hash_of
 import yaml
@@ -60,7 +60,7 @@ class BagWriter:
         self._path = path
         self._compression = CompressionType[compression.upper() or 'NONE']
         self._growing = growing
-        self._topics: list[TopicMetadata] = []  # their counts are filled in at the end
+        self._topics: list[BagTopic] = []  # their counts are filled in at the end
         self._channels: dict[str, int] = {}
         self._schemas: dict[str, int] = {}
         self._counts: dict[str, int] = {}
@@ -110,7 +110,7 @@ class BagWriter:
             topic, 'cdr', self._schemas[msgtype], about
         )
         self._counts[topic] = 0
-        self._topics.append(TopicMetadata(topic, msgtype, qos, type_hash, 0))
+        self._topics.append(BagTopic(topic, msgtype, qos, type_hash, 0))
 
     def write(self, topic: str, msgtype: str, log_ns: int, data: bytes, qos: Any = None) -> None:
         """Append a message; the first one of a topic announces it with its type and QoS."""

@@ -19,7 +19,7 @@ from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.node.publisher_check import PublisherCheck  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
-from puppet_ros.node.streams import IntraProcessBus, share, StreamPublisher, subscribe  # noqa: E402  # noqa: E402
+from puppet_ros.node.streams import IntraProcessBus, share, StreamPublisher, subscribe  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 
